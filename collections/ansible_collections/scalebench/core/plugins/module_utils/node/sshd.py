@@ -1,0 +1,108 @@
+"""Run one sshd of our own, known by its configuration file."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import time
+from typing import List, Optional
+
+from .ending import end_processes
+from .proc import Process, descendants, listener, read_process
+
+__all__ = ["Sshd"]
+
+
+class Sshd:
+    """An sshd that was started with ``config`` and writes its pid beside it.
+
+    :param config: path of its configuration; ``sshd.pid`` and ``sshd.log`` lie in the same folder.
+    :param program: absolute path of sshd, which insists on one.
+    """
+
+    def __init__(self, config: str, program: str = "/usr/sbin/sshd") -> None:
+        self.config = config
+        self.program = program
+        folder = os.path.dirname(config)
+        self.pid_file = os.path.join(folder, "sshd.pid")
+        self.log = os.path.join(folder, "sshd.log")
+        self._started_with = os.path.join(folder, "sshd_config.sha256")
+
+    def process(self) -> Optional[Process]:
+        """Return the running daemon, None where the pid is gone or another's."""
+        try:
+            with open(self.pid_file, encoding="ascii") as file:
+                process = read_process(int(file.read()))
+        except (OSError, ValueError):
+            return None
+        ours = process is not None and process.alive and self.config in process.command
+        return process if ours else None
+
+    def is_current(self) -> bool:
+        """Return whether the daemon was started with the configuration as it is now."""
+        try:
+            with open(self._started_with, encoding="ascii") as file:
+                return file.read() == self._digest()
+        except OSError:
+            return False
+
+    def start(self, address: str, port: int, patience: float = 10.0) -> None:
+        """Start the daemon and wait until it listens.
+
+        :raises ValueError: no sshd, a bad configuration, a port taken by another, or no answer in time.
+        """
+        if not os.access(self.program, os.X_OK):
+            raise ValueError(
+                "no sshd at %s: install the package openssh-server" % self.program
+            )
+        taken = listener(address, port)
+        if taken:
+            raise ValueError(
+                "port %d on %s is taken by %s: end it, or choose another port with"
+                " -e cluster_ssh_port=N" % (port, address, taken)
+            )
+        if os.geteuid() == 0:
+            # Where no system sshd has run yet, nobody has made its empty folder.
+            os.makedirs("/run/sshd", mode=0o755, exist_ok=True)
+        self._run("-t", "-f", self.config)
+        self._run("-f", self.config, "-E", self.log)
+        end = time.monotonic() + patience
+        while not (listener(address, port) and self.process()):
+            if time.monotonic() > end:
+                raise ValueError(
+                    "sshd does not listen on %s port %d after %.0f s: see %s"
+                    % (address, port, patience, self.log)
+                )
+            time.sleep(0.02)
+        with open(self._started_with, "w", encoding="ascii") as file:
+            file.write(self._digest())
+
+    def stop(self) -> List[Process]:
+        """End the daemon and every session below it; return what was ended."""
+        daemon = self.process()
+        if daemon is None:
+            return []
+        # Sessions lose their parent when the daemon ends: list them first.
+        known = [daemon, *descendants(daemon.pid)]
+
+        def left() -> List[Process]:
+            for process in list(known):
+                known.extend(child for child in descendants(process.pid) if child not in known)
+            now = [(process, read_process(process.pid)) for process in known]
+            return [old for old, new in now if new and new.alive and new.start == old.start]
+
+        return end_processes(left)
+
+    def _run(self, *arguments: str) -> None:
+        done = subprocess.run(
+            [self.program, *arguments], capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            raise ValueError(
+                "sshd %s: %s" % (" ".join(arguments), (done.stderr or done.stdout).strip())
+            )
+
+    def _digest(self) -> str:
+        with open(self.config, "rb") as file:
+            return hashlib.sha256(file.read()).hexdigest()
