@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Train ResNet-50 v1.5 with PyTorch on one rank of a torchrun job and print what it took.
+
+For example, on each of two nodes, with I its number from 0 and NODE the first one's address:
+  torchrun --nnodes 2 --node-rank I --nproc-per-node 1 --master-addr NODE pytorch.py
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+import report_lines
+from image_folder import UndecodableImageError
+from options import check_sizes, images_to_read, positive, shared_parser
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser: the shared options and PyTorch's own."""
+    parser = shared_parser("Train ResNet-50 v1.5 with PyTorch, one rank of a torchrun job.")
+    torch = parser.add_argument_group("PyTorch")
+    torch.add_argument(
+        "--precision",
+        choices=("fp32", "amp"),
+        default="fp32",
+        help="amp: autocast, weights kept in fp32",
+    )
+    torch.add_argument(
+        "--amp-dtype",
+        choices=("fp16", "bf16"),
+        help="unset: fp16 with loss scaling on a GPU, bf16 on a CPU",
+    )
+    torch.add_argument(
+        "--tf32",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="let fp32 convolutions and matrix products use TF32 on a GPU",
+    )
+    torch.add_argument(
+        "--channels-last",
+        action=argparse.BooleanOptionalAction,
+        help="keep images and weights in NHWC order; unset: on a GPU only",
+    )
+    torch.add_argument(
+        "--zero-init-residual",
+        action="store_true",
+        help="start each block's last batch normalisation at 0",
+    )
+    torch.add_argument(
+        "--bucket-mb", type=positive, default=25, metavar="MIB", help="of one gradient exchange"
+    )
+    torch.add_argument(
+        "--collective-timeout",
+        type=positive,
+        default=300,
+        metavar="S",
+        help="seconds a rank waits for the others",
+    )
+    return parser
+
+
+def main() -> int:
+    """Check the command line, train, and return the exit status."""
+    sys.stdout.reconfigure(line_buffering=True)
+    parser = make_parser()
+    options = parser.parse_args()
+    check_sizes(parser, options)
+    if options.amp_dtype and options.precision != "amp":
+        parser.error("--amp-dtype needs --precision amp")
+    images = images_to_read(parser, options, int(os.environ.get("WORLD_SIZE", "1")))
+
+    from torch_training import StoppedError, train  # noqa: PLC0415 (bad options need no PyTorch)
+
+    try:
+        train(options, images)
+    except UndecodableImageError as error:
+        print(report_lines.error_line("bad_data", str(error)))
+    except StoppedError as error:
+        print(report_lines.error_line(error.kind, str(error)))
+    else:
+        return 0
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

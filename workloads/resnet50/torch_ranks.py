@@ -1,0 +1,87 @@
+"""The ranks of one job and where they run, as torchrun states it in the environment."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import socket
+import sys
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
+
+
+@dataclass(frozen=True)
+class Place:
+    """This process among all: `rank` of `world_size`, `local_rank` of `local_size` on its node."""
+
+    rank: int
+    world_size: int
+    local_rank: int
+    local_size: int
+
+    @classmethod
+    def of(cls, environment: Any) -> Place:
+        """Read RANK, WORLD_SIZE, LOCAL_RANK and LOCAL_WORLD_SIZE; one rank where they are unset."""
+        rank, world_size = int(environment.get("RANK", 0)), int(environment.get("WORLD_SIZE", 1))
+        return cls(
+            rank,
+            world_size,
+            int(environment.get("LOCAL_RANK", 0)),
+            int(environment.get("LOCAL_WORLD_SIZE", 1)),
+        )
+
+    @property
+    def nodes(self) -> int:
+        return self.world_size // self.local_size
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the rank line says, the node named as the inventory names it."""
+        host = socket.gethostname()
+        node = os.environ.get("SCALEBENCH_NODE", host)
+        return {
+            "rank": self.rank,
+            "local_rank": self.local_rank,
+            "node": node,
+            "host": host,
+            "pid": os.getpid(),
+        }
+
+
+def end_with_parent() -> None:
+    """Have the kernel end this process when the launcher dies, even by SIGKILL."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def join(place: Place, device: torch.device, timeout: timedelta) -> str | None:
+    """Meet the other ranks; return the backend, or None for a single rank, which has no group."""
+    if place.world_size == 1:
+        return None
+    backend = "nccl" if device.type == "cuda" else "gloo"
+    dist.init_process_group(
+        backend, timeout=timeout, device_id=device if device.type == "cuda" else None
+    )
+    return backend
+
+
+def gather(place: Place, value: Any) -> list[Any]:
+    """Return every rank's `value`, by rank, on every rank."""
+    if place.world_size == 1:
+        return [value]
+    values: list[Any] = [None] * place.world_size
+    dist.all_gather_object(values, value)
+    return values
+
+
+def leave(place: Place) -> None:
+    """Part from the other ranks once all are done."""
+    if place.world_size > 1:
+        dist.barrier()
+        dist.destroy_process_group()
