@@ -1,0 +1,127 @@
+"""What the path of one log says: benchmark, variant, topology, precision, batch size, repeat.
+
+Three naming schemes. The seeds': ``<benchmark>/bz<batch>[-<variant>]/<N>n<G>g/`` and then
+``<model>_b<batch>_<precision>_<i>.log``, in an older layout without the ``bz`` folder. Then two of
+PaddlePaddle's Perf: ``<model>_bs<batch>_<precision>_<mode>_N<nodes>C<cards>_log``, whose cards are
+those of all nodes (its own scripts explain N4C32 as 4 nodes and 32 cards), and the older
+``<model>_gpu<cards>_<precision>_bs<batch>.txt``, from nodes of 8 cards.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Dict, List, Match, Optional, Tuple
+
+from ansible_collections.scalebench.core.plugins.module_utils.topology import format_topology
+
+__all__ = ["parse_log_path"]
+
+Log = Dict[str, Any]
+
+_TOPOLOGY = re.compile(r"0*([1-9]\d*)n0*([1-9]\d*)g", re.ASCII | re.IGNORECASE)
+_VARIANT = re.compile(r"bz(\d+)((?:[-_.]\w+)*)", re.ASCII)
+_PIXELS = re.compile(r"(\d+)px", re.ASCII)
+_PRECISION = r"(?P<precision>(?:pure_)?[A-Za-z][A-Za-z0-9]*)"
+_SEEDS = re.compile(
+    rf"(?P<model>.+?)_b(?P<batch>\d+)_{_PRECISION}(?P<extra>(?:_[A-Za-z]\w*?)?)"
+    r"(?:_(?P<repeat>\d+))?(?:\.(?:log|txt|out))?",
+    re.ASCII,
+)
+_PERF = re.compile(
+    rf"(?P<model>.+?)_bs(?P<batch>\d+)_{_PRECISION}(?:_(?:SingleP|MultiP))?"
+    r"(?:_(?P<mode>[A-Za-z0-9-]+))?_N(?P<nodes>\d+)C(?P<cards>\d+)(?:_(?P<repeat>\d+))?"
+    r"(?:_log|\.log|\.txt)+",
+    re.ASCII,
+)
+_PERF_OLD = re.compile(
+    rf"(?P<model>.+?)_gpu(?P<cards>\d+)_{_PRECISION}_bs(?P<batch>\d+)"
+    r"(?:_(?P<repeat>\d+))?\.(?:txt|log)",
+    re.ASCII,
+)
+_PERF_NODE_CARDS = 8
+
+
+def _context(root: str) -> Tuple[str, List[str]]:
+    """Split the folder of the tree: the name before its own bz and topology parts, and those."""
+    parts = [part for part in root.replace("\\", "/").split("/") if part not in ("", ".", "..")]
+    own: List[str] = []
+    while parts and (_TOPOLOGY.fullmatch(parts[-1]) or _VARIANT.fullmatch(parts[-1])):
+        own.insert(0, parts.pop())
+    return (parts[-1] if parts else "logs"), own
+
+
+def _last(pattern: re.Pattern[str], parts: List[str]) -> Optional[Match[str]]:
+    found = [match for match in map(pattern.fullmatch, parts) if match]
+    return found[-1] if found else None
+
+
+def _log(path: str, name: Match[str], benchmark: str, variant: str, nodes: int, each: int) -> Log:
+    """Return the log with all its keys; ``each``: devices per node."""
+    factors = variant.split("-")[1:]
+    sizes = [int(match.group(1)) for match in map(_PIXELS.fullmatch, factors) if match]
+    return {
+        "path": path,
+        "benchmark": benchmark,
+        "model": name.group("model"),
+        "precision": name.group("precision").lower(),
+        "batch_size_per_device": int(name.group("batch")),
+        "variant": variant,
+        "xla": "xla" in factors,
+        "data_backend": "dali" if "dali" in factors else None,
+        "data": "real" if "real" in factors else None,
+        "image_size": sizes[0] if sizes else None,
+        "topology": format_topology(nodes, each),
+        "nodes": nodes,
+        "devices_per_node": each,
+        "repeat": int(name.group("repeat") or 1),
+    }
+
+
+def _seeds(path: str, name: Match[str], folders: List[str], root: str) -> Log:
+    label, own = _context(root)
+    place, level = _last(_TOPOLOGY, own + folders), _last(_VARIANT, own + folders)
+    if place is None:
+        raise ValueError("no folder above it is a topology: <nodes>n<devices per node>g, as 4n8g")
+    batch = int(name.group("batch"))
+    if level is not None and int(level.group(1)) != batch:
+        raise ValueError(
+            f"the folder {level.group()} and the name {name.group()} differ in the batch size"
+        )
+    extra = [word for word in name.group("extra").split("_") if word]
+    variant = re.sub(r"[_.]", "-", level.group()) if level else f"bz{batch}"
+    variant = "-".join([variant, *(word for word in extra if word not in variant.split("-"))])
+    taken = (place.group(), level.group() if level else "")
+    benchmark = "/".join(part for part in folders if part not in taken) or label
+    return _log(path, name, benchmark, variant, int(place.group(1)), int(place.group(2)))
+
+
+def _perf(path: str, name: Match[str], benchmark: str) -> Log:
+    found = name.groupdict()
+    cards = int(found["cards"])
+    nodes = int(found["nodes"]) if "nodes" in found else -(-cards // _PERF_NODE_CARDS)
+    if nodes < 1 or cards < 1 or cards % nodes:
+        raise ValueError(f"{cards} cards in all do not divide over {nodes} nodes")
+    mode = found.get("mode") or "DP"
+    variant = f"bz{int(found['batch'])}" + ("" if mode == "DP" else f"-{mode}")
+    return _log(path, name, benchmark, variant, nodes, cards // nodes)
+
+
+def parse_log_path(path: str, root: str = "") -> Log:
+    """Return what the path of one log says of its cell and repeat.
+
+    ``path`` is relative to the folder ``root``, of which only the name counts: its last part names
+    the benchmark where the path does not, and ``…/bz128`` or ``…/bz128/1n1g`` stand for the folders
+    that are then missing in ``path``. Returns path, benchmark, model, precision,
+    batch_size_per_device, variant, xla, data_backend, data, image_size, topology, nodes,
+    devices_per_node, repeat; None where the path does not say.
+
+    :raises ValueError: the path follows no scheme, or contradicts itself.
+    """
+    *folders, filename = path.split("/")
+    perf = _PERF.fullmatch(filename) or _PERF_OLD.fullmatch(filename)
+    if perf is not None:
+        return _perf(path, perf, "/".join(folders) or _context(root)[0])
+    seeds = _SEEDS.fullmatch(filename)
+    if seeds is None:
+        raise ValueError("its name is neither <model>_b<batch>_<precision>_<i>.log nor …_NxCy_log")
+    return _seeds(path, seeds, folders, root)
