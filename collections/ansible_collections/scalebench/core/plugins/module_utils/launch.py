@@ -1,0 +1,91 @@
+"""The command that each node of a cell runs: argument list and environment, purely."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, List, Mapping
+
+__all__ = ["LAUNCHERS", "PLACEHOLDERS", "commands"]
+
+# What an argument of a benchmark file may name; all come from the cell or the node.
+PLACEHOLDERS = frozenset(
+    (
+        *("precision", "batch_size_per_device", "image_size", "warmup", "iterations", "device"),
+        *("data", "data_backend", "data_dir", "xla", "topology", "nodes", "devices_per_node"),
+    )
+)
+Command = Dict[str, Any]
+
+
+def commands(
+    cell: Mapping[str, Any],
+    recipe: Mapping[str, Any],
+    nodes: Mapping[str, Mapping[str, Any]],
+) -> Dict[str, Command]:
+    """Return, per node of the cell, ``{"rank", "argv", "env"}``; rank 0 is the leading node.
+
+    :param cell: one cell of ``matrix.expand``.
+    :param recipe: the recipe of its benchmark.
+    :param nodes: per node name: ``address``, ``interface`` (may be empty), ``rank_port``,
+        ``workload_dir``, ``data_dir``, ``threads`` (CPU threads a rank), ``pythons`` (interpreter
+        by framework).
+    :raises ValueError: a node of the cell is not among ``nodes``.
+    """
+    missing = [name for name in cell["node_names"] if name not in nodes]
+    if missing:
+        raise ValueError(f"{cell['directory']}: nothing is known of {', '.join(missing)}")
+    launcher = LAUNCHERS[recipe["launcher"]]
+    return {
+        name: {
+            "rank": rank,
+            "argv": launcher(cell, nodes, rank) + _workload(cell, recipe, nodes[name]),
+            "env": _environment(cell, recipe, nodes[name]),
+        }
+        for rank, name in enumerate(cell["node_names"])
+    }
+
+
+def torchrun(
+    cell: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]], rank: int
+) -> List[str]:
+    """Return torchrun's own part: one agent a node, static rendezvous on the leading node."""
+    leading = nodes[cell["node_names"][0]]
+    python = nodes[cell["node_names"][rank]]["pythons"][cell["framework"]]
+    return [
+        *[python, "-m", "torch.distributed.run"],
+        f"--nnodes={cell['nodes']}",
+        f"--node-rank={rank}",
+        f"--nproc-per-node={cell['devices_per_node']}",
+        f"--master-addr={leading['address']}",
+        f"--master-port={leading['rank_port']}",
+    ]
+
+
+LAUNCHERS: Mapping[str, Callable[..., List[str]]] = {"torchrun": torchrun}
+
+
+def _workload(
+    cell: Mapping[str, Any], recipe: Mapping[str, Any], node: Mapping[str, Any]
+) -> List[str]:
+    values = {**cell, "data_dir": node["data_dir"]}
+    arguments = list(recipe["arguments"])
+    for factor, extra in recipe.get("extra_arguments", {}).items():
+        arguments += extra.get(cell[factor], [])
+    return [
+        f"{node['workload_dir']}/{recipe['workload']}",
+        *(argument.format(**values) for argument in arguments),
+    ]
+
+
+def _environment(
+    cell: Mapping[str, Any], recipe: Mapping[str, Any], node: Mapping[str, Any]
+) -> Dict[str, str]:
+    environment = {"PYTHONUNBUFFERED": "1"}
+    if cell["device"] == "cpu":
+        environment["OMP_NUM_THREADS"] = str(node["threads"])
+    if node["interface"]:
+        # Without a name the libraries choose, and choose a container's veth.
+        environment["GLOO_SOCKET_IFNAME"] = node["interface"]
+        environment["NCCL_SOCKET_IFNAME"] = node["interface"]
+    for key, value in recipe.get("environment", {}).items():
+        environment[key] = str(value)
+    return environment
