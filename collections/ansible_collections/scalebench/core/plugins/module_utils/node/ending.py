@@ -6,7 +6,7 @@ import contextlib
 import os
 import signal
 import time
-from typing import Callable, List
+from typing import Callable, Dict, List, Tuple
 
 from .proc import Process, read_process
 
@@ -19,9 +19,9 @@ def end_processes(find: Callable[[], List[Process]], grace: float = 5.0) -> List
     :param find: the living processes to end, looked up anew at every call.
     :param grace: seconds between SIGTERM and SIGKILL.
     :returns: every process that was signalled.
-    :raises ValueError: a process survives SIGKILL (uninterruptible sleep) for ``grace`` more seconds.
+    :raises ValueError: a process survives SIGKILL for ``grace`` more seconds (uninterruptible).
     """
-    signalled = {}
+    signalled: Dict[Tuple[int, int], Process] = {}
     start = time.monotonic()
     while True:
         left = find()
@@ -29,8 +29,8 @@ def end_processes(find: Callable[[], List[Process]], grace: float = 5.0) -> List
             return list(signalled.values())
         waited = time.monotonic() - start
         if waited > 2 * grace:
-            names = ", ".join("%d (%s)" % (process.pid, process.command) for process in left)
-            raise ValueError("still alive %.0f s after SIGKILL: %s" % (grace, names))
+            names = ", ".join(f"{process.pid} ({process.command})" for process in left)
+            raise ValueError(f"still alive {grace:.0f} s after SIGKILL: {names}")
         for process in left:
             asked = (process.pid, process.start) in signalled
             if not asked or waited > grace:

@@ -11,7 +11,7 @@ LISTEN = "0A"
 
 
 class Process(NamedTuple):
-    """One process: its ids, its state letter, its start in clock ticks since boot, its command line."""
+    """One process; ``start`` is in clock ticks since boot, ``state`` proc(5)'s letter."""
 
     pid: int
     parent: int
@@ -29,10 +29,10 @@ class Process(NamedTuple):
 def read_process(pid: int) -> Optional[Process]:
     """Return process ``pid``, or None where there is none (any more)."""
     try:
-        with open("/proc/%d/stat" % pid, encoding="utf-8", errors="replace") as stat:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
             # The name, in parentheses, may itself hold spaces and parentheses.
             fields = stat.read().rpartition(")")[2].split()
-        with open("/proc/%d/cmdline" % pid, "rb") as cmdline:
+        with open(f"/proc/{pid}/cmdline", "rb") as cmdline:
             command = cmdline.read().replace(b"\0", b" ").decode("utf-8", "replace").strip()
     except OSError:
         return None
@@ -64,7 +64,7 @@ def descendants(pid: int) -> List[Process]:
 def environment(pid: int) -> Dict[str, str]:
     """Return the environment that ``pid`` was started with; empty where it may not be read."""
     try:
-        with open("/proc/%d/environ" % pid, "rb") as environ:
+        with open(f"/proc/{pid}/environ", "rb") as environ:
             text = environ.read().decode("utf-8", "replace")
     except OSError:
         return {}
@@ -72,20 +72,20 @@ def environment(pid: int) -> Dict[str, str]:
 
 
 def listener(address: str, port: int) -> Optional[str]:
-    """Return who listens on IPv4 ``address``:``port`` (or on all addresses), None where nobody does."""
+    """Return who listens on IPv4 ``address``:``port`` or on all addresses; None: nobody."""
     inodes = _listening_inodes(address, port)
     if not inodes:
         return None
     for process in processes():
         if inodes & _socket_inodes(process.pid):
-            return "process %d (%s)" % (process.pid, process.command or "no command line")
+            return f"process {process.pid} ({process.command or 'no command line'})"
     return "a process of another user"
 
 
 def _listening_inodes(address: str, port: int) -> Set[str]:
     """Return the inodes of the sockets that listen there; table layout: proc(5), /proc/net/tcp."""
-    packed = "".join("%02X" % int(part) for part in reversed(address.split(".")))
-    wanted = {"%s:%04X" % (host, port) for host in (packed, "00000000")}
+    packed = "".join(f"{int(part):02X}" for part in reversed(address.split(".")))
+    wanted = {f"{host}:{port:04X}" for host in (packed, "00000000")}
     with open("/proc/net/tcp", encoding="ascii") as table:
         rows = [line.split() for line in table.readlines()[1:]]
     return {row[9] for row in rows if row[1] in wanted and row[3] == LISTEN}
@@ -95,8 +95,8 @@ def _socket_inodes(pid: int) -> Set[str]:
     """Return the inodes of the sockets that ``pid`` holds."""
     found = set()
     try:
-        for name in os.listdir("/proc/%d/fd" % pid):
-            target = os.readlink("/proc/%d/fd/%s" % (pid, name))
+        for name in os.listdir(f"/proc/{pid}/fd"):
+            target = os.readlink(f"/proc/{pid}/fd/{name}")
             if target.startswith("socket:["):
                 found.add(target[8:-1])
     except OSError:

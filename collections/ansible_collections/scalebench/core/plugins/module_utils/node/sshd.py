@@ -50,17 +50,15 @@ class Sshd:
     def start(self, address: str, port: int, patience: float = 10.0) -> None:
         """Start the daemon and wait until it listens.
 
-        :raises ValueError: no sshd, a bad configuration, a port taken by another, or no answer in time.
+        :raises ValueError: no sshd, a bad configuration, a port taken by another, no answer.
         """
         if not os.access(self.program, os.X_OK):
-            raise ValueError(
-                "no sshd at %s: install the package openssh-server" % self.program
-            )
+            raise ValueError(f"no sshd at {self.program}: install the package openssh-server")
         taken = listener(address, port)
         if taken:
             raise ValueError(
-                "port %d on %s is taken by %s: end it, or choose another port with"
-                " -e cluster_ssh_port=N" % (port, address, taken)
+                f"port {port} on {address} is taken by {taken}: end it, or choose another port"
+                " with -e cluster_ssh_port=N"
             )
         if os.geteuid() == 0:
             # Where no system sshd has run yet, nobody has made its empty folder.
@@ -71,8 +69,8 @@ class Sshd:
         while not (listener(address, port) and self.process()):
             if time.monotonic() > end:
                 raise ValueError(
-                    "sshd does not listen on %s port %d after %.0f s: see %s"
-                    % (address, port, patience, self.log)
+                    f"sshd does not listen on {address} port {port} after {patience:.0f} s:"
+                    f" see {self.log}"
                 )
             time.sleep(0.02)
         with open(self._started_with, "w", encoding="ascii") as file:
@@ -99,9 +97,8 @@ class Sshd:
             [self.program, *arguments], capture_output=True, text=True, check=False
         )
         if done.returncode:
-            raise ValueError(
-                "sshd %s: %s" % (" ".join(arguments), (done.stderr or done.stdout).strip())
-            )
+            said = (done.stderr or done.stdout).strip()
+            raise ValueError(f"sshd {' '.join(arguments)}: {said}")
 
     def _digest(self) -> str:
         with open(self.config, "rb") as file:

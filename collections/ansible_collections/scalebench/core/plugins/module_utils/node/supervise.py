@@ -1,0 +1,179 @@
+"""Run one launcher to its end, watched, and leave nothing of it behind."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import select
+import signal
+import subprocess
+import time
+from typing import Any, Dict, List, Mapping, Optional
+
+from .ending import end_processes
+from .proc import descendants
+
+__all__ = ["RUN_VARIABLE", "supervise"]
+
+# Set in the environment of everything a repeat starts, so that it can be told from all else.
+RUN_VARIABLE = "SCALEBENCH_RUN"
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+_TAIL = 4096
+
+
+class _InterruptedError(Exception):
+    """The controller is gone, or somebody asked this process to end."""
+
+
+def supervise(
+    argv: List[str],
+    log: str,
+    environment: Mapping[str, str],
+    timeout: float,
+    stall: float,
+    controller: Optional[int] = None,
+) -> Dict[str, Any]:
+    """Run ``argv`` with its output in ``log`` and return how it ended.
+
+    All descendants are ended before the return, whatever the ending: the launcher's workers too,
+    which lead sessions of their own.
+
+    :param environment: added to this process's; ``RUN_VARIABLE`` should be among it.
+    :param timeout: seconds after which the run is ended; 0 for none.
+    :param stall: seconds without output after which the run is ended; 0 for none.
+    :param controller: file descriptor of the pipe to whoever waits for the result; the run is
+        ended when its other end is closed.
+    :returns: ``ending`` (ok, crashed, timeout, stalled, interrupted, launch_failed), ``reason``,
+        ``exit_code`` (None where it was ended or never began), ``seconds``, ``ended`` (the number
+        of processes that had to be ended).
+    """
+    start = time.monotonic()
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+    prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+    def die_with_us() -> None:
+        prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+
+    exit_code = None
+    with open(log, "wb") as output, _signals_raise():
+        try:
+            launcher = subprocess.Popen(
+                argv,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, **environment},
+                start_new_session=True,
+                preexec_fn=die_with_us,  # noqa: PLW1509 - no threads here, and no other way
+            )
+        except OSError as error:
+            return _ended("launch_failed", f"{argv[0]}: {error.strerror}", None, start, 0)
+        try:
+            ending, reason = _watch(launcher, log, timeout, stall, controller, start)
+            exit_code = launcher.poll()
+        except _InterruptedError as error:
+            ending, reason = "interrupted", str(error)
+    with _signals_ignored():
+        left = end_processes(lambda: descendants(os.getpid()))
+    if ending == "ended":
+        ending, reason = _verdict(launcher.returncode, log)
+    return _ended(ending, reason, exit_code, start, len(left))
+
+
+def _watch(
+    launcher: subprocess.Popen[bytes],
+    log: str,
+    timeout: float,
+    stall: float,
+    controller: Optional[int],
+    start: float,
+) -> tuple[str, str]:
+    poller = select.poll()
+    if controller is not None:
+        # No event is asked for: a closed other end is reported all the same.
+        poller.register(controller, 0)
+    exited = _pidfd(launcher.pid)
+    if exited is not None:
+        poller.register(exited, select.POLLIN)
+    size, grew = -1, time.monotonic()
+    try:
+        while launcher.poll() is None:
+            events = dict(poller.poll(1000 if exited is not None else 100))
+            if controller is not None and events.get(controller, 0):
+                raise _InterruptedError("the connection to the controller closed")
+            now = time.monotonic()
+            if os.path.getsize(log) != size:
+                size, grew = os.path.getsize(log), now
+            if timeout and now - start > timeout:
+                return "timeout", f"not done after {timeout:g} s"
+            if stall and now - grew > stall:
+                return "stalled", f"no output for {stall:g} s"
+    finally:
+        if exited is not None:
+            os.close(exited)
+    return "ended", ""
+
+
+def _verdict(exit_code: int, log: str) -> tuple[str, str]:
+    if exit_code == 0:
+        return "ok", ""
+    if exit_code < 0:
+        how = f"ended by signal {-exit_code} ({signal.Signals(-exit_code).name})"
+    else:
+        how = f"exit code {exit_code}"
+    last = _last_line(log)
+    return "crashed", f"{how}; last line: {last}" if last else f"{how}; no output"
+
+
+def _last_line(log: str) -> str:
+    with open(log, "rb") as file:
+        file.seek(max(0, os.path.getsize(log) - _TAIL))
+        lines = file.read().decode("utf-8", "replace").split("\n")
+    return next((line.strip()[:300] for line in reversed(lines) if line.strip()), "")
+
+
+def _ended(
+    ending: str, reason: str, exit_code: Optional[int], start: float, left: int
+) -> Dict[str, Any]:
+    return {
+        "ending": ending,
+        "reason": reason,
+        "exit_code": exit_code,
+        "seconds": round(time.monotonic() - start, 3),
+        "ended": left,
+    }
+
+
+def _pidfd(pid: int) -> Optional[int]:
+    """Return a descriptor that is readable when ``pid`` ends; None before Python 3.9, Linux 5.3."""
+    try:
+        return os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        return None
+
+
+@contextlib.contextmanager
+def _signals_raise() -> Any:
+    def interrupt(number: int, _frame: Any) -> None:
+        raise _InterruptedError(f"the supervisor got {signal.Signals(number).name}")
+
+    numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+    before = {number: signal.signal(number, interrupt) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def _signals_ignored() -> Any:
+    numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,168 @@
+#!/usr/bin/python
+"""Door to MU node.supervise."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: training_run
+short_description: Run one repeat of a training on this node, watched
+description:
+  - Starts the launcher, writes its output to a log, watches for the time limit, for silence and for
+    a controller that went away, ends exactly what it started and tells how it ended.
+  - Training that fails is a result and not a failure of the task; see RV(ending).
+  - The log is brought to the controller under O(fetch_to) by the action plugin of the same name.
+options:
+  argv:
+    description: The launcher's command, one list element an argument; no shell reads it.
+    type: list
+    elements: str
+    required: true
+  environment:
+    description: Added to the login environment.
+    type: dict
+    default: {}
+  rank:
+    description: This node's rank; 0 leads and prints the measurements.
+    type: int
+    default: 0
+  directory:
+    description: Folder on the node for the log and the node's record; made where it is missing.
+    type: path
+    required: true
+  name:
+    description: The log is C(<name>.log), the record C(<name>.run.json).
+    type: str
+    required: true
+  timeout:
+    description: Seconds after which the run is ended; 0 for no limit.
+    type: float
+    default: 0
+  stall:
+    description: Seconds without output after which the run is ended; 0 for no limit.
+    type: float
+    default: 0
+  fetch_to:
+    description: Path on the controller for the log; it appears there whole or not at all.
+    type: path
+attributes:
+  check_mode:
+    support: full
+    description: Runs nothing.
+"""
+
+EXAMPLES = r"""
+- name: Train one repeat on every node
+  training_run:
+    argv: [/opt/venv/bin/torchrun, --nnodes=2, train.py]
+    directory: /var/tmp/bench/pytorch/bz128/2n8g
+    name: r50_b128_fp32_1
+    timeout: 1800
+    fetch_to: results/mine/logs/pytorch/bz128/2n8g/r50_b128_fp32_1.log
+"""
+
+RETURN = r"""
+ending:
+  description: ok, crashed, timeout, stalled, interrupted or launch_failed.
+  type: str
+  returned: always
+  sample: ok
+reason:
+  description: What happened, in words; empty where all went well.
+  type: str
+  returned: always
+  sample: "exit code 1; last line: RuntimeError: Connection reset by peer"
+exit_code:
+  description: The launcher's exit code, negative for a signal; null where it was ended.
+  type: int
+  returned: always
+  sample: 0
+seconds:
+  description: Wall time from the start to the end of the last process, in seconds.
+  type: float
+  returned: always
+  sample: 27.124
+ended:
+  description: How many processes were left and had to be ended.
+  type: int
+  returned: always
+  sample: 0
+started:
+  description: When it began, UTC, ISO 8601.
+  type: str
+  returned: always
+  sample: "2026-11-21T03:12:08Z"
+log:
+  description: Path of the log on the node.
+  type: str
+  returned: always
+  sample: /var/tmp/bench/pytorch/bz128/2n8g/r50_b128_fp32_1.log
+node:
+  description: The name that the node's sshd gave it, empty where it gave none.
+  type: str
+  returned: always
+  sample: node1
+"""
+
+import json
+import os
+import time
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.scalebench.core.plugins.module_utils.node.runs import end_strays
+from ansible_collections.scalebench.core.plugins.module_utils.node.supervise import (
+    RUN_VARIABLE,
+    supervise,
+)
+
+
+def main() -> None:
+    """Run the launcher and write the node's record last."""
+    module = AnsibleModule(
+        argument_spec={
+            "argv": {"type": "list", "elements": "str", "required": True},
+            "environment": {"type": "dict", "default": {}},
+            "rank": {"type": "int", "default": 0},
+            "directory": {"type": "path", "required": True},
+            "name": {"type": "str", "required": True},
+            "timeout": {"type": "float", "default": 0},
+            "stall": {"type": "float", "default": 0},
+            "fetch_to": {"type": "path"},
+        },
+        supports_check_mode=True,
+    )
+    wanted = module.params
+    if module.check_mode:
+        module.exit_json(changed=True, skipped=True, msg="would run " + " ".join(wanted["argv"]))
+    run = os.path.join(wanted["directory"], wanted["name"])
+    environment = {key: str(value) for key, value in wanted["environment"].items()}
+    record = {
+        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "node": os.environ.get("SCALEBENCH_NODE", ""),
+        "rank": wanted["rank"],
+        "argv": wanted["argv"],
+        "env": environment,
+        "log": run + ".log",
+    }
+    try:
+        os.makedirs(wanted["directory"], exist_ok=True)
+        record["strays"] = len(end_strays(wanted["directory"]))
+        record.update(
+            supervise(
+                wanted["argv"],
+                record["log"],
+                {**environment, RUN_VARIABLE: run},
+                wanted["timeout"],
+                wanted["stall"],
+                controller=1,
+            )
+        )
+        with open(run + ".run.json.part", "w", encoding="utf-8") as file:
+            json.dump(record, file, indent=1, sort_keys=True)
+        os.replace(run + ".run.json.part", run + ".run.json")
+    except (OSError, ValueError) as error:
+        module.fail_json(msg=f"{run}: {error}")
+    module.exit_json(changed=True, **record)
+
+
+if __name__ == "__main__":
+    main()
