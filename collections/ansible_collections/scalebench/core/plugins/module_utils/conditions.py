@@ -1,0 +1,82 @@
+"""The conditions under which a throughput was reached, and what differs between two sets of them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Dict, Iterable, List, Mapping, Sequence, Tuple
+
+from ansible_collections.scalebench.core.plugins.module_utils.topology import parse_topology
+
+__all__ = ["DECISIVE", "judge", "plain_condition"]
+
+# A difference in one of these makes two figures incomparable; one in the second list is only told.
+DECISIVE = (
+    "framework",
+    "model",
+    "gpu",
+    "nodes",
+    "devices_per_node",
+    "precision",
+    "batch_size_per_device",
+    "xla",
+    "data_backend",
+    "data",
+    "image_size",
+)
+_TOLD = ("benchmark", "framework_version", "container")
+_FAMILIES = ("tensorflow", "pytorch", "mxnet", "paddle", "oneflow", "jax")
+
+
+def plain_condition(condition: str, row: Mapping[str, Any]) -> Any:
+    """Return one condition of a cell or row in a form that can be compared; None is an unknown.
+
+    ``NGC TensorFlow`` is the framework tensorflow, ``Tesla V100-SXM2-16GB`` the gpu
+    V100-SXM2-16GB, ``device: cpu`` no gpu, and a topology gives nodes and devices per node.
+    """
+    value = row.get(condition)
+    if condition in ("nodes", "devices_per_node") and value is None and row.get("topology"):
+        return parse_topology(row["topology"])[condition == "devices_per_node"]
+    if condition == "gpu" and row.get("device") == "cpu":
+        return "none (CPU)"
+    if value is None or value == "":
+        return None
+    if condition == "framework":
+        name = str(value).lower()
+        return next((family for family in _FAMILIES if family in name), name)
+    if condition == "gpu":
+        return "-".join(re.sub(r"\b(NVIDIA|TESLA)\b", " ", str(value).upper()).split())
+    return value
+
+
+def judge(
+    measured: Mapping[str, Any], published: Mapping[str, Any], waive: Sequence[str] = ()
+) -> Dict[str, Any]:
+    """Return verdict, differences, unknown, waived, told and why of two sets of conditions.
+
+    The verdict is not_comparable where a decisive condition differs, else not_known where a side
+    does not state one, else comparable. ``waive`` names conditions left out of it.
+
+    :raises ValueError: a condition to waive is no decisive one.
+    """
+    for condition in waive:
+        if condition not in DECISIVE:
+            raise ValueError(f"cannot waive {condition!r}: use one of {', '.join(DECISIVE)}")
+    sides: Dict[str, Tuple[Any, Any]] = {
+        c: (plain_condition(c, measured), plain_condition(c, published)) for c in DECISIVE + _TOLD
+    }
+
+    def listed(names: Iterable[str]) -> List[Dict[str, Any]]:
+        return [{"condition": c, "measured": sides[c][0], "published": sides[c][1]} for c in names]
+
+    judged = [c for c in DECISIVE if c not in waive]
+    unknown = [c for c in judged if None in sides[c]]
+    differing = [c for c in judged if c not in unknown and sides[c][0] != sides[c][1]]
+    why = [f"{c}: {sides[c][0]} measured, {sides[c][1]} published" for c in differing]
+    return {
+        "verdict": "not_comparable" if differing else "not_known" if unknown else "comparable",
+        "differences": listed(differing),
+        "unknown": listed(unknown),
+        "waived": listed(c for c in DECISIVE if c in waive and sides[c][0] != sides[c][1]),
+        "told": listed(c for c in _TOLD if sides[c][0] != sides[c][1]),
+        "why": "; ".join(why + [f"{c}: not stated" for c in unknown]),
+    }
