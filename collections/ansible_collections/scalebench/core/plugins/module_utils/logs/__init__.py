@@ -1,0 +1,77 @@
+"""Readers of training logs: text of any known format to one reading, a plain dict.
+
+A reading has ``reader``, ``identity``, ``ending``, ``unit``, ``scope``, ``observations``,
+``summary`` and ``runs``. One file per format; each names the source of its format.
+"""
+
+from __future__ import annotations
+
+from . import scalebench
+from ._columns import LIMIT, Observations
+from ._detect import choose, fits
+from ._ending import judge, scan
+from ._engine import Engine
+from ._text import blocks
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, List
+
+    from ._format import Format
+    from ._text import Source
+
+__all__ = ["READERS", "Observations", "read"]
+
+READERS: Dict[str, Format] = {module.FORMAT.name: module.FORMAT for module in (scalebench,)}
+UNDECIDED = 1 << 26
+
+
+def read(
+    source: Source, reader: str = "auto", name: str = "", limit: int = LIMIT
+) -> Dict[str, Any]:
+    """Read one log.
+
+    :param source: text, bytes, a list of lines, or any iterable of pieces (an open file).
+    :param reader: a key of :data:`READERS`, or ``auto``: the reader whose lines the text has.
+    :param name: what to call the log in errors.
+    :param limit: how many observations to keep; see :class:`Observations`.
+    :returns: ``observations`` is an :class:`Observations`, the rest plain data. ``runs`` lists the
+        runs in the file (first observation, count, identity, ending, summary); the last one's
+        identity, ending and summary stand at the top.
+    :raises ValueError: empty, of no known format, of more than one, or no such reader.
+    """
+    name = name or "log"
+    if reader != "auto" and reader not in READERS:
+        raise ValueError(
+            f"{name}: no reader named {reader!r}: use auto or one of {', '.join(READERS)}"
+        )
+    engine = None if reader == "auto" else Engine(READERS[reader], limit)
+    waiting: List[str] = []
+    size = 0
+    for block in blocks(source):
+        waiting.append(block)
+        size += len(block)
+        if engine is None:
+            found = fits(block, READERS)
+            if found:
+                engine = Engine(READERS[choose(found, name)], limit)
+            elif size > UNDECIDED:
+                waiting = waiting[-1:]
+        while engine is not None and len(waiting) > 1:
+            engine.feed(waiting.pop(0))
+    if engine is None or (not "".join(waiting).strip() and not engine.position):
+        raise ValueError(f"{name}: {_why_not(waiting)}")
+    for block in waiting:
+        engine.feed(block, last=True)
+    return engine.reading()
+
+
+def _why_not(waiting: List[str]) -> str:
+    """Say why a text has no reader, with the crash that may explain it."""
+    text = "".join(waiting)
+    if not text.strip():
+        return "the log is empty"
+    ending = judge(dict(scan(text)), -1, -1, False, False)
+    crash = f"; it ends with {ending['kind']}: {ending['detail']}" if ending["detail"] else ""
+    lines = text.count("\n") + 1
+    return f"no known format in {lines} lines (sought: {', '.join(READERS)}){crash}"

@@ -1,0 +1,111 @@
+"""How a log ends: what a crash, a kill or an exhausted memory wrote, and whether it matters."""
+
+from __future__ import annotations
+
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Dict, Iterator, Tuple
+
+    Event = Tuple[int, str]
+
+__all__ = ["WORDS", "judge", "scan"]
+
+# (text to look for, what it means); the framework that says so stands behind it.
+WORDS = (
+    ("ut of memory", "out_of_memory"),  # CUDA, PyTorch, MXNet, OneFlow, Paddle, the kernel
+    ("utOfMemory", "out_of_memory"),  # torch.OutOfMemoryError
+    ("OOM when allocating", "out_of_memory"),  # TensorFlow
+    ("RESOURCE_EXHAUSTED", "out_of_memory"),  # XLA
+    ("ResourceExhausted", "out_of_memory"),  # TensorFlow, Paddle
+    ("OUT_OF_MEMORY", "out_of_memory"),  # CUDA driver
+    ("STATUS_ALLOC_FAILED", "out_of_memory"),  # cuBLAS, cuDNN
+    ("bad_alloc", "out_of_memory"),  # C++
+    ("t allocate memory", "out_of_memory"),  # "Cannot allocate memory", "can't allocate memory"
+    ("not enough memory", "out_of_memory"),  # PyTorch's DefaultCPUAllocator
+    ("oom-kill", "out_of_memory"),  # Slurm, the kernel
+    ("oom_kill", "out_of_memory"),
+    ("NanLossDuringTraining", "nan_loss"),  # TensorFlow's NanTensorHook
+    ("NaN loss", "nan_loss"),
+    ("loss = NaN", "nan_loss"),
+    ("oss is nan", "nan_loss"),
+    ("oss is NaN", "nan_loss"),
+    ("Traceback (most recent call last)", "traceback"),
+    ("terminate called", "traceback"),  # C++
+    ("Fatal Python error", "traceback"),
+    ("KeyboardInterrupt", "killed"),
+    ("exited on signal", "killed"),  # mpirun
+    ("Killed", "killed"),  # the shell
+    ("SIGKILL", "killed"),
+    ("SIGTERM", "killed"),
+    ("ermination signal", "killed"),  # Paddle
+    ("CANCELLED AT", "killed"),  # Slurm
+    ("egmentation fault", "killed"),
+    ("core dumped", "killed"),
+    ("exitcode: -9", "killed"),  # torchrun
+)
+# TensorFlow says so of an allocation that it then makes otherwise.
+HARMLESS = re.compile(r"not a failure|ran out of memory trying to allocate|garbage_collection")
+PREFIX = re.compile(r"^(?:[^\[\n]{0,40}\[\d+,\d+\]<std\w{3}>:|\[\w+\d+\]:)")
+SEARCHED = 20_000
+
+
+def scan(text: str) -> Iterator[Tuple[str, Event]]:
+    """Yield (kind, (position, line)) of the last fatal words of each sort in a text."""
+    for words, kind in WORDS:
+        if words not in text:
+            continue
+        at = text.rfind(words)
+        line = _line(text, at)
+        if kind == "out_of_memory" and HARMLESS.search(line):
+            continue
+        if words.startswith("Traceback"):
+            line = _raised(text, at) or line
+        yield kind, (at, line)
+
+
+def judge(
+    events: Dict[str, Event], printed: int, ended: int, has_end: bool, loss_is_nan: bool
+) -> Dict[str, str]:
+    """Decide how a run ended.
+
+    A complaint counts if no observation and no end followed it. An exhausted memory counts also
+    where other ranks printed a little more, if the format prints its end and did not.
+
+    :param events: last event of each kind, with positions in the log.
+    :param printed: position of the last observation, -1 for none.
+    :param ended: position of the last line that only a complete run prints, -1 for none.
+    """
+    after = max(printed, ended)
+    kept = {kind: event for kind, event in events.items() if event[0] > after}
+    memory = events.get("out_of_memory")
+    if memory and has_end and memory[0] > ended:
+        kept["out_of_memory"] = memory
+    if "traceback" in kept and kept["traceback"][1].startswith("KeyboardInterrupt"):
+        kept["killed"] = kept.pop("traceback")
+    for kind in ("out_of_memory", "nan_loss"):
+        if kind in kept:
+            return {"kind": kind, "detail": kept[kind][1]}
+    if loss_is_nan:
+        return {"kind": "nan_loss", "detail": "the last loss printed is not a number"}
+    for kind in ("traceback", "killed"):
+        if kind in kept:
+            return {"kind": kind, "detail": kept[kind][1]}
+    return {"kind": "complete", "detail": ""}
+
+
+def _line(text: str, at: int) -> str:
+    start = text.rfind("\n", 0, at) + 1
+    end = text.find("\n", at)
+    line = text[start : end if end >= 0 else len(text)]
+    return PREFIX.sub("", line).strip()[:500]
+
+
+def _raised(text: str, at: int) -> str:
+    """Return the line that names the exception, at the end of the traceback at ``at``."""
+    for line in text[at : at + SEARCHED].split("\n")[1:]:
+        words = PREFIX.sub("", line)
+        if words.strip() and not words.startswith((" ", "\t", "Traceback")):
+            return words.strip()[:500]
+    return ""

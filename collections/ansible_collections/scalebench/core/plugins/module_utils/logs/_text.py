@@ -1,0 +1,117 @@
+"""Clean text in blocks of whole lines, without what terminals, launchers and crashes add."""
+
+from __future__ import annotations
+
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Iterable, Iterator, List, Union
+
+    Source = Union[str, bytes, Iterable[Union[str, bytes]]]
+
+__all__ = ["BLOCK", "blocks", "clean"]
+
+BLOCK = 1 << 18
+LONGEST_LINE = 1 << 20
+
+ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\n]{0,500}\x07|[@-Z\\^_])")
+# Open MPI's -tag-output and -timestamp-output: "Mon Jun 13 17:45:27 2022[1,0]<stdout>:"
+TAG = re.compile(
+    r"((?:\w{3} \w{3} {1,2}\d{1,2} \d\d:\d\d:\d\d \d{4})?\[\d{1,9},\d{1,9}\]<std\w{3}>:)"
+)
+TWO_TAGS = re.compile(r"^[^\n]*?\]<std\w{3}>:[^\n]*\]<std\w{3}>:[^\n]*", re.M)
+
+
+def blocks(source: Source) -> Iterator[str]:
+    """Yield clean text; every block but the last one ends with a line end.
+
+    :param source: text, bytes, a list or tuple of lines (with or without their ends), or any other
+        iterable of pieces that are joined as they are (an open file, a generator of blocks).
+        Bytes are UTF-8; what is not is replaced.
+    :raises ValueError: ``source`` or one of its items is neither text nor bytes.
+    """
+    if isinstance(source, str):
+        if len(source) <= BLOCK:
+            yield clean(source)
+            return
+        source = (source[at : at + BLOCK] for at in range(0, len(source), BLOCK))
+    elif isinstance(source, (bytes, bytearray, memoryview)):
+        whole = bytes(source)
+        source = (whole[at : at + BLOCK] for at in range(0, len(whole), BLOCK))
+    lines = isinstance(source, (list, tuple))
+    yield from _cut(_pieces(map(_line, source) if lines else source))
+
+
+def clean(text: str) -> str:
+    """Remove NUL, ANSI sequences and carriage returns; give each rank lines of its own."""
+    if "\0" in text:
+        text = text.replace("\0", "")
+    if "\x1b" in text:
+        text = ANSI.sub("", text)
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if "\b" in text:
+        text = re.sub("\b+", "\n", text)
+    if "]<std" in text and TWO_TAGS.search(text):
+        text = TWO_TAGS.sub(_untangle, text)
+    return text
+
+
+def _line(item: object) -> object:
+    if isinstance(item, str) and not item.endswith("\n"):
+        return item + "\n"
+    if isinstance(item, bytes) and not item.endswith(b"\n"):
+        return item + b"\n"
+    return item
+
+
+def _pieces(source: object) -> Iterator[bytes]:
+    try:
+        items = iter(source)  # type: ignore[call-overload]
+    except TypeError:
+        raise ValueError(
+            f"a log is text, bytes or lines of them, not {type(source).__name__}"
+        ) from None
+    for item in items:
+        if isinstance(item, str):
+            yield item.encode("utf-8", "replace")
+        elif isinstance(item, bytes):
+            yield item
+        else:
+            raise ValueError(f"a line of a log is text or bytes, not {type(item).__name__}")
+
+
+def _cut(pieces: Iterable[bytes]) -> Iterator[str]:
+    pending: List[bytes] = []
+    size = 0
+    for piece in pieces:
+        pending.append(piece)
+        size += len(piece)
+        if size < BLOCK:
+            continue
+        whole = b"".join(pending)
+        end = max(whole.rfind(b"\n"), whole.rfind(b"\r", 0, len(whole) - 1)) + 1
+        if not end and size < LONGEST_LINE:
+            pending = [whole]
+            continue
+        end = end or len(whole)
+        yield clean(whole[:end].decode("utf-8", "replace"))
+        pending, size = [whole[end:]], len(whole) - end
+    if size:
+        yield clean(b"".join(pending).decode("utf-8", "replace"))
+
+
+def _untangle(line: re.Match[str]) -> str:
+    """Join the pieces of one rank that its launcher tagged apart; start a line at another rank."""
+    head, tag, *rest = TAG.split(line.group())
+    if not rest:
+        return line.group()
+    rank = tag[tag.index("[") :]
+    parts = [head, tag, rest[0]]
+    for tag_, words in zip(rest[1::2], rest[2::2]):
+        if tag_[tag_.index("[") :] != rank:
+            rank = tag_[tag_.index("[") :]
+            parts += ["\n", tag_]
+        parts.append(words)
+    return "".join(parts)

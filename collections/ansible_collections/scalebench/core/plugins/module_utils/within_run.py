@@ -1,0 +1,130 @@
+"""Inside one run: from where on it is steady, and how well its mean is known."""
+
+from __future__ import annotations
+
+from math import fsum, isfinite, sqrt
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, List, Sequence
+
+__all__ = ["steady_state", "within_run"]
+
+LEAST = 8
+BATCHES = 1000
+MEASURES = (
+    "count",
+    "mean",
+    "sd",
+    "cv",
+    "autocorrelation_time",
+    "effective_count",
+    "standard_error",
+    "relative_error",
+)
+DIRECT = 5000
+
+
+def steady_state(values: Sequence[float]) -> Dict[str, Any]:
+    """Find where the start-up of a run ends.
+
+    The rule is MSER-5 (White 1997, doi 10.1177/003754979706900601): of all lengths of start-up, in
+    groups of five values, take the one for which the mean of what follows is best known, that is
+    the smallest sum of squared deviations over the squared count. A start-up of more than half of
+    the run means that no steady state was reached.
+
+    :param values: throughputs (or any other measure) in the order of time.
+    :returns: ``reached``, ``start`` (values before the steady part), ``count``, ``mean`` of the
+        steady part, and ``drift``: mean of its second half over that of its first half, less 1.
+        With fewer than 8 values ``reached`` is None and all values count.
+    """
+    values = [value for value in values if isfinite(value)]
+    size = max(5, -(-len(values) // BATCHES))
+    groups = [fsum(values[at : at + size]) / size for at in range(0, len(values) - size + 1, size)]
+    start, reached = 0, None
+    if len(values) >= LEAST and len(groups) > 1:
+        start, reached = size * _least(groups), True
+        if start > len(values) // 2:
+            start, reached = 0, False
+    steady = values[start:]
+    half = len(steady) // 2
+    mean = fsum(steady) / len(steady) if steady else None
+    before = fsum(steady[:half]) / half if half else 0.0
+    drift = fsum(steady[-half:]) / half / before - 1 if before else None
+    return {
+        "reached": reached,
+        "start": start,
+        "count": len(steady),
+        "mean": mean,
+        "drift": drift,
+    }
+
+
+def _least(groups: Sequence[float]) -> int:
+    """Return how many leading groups to drop; all but the last two are tried."""
+    best, chosen = float("inf"), 0
+    mean = squares = 0.0
+    for count, at in enumerate(range(len(groups) - 1, -1, -1), start=1):
+        gap = groups[at] - mean
+        mean += gap / count
+        squares += gap * (groups[at] - mean)
+        if count > 1 and squares / count**2 <= best:
+            best, chosen = squares / count**2, at
+    return chosen
+
+
+def within_run(values: Sequence[float]) -> Dict[str, Any]:
+    """Return how well the mean of a run is known, its own memory taken into account.
+
+    Successive throughputs are not independent, so sd / sqrt(n) is too small. The autocorrelation
+    time tau is 1 + 2 * (sum of autocorrelations), summed by pairs while they stay positive (Geyer
+    1992, initial positive sequence); above 5000 values by 70 batch means. This is the error of one
+    run only: it says nothing of the difference between repeats.
+
+    :returns: ``count``, ``mean``, ``sd`` (n - 1), ``cv`` (sd / mean), ``autocorrelation_time`` (in
+        observations), ``effective_count`` (n / tau), ``standard_error`` of the mean, and
+        ``relative_error`` (standard_error / mean); None where a value cannot be had.
+    """
+    values = [value for value in values if isfinite(value)]
+    count = len(values)
+    found: Dict[str, Any] = dict.fromkeys(MEASURES)
+    found["count"] = count
+    if not count:
+        return found
+    mean = found["mean"] = fsum(values) / count
+    if count == 1:
+        return found
+    gaps = [value - mean for value in values]
+    squares = fsum(gap * gap for gap in gaps)
+    sd = found["sd"] = sqrt(squares / (count - 1))
+    tau = 1.0
+    if squares > 0 and count >= LEAST:
+        tau = _tau(gaps, squares) if count <= DIRECT else _tau_of_batches(gaps, squares)
+    error = sd * sqrt(tau / count)
+    found.update(autocorrelation_time=tau, effective_count=count / tau, standard_error=error)
+    if mean:
+        found.update(cv=sd / abs(mean), relative_error=error / abs(mean))
+    return found
+
+
+def _tau(gaps: List[float], squares: float) -> float:
+    """Sum autocorrelations by pairs of lags until a pair is not positive; at least 1, at most n."""
+
+    def at(lag: int) -> float:
+        return fsum(a * b for a, b in zip(gaps, gaps[lag:])) / squares
+
+    tau = -1.0
+    for lag in range(0, len(gaps) // 2, 2):
+        pair = at(lag) + at(lag + 1)
+        if pair <= 0:
+            break
+        tau += 2 * pair
+    return min(max(tau, 1.0), float(len(gaps)))
+
+
+def _tau_of_batches(gaps: List[float], squares: float, batches: int = 70) -> float:
+    """Compare the variance of the means of long batches with that of independent values."""
+    size = len(gaps) // batches
+    means = [fsum(gaps[at : at + size]) / size for at in range(0, batches * size, size)]
+    spread = fsum(mean * mean for mean in means) / (batches - 1)
+    return min(max(size * spread / (squares / len(gaps)), 1.0), float(size))

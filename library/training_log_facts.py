@@ -1,0 +1,159 @@
+#!/usr/bin/python
+"""Module training_log_facts: reads files, calls the pure code, returns."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: training_log_facts
+short_description: Read training logs and return their throughput, by a named strategy
+description:
+  - Reads one log, a list of logs, or all logs of a folder, in any format it knows.
+  - Reads in check mode as well; changes nothing.
+options:
+  path:
+    description:
+      - A log, a folder (every C(*.log) and C(*.txt) in it, at any depth), or a list of them.
+    type: list
+    elements: path
+    required: true
+  reader:
+    description: Format of the logs; V(auto) recognises it from the text.
+    type: str
+    default: auto
+  strategy:
+    description: Rule from observations to one throughput; V(auto) is the usual one of the format.
+    type: str
+    default: mean_after_warmup
+  parameters:
+    description: Parameters of the strategy, such as C(warmup) and C(iterations).
+    type: dict
+    default: {}
+  expect:
+    description:
+      - Identity that the log must not contradict, such as C(batch_size_per_device).
+      - A log that does has RV(valid=false) and no throughput.
+    type: dict
+    default: {}
+  observations:
+    description: Also return every observation.
+    type: bool
+    default: false
+author:
+  - Scalebench contributors
+"""
+
+EXAMPLES = r"""
+- name: Read one repeat
+  training_log_facts:
+    path: results/20261121-024500/logs/pytorch/bz4/2n1g/r50_b4_fp32_1.log
+    parameters: {warmup: 20, iterations: 100}
+    expect: {batch_size_per_device: 4, world_size: 2}
+  register: repeat
+
+- name: Read a whole tree of MXNet logs by their own summary table
+  training_log_facts:
+    path: logs/mxnet
+    strategy: summary_table
+  register: tree
+"""
+
+RETURN = r"""
+logs:
+  description: The facts of each log that could be read, in the order of the paths.
+  returned: success
+  type: list
+  elements: dict
+  sample:
+    - {path: r50_b4_fp32_1.log, reader: scalebench, throughput: 24.1, unit: images/s, scope: global,
+       count: 100, ending: {kind: complete, detail: ""}}
+failures:
+  description: Logs of a list or folder that could not be read, with the reason.
+  returned: success
+  type: list
+  elements: dict
+  sample: [{path: notes.txt, reason: "notes.txt: no known format in 12 lines"}]
+reader:
+  description: Which format the log has. With one log, all its facts stand at the top as well.
+  returned: one log
+  type: str
+  sample: scalebench
+identity:
+  description: What the log says of its own run.
+  returned: one log
+  type: dict
+  sample: {model: resnet50_v1.5, batch_size_per_device: 4, world_size: 2, precision: fp32}
+ending:
+  description: complete, truncated, out_of_memory, nan_loss, traceback or killed, and the line.
+  returned: one log
+  type: dict
+  sample: {kind: complete, detail: ""}
+throughput:
+  description: Throughput by the strategy; null where RV(reason) says why there is none.
+  returned: one log
+  type: float
+  sample: 24.1
+"""
+
+from pathlib import Path
+from typing import Any, Iterator
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.scalebench.core.plugins.module_utils import logs
+from ansible_collections.scalebench.core.plugins.module_utils.facts import log_facts
+
+SUFFIXES = {".log", ".txt"}
+
+
+def files(paths: list[str]) -> Iterator[Path]:
+    """Yield the logs that paths name; a folder is searched at any depth."""
+    for path in map(Path, paths):
+        if not path.is_dir():
+            yield path
+            continue
+        yield from sorted(p for p in path.rglob("*") if p.suffix in SUFFIXES and p.is_file())
+
+
+def facts_of(path: Path, given: dict[str, Any]) -> dict[str, Any]:
+    """Read one file, in pieces."""
+    with path.open("rb") as file:
+        pieces = iter(lambda: file.read(1 << 18), b"")
+        reading = logs.read(pieces, reader=given["reader"], name=str(path))
+    return log_facts(
+        reading,
+        given["strategy"],
+        given["parameters"],
+        given["expect"],
+        path=str(path),
+        observations=given["observations"],
+    )
+
+
+def main() -> None:
+    """Run the module."""
+    module = AnsibleModule(
+        argument_spec={
+            "path": {"type": "list", "elements": "path", "required": True},
+            "reader": {"type": "str", "default": "auto"},
+            "strategy": {"type": "str", "default": "mean_after_warmup"},
+            "parameters": {"type": "dict", "default": {}},
+            "expect": {"type": "dict", "default": {}},
+            "observations": {"type": "bool", "default": False},
+        },
+        supports_check_mode=True,
+    )
+    found, failures = [], []
+    for path in files(module.params["path"]):
+        try:
+            found.append(facts_of(path, module.params))
+        except (ValueError, OSError) as error:
+            failures.append({"path": str(path), "reason": str(error)})
+    if not found:
+        reasons = "; ".join(failure["reason"] for failure in failures) or "no log in it"
+        module.fail_json(msg=f"no log could be read from {module.params['path']}: {reasons}")
+    one = dict(found[0]) if len(found) == 1 and not failures else {}
+    one.pop("path", None)  # exit_json would add the owner and mode of a file of that name
+    module.exit_json(changed=False, **one, logs=found, failures=failures)
+
+
+if __name__ == "__main__":
+    main()
