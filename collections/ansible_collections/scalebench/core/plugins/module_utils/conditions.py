@@ -1,4 +1,4 @@
-"""The conditions under which a throughput was reached, and what differs between two sets of them."""
+"""The conditions under which a throughput was reached, and how two sets of them differ."""
 
 from __future__ import annotations
 

@@ -1,0 +1,66 @@
+"""Door to MU published: reads the documents of published/ and gives their rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+DOCUMENTATION = r"""
+name: published
+version_added: 0.1.0
+short_description: Rows of published results, from the documents of published/
+description:
+  - Reads and checks the documents and gives one row per published figure, with its conditions,
+    source, method and errata. See P(published_rows#filter).
+  - A document that cannot be read or is not right is an error that names the file and the place.
+options:
+  _terms:
+    description: Names of documents without their ending; none means all.
+    type: list
+    elements: str
+  folder:
+    description: Folder of the documents; by default C(published) of this project.
+    type: path
+"""
+
+EXAMPLES = r"""
+- name: Every row that seed 000 prints
+  ansible.builtin.debug:
+    msg: "{{ lookup('published', 'seed_000_tensorflow_ngc') | map(attribute='throughput') }}"
+
+- name: Count what is published of OneFlow
+  ansible.builtin.debug:
+    msg: "{{ lookup('published') | selectattr('framework', 'eq', 'OneFlow') | length }}"
+"""
+
+RETURN = r"""
+_raw:
+  description: The rows.
+  type: list
+  elements: dict
+"""
+
+import yaml
+from ansible.errors import AnsibleLookupError  # type: ignore[import-untyped]
+from ansible.plugins.lookup import LookupBase  # type: ignore[import-untyped]
+from ansible_collections.scalebench.core.plugins.module_utils.published import published_rows
+
+_FOLDER = Path(__file__).resolve().parents[1] / "published"
+
+
+class LookupModule(LookupBase):  # type: ignore[misc]
+    """The lookup published."""
+
+    def run(self, terms: list[str], variables: Any = None, **kwargs: Any) -> list[Any]:
+        """Return the rows of the documents, as one list."""
+        self.set_options(var_options=variables, direct=kwargs)
+        folder = Path(self.get_option("folder") or _FOLDER).expanduser()
+        paths = [folder / f"{name}.yml" for name in terms] or sorted(folder.glob("*.yml"))
+        rows: list[Any] = []
+        for path in paths:
+            try:
+                document = yaml.safe_load(path.read_text(encoding="utf-8"))
+            except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+                raise AnsibleLookupError(f"published results, {path}: {error}") from error
+            rows += published_rows(document, path.stem)
+        return [rows]
