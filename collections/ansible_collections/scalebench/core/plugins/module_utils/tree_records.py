@@ -1,0 +1,80 @@
+"""Run records of logs that no campaign made: the path's word held against the log's."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Dict, Mapping, Optional
+
+__all__ = ["as_record", "expected_of_path", "no_facts_record"]
+
+_CELL = (
+    "benchmark model precision variant batch_size_per_device xla data data_backend image_size"
+    " topology nodes devices_per_node"
+)
+_ENDINGS = {
+    "out_of_memory": "out_of_memory",
+    "nan_loss": "nan_loss",
+    "traceback": "crashed",
+    "killed": "crashed",
+}
+_ARCHITECTURE = re.compile(r"(resnext|resnet|vgg|densenet|(?<![a-z])rn?)[-_]?(\d+)", re.ASCII)
+
+
+def _architecture(name: Any) -> Optional[str]:
+    """Return resnet50 for r50, rn50, PaddleClas_ResNet50, resnet50_v1.5; None if it names none."""
+    found = _ARCHITECTURE.search(str(name).lower())
+    if found is None:
+        return None
+    family = "resnet" if found.group(1) in ("r", "rn") else found.group(1)
+    return family + found.group(2)
+
+
+def expected_of_path(log: Mapping[str, Any], reader: str) -> Dict[str, Any]:
+    """Return the identity that a log must not contradict, for ``facts.log_facts``.
+
+    ``log``: what ``lognames.parse_log_path`` returned. The names of precisions are compared only
+    for our own trainers: frameworks call the same thing fp16, float16 or amp.
+    """
+    expected = {
+        "batch_size_per_device": log["batch_size_per_device"],
+        "world_size": log["nodes"] * log["devices_per_node"],
+        "nodes": log["nodes"],
+    }
+    if reader == "scalebench":
+        expected["precision"] = log["precision"]
+    return expected
+
+
+def _cell(log: Mapping[str, Any]) -> Dict[str, Any]:
+    return {key: log[key] for key in _CELL.split(" ")}
+
+
+def no_facts_record(log: Mapping[str, Any], reason: str) -> Dict[str, Any]:
+    """Return the record of a log that could not be read, with the reason."""
+    return {
+        "cell": _cell(log),
+        "repeat": log["repeat"],
+        "log": log["path"],
+        "ending": "invalid",
+        "reason": reason,
+        "facts": None,
+    }
+
+
+def as_record(log: Mapping[str, Any], facts: Mapping[str, Any]) -> Dict[str, Any]:
+    """Return the run record of a log with facts.
+
+    A log that gives a throughput is ``ok`` however it ends: some end in a traceback after their
+    last observation. Its own ending stays in ``facts``. One without has the ending that explains
+    why.
+    """
+    record = dict(no_facts_record(log, facts["reason"]), facts=dict(facts))
+    says, wanted = _architecture(facts["identity"].get("model")), _architecture(log["model"])
+    if says and wanted and says != wanted:
+        return dict(record, reason=f"the log says model {says}, its path {wanted}")
+    if facts["throughput"] is not None:
+        return dict(record, ending="ok", reason="")
+    kind, detail = facts["ending"]["kind"], facts["ending"]["detail"]
+    if not facts["valid"] or kind not in _ENDINGS:
+        return record
+    return dict(record, ending=_ENDINGS[kind], reason=f"{detail}; {facts['reason']}")
