@@ -8,7 +8,10 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 from .options import LISTS
 from .topology import format_topology, parse_topology
 
-__all__ = ["expand", "variant"]
+__all__ = ["expand", "frameworks", "variant"]
+
+# What runs when no benchmark is named; `all` is every one.
+DEFAULT_BENCHMARKS = ["pytorch"]
 
 # The seeds' method: 20 warm-up, 100 measured iterations (design, decision 4).
 _METHOD = {"warmup": 20, "iterations": 100, "repeats": 5}
@@ -30,13 +33,7 @@ def expand(
     :raises ValueError: an option with a value that no benchmark knows or the nodes cannot seat,
         with the choices.
     """
-    names = options.get("benchmark", sorted(benchmarks))
-    if names == ["all"]:
-        names = sorted(benchmarks)
-    for name in names:
-        if name not in benchmarks:
-            raise ValueError(_no_choice("benchmark", name, [*sorted(benchmarks), "all"]))
-    _check_known(benchmarks, names, options)
+    names = _chosen(benchmarks, options)
     cells: List[Dict[str, Any]] = []
     for name in names:
         cells += _expand_one(benchmarks[name], options, nodes)
@@ -55,6 +52,29 @@ def variant(cell: Mapping[str, Any], image_size: int) -> str:
     name += f"-{cell['data_backend']}" if cell["data_backend"] != "native" else ""
     name += "-real" if cell["data"] == "real" else ""
     return name + (f"-{cell['image_size']}px" if cell["image_size"] != image_size else "")
+
+
+def frameworks(
+    benchmarks: Mapping[str, Mapping[str, Any]], options: Mapping[str, Any]
+) -> List[str]:
+    """Return the frameworks that the chosen benchmarks need, each once.
+
+    :raises ValueError: as ``expand``, for all that can be told without knowing the nodes.
+    """
+    names = _chosen(benchmarks, options)
+    recipes = [_recipe(benchmarks[name], options.get("recipe"))[1] for name in names]
+    return sorted({recipe["framework"] for recipe in recipes})
+
+
+def _chosen(benchmarks: Mapping[str, Mapping[str, Any]], options: Mapping[str, Any]) -> List[str]:
+    names = options.get("benchmark", DEFAULT_BENCHMARKS)
+    if names == ["all"]:
+        names = sorted(benchmarks)
+    for name in names:
+        if name not in benchmarks:
+            raise ValueError(_no_choice("benchmark", name, [*sorted(benchmarks), "all"]))
+    _check_known(benchmarks, names, options)
+    return list(names)
 
 
 def _expand_one(

@@ -6,7 +6,16 @@ from typing import Any, Dict, Iterable, List, Mapping, Sequence, Set
 
 from . import launch, matrix
 
-__all__ = ["build", "differences", "estimate", "missing", "oversubscribed", "repeats"]
+__all__ = [
+    "build",
+    "cell_key",
+    "differences",
+    "estimate",
+    "expected_identity",
+    "missing",
+    "oversubscribed",
+    "repeats",
+]
 
 SCHEMA = 1
 # What makes results of two sessions comparable: the same hardware under the same names.
@@ -44,16 +53,43 @@ def repeats(cells: Sequence[Mapping[str, Any]]) -> List[Dict[str, Any]]:
     """Return every repeat in running order: the first of each cell, then the second of each, …
 
     In rounds, a machine that gets warmer or busier spoils all cells alike, and an interrupted
-    campaign has something of each. ``log`` is relative to the campaign's folder.
+    campaign has something of each. ``log`` is the leading node's and the measurement, ``logs``
+    are all nodes'; they are relative to the campaign's folder.
     """
     planned = []
     for index in range(1, max((cell["repeats"] for cell in cells), default=0) + 1):
         for cell in cells:
             if index <= cell["repeats"]:
-                name = f"{cell['name']}_{index}"
-                log = f"logs/{cell['directory']}/{name}.log"
-                planned.append({"cell": dict(cell), "repeat": index, "name": name, "log": log})
+                planned.append(_repeat(cell, index))
     return planned
+
+
+def _repeat(cell: Mapping[str, Any], index: int) -> Dict[str, Any]:
+    name = f"{cell['name']}_{index}"
+    base = f"logs/{cell['directory']}/{name}"
+    logs = {
+        node: f"{base}.{node}.out" if rank else f"{base}.log"
+        for rank, node in enumerate(cell["node_names"])
+    }
+    return {
+        "cell": dict(cell),
+        "repeat": index,
+        "name": name,
+        "log": f"{base}.log",
+        "logs": logs,
+        "expect": expected_identity(cell),
+    }
+
+
+def expected_identity(cell: Mapping[str, Any]) -> Dict[str, Any]:
+    """Return what the log of a cell must say of itself to be that cell's."""
+    return {
+        "batch_size_per_device": cell["batch_size_per_device"],
+        "world_size": cell["nodes"] * cell["devices_per_node"],
+        "precision": cell["precision"],
+        "image_size": cell["image_size"],
+        "data": cell["data"],
+    }
 
 
 def missing(
@@ -86,14 +122,19 @@ def oversubscribed(cell: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any
 def estimate(repeat: Mapping[str, Any], earlier: Mapping[str, Sequence[float]]) -> float:
     """Return the expected seconds of a repeat; 0 where nothing is known.
 
-    :param earlier: seconds of earlier repeats by ``<directory>/<name without repeat>``: their
-        median counts; else the benchmark's own estimate.
+    :param earlier: seconds of earlier repeats by ``cell_key``: their median counts; else the
+        benchmark's own estimate.
     """
     cell = repeat["cell"]
-    seconds = sorted(earlier.get(f"{cell['directory']}/{cell['name']}", ()))
+    seconds = sorted(earlier.get(cell_key(cell), ()))
     if seconds:
         return seconds[len(seconds) // 2]
     return float(cell["estimate_seconds"] or 0)
+
+
+def cell_key(cell: Mapping[str, Any]) -> str:
+    """Return the name of a cell over all campaigns: its logs' path without the repeat."""
+    return f"{cell['directory']}/{cell['name']}"
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> List[str]:
@@ -109,20 +150,18 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> List[str]:
             if before.get(key) != now.get(key):
                 found.append(f"{name}: {key} was {before.get(key)!r}, is {now.get(key)!r}")
     was, wanted = (
-        {(cell["directory"], cell["name"]): _essence(cell) for cell in plan["cells"]}
-        for plan in (old, new)
+        {cell_key(cell): _essence(cell) for cell in plan["cells"]} for plan in (old, new)
     )
-    for place in sorted({*was, *wanted}):
-        cell = "/".join(place)
-        if place not in wanted:
+    for cell in sorted({*was, *wanted}):
+        if cell not in wanted:
             found.append(f"{cell} was planned and is not asked for now")
-        elif place not in was:
+        elif cell not in was:
             found.append(f"{cell} is asked for now and was not planned")
         else:
             found += [
-                f"{cell}: {field} was {was[place].get(field)!r}, is {wanted[place].get(field)!r}"
-                for field in sorted({*was[place], *wanted[place]})
-                if was[place].get(field) != wanted[place].get(field)
+                f"{cell}: {field} was {was[cell].get(field)!r}, is {wanted[cell].get(field)!r}"
+                for field in sorted({*was[cell], *wanted[cell]})
+                if was[cell].get(field) != wanted[cell].get(field)
             ]
     return found
 
