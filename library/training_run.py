@@ -25,9 +25,13 @@ options:
     description: This node's rank; 0 leads and prints the measurements.
     type: int
     default: 0
-  directory:
-    description: Folder on the node for the log and the node's record; made where it is missing.
+  work_dir:
+    description: Scalebench's folder on the node; one repeat at a time holds it.
     type: path
+    required: true
+  directory:
+    description: Folder for the log and the node's record, below O(work_dir); made where missing.
+    type: str
     required: true
   name:
     description: The log is C(<name>.log), the record C(<name>.run.json).
@@ -54,7 +58,8 @@ EXAMPLES = r"""
 - name: Train one repeat on every node
   training_run:
     argv: [/opt/venv/bin/torchrun, --nnodes=2, train.py]
-    directory: /var/tmp/bench/pytorch/bz128/2n8g
+    work_dir: /var/tmp/scalebench
+    directory: runs/mine/pytorch/bz128/2n8g
     name: r50_b128_fp32_1
     timeout: 1800
     fetch_to: results/mine/logs/pytorch/bz128/2n8g/r50_b128_fp32_1.log
@@ -95,7 +100,7 @@ log:
   description: Path of the log on the node.
   type: str
   returned: always
-  sample: /var/tmp/bench/pytorch/bz128/2n8g/r50_b128_fp32_1.log
+  sample: /var/tmp/scalebench/runs/mine/pytorch/bz128/2n8g/r50_b128_fp32_1.log
 node:
   description: The name that the node's sshd gave it, empty where it gave none.
   type: str
@@ -108,7 +113,7 @@ import os
 import time
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.scalebench.core.plugins.module_utils.node.runs import end_strays
+from ansible_collections.scalebench.core.plugins.module_utils.node.runs import attended, end_strays
 from ansible_collections.scalebench.core.plugins.module_utils.node.supervise import (
     RUN_VARIABLE,
     supervise,
@@ -122,7 +127,8 @@ def main() -> None:
             "argv": {"type": "list", "elements": "str", "required": True},
             "environment": {"type": "dict", "default": {}},
             "rank": {"type": "int", "default": 0},
-            "directory": {"type": "path", "required": True},
+            "work_dir": {"type": "path", "required": True},
+            "directory": {"type": "str", "required": True},
             "name": {"type": "str", "required": True},
             "timeout": {"type": "float", "default": 0},
             "stall": {"type": "float", "default": 0},
@@ -133,7 +139,8 @@ def main() -> None:
     wanted = module.params
     if module.check_mode:
         module.exit_json(changed=True, skipped=True, msg="would run " + " ".join(wanted["argv"]))
-    run = os.path.join(wanted["directory"], wanted["name"])
+    directory = os.path.join(wanted["work_dir"], wanted["directory"])
+    run = os.path.join(directory, wanted["name"])
     environment = {key: str(value) for key, value in wanted["environment"].items()}
     record = {
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -144,18 +151,20 @@ def main() -> None:
         "log": run + ".log",
     }
     try:
-        os.makedirs(wanted["directory"], exist_ok=True)
-        record["strays"] = len(end_strays(wanted["directory"]))
-        record.update(
-            supervise(
-                wanted["argv"],
-                record["log"],
-                {**environment, RUN_VARIABLE: run},
-                wanted["timeout"],
-                wanted["stall"],
-                controller=1,
+        os.makedirs(directory, exist_ok=True)
+        with attended(wanted["work_dir"], run):
+            # The lock is ours: whatever else runs here has lost its supervisor.
+            record["strays"] = len(end_strays(wanted["work_dir"]))
+            record.update(
+                supervise(
+                    wanted["argv"],
+                    record["log"],
+                    {**environment, RUN_VARIABLE: run},
+                    wanted["timeout"],
+                    wanted["stall"],
+                    controller=1,
+                )
             )
-        )
         with open(run + ".run.json.part", "w", encoding="utf-8") as file:
             json.dump(record, file, indent=1, sort_keys=True)
         os.replace(run + ".run.json.part", run + ".run.json")
