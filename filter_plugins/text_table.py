@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 name: text_table
 version_added: 0.1.0
 short_description: An aligned table as text from rows
-description: Numbers stand to the right, floats have two decimals, null is C(-). Valid Markdown.
+description: Columns without text stand to the right, floats have two decimals, null is C(-). Valid Markdown.
 positional: columns
 options:
   _input:

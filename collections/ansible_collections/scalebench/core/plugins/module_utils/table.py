@@ -67,7 +67,7 @@ def _shown(value: Any) -> str:
 def text_table(rows: Any, columns: Optional[Sequence[str]] = None) -> str:
     """Return an aligned table with ``|`` between the columns, which is Markdown too.
 
-    Numbers stand to the right, floats have two decimals, None is ``-``. Without ``columns``:
+    Columns without text stand to the right, floats have two decimals, None is ``-``. Without ``columns``:
     the keys of the first row.
 
     :raises ValueError: rows are no list of mappings, or a row has not a named column.
@@ -80,7 +80,7 @@ def text_table(rows: Any, columns: Optional[Sequence[str]] = None) -> str:
         if missing:
             raise ValueError(f"row {index} has no column {missing[0]!r}; it has {list(row)}")
     body = [[_shown(row[name]).replace("|", "\\|") for name in names] for row in rows]
-    right = [any(isinstance(row[name], (int, float)) for row in rows) for name in names]
+    right = [bool(rows) and not any(isinstance(r[name], str) for r in rows) for name in names]
     width = [max([3, len(n), *(len(line[i]) for line in body)]) for i, n in enumerate(names)]
 
     def line(cells: Sequence[str]) -> str:
