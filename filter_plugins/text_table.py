@@ -9,8 +9,8 @@ DOCUMENTATION = r"""
 name: text_table
 version_added: 0.1.0
 short_description: An aligned table as text from rows
-description: Columns without text stand to the right, floats have two decimals, null is C(-). Valid Markdown.
-positional: columns
+description: Columns without text stand to the right, null is C(-). The text is valid Markdown.
+positional: columns, decimals
 options:
   _input:
     description: Mappings from column to value.
@@ -21,6 +21,10 @@ options:
     description: The columns to show, in this order; by default those of the first row.
     type: list
     elements: str
+  decimals:
+    description: Decimals of floats; null for all their digits.
+    type: int
+    default: 2
 """
 
 EXAMPLES = r"""

@@ -58,17 +58,21 @@ def speedup_rows(facts: Any, model: Optional[str] = None) -> List[Row]:
     return rows
 
 
-def _shown(value: Any) -> str:
+def _shown(value: Any, decimals: Optional[int]) -> str:
     if value is None:
         return "-"
-    return f"{value:.2f}" if isinstance(value, float) else str(value)
+    if isinstance(value, float) and decimals is not None:
+        return f"{value:.{decimals}f}"
+    return str(value)
 
 
-def text_table(rows: Any, columns: Optional[Sequence[str]] = None) -> str:
+def text_table(
+    rows: Any, columns: Optional[Sequence[str]] = None, decimals: Optional[int] = 2
+) -> str:
     """Return an aligned table with ``|`` between the columns, which is Markdown too.
 
-    Columns without text stand to the right, floats have two decimals, None is ``-``. Without ``columns``:
-    the keys of the first row.
+    Columns without text stand to the right, floats have so many ``decimals`` (None: all their
+    digits), None is ``-``. Without ``columns``: the keys of the first row.
 
     :raises ValueError: rows are no list of mappings, or a row has not a named column.
     """
@@ -79,7 +83,7 @@ def text_table(rows: Any, columns: Optional[Sequence[str]] = None) -> str:
         missing = [name for name in names if name not in row]
         if missing:
             raise ValueError(f"row {index} has no column {missing[0]!r}; it has {list(row)}")
-    body = [[_shown(row[name]).replace("|", "\\|") for name in names] for row in rows]
+    body = [[_shown(row[name], decimals).replace("|", "\\|") for name in names] for row in rows]
     right = [bool(rows) and not any(isinstance(r[name], str) for r in rows) for name in names]
     width = [max([3, len(n), *(len(line[i]) for line in body)]) for i, n in enumerate(names)]
 
