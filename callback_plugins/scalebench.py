@@ -1,0 +1,194 @@
+"""Standard output of the playbooks: what changed, what failed, and how far a campaign is."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: scalebench
+type: stdout
+short_description: What changed, what failed, and how far a campaign is
+description:
+  - Without C(-v) it prints a line for what changed, whole messages for what failed, and a line for
+    every repeat of a campaign; on a terminal a live line below tells the task in hand, or the
+    campaign's progress with elapsed and remaining time.
+  - With C(-v) it is Ansible's own output.
+extends_documentation_fragment:
+  - default_callback
+  - result_format_callback
+"""
+
+import time
+
+from ansible.plugins.callback.default import CallbackModule as Default
+from ansible_collections.scalebench.core.plugins.module_utils.plan_text import duration
+from ansible_collections.scalebench.core.plugins.module_utils.progress import Progress
+from ansible_collections.scalebench.core.plugins.plugin_utils.live import LivePrinter
+
+BAR = 24
+LAST_LINES = 15
+
+
+class CallbackModule(Default):
+    """Ansible's own output when it is asked for, ours else."""
+
+    CALLBACK_VERSION = 2.0
+    CALLBACK_TYPE = "stdout"
+    CALLBACK_NAME = "scalebench"
+
+    def __init__(self):
+        super().__init__()
+        self._began = time.monotonic()
+        self._task_name = ""
+        self._task_began = self._began
+        self._changed = {}
+        self._planned = False
+        self._progress = None
+        self._repeat_began = None
+        self._failed = False
+        self._check = False
+        self._printer = None
+
+    # What the live line says.
+
+    def _status(self):
+        now = time.monotonic()
+        progress = self._progress
+        if progress is None or not progress.current:
+            if not self._task_name:
+                return ""
+            return f"  … {self._task_name} ({duration(now - self._task_began)})"
+        filled = BAR * progress.done // progress.total
+        last = f"last {progress.last}, " if progress.last else ""
+        return (
+            f"  {'━' * filled}{'─' * (BAR - filled)} {progress.done}/{progress.total}"
+            f"  {progress.current}  {last}{duration(now - self._began)} elapsed,"
+            f" {progress.left(now - self._repeat_began)}"
+        )
+
+    # Ansible's events.
+
+    def v2_playbook_on_start(self, playbook):
+        if self._display.verbosity:
+            super().v2_playbook_on_start(playbook)
+            return
+        self._printer = LivePrinter(self._status)
+        self._printer.start()
+
+    def v2_playbook_on_play_start(self, play):
+        if self._display.verbosity:
+            super().v2_playbook_on_play_start(play)
+            return
+        self._flush()
+        self._check = play.check_mode
+        self._printer.print(play.get_name() + (" (check mode)" if self._check else ""), "bold")
+
+    def v2_playbook_on_task_start(self, task, is_conditional):
+        if self._display.verbosity:
+            super().v2_playbook_on_task_start(task, is_conditional)
+            return
+        self._flush()
+        self._task_name = task.get_name()
+        self._task_began = time.monotonic()
+
+    def v2_playbook_on_handler_task_start(self, task):
+        self.v2_playbook_on_task_start(task, False)
+
+    def v2_runner_on_ok(self, result):
+        if self._display.verbosity:
+            super().v2_runner_on_ok(result)
+            return
+        action, answer = result.task.action.rpartition(".")[2], result.result
+        if action == "campaign_plan" and "missing" in answer:
+            self._plan(answer)
+        elif action == "repeat_record":
+            now = time.monotonic()
+            line = self._progress.end(answer, now - self._repeat_began)
+            self._repeat_began = now
+            self._printer.print(line, "" if answer["ending"] == "ok" else "red")
+        elif action == "debug":
+            self._printer.print(str(answer.get("msg", "")))
+        elif answer.get("changed") and action not in ("training_run", "include_tasks"):
+            self._changed.setdefault(result.task.get_name(), []).append(result.host.get_name())
+
+    def v2_runner_on_failed(self, result, ignore_errors=False):
+        if self._display.verbosity:
+            super().v2_runner_on_failed(result, ignore_errors)
+        elif not ignore_errors:
+            self._tell("FAILED", result)
+
+    def v2_runner_on_unreachable(self, result):
+        if self._display.verbosity:
+            super().v2_runner_on_unreachable(result)
+        elif not result.task.ignore_unreachable:
+            self._tell("UNREACHABLE", result)
+
+    def v2_runner_on_skipped(self, result):
+        if self._display.verbosity:
+            super().v2_runner_on_skipped(result)
+
+    def v2_runner_item_on_ok(self, result):
+        if self._display.verbosity:
+            super().v2_runner_item_on_ok(result)
+
+    def v2_runner_item_on_skipped(self, result):
+        if self._display.verbosity:
+            super().v2_runner_item_on_skipped(result)
+
+    def v2_runner_item_on_failed(self, result):
+        if self._display.verbosity:
+            super().v2_runner_item_on_failed(result)
+        else:
+            self._tell("FAILED", result)
+
+    def v2_playbook_on_include(self, included_file):
+        if self._display.verbosity:
+            super().v2_playbook_on_include(included_file)
+
+    def v2_playbook_on_stats(self, stats):
+        if self._display.verbosity:
+            super().v2_playbook_on_stats(stats)
+            return
+        self._flush()
+        self._task_name = ""
+        self._printer.stop()
+        if self._failed or not self._planned:
+            super().v2_playbook_on_stats(stats)
+        if self._failed:
+            self._printer.print("Ansible's own output: the same command with -v.")
+
+    # Our lines.
+
+    def _plan(self, planned):
+        self._planned = True
+        if self._check:
+            return
+        if not planned["missing"]:
+            self._printer.print(
+                f"Campaign {planned['campaign']}: all {planned['repeats']} repeats are done"
+            )
+            return
+        self._progress = Progress(planned["campaign"], planned["missing"])
+        self._repeat_began = time.monotonic()
+        self._printer.print(
+            f"Campaign {planned['campaign']}: {len(planned['missing'])} of {planned['repeats']}"
+            f" repeats to run, {self._progress.left(0)}. To continue it after an interruption:"
+            f" -e campaign={planned['campaign']}"
+        )
+
+    def _flush(self):
+        """Print what the last task changed, its hosts on one line."""
+        word = "would change" if self._check else "changed"
+        for name, hosts in self._changed.items():
+            self._printer.print(f"  {word}: {name} ({', '.join(sorted(set(hosts)))})", "yellow")
+        self._changed = {}
+
+    def _tell(self, word, result):
+        """Print a failure: host, task, message, the last lines of what a command said."""
+        self._failed = True
+        answer = result.result
+        lines = [f"{word} {result.host.get_name()}: {result.task.get_name()}"]
+        lines += ["  " + line for line in str(answer.get("msg", "")).splitlines()]
+        for stream in ("stdout", "stderr"):
+            said = str(answer.get(stream) or answer.get(f"module_{stream}") or "").splitlines()
+            if said:
+                lines += [f"  {stream}:", *("    " + line for line in said[-LAST_LINES:])]
+        self._printer.print("\n".join(lines), "red")
