@@ -68,6 +68,7 @@ FILES = {
     "loadavg": "/proc/loadavg",
     "os_release": "/etc/os-release",
     "machine_id": "/etc/machine-id",
+    "boot_id": "/proc/sys/kernel/random/boot_id",
 }
 
 

@@ -14,9 +14,10 @@ def fingerprint(texts: Mapping[str, str]) -> Dict[str, Any]:
     """Return the facts of one node.
 
     :param texts: file contents by name: ``cpuinfo``, ``meminfo``, ``os_release``, ``machine_id``,
-        ``loadavg``, ``gpus`` (nvidia-smi, CSV without header and units, fields ``GPU_QUERY``). What
-        is missing is an empty text.
-    :returns: ``cpu_model``, ``memory_mib``, ``os``, ``machine_id``, ``load`` (1 minute), ``gpus``.
+        ``boot_id``, ``loadavg``, ``gpus`` (nvidia-smi, CSV without header and units, fields
+        ``GPU_QUERY``). What is missing is an empty text.
+    :returns: ``cpu_model``, ``memory_mib``, ``os``, ``machine_id``, ``boot_id``, ``load`` (of one
+        minute), ``gpus``.
     """
     cpus = _pairs(texts.get("cpuinfo", ""), ":")
     memory = _pairs(texts.get("meminfo", ""), ":").get("MemTotal", "0 kB")
@@ -27,6 +28,7 @@ def fingerprint(texts: Mapping[str, str]) -> Dict[str, Any]:
         "memory_mib": int(memory.split()[0]) // 1024,
         "os": system.get("PRETTY_NAME", "unknown").strip('"'),
         "machine_id": texts.get("machine_id", "").strip(),
+        "boot_id": texts.get("boot_id", "").strip(),
         "load": float(load[0]) if load else 0.0,
         "gpus": parse_gpus(texts.get("gpus", "")),
     }

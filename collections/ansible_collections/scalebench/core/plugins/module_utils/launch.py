@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Mapping
+from typing import Any, Callable, Dict, List, Mapping, Sequence
+
+from .seating import assign_gpus
 
 __all__ = ["LAUNCHERS", "PLACEHOLDERS", "commands"]
 
@@ -27,18 +29,21 @@ def commands(
     :param recipe: the recipe of its benchmark.
     :param nodes: per node name: ``address``, ``interface`` (may be empty), ``rank_port``,
         ``workload_dir``, ``data_dir``, ``threads`` (CPU threads a rank), ``pythons`` (interpreter
-        by framework).
+        by framework), ``fingerprint`` (its ``gpus``).
     :raises ValueError: a node of the cell is not among ``nodes``.
     """
     missing = [name for name in cell["node_names"] if name not in nodes]
     if missing:
         raise ValueError(f"{cell['directory']}: nothing is known of {', '.join(missing)}")
     launcher = LAUNCHERS[recipe["launcher"]]
+    gpus = {}
+    if cell["device"] == "gpu":
+        gpus = assign_gpus(cell["node_names"], cell["devices_per_node"], nodes) or {}
     return {
         name: {
             "rank": rank,
             "argv": launcher(cell, nodes, rank) + _workload(cell, recipe, nodes[name]),
-            "env": _environment(cell, recipe, nodes[name]),
+            "env": _environment(cell, recipe, nodes[name], gpus.get(name, [])),
         }
         for rank, name in enumerate(cell["node_names"])
     }
@@ -77,9 +82,14 @@ def _workload(
 
 
 def _environment(
-    cell: Mapping[str, Any], recipe: Mapping[str, Any], node: Mapping[str, Any]
+    cell: Mapping[str, Any],
+    recipe: Mapping[str, Any],
+    node: Mapping[str, Any],
+    gpus: Sequence[int],
 ) -> Dict[str, str]:
     environment = {"PYTHONUNBUFFERED": "1"}
+    if gpus:
+        environment["CUDA_VISIBLE_DEVICES"] = ",".join(str(index) for index in gpus)
     if cell["device"] == "cpu":
         environment["OMP_NUM_THREADS"] = str(node["threads"])
     if node["interface"]:

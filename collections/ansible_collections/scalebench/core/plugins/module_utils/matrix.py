@@ -6,6 +6,7 @@ import itertools
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from .options import LISTS
+from .seating import can_seat
 from .topology import format_topology, parse_topology
 
 __all__ = ["expand", "frameworks", "variant"]
@@ -158,7 +159,7 @@ def _topologies(
     found: List[Tuple[int, int]] = []
     for text in options.get("topology", defaults["topology"]):
         count, per_node = parse_topology(str(text).replace("*", str(min(devices))))
-        seated = count <= len(devices) and per_node <= min(devices[:count])
+        seated = count <= len(nodes) and can_seat(list(nodes)[:count], per_node, nodes)
         if not seated and "topology" in options:
             raise ValueError(
                 f"-e topology={text}: it needs {count} node(s) with {per_node} device(s) each; the"

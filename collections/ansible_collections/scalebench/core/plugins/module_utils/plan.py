@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, Iterable, List, Mapping, Sequence, Set
 
 from . import launch, matrix
+from .seating import oversubscribed
 
 __all__ = [
     "build",
@@ -13,7 +14,6 @@ __all__ = [
     "estimate",
     "expected_identity",
     "missing",
-    "oversubscribed",
     "repeats",
 ]
 
@@ -100,23 +100,6 @@ def missing(
     :param done: the ending by log of every repeat that has a run record; only ``ok`` is done.
     """
     return [repeat for repeat in planned if done.get(repeat["log"]) != "ok"]
-
-
-def oversubscribed(cell: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> bool:
-    """Return whether a machine runs more CPU threads for this cell than it has cores.
-
-    Nodes with the same ``machine_id`` share a machine. On GPUs it is never so.
-    """
-    if cell["device"] == "gpu":
-        return False
-    wanted: Dict[str, int] = {}
-    cores: Dict[str, int] = {}
-    for name in cell["node_names"]:
-        fingerprint = nodes[name]["fingerprint"]
-        machine = fingerprint["machine_id"] or name
-        wanted[machine] = wanted.get(machine, 0) + cell["devices_per_node"] * nodes[name]["threads"]
-        cores[machine] = fingerprint["cores"]
-    return any(wanted[machine] > cores[machine] for machine in wanted)
 
 
 def estimate(repeat: Mapping[str, Any], earlier: Mapping[str, Sequence[float]]) -> float:
