@@ -1,0 +1,52 @@
+"""A small cluster and the real benchmark files, for the tests of plan and launch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def benchmarks() -> dict[str, Any]:
+    """Return the benchmark files of the repository by name."""
+    files = [yaml.safe_load(path.read_text()) for path in (ROOT / "benchmarks").glob("*.yml")]
+    return {content["benchmark"]: content for content in files}
+
+
+def gpu(index: int, machine: str = "a") -> dict[str, Any]:
+    """Return one GPU of a machine."""
+    uuid = f"GPU-{machine}{index}"
+    return {"index": index, "name": "Tesla V100", "memory_mib": 16160, "uuid": uuid}
+
+
+def node(number: int, *, gpus: int = 0, machine: str = "", **more: Any) -> dict[str, Any]:
+    """Return what the plan knows of node ``number``; without ``machine`` it is its own."""
+    machine = machine or f"m{number}"
+    return {
+        "address": f"10.11.0.{number + 1}",
+        "interface": "ib0",
+        "rank_port": 29500,
+        "threads": 1,
+        "workload_dir": "/opt/workloads",
+        "data_dir": "/data",
+        "pythons": {"pytorch": "/venv/bin/python"},
+        "device": "gpu" if gpus else "cpu",
+        "devices": gpus or 1,
+        "fingerprint": {
+            "hostname": f"host{number}",
+            "machine_id": machine,
+            "boot_id": machine,
+            "cpu_model": "AMD EPYC",
+            "cores": 2,
+            "gpus": [gpu(index, machine) for index in range(gpus)],
+        },
+        **more,
+    }
+
+
+def cluster(count: int, **more: Any) -> dict[str, dict[str, Any]]:
+    """Return ``count`` nodes, node1 first."""
+    return {f"node{number}": node(number, **more) for number in range(1, count + 1)}

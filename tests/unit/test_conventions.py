@@ -1,0 +1,79 @@
+"""The conventions that a machine can check: specs, documentation, headers."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+ROLES = sorted(path for path in (ROOT / "roles").iterdir() if path.is_dir())
+DOORS = sorted(
+    path
+    for folder in ("library", "filter_plugins", "lookup_plugins")
+    for path in (ROOT / folder).glob("*.py")
+)
+PURE = sorted(
+    path
+    for path in (
+        ROOT / "collections/ansible_collections/scalebench/core/plugins/module_utils"
+    ).rglob("*.py")
+    if path.parent.name != "node"
+)
+
+
+@pytest.mark.parametrize("role", ROLES, ids=lambda role: role.name)
+def test_defaults_and_argument_specs_have_the_same_keys(role):
+    specs = yaml.safe_load((role / "meta/argument_specs.yml").read_text())["argument_specs"]
+    described = set(specs["main"]["options"])
+    text = (role / "defaults/main.yml").read_text()
+    required = set(re.findall(rf"^# ({role.name}_[a-z_]+):", text, re.MULTILINE))
+    defaults = set(yaml.safe_load(text) or {})
+    assert defaults | required == described
+    assert {
+        name for name, option in specs["main"]["options"].items() if option.get("required")
+    } == required
+    assert all(name.startswith(role.name) for name in described)
+
+
+@pytest.mark.parametrize("role", ROLES, ids=lambda role: role.name)
+def test_defaults_are_the_specs_defaults(role):
+    specs = yaml.safe_load((role / "meta/argument_specs.yml").read_text())["argument_specs"]
+    defaults = yaml.safe_load((role / "defaults/main.yml").read_text()) or {}
+    described = {
+        name: option["default"]
+        for name, option in specs["main"]["options"].items()
+        if not option.get("required")
+    }
+    assert defaults == described
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: f"{door.parent.name}/{door.stem}")
+def test_every_door_is_documented(door):
+    constants = {
+        target.id: node.value.value
+        for node in ast.parse(door.read_text()).body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    documentation = yaml.safe_load(constants["DOCUMENTATION"])
+    assert documentation.get("module", documentation.get("name")) == door.stem
+    assert documentation["short_description"]
+    assert yaml.safe_load(constants["EXAMPLES"])
+    for name, described in yaml.safe_load(constants["RETURN"]).items():
+        assert described["description"] and described["type"], name
+
+
+@pytest.mark.parametrize("path", PURE, ids=lambda path: path.stem)
+def test_pure_code_touches_nothing(path):
+    forbidden = {"ansible", "os", "pathlib", "subprocess", "time", "yaml", "numpy", "socket"}
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names = {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names = {(node.module or "").split(".")[0]}
+        else:
+            continue
+        assert not names & forbidden

@@ -1,0 +1,177 @@
+"""Processes of this machine: found, ended, supervised. Everything here is real."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.node import runs
+from ansible_collections.scalebench.core.plugins.module_utils.node.ending import end_processes
+from ansible_collections.scalebench.core.plugins.module_utils.node.interpreters import find
+from ansible_collections.scalebench.core.plugins.module_utils.node.proc import (
+    descendants,
+    environment,
+    listener,
+    read_process,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.node.supervise import RUN_VARIABLE
+
+SUPERVISE = """
+import json, sys
+sys.path.insert(0, "collections")
+from ansible_collections.scalebench.core.plugins.module_utils.node.supervise import supervise
+argv, log, timeout, stall = json.loads(sys.argv[1])
+print(json.dumps(supervise(argv, log, {"SCALEBENCH_RUN": log}, timeout, stall, controller=1)))
+"""
+
+
+def supervise(tmp_path, script, timeout=0, stall=0):
+    """Start a supervisor of a shell script in a process of its own."""
+    arguments = json.dumps([["sh", "-c", script], str(tmp_path / "x.log"), timeout, stall])
+    return subprocess.Popen(
+        [sys.executable, "-c", SUPERVISE, arguments], stdout=subprocess.PIPE, text=True
+    )
+
+
+def answer(process):
+    out, _ = process.communicate(timeout=30)
+    return json.loads(out)
+
+
+def marked(tmp_path):
+    return [process.pid for process, _ in runs.marked(str(tmp_path))]
+
+
+def wait_until(condition, patience=10):
+    end = time.monotonic() + patience
+    while not condition():
+        assert time.monotonic() < end, "it did not come about"
+        time.sleep(0.02)
+
+
+def test_a_run_that_goes_well_is_ok_and_its_output_in_the_log(tmp_path):
+    done = answer(supervise(tmp_path, "echo out; echo err >&2"))
+    assert (done["ending"], done["exit_code"], done["ended"]) == ("ok", 0, 0)
+    assert (tmp_path / "x.log").read_text() == "out\nerr\n"
+
+
+def test_an_exit_code_and_the_last_line_are_told(tmp_path):
+    done = answer(supervise(tmp_path, "echo first; echo 'no such device'; exit 3"))
+    assert (done["ending"], done["exit_code"]) == ("crashed", 3)
+    assert done["reason"] == "exit code 3; last line: no such device"
+
+
+def test_a_signal_is_told_by_name(tmp_path):
+    done = answer(supervise(tmp_path, "kill -SEGV $$"))
+    assert (done["ending"], done["exit_code"]) == ("crashed", -signal.SIGSEGV)
+    assert "SIGSEGV" in done["reason"]
+
+
+def test_a_launcher_that_is_not_there_is_a_failed_launch(tmp_path):
+    arguments = json.dumps([["/no/such/torchrun"], str(tmp_path / "x.log"), 0, 0])
+    process = subprocess.Popen(
+        [sys.executable, "-c", SUPERVISE, arguments], stdout=subprocess.PIPE, text=True
+    )
+    done = answer(process)
+    assert done["ending"] == "launch_failed"
+    assert "/no/such/torchrun: No such file or directory" in done["reason"]
+
+
+def test_the_time_limit_ends_the_whole_tree(tmp_path):
+    done = answer(supervise(tmp_path, "setsid sleep 99 & sleep 98", timeout=0.5))
+    assert (done["ending"], done["exit_code"]) == ("timeout", None)
+    assert done["ended"] >= 2
+    assert marked(tmp_path) == []
+
+
+def test_silence_is_a_stall(tmp_path):
+    done = answer(supervise(tmp_path, "echo one; sleep 99", stall=1))
+    assert (done["ending"], done["reason"]) == ("stalled", "no output for 1 s")
+
+
+def test_what_the_launcher_leaves_is_ended_even_in_a_session_of_its_own(tmp_path):
+    done = answer(supervise(tmp_path, "setsid sh -c 'sleep 97 & sleep 96' & exit 0"))
+    assert done["ending"] == "ok"
+    assert done["ended"] >= 1
+    assert marked(tmp_path) == []
+
+
+def test_a_process_that_ignores_sigterm_is_killed(tmp_path):
+    done = answer(supervise(tmp_path, "trap '' TERM; while :; do sleep 0.2; done", timeout=0.5))
+    assert done["ending"] == "timeout"
+    assert marked(tmp_path) == []
+
+
+def test_a_controller_that_goes_away_ends_the_run(tmp_path):
+    supervisor = supervise(tmp_path, "setsid sleep 95 & sleep 94")
+    wait_until(lambda: len(marked(tmp_path)) >= 3)
+    supervisor.stdout.close()
+    wait_until(lambda: not marked(tmp_path))
+    supervisor.wait(timeout=10)
+
+
+def test_sigterm_to_the_supervisor_ends_the_run(tmp_path):
+    supervisor = supervise(tmp_path, "sleep 93")
+    wait_until(lambda: marked(tmp_path))
+    supervisor.terminate()
+    assert answer(supervisor)["ending"] == "interrupted"
+    assert marked(tmp_path) == []
+
+
+def test_strays_are_known_by_their_mark_and_only_those_are_ended(tmp_path):
+    mine = subprocess.Popen(["sleep", "92"], env={RUN_VARIABLE: f"{tmp_path}/runs/a"})
+    other = subprocess.Popen(["sleep", "91"], env={RUN_VARIABLE: f"{tmp_path}-other/runs/a"})
+    try:
+        wait_until(lambda: marked(tmp_path) == [mine.pid])
+        assert [process.pid for process in runs.end_strays(str(tmp_path))] == [mine.pid]
+        assert mine.wait(timeout=5) == -signal.SIGTERM
+        assert other.poll() is None
+    finally:
+        other.kill()
+        other.wait()
+
+
+def test_a_node_is_held_by_one_run_and_freed_by_its_death(tmp_path):
+    assert runs.busy_with(str(tmp_path)) is None
+    with runs.attended(str(tmp_path), "runs/first"):
+        assert runs.busy_with(str(tmp_path)) == "runs/first"
+        with (
+            pytest.raises(ValueError, match="busy with runs/first"),
+            runs.attended(str(tmp_path), "runs/second"),
+        ):
+            pass
+    assert runs.busy_with(str(tmp_path)) is None
+
+
+def test_a_listener_is_named():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert listener("127.0.0.1", port).startswith(f"process {os.getpid()} (")
+        assert listener("127.0.0.9", port) is None
+    assert listener("127.0.0.1", port) is None
+
+
+def test_processes_are_read_with_children_and_environment():
+    child = subprocess.Popen(["sleep", "90"], env={"A": "b"})
+    try:
+        wait_until(lambda: environment(child.pid) == {"A": "b"})
+        assert read_process(child.pid).parent == os.getpid()
+        assert child.pid in [process.pid for process in descendants(os.getpid())]
+    finally:
+        end_processes(lambda: [p for p in descendants(os.getpid()) if p.pid == child.pid])
+    assert child.wait(timeout=5) == -signal.SIGTERM
+
+
+def test_an_interpreter_is_found_or_what_was_looked_at_is_told():
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    found, _ = find(["9.9", version])
+    assert found is not None and found[0] == version
+    missing, looked_at = find(["9.9"])
+    assert missing is None
+    assert looked_at[0] == "python9.9 on the PATH: not there"

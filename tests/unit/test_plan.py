@@ -1,0 +1,110 @@
+"""The plan: order, ledger, estimates, and what keeps a campaign from going on."""
+
+import copy
+import json
+
+from ansible_collections.scalebench.core.plugins.module_utils import plan
+from ansible_collections.scalebench.core.plugins.module_utils.options import parse_options
+from ansible_collections.scalebench.core.plugins.module_utils.plan_text import duration, plan_text
+from campaign_data import benchmarks, cluster
+
+
+def planned(nodes=None, **options):
+    return plan.build(benchmarks(), parse_options(options), nodes or cluster(4))
+
+
+def test_repeats_run_in_rounds_over_the_cells():
+    logs = [repeat["log"] for repeat in plan.repeats(planned(repeats=2)["cells"])]
+    assert logs == [
+        "logs/pytorch/bz4/1n1g/r50_b4_fp32_1.log",
+        "logs/pytorch/bz4/2n1g/r50_b4_fp32_1.log",
+        "logs/pytorch/bz4/4n1g/r50_b4_fp32_1.log",
+        "logs/pytorch/bz4/1n1g/r50_b4_fp32_2.log",
+        "logs/pytorch/bz4/2n1g/r50_b4_fp32_2.log",
+        "logs/pytorch/bz4/4n1g/r50_b4_fp32_2.log",
+    ]
+
+
+def test_only_the_leading_nodes_output_is_a_log():
+    repeat = plan.repeats(planned(topology="2n1g")["cells"])[0]
+    assert repeat["logs"] == {
+        "node1": repeat["log"],
+        "node2": "logs/pytorch/bz4/2n1g/r50_b4_fp32_1.node2.out",
+    }
+
+
+def test_a_repeat_is_done_only_when_its_record_says_ok():
+    every = plan.repeats(planned(topology="1n1g")["cells"])
+    done = {every[0]["log"]: "ok", every[1]["log"]: "crashed"}
+    assert plan.missing(every, done) == every[1:]
+
+
+def test_a_log_must_say_that_it_is_its_cells():
+    repeat = plan.repeats(planned(topology="4n1g", precision="amp")["cells"])[0]
+    assert repeat["expect"] == {
+        "batch_size_per_device": 4,
+        "world_size": 4,
+        "precision": "amp",
+        "image_size": 32,
+        "data": "synthetic",
+    }
+
+
+def test_cells_that_share_too_few_cores_are_marked():
+    made = planned(cluster(4, machine="same"))["cells"]
+    assert {cell["topology"]: cell["oversubscribed"] for cell in made} == {
+        "1n1g": False,
+        "2n1g": False,
+        "4n1g": True,
+    }
+    assert not any(cell["oversubscribed"] for cell in planned(cluster(4))["cells"])
+
+
+def test_the_estimate_comes_from_earlier_repeats_where_there_are_some():
+    repeat = plan.repeats(planned(topology="1n1g")["cells"])[0]
+    assert plan.estimate(repeat, {}) == repeat["cell"]["estimate_seconds"]
+    assert plan.estimate(repeat, {"pytorch/bz4/1n1g/r50_b4_fp32": [9.0, 7.0, 30.0]}) == 9.0
+
+
+def test_the_same_plan_has_no_differences_even_through_json():
+    kept = json.loads(json.dumps(planned()))
+    assert plan.differences(kept, planned()) == []
+
+
+def test_another_plan_is_told_cell_by_cell():
+    different = plan.differences(planned(topology="1n1g"), planned(topology="1n1g", repeats=9))
+    assert different == ["pytorch/bz4/1n1g/r50_b4_fp32: repeats was 3, is 9"]
+    assert plan.differences(planned(topology="1n1g"), planned(topology="2n1g")) == [
+        "pytorch/bz4/1n1g/r50_b4_fp32 was planned and is not asked for now",
+        "pytorch/bz4/2n1g/r50_b4_fp32 is asked for now and was not planned",
+    ]
+
+
+def test_other_hardware_is_another_plan():
+    nodes = copy.deepcopy(cluster(4))
+    nodes["node3"]["fingerprint"]["cpu_model"] = "Xeon"
+    assert plan.differences(planned(), planned(nodes)) == [
+        "node3: cpu_model was 'AMD EPYC', is 'Xeon'"
+    ]
+
+
+def test_the_plan_in_words_has_order_time_and_whole_commands():
+    made = planned(topology="2n1g", repeats=1)
+    left = [{**repeat, "seconds": 18.0} for repeat in plan.repeats(made["cells"])]
+    text = plan_text(
+        {**made, "campaign": "c", "repeats": 1, "missing": left, "seconds": 18.0, "measured": 0}
+    )
+    assert "Campaign c: 1 cell(s), 1 repeat(s), 1 to run in about 18 s" in text
+    assert "pytorch/bz4/2n1g/r50_b4_fp32_1.log" in text
+    assert "--node-rank=1" in text
+    assert "OMP_NUM_THREADS=1" in text
+
+
+def test_durations_are_a_persons_words():
+    assert [duration(seconds) for seconds in (0.4, 59, 61, 3599.7, 7500)] == [
+        "0 s",
+        "59 s",
+        "1 min 01 s",
+        "1 h 00 min",
+        "2 h 05 min",
+    ]

@@ -1,0 +1,54 @@
+"""The run record: one ending out of what nodes and log say."""
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils import plan
+from ansible_collections.scalebench.core.plugins.module_utils.options import parse_options
+from ansible_collections.scalebench.core.plugins.module_utils.record import record
+from campaign_data import benchmarks, cluster
+
+OK = {"ending": "ok", "reason": "", "exit_code": 0, "seconds": 20.0, "started": "2026-01-01T00:00Z"}
+LOG = {"ending": {"kind": "complete", "detail": ""}, "throughput": 24.1, "count": 100}
+
+
+def made(runs=None, facts=None):
+    cells = plan.build(benchmarks(), parse_options({"topology": "2n1g"}), cluster(2))["cells"]
+    runs = {"node1": OK, "node2": OK, **(runs or {})}
+    return record("c", plan.repeats(cells)[0], runs, {**LOG, **(facts or {})})
+
+
+def test_a_repeat_is_ok_when_nodes_and_log_are():
+    kept = made({"node2": {**OK, "seconds": 21.5}})
+    assert (kept["ending"], kept["reason"], kept["seconds"]) == ("ok", "", 21.5)
+    assert kept["facts"]["throughput"] == 24.1
+    assert "commands" not in kept["cell"]
+
+
+@pytest.mark.parametrize(
+    ("runs", "facts", "ending", "reason"),
+    [
+        ({"node2": {**OK, "ending": "crashed", "reason": "exit code 1"}}, {}, "crashed", "node2"),
+        ({"node1": {**OK, "ending": "timeout", "reason": "not done"},
+          "node2": {**OK, "ending": "crashed", "reason": "reset"}}, {}, "timeout", "node1: not"),
+        ({"node2": {"unreachable": True, "msg": "timed out"}}, {}, "launch_failed",
+         "node2: unreachable: timed out"),
+        ({"node2": {"failed": True, "msg": "no space"}}, {}, "launch_failed", "no space"),
+        ({"node1": {**OK, "ending": "crashed", "reason": "exit code 1"}},
+         {"ending": {"kind": "out_of_memory", "detail": "CUDA out of memory"}},
+         "out_of_memory", "CUDA out of memory"),
+        ({"node1": {**OK, "ending": "crashed", "reason": "exit code 3"}},
+         {"ending": {"kind": "nan_loss", "detail": "loss nan"}}, "nan_loss", "loss nan"),
+        ({}, {"failed": True, "msg": "x.log: no known format"}, "invalid", "no known format"),
+        ({}, {"ending": {"kind": "truncated", "detail": ""}}, "invalid", "the log is truncated"),
+        ({}, {"throughput": None, "reason": "precision is 'amp', expected 'fp32'"}, "invalid",
+         "precision is 'amp'"),
+        ({}, {"count": 57}, "invalid", "57 iterations were measured, not 100"),
+    ],
+)  # fmt: skip
+def test_what_went_wrong_is_told(runs, facts, ending, reason):
+    kept = made(runs, facts)
+    assert kept["ending"] == ending
+    assert reason in kept["reason"]
+
+
+def test_a_log_that_cannot_be_read_leaves_no_facts():
+    assert made(facts={"failed": True, "msg": "gone"})["facts"] is None
