@@ -1,0 +1,67 @@
+# Two commands do everything on a fresh machine: `make bench` and `make test`.
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+
+PYTHON ?= python3
+ARGS ?=
+VENV := .venv
+# Programs of the environment come first: Ansible and Molecule start each other by name.
+export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
+export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
+
+RUN := $(VENV)/.run-installed
+TEST := $(VENV)/.test-installed
+
+.PHONY: help install provision bench teardown test test-unit test-integration test-roles lint benchmark clean
+
+help:  ## List the targets.
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 20
+
+install: $(RUN)  ## Install what ansible-playbook needs into .venv.
+
+$(RUN): requirements.txt
+	@scripts/system-packages $(PYTHON)
+	@echo "Installing Ansible and the report's libraries into $(VENV) (about half a minute)"
+	@test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
+	@$(VENV)/bin/python -m pip install -q --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+$(TEST): $(RUN) requirements-test.txt
+	@echo "Installing the test tools into $(VENV) (about half a minute)"
+	@$(VENV)/bin/python -m pip install -q --disable-pip-version-check -r requirements-test.txt
+	@touch $@
+
+provision: $(RUN)  ## Start the local nodes and install the framework on them.
+	@ansible-playbook playbooks/provision.yml
+
+bench: provision  ## Provision, run the default matrix, print the speed-up table. ARGS="-e precision=amp" changes it.
+	@ansible-playbook playbooks/bench.yml $(ARGS)
+
+teardown: $(RUN)  ## End the local nodes and all that runs in them.
+	@ansible-playbook playbooks/teardown.yml
+
+test: test-unit test-integration test-roles  ## Run all tests.
+
+test-unit: $(TEST)  ## Test the pure code and the conventions.
+	@pytest -q tests/unit
+
+test-integration: $(TEST)  ## Run the playbooks on local nodes of their own, with small real training.
+	@pytest -q tests/integration
+
+test-roles: $(TEST)  ## Converge and verify the roles with Molecule.
+	@molecule test --all
+
+lint: $(TEST)  ## Check style and types.
+	@ruff check .
+	@ruff format --check .
+	@mypy collections/ansible_collections/scalebench/core/plugins/module_utils
+	@yamllint .
+	@ansible-lint --offline
+
+benchmark: $(TEST)  ## Measure our own cost: orchestration, reading logs.
+	@ansible-playbook playbooks/provision.yml
+	@python tests/benchmarks/orchestration.py
+
+clean:  ## End the local nodes; remove environments, keys and caches. Results stay.
+	@if [ -x $(VENV)/bin/ansible-playbook ] && [ -d .state ]; then ansible-playbook playbooks/teardown.yml; fi
+	@rm -rf $(VENV) .state .pytest_cache .mypy_cache .ruff_cache .hypothesis .ansible .cache
