@@ -27,7 +27,7 @@ seealso:
 EXAMPLES = r"""
 - name: Print the table
   ansible.builtin.debug:
-    msg: "{{ ({'1n1g': [362.44], '4n8g': [9514.64]} | scaling_facts | speedup_table }}"
+    msg: "{{ {'1n1g': [362.44], '4n8g': [9514.64]} | scaling_facts | speedup_table }}"
   # | node_num | gpu_num | samples/s | speedup |
   # | -------: | ------: | --------: | ------: |
   # |        1 |       1 |    362.44 |    1.00 |
