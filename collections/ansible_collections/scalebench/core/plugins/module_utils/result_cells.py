@@ -13,15 +13,18 @@ from ansible_collections.scalebench.core.plugins.module_utils.statistics import 
     ratio_interval,
     spread,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.topology import parse_topology
 
-__all__ = ["add_scaling", "cell_key", "measure_cell", "ok_speeds"]
+__all__ = ["add_scaling", "cell_key", "check_cell", "measure_cell", "ok_speeds"]
 
+_IDENTITY_KEY = ("benchmark", "precision", "variant", "model", "topology")
 # fmt: off
 _IDENTITY = (
     "benchmark", "recipe", "framework", "model", "precision", "variant", "batch_size_per_device",
     "xla", "data", "data_backend", "image_size", "topology", "nodes", "devices_per_node", "device",
     "node_names", "directory", "warmup", "iterations",
 )
+_NEEDED = (*_IDENTITY_KEY, "batch_size_per_device", "nodes", "devices_per_node")
 _OF_THE_LOG = (
     "unit", "reader", "count", "wall_clock_throughput", "loss", "memory", "accuracy",
     "time_to_train", "steady_state", "within_run",
@@ -31,10 +34,23 @@ _OF_THE_LOG = (
 _MOST_REPEATS = 12
 
 
+def check_cell(cell: Any) -> None:
+    """Refuse what is no cell, as a damaged file may hold.
+
+    :raises ValueError: it is no mapping, or a key that a report needs is missing or no count.
+    """
+    if not isinstance(cell, Mapping):
+        raise ValueError(f"a cell is a mapping, not {cell!r}")
+    missing = [key for key in _NEEDED if not cell.get(key)]
+    if missing:
+        raise ValueError(f"the cell has no {', '.join(missing)}")
+    if parse_topology(cell["topology"]) != (cell["nodes"], cell["devices_per_node"]):
+        raise ValueError(f"topology {cell['topology']} does not fit nodes and devices_per_node")
+
+
 def cell_key(cell: Mapping[str, Any]) -> Tuple[str, ...]:
     """Return what tells one cell from another."""
-    names = ("benchmark", "precision", "variant", "model", "topology")
-    return tuple(str(cell.get(name)) for name in names)
+    return tuple(str(cell.get(name)) for name in _IDENTITY_KEY)
 
 
 def _repeat(run: Mapping[str, Any]) -> Dict[str, Any]:
@@ -43,7 +59,8 @@ def _repeat(run: Mapping[str, Any]) -> Dict[str, Any]:
     ending, reason = run.get("ending") or "invalid", run.get("reason") or ""
     speed = facts.get("throughput")
     if ending == "ok" and not (isinstance(speed, (int, float)) and isfinite(speed) and speed > 0):
-        ending, reason = "invalid", reason or f"its log gave no throughput but {speed}"
+        said = facts.get("reason") or f"its log gave no throughput but {speed}"
+        ending, reason = "invalid", reason or said
     found: Dict[str, Any] = {
         "repeat": run["repeat"],
         "log": run.get("log"),
@@ -53,6 +70,8 @@ def _repeat(run: Mapping[str, Any]) -> Dict[str, Any]:
         "seconds": run.get("seconds"),
         "oversubscribed": run.get("oversubscribed"),
     }
+    if (facts.get("ending") or {}).get("kind", "complete") != "complete":
+        found["log_ending"] = facts["ending"]
     return {**found, **{key: facts[key] for key in _OF_THE_LOG if facts.get(key) is not None}}
 
 

@@ -11,6 +11,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.result_cells impor
     ok_speeds,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.scaling import seed_facts
+from ansible_collections.scalebench.core.plugins.module_utils.strategies import STRATEGIES
 
 __all__ = ["build_results", "only_facts"]
 
@@ -46,13 +47,13 @@ def _units(cells: Sequence[Mapping[str, Any]]) -> Dict[str, str]:
 
 
 def _strategies(runs: Sequence[Mapping[str, Any]]) -> List[Any]:
-    """Return each strategy that a log was read by, once."""
+    """Return each strategy that a log was read by, once, with its rule in words as ``about``."""
     found: List[Any] = []
     for run in runs:
         strategy = (run.get("facts") or {}).get("strategy")
         if strategy and strategy not in found:
             found.append(strategy)
-    return found
+    return [{**s, "about": STRATEGIES.get(s["name"], {}).get("about", "")} for s in found]
 
 
 def _cells(plan: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> List[Dict[str, Any]]:

@@ -1,0 +1,44 @@
+"""Door to the drawing of throughput and speed-up; runs on the controller, which has matplotlib."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+from ansible_collections.scalebench.core.plugins.plugin_utils.written import write_texts
+
+
+class ActionModule(ActionBase):
+    """Writes throughput.svg and speedup.svg where they differ."""
+
+    _requires_connection = False
+
+    def run(self, tmp=None, task_vars=None):
+        """Draw, write, return what was written."""
+        result = super().run(tmp, task_vars)
+        _, args = self.validate_argument_spec(
+            {
+                "series": {"type": "list", "elements": "dict", "required": True},
+                "described": {"type": "dict", "default": {}},
+                "folder": {"type": "str", "required": True},
+            }
+        )
+        try:
+            # Here, because only this task pays for it.
+            from ansible_collections.scalebench.core.plugins.plugin_utils.scaling_svg import (  # noqa: PLC0415
+                draw,
+            )
+        except ImportError as error:
+            raise AnsibleActionFail(
+                f"the plots need {error.name}: pip install -r requirements.txt, or leave them out"
+                " with -e report_plots=false"
+            ) from error
+        folder = Path(args["folder"]).expanduser()
+        series, words = args["series"], args["described"]
+        texts = {
+            folder / f"{figure}.svg": draw(series, figure, words.get(figure, ""))
+            for figure in ("throughput", "speedup")
+        }
+        result.update(write_texts(texts, self._task.check_mode, self._task.diff))
+        return result

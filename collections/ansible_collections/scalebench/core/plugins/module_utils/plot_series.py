@@ -1,0 +1,72 @@
+"""What the plots of a report show, and the same in words for those who cannot see them."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Mapping, Sequence
+
+from ansible_collections.scalebench.core.plugins.module_utils.report_rows import cell_groups
+
+__all__ = ["describe", "plot_series"]
+
+Series = Dict[str, Any]
+_MOST_DESCRIBED = 6
+_NAMES = ("benchmark", "precision", "variant", "model")
+
+
+def _labels(groups: Sequence[Sequence[Mapping[str, Any]]]) -> List[str]:
+    """Name each group by what differs between them; one alone by benchmark and precision."""
+    differing = [name for name in _NAMES if len({cells[0][name] for cells in groups}) > 1]
+    names = differing or ["benchmark", "precision"]
+    return [" ".join(str(cells[0][name]) for name in names) for cells in groups]
+
+
+def _points(cells: Sequence[Mapping[str, Any]]) -> List[Dict[str, Any]]:
+    measured = [cell for cell in cells if cell["median_speed"] is not None]
+    return [
+        {
+            "topology": cell["topology"],
+            "devices": cell["devices"],
+            "repeats": [r["throughput"] for r in cell["repeats"] if r["throughput"] is not None],
+            "median": cell["median_speed"],
+            "speedup": cell["speedup"],
+            "oversubscribed": bool(cell["oversubscribed"]),
+        }
+        for cell in sorted(measured, key=lambda cell: (cell["devices"], cell["nodes"]))
+    ]
+
+
+def plot_series(results: Mapping[str, Any]) -> List[Series]:
+    """Return one series a group that was measured: label, unit, base, points.
+
+    A point: topology, devices (how many), repeats and median (in ``unit``), speedup,
+    oversubscribed. ``base``: the median of one device, where the ideal line starts, or None.
+    """
+    groups = cell_groups(results)
+    found = []
+    for label, cells in zip(_labels(groups), groups):
+        points = _points(cells)
+        one = [point["median"] for point in points if point["topology"] == "1n1g"]
+        unit = next((cell["unit"] for cell in cells if cell["unit"]), "samples/s")
+        if points:
+            base = one[0] if one else None
+            found.append({"label": label, "unit": unit, "base": base, "points": points})
+    return found
+
+
+def describe(series: Sequence[Series], figure: str) -> str:
+    """Return the text alternative of ``throughput`` or ``speedup``: the medians that are drawn."""
+    said = []
+    for one in series[:_MOST_DESCRIBED]:
+        drawn = [
+            (point["topology"], point["median"], one["unit"])
+            if figure == "throughput"
+            else (point["topology"], point["speedup"], "times 1n1g")
+            for point in one["points"]
+        ]
+        values = ", ".join(f"{place} {value:.2f}" for place, value, _ in drawn if value is not None)
+        if values:
+            said.append(f"{one['label']}, {drawn[0][2]}: {values}")
+    if said and len(series) > _MOST_DESCRIBED:
+        said.append(f"{len(series) - _MOST_DESCRIBED} groups more are in the tables")
+    what = "Median throughput" if figure == "throughput" else "Speed-up"
+    return f"{what} by topology. " + ("; ".join(said) + "." if said else "Nothing was measured.")

@@ -1,0 +1,106 @@
+"""Plain texts of a report: the terminal's table, the originals' output, results.csv."""
+
+from __future__ import annotations
+
+import csv
+import io
+import textwrap
+from pprint import pformat
+from typing import Any, Dict, List, Mapping
+
+from ansible_collections.scalebench.core.plugins.module_utils.report_rows import (
+    cell_groups,
+    group_title,
+    note,
+    percent,
+    remarks,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.results import only_facts
+from ansible_collections.scalebench.core.plugins.module_utils.table import text_table
+
+__all__ = ["csv_text", "originals_output", "terminal_table"]
+
+WIDTH = 100
+_CSV = (
+    "benchmark model precision variant batch_size_per_device topology node_num gpu_num unit"
+    " average_speed median_speed speedup efficiency minimum maximum cv interval_low interval_high"
+    " wall_clock_throughput oversubscribed state repeats_planned repeats_ok"
+)
+
+
+def _row(cell: Mapping[str, Any], noted: bool) -> Dict[str, Any]:
+    row: Dict[str, Any] = {
+        "node_num": cell["nodes"],
+        "gpu_num": cell["devices"],
+        "samples/s": cell["median_speed"],
+        "speedup": cell["speedup"],
+        "efficiency %": percent(cell["efficiency"]),
+        "cv %": percent(cell["spread"]["cv"]) if cell["spread"] else None,
+        "repeats": cell["spread"]["n"] if cell["spread"] else 0,
+    }
+    return {**row, "note": note(cell)} if noted else row
+
+
+def terminal_table(results: Mapping[str, Any]) -> str:
+    """Return the speed-up table of every group and the remarks, for a terminal of 100 columns."""
+    blocks = []
+    for cells in cell_groups(results):
+        noted = any(note(cell) for cell in cells)
+        table = text_table([_row(cell, noted) for cell in cells])
+        blocks.append(f"{group_title(cells)}\n{table}")
+    if not blocks:
+        blocks.append("no cell was measured")
+    said = [textwrap.fill(remark, WIDTH, subsequent_indent="  ") for remark in remarks(results)]
+    return "\n\n".join(blocks + (["\n".join(said)] if said else []))
+
+
+def originals_output(results: Mapping[str, Any], log_dir: str, saved: str) -> str:
+    """Return what the originals' extract scripts print.
+
+    For each log its path and the speeds so far, then the facts, then where they are saved. A log
+    that gave no speed, which stopped the originals, is named with the reason. ``saved``: the path
+    of the JSON.
+    """
+    lines: List[str] = []
+    for cell in results["cells"]:
+        running: Dict[int, float] = {}
+        for repeat in cell["repeats"]:
+            path = f"{log_dir.rstrip('/')}/{repeat['log']}"
+            if repeat["throughput"] is None:
+                lines.append(f"{path} {repeat['ending']}: {repeat['reason']}")
+            else:
+                running[repeat["repeat"]] = repeat["throughput"]
+                lines.append(f"{path} {running}")
+    lines += [f"{item['path']} left out: {item['reason']}" for item in results["unmatched"]]
+    lines += pformat(only_facts(results)).split("\n")
+    return "\n".join([*lines, f"Saving result to {saved}"])
+
+
+def _csv_row(cell: Mapping[str, Any]) -> Dict[str, Any]:
+    interval, spread = cell["interval"] or {}, cell["spread"] or {}
+    row = {
+        **cell,
+        **spread,
+        "node_num": cell["nodes"],
+        "gpu_num": cell["devices"],
+        "interval_low": interval.get("low"),
+        "interval_high": interval.get("high"),
+        "repeats_ok": spread.get("n", 0),
+    }
+    for repeat in cell["repeats"]:
+        row[f"repeat_{repeat['repeat']}"] = repeat["throughput"]
+    return row
+
+
+def csv_text(results: Mapping[str, Any]) -> str:
+    """Return one row a cell; the columns ``repeat_<i>`` at the end hold the speed of each repeat.
+
+    Empty is a value that there is not; a spreadsheet would take a zero for a measurement.
+    """
+    indexes = {repeat["repeat"] for cell in results["cells"] for repeat in cell["repeats"]}
+    columns = [*_CSV.split(" "), *(f"repeat_{index}" for index in sorted(indexes))]
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(_csv_row(cell) for cell in results["cells"])
+    return text.getvalue()

@@ -1,0 +1,72 @@
+"""Finds and reads log files on the controller, on all its cores where there are many."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import stat
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.scalebench.core.plugins.module_utils import logs
+from ansible_collections.scalebench.core.plugins.module_utils.facts import log_facts
+
+__all__ = ["files_below", "read_all", "read_facts"]
+
+Expected = Callable[[str], dict[str, Any]]
+PIECE = 1 << 18
+# Below this many logs the processes would take longer to start than the reading takes.
+MANY = 60
+
+
+def files_below(folder: Path) -> tuple[list[str], list[dict[str, str]]]:
+    """Return every file below a folder, relative to it, and what could not be looked into.
+
+    Links to folders are followed, each folder once. Folders of version control are passed over.
+    """
+    found: list[str] = []
+    problems: list[dict[str, str]] = []
+    seen: set[str] = set()
+
+    def problem(error: OSError) -> None:
+        path = os.path.relpath(error.filename, folder)
+        problems.append({"path": path, "reason": error.strerror or str(error)})
+
+    for root, folders, names in os.walk(folder, onerror=problem, followlinks=True):
+        real = os.path.realpath(root)
+        if real in seen:
+            folders.clear()
+            continue
+        seen.add(real)
+        folders[:] = sorted(name for name in folders if name not in (".git", ".hg", ".svn"))
+        for name in names:
+            found.append(os.path.relpath(os.path.join(root, name), folder))
+    return found, problems
+
+
+def read_facts(
+    path: Path, strategy: str, parameters: dict[str, Any], expected: Expected
+) -> dict[str, Any]:
+    """Return the facts of one log; ``expected`` gives the identity to expect of a reader.
+
+    :raises ValueError: the file is no log; an unknown strategy or parameter.
+    :raises OSError: it cannot be read.
+    """
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise ValueError("not a regular file")
+    with path.open("rb") as file:
+        reading = logs.read(iter(lambda: file.read(PIECE), b""), name=path.name)
+    return log_facts(reading, strategy, parameters, expected(reading["reader"]), str(path))
+
+
+def read_all(jobs: list[Any], read: Callable[[Any], Any]) -> Iterator[Any]:
+    """Yield ``read(job)`` of each job, in order; in processes of their own where there are many."""
+    cores = len(os.sched_getaffinity(0))
+    if len(jobs) < MANY or cores < 2:
+        yield from map(read, jobs)
+        return
+    fork = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(min(cores, 16), mp_context=fork) as pool:
+        yield from pool.map(read, jobs, chunksize=16)

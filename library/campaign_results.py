@@ -1,0 +1,97 @@
+"""Documentation of the action plugin of the same name, which does the work."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: campaign_results
+short_description: Compute the results of a campaign from its files
+description:
+  - An action plugin on the controller. It reads C(plan.json), every C(*.run.json) and the logs of a
+    campaign's folder, and writes C(results.json) and C(results.csv) there, where they differ.
+  - A repeat that failed is a result with its reason. A file that cannot be read is named in the
+    results and spoils nothing else.
+options:
+  directory:
+    description: The campaign's folder.
+    type: path
+    required: true
+  strategy:
+    description: Rule from the observations of a log to its throughput.
+    type: str
+    default: mean_after_warmup
+  parameters:
+    description: Parameters of the strategy; warm-up and iterations are the cell's if not given.
+    type: dict
+    default: {}
+attributes:
+  check_mode:
+    support: full
+    description: Reads and computes; writes nothing. A folder that is not there yet is skipped.
+  diff_mode:
+    support: full
+    description: Shows what changes in the files.
+seealso:
+  - module: log_tree_results
+  - module: training_log_facts
+author:
+  - Scalebench contributors
+"""
+
+EXAMPLES = r"""
+- name: Compute the results of a campaign
+  campaign_results:
+    directory: results/first
+  register: first
+
+- name: Hold the speed-up of two nodes against a threshold
+  ansible.builtin.assert:
+    that: first.facts.pytorch.fp32.bz4.r50["2n1g"].speedup > 1.5
+"""
+
+RETURN = r"""
+facts:
+  description:
+    - The seeds' facts, nested by benchmark, precision and variant.
+    - A value that there is not is null; the reason stands in C(results.json), in the cell.
+  returned: success
+  type: dict
+  sample:
+    pytorch:
+      fp32:
+        bz4:
+          r50:
+            1n1g: {average_speed: 24.1, batch_size_per_device: 4, median_speed: 24.2, speedup: 1.0}
+            2n1g: {average_speed: 44.0, batch_size_per_device: 4, median_speed: 44.1, speedup: 1.82}
+table:
+  description: The speed-up table with its remarks, for a terminal of 100 columns.
+  returned: success
+  type: str
+folder:
+  description: Where the files are.
+  returned: success
+  type: str
+  sample: results/first
+paths:
+  description: The files that were written, or would be.
+  returned: success
+  type: list
+  elements: str
+counts:
+  description: Number of cells, of repeats planned, ok, failed, not_run, and of files unmatched.
+  returned: success
+  type: dict
+  sample: {cells: 3, planned: 9, ok: 9, failed: 0, not_run: 0, unmatched: 0}
+series:
+  description: What the plots show, for M(scaling_plot).
+  returned: success
+  type: list
+  elements: dict
+described:
+  description: The plots in words, by figure.
+  returned: success
+  type: dict
+parts:
+  description: The parts of C(report.md), Markdown each.
+  returned: success
+  type: dict
+"""

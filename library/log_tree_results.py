@@ -1,0 +1,110 @@
+"""Documentation of the action plugin of the same name, which does the work."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: log_tree_results
+short_description: Compute results from any tree of training logs
+description:
+  - An action plugin on the controller. It takes benchmark, precision, batch size, variant, topology
+    and repeat from the paths, reads every log in the format it has, and writes C(results.json),
+    C(results.csv) and C(<last component of log_dir>_result.json), where they differ.
+  - The folders are C([<benchmark>/][bz<batch>[-<variant>]/]<N>n<G>g/), at any depth, and the names
+    C(<model>_b<batch>_<precision>_<i>.log); or the names alone say it, as in
+    C(<model>_bs<batch>_<precision>_<mode>_N<nodes>C<cards>_log), with the cards of all nodes, and
+    C(<name>_gpu<cards>_<precision>_bs<batch>.txt).
+  - A file whose path says none of that, and a log that cannot be read or that contradicts its path,
+    is named with the reason and spoils nothing else.
+options:
+  log_dir:
+    description: The tree.
+    type: path
+    required: true
+  output_dir:
+    description: Where to write.
+    type: path
+    required: true
+  strategy:
+    description:
+      - Rule from the observations of a log to its throughput.
+      - V(auto) is the usual one of the format.
+    type: str
+    default: auto
+  parameters:
+    description: Parameters of the strategy.
+    type: dict
+    default: {}
+attributes:
+  check_mode:
+    support: full
+    description: Reads and computes; writes nothing.
+  diff_mode:
+    support: full
+    description: Shows what changes in the files.
+seealso:
+  - module: campaign_results
+  - module: training_log_facts
+author:
+  - Scalebench contributors
+"""
+
+EXAMPLES = r"""
+- name: Compute the results of an old tree by the time stamps of its logs
+  log_tree_results:
+    log_dir: logs/ngc/tensorflow/resnet50
+    output_dir: result
+    strategy: wall_clock
+  register: old
+"""
+
+RETURN = r"""
+output:
+  description: What the originals' scripts printed.
+  returned: success
+  type: str
+facts:
+  description:
+    - The seeds' facts, nested by benchmark, precision and variant.
+    - A value that there is not is null; the reason stands in C(results.json), in the cell.
+  returned: success
+  type: dict
+  sample:
+    pytorch:
+      fp32:
+        bz4:
+          r50:
+            1n1g: {average_speed: 24.1, batch_size_per_device: 4, median_speed: 24.2, speedup: 1.0}
+            2n1g: {average_speed: 44.0, batch_size_per_device: 4, median_speed: 44.1, speedup: 1.82}
+table:
+  description: The speed-up table with its remarks, for a terminal of 100 columns.
+  returned: success
+  type: str
+folder:
+  description: Where the files are.
+  returned: success
+  type: str
+  sample: result
+paths:
+  description: The files that were written, or would be.
+  returned: success
+  type: list
+  elements: str
+counts:
+  description: Number of cells, of repeats planned, ok, failed, not_run, and of files unmatched.
+  returned: success
+  type: dict
+  sample: {cells: 3, planned: 9, ok: 9, failed: 0, not_run: 0, unmatched: 0}
+series:
+  description: What the plots show, for M(scaling_plot).
+  returned: success
+  type: list
+  elements: dict
+described:
+  description: The plots in words, by figure.
+  returned: success
+  type: dict
+parts:
+  description: The parts of C(report.md), Markdown each.
+  returned: success
+  type: dict
+"""
