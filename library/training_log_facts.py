@@ -38,6 +38,9 @@ options:
     description: Also return every observation.
     type: bool
     default: false
+  target_accuracy:
+    description: Top-1 accuracy in percent; RV(time_to_train) says when the log first reaches it.
+    type: float
 author:
   - Scalebench contributors
 """
@@ -125,6 +128,7 @@ def facts_of(path: Path, given: dict[str, Any]) -> dict[str, Any]:
         given["expect"],
         path=str(path),
         observations=given["observations"],
+        target_accuracy=given["target_accuracy"],
     )
 
 
@@ -138,6 +142,7 @@ def main() -> None:
             "parameters": {"type": "dict", "default": {}},
             "expect": {"type": "dict", "default": {}},
             "observations": {"type": "bool", "default": False},
+            "target_accuracy": {"type": "float"},
         },
         supports_check_mode=True,
     )

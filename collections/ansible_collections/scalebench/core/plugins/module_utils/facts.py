@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from math import isfinite
-
 from . import strategies
 from .strategies._series import chosen_run, series
+from .time_to_train import time_to_train
 from .within_run import steady_state, within_run
 
 TYPE_CHECKING = False
@@ -22,6 +21,7 @@ def log_facts(
     expect: Optional[Mapping[str, Any]] = None,
     path: str = "",
     observations: bool = False,
+    target_accuracy: Optional[float] = None,
 ) -> Dict[str, Any]:
     """Return the facts of one log.
 
@@ -31,6 +31,7 @@ def log_facts(
     :param reading: what ``logs.read`` returned.
     :param expect: identity that the log must not contradict, as ``{batch_size_per_device: 128}``.
     :param observations: also return every observation.
+    :param target_accuracy: top-1 accuracy in percent that ``time_to_train`` looks for.
     :raises ValueError: no such strategy, or no such parameter.
     """
     if strategy == "auto":
@@ -69,6 +70,9 @@ def log_facts(
         "summary": run["summary"],
     }
     facts.update(_measures(reading, run, given))
+    reached = time_to_train(reading, run, target_accuracy)
+    facts["time_to_train"] = reached
+    facts["accuracy"] = reached["best_accuracy"] if reached else None
     if observations:
         facts["observations"] = list(reading["observations"])
     return facts
@@ -101,25 +105,21 @@ def _measures(
     reading: Mapping[str, Any], run: Mapping[str, Any], given: Mapping[str, Any]
 ) -> Dict[str, Any]:
     """Return what stands beside the throughput: wall clock, loss, steadiness, memory, accuracy."""
-    ranks = given["ranks"]
+    ranks = given.get("ranks", "auto")
+    ranks = "auto" if given.get("by") else ranks
     try:
-        values = series(reading, run, "throughput", ranks, "none")
+        values = series(reading, run, "throughput", ranks, given["devices"])
     except ValueError:
         values = []
     warmup = given.get("warmup", 0)
     iterations = given.get("iterations")
     used = values[warmup : None if iterations is None else warmup + iterations]
-    loss, accuracy, memory = (
-        [v for v in series(reading, run, field, "first", "none") if isfinite(v)]
-        for field in ("loss", "accuracy", "memory")
-    )
+    loss, memory = (series(reading, run, field, "first") for field in ("loss", "memory"))
     summary = run["summary"]
     return {
         "wall_clock_throughput": _wall_clock(reading, given),
         "loss": {"first": loss[0], "last": loss[-1]} if loss else None,
-        "accuracy": summary.get("accuracy", max(accuracy) if accuracy else None),
         "memory": summary.get("peak_memory_mib", max(memory) if memory else None),
-        "time_to_train": summary.get("time_to_train"),
         "steady_state": steady_state(values),
         "within_run": within_run(used),
     }

@@ -6,7 +6,23 @@ A reading has ``reader``, ``identity``, ``ending``, ``unit``, ``scope``, ``obser
 
 from __future__ import annotations
 
-from . import scalebench
+from . import (
+    ai_rank,
+    bert_pytorch,
+    bert_tensorflow,
+    mxnet_dllogger,
+    mxnet_speedometer,
+    oneflow,
+    paddle_fluid,
+    paddleclas,
+    paddlenlp,
+    pytorch_ngc,
+    scalebench,
+    tensorflow_ngc_benchmark,
+    tensorflow_ngc_nvlog,
+    tensorflow_ngc_train,
+    tensorflow_official,
+)
 from ._columns import LIMIT, Observations
 from ._detect import choose, fits
 from ._ending import judge, scan
@@ -22,7 +38,26 @@ if TYPE_CHECKING:
 
 __all__ = ["READERS", "Observations", "read"]
 
-READERS: Dict[str, Format] = {module.FORMAT.name: module.FORMAT for module in (scalebench,)}
+READERS: Dict[str, Format] = {
+    module.FORMAT.name: module.FORMAT
+    for module in (
+        ai_rank,
+        bert_pytorch,
+        bert_tensorflow,
+        mxnet_dllogger,
+        mxnet_speedometer,
+        oneflow,
+        paddle_fluid,
+        paddleclas,
+        paddlenlp,
+        pytorch_ngc,
+        scalebench,
+        tensorflow_ngc_benchmark,
+        tensorflow_ngc_nvlog,
+        tensorflow_ngc_train,
+        tensorflow_official,
+    )
+}
 UNDECIDED = 1 << 26
 
 

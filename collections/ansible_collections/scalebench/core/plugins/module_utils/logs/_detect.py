@@ -19,7 +19,7 @@ def fits(text: str, readers: Mapping[str, Format]) -> Dict[str, int]:
     """Count, for each reader, the lines that only its format has; leave out those with none."""
     found = {}
     for name, format_ in readers.items():
-        if any(words in text for words in (format_.needle, *format_.start)):
+        if any(words in text for words in (format_.needles[-1], *format_.start, *format_.end)):
             count = sum(1 for _ in re.finditer(format_.signature, text))
             if count:
                 found[name] = count

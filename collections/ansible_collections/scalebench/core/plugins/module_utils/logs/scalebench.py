@@ -67,9 +67,11 @@ def _json(text: str, words: str) -> Dict[str, Any]:
 FORMAT = Format(
     name="scalebench",
     source="workloads/resnet50/report_lines.py of this project",
-    needle=" images/s step_time ",
+    needles=(" images/s step_time ",),
     observation=(
-        r"iteration (?P<step>\d{1,12}) epoch (?P<epoch>\d{1,9}) loss (?P<loss>" + NUMBER + ")"
+        r"[^\n]{0,120}?iteration (?P<step>\d{1,12}) epoch (?P<epoch>\d{1,9}) loss (?P<loss>"
+        + NUMBER
+        + ")"
         " throughput (?P<throughput>" + NUMBER + ") images/s"
         " step_time (?P<seconds>" + NUMBER + ") s time (?P<timestamp>[0-9.]{1,20})"
         r"(?=\s|$)"

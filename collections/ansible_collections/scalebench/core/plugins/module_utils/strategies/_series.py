@@ -1,22 +1,20 @@
-"""The numbers of one run out of a reading: which run, which ranks, how each number is rounded."""
+"""The numbers of one run out of a reading: which run, which ranks."""
 
 from __future__ import annotations
 
-from math import fsum, isfinite
-from operator import itemgetter
+from math import fsum, isfinite, nan
 
-from ..rounding import ROUNDINGS
 from ._rules import mean, middle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, List, Mapping, Sequence, Tuple
+    from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
-__all__ = ["chosen_run", "series"]
+__all__ = ["COMBINE", "USUAL_RANKS", "chosen_run", "series"]
 
 COMBINE = {"median": middle, "mean": mean, "sum": fsum}
-# What the ranks of a log that every rank writes to stand for, by the scope of what they print.
-USUAL = {"global": "median", "per_device": "mean", "rank": "sum"}
+# What to make of a log that every rank writes to, by the scope of what the ranks print.
+USUAL_RANKS = {"global": "median", "per_device": "mean", "rank": "sum"}
 
 
 def chosen_run(reading: Mapping[str, Any], run: int) -> Dict[str, Any]:
@@ -27,55 +25,74 @@ def chosen_run(reading: Mapping[str, Any], run: int) -> Dict[str, Any]:
     runs: List[Dict[str, Any]] = reading["runs"]
     if run == -1:
         return next((one for one in reversed(runs) if one["count"]), runs[-1])
-    if not 1 <= run <= len(runs):
-        raise ValueError(f"no run {run}: the log has {len(runs)}")
+    if isinstance(run, bool) or not isinstance(run, int) or not 1 <= run <= len(runs):
+        raise ValueError(f"no run {run!r}: the log has {len(runs)}")
     return runs[run - 1]
 
 
 def series(
-    reading: Mapping[str, Any], run: Mapping[str, Any], field: str, ranks: Any, round_each: str
+    reading: Mapping[str, Any],
+    run: Mapping[str, Any],
+    field: str,
+    ranks: Any = "auto",
+    devices: Optional[int] = None,
 ) -> List[float]:
     """Return one field of a run's observations, one number for each time it was printed.
 
-    :param ranks: ``auto``, ``all`` (as printed, rank by rank), ``first``, a rank's number, or how
-        to make one number of all ranks' n-th: ``median``, ``mean``, ``sum``.
-    :raises ValueError: nothing printed, no such rank, or no such rounding.
+    Values that are not finite numbers are left out; of a field never printed there are none.
+
+    :param ranks: as in ``_table.SOURCES``.
+    :param devices: lines in a row, for ``rows``.
+    :raises ValueError: no such rank, no such way to combine them, or rows of unequal length.
     """
-    column = reading["observations"].column(field)
-    first, count = run["first"], run["count"]
-    values = [] if column is None else list(column[first : first + count])
-    by_rank = _by_rank(reading, first, values)
-    if round_each != "none":
-        if round_each not in ROUNDINGS:
-            raise ValueError(f"no rounding named {round_each!r}: use one of {', '.join(ROUNDINGS)}")
-        rule = ROUNDINGS[round_each]
-        by_rank = [(rank, [rule(value) for value in of]) for rank, of in by_rank]
-    if ranks == "auto":
-        ranks = USUAL[reading["scope"]]
-    if ranks == "all":
-        return values if round_each == "none" else [rule(v) for v in values if isfinite(v)]
+    observations = reading["observations"]
+    column = observations.column(field)
+    first, end = run["first"], run["first"] + run["count"]
+    if column is None:
+        return []
+    values = column[first:end]
+    printed = observations.column("rank")
+    if ranks == "rows":
+        return _rows(values, devices, field)
+    if ranks == "all" or printed is None:
+        if ranks not in ("all", "auto", "first") and ranks not in COMBINE:
+            raise ValueError(f"no rank {ranks!r}: the log names no ranks")
+        return [value for value in values if isfinite(value)]
+    by_rank = _by_rank(printed[first:end], values)
+    return _of_ranks(by_rank, USUAL_RANKS[reading["scope"]] if ranks == "auto" else ranks)
+
+
+def _of_ranks(by_rank: List[Tuple[float, List[float]]], ranks: Any) -> List[float]:
+    """Return the numbers of one rank, or one number for all ranks' n-th."""
     if not by_rank:
         return []
     if ranks == "first" or (len(by_rank) == 1 and ranks in COMBINE):
         return by_rank[0][1]
     if ranks in COMBINE:
-        return [COMBINE[ranks](same) for same in zip(*map(itemgetter(1), by_rank))]
+        return [COMBINE[ranks](same) for same in zip(*(of for _rank, of in by_rank))]
     for rank, of_rank in by_rank:
         if rank == ranks:
             return of_rank
-    raise ValueError(f"no rank {ranks!r} in the log: it has {[int(rank) for rank, _ in by_rank]}")
+    names = ", ".join(str(int(rank)) for rank, _of in by_rank)
+    raise ValueError(f"no rank {ranks!r} in the log: it has {names}; or use {', '.join(COMBINE)}")
 
 
-def _by_rank(
-    reading: Mapping[str, Any], first: int, values: Sequence[float]
-) -> List[Tuple[float, List[float]]]:
+def _by_rank(ranks: Sequence[float], values: Sequence[float]) -> List[Tuple[float, List[float]]]:
     """Group finite values by the rank that printed them, in the order of ranks."""
-    column = reading["observations"].column("rank")
-    if column is None:
-        kept = [value for value in values if isfinite(value)]
-        return [(0.0, kept)] if kept else []
     groups: Dict[float, List[float]] = {}
-    for rank, value in zip(column[first : first + len(values)], values):
+    for rank, value in zip(ranks, values):
         if isfinite(value):
             groups.setdefault(rank if isfinite(rank) else -1.0, []).append(value)
     return sorted(groups.items())
+
+
+def _rows(values: Sequence[float], devices: Optional[int], field: str) -> List[float]:
+    """Cut the lines into rows of one line a device; return medians, of times the row's last."""
+    size = devices or 1
+    if len(values) % size:
+        raise ValueError(f"{len(values)} lines cannot be cut into rows of {size} devices")
+    rows = [list(values[at : at + size]) for at in range(0, len(values), size)]
+    if field in ("timestamp", "step"):
+        return [row[-1] for row in rows]
+    kept = [[value for value in row if isfinite(value)] for row in rows]
+    return [middle(row) if row else nan for row in kept]

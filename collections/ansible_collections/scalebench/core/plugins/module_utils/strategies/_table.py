@@ -8,17 +8,14 @@ if TYPE_CHECKING:
 
 __all__ = ["COMMON", "SOURCES", "STRATEGIES", "USUAL"]
 
-# Parameters of every strategy. run: 1 = first in the file, -1 = last. scope: what the result
-# counts, "global", "per_device" or "printed" (as in the log). devices: null = what the log says.
-COMMON: Dict[str, Any] = {
-    "run": -1,
-    "ranks": "auto",
-    "scope": "global",
-    "devices": None,
-    "rounding": "numpy_2",
-}
-# Parameters of each source of numbers. warmup: observations dropped first; iterations: how many
-# are used then, null = all; batch_size: images a step on all devices, null = what the log says.
+# Parameters of every strategy. run: 1 is the first in the file, -1 the last with observations.
+# scope: what the result counts: global, per_device, or printed (as in the log). devices: how many
+# the run had, null for what the log says.
+COMMON: Dict[str, Any] = {"run": -1, "scope": "global", "devices": None, "rounding": "numpy_2"}
+# Parameters by source of the numbers. warmup: observations dropped first. iterations: how many are
+# used then, null for all. ranks: auto, all, first, a rank's number; median, mean or sum over ranks;
+# rows: the median of every so many lines as there are devices, whoever printed them. batch_size:
+# images a step on all devices, null for what the log says.
 SOURCES: Dict[str, Dict[str, Any]] = {
     "observations": {
         "warmup": 0,
@@ -28,39 +25,140 @@ SOURCES: Dict[str, Dict[str, Any]] = {
         "trim": 0.05,
         "trim_least": 5,
         "round_each": "none",
+        "batch_size": None,
+        "ranks": "auto",
     },
-    "wall_clock": {"warmup": 20, "iterations": 100, "batch_size": None},
-    "summary": {"key": None},
-}
-STRATEGIES: Dict[str, Dict[str, Any]] = {
-    "mean": {"source": "observations", "about": "arithmetic mean of the throughputs printed"},
-    "mean_after_warmup": {
-        "source": "observations",
+    # by: whether warmup and iterations count observations or the steps printed with them.
+    "wall_clock": {
         "warmup": 20,
         "iterations": 100,
-        "about": "drop 20, arithmetic mean of the next 100: the seeds' method",
+        "by": "observations",
+        "batch_size": None,
+        "ranks": "first",
     },
-    "median": {"source": "observations", "average": "median", "about": "middle throughput printed"},
-    "harmonic_mean": {
-        "source": "observations",
-        "average": "harmonic",
-        "about": "n / sum(1/x): total images over total time",
-    },
-    "trimmed_mean": {
-        "source": "observations",
-        "average": "trimmed",
-        "about": "sort, drop max(5, 5 %) at both ends, mean of the rest",
-    },
-    "last_printed": {
-        "source": "observations",
-        "average": "last",
-        "about": "the last throughput printed",
-    },
-    "wall_clock": {
-        "source": "wall_clock",
-        "about": "images between the ends of iterations 20 and 120 over the time between them",
-    },
-    "last_summary": {"source": "summary", "about": "what the log itself sums up, last printed"},
+    "summary": {"key": None},
+    "table": {"batch_size_per_device": None},
 }
-# The strategy that ``auto`` stands for, by reader; mean_after_warmup for the rest.
-USUAL: Dict[str, str] = {}
+
+
+def _observations(about: str, **parameters: Any) -> Dict[str, Any]:
+    return {"source": "observations", "about": about, **parameters}
+
+
+def _wall_clock(about: str, **parameters: Any) -> Dict[str, Any]:
+    return {"source": "wall_clock", "about": about, **parameters}
+
+
+def _summary(about: str, **parameters: Any) -> Dict[str, Any]:
+    return {"source": "summary", "about": about, **parameters}
+
+
+STRATEGIES: Dict[str, Dict[str, Any]] = {
+    "mean": _observations("arithmetic mean of the throughputs printed"),
+    "mean_after_warmup": _observations(
+        "drop 20, arithmetic mean of the next 100: the seeds' method", warmup=20, iterations=100
+    ),
+    "median": _observations("middle throughput printed", average="median"),
+    "harmonic_mean": _observations("n / sum(1/x): all images over all time", average="harmonic"),
+    "trimmed_mean": _observations(
+        "sort, drop max(5, 5 %) at both ends, mean of the rest", average="trimmed"
+    ),
+    "last_printed": _observations("the last throughput printed", average="last"),
+    "wall_clock": _wall_clock(
+        "images of the 100 steps between the ends of the 20th and the 120th, over their time"
+    ),
+    "last_summary": _summary("what the log sums up at its end, by the reader's usual key"),
+    "summary_table": {
+        "source": "table",
+        "rounding": "none",
+        "about": "the MXNet benchmark's table: harmonic mean of the epochs after the first",
+    },
+    # DLPerf, extract_*.py: one script a framework.
+    "dlperf_tensorflow": _observations(
+        "each printed imgs_per_sec to 2 places, mean of the first 100; the hook itself drops 20",
+        iterations=100,
+        round_each="numpy_2",
+    ),
+    "dlperf_tensorflow_time": _wall_clock(
+        "from the 1st to the 100th printed line: 99 steps", warmup=1, iterations=99
+    ),
+    "dlperf_paddle": _observations(
+        "batch size / elapse to 4 places, lines 21 to 120, mean",
+        warmup=20,
+        iterations=100,
+        round_each="numpy_4",
+    ),
+    "dlperf_paddle_time": _wall_clock(
+        "from 'train batch 19]' to 'train batch 119]': lines 20 and 120, 100 steps"
+    ),
+    "dlperf_mxnet": _observations(
+        "median of every N lines for N devices, then rows 21 to 120, mean",
+        warmup=20,
+        iterations=100,
+        ranks="rows",
+    ),
+    "dlperf_mxnet_time": _wall_clock("from line 20 N to line 120 N: 100 steps", ranks="rows"),
+    "dlperf_mxnet_gluon": _observations(
+        "lines 21 to 120 as printed, mean", warmup=20, iterations=100, ranks="all"
+    ),
+    "dlperf_tf2": _observations("drop the first TimeHistory, mean of the rest", warmup=1),
+    "dlperf_oneflow": _wall_clock(
+        "by the unix times printed with iterations 20 and 120: 100 steps", by="steps"
+    ),
+    "dlperf_pytorch_time": _wall_clock(
+        "from the 6th printed line to the last", warmup=6, iterations=None
+    ),
+    "dlperf_bert_tensorflow": _observations(
+        "lines 3 to 12, mean; a line every 10 iterations", warmup=2, iterations=10
+    ),
+    # OneFlow-Benchmark, reports/resnet50_v15_fp32_report.md
+    "oneflow_report": _observations(
+        "drop the first samples/s, mean of the rest", warmup=1, rounding="numpy_3"
+    ),
+    # NVIDIA/DeepLearningExamples: benchmark hooks and DLLogger summaries.
+    "ngc_last_throughput": _summary("the last train_throughput, an arithmetic mean of rates"),
+    # wanghuancoder/PerformanceReport@66245fd: rules fitted to its logs.
+    "performance_report_tensorflow": _summary(
+        "the last train_throughput cut to 3 places", rounding="truncate_3"
+    ),
+    "performance_report_paddle_1gpu": _observations(
+        "the last ips, a running average, cut to 3 places", average="last", rounding="truncate_3"
+    ),
+    "performance_report_paddle_8gpu": _observations(
+        "drop 10 lines, mean, times devices, cut to 3 places", warmup=10, rounding="truncate_3"
+    ),
+    # PaddlePaddle/Perf: rules fitted to its logs; some may fit by chance.
+    "perf_2020_tensorflow_32gpu": _observations("mean of all total_ips, %.6g", rounding="g6"),
+    "perf_2021_pytorch": _summary("compute_ips of the Summary", key="train.compute_ips"),
+    "perf_2021_paddle": _observations("drop 5 lines, mean, times devices", warmup=5),
+    "perf_2022_mxnet": _observations("drop 5 lines, mean, %.6g", warmup=5, rounding="g6"),
+    "perf_2023_tensorflow": _observations("drop 5 lines, mean, %.6g", warmup=5, rounding="g6"),
+    "perf_2023_pytorch": _observations("drop 8 lines, mean", warmup=8),
+    "perf_2023_paddle": _observations(
+        "drop 10 lines, trim max(5, 5 %) at both ends, mean, times devices, cut to 3 places",
+        warmup=10,
+        average="trimmed",
+        rounding="truncate_3",
+    ),
+    "perf_2023_paddle_32gpu": _observations(
+        "drop 10 lines, mean, times devices, cut to 3 places", warmup=10, rounding="truncate_3"
+    ),
+}
+# The strategy that ``auto`` stands for, by reader.
+USUAL: Dict[str, str] = {
+    "ai_rank": "last_summary",
+    "bert_pytorch": "last_summary",
+    "bert_tensorflow": "dlperf_bert_tensorflow",
+    "mxnet_dllogger": "perf_2022_mxnet",
+    "mxnet_speedometer": "perf_2022_mxnet",
+    "oneflow": "oneflow_report",
+    "paddle_fluid": "dlperf_paddle",
+    "paddleclas": "perf_2021_paddle",
+    "paddlenlp": "perf_2021_paddle",
+    "pytorch_ngc": "perf_2023_pytorch",
+    "scalebench": "mean_after_warmup",
+    "tensorflow_ngc_benchmark": "mean",
+    "tensorflow_ngc_nvlog": "mean",
+    "tensorflow_ngc_train": "dlperf_tensorflow",
+    "tensorflow_official": "dlperf_tf2",
+}

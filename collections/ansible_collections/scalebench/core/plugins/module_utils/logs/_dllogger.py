@@ -1,0 +1,68 @@
+"""What NVIDIA's DLLogger prints to standard output, whatever the framework above it.
+
+Source: NVIDIA/dllogger, StdOutBackend: ``DLL <time> - <step> <metric> : <value> <unit> ...``.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ._format import NUMBER, STAMP, evaluate, number
+from ._stamp import seconds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict
+
+__all__ = ["DLL", "MARK", "metrics", "parameters", "summarise", "validations"]
+
+MARK = "DLL 2"
+DLL = r"[^\n]*?DLL (?P<timestamp>" + STAMP + r") - "
+SUMMARY = re.compile(r"DLL (" + STAMP + r") - (?:Summary: |\(\) | )([^\n]{1,2000})")
+METRIC = re.compile(r"([A-Za-z_][\w.]{0,60}) : (" + NUMBER + r")(?=[ \n]|$)")
+VALIDATION = re.compile(
+    r"DLL (" + STAMP + r") - Epoch: (\d{1,9}) +(?!Iteration)[^\n]{0,300}?"
+    r"val\.(?:top1|accuracy) : (" + NUMBER + r")( %)?"
+)
+
+
+def parameters(head: str) -> Dict[str, str]:
+    """Return all ``PARAMETER`` lines as text values."""
+    found: Dict[str, str] = {}
+    for line in re.findall(r" - PARAMETER ([^\n]{1,20000})", head):
+        for pair in re.split(r" +(?=[\w.]{1,60} : )", line):
+            key, colon, value = pair.partition(" : ")
+            if colon:
+                found[key.strip()] = value.strip()
+    return found
+
+
+def metrics(text: str) -> Dict[str, float]:
+    """Return the finite numbers of one record by the names of their metrics."""
+    found = {}
+    for key, value in METRIC.findall(text):
+        try:
+            found[key] = number(value)
+        except (ValueError, OverflowError):
+            continue
+    return found
+
+
+def summarise(text: str, summary: Dict[str, Any]) -> None:
+    """Add the metrics of records that belong to no step, and the time of the last of them."""
+    for stamp, record in SUMMARY.findall(text):
+        found = metrics(record)
+        if found and not record.startswith("PARAMETER"):
+            summary.update(found)
+            summary["finished"] = seconds([stamp])[0]
+
+
+def validations(text: str, summary: Dict[str, Any]) -> None:
+    """Add the evaluations printed at the ends of epochs, in percent."""
+    for stamp, epoch, accuracy, percent in VALIDATION.findall(text):
+        try:
+            value = number(accuracy)
+        except (ValueError, OverflowError):
+            continue
+        value = value if percent or value > 1 else value * 100
+        evaluate(summary, value, int(epoch), seconds([stamp])[0])

@@ -1,0 +1,75 @@
+"""OneFlow-Benchmark's classification: ``samples/s`` of all devices, later with the unix time."""
+
+from __future__ import annotations
+
+import re
+
+from ._format import NUMBER, Format, evaluate, fields, precision, truth
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict
+
+
+def identify(head: str) -> Dict[str, Any]:
+    """Return what the lines ``name = value`` before the training say."""
+
+    def line(key: str) -> str:
+        return r"(?m)^[^\n]{0,60}?\b" + key + r" *= *([^\s]{1,200})"
+
+    found: Dict[str, Any] = {"framework": "oneflow"}
+    found.update(
+        fields(
+            head,
+            {
+                "model": ("model", line("model"), str),
+                "batch_size_per_device": (
+                    "batch_size_per_device",
+                    line("(?<!val_)batch_size_per_device"),
+                    int,
+                ),
+                "nodes": ("num_nodes", line("num_nodes"), int),
+                "devices_per_node": ("gpu_num_per_node", line("gpu_num_per_node"), int),
+                "precision": (
+                    "use_fp16",
+                    line("use_fp16"),
+                    lambda text: precision(None, "float16" if truth(text) else "float32"),
+                ),
+                "xla": ("use_xla", line("use_xla"), truth),
+                "data": ("train_data_dir", line("train_data_dir"), lambda text: "real"),
+            },
+        )
+    )
+    if found.get("nodes") and found.get("devices_per_node"):
+        found["world_size"] = found["nodes"] * found["devices_per_node"]
+        if found.get("batch_size_per_device"):
+            found["global_batch_size"] = found["world_size"] * found["batch_size_per_device"]
+    return found
+
+
+def note(text: str, summary: Dict[str, Any]) -> None:
+    """Add the evaluations."""
+    pattern = (
+        r"validation: epoch (\d{1,9}), iter \d{1,12}, top_1: ([01]\.\d{1,20})"
+        r"(?:, top_k: [0-9.]{1,20})?(?:, samples/s: [0-9.]{1,20})?(?: (\d{9,11}\.\d{1,9}))?"
+    )
+    for epoch, accuracy, stamp in re.findall(pattern, text):
+        evaluate(summary, float(accuracy) * 100, int(epoch), float(stamp) if stamp else None)
+
+
+FORMAT = Format(
+    name="oneflow",
+    source="Oneflow-Inc/OneFlow-Benchmark Classification/cnns, learnt from the lines that seed 002"
+    " shows and, for the unix time, from issue threads",
+    needles=("train: epoch ",),
+    observation=(
+        r"[^\n]{0,120}?train: epoch (?P<epoch>\d{1,9}), iter (?P<step>\d{1,12}),"
+        r" loss: (?P<loss>" + NUMBER + ")(?:, top_1: (?P<accuracy>" + NUMBER + "))?"
+        "(?:, top_k: " + NUMBER + ")?, samples/s: (?P<throughput>" + NUMBER + r")(?=[ ,\n]|$)"
+        r"(?: (?P<timestamp>\d{9,11}(?:\.\d{1,9})?)(?=\s|$))?"
+    ),
+    signature=r"train: epoch \d+, iter \d+, loss: [^\n]{1,120}?samples/s: ",
+    identify=identify,
+    notes=("validation: epoch ",),
+    note=note,
+)

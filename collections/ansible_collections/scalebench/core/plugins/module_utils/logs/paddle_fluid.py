@@ -1,0 +1,99 @@
+"""Paddle 1.8's image classification: the seconds of every step, from which images/s follow."""
+
+from __future__ import annotations
+
+import re
+from array import array
+
+from ._format import LEAD, NUMBER, Format, evaluate, fields, precision, truth
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict
+
+    from ._columns import Observations
+
+
+def identify(head: str) -> Dict[str, Any]:
+    """Return what the lines ``name: value`` of the arguments say; ``batch_size`` is of one node."""
+
+    def line(key: str) -> str:
+        return r"(?m)^[^\n]{0,80}?\b" + key + r": *([^\s|]{1,200})"
+
+    found: Dict[str, Any] = {"framework": "paddle"}
+    found.update(
+        fields(
+            head,
+            {
+                "model": ("model", line("model"), str),
+                "batch_size_per_node": ("batch_size", line("(?<!test_)batch_size"), int),
+                "world_size": (
+                    "PADDLE_TRAINERS_NUM",
+                    r"PADDLE_TRAINERS_NUM\D{1,80}?(\d{1,6})",
+                    int,
+                ),
+                "devices_per_node": (
+                    "selected_gpus",
+                    r"selected_gpus: *(\d[\d,]{0,200})",
+                    lambda text: text.count(",") + 1,
+                ),
+                "precision": (
+                    "use_fp16",
+                    line("use_fp16"),
+                    lambda text: precision(None, "float16" if truth(text) else "float32"),
+                ),
+                "data_backend": (
+                    "use_dali",
+                    line("use_dali"),
+                    lambda text: "dali" if truth(text) else "native",
+                ),
+            },
+        )
+    )
+    devices, batch = found.get("devices_per_node"), found.pop("batch_size_per_node", None)
+    if batch and devices:
+        found["batch_size_per_device"] = batch // devices
+        found["global_batch_size"] = batch // devices * found.setdefault("world_size", devices)
+    elif batch and found.get("world_size", 1) == 1:
+        found["global_batch_size"] = batch
+    return found
+
+
+def note(text: str, summary: Dict[str, Any]) -> None:
+    """Add the evaluations at the ends of passes."""
+    pattern = r"End pass (\d{1,9})\][^\n]{0,300}?test_acc1 ([01]\.\d{1,20})"
+    for epoch, accuracy in re.findall(pattern, text):
+        evaluate(summary, float(accuracy) * 100, int(epoch), None)
+
+
+def finish(run: Dict[str, Any], observations: Observations) -> None:
+    """Derive the throughput of every step of the run where the log says the global batch size."""
+    batch = run["identity"].get("global_batch_size")
+    seconds = observations.column("seconds")
+    if not batch or seconds is None:
+        return
+    column = observations.columns.setdefault(
+        "throughput", array("d", [float("nan")]) * len(seconds)
+    )
+    for at in range(run["first"], run["first"] + run["count"]):
+        if not column[at] > 0 and seconds[at] > 0:
+            column[at] = batch / seconds[at]
+
+
+FORMAT = Format(
+    name="paddle_fluid",
+    source="PaddlePaddle/models release/1.8 PaddleCV/image_classification/utils/utility.py, from"
+    " its source; no log of it is public",
+    needles=(", train batch ",),
+    observation=(
+        LEAD + r"\[Pass (?P<epoch>\d{1,9}), train batch (?P<step>\d{1,12})\][ \t]{0,8}"
+        r"loss (?P<loss>" + NUMBER + ")(?:, acc1 (?P<accuracy>" + NUMBER + r"))?[^\n]{0,120}?"
+        r"(?:elapse|batch_cost:?) (?P<seconds>[0-9.]{1,20}) s"
+        r"(?:[^\n]{0,80}?ips: (?P<throughput>[0-9.]{1,20}) )?"
+    ),
+    signature=r"\[Pass \d+, train batch \d+\]",
+    identify=identify,
+    notes=("[End pass ", "End pass "),
+    note=note,
+    finish=finish,
+)

@@ -1,0 +1,148 @@
+"""PaddleClas of 2020 and 2.x: ``ips`` of one device, of every n-th step."""
+
+from __future__ import annotations
+
+import re
+
+from ._format import LEAD, NUMBER, Format, evaluate, fields, number, precision, truth
+from ._stamp import seconds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict
+
+    from ._columns import Observations
+
+EVALUATION = re.compile(
+    r"(\d{4}[-/]\d\d[-/]\d\d \d\d:\d\d:\d\d)[^\n]{0,60}?"
+    r"(?:END epoch:(\d{1,9}) +valid |\[Eval\]\[Epoch (\d{1,9})\]\[Avg\])"
+    r"[^\n]{0,200}?top1: *([01]\.\d{1,20})"
+)
+
+
+def identify(head: str) -> Dict[str, Any]:
+    """Return what the launcher and the configuration tree say."""
+
+    def line(key: str) -> str:
+        return r"INFO: +" + key + r" : ([^\n]{1,200})"
+
+    found: Dict[str, Any] = {"framework": "paddle"}
+    found.update(
+        fields(
+            head,
+            {
+                "model": (
+                    "name : ",
+                    r"(?:ARCHITECTURE|Arch) : [^\n]*\n(?:[^\n]*\n){0,3}?"
+                    r"[^\n]*INFO: +name : (\w{1,60})",
+                    str,
+                ),
+                "batch_size_per_device": (
+                    "sampler",
+                    r"\bTrain : [^\n]*\n(?:(?![^\n]*INFO: \S)[^\n]*\n){0,60}?"
+                    r"[^\n]*sampler : [^\n]*\n[^\n]*batch_size : (\d{1,9})",
+                    int,
+                ),
+                "batch_size_total": (
+                    "TRAIN : ",
+                    r"TRAIN : [^\n]*\n[^\n]*batch_size : (\d{1,9})",
+                    int,
+                ),
+                "world_size": (
+                    "PADDLE_TRAINERS_NUM",
+                    r"PADDLE_TRAINERS_NUM\D{1,80}?(\d{1,6})",
+                    int,
+                ),
+                "devices_per_node": (
+                    "LAUNCH INFO",
+                    r"LAUNCH INFO[^\n]{1,40}? (?:devices|gpus): (\d[\d,]{0,200})",
+                    lambda text: text.count(",") + 1,
+                ),
+                "nodes": ("nnodes: ", r"nnodes: (\d{1,6})\b", int),
+                "epochs": ("epochs : ", line("epochs"), int),
+                "image_size": ("image_shape", r"image_shape : \[\d+, (\d{1,6})", int),
+                "data_backend": (
+                    "use_dali",
+                    line("use_dali"),
+                    lambda text: "dali" if truth(text) else "native",
+                ),
+            },
+        )
+    )
+    found["precision"] = _precision(head)
+    total, world = found.pop("batch_size_total", None), found.get("world_size")
+    if world is None and found.get("devices_per_node"):
+        world = found["world_size"] = found["devices_per_node"] * found.get("nodes", 1)
+    if total and world:
+        found["batch_size_per_device"] = total // world
+    elif total:
+        found["global_batch_size"] = total
+    if world and "batch_size_per_device" in found:
+        found["global_batch_size"] = found["batch_size_per_device"] * world
+    return found
+
+
+def _precision(head: str) -> str:
+    if re.search(r"use_pure_fp16 : True|INFO: +level : O2", head):
+        return "fp16"
+    return precision("INFO: AMP : " in head)
+
+
+def note(text: str, summary: Dict[str, Any]) -> None:
+    """Add the ``ips`` of the last epoch's end and the evaluations."""
+    for value in re.findall(r"END epoch:\d{1,9} +train [^\n]{0,300}?ips: (" + NUMBER + ") ", text):
+        try:
+            summary["ips"] = number(value)
+        except (ValueError, OverflowError):
+            continue
+        summary["throughput_key"] = "ips"
+    for epoch in re.findall(r"END epoch:(\d{1,9}) +train ", text):
+        summary["epochs_ended"] = int(epoch) + 1
+    for stamp, old, new, accuracy in EVALUATION.findall(text):
+        evaluate(summary, float(accuracy) * 100, int(old or new), seconds([stamp])[0])
+
+
+def finish(run: Dict[str, Any], observations: Observations) -> None:
+    """Derive what is not printed: whether the epochs are complete, batch size and devices.
+
+    ``ips`` times ``batch_cost`` is the batch size of one device; the configuration of 2020 gives
+    that of all devices of a node.
+    """
+    identity = run["identity"]
+    ended, epochs = run["summary"].get("epochs_ended", 0), identity.pop("epochs", None)
+    if epochs and ended < epochs and run["ending"]["kind"] == "complete":
+        detail = f"epoch {ended + 1} of {epochs} does not end"
+        run["ending"] = {"kind": "truncated", "detail": detail}
+    if "batch_size_per_device" in identity or not run["count"]:
+        return
+    last = run["first"] + run["count"] - 1
+    ips, cost = observations.column("throughput"), observations.column("seconds")
+    total = identity.get("global_batch_size")
+    if ips is None or cost is None or not total or not ips[last] * cost[last] > 0:
+        return
+    batch = round(ips[last] * cost[last])
+    if batch and abs(ips[last] * cost[last] / batch - 1) < 0.02 and total % batch == 0:
+        identity["batch_size_per_device"] = batch
+        identity["world_size"] = total // batch
+
+
+FORMAT = Format(
+    name="paddleclas",
+    source="PaddlePaddle/PaddleClas of 2020-12 and 2.0 to 2.5, learnt from the logs of"
+    " wanghuancoder/PerformanceReport@66245fd and PaddlePaddle/Perf",
+    needles=("ips: ",),
+    observation=(
+        LEAD + r"(?:epoch:|\[Train\]\[Epoch )(?P<epoch>\d{1,9})"
+        r"(?:[ ,]{1,8}train +step:|/\d{1,9}\]\[Iter: )(?P<step>\d{1,12})"
+        r"(?:(?=[^\n]{0,200}?[ ,]loss: *(?P<loss>" + NUMBER + "))|)"
+        r"(?:(?=[^\n]{0,200}?[ ,]top1: *(?P<accuracy>" + NUMBER + "))|)"
+        r"[^\n]{0,300}?(?:elapse|batch_cost): *(?P<seconds>[0-9.]{1,20}) ?s"
+        r"[^\n]{0,80}?ips: *(?P<throughput>" + NUMBER + ") (?P<unit>(?:images|samples)/s)"
+    ),
+    signature=r"(?:epoch:\d+[ ,]{1,8}train +step:|\[Train\]\[Epoch )[^\n]{1,300}?ips: *\d",
+    scope="per_device",
+    identify=identify,
+    notes=("END epoch:", "[Eval][Epoch "),
+    note=note,
+    finish=finish,
+)

@@ -1,0 +1,64 @@
+"""NVIDIA's PyTorch ResNet-50: DLLogger, ``train.total_ips`` of all devices, then a Summary."""
+
+from __future__ import annotations
+
+import re
+
+from ._dllogger import DLL, MARK, parameters, summarise, validations
+from ._format import NUMBER, Format, precision, truth
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict
+
+
+def identify(head: str) -> Dict[str, Any]:
+    """Return what the PARAMETER lines say; ``batch_size`` is of one device."""
+    given = parameters(head)
+    found: Dict[str, Any] = {"framework": "pytorch"}
+    if "arch" in given:
+        found["model"] = given["arch"]
+    images = re.search(r"\bread (\d{1,12}) files from", head)
+    if images:
+        found["images_per_epoch"] = int(images.group(1))
+    for key, name in (("batch_size", "batch_size_per_device"), ("world_size", "world_size")):
+        if given.get(key, "").isdigit():
+            found[name] = int(given[key])
+    if "amp" in given:
+        fp16 = "float16" if truth(given.get("fp16", "")) else "float32"
+        found["precision"] = precision(truth(given["amp"]), fp16)
+    if "data_backend" in given:
+        backend = given["data_backend"]
+        found["data_backend"] = "dali" if backend.startswith("dali") else "native"
+        found["data"] = "synthetic" if backend.startswith("syn") else "real"
+    if "world_size" in found and "batch_size_per_device" in found:
+        found["global_batch_size"] = found["world_size"] * found["batch_size_per_device"]
+    return found
+
+
+def note(text: str, summary: Dict[str, Any]) -> None:
+    """Add the Summary records and the evaluations."""
+    summarise(text, summary)
+    if "train.total_ips" in summary:
+        summary["throughput_key"] = "train.total_ips"
+    validations(text, summary)
+
+
+FORMAT = Format(
+    name="pytorch_ngc",
+    source="NVIDIA/DeepLearningExamples, PyTorch/Classification/ConvNets, learnt from the logs of"
+    " wanghuancoder/PerformanceReport@66245fd and PaddlePaddle/Perf",
+    needles=("train.total_ips : ",),
+    observation=(
+        DLL + r"Epoch: (?P<epoch>\d{1,9}) Iteration: (?P<step>\d{1,12}) +"
+        r"(?:train\.loss : (?P<loss>" + NUMBER + r"))?[^\n]{0,120}?"
+        r"train\.total_ips : (?P<throughput>" + NUMBER + ") (?P<unit>[a-z]{1,20}/s)"
+    ),
+    signature=r"train\.total_ips : \d",
+    mark=MARK,
+    start=(" - PARAMETER data : ",),
+    end=(" - Summary: ",),
+    identify=identify,
+    notes=(" - Summary: ", "val.top1 : "),
+    note=note,
+)

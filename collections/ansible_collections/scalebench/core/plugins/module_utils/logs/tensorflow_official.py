@@ -1,0 +1,82 @@
+"""The TensorFlow 2 official models: ``TimeHistory`` every so many steps, all devices."""
+
+from __future__ import annotations
+
+import re
+
+from ._format import NUMBER, Format, evaluate, fields, number, precision
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict
+
+
+def identify(head: str) -> Dict[str, Any]:
+    """Return what the merged parameters and the distribution strategy say."""
+    found: Dict[str, Any] = {"framework": "tensorflow"}
+    found.update(
+        fields(
+            head,
+            {
+                "devices_per_node": ("num_gpus", r"'num_gpus': (\d{1,6})", int),
+                "batch_size_per_device": (
+                    "'train_dataset'",
+                    r"'train_dataset': \{[^{}]*(?:\{[^{}]*\}[^{}]*)?'batch_size': (\d{1,9})",
+                    int,
+                ),
+                "image_size": ("image_size", r"'image_size': (\d{1,6})", int),
+                "precision": (
+                    "'dtype'",
+                    r"'dtype': '(\w{1,20})'",
+                    lambda text: precision(None, text),
+                ),
+                "global_batch_size": (
+                    "Parameters: batch_size",
+                    r"Parameters: batch_size: (\d{1,9})",
+                    int,
+                ),
+                "model": ("'model'", r"'model': \{'name': '(\w{1,40})'", str.lower),
+                "xla": ("enable_xla", r"'enable_xla': (True|False)", lambda text: text == "True"),
+                "data": ("data_dir", r"'data_dir': '([^']{1,500})'", lambda text: "real"),
+                "nodes": ("num_workers", r"num_workers = (\d{1,6})", int),
+            },
+        )
+    )
+    if found.get("devices_per_node"):
+        found.setdefault("nodes", 1)
+        found["world_size"] = found["nodes"] * found["devices_per_node"]
+    return found
+
+
+def note(text: str, summary: Dict[str, Any]) -> None:
+    """Add what "Run stats" says: average throughput (start-up included) and accuracy."""
+    at = text.rfind("Run stats:")
+    stats = re.findall(r"'(\w{1,60})': (" + NUMBER + r")(?=[,}])", text[at : at + 20000])
+    for key, value in stats:
+        try:
+            summary[key] = number(value)
+        except (ValueError, OverflowError):
+            continue
+    if "avg_exp_per_second" in summary:
+        summary["throughput_key"] = "avg_exp_per_second"
+    if "accuracy_top_1" in summary:
+        evaluate(summary, summary["accuracy_top_1"] * 100, None, summary.get("train_finish_time"))
+
+
+FORMAT = Format(
+    name="tensorflow_official",
+    source="tensorflow/models 2.3, official/utils/misc/keras_utils.py, learnt from the logs of"
+    " Oneflow-Inc/DLPerf@e36df2e",
+    needles=("TimeHistory: ",),
+    observation=(
+        r"(?:[^\n]{0,60}?[IWE](?P<timestamp>\d{4} \d\d:\d\d:\d\d\.\d{1,9}))?[^\n]{0,120}?"
+        r"TimeHistory: (?P<seconds>" + NUMBER + ") seconds, (?P<throughput>" + NUMBER + ") "
+        r"examples/second between steps \d{1,12} and (?P<step>\d{1,12})(?=\s|$)"
+    ),
+    signature=r"TimeHistory: \d[^\n]{1,40} examples/second",
+    end=("Run stats:",),
+    closes=False,
+    identify=identify,
+    notes=("Run stats:",),
+    note=note,
+)

@@ -1,0 +1,129 @@
+"""Where a strategy takes its numbers from: observations, clock, summary, or table."""
+
+from __future__ import annotations
+
+from math import fsum
+
+from ..rounding import ROUNDINGS
+from ._rules import AVERAGES, interval, take
+from ._series import series
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
+
+    Found = Tuple[float, int]
+    Given = Mapping[str, Any]
+
+__all__ = ["FROM", "devices_of"]
+
+
+def _observations(reading: Given, run: Given, given: Given) -> Found:
+    devices = devices_of(run, given)
+    if given["batch_size"]:
+        times = series(reading, run, "seconds", given["ranks"], devices)
+        values = [given["batch_size"] / time for time in times if time > 0]
+    else:
+        values = series(reading, run, "throughput", given["ranks"], devices)
+    if not values:
+        raise ValueError(f"no throughput printed in {run['count']} observations")
+    if given["round_each"] != "none":
+        values = [ROUNDINGS[given["round_each"]](value) for value in values]
+    beyond = reading["observations"].beyond
+    if beyond["count"] and given["iterations"] is None:
+        return _beyond(values, beyond, given)
+    taken = take(values, given["warmup"], given["iterations"], given["drop_last"])
+    extra = [given["trim"], given["trim_least"]] if given["average"] == "trimmed" else []
+    return AVERAGES[given["average"]](taken, *extra), len(taken)
+
+
+def _beyond(values: List[float], beyond: Given, given: Given) -> Found:
+    """Average also what is no longer kept one by one; only a mean can be made of its totals."""
+    taken = take(values, given["warmup"], None, 0)
+    count = len(taken) + beyond["count"]
+    if given["drop_last"] or given["average"] not in ("mean", "harmonic"):
+        raise ValueError(
+            f"{given['average']} needs every observation; of {len(values) + beyond['count']} the"
+            f" first {len(values)} are kept: set iterations, or read with a higher limit"
+        )
+    if given["average"] == "mean":
+        return (fsum(taken) + beyond["sum"]) / count, count
+    return count / (fsum(1 / value for value in taken) + beyond["reciprocals"]), count
+
+
+def _wall_clock(reading: Given, run: Given, given: Given) -> Found:
+    devices = devices_of(run, given)
+    stamps = series(reading, run, "timestamp", given["ranks"], devices)
+    steps = series(reading, run, "step", given["ranks"], devices)
+    first, iterations = given["warmup"], given["iterations"]
+    final = first + iterations if iterations else len(stamps)
+    if given["by"] == "steps":
+        first, final = _at_steps(steps, first, final if iterations else None)
+    elapsed = interval(stamps, first, final)
+    passed = float(final - first)
+    if len(steps) == len(stamps) and steps[final - 1] > steps[first - 1]:
+        passed = steps[final - 1] - steps[first - 1]
+    return _batch(run, given) * passed / elapsed, final - first
+
+
+def _at_steps(steps: List[float], first: int, final: Optional[int]) -> Tuple[int, int]:
+    """Return the positions, from 1, of the observations printed at two steps."""
+    found = []
+    for step in (first, steps[-1] if final is None and steps else final):
+        if step not in steps:
+            raise ValueError(f"no observation at step {step} among {len(steps)}")
+        found.append(steps.index(step) + 1)
+    return found[0], found[1]
+
+
+def _batch(run: Given, given: Given) -> float:
+    identity = run["identity"]
+    batch = given["batch_size"] or identity.get("global_batch_size")
+    if not batch:
+        per_device, devices = identity.get("batch_size_per_device"), devices_of(run, given)
+        if not per_device or not devices:
+            raise ValueError("the log does not say how many images a step has: set batch_size")
+        batch = per_device * devices
+    return float(batch)
+
+
+def _summary(_reading: Given, run: Given, given: Given) -> Found:
+    summary = run["summary"]
+    key = given["key"] or summary.get("throughput_key")
+    value = summary.get(key) if key else None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ValueError(f"no {key or 'throughput'} in the log's summary: it has {_named(summary)}")
+    return float(value), 1
+
+
+def _table(reading: Given, run: Given, given: Given) -> Found:
+    table = next(
+        (one["summary"]["table"] for one in reversed(reading["runs"]) if "table" in one["summary"]),
+        None,
+    )
+    if table is None:
+        raise ValueError("the log prints no table of throughputs")
+    row = table.get(str(devices_of(run, given)), {})
+    size = given["batch_size_per_device"] or run["identity"].get("batch_size_per_device")
+    value = row.get(str(size)) if size or len(row) != 1 else next(iter(row.values()))
+    if value is None:
+        wanted = f"{devices_of(run, given)} devices and batch size {size}"
+        raise ValueError(f"no number for {wanted} in the log's table: {table}")
+    return float(value), 1
+
+
+def _named(summary: Given) -> str:
+    return ", ".join(sorted(key for key in summary if key != "throughput_key")) or "nothing"
+
+
+def devices_of(run: Given, given: Given) -> Optional[int]:
+    devices: Optional[int] = given["devices"] or run["identity"].get("world_size")
+    return devices
+
+
+FROM: Dict[str, Callable[..., Found]] = {
+    "observations": _observations,
+    "wall_clock": _wall_clock,
+    "summary": _summary,
+    "table": _table,
+}
