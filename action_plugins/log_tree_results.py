@@ -31,9 +31,11 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.report_answer impo
 def record_of(log, folder, strategy, parameters):
     """Return the run record of one log, with the reason where it gives no facts."""
     try:
-        devices = {"devices": log["nodes"] * log["devices_per_node"]}
+        given = {"devices": log["nodes"] * log["devices_per_node"], **parameters}
+        if log["run"]:
+            given["run"] = log["run"]
         expected = partial(expected_of_path, log)
-        facts = read_facts(folder / log["path"], strategy, {**devices, **parameters}, expected)
+        facts = read_facts(folder / log["path"], strategy, given, expected)
     except OSError as error:
         return no_facts_record(log, error.strerror or str(error))
     except ValueError as error:

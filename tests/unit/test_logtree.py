@@ -6,7 +6,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.logtree import gro
 
 
 def cell(path: str, root: str = "") -> tuple:
-    log = parse_log_path(path, root)
+    (log,) = parse_log_path(path, root)
     return tuple(
         log[key] for key in ("benchmark", "variant", "topology", "model", "precision", "repeat")
     )
@@ -53,12 +53,12 @@ def cell(path: str, root: str = "") -> tuple:
         (
             "logs/PaddleClas_ResNet50_bs256_fp32_MultiP_DP_N4C32_log",
             "Perf",
-            ("logs", "bz256", "4n8g", "PaddleClas_ResNet50", "fp32", 1),
+            ("Perf", "bz256", "4n8g", "PaddleClas_ResNet50", "fp32", 1),
         ),
         (
             "PyTorch/logs/pytorch_gpu32_amp_bs256.txt",
             "Perf",
-            ("PyTorch/logs", "bz256", "4n8g", "pytorch", "amp", 1),
+            ("PyTorch", "bz256", "4n8g", "pytorch", "amp", 1),
         ),
     ],
 )
@@ -67,7 +67,7 @@ def test_path_names_the_cell(path, root, expected):
 
 
 def test_variant_gives_its_factors():
-    log = parse_log_path("t/bz64-xla-dali-real-160px/1n2g/r50_b64_amp_1.log")
+    (log,) = parse_log_path("t/bz64-xla-dali-real-160px/1n2g/r50_b64_amp_1.log")
     assert log["xla"] is True
     assert log["data_backend"] == "dali"
     assert log["data"] == "real"
@@ -91,6 +91,14 @@ def test_path_without_a_place_has_a_reason(path, reason):
         parse_log_path(path)
 
 
+def test_a_file_of_two_runs_is_two_logs():
+    found = group_logs(["mx/mxnet_gpu1_gpu8_amp_bs128.txt"])["logs"]
+    assert [(log["topology"], log["run"], log["model"]) for log in found] == [
+        ("1n1g", 1, "mxnet"),
+        ("1n8g", 2, "mxnet"),
+    ]
+
+
 def test_mixed_precision_variants_and_topologies_stay_apart():
     paths = [
         f"tf/{variant}/{topology}/r50_b{variant[2:].split('-')[0]}_{precision}_{repeat}.log"
@@ -105,8 +113,8 @@ def test_mixed_precision_variants_and_topologies_stay_apart():
     assert not found["unmatched"]
     groups = {(log["precision"], log["variant"]) for log in logs}
     assert len(groups) == 6
-    first = [log for log in logs if (log["precision"], log["variant"]) == ("amp", "bz64")]
-    assert logs[:33] == first, "groups are together, smaller batches first"
+    first = [log for log in logs if (log["precision"], log["variant"]) == ("fp32", "bz64")]
+    assert logs[:33] == first, "groups are together, fp32 and smaller batches first"
     assert [log["topology"] for log in first[::11]] == ["1n1g", "2n8g", "16n8g"]
     assert [log["repeat"] for log in first[:11]] == list(range(1, 12))
 

@@ -8,7 +8,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.tree_records impor
     no_facts_record,
 )
 
-LOG = parse_log_path("tf/bz128/2n8g/r50_b128_fp32_3.log")
+(LOG,) = parse_log_path("tf/bz128/2n8g/r50_b128_fp32_3.log")
 
 
 def facts(**changes):

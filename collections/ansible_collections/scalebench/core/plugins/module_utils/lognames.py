@@ -4,7 +4,8 @@ Three naming schemes. The seeds': ``<benchmark>/bz<batch>[-<variant>]/<N>n<G>g/`
 ``<model>_b<batch>_<precision>_<i>.log``, in an older layout without the ``bz`` folder. Then two of
 PaddlePaddle's Perf: ``<model>_bs<batch>_<precision>_<mode>_N<nodes>C<cards>_log``, whose cards are
 those of all nodes (its own scripts explain N4C32 as 4 nodes and 32 cards), and the older
-``<model>_gpu<cards>_<precision>_bs<batch>.txt``, from nodes of 8 cards.
+``<model>_gpu<cards>_<precision>_bs<batch>.txt``, from nodes of 8 cards; with ``_gpu1_gpu8`` the
+file holds two runs, one after the other.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, Dict, List, Match, Optional, Tuple
 
 from ansible_collections.scalebench.core.plugins.module_utils.topology import format_topology
 
-__all__ = ["parse_log_path"]
+__all__ = ["Log", "parse_log_path"]
 
 Log = Dict[str, Any]
 
@@ -34,7 +35,7 @@ _PERF = re.compile(
     re.ASCII,
 )
 _PERF_OLD = re.compile(
-    rf"(?P<model>.+?)_gpu(?P<cards>\d+)_{_PRECISION}_bs(?P<batch>\d+)"
+    rf"(?P<model>.+?)(?P<runs>(?:_gpu\d+)+)_{_PRECISION}_bs(?P<batch>\d+)"
     r"(?:_(?P<repeat>\d+))?\.(?:txt|log)",
     re.ASCII,
 )
@@ -74,6 +75,7 @@ def _log(path: str, name: Match[str], benchmark: str, variant: str, nodes: int, 
         "nodes": nodes,
         "devices_per_node": each,
         "repeat": int(name.group("repeat") or 1),
+        "run": None,
     }
 
 
@@ -95,33 +97,45 @@ def _seeds(path: str, name: Match[str], folders: List[str], root: str) -> Log:
     return _log(path, name, benchmark, variant, int(place.group(1)), int(place.group(2)))
 
 
-def _perf(path: str, name: Match[str], benchmark: str) -> Log:
+def _perf(path: str, name: Match[str], benchmark: str) -> List[Log]:
     found = name.groupdict()
-    cards = int(found["cards"])
-    nodes = int(found["nodes"]) if "nodes" in found else -(-cards // _PERF_NODE_CARDS)
-    if nodes < 1 or cards < 1 or cards % nodes:
-        raise ValueError(f"{cards} cards in all do not divide over {nodes} nodes")
     mode = found.get("mode") or "DP"
     variant = f"bz{int(found['batch'])}" + ("" if mode == "DP" else f"-{mode}")
-    return _log(path, name, benchmark, variant, nodes, cards // nodes)
+    runs = [int(found["cards"])] if "cards" in found else _counts(found["runs"])
+    logs = []
+    for run, cards in enumerate(runs, 1):
+        nodes = int(found["nodes"]) if "nodes" in found else -(-cards // _PERF_NODE_CARDS)
+        if nodes < 1 or cards < 1 or cards % nodes:
+            raise ValueError(f"{cards} cards in all do not divide over {nodes} nodes")
+        log = _log(path, name, benchmark, variant, nodes, cards // nodes)
+        logs.append(dict(log, run=run if len(runs) > 1 else None))
+    return logs
 
 
-def parse_log_path(path: str, root: str = "") -> Log:
-    """Return what the path of one log says of its cell and repeat.
+def _counts(text: str) -> List[int]:
+    """Return 1 and 8 for ``_gpu1_gpu8``."""
+    return [int(count) for count in re.findall(r"\d+", text)]
+
+
+def parse_log_path(path: str, root: str = "") -> List[Log]:
+    """Return what the path of one log says of its cell and repeat; of each run it says it holds.
 
     ``path`` is relative to the folder ``root``, of which only the name counts: its last part names
     the benchmark where the path does not, and ``…/bz128`` or ``…/bz128/1n1g`` stand for the folders
     that are then missing in ``path``. Returns path, benchmark, model, precision,
     batch_size_per_device, variant, xla, data_backend, data, image_size, topology, nodes,
-    devices_per_node, repeat; None where the path does not say.
+    devices_per_node, repeat, run (its number in the file, None for the only one); None where the
+    path does not say.
 
     :raises ValueError: the path follows no scheme, or contradicts itself.
     """
     *folders, filename = path.split("/")
     perf = _PERF.fullmatch(filename) or _PERF_OLD.fullmatch(filename)
     if perf is not None:
+        if folders and folders[-1] in ("log", "logs", "train_log"):
+            folders.pop()
         return _perf(path, perf, "/".join(folders) or _context(root)[0])
     seeds = _SEEDS.fullmatch(filename)
     if seeds is None:
         raise ValueError("its name is neither <model>_b<batch>_<precision>_<i>.log nor …_NxCy_log")
-    return _seeds(path, seeds, folders, root)
+    return [_seeds(path, seeds, folders, root)]

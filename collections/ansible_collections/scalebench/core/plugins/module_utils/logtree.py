@@ -17,8 +17,9 @@ _ENDINGS = (".log", ".txt", ".out", "_log")
 
 def _slot(log: Log) -> Tuple[Any, ...]:
     """Return what is one repeat of one cell, in the order of a report."""
-    group = (log["benchmark"], log["precision"], log["batch_size_per_device"], log["variant"])
-    return (*group, log["model"], log["nodes"], log["devices_per_node"], log["repeat"])
+    precision, batch = log["precision"], log["batch_size_per_device"]
+    group = (log["benchmark"], precision != "fp32", precision, batch, log["variant"], log["model"])
+    return (*group, log["nodes"], log["devices_per_node"], log["repeat"])
 
 
 def _stem(path: str) -> str:
@@ -49,7 +50,7 @@ def group_logs(paths: Iterable[str], root: str = "") -> Dict[str, List[Any]]:
     others: List[Dict[str, str]] = []
     for path in sorted(paths):
         try:
-            named.append(parse_log_path(path, root))
+            named += parse_log_path(path, root)
         except ValueError as error:
             others.append({"path": path, "reason": str(error)})
     slots: Dict[Tuple[Any, ...], Log] = {}

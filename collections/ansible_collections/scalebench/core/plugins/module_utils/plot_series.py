@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Sequence
 
-from ansible_collections.scalebench.core.plugins.module_utils.report_rows import cell_groups
+from ansible_collections.scalebench.core.plugins.module_utils.report_rows import cell_groups, labels
 
 __all__ = ["describe", "plot_series"]
 
 Series = Dict[str, Any]
 _MOST_DESCRIBED = 6
-_NAMES = ("benchmark", "precision", "variant", "model")
-
-
-def _labels(groups: Sequence[Sequence[Mapping[str, Any]]]) -> List[str]:
-    """Name each group by what differs between them; one alone by benchmark and precision."""
-    differing = [name for name in _NAMES if len({cells[0][name] for cells in groups}) > 1]
-    names = differing or ["benchmark", "precision"]
-    return [" ".join(str(cells[0][name]) for name in names) for cells in groups]
 
 
 def _points(cells: Sequence[Mapping[str, Any]]) -> List[Dict[str, Any]]:
@@ -43,7 +35,7 @@ def plot_series(results: Mapping[str, Any]) -> List[Series]:
     """
     groups = cell_groups(results)
     found = []
-    for label, cells in zip(_labels(groups), groups):
+    for label, cells in zip(labels(groups), groups):
         points = _points(cells)
         one = [point["median"] for point in points if point["topology"] == "1n1g"]
         unit = next((cell["unit"] for cell in cells if cell["unit"]), "samples/s")

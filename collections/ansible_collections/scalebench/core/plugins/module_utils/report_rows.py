@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
-__all__ = ["cell_groups", "group_title", "machines", "note", "percent", "remarks"]
+__all__ = ["cell_groups", "group_title", "labels", "machines", "note", "percent", "remarks"]
 
 Cell = Mapping[str, Any]
+_NAMES = ("benchmark", "precision", "variant", "model")
 # Above this share the printed rates and the clock do not tell the same story.
 _CLOCK_GAP = 0.05
 _MOST_NAMED = 4
@@ -18,8 +19,7 @@ def cell_groups(results: Mapping[str, Any]) -> List[List[Cell]]:
     """Return the cells by benchmark, precision, variant and model, topologies in order."""
     groups: Dict[Tuple[str, ...], List[Cell]] = {}
     for cell in results["cells"]:
-        names = ("benchmark", "precision", "variant", "model")
-        groups.setdefault(tuple(str(cell[name]) for name in names), []).append(cell)
+        groups.setdefault(tuple(str(cell[name]) for name in _NAMES), []).append(cell)
     return [
         sorted(cells, key=lambda cell: (cell["nodes"], cell["devices_per_node"]))
         for cells in groups.values()
@@ -60,15 +60,24 @@ def machines(results: Mapping[str, Any]) -> Dict[str, List[str]]:
     return found
 
 
-def _listed(cells: Sequence[Cell], among: Sequence[Cell]) -> str:
+def labels(groups: Sequence[Sequence[Cell]]) -> List[str]:
+    """Name each group by what differs between them; one alone by benchmark and precision."""
+    differing = [name for name in _NAMES if len({cells[0][name] for cells in groups}) > 1]
+    names = differing or ["benchmark", "precision"]
+    return [" ".join(str(cells[0][name]) for name in names) for cells in groups]
+
+
+def _listed(cells: Sequence[Cell], results: Mapping[str, Any]) -> str:
     """Name cells; by their topology alone where the report has one group."""
-    groups: Dict[str, List[str]] = {}
-    for cell in cells:
-        name = "{benchmark} {precision} {variant} {model}".format(**cell)
-        groups.setdefault(name, []).append(cell["topology"])
-    if len({(c["benchmark"], c["precision"], c["variant"], c["model"]) for c in among}) == 1:
-        return ", ".join(*groups.values())
-    named = [f"{name} {', '.join(places)}" for name, places in groups.items()]
+    if len(cells) == len(results["cells"]):
+        return "every cell"
+    groups = cell_groups(results)
+    chosen = {id(cell) for cell in cells}
+    named = []
+    for label, members in zip(labels(groups), groups):
+        places = ", ".join(cell["topology"] for cell in members if id(cell) in chosen)
+        if places:
+            named.append(f"{label} {places}" if len(groups) > 1 else places)
     rest = f"; and {len(named) - _MOST_NAMED} groups more" if len(named) > _MOST_NAMED else ""
     return "; ".join(named[:_MOST_NAMED]) + rest
 
@@ -80,8 +89,8 @@ def remarks(results: Mapping[str, Any]) -> List[str]:
     crowded = [cell for cell in cells if cell["oversubscribed"]]
     if crowded:
         said.append(
-            f"{_listed(crowded, cells)}: oversubscribed. The repeats ran more CPU threads than the"
-            " machine has cores, so these speed-ups say nothing about scaling."
+            f"{_listed(crowded, results)}: oversubscribed. The repeats ran more CPU threads than"
+            " the machine has cores, so these speed-ups say nothing about scaling."
         )
     for names in machines(results).values():
         if len(names) > 1:
@@ -94,17 +103,17 @@ def remarks(results: Mapping[str, Any]) -> List[str]:
     without = [cell for cell in cells if cell["median_speed"] and cell["speedup"] is None]
     if without:
         said.append(
-            f"{_listed(without, cells)}: no speed-up, because {without[0]['speedup_reason']}."
+            f"{_listed(without, results)}: no speed-up, because {without[0]['speedup_reason']}."
         )
     single = [cell for cell in cells if cell["spread"] and cell["spread"]["n"] == 1]
     if single:
         said.append(
-            f"{_listed(single, cells)}: one repeat only, so nothing is known of the spread."
+            f"{_listed(single, results)}: one repeat only, so nothing is known of the spread."
         )
     dead = [cell for cell in cells if not cell["median_speed"]]
     if dead:
-        said.append(f"{_listed(dead, cells)}: no repeat gave a speed.")
-    return said + _of_the_repeats(cells)
+        said.append(f"{_listed(dead, results)}: no repeat gave a speed.")
+    return said + _of_the_repeats(results)
 
 
 def _drifts(steady: Mapping[str, Any]) -> bool:
@@ -112,7 +121,8 @@ def _drifts(steady: Mapping[str, Any]) -> bool:
     return steady.get("reached") is False and abs(steady.get("drift") or 0.0) > _DRIFT
 
 
-def _of_the_repeats(cells: Sequence[Cell]) -> List[str]:
+def _of_the_repeats(results: Mapping[str, Any]) -> List[str]:
+    cells: List[Cell] = results["cells"]
     said = []
     repeats = [r for cell in cells for r in cell["repeats"] if r["throughput"] is not None]
     unsteady = [r["log"] for r in repeats if _drifts(r.get("steady_state") or {})]
@@ -136,7 +146,7 @@ def _of_the_repeats(cells: Sequence[Cell]) -> List[str]:
     ]
     if apart:
         said.append(
-            f"{_listed(apart, cells)}: the printed rates and the clock differ by more than"
+            f"{_listed(apart, results)}: the printed rates and the clock differ by more than"
             f" {_CLOCK_GAP:.0%}; an average of rates is not images over time."
         )
     return said
