@@ -1,12 +1,18 @@
 """Claims: what a document may hold, and what comes out against the logs."""
 
 import copy
+from pathlib import Path
 
 import pytest
 import yaml
 from ansible_collections.scalebench.core.plugins.module_utils.claim_verdicts import judge_claims
 from ansible_collections.scalebench.core.plugins.module_utils.claims import claims_of
 from ansible_collections.scalebench.core.plugins.module_utils.claims_text import claims_text
+from ansible_collections.scalebench.core.plugins.module_utils.strategies import (
+    STRATEGIES,
+    parameters_of,
+)
+from published_data import all_rows
 
 DOCUMENT = yaml.safe_load("""
 schema: 1
@@ -151,3 +157,34 @@ def test_a_wrong_document_is_refused_with_the_place(path, value, message):
 def test_what_is_no_document():
     with pytest.raises(ValueError, match="claims, document: a mapping is needed"):
         claims_of(None)
+
+
+FOLDER = Path(__file__).resolve().parents[2] / "published" / "claims"
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.yml")), ids=lambda path: path.stem)
+def test_documents_of_this_project_are_right_and_name_known_rules(path):
+    claims = claims_of(yaml.safe_load(path.read_text(encoding="utf-8")), path.name)
+    for claim in claims:
+        if claim["logs"]:
+            assert parameters_of(claim["strategy"], claim["parameters"])
+        assert claim["expected"] == "confirmed" or claim["note"]
+
+
+def test_strategies_of_published_documents_are_known():
+    named = {row["strategy"] for row in all_rows() if row["strategy"]}
+    assert len(named) >= 9 and named <= set(STRATEGIES)
+
+
+def is_figure(erratum):
+    return (erratum.get("correct") or "").replace(".", "", 1).isdigit()
+
+
+def test_a_published_claim_is_a_published_figure():
+    """Each figure that is claimed stands in a row of published/ too, quotients apart."""
+    figures = {figure for row in all_rows() for figure in (row["throughput"], row["average"])}
+    corrected = {float(e["correct"]) for row in all_rows() for e in row["errata"] if is_figure(e)}
+    for path in FOLDER.glob("*.yml"):
+        for claim in claims_of(yaml.safe_load(path.read_text(encoding="utf-8"))):
+            if claim["logs"]:
+                assert claim["claimed"] in figures | corrected, (path.name, claim["id"])
