@@ -168,6 +168,7 @@ def test_a_cell_of_this_machine_is_never_given_a_ratio():
         ({"framework": "TensorFlow 2.x"}, "framework", "tensorflow"),
         ({"framework": "MXNet gluon-cv"}, "framework", "mxnet"),
         ({"framework": "tinygrad"}, "framework", "tinygrad"),
+        ({"precision": "pure_fp16"}, "precision", "fp16"),
         ({"topology": "16n8g"}, "nodes", 16),
         ({"topology": "16n8g"}, "devices_per_node", 8),
         ({"nodes": 3, "topology": "16n8g"}, "nodes", 3),

@@ -31,7 +31,7 @@ def plain_condition(condition: str, row: Mapping[str, Any]) -> Any:
     """Return one condition of a cell or row in a form that can be compared; None is an unknown.
 
     ``NGC TensorFlow`` is the framework tensorflow, ``Tesla V100-SXM2-16GB`` the gpu
-    V100-SXM2-16GB, ``device: cpu`` no gpu, and a topology gives nodes and devices per node.
+    V100-SXM2-16GB, ``pure_fp16`` the precision fp16, ``device: cpu`` no gpu, and a topology gives nodes and devices per node.
     """
     value = row.get(condition)
     if condition in ("nodes", "devices_per_node") and value is None and row.get("topology"):
@@ -43,6 +43,8 @@ def plain_condition(condition: str, row: Mapping[str, Any]) -> Any:
     if condition == "framework":
         name = str(value).lower()
         return next((family for family in _FAMILIES if family in name), name)
+    if condition == "precision":
+        return str(value).lower().replace("pure_", "")
     if condition == "gpu":
         return "-".join(re.sub(r"\b(NVIDIA|TESLA)\b", " ", str(value).upper()).split())
     return value
