@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, Iterable, List, Mapping, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Sequence, Tuple
 
 from ansible_collections.scalebench.core.plugins.module_utils.topology import parse_topology
 
@@ -31,7 +31,8 @@ def plain_condition(condition: str, row: Mapping[str, Any]) -> Any:
     """Return one condition of a cell or row in a form that can be compared; None is an unknown.
 
     ``NGC TensorFlow`` is the framework tensorflow, ``Tesla V100-SXM2-16GB`` the gpu
-    V100-SXM2-16GB, ``pure_fp16`` the precision fp16, ``device: cpu`` no gpu, and a topology gives nodes and devices per node.
+    V100-SXM2-16GB, ``pure_fp16`` the precision fp16, ``device: cpu`` no gpu, and a topology gives
+    nodes and devices per node.
     """
     value = row.get(condition)
     if condition in ("nodes", "devices_per_node") and value is None and row.get("topology"):
@@ -40,14 +41,19 @@ def plain_condition(condition: str, row: Mapping[str, Any]) -> Any:
         return "none (CPU)"
     if value is None or value == "":
         return None
-    if condition == "framework":
-        name = str(value).lower()
-        return next((family for family in _FAMILIES if family in name), name)
-    if condition == "precision":
-        return str(value).lower().replace("pure_", "")
-    if condition == "gpu":
-        return "-".join(re.sub(r"\b(NVIDIA|TESLA)\b", " ", str(value).upper()).split())
-    return value
+    return _PLAIN[condition](str(value)) if condition in _PLAIN else value
+
+
+def _family(name: str) -> str:
+    name = name.lower()
+    return next((family for family in _FAMILIES if family in name), name)
+
+
+_PLAIN: Dict[str, Callable[[str], str]] = {
+    "framework": _family,
+    "precision": lambda name: name.lower().replace("pure_", ""),
+    "gpu": lambda name: "-".join(re.sub(r"\b(NVIDIA|TESLA)\b", " ", name.upper()).split()),
+}
 
 
 def judge(
