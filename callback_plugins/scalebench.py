@@ -177,7 +177,9 @@ class CallbackModule(Default):
     def _flush(self):
         """Print what the last task changed, its hosts on one line."""
         word = "would change" if self._check else "changed"
-        for name, hosts in self._changed.items():
+        # What a campaign leaves is told at its end.
+        changed = {} if self._planned else self._changed
+        for name, hosts in changed.items():
             self._printer.print(f"  {word}: {name} ({', '.join(sorted(set(hosts)))})", "yellow")
         self._changed = {}
 

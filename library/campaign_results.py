@@ -81,6 +81,12 @@ counts:
   returned: success
   type: dict
   sample: {cells: 3, planned: 9, ok: 9, failed: 0, not_run: 0, unmatched: 0}
+failures:
+  description: The repeats that gave no speed, each with C(log), C(ending) and C(reason).
+  returned: success
+  type: list
+  elements: dict
+  sample: []
 series:
   description: What the plots show, for M(scaling_plot).
   returned: success
