@@ -52,7 +52,7 @@ reason:
   description: Why, where it did not end well.
   type: str
   returned: always
-  sample: "node2: exit code 1; last line: RuntimeError"
+  sample: "node2: exit code 1: RuntimeError"
 throughput:
   description: The measured throughput in RV(unit); null where there is none.
   type: float

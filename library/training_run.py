@@ -75,7 +75,7 @@ reason:
   description: What happened, in words; empty where all went well.
   type: str
   returned: always
-  sample: "exit code 1; last line: RuntimeError: Connection reset by peer"
+  sample: "exit code 1: RuntimeError: Connection reset by peer"
 exit_code:
   description: The launcher's exit code, negative for a signal; null where it was ended.
   type: int

@@ -62,7 +62,7 @@ def test_a_run_that_goes_well_is_ok_and_its_output_in_the_log(tmp_path):
 def test_an_exit_code_and_the_last_line_are_told(tmp_path):
     done = answer(supervise(tmp_path, "echo first; echo 'no such device'; exit 3"))
     assert (done["ending"], done["exit_code"]) == ("crashed", 3)
-    assert done["reason"] == "exit code 3; last line: no such device"
+    assert done["reason"] == "exit code 3: no such device"
 
 
 def test_a_signal_is_told_by_name(tmp_path):

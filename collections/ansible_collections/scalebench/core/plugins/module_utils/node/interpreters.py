@@ -16,7 +16,7 @@ def find(versions: Sequence[str]) -> Tuple[Optional[Tuple[str, str]], List[str]]
 
     :param versions: as ``3.11``, the preferred one first.
     """
-    looked_at = []
+    looked_at: List[str] = []
     for version in versions:
         for where, path in _candidates(version):
             problem = _problem(path, version) if path else "not there"

@@ -11,6 +11,7 @@ import subprocess
 import time
 from typing import Any, Dict, List, Mapping, Optional
 
+from ..last_words import telling_line
 from .ending import end_processes
 from .proc import descendants
 
@@ -20,7 +21,7 @@ __all__ = ["RUN_VARIABLE", "supervise"]
 RUN_VARIABLE = "SCALEBENCH_RUN"
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
-_TAIL = 4096
+_TAIL = 65536
 
 
 class _InterruptedError(Exception):
@@ -123,15 +124,14 @@ def _verdict(exit_code: int, log: str) -> tuple[str, str]:
         how = f"ended by signal {-exit_code} ({signal.Signals(-exit_code).name})"
     else:
         how = f"exit code {exit_code}"
-    last = _last_line(log)
-    return "crashed", f"{how}; last line: {last}" if last else f"{how}; no output"
+    words = telling_line(_tail(log))
+    return "crashed", f"{how}: {words}" if words else f"{how}, no output"
 
 
-def _last_line(log: str) -> str:
+def _tail(log: str) -> str:
     with open(log, "rb") as file:
         file.seek(max(0, os.path.getsize(log) - _TAIL))
-        lines = file.read().decode("utf-8", "replace").split("\n")
-    return next((line.strip()[:300] for line in reversed(lines) if line.strip()), "")
+        return file.read().decode("utf-8", "replace")
 
 
 def _ended(
