@@ -3,6 +3,7 @@
 import copy
 import json
 
+import pytest
 from ansible_collections.scalebench.core.plugins.module_utils import plan
 from ansible_collections.scalebench.core.plugins.module_utils.options import parse_options
 from ansible_collections.scalebench.core.plugins.module_utils.plan_text import duration, plan_text
@@ -98,6 +99,13 @@ def test_the_plan_in_words_has_order_time_and_whole_commands():
     assert "pytorch/bz4/2n1g/r50_b4_fp32_1.log" in text
     assert "--node-rank=1" in text
     assert "OMP_NUM_THREADS=1" in text
+
+
+def test_real_data_needs_a_folder():
+    nodes = cluster(2)
+    nodes["node2"]["data_dir"] = ""
+    with pytest.raises(ValueError, match="no folder of images is known on node2"):
+        planned(nodes, data="real", topology="2n1g")
 
 
 def test_durations_are_a_persons_words():

@@ -37,6 +37,7 @@ def build(
     """
     cells = matrix.expand(benchmarks, options, nodes)
     for cell in cells:
+        _check_data(cell, nodes)
         recipe = benchmarks[cell["benchmark"]]["recipes"][cell["recipe"]]
         cell["commands"] = launch.commands(cell, recipe, nodes)
         cell["oversubscribed"] = oversubscribed(cell, nodes)
@@ -47,6 +48,15 @@ def build(
         "cells": cells,
         "nodes": {name: node["fingerprint"] for name, node in nodes.items()},
     }
+
+
+def _check_data(cell: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> None:
+    missing = [name for name in cell["node_names"] if not nodes[name]["data_dir"]]
+    if cell["data"] == "real" and missing:
+        raise ValueError(
+            f"-e data=real: no folder of images is known on {', '.join(missing)}: give it with"
+            " -e scalebench_data_dir=, one folder below it per class"
+        )
 
 
 def repeats(cells: Sequence[Mapping[str, Any]]) -> List[Dict[str, Any]]:
