@@ -107,7 +107,8 @@ class ActionModule(ActionBase):
                 else:
                     checked([read["cell"]])
                     log = f"{path[: -len('.run.json')]}.log"
-                    runs.append({**read, "log": log, "repeat": int(read["repeat"])})
+                    facts = dict(read["facts"]) if read.get("facts") else None
+                    runs.append({**read, "log": log, "repeat": int(read["repeat"]), "facts": facts})
             except FileNotFoundError:
                 problems.append({"path": path, "reason": "it is not there"})
             except (OSError, ValueError, KeyError, TypeError) as error:

@@ -7,75 +7,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.results import (
     build_results,
     only_facts,
 )
-
-# Seed 004, fp32, batch 128: the speeds that it prints for every run.
-SEED_004 = {
-    "1n1g": [354.32, 352.08, 354.71, 353.04, 352.39, 352.07],
-    "1n2g": [661.22, 637.27, 641.5, 648.13, 621.58, 647.83],
-    "1n4g": [1353.06, 1354.14, 1361.98, 1363.45, 1357.79, 1359.48],
-    "1n8g": [2612.02, 2636.74, 2624.97, 2624.23, 2634.72, 2625.79],
-    "2n8g": [4894.51, 4892.93, 4906.09, 4919.23, 4896.04, 4882.73],
-    "4n8g": [9256.12, 9353.71, 9349.71, 9359.18, 9306.93, 9346.64],
-}
-# … and what it prints at the end: average, median, speed-up.
-PRINTED_004 = {
-    "1n1g": (353.1, 352.72, 1.0),
-    "1n2g": (642.92, 644.66, 1.83),
-    "1n4g": (1358.32, 1358.64, 3.85),
-    "1n8g": (2626.41, 2625.38, 7.44),
-    "2n8g": (4898.59, 4895.27, 13.88),
-    "4n8g": (9328.72, 9348.17, 26.5),
-}
-
-
-def cell(topology, repeats=3, **changes):
-    nodes, devices = (int(part) for part in topology[:-1].split("n"))
-    base = {
-        "benchmark": "pytorch",
-        "model": "r50",
-        "precision": "fp32",
-        "variant": "bz4",
-        "batch_size_per_device": 4,
-        "topology": topology,
-        "nodes": nodes,
-        "devices_per_node": devices,
-        "repeats": repeats,
-    }
-    return {**base, **changes}
-
-
-def run(of, repeat, throughput, **changes):
-    facts = None
-    if throughput is not None:
-        facts = {
-            "throughput": throughput,
-            "unit": "images/s",
-            "reader": "scalebench",
-            "count": 100,
-            "wall_clock_throughput": throughput * 0.99,
-            "strategy": {"name": "mean_after_warmup", "parameters": {"warmup": 20}},
-        }
-    base = {
-        "cell": of,
-        "repeat": repeat,
-        "log": f"logs/{of['topology']}/{repeat}.log",
-        "ending": "ok",
-        "reason": "",
-        "seconds": 9.0,
-        "oversubscribed": False,
-        "facts": facts,
-    }
-    return {**base, **changes}
-
-
-def campaign(speeds, **changes):
-    cells = [cell(topology, len(values), **changes) for topology, values in speeds.items()]
-    runs = [
-        run(of, index, value)
-        for of in cells
-        for index, value in enumerate(speeds[of["topology"]], 1)
-    ]
-    return {"campaign": "mine", "cells": cells, "options": {}, "nodes": {}}, runs
+from report_data import PRINTED_004, SEED_004, campaign, cell, run
 
 
 def test_seed_004_to_the_digit():

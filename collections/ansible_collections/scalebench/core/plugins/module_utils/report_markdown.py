@@ -16,7 +16,6 @@ from ansible_collections.scalebench.core.plugins.module_utils.table import text_
 __all__ = ["markdown_parts"]
 
 Cell = Mapping[str, Any]
-_UNPRINTED = ("drop_last", "average", "trim", "trim_least", "round_each", "run", "ranks", "devices")
 
 
 def _code(text: Any) -> str:
@@ -88,12 +87,10 @@ def _method(results: Mapping[str, Any]) -> List[str]:
     """Return the rules in words, that of one repeat first."""
     said = []
     for strategy in results["provenance"]["strategies"]:
-        given = strategy["parameters"]
-        shown = ", ".join(f"{k}={v}" for k, v in given.items() if k not in _UNPRINTED)
         about = strategy["about"] or "a strategy of this name"
-        said.append(
-            f"throughput of one repeat: strategy {_code(strategy['name'])}: {about} ({shown})"
-        )
+        changed = ", ".join(f"{key}={value}" for key, value in strategy["changed"].items())
+        here = f"; here with {changed}" if changed else ""
+        said.append(f"throughput of one repeat: {_code(strategy['name'])}: {about}{here}")
     rules = results["provenance"]["rules"]
     return said + [f"{name.replace('_', ' ')}: {rule}" for name, rule in rules.items()]
 

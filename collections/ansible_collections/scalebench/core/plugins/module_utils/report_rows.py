@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
-__all__ = ["cell_groups", "group_title", "labels", "machines", "note", "percent", "remarks"]
+__all__ = ["cell_groups", "failures", "group_title", "labels", "machines", "percent", "remarks"]
 
 Cell = Mapping[str, Any]
 _NAMES = ("benchmark", "precision", "variant", "model")
@@ -40,16 +40,13 @@ def percent(share: Optional[float]) -> Optional[float]:
     return None if share is None else share * 100
 
 
-def note(cell: Cell) -> str:
-    """Return in two or three words what a reader of the figure must know, or nothing."""
-    said = []
-    if cell["failures"]:
-        said.append(f"{len(cell['failures'])} failed")
-    if cell["not_run"]:
-        said.append(f"{len(cell['not_run'])} not run")
-    if cell["oversubscribed"]:
-        said.append("oversubscribed")
-    return ", ".join(said)
+def failures(results: Mapping[str, Any]) -> List[str]:
+    """Return a line for every repeat that gave no speed: log, ending, reason."""
+    return [
+        f"{failure['log']}: {failure['ending']}: {failure['reason'] or 'no reason given'}"
+        for cell in results["cells"]
+        for failure in cell["failures"]
+    ]
 
 
 def machines(results: Mapping[str, Any]) -> Dict[str, List[str]]:
@@ -70,7 +67,7 @@ def labels(groups: Sequence[Sequence[Cell]]) -> List[str]:
 def _listed(cells: Sequence[Cell], results: Mapping[str, Any]) -> str:
     """Name cells; by their topology alone where the report has one group."""
     if len(cells) == len(results["cells"]):
-        return "every cell"
+        return "all cells"
     groups = cell_groups(results)
     chosen = {id(cell) for cell in cells}
     named = []

@@ -10,8 +10,8 @@ from typing import Any, Dict, List, Mapping
 
 from ansible_collections.scalebench.core.plugins.module_utils.report_rows import (
     cell_groups,
+    failures,
     group_title,
-    note,
     percent,
     remarks,
 )
@@ -21,6 +21,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.table import text_
 __all__ = ["csv_text", "originals_output", "terminal_table"]
 
 WIDTH = 100
+MOST_FAILURES = 5
 _CSV = (
     "benchmark model precision variant batch_size_per_device topology node_num gpu_num unit"
     " average_speed median_speed speedup efficiency minimum maximum cv interval_low interval_high"
@@ -28,7 +29,8 @@ _CSV = (
 )
 
 
-def _row(cell: Mapping[str, Any], noted: bool) -> Dict[str, Any]:
+def _row(cell: Mapping[str, Any], with_note: bool) -> Dict[str, Any]:
+    done = cell["spread"]["n"] if cell["spread"] else 0
     row: Dict[str, Any] = {
         "node_num": cell["nodes"],
         "gpu_num": cell["devices"],
@@ -36,21 +38,25 @@ def _row(cell: Mapping[str, Any], noted: bool) -> Dict[str, Any]:
         "speedup": cell["speedup"],
         "efficiency %": percent(cell["efficiency"]),
         "cv %": percent(cell["spread"]["cv"]) if cell["spread"] else None,
-        "repeats": cell["spread"]["n"] if cell["spread"] else 0,
+        "repeats": f"{done} of {cell['repeats_planned']}",
     }
-    return {**row, "note": note(cell)} if noted else row
+    return {**row, "note": "oversubscribed" if cell["oversubscribed"] else ""} if with_note else row
 
 
 def terminal_table(results: Mapping[str, Any]) -> str:
-    """Return the speed-up table of every group and the remarks, for a terminal of 100 columns."""
+    """Return the speed-up table of every group, remarks and failures, for 100 columns."""
     blocks = []
     for cells in cell_groups(results):
-        noted = any(note(cell) for cell in cells)
-        table = text_table([_row(cell, noted) for cell in cells])
+        with_note = any(cell["oversubscribed"] for cell in cells)
+        table = text_table([_row(cell, with_note) for cell in cells])
         blocks.append(f"{group_title(cells)}\n{table}")
     if not blocks:
         blocks.append("no cell was measured")
-    said = [textwrap.fill(remark, WIDTH, subsequent_indent="  ") for remark in remarks(results)]
+    wrap = textwrap.TextWrapper(WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+    failed = failures(results)
+    said = [wrap.fill(line) for line in remarks(results) + failed[:MOST_FAILURES]]
+    if len(failed) > MOST_FAILURES:
+        said.append(f"{len(failed) - MOST_FAILURES} repeats more failed; the report names them")
     return "\n\n".join(blocks + (["\n".join(said)] if said else []))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
+from ansible_collections.scalebench.core.plugins.module_utils.provenance import provenance, units
 from ansible_collections.scalebench.core.plugins.module_utils.result_cells import (
     add_scaling,
     cell_key,
@@ -11,49 +12,12 @@ from ansible_collections.scalebench.core.plugins.module_utils.result_cells impor
     ok_speeds,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.scaling import seed_facts
-from ansible_collections.scalebench.core.plugins.module_utils.strategies import STRATEGIES
 
 __all__ = ["build_results", "only_facts"]
 
 SCHEMA = 1
 BASELINE = "1n1g"
 _SEEDS_KEYS = ("average_speed", "batch_size_per_device", "median_speed", "speedup")
-RULES = {
-    "average_speed": "arithmetic mean over the repeats, rounded like numpy to 2 places",
-    "median_speed": "median over the repeats, rounded like numpy to 2 places",
-    "speedup": "median_speed / median_speed of 1n1g of the same benchmark, precision and variant,"
-    " rounded like numpy to 2 places",
-    "efficiency": "speedup / devices",
-    "interval": "exact percentile bootstrap of the median of the repeats, level 0.95; with few"
-    " repeats it spans nearly all of them",
-    "wall_clock_throughput": "samples of the measured iterations / the time between their time"
-    " stamps; median over the repeats",
-}
-
-
-def _units(cells: Sequence[Mapping[str, Any]]) -> Dict[str, str]:
-    found = sorted({cell["unit"] for cell in cells if cell["unit"]})
-    speed = found[0] if len(found) == 1 else "the unit of each cell"
-    names = ("throughput", "average_speed", "median_speed", "wall_clock_throughput")
-    return {
-        **dict.fromkeys((*names, "minimum", "maximum", "range", "sd", "interval"), speed),
-        "speedup": "ratio",
-        "efficiency": "share of ideal",
-        "cv": "ratio",
-        "batch_size_per_device": "samples",
-        "seconds": "s",
-        "memory": "MiB",
-    }
-
-
-def _strategies(runs: Sequence[Mapping[str, Any]]) -> List[Any]:
-    """Return each strategy that a log was read by, once, with its rule in words as ``about``."""
-    found: List[Any] = []
-    for run in runs:
-        strategy = (run.get("facts") or {}).get("strategy")
-        if strategy and strategy not in found:
-            found.append(strategy)
-    return [{**s, "about": STRATEGIES.get(s["name"], {}).get("about", "")} for s in found]
 
 
 def _cells(plan: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> List[Dict[str, Any]]:
@@ -106,14 +70,8 @@ def build_results(
         "schema": SCHEMA,
         "campaign": plan.get("campaign"),
         "facts": facts,
-        "units": _units(cells),
-        "provenance": {
-            "strategies": _strategies(runs),
-            "rules": dict(RULES),
-            "baseline": BASELINE,
-            "readers": sorted({r["reader"] for c in cells for r in c["repeats"] if "reader" in r}),
-            **{key: plan[key] for key in ("created", "options", "commit", "nodes") if key in plan},
-        },
+        "units": units(cells),
+        "provenance": provenance(plan, runs, BASELINE),
         "counts": {
             "cells": len(cells),
             "planned": sum(cell["repeats_planned"] for cell in cells),

@@ -1,0 +1,51 @@
+"""The drawings: the same bytes each time, well-formed, every group and figure in them."""
+
+import xml.etree.ElementTree as ET
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.plot_series import plot_series
+from ansible_collections.scalebench.core.plugins.module_utils.results import build_results
+from ansible_collections.scalebench.core.plugins.plugin_utils.scaling_svg import draw
+from report_data import SEED_004, campaign
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def texts(svg):
+    return [node.text for node in ET.fromstring(svg).iter(f"{SVG}text") if node.text]
+
+
+@pytest.mark.parametrize("figure", ["throughput", "speedup"])
+def test_same_input_same_bytes_and_accessible(figure):
+    series = plot_series(build_results(*campaign(SEED_004)))
+    svg = draw(series, figure, "words & <more>")
+    assert svg == draw(series, figure, "words & <more>")
+    root = ET.fromstring(svg)
+    assert root.find(f"{SVG}desc").text == "words & <more>"
+    assert root.get("role") == "img"
+    assert "pytorch fp32" in texts(svg)
+    assert "ideal" in " ".join(texts(svg))
+    assert "4n8g" in " ".join(texts(svg))
+
+
+def test_oversubscribed_is_said():
+    series = plot_series(build_results(*campaign({"1n1g": [10.0], "2n1g": [9.0]})))
+    assert "hollow" not in " ".join(texts(draw(series, "speedup", "")))
+    series[0]["points"][1]["oversubscribed"] = True
+    assert "hollow: oversubscribed" in " ".join(texts(draw(series, "speedup", "")))
+
+
+def test_nothing_and_no_baseline_have_a_sentence():
+    assert "no speed was measured" in texts(draw([], "throughput", ""))
+    series = plot_series(build_results(*campaign({"2n1g": [9.0]})))
+    assert "no speed of 1n1g to compare with" in texts(draw(series, "speedup", ""))
+
+
+def test_more_groups_than_can_be_told_apart_are_counted():
+    plan, runs = {"campaign": "x", "cells": []}, []
+    for batch in range(1, 31):
+        one, more = campaign({"1n1g": [10.0 * batch]}, variant=f"bz{batch}")
+        plan["cells"] += one["cells"]
+        runs += more
+    drawn = " ".join(texts(draw(plot_series(build_results(plan, runs)), "throughput", "")))
+    assert "the first 24 of 30 groups" in drawn
