@@ -1,0 +1,72 @@
+"""Writes logs in the form of our own trainers, for reports on them."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+
+def write_log(
+    path: Path,
+    topology: str = "1n1g",
+    *,
+    batch: int = 4,
+    precision: str = "fp32",
+    speed: float = 24.0,
+    iterations: int = 120,
+    **header: object,
+) -> list[float]:
+    """Write one log; return the throughputs that stand in it, images/s on all devices."""
+    nodes, devices = (int(part) for part in topology[:-1].split("n"))
+    ranks = nodes * devices
+    said = {
+        "format": 1,
+        "model": "resnet50_v1.5",
+        "framework": "pytorch",
+        "world_size": ranks,
+        "nodes": nodes,
+        "devices_per_node": devices,
+        "precision": precision,
+        "batch_size_per_device": batch,
+        "global_batch_size": batch * ranks,
+        "image_size": 32,
+        "data": "synthetic",
+        **header,
+    }
+    chance = random.Random(str(path))
+    clock = 1763690000.0
+    lines = [f"[scalebench] header {json.dumps(said)}"]
+    speeds = []
+    for step in range(1, iterations + 1):
+        speeds.append(round(speed * chance.uniform(0.95, 1.05), 2))
+        seconds = batch * ranks / speeds[-1]
+        clock += seconds
+        lines.append(
+            f"iteration {step} epoch 0 loss {7 - step / 100:.6f} throughput {speeds[-1]:.2f}"
+            f" images/s step_time {seconds:.6f} s time {clock:.6f}"
+        )
+    lines.append(f'[scalebench] end {{"iterations":{iterations},"seconds":60.0}}')
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(lines) + "\n")
+    return speeds
+
+
+def write_tree(
+    root: Path, topologies: dict[str, float], repeats: int = 3, **of_log: object
+) -> dict[str, list[list[float]]]:
+    """Write ``root/<topology>/r50_b4_<precision>_<i>.log``; return the throughputs of each log."""
+    precision = of_log.get("precision", "fp32")
+    batch = of_log.get("batch", 4)
+    return {
+        topology: [
+            write_log(
+                root / topology / f"r50_b{batch}_{precision}_{index}.log",
+                topology,
+                speed=speed,
+                **of_log,
+            )
+            for index in range(1, repeats + 1)
+        ]
+        for topology, speed in topologies.items()
+    }
