@@ -9,7 +9,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.plot_series import
     plot_series,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.report_markdown import markdown_parts
-from ansible_collections.scalebench.core.plugins.module_utils.report_rows import remarks
+from ansible_collections.scalebench.core.plugins.module_utils.report_rows import labels, remarks
 from ansible_collections.scalebench.core.plugins.module_utils.report_text import (
     csv_text,
     originals_output,
@@ -192,6 +192,22 @@ def test_markdown_machines():
     assert len(table) == 4
     assert "8 V100" in table[2]
     assert "376.00" in table[2]
+
+
+@pytest.mark.parametrize(
+    ("groups", "expected"),
+    [
+        ([("a/x", "fp32", "bz4", "r50")], ["x fp32"]),
+        ([("x", "fp32", "bz4", "r50"), ("x", "amp", "bz4", "r50")], ["fp32", "amp"]),
+        # The benchmark tells the models apart.
+        ([("p/x", "fp32", "bz4", "r50"), ("p/y", "fp32", "bz4", "vgg")], ["x", "y"]),
+        # Two folders of one name keep their whole path.
+        ([("p/x", "fp32", "bz4", "r50"), ("q/x", "fp32", "bz4", "r50")], ["p/x", "q/x"]),
+    ],
+)
+def test_labels_say_what_differs(groups, expected):
+    names = ("benchmark", "precision", "variant", "model")
+    assert labels([[dict(zip(names, group, strict=True))] for group in groups]) == expected
 
 
 def test_plot_series_and_words():

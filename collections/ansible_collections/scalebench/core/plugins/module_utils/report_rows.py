@@ -58,10 +58,23 @@ def machines(results: Mapping[str, Any]) -> Dict[str, List[str]]:
 
 
 def labels(groups: Sequence[Sequence[Cell]]) -> List[str]:
-    """Name each group by what differs between them; one alone by benchmark and precision."""
-    differing = [name for name in _NAMES if len({cells[0][name] for cells in groups}) > 1]
-    names = differing or ["benchmark", "precision"]
-    return [" ".join(str(cells[0][name]) for name in names) for cells in groups]
+    """Name each group by what tells it from the others; one alone by benchmark and precision."""
+    said = [{name: str(cells[0][name]) for name in _NAMES} for cells in groups]
+    for one in said:
+        short = one["benchmark"].rpartition("/")[2]
+        same = [other for other in said if other["benchmark"].rpartition("/")[2] == short]
+        one["short"] = short if len({other["benchmark"] for other in same}) == 1 else ""
+    names = ["benchmark", "precision"]
+    if len(said) > 1:
+        names = [name for name in _NAMES if len({one[name] for one in said}) > 1]
+        for name in reversed(list(names)):
+            rest = [other for other in names if other != name]
+            if len({tuple(one[other] for other in rest) for one in said}) == len(said):
+                names = rest
+    return [
+        " ".join((one["short"] if name == "benchmark" else "") or one[name] for name in names)
+        for one in said
+    ]
 
 
 def _listed(cells: Sequence[Cell], results: Mapping[str, Any]) -> str:

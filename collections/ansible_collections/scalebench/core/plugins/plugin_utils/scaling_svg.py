@@ -52,7 +52,7 @@ def draw(series: list[Series], figure: str, description: str) -> str:
         _value_axis(axes, values, figure)
         _headings(axes, TITLES[figure], series, shown)
         if values:
-            outside = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)}
+            outside = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5), "fontsize": 9}
             axes.legend(frameon=False, **(outside if wide else {"loc": "upper left"}))
         text = io.StringIO()
         canvas.savefig(text, format="svg", metadata={"Date": None})
