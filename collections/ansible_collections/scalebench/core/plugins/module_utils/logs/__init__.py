@@ -106,7 +106,7 @@ def _why_not(waiting: List[str]) -> str:
     text = "".join(waiting)
     if not text.strip():
         return "the log is empty"
-    ending = judge(dict(scan(text)), -1, -1, False, False)
+    ending = judge({kind: (0, line) for kind, _, line in scan(text)}, -1, -1, False, False)
     crash = f"; it ends with {ending['kind']}: {ending['detail']}" if ending["detail"] else ""
     lines = text.count("\n") + 1
     return f"no known format in {lines} lines (sought: {', '.join(READERS)}){crash}"

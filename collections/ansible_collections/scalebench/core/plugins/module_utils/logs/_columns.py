@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from array import array
-from math import fsum, isfinite, nan
+from json import loads
+from math import fsum, inf, isfinite, isnan, nan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Union
+    from typing import Any, Dict, Iterator, Mapping, Optional, Sequence
 
-__all__ = ["FIELDS", "LIMIT", "Observations", "numbers"]
+__all__ = ["FIELDS", "LIMIT", "WHOLE", "Observations", "losses", "numbers", "whole_numbers"]
 
 FIELDS = (
     "step",
@@ -34,7 +35,8 @@ class Observations:
     sum and the sum of reciprocals of their throughputs, so that a mean stays exact and memory flat.
 
     Units: step and epoch as printed, timestamp in s (differences are meant, the time zone is
-    unknown), throughput in the reading's unit, memory in MiB, seconds = time of the step(s) in s.
+    unknown), throughput in the reading's unit, accuracy as printed with the step, memory in MiB,
+    seconds = time of the step or steps in s.
     """
 
     def __init__(self, scope: str = "global", limit: int = LIMIT) -> None:
@@ -62,10 +64,13 @@ class Observations:
         return row
 
     def column(self, field: str) -> Optional[array[float]]:
-        """Return all values of one field (NaN where not printed), or None if no line had it."""
+        """Return all values of one field (NaN where not printed), or None if no line had it.
+
+        A loss that was printed as nan or inf is inf.
+        """
         return self.columns.get(field)
 
-    def extend(self, rows: Mapping[str, Sequence[float]], count: int) -> None:
+    def extend(self, rows: Mapping[str, array[float]], count: int) -> None:
         """Add ``count`` observations given as columns of that length."""
         room = min(count, self.limit - self.stored)
         for field in rows:
@@ -78,22 +83,42 @@ class Observations:
             else:
                 column.extend(values if room == count else values[:room])
         self.stored += room
-        if room < count:
-            rest = [value for value in rows.get("throughput", ())[room:] if isfinite(value)]
-            self.beyond["count"] += count - room
+        if room < count and "throughput" in rows:
+            rest = [value for value in rows["throughput"][room:] if isfinite(value)]
+            self.beyond["count"] += len(rest)
             self.beyond["sum"] += fsum(rest)
             self.beyond["reciprocals"] += fsum(1 / value for value in rest if value)
 
 
-def numbers(texts: Sequence[str]) -> List[float]:
-    """Return texts as floats; NaN for what is none, such as the empty text of an absent field."""
+def numbers(texts: Sequence[str]) -> array[float]:
+    """Return texts as numbers; NaN for what is none, such as the empty text of an absent field."""
+    if texts[0] == texts[-1] and texts.count(texts[0]) == len(texts):
+        return array("d", [_number(texts[0])]) * len(texts)
     try:
-        return list(map(float, texts))
+        return array("d", map(float, texts))
     except ValueError:
-        return [_number(text) for text in texts]
+        return array("d", map(_number, texts))
 
 
-def _number(text: Union[str, float]) -> float:
+def whole_numbers(texts: Sequence[str]) -> array[float]:
+    """Return texts of digits as numbers; json reads them three times as fast as float does."""
+    if texts[0] != texts[-1] or texts.count(texts[0]) != len(texts):
+        try:
+            return array("d", loads(f"[{','.join(texts)}]"))
+        except (ValueError, TypeError):
+            pass
+    return numbers(texts)
+
+
+def losses(texts: Sequence[str]) -> array[float]:
+    """Return losses as numbers: NaN if not printed, inf if printed as nan or inf."""
+    values = numbers(texts)
+    if not isnan(sum(values)):
+        return values
+    return array("d", [inf if isnan(v) and text else v for v, text in zip(values, texts)])
+
+
+def _number(text: str) -> float:
     try:
         return float(text)
     except ValueError:

@@ -6,7 +6,7 @@ import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Dict, Mapping
+    from typing import Callable, Dict, Mapping, Tuple
 
     from ._format import Format
 
@@ -16,13 +16,24 @@ CLOSE = 2
 
 
 def fits(text: str, readers: Mapping[str, Format]) -> Dict[str, int]:
-    """Count, for each reader, the lines that only its format has; leave out those with none."""
+    """Count the lines that only its format has for each reader that fits; 1 if no other does."""
+    found = _fits(text, readers, lambda format_: format_.needles)
+    found = found or _fits(text, readers, lambda format_: format_.end)
+    if len(found) > 1:
+        for name in found:
+            found[name] = sum(1 for _ in re.finditer(readers[name].signature, text))
+    return found
+
+
+def _fits(
+    text: str, readers: Mapping[str, Format], words_of: Callable[[Format], Tuple[str, ...]]
+) -> Dict[str, int]:
+    """Find the readers with one of some words and their signature in a text."""
     found = {}
     for name, format_ in readers.items():
-        if any(words in text for words in (format_.needles[-1], *format_.start, *format_.end)):
-            count = sum(1 for _ in re.finditer(format_.signature, text))
-            if count:
-                found[name] = count
+        for words in words_of(format_):
+            if words in text and re.search(format_.signature, text):
+                found[name] = 1
     return found
 
 

@@ -18,9 +18,9 @@ __all__ = ["DLL", "MARK", "metrics", "parameters", "summarise", "validations"]
 
 MARK = "DLL 2"
 DLL = r"[^\n]*?DLL (?P<timestamp>" + STAMP + r") - "
-SUMMARY = re.compile(r"DLL (" + STAMP + r") - (?:Summary: |\(\) | )([^\n]{1,2000})")
-METRIC = re.compile(r"([A-Za-z_][\w.]{0,60}) : (" + NUMBER + r")(?=[ \n]|$)")
-VALIDATION = re.compile(
+SUMMARY = r"DLL (" + STAMP + r") - (?:Summary: |\(\) | )([^\n]{1,2000})"
+METRIC = r"([A-Za-z_][\w.]{0,60}) : (" + NUMBER + r")(?=[ \n]|$)"
+VALIDATION = (
     r"DLL (" + STAMP + r") - Epoch: (\d{1,9}) +(?!Iteration)[^\n]{0,300}?"
     r"val\.(?:top1|accuracy) : (" + NUMBER + r")( %)?"
 )
@@ -40,7 +40,7 @@ def parameters(head: str) -> Dict[str, str]:
 def metrics(text: str) -> Dict[str, float]:
     """Return the finite numbers of one record by the names of their metrics."""
     found = {}
-    for key, value in METRIC.findall(text):
+    for key, value in re.findall(METRIC, text):
         try:
             found[key] = number(value)
         except (ValueError, OverflowError):
@@ -50,7 +50,7 @@ def metrics(text: str) -> Dict[str, float]:
 
 def summarise(text: str, summary: Dict[str, Any]) -> None:
     """Add the metrics of records that belong to no step, and the time of the last of them."""
-    for stamp, record in SUMMARY.findall(text):
+    for stamp, record in re.findall(SUMMARY, text):
         found = metrics(record)
         if found and not record.startswith("PARAMETER"):
             summary.update(found)
@@ -59,7 +59,7 @@ def summarise(text: str, summary: Dict[str, Any]) -> None:
 
 def validations(text: str, summary: Dict[str, Any]) -> None:
     """Add the evaluations printed at the ends of epochs, in percent."""
-    for stamp, epoch, accuracy, percent in VALIDATION.findall(text):
+    for stamp, epoch, accuracy, percent in re.findall(VALIDATION, text):
         try:
             value = number(accuracy)
         except (ValueError, OverflowError):

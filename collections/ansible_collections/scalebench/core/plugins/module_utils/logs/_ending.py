@@ -46,23 +46,23 @@ WORDS = (
     ("exitcode: -9", "killed"),  # torchrun
 )
 # TensorFlow says so of an allocation that it then makes otherwise.
-HARMLESS = re.compile(r"not a failure|ran out of memory trying to allocate|garbage_collection")
-PREFIX = re.compile(r"^(?:[^\[\n]{0,40}\[\d+,\d+\]<std\w{3}>:|\[\w+\d+\]:)")
+HARMLESS = r"not a failure|ran out of memory trying to allocate|garbage_collection"
+PREFIX = r"^(?:[^\[\n]{0,40}\[\d+,\d+\]<std\w{3}>:|\[\w+\d+\]:)"
 SEARCHED = 20_000
 
 
-def scan(text: str) -> Iterator[Tuple[str, Event]]:
-    """Yield (kind, (position, line)) of the last fatal words of each sort in a text."""
+def scan(text: str) -> Iterator[Tuple[str, str, str]]:
+    """Yield (kind, words, line) of the last fatal words of each sort in a text."""
     for words, kind in WORDS:
         if words not in text:
             continue
         at = text.rfind(words)
         line = _line(text, at)
-        if kind == "out_of_memory" and HARMLESS.search(line):
+        if kind == "out_of_memory" and re.search(HARMLESS, line):
             continue
         if words.startswith("Traceback"):
             line = _raised(text, at) or line
-        yield kind, (at, line)
+        yield kind, words, line
 
 
 def judge(
@@ -99,13 +99,13 @@ def _line(text: str, at: int) -> str:
     start = text.rfind("\n", 0, at) + 1
     end = text.find("\n", at)
     line = text[start : end if end >= 0 else len(text)]
-    return PREFIX.sub("", line).strip()[:500]
+    return re.sub(PREFIX, "", line).strip()[:500]
 
 
 def _raised(text: str, at: int) -> str:
     """Return the line that names the exception, at the end of the traceback at ``at``."""
     for line in text[at : at + SEARCHED].split("\n")[1:]:
-        words = PREFIX.sub("", line)
+        words = re.sub(PREFIX, "", line)
         if words.strip() and not words.startswith((" ", "\t", "Traceback")):
             return words.strip()[:500]
     return ""

@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 NUMBER = r"[-+0-9.eEnNaAiIfF]{1,32}"
-STAMP = r"\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
+STAMP = r"\d[-/\d]{9}[ T][\d:.,]{7,17}\d"
 # What may stand on a line before its own words: a time and what else loggers add.
 LEAD = r"(?:[^\n]{0,60}?(?P<timestamp>" + STAMP + r"))?[^\n]{0,120}?"
 
@@ -33,10 +33,11 @@ class Format:
 
     :param name: name of the reader.
     :param source: where the format comes from: project, file, and how it was learnt.
-    :param needles: a text that every observation line has (a cheap test before any pattern). Two
-        texts: an observation is two lines, the first with the first text.
+    :param needles: an observation line has one of these texts (a cheap test before any pattern).
+    :param pair: an observation is two lines, the first with the first needle.
     :param observation: pattern of an observation from the start of its line, behind a launcher's
-        tag; its groups are named as in ``_columns.FIELDS``, or ``unit``.
+        tag; its groups are named as in ``_columns.FIELDS``, or ``unit``. ``x_2`` is ``x`` where
+        another version of the software prints it at another place.
     :param signature: pattern that only this format has; it begins with fixed text.
     :param unit: unit of the throughput, where the line does not say it.
     :param scope: what a printed throughput counts: ``global``, ``per_device`` or ``rank``.
@@ -59,6 +60,7 @@ class Format:
         signature: str,
         unit: str = "images/s",
         scope: str = "global",
+        pair: bool = False,
         mark: str = "",
         start: Tuple[str, ...] = (),
         end: Tuple[str, ...] = (),
@@ -75,6 +77,7 @@ class Format:
         self.signature = signature
         self.unit = unit
         self.scope = scope
+        self.pair = pair
         self.mark = mark
         self.start = start
         self.end = end

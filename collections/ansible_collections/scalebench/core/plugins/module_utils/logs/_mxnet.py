@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 __all__ = ["TABLES", "settings", "tables"]
 
 TABLES = ("train.total_ips\n", "train.ips\n")
-TABLE = re.compile(
+TABLE = (
+    r"(?m)"
     r"^train\.(?:total_)?ips[ \t]*\n[ \t]*\|([^\n]{1,500})\n-{3,}[^\n]*\n"
-    r"((?:[ \t]*\d{1,6}[ \t]*\|[^\n]{1,500}\n)+)",
-    re.M,
+    r"((?:[ \t]*\d{1,6}[ \t]*\|[^\n]{1,500}\n)+)"
 )
 
 
@@ -47,7 +47,7 @@ def settings(given: Mapping[str, str]) -> Dict[str, Any]:
 
 def tables(text: str, summary: Dict[str, Any]) -> None:
     """Add the throughput table: ``{devices: {batch size per device: images/s, nan is None}}``."""
-    for columns, rows in TABLE.findall(text):
+    for columns, rows in re.findall(TABLE, text):
         sizes = [size.strip() for size in columns.split("|") if size.strip()]
         table: Dict[str, Any] = {}
         for row in rows.splitlines():

@@ -15,12 +15,9 @@ __all__ = ["BLOCK", "blocks", "clean"]
 BLOCK = 1 << 18
 LONGEST_LINE = 1 << 20
 
-ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\n]{0,500}\x07|[@-Z\\^_])")
+ANSI = r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\n]{0,500}\x07|[@-Z\\^_])"
 # Open MPI's -tag-output and -timestamp-output: "Mon Jun 13 17:45:27 2022[1,0]<stdout>:"
-TAG = re.compile(
-    r"((?:\w{3} \w{3} {1,2}\d{1,2} \d\d:\d\d:\d\d \d{4})?\[\d{1,9},\d{1,9}\]<std\w{3}>:)"
-)
-TWO_TAGS = re.compile(r"^[^\n]*?\]<std\w{3}>:[^\n]*\]<std\w{3}>:[^\n]*", re.M)
+TAG = r"((?:\w{3} \w{3} {1,2}\d{1,2} \d\d:\d\d:\d\d \d{4})?\[\d{1,9},\d{1,9}\]<std\w{3}>:)"
 
 
 def blocks(source: Source) -> Iterator[str]:
@@ -48,13 +45,17 @@ def clean(text: str) -> str:
     if "\0" in text:
         text = text.replace("\0", "")
     if "\x1b" in text:
-        text = ANSI.sub("", text)
+        text = re.sub(ANSI, "", text)
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "\b" in text:
         text = re.sub("\b+", "\n", text)
-    if "]<std" in text and TWO_TAGS.search(text):
-        text = TWO_TAGS.sub(_untangle, text)
+    if "]<std" in text:
+        lines = text.split("\n")
+        if text.count("]<std") > sum(["]<std" in line for line in lines]):
+            text = "\n".join(
+                [_untangle(line) if line.count("]<std") > 1 else line for line in lines]
+            )
     return text
 
 
@@ -102,11 +103,12 @@ def _cut(pieces: Iterable[bytes]) -> Iterator[str]:
         yield clean(b"".join(pending).decode("utf-8", "replace"))
 
 
-def _untangle(line: re.Match[str]) -> str:
+def _untangle(line: str) -> str:
     """Join the pieces of one rank that its launcher tagged apart; start a line at another rank."""
-    head, tag, *rest = TAG.split(line.group())
-    if not rest:
-        return line.group()
+    head, *tagged = re.split(TAG, line)
+    if not tagged:
+        return line
+    tag, *rest = tagged
     rank = tag[tag.index("[") :]
     parts = [head, tag, rest[0]]
     for tag_, words in zip(rest[1::2], rest[2::2]):

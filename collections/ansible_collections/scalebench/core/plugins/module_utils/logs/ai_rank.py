@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["FORMAT", "WORDS", "in_percent", "note"]
 
 WORDS = "AI-Rank-log "
-RECORD = re.compile(r"AI-Rank-log (\d{9,11}(?:\.\d{1,9})?) ([^\n]{1,300})")
+RECORD = r"AI-Rank-log (\d{9,11}(?:\.\d{1,9})?) ([^\n]{1,300})"
 # printed name -> (name here, unit of both: s, s, images/s)
 TOTALS = {
     "target_quality_time": "time_to_train",
@@ -26,7 +26,7 @@ TOTALS = {
 
 def note(text: str, summary: Dict[str, Any]) -> None:
     """Add evaluations (accuracy as printed, see :func:`in_percent`), begin, end and totals."""
-    for stamp, words in RECORD.findall(text):
+    for stamp, words in re.findall(RECORD, text):
         when = float(stamp)
         name, _colon, value = words.partition(":")
         if name in ("test_begin", "test_begin\r"):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ._columns import Observations
 
-EVALUATION = re.compile(
+EVALUATION = (
     r"(\d{4}[-/]\d\d[-/]\d\d \d\d:\d\d:\d\d)[^\n]{0,60}?"
     r"(?:END epoch:(\d{1,9}) +valid |\[Eval\]\[Epoch (\d{1,9})\]\[Avg\])"
     r"[^\n]{0,200}?top1: *([01]\.\d{1,20})"
@@ -98,7 +98,7 @@ def note(text: str, summary: Dict[str, Any]) -> None:
         summary["throughput_key"] = "ips"
     for epoch in re.findall(r"END epoch:(\d{1,9}) +train ", text):
         summary["epochs_ended"] = int(epoch) + 1
-    for stamp, old, new, accuracy in EVALUATION.findall(text):
+    for stamp, old, new, accuracy in re.findall(EVALUATION, text):
         evaluate(summary, float(accuracy) * 100, int(old or new), seconds([stamp])[0])
 
 
@@ -130,16 +130,18 @@ FORMAT = Format(
     name="paddleclas",
     source="PaddlePaddle/PaddleClas of 2020-12 and 2.0 to 2.5, learnt from the logs of"
     " wanghuancoder/PerformanceReport@66245fd and PaddlePaddle/Perf",
-    needles=("ips: ",),
+    needles=("train step:", "[Train][Epoch "),
     observation=(
         LEAD + r"(?:epoch:|\[Train\]\[Epoch )(?P<epoch>\d{1,9})"
-        r"(?:[ ,]{1,8}train +step:|/\d{1,9}\]\[Iter: )(?P<step>\d{1,12})"
-        r"(?:(?=[^\n]{0,200}?[ ,]loss: *(?P<loss>" + NUMBER + "))|)"
-        r"(?:(?=[^\n]{0,200}?[ ,]top1: *(?P<accuracy>" + NUMBER + "))|)"
-        r"[^\n]{0,300}?(?:elapse|batch_cost): *(?P<seconds>[0-9.]{1,20}) ?s"
+        r"(?:[ ,]{1,8}train step:|/\d{1,9}\]\[Iter: )(?P<step>\d{1,12})"
+        r"(?:[^\n:]{0,12}lr[^\n:]{0,30}: *[-+0-9.e]{1,20})?"
+        r"(?:[^\n:]{0,12}?[ ,]top1: *(?P<accuracy>" + NUMBER + "))?"
+        r"(?:[^\n]{0,80}?[ ,]loss: *(?P<loss>" + NUMBER + ")"
+        r"(?:[^\n]{0,80}?[ ,]top1: *(?P<accuracy_2>" + NUMBER + "))?)?"
+        r"[^\n]{0,200}?[be](?:lapse|atch_cost): *(?P<seconds>[0-9.]{1,20}) ?s"
         r"[^\n]{0,80}?ips: *(?P<throughput>" + NUMBER + ") (?P<unit>(?:images|samples)/s)"
     ),
-    signature=r"(?:epoch:\d+[ ,]{1,8}train +step:|\[Train\]\[Epoch )[^\n]{1,300}?ips: *\d",
+    signature=r"(?:epoch:\d+[ ,]{1,8}train step:|\[Train\]\[Epoch )[^\n]{1,300}?ips: *\d",
     scope="per_device",
     identify=identify,
     notes=("END epoch:", "[Eval][Epoch "),

@@ -39,6 +39,7 @@ FORMAT = Format(
         + r")(?=[ \n]|$)"
     ),
     signature=r":::NVLOG[^\n]{1,200}?total_ips: \d",
+    pair=True,
     start=("Starting Model Training",),
     end=("Average total_ips: ",),
     identify=_tensorflow_ngc.identify,

@@ -1,0 +1,129 @@
+"""Takes the observations out of a piece of text: the lines that may be ones, then their fields."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from operator import gt
+
+from ._columns import WHOLE, losses, numbers, whole_numbers
+from ._stamp import seconds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from array import array
+    from typing import Dict, List, Optional, Sequence, Tuple
+
+    from ._format import Format
+
+__all__ = ["RANK", "Lines", "restarts"]
+
+# What launchers put before a line: Open MPI "[1,0]<stdout>:" (also behind a date) and "[0] ",
+# torchrun "[default0]:", Slurm's srun --label "0: ".
+RANK = re.compile(
+    r"(?:[^\[\n]{0,40}\[\d{1,9},|\[(?:default|rank)?|[ ]{0,8})(?P<rank>\d{1,9})"
+    r"(?:\]<std\w{3}>:|\]: ?|\] |: )"
+)
+
+
+class Lines:
+    """Reads the observation lines of one format."""
+
+    def __init__(self, format_: Format) -> None:
+        self.needles = format_.needles
+        self.pair = format_.pair
+        self.mark = format_.mark
+        self.plain = re.compile("^" + format_.observation + "[^\n]*", re.M)
+        ranked = "^(?:" + RANK.pattern + ")?" + format_.observation + "[^\n]*"
+        self.ranked = re.compile(ranked, re.M)
+        self.unit = ""
+
+    def split(self, text: str) -> Tuple[List[str], str]:
+        """Return the lines that may be observations, and the other lines as text."""
+        lines = text.split("\n")
+        needles = [needle for needle in self.needles if needle in text]
+        if not needles:
+            return [], text
+        if len(needles) == 1:
+            needle = needles[0]
+            chosen = [line for line in lines if needle in line]
+            if len(chosen) >= len(lines) - 1:
+                return chosen, ""
+            return chosen, "\n".join([line for line in lines if needle not in line]) + "\n"
+        keep = [any(words in line for words in needles) for line in lines]
+        chosen = [line for line, kept in zip(lines, keep) if kept]
+        return chosen, "\n".join([line for line, kept in zip(lines, keep) if not kept]) + "\n"
+
+    def columns(self, lines: List[str]) -> Tuple[Dict[str, array[float]], int, bool]:
+        """Return the fields of the observations, how many there are, and if every line is one."""
+        text = "\n".join(lines)
+        if self.mark and text.count(self.mark) > len(lines):
+            lines = [part for line in lines for part in _parts(line, self.mark)]
+            text = "\n".join(lines)
+        pattern = self.ranked if _tagged(lines[0]) or _tagged(lines[-1]) else self.plain
+        rows = pattern.findall(text)
+        found: Dict[str, array[float]] = {}
+        if not rows:
+            return found, 0, False
+        if isinstance(rows[0], str):
+            rows = [(row,) for row in rows]
+        fields = sorted(pattern.groupindex, key=pattern.groupindex.__getitem__)
+        for field, texts in zip(fields, zip(*rows)):
+            if field == "unit":
+                self.unit = _unit(texts[-1]) or self.unit
+            elif field == "timestamp":
+                found[field] = seconds(texts)
+            elif field == "loss":
+                found[field] = losses(texts)
+            elif field in WHOLE and any(texts):
+                found[field] = whole_numbers(texts)
+            elif any(texts):
+                found[field.replace("_2", "")] = numbers(texts)
+        return found, len(rows), len(rows) * (2 if self.pair else 1) == len(lines)
+
+    def last_numbers(self, lines: List[str]) -> Optional[str]:
+        """Return the text of the field that ends last in the last observation of some lines."""
+        found = None
+        for found in self.ranked.finditer("\n".join(lines)):  # noqa: B007 (the last one counts)
+            pass
+        if found is None:
+            return None
+        return max((found.end(n), found.group(n) or "") for n in range(1, found.re.groups + 1))[1]
+
+
+def _tagged(line: str) -> bool:
+    return RANK.match(line) is not None
+
+
+def _parts(line: str, mark: str) -> List[str]:
+    """Cut a line before each mark; every part gets the launcher's tag that the line begins with."""
+    tag = RANK.match(line)
+    head, *records = line.split(mark)
+    if not records:
+        return [line]
+    prefix = (tag.group() if tag else "") + mark
+    return [head + mark + records[0]] + [prefix + record for record in records[1:]]
+
+
+def _unit(text: str) -> str:
+    """Return ``images/s`` for ``img/s``, ``sequences/s`` for ``seq/s``, ``samples/s`` ..."""
+    noun = text.partition("/")[0]
+    return {"img": "images", "imgs": "images", "seq": "sequences"}.get(noun, noun) + "/s"
+
+
+def restarts(
+    steps: Sequence[float], epochs: Optional[Sequence[float]], ranks: Optional[Sequence[float]]
+) -> List[int]:
+    """Return where the step of the first rank goes back although the epoch does not advance."""
+    kept: Sequence[int] = range(len(steps))
+    if ranks is not None:
+        first = ranks[0]
+        kept = [at for at in kept if ranks[at] == first]
+        steps = [steps[at] for at in kept]
+        epochs = [epochs[at] for at in kept] if epochs is not None else None
+    if not any(map(gt, steps, islice(steps, 1, None))):
+        return []
+    found = [n for n in range(1, len(steps)) if steps[n] < steps[n - 1]]
+    if epochs is not None:
+        found = [n for n in found if not epochs[n] > epochs[n - 1]]
+    return [kept[n] for n in found]
