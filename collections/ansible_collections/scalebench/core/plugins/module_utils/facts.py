@@ -133,7 +133,10 @@ def _wall_clock(reading: Mapping[str, Any], given: Mapping[str, Any]) -> Optiona
         if key in given
     }
     if not wanted.get("warmup"):
+        # The clock starts with the first time printed, which ends an iteration.
         wanted["warmup"] = 1
+        count = wanted.get("iterations")
+        wanted["iterations"] = None if count is None else max(1, count - 1)
     try:
         found: float = strategies.apply(reading, "wall_clock", wanted)["throughput"]
     except ValueError:

@@ -47,6 +47,8 @@ def time_to_train(
         reached = next((row for row in done if row["accuracy"] >= target_accuracy), {})
         stamp = reached.get("timestamp")
         time_to_target = stamp - started if stamp is not None and started is not None else None
+    total = None if total is None else round(total, 3)
+    time_to_target = None if time_to_target is None else round(time_to_target, 3)
     epochs = _epochs(reading, run)
     images = images_per_epoch or run["identity"].get("images_per_epoch")
     return {

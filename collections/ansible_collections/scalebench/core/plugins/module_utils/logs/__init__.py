@@ -58,7 +58,7 @@ READERS: Dict[str, Format] = {
         tensorflow_official,
     )
 }
-UNDECIDED = 1 << 26
+UNDECIDED = 1 << 24  # how much of a text of no known format is kept
 
 
 def read(
@@ -73,13 +73,18 @@ def read(
     :returns: ``observations`` is an :class:`Observations`, the rest plain data. ``runs`` lists the
         runs in the file (first observation, count, identity, ending, summary); the last one's
         identity, ending and summary stand at the top.
-    :raises ValueError: empty, of no known format, of more than one, or no such reader.
+    :raises ValueError: empty, of no known format, of more than one, not of the format that
+        ``reader`` names, or no such reader. It names the log and the cause.
     """
-    name = name or "log"
+    try:
+        return _read(source, reader, limit)
+    except ValueError as error:
+        raise ValueError(f"{name or 'log'}: {error}") from None
+
+
+def _read(source: Source, reader: str, limit: int) -> Dict[str, Any]:
     if reader != "auto" and reader not in READERS:
-        raise ValueError(
-            f"{name}: no reader named {reader!r}: use auto or one of {', '.join(READERS)}"
-        )
+        raise ValueError(f"no reader named {reader!r}: use auto or one of {', '.join(READERS)}")
     engine = None if reader == "auto" else Engine(READERS[reader], limit)
     waiting: List[str] = []
     size = 0
@@ -89,13 +94,13 @@ def read(
         if engine is None:
             found = fits(block, READERS)
             if found:
-                engine = Engine(READERS[choose(found, name)], limit)
+                engine = Engine(READERS[choose(found)], limit)
             elif size > UNDECIDED:
                 waiting = waiting[-1:]
         while engine is not None and len(waiting) > 1:
             engine.feed(waiting.pop(0))
     if engine is None or (not "".join(waiting).strip() and not engine.position):
-        raise ValueError(f"{name}: {_why_not(waiting)}")
+        raise ValueError(_why_not(waiting))
     for block in waiting:
         engine.feed(block, last=True)
     return engine.reading()

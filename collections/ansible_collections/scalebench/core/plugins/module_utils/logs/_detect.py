@@ -37,7 +37,7 @@ def _fits(
     return found
 
 
-def choose(found: Mapping[str, int], name: str) -> str:
+def choose(found: Mapping[str, int]) -> str:
     """Return the reader with the most lines.
 
     :raises ValueError: another reader has at least half as many, so that the text says not which.
@@ -46,5 +46,5 @@ def choose(found: Mapping[str, int], name: str) -> str:
     close = [key for key in ranked if found[key] * CLOSE > found[ranked[0]]]
     if len(close) > 1:
         counts = ", ".join(f"{key} ({found[key]} lines)" for key in close)
-        raise ValueError(f"{name}: more than one reader fits: {counts}; name one with reader")
+        raise ValueError(f"more than one reader fits: {counts}; name one with reader")
     return ranked[0]

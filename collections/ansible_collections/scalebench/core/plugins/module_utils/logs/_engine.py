@@ -32,6 +32,7 @@ class Engine:
         self.runs: List[Dict[str, Any]] = []
         self.position = 0
         self.held = ""
+        self.begun = False
         self._begin()
 
     def _begin(self) -> None:
@@ -58,9 +59,16 @@ class Engine:
             self.position += len(piece)
 
     def reading(self) -> Dict[str, Any]:
-        """Close the log and return the reading; its last run stands for it."""
+        """Close the log and return the reading; its last run stands for it.
+
+        :raises ValueError: the log has nothing of the format, not even a beginning.
+        """
         self._close()
         run = self.runs[-1]
+        if not (len(self.observations) or self.begun or any(one["summary"] for one in self.runs)):
+            crash = f"; it ends with {run['ending']['kind']}: {run['ending']['detail']}"
+            crash = crash if run["ending"]["kind"] not in ("complete", "truncated") else ""
+            raise ValueError(f"no line of format {self.format.name}{crash}")
         return {
             "reader": self.format.name,
             "identity": run["identity"],
@@ -112,6 +120,7 @@ class Engine:
                 if rank is None or int(rank.group("rank")) == 0:
                     starts.add(line)
                 at = block.find(words, at + len(words))
+        self.begun = self.begun or bool(starts)
         begin, is_start = 0, False
         for at in sorted(starts):
             if at > begin:
@@ -126,7 +135,7 @@ class Engine:
             if count:
                 self.observations.extend(columns, count)
                 self.printed = self.position + text.rfind(lines[-1])
-            if not all_are:
+            if self.format.whole or not all_are:
                 others = text
         if others:
             self._read_others(text, others)

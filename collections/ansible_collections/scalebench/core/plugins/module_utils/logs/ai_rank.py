@@ -33,7 +33,7 @@ def note(text: str, summary: Dict[str, Any]) -> None:
             summary.setdefault("started", when)
         if name.startswith("test_finish"):
             summary["finished"] = when
-        found = re.match(r"\s*(" + NUMBER + ")", value)
+        found = re.match(r"\s*([0-9.]{1,30})", value)
         try:
             amount = number(found.group(1)) if found else None
         except (ValueError, OverflowError):
@@ -75,6 +75,7 @@ FORMAT = Format(
         r" ?(?P<accuracy>" + NUMBER + r")(?:, total_epoch_cnt: ?(?P<epoch>\d{1,9}))?"
     ),
     signature=r"AI-Rank-log \d{9,11}(?:\.\d+)? (?:test_begin|eval_accuracy|avg_ips|t\w+_time)",
+    whole=True,
     end=("target_quality_time:", "total_use_time:", "test_finish", "test_end"),
     finish=finish,
 )

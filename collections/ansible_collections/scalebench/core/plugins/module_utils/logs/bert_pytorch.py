@@ -13,8 +13,11 @@ if TYPE_CHECKING:
 
 
 def identify(head: str) -> Dict[str, Any]:
-    """Return what the launch script and the PARAMETER lines say."""
-    found: Dict[str, Any] = {"framework": "pytorch", "model": "bert"}
+    """Return what the launch script and the PARAMETER lines say.
+
+    The images of a step are unknown: a step may accumulate the gradients of many batches.
+    """
+    found: Dict[str, Any] = {"framework": "pytorch", "model": "bert", "global_batch_size": None}
     given = parameters(head)
     if given.get("batch_size_per_gpu", "").isdigit():
         found["batch_size_per_device"] = int(given["batch_size_per_gpu"])
@@ -30,8 +33,6 @@ def identify(head: str) -> Dict[str, Any]:
     fp16 = re.search(r"\bfp16=(True|False)", head)
     if fp16:
         found["precision"] = "fp16" if truth(fp16.group(1)) else "fp32"
-    if "world_size" in found and "batch_size_per_device" in found:
-        found["global_batch_size"] = found["world_size"] * found["batch_size_per_device"]
     return found
 
 

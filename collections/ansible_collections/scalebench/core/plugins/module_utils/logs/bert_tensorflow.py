@@ -13,8 +13,11 @@ if TYPE_CHECKING:
 
 
 def identify(head: str) -> Dict[str, Any]:
-    """Return what the launch script and the estimator say."""
-    found: Dict[str, Any] = {"framework": "tensorflow", "model": "bert"}
+    """Return what the launch script and the estimator say.
+
+    The images of a step are unknown: a step may accumulate the gradients of many batches.
+    """
+    found: Dict[str, Any] = {"framework": "tensorflow", "model": "bert", "global_batch_size": None}
     found.update(
         fields(
             head,
@@ -31,8 +34,6 @@ def identify(head: str) -> Dict[str, Any]:
     )
     if "XLA activated" in head:
         found["xla"] = True
-    if "world_size" in found and "batch_size_per_device" in found:
-        found["global_batch_size"] = found["world_size"] * found["batch_size_per_device"]
     return found
 
 

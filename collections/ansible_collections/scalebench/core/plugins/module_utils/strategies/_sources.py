@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import fsum
 
 from ..rounding import ROUNDINGS
-from ._rules import AVERAGES, interval, take
+from ._rules import AVERAGES, interval, middle, take
 from ._series import series
 
 TYPE_CHECKING = False
@@ -60,10 +60,16 @@ def _wall_clock(reading: Given, run: Given, given: Given) -> Found:
     if given["by"] == "steps":
         first, final = _at_steps(steps, first, final if iterations else None)
     elapsed = interval(stamps, first, final)
-    passed = float(final - first)
-    if len(steps) == len(stamps) and steps[final - 1] > steps[first - 1]:
-        passed = steps[final - 1] - steps[first - 1]
+    passed = _steps_between(steps, first, final) if len(steps) == len(stamps) else final - first
     return _batch(run, given) * passed / elapsed, final - first
+
+
+def _steps_between(steps: List[float], first: int, final: int) -> float:
+    """Return the steps from one observation to another; steps may begin again at every epoch."""
+    gaps = [after - before for before, after in zip(steps[first - 1 :], steps[first:final])]
+    if min(gaps) > 0:
+        return steps[final - 1] - steps[first - 1]
+    return middle([gap for gap in gaps if gap > 0] or [1.0]) * len(gaps)
 
 
 def _at_steps(steps: List[float], first: int, final: Optional[int]) -> Tuple[int, int]:
@@ -79,11 +85,11 @@ def _at_steps(steps: List[float], first: int, final: Optional[int]) -> Tuple[int
 def _batch(run: Given, given: Given) -> float:
     identity = run["identity"]
     batch = given["batch_size"] or identity.get("global_batch_size")
-    if not batch:
+    if not batch and "global_batch_size" not in identity:
         per_device, devices = identity.get("batch_size_per_device"), devices_of(run, given)
-        if not per_device or not devices:
-            raise ValueError("the log does not say how many images a step has: set batch_size")
-        batch = per_device * devices
+        batch = per_device * devices if per_device and devices else None
+    if not batch:
+        raise ValueError("the log does not say how many images a step has: set batch_size")
     return float(batch)
 
 
