@@ -94,18 +94,23 @@ class Engine:
     def _whole(self, block: str) -> str:
         """Drop a last line without an end if its last number may have been cut.
 
-        A number that touches the end of the log is whole if it has as many decimals as the one
-        before it (``lookup('file')`` strips the last line end; a killed writer stops anywhere).
+        A killed writer stops anywhere, but ``lookup('file')`` strips the last line end as well: a
+        number that touches the end of the log is taken for whole if the one before it also ended
+        its line, and had as many decimals, or no more digits where there are none.
         """
         start = block.rfind("\n") + 1
         tail = block[start:]
-        number = self.lines.last_numbers(self.lines.split(tail)[0])
-        if number is None or not tail.endswith(number):
-            self.cut = tail if number is None else ""
+        last = self.lines.last_field(self.lines.split(tail)[0])
+        if last is None or last[2] or not tail.rstrip().endswith(last[1]):
+            self.cut = tail if last is None else ""
             return block + "\n"
-        before = self.lines.last_numbers(self.lines.split(block[max(0, start - 5000) : start])[0])
-        if before is not None and _decimals(before) == _decimals(number):
-            return block + "\n"
+        before = self.lines.last_field(self.lines.split(block[max(0, start - 5000) : start])[0])
+        if before is not None and before[0] == last[0] and not before[2]:
+            (digits, decimals), (digits_before, decimals_before) = map(
+                _places, (last[1], before[1])
+            )
+            if decimals == decimals_before and (decimals or digits >= digits_before):
+                return block + "\n"
         self.cut = tail
         return block[:start]
 
@@ -206,6 +211,7 @@ class Engine:
         self.first = end
 
 
-def _decimals(text: str) -> int:
-    """Count the digits behind the last point."""
-    return len(text) - text.rfind(".")
+def _places(text: str) -> Tuple[int, int]:
+    """Count the digits before and behind the point."""
+    whole, _point, decimals = text.partition(".")
+    return len(whole), len(decimals)

@@ -81,14 +81,15 @@ class Lines:
                 found[field.replace("_2", "")] = numbers(texts)
         return found, len(rows), len(rows) * (2 if self.pair else 1) == len(lines)
 
-    def last_numbers(self, lines: List[str]) -> Optional[str]:
-        """Return the text of the field that ends last in the last observation of some lines."""
-        found = None
-        for found in self.ranked.finditer("\n".join(lines)):  # noqa: B007 (the last one counts)
+    def last_field(self, lines: List[str]) -> Optional[Tuple[str, str, str]]:
+        """Return (name, text, what follows) of the last field of the last observation."""
+        match = None
+        for match in self.ranked.finditer("\n".join(lines)):  # noqa: B007 (the last one counts)
             pass
-        if found is None:
+        if match is None:
             return None
-        return max((found.end(n), found.group(n) or "") for n in range(1, found.re.groups + 1))[1]
+        end, name = max((match.end(name), name) for name in match.groupdict())
+        return name, match.group(name), match.string[end : match.end()].strip()
 
 
 def _tagged(line: str) -> bool:

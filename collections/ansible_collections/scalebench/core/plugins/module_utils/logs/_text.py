@@ -32,10 +32,11 @@ def blocks(source: Source) -> Iterator[str]:
         if len(source) <= BLOCK:
             yield clean(source)
             return
-        source = (source[at : at + BLOCK] for at in range(0, len(source), BLOCK))
+        text = source
+        source = (text[at : at + BLOCK] for at in range(0, len(text), BLOCK))
     elif isinstance(source, (bytes, bytearray, memoryview)):
-        whole = bytes(source)
-        source = (whole[at : at + BLOCK] for at in range(0, len(whole), BLOCK))
+        data = bytes(source)
+        source = (data[at : at + BLOCK] for at in range(0, len(data), BLOCK))
     lines = isinstance(source, (list, tuple))
     yield from _cut(_pieces(map(_line, source) if lines else source))
 
