@@ -1,0 +1,204 @@
+"""bench.yml on local nodes: real training, resumed, refused, interrupted."""
+
+import json
+import re
+import signal
+import statistics
+
+import pytest
+from conftest import ROOT, events, failures, interrupt, wait_until
+
+LINE = re.compile(r"^iteration (\d+) .*throughput ([0-9.]+) images/s", re.MULTILINE)
+TOPOLOGIES = ("1n1g", "2n1g", "4n1g")
+
+
+@pytest.fixture(scope="module")
+def measured(cluster):
+    """Return the runner of one small campaign over all topologies."""
+    runner = cluster.bench(campaign="measured")
+    assert runner.rc == 0, failures(runner)
+    return runner
+
+
+def test_every_repeat_has_a_log_a_record_and_its_nodes_output(cluster, measured):
+    folder = cluster.results / "measured"
+    assert [record["ending"] for record in cluster.records("measured").values()] == ["ok"] * 3
+    for topology in TOPOLOGIES:
+        assert (folder / f"logs/pytorch/bz2/{topology}/r50_b2_fp32_1.log").exists()
+    assert (folder / "logs/pytorch/bz2/4n1g/r50_b2_fp32_1.node4.out").exists()
+
+
+def test_the_figures_are_those_of_the_logs_by_hand(cluster, measured):
+    folder = cluster.results / "measured"
+    facts = json.loads((folder / "results.json").read_text())["facts"]["pytorch"]["fp32"]["bz2"]
+    assert set(facts["r50"]) == set(TOPOLOGIES)
+    by_hand = {}
+    for topology in TOPOLOGIES:
+        log = (folder / f"logs/pytorch/bz2/{topology}/r50_b2_fp32_1.log").read_text()
+        printed = [float(value) for step, value in LINE.findall(log) if int(step) > 1]
+        assert len(printed) == 3
+        by_hand[topology] = round(statistics.fmean(printed) * 100) / 100
+        assert facts["r50"][topology] == {
+            "average_speed": by_hand[topology],
+            "batch_size_per_device": 2,
+            "median_speed": by_hand[topology],
+            "speedup": round(by_hand[topology] / by_hand["1n1g"] * 100) / 100,
+        }
+    assert len(set(by_hand.values())) == 3
+
+
+def test_every_rank_ran_on_its_own_node(cluster, measured):
+    log = cluster.results / "measured/logs/pytorch/bz2/4n1g/r50_b2_fp32_1.log"
+    ranks = [
+        json.loads(line.partition(" rank ")[2])
+        for line in log.read_text().splitlines()
+        if line.startswith("[scalebench] rank ")
+    ]
+    assert [rank["node"] for rank in ranks] == ["node1", "node2", "node3", "node4"]
+    assert len({rank["pid"] for rank in ranks}) == 4
+
+
+def test_repeats_that_oversubscribe_the_cores_are_marked(cluster, measured):
+    marks = {
+        record["cell"]["topology"]: (record["oversubscribed"], record["cell"]["nodes"])
+        for record in cluster.records("measured").values()
+    }
+    plan = json.loads((cluster.results / "measured/plan.json").read_text())
+    cores = plan["nodes"]["node1"]["cores"]
+    assert all(mark == (nodes > cores) for mark, nodes in marks.values())
+
+
+def test_report_and_table_are_there(cluster, measured):
+    folder = cluster.results / "measured"
+    for name in ("results.csv", "report.md", "throughput.svg", "speedup.svg"):
+        assert (folder / name).stat().st_size > 200, name
+    shown = "\n".join(
+        str(result.get("msg")) for result in events(measured, "ansible.builtin.debug")
+    )
+    assert "speedup" in shown
+    assert "node_num" in shown
+    assert str(folder / "report.md") in shown
+
+
+def test_a_complete_campaign_runs_nothing_again(cluster, measured):
+    before = {log: record["started"] for log, record in cluster.records("measured").items()}
+    again = cluster.bench(campaign="measured")
+    assert again.rc == 0, failures(again)
+    assert events(again, "training_run") == []
+    assert {log: r["started"] for log, r in cluster.records("measured").items()} == before
+
+
+def test_a_campaigns_name_is_enough_to_go_on_with_it(cluster, measured):
+    again = cluster.run("bench.yml", campaign="measured")
+    assert again.rc == 0, failures(again)
+    assert events(again, "training_run") == []
+
+
+def test_a_half_written_repeat_is_run_again_and_only_that(cluster, measured):
+    folder = cluster.results / "measured/logs/pytorch/bz2/1n1g"
+    (folder / "r50_b2_fp32_1.run.json").unlink()
+    log = folder / "r50_b2_fp32_1.log"
+    log.write_text(log.read_text()[:500])
+    again = cluster.bench(campaign="measured")
+    assert again.rc == 0, failures(again)
+    assert len(events(again, "training_run")) == 1
+    assert len(LINE.findall(log.read_text())) == 4
+
+
+def test_precision_amp_is_bf16_on_cpu(cluster):
+    runner = cluster.bench(campaign="amp", precision="amp", topology="1n1g")
+    assert runner.rc == 0, failures(runner)
+    header = (cluster.results / "amp/logs/pytorch/bz2/1n1g/r50_b2_amp_1.log").read_text()
+    assert '"precision":"amp"' in header and '"autocast_dtype":"bfloat16"' in header
+
+
+def test_check_mode_shows_the_plan_and_runs_nothing(cluster):
+    checked = cluster.bench("--check", campaign="never", precision="fp32,amp")
+    assert checked.rc == 0, failures(checked)
+    shown = "\n".join(str(result.get("msg")) for result in events(checked, "ansible.builtin.debug"))
+    assert "6 cell(s), 6 repeat(s), 6 to run in about" in shown
+    assert "pytorch/bz2/4n1g/r50_b2_amp_1.log" in shown
+    assert "--node-rank=3" in shown
+    assert events(checked, "training_run") == []
+    assert not (cluster.results / "never").exists()
+
+
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        ({"precision": "fp8"}, "there is no precision 'fp8'; the choices are fp32, amp"),
+        ({"benchmark": "caffe"}, "there is no benchmark 'caffe'; the choices are"),
+        ({"topology": "9n1g"}, "the inventory has 4 (node1, node2, node3, node4)"),
+        ({"repeats": 0}, "-e repeats=0: 0 is below 1"),
+        ({"iterations": -1}, "-e iterations=-1: -1 is below 1"),
+        ({"batch_size_per_device": "four"}, "'four' is not a whole number"),
+        ({"data": "real"}, "no folder of images is known on node1"),
+        ({"precison": "amp"}, "did you mean 'precision'?"),
+        ({"campaign": "../x"}, "a campaign's name is a folder's name"),
+        ({"campaign_free_mib": 10**9}, "MiB are free"),
+        (
+            {"framework_python": "/no/python"},
+            "node1: the interpreter of pytorch, /no/python: there",
+        ),
+        ({"campaign": "measured", "repeats": 2}, "was made with another plan: pytorch/bz2/1n1g"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_bad_input_ends_before_anything_runs(cluster, measured, variables, said):
+    refused = cluster.bench(**{"campaign": "refused", **variables})
+    assert refused.rc != 0
+    assert said in " ".join(failures(refused).split())
+    assert events(refused, "training_run") == []
+    assert not (cluster.results / "refused").exists()
+
+
+def test_a_node_that_cannot_be_reached_is_named(cluster, tmp_path):
+    refused = cluster.bench(campaign="refused", cluster_ssh_port=10999)
+    assert refused.rc != 0
+    assert "node1 (127.0.0.2 port 10999) cannot be reached" in failures(refused)
+    assert "provision.yml" in failures(refused)
+
+
+def test_a_repeat_that_crashes_is_a_result_and_the_rest_runs(cluster, tmp_path):
+    runner = cluster.bench(
+        campaign="crash",
+        data="real,synthetic",
+        topology="1n1g",
+        scalebench_data_dir=str(tmp_path),
+    )
+    records = cluster.records("crash")
+    endings = {log.split("/")[2]: record["ending"] for log, record in records.items()}
+    assert endings == {"bz2-real": "crashed", "bz2": "ok"}
+    assert runner.rc != 0
+    assert "bz2-real/1n1g/r50_b2_fp32_1.log: crashed: node1: exit code 1: pytorch.py: error:" in (
+        failures(runner)
+    )
+    results = json.loads((cluster.results / "crash/results.json").read_text())
+    assert set(results["facts"]["pytorch"]["fp32"]) == {"bz2"}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=lambda n: n.name)
+def test_an_interrupted_campaign_leaves_nothing_running_and_goes_on(cluster, number):
+    campaign = f"interrupted-{number.name}"
+    options = {"topology": "1n1g,4n1g", "iterations": 30}
+    playbook = cluster.start_bench(campaign, **options)
+    # One repeat is done, the second one's four nodes are training.
+    wait_until(lambda: len(cluster.records(campaign)) == 1, 120)
+    wait_until(lambda: sum("resnet50/pytorch.py" in line for line in cluster.running()) >= 8)
+    interrupt(playbook, number)
+    wait_until(lambda: cluster.running() == [], 20)
+    first = cluster.records(campaign)
+    assert len(first) == 1
+
+    resumed = cluster.bench(campaign=campaign, **options)
+    assert resumed.rc == 0, failures(resumed)
+    assert len(events(resumed, "repeat_record")) == 1
+    records = cluster.records(campaign)
+    assert [record["ending"] for record in records.values()] == ["ok", "ok"]
+    assert first.items() <= records.items()
+
+
+def test_the_facts_are_there_for_later_plays(cluster, measured, tmp_path):
+    play = ROOT / "tests/integration/playbooks/use_facts.yml"
+    runner = cluster.run(f"../{play.relative_to(ROOT)}", campaign="measured")
+    assert runner.rc == 0, failures(runner)

@@ -1,0 +1,122 @@
+"""provision.yml and teardown.yml on local nodes."""
+
+import socket
+import subprocess
+
+import pytest
+from conftest import ROOT, failures
+
+NODES = {f"node{number}": f"127.0.0.{number + 1}" for number in range(1, 5)}
+
+
+def ssh(cluster, address, *options, command="true"):
+    """Log in; the first of two contrary options counts."""
+    known = ("-o", f"UserKnownHostsFile={cluster.state}/ssh/known_hosts")
+    batch = ("-F", "none", "-p", "10022", "-o", "BatchMode=yes")
+    return subprocess.run(
+        ["ssh", *options, *batch, *known, address, command],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+
+
+def key(cluster):
+    return ("-i", f"{cluster.state}/ssh/id_ed25519", "-o", "IdentitiesOnly=yes")
+
+
+def test_a_second_run_changes_nothing(cluster):
+    again = cluster.run("provision.yml")
+    assert again.rc == 0, failures(again)
+    assert sum(again.stats["changed"].values()) == 0
+    assert set(again.stats["ok"]) >= set(NODES)
+
+
+def test_check_mode_on_provisioned_nodes_would_change_nothing(cluster):
+    checked = cluster.run("provision.yml", "--check", "--diff")
+    assert checked.rc == 0, failures(checked)
+    assert sum(checked.stats["changed"].values()) == 0
+
+
+def test_check_mode_on_a_clean_machine_tells_and_changes_nothing(cluster, tmp_path):
+    clean = tmp_path / "state"
+    checked = cluster.run(
+        "provision.yml", "--check", "--tags", "local_cluster", scalebench_state_dir=str(clean)
+    )
+    assert checked.rc == 0, failures(checked)
+    assert checked.stats["changed"]["node4"] >= 3
+    assert not clean.exists()
+
+
+@pytest.mark.parametrize(("name", "address"), NODES.items())
+def test_each_node_answers_on_its_own_address_and_knows_its_name(cluster, name, address):
+    done = ssh(cluster, address, *key(cluster), command="echo $SCALEBENCH_NODE $SSH_CONNECTION")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[0] == name
+    assert done.stdout.split()[-2:] == [address, "10022"]
+
+
+def test_password_and_unknown_key_are_refused(cluster, tmp_path):
+    subprocess.run(["ssh-keygen", "-q", "-N", "", "-f", tmp_path / "other"], check=True)
+    unknown = ssh(cluster, "127.0.0.2", "-i", tmp_path / "other", "-o", "IdentitiesOnly=yes")
+    assert "Permission denied (publickey)" in unknown.stderr
+    password = ssh(cluster, "127.0.0.2", "-o", "PreferredAuthentications=password")
+    assert "Permission denied (publickey)" in password.stderr
+
+
+def test_an_unknown_host_key_is_refused(cluster, tmp_path):
+    (tmp_path / "known_hosts").write_text("")
+    done = ssh(
+        cluster, "127.0.0.2", *key(cluster), "-o", f"UserKnownHostsFile={tmp_path}/known_hosts",
+    )  # fmt: skip
+    assert "Host key verification failed" in done.stderr
+
+
+def test_keys_are_the_projects_and_private(cluster):
+    assert (cluster.state / "ssh/id_ed25519").stat().st_mode & 0o777 == 0o600
+    assert (cluster.state / "ssh").stat().st_mode & 0o777 == 0o700
+    assert (cluster.state / "nodes/node1/sshd/host_ed25519").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_port_that_is_taken_is_told_with_its_holder(cluster, tmp_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.3", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        refused = cluster.run(
+            "provision.yml", "--tags", "local_cluster", "--limit", "node2",
+            scalebench_state_dir=str(tmp_path), cluster_ssh_port=port,
+        )  # fmt: skip
+    assert refused.rc != 0
+    assert f"port {port} on 127.0.0.3 is taken by process" in failures(refused)
+    assert "-e cluster_ssh_port=" in failures(refused)
+
+
+def test_a_node_that_is_not_this_machine_is_refused(cluster):
+    refused = cluster.run(
+        "provision.yml", "--tags", "local_cluster", "--limit", "node1", ansible_host="10.11.0.2"
+    )
+    assert "local_cluster starts nodes on loopback" in failures(refused)
+
+
+def test_an_interpreter_without_the_framework_is_refused(cluster, tmp_path):
+    python = tmp_path / "python"
+    subprocess.run(["python3", "-m", "venv", "--without-pip", tmp_path / "empty"], check=True)
+    python = tmp_path / "empty/bin/python"
+    refused = cluster.run("provision.yml", "--tags", "framework", framework_python=str(python))
+    assert "does not import torch" in failures(refused)
+    assert "node1" in failures(refused)
+
+
+def test_teardown_ends_what_was_started_and_nothing_else(cluster, tmp_path):
+    own = {"scalebench_state_dir": str(tmp_path), "cluster_ssh_port": 10023}
+    assert cluster.run("provision.yml", "--tags", "local_cluster", **own).rc == 0
+    pids = [int((tmp_path / f"nodes/{name}/sshd/sshd.pid").read_text()) for name in NODES]
+    assert cluster.run("teardown.yml", **own).rc == 0
+    for pid in pids:
+        stat = (ROOT / f"/proc/{pid}/stat").read_text() if (ROOT / f"/proc/{pid}").exists() else ""
+        assert not stat or stat.rpartition(")")[2].split()[0] in "ZX"
+    assert ssh(cluster, "127.0.0.2", *key(cluster)).returncode == 0
+    again = cluster.run("teardown.yml", **own)
+    assert sum(again.stats["changed"].values()) == 0
