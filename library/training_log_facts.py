@@ -8,11 +8,14 @@ module: training_log_facts
 short_description: Read training logs and return their throughput, by a named strategy
 description:
   - Reads one log, a list of logs, or all logs of a folder, in any format it knows.
+  - A log that does not give the strategy what it needs has RV(throughput=null) and says why in
+    RV(reason); a failed run is a result as well.
   - Reads in check mode as well; changes nothing.
 options:
   path:
     description:
-      - A log, a folder (every C(*.log) and C(*.txt) in it, at any depth), or a list of them.
+      - A log, a folder (what ends in C(.log), C(.txt), C(.out) or C(_log) in it, at any depth), or
+        a list of them.
     type: list
     elements: path
     required: true
@@ -95,6 +98,99 @@ throughput:
   returned: one log
   type: float
   sample: 24.1
+unit:
+  description: Unit of the throughput.
+  returned: one log
+  type: str
+  sample: images/s
+scope:
+  description: What the throughput counts, all devices (global) or one (per_device).
+  returned: one log
+  type: str
+  sample: global
+strategy:
+  description: Name of the rule, and all its parameters.
+  returned: one log
+  type: dict
+  sample: {name: mean_after_warmup, parameters: {warmup: 20, iterations: 100, rounding: numpy_2}}
+count:
+  description: Number of observations that the throughput rests on, of RV(printed) in the run.
+  returned: one log
+  type: int
+  sample: 100
+printed:
+  description: Number of observations in the run.
+  returned: one log
+  type: int
+  sample: 120
+run:
+  description: Which of the RV(runs) in the file was taken, counted from 1.
+  returned: one log
+  type: int
+  sample: 1
+runs:
+  description: Number of runs in the file.
+  returned: one log
+  type: int
+  sample: 1
+valid:
+  description: Whether the log does not contradict O(expect).
+  returned: one log
+  type: bool
+  sample: true
+reason:
+  description: Why there is no throughput; empty where there is one.
+  returned: one log
+  type: str
+  sample: the log says batch_size_per_device 4, expected 8
+summary:
+  description: What the log itself sums up, by its own names.
+  returned: one log
+  type: dict
+  sample: {iterations: 120, seconds: 61.2, peak_memory_mib: 812.4}
+wall_clock_throughput:
+  description: Throughput by the printed times over the same observations; null without times.
+  returned: one log
+  type: float
+  sample: 23.97
+loss:
+  description: First and last loss printed.
+  returned: one log
+  type: dict
+  sample: {first: 7.02, last: 6.11}
+memory:
+  description: Peak memory in MiB, where printed.
+  returned: one log
+  type: float
+  sample: 812.4
+accuracy:
+  description: Best top-1 accuracy of the evaluations, in percent; null without any.
+  returned: one log
+  type: float
+  sample: 76.2
+time_to_train:
+  description:
+    - Times in s and accuracies in percent of a log with evaluations; null without any.
+    - A run starts with the first time printed; evaluations and start-up count.
+  returned: one log
+  type: dict
+  sample: {total_time: 128.4, time_to_target: 85.6, target_accuracy: 76.1, best_accuracy: 76.2}
+steady_state:
+  description: Where the start-up of the run ends, see P(steady_state#filter).
+  returned: one log
+  type: dict
+  sample: {reached: true, start: 10, count: 110, mean: 24.1, drift: 0.001}
+within_run:
+  description: How well the mean of the run is known, see P(within_run#filter).
+  returned: one log
+  type: dict
+  sample: {count: 100, mean: 24.1, autocorrelation_time: 1.8, relative_error: 0.004}
+observations:
+  description: Every observation, where O(observations) is set.
+  returned: one log, if asked for
+  type: list
+  elements: dict
+  sample: [{step: 1, epoch: 0, rank: null, throughput: 12.34, loss: 7.02, scope: global}]
 """
 
 from pathlib import Path
@@ -103,8 +199,9 @@ from typing import Any, Iterator
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.scalebench.core.plugins.module_utils import logs
 from ansible_collections.scalebench.core.plugins.module_utils.facts import log_facts
+from ansible_collections.scalebench.core.plugins.module_utils.strategies import parameters_of
 
-SUFFIXES = {".log", ".txt"}
+SUFFIXES = (".log", ".txt", ".out", "_log")
 
 
 def files(paths: list[str]) -> Iterator[Path]:
@@ -113,7 +210,7 @@ def files(paths: list[str]) -> Iterator[Path]:
         if not path.is_dir():
             yield path
             continue
-        yield from sorted(p for p in path.rglob("*") if p.suffix in SUFFIXES and p.is_file())
+        yield from sorted(p for p in path.rglob("*") if p.name.endswith(SUFFIXES) and p.is_file())
 
 
 def facts_of(path: Path, given: dict[str, Any]) -> dict[str, Any]:
@@ -132,6 +229,15 @@ def facts_of(path: Path, given: dict[str, Any]) -> dict[str, Any]:
     )
 
 
+def check(given: dict[str, Any]) -> None:
+    """Raise ValueError now where a name is wrong, rather than once for every log."""
+    if given["strategy"] != "auto":
+        parameters_of(given["strategy"], given["parameters"])
+    if given["reader"] not in ("auto", *logs.READERS):
+        names = ", ".join(logs.READERS)
+        raise ValueError(f"no reader named {given['reader']!r}: use auto or one of {names}")
+
+
 def main() -> None:
     """Run the module."""
     module = AnsibleModule(
@@ -146,6 +252,7 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
+    check(module.params)
     found, failures = [], []
     for path in files(module.params["path"]):
         try:

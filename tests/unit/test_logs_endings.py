@@ -165,7 +165,11 @@ def test_runs_one_after_another_are_kept_apart():
     assert reading["identity"]["world_size"] == 4
 
 
-def test_a_log_that_begins_again_without_a_header_is_two_runs():
-    reading = logs.read(DATA + DATA)
-    assert [run["count"] for run in reading["runs"]] == [30, 30]
+def test_a_log_that_begins_again_without_a_header_is_one_run_each():
+    reading = logs.read(DATA * 3)
+    assert [(run["first"], run["count"]) for run in reading["runs"]] == [
+        (0, 30),
+        (30, 30),
+        (60, 30),
+    ]
     assert reading["runs"][0]["ending"]["kind"] == "truncated"

@@ -53,7 +53,7 @@ def test_a_constant_run_is_steady_from_the_first_value():
     }
 
 
-@pytest.mark.parametrize("values", [[], [1.0], [1.0, 2.0, 3.0]])
+@pytest.mark.parametrize("values", [[], [1.0], [1.0, 2.0, 3.0], [9.0] * 19])
 def test_a_few_values_say_nothing_of_steadiness(values):
     found = steady_state(values)
     assert (found["reached"], found["start"], found["count"]) == (None, 0, len(values))
@@ -95,3 +95,14 @@ def test_what_cannot_be_known_is_none():
     assert (one["count"], one["mean"], one["sd"], one["standard_error"]) == (1, 7.0, None, None)
     same = within_run([7.0] * 20)
     assert (same["sd"], same["standard_error"], same["autocorrelation_time"]) == (0.0, 0.0, 1.0)
+
+
+@pytest.mark.parametrize("values", ["123", {"a": 1.0}, 7, [1.0, "x"], [True]])
+@pytest.mark.parametrize("rule", [steady_state, within_run])
+def test_what_is_no_list_of_numbers_is_said(rule, values):
+    with pytest.raises(ValueError, match=r"no list of numbers|a number is needed"):
+        rule(values)
+
+
+def test_what_was_not_printed_is_left_out():
+    assert within_run([1.0, None, 3.0])["mean"] == 2.0

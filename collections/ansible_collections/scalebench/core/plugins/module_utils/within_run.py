@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 __all__ = ["steady_state", "within_run"]
 
 LEAST = 8
+LEAST_GROUPS = 4
 BATCHES = 1000
 MEASURES = (
     "count",
@@ -36,13 +37,14 @@ def steady_state(values: Sequence[float]) -> Dict[str, Any]:
     :param values: throughputs (or any other measure) in the order of time.
     :returns: ``reached``, ``start`` (values before the steady part), ``count``, ``mean`` of the
         steady part, and ``drift``: mean of its second half over that of its first half, less 1.
-        With fewer than 8 values ``reached`` is None and all values count.
+        With fewer than 20 values ``reached`` is None and all values count.
+    :raises ValueError: not a list of numbers.
     """
-    values = [value for value in values if isfinite(value)]
+    values = _finite(values)
     size = max(5, -(-len(values) // BATCHES))
     groups = [fsum(values[at : at + size]) / size for at in range(0, len(values) - size + 1, size)]
     start, reached = 0, None
-    if len(values) >= LEAST and len(groups) > 1:
+    if len(groups) >= LEAST_GROUPS:
         start, reached = size * _least(groups), True
         if start > len(values) // 2:
             start, reached = 0, False
@@ -58,6 +60,21 @@ def steady_state(values: Sequence[float]) -> Dict[str, Any]:
         "mean": mean,
         "drift": drift,
     }
+
+
+def _finite(values: Sequence[float]) -> List[float]:
+    """Return the finite numbers of a list; None and NaN stand for what was not printed."""
+    if isinstance(values, (str, bytes, dict)) or not hasattr(values, "__iter__"):
+        raise ValueError(f"{values!r} is no list of numbers")
+    kept = []
+    for at, value in enumerate(values):
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise ValueError(f"value {at} is {value!r}: a number is needed")
+        if isfinite(value):
+            kept.append(float(value))
+    return kept
 
 
 def _least(groups: Sequence[float]) -> int:
@@ -84,8 +101,9 @@ def within_run(values: Sequence[float]) -> Dict[str, Any]:
     :returns: ``count``, ``mean``, ``sd`` (n - 1), ``cv`` (sd / mean), ``autocorrelation_time`` (in
         observations), ``effective_count`` (n / tau), ``standard_error`` of the mean, and
         ``relative_error`` (standard_error / mean); None where a value cannot be had.
+    :raises ValueError: not a list of numbers.
     """
-    values = [value for value in values if isfinite(value)]
+    values = _finite(values)
     count = len(values)
     found: Dict[str, Any] = dict.fromkeys(MEASURES)
     found["count"] = count

@@ -25,6 +25,7 @@ FIELDS = (
 )
 WHOLE = ("step", "epoch", "rank")
 LIMIT = 1 << 20
+ABSURD = 1e15
 
 
 class Observations:
@@ -91,7 +92,17 @@ class Observations:
 
 
 def numbers(texts: Sequence[str]) -> array[float]:
-    """Return texts as numbers; NaN for what is none, such as the empty text of an absent field."""
+    """Return texts as numbers.
+
+    NaN stands for what is none: an absent field, words, nan, inf, or a number of absurd size.
+    """
+    values = _numbers(texts)
+    if abs(sum(values)) < ABSURD:
+        return values
+    return array("d", [value if abs(value) < ABSURD else nan for value in values])
+
+
+def _numbers(texts: Sequence[str]) -> array[float]:
     if texts[0] == texts[-1] and texts.count(texts[0]) == len(texts):
         return array("d", [_number(texts[0])]) * len(texts)
     try:
@@ -111,7 +122,7 @@ def whole_numbers(texts: Sequence[str]) -> array[float]:
 
 
 def losses(texts: Sequence[str]) -> array[float]:
-    """Return losses as numbers: NaN if not printed, inf if printed as nan or inf."""
+    """Return losses as numbers: NaN if not printed, inf if what is printed is no number."""
     values = numbers(texts)
     if not isnan(sum(values)):
         return values

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from ._format import NUMBER, STAMP, evaluate, number
-from ._stamp import seconds
+from ._stamp import moment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def summarise(text: str, summary: Dict[str, Any]) -> None:
         found = metrics(record)
         if found and not record.startswith("PARAMETER"):
             summary.update(found)
-            summary["finished"] = seconds([stamp])[0]
+            summary["finished"] = moment(stamp)
 
 
 def validations(text: str, summary: Dict[str, Any]) -> None:
@@ -65,4 +65,4 @@ def validations(text: str, summary: Dict[str, Any]) -> None:
         except (ValueError, OverflowError):
             continue
         value = value if percent or value > 1 else value * 100
-        evaluate(summary, value, int(epoch), seconds([stamp])[0])
+        evaluate(summary, value, int(epoch), moment(stamp))

@@ -9,7 +9,7 @@ from . import _ending, ai_rank
 from ._columns import Observations
 from ._format import STAMP
 from ._lines import RANK, Lines, restarts
-from ._stamp import seconds
+from ._stamp import moment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -166,14 +166,14 @@ class Engine:
     def _close(self) -> None:
         """End the run that is being read; one that goes back to an earlier step is two runs."""
         identity = self.format.identify("".join(self.heads)) if self.format.identify else {}
-        end = len(self.observations)
+        first, end = self.first, len(self.observations)
         steps, epochs, ranks = (
             column[self.first : end] if column is not None else None
             for column in map(self.observations.column, ("step", "epoch", "rank"))
         )
         for at in restarts(steps, epochs, ranks) if steps else []:
             detail = f"the log begins again after observation {at}"
-            self._add(self.first + at, dict(identity), {"kind": "truncated", "detail": detail}, {})
+            self._add(first + at, dict(identity), {"kind": "truncated", "detail": detail}, {})
         self._add(end, identity, self._ending(), self.summary)
 
     def _ending(self) -> Dict[str, str]:
@@ -204,7 +204,7 @@ class Engine:
         }
         if "evaluations" in summary:
             stamp = re.search(STAMP, "".join(self.heads))
-            run["started"] = seconds([stamp.group()])[0] if stamp else None
+            run["started"] = moment(stamp.group()) if stamp else None
         if self.format.finish:
             self.format.finish(run, self.observations)
         self.runs.append(run)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from array import array
-from math import nan
+from math import isnan, nan
 
 from ._columns import numbers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Dict, Sequence
+    from typing import Dict, Optional, Sequence
 
-__all__ = ["seconds"]
+__all__ = ["moment", "seconds"]
 
 
 def seconds(texts: Sequence[str]) -> array[float]:
@@ -31,6 +31,12 @@ def seconds(texts: Sequence[str]) -> array[float]:
         return array("d", [minutes[text[:end]] + float(text[end:]) for text in texts])
     except ValueError:
         return array("d", [_one(text, minutes) for text in texts])
+
+
+def moment(text: str) -> Optional[float]:
+    """Return one time in seconds, None if the text is no time."""
+    value = seconds([text])[0]
+    return None if isnan(value) else value
 
 
 class _Minutes(dict):  # type: ignore[type-arg]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ._format import LEAD, NUMBER, Format, evaluate, fields, number, precision, truth
-from ._stamp import seconds
+from ._stamp import moment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def note(text: str, summary: Dict[str, Any]) -> None:
     for epoch in re.findall(r"END epoch:(\d{1,9}) +train ", text):
         summary["epochs_ended"] = int(epoch) + 1
     for stamp, old, new, accuracy in re.findall(EVALUATION, text):
-        evaluate(summary, float(accuracy) * 100, int(old or new), seconds([stamp])[0])
+        evaluate(summary, float(accuracy) * 100, int(old or new), moment(stamp))
 
 
 def finish(run: Dict[str, Any], observations: Observations) -> None:

@@ -1,0 +1,93 @@
+"""The module and the filters that read logs, as a playbook calls them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FIXTURES = ROOT / "tests" / "fixtures" / "logs"
+
+
+def ansible(*words: str) -> dict:
+    command = Path(sys.executable).parent / "ansible"
+    done = subprocess.run(
+        [str(command), "localhost", *words],
+        cwd=ROOT,
+        env={**os.environ, "ANSIBLE_CALLBACK_RESULT_FORMAT": "json", "ANSIBLE_NOCOLOR": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    text = done.stdout + done.stderr
+    assert "localhost | " in text, text
+    return json.JSONDecoder().raw_decode(text[text.index("=> {") + 3 :].lstrip())[0]
+
+
+def facts(*extra: str, **given) -> dict:
+    return ansible(*extra, "-m", "training_log_facts", "-a", json.dumps(given))
+
+
+def test_one_log_in_check_mode():
+    found = facts(
+        "--check",
+        path=str(FIXTURES / "oneflow.log"),
+        strategy="oneflow_report",
+        expect={"batch_size_per_device": 128},
+    )
+    assert (found["reader"], found["throughput"], found["changed"]) == ("oneflow", 385.096, False)
+    assert found["ending"] == {"kind": "complete", "detail": ""}
+    assert found["logs"][0]["path"] == str(FIXTURES / "oneflow.log")
+    assert "mode" not in found
+
+
+def test_a_folder_is_read_at_once_and_what_is_no_log_is_named(tmp_path):
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    log = (FIXTURES / "oneflow.log").read_text()
+    (tmp_path / "deep" / "er" / "PaddleClas_ResNet50_bs256_fp32_DP_N1C8_log").write_text(log)
+    (tmp_path / "a.log").write_text(log)
+    (tmp_path / "notes.txt").write_text("hello\n")
+    (tmp_path / "result.json").write_text("{}")
+    found = facts(path=str(tmp_path), strategy="auto")
+    assert [one["throughput"] for one in found["logs"]] == [385.096, 385.096]
+    (failure,) = found["failures"]
+    assert failure["path"].endswith("notes.txt")
+    assert "no known format" in failure["reason"]
+
+
+@pytest.mark.parametrize(
+    ("given", "cause"),
+    [
+        ({"path": "/nowhere/x.log"}, "No such file or directory: '/nowhere/x.log'"),
+        ({"path": str(ROOT / "README.md")}, "no known format|No such file"),
+        ({"path": str(FIXTURES), "strategy": "meen"}, "no strategy named 'meen'"),
+        ({"path": str(FIXTURES), "reader": "x"}, "no reader named 'x'"),
+    ],
+)
+def test_a_mistake_is_one_clear_failure(given, cause):
+    found = facts(**given)
+    assert "logs" not in found
+    assert any(words in found["msg"] for words in cause.split("|")), found["msg"]
+
+
+def test_the_filters_work_on_text():
+    template = (
+        "{{ dict(facts=log | training_log_facts('oneflow_report'),"
+        " steady=speeds | steady_state, within=speeds | within_run,"
+        " reader=(log | training_log).reader) }}"
+    )
+    extra = {
+        "log": "{{ lookup('ansible.builtin.file', path) }}",
+        "path": str(FIXTURES / "oneflow.log"),
+        "speeds": "{{ (log | training_log).observations | map(attribute='throughput') }}",
+    }
+    found = ansible("-m", "debug", "-a", json.dumps({"msg": template}), "-e", json.dumps(extra))
+    assert found["msg"]["reader"] == "oneflow"
+    assert found["msg"]["facts"]["throughput"] == 385.096
+    assert found["msg"]["steady"]["reached"] is None
+    assert found["msg"]["within"]["count"] == 10
