@@ -23,7 +23,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.plan_text import d
 from ansible_collections.scalebench.core.plugins.module_utils.progress import Progress
 from ansible_collections.scalebench.core.plugins.plugin_utils.live import LivePrinter
 
-BAR = 24
+BAR = 18
 LAST_LINES = 15
 
 
@@ -57,11 +57,12 @@ class CallbackModule(Default):
                 return ""
             return f"  … {self._task_name} ({duration(now - self._task_began)})"
         filled = BAR * progress.done // progress.total
-        last = f"last {progress.last}, " if progress.last else ""
+        last = f"  last {progress.last}" if progress.last else ""
+        # What may be cut off on a narrow terminal comes last.
         return (
-            f"  {'━' * filled}{'─' * (BAR - filled)} {progress.done}/{progress.total}"
-            f"  {progress.current}  {last}{duration(now - self._began)} elapsed,"
-            f" {progress.left(now - self._repeat_began)}"
+            f"  {progress.done}/{progress.total} {'━' * filled}{'─' * (BAR - filled)}"
+            f" {duration(now - self._began)} elapsed, {progress.left(now - self._repeat_began)}"
+            f"{last}  {progress.current}"
         )
 
     # Ansible's events.
@@ -170,8 +171,8 @@ class CallbackModule(Default):
         self._repeat_began = time.monotonic()
         self._printer.print(
             f"Campaign {planned['campaign']}: {len(planned['missing'])} of {planned['repeats']}"
-            f" repeats to run, {self._progress.left(0)}. To continue it after an interruption:"
-            f" -e campaign={planned['campaign']}"
+            f" repeats to run, {self._progress.left(0)}"
+            f"\n  (to go on after an interruption: -e campaign={planned['campaign']})"
         )
 
     def _flush(self):
