@@ -60,7 +60,7 @@ lint: $(TEST)  ## Check style and types.
 
 benchmark: $(TEST)  ## Measure our own cost: orchestration, reading logs.
 	@ansible-playbook playbooks/provision.yml
-	@python tests/benchmarks/orchestration.py
+	@PYTHONPATH=collections python tests/benchmarks/orchestration.py $(ARGS)
 
 clean:  ## End the local nodes; remove environments, keys and caches. Results stay.
 	@if [ -x $(VENV)/bin/ansible-playbook ] && [ -d .state ]; then ansible-playbook playbooks/teardown.yml; fi
