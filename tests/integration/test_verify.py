@@ -10,7 +10,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 # Folder of the public logs that published/claims names; they are not in this project.
-PUBLIC_LOGS = os.environ.get("SCALEBENCH_PUBLIC_LOGS")
+PUBLIC_LOGS = Path(os.environ.get("SCALEBENCH_PUBLIC_LOGS", ROOT.parent / "shared/logs"))
 SPEEDS = {"1n1g": [100.25, 101.75, 99.5], "1n8g": [750.5, 748.25, 760.0]}
 
 
@@ -120,7 +120,9 @@ def test_wrong_input_says_what_to_set(arguments, message, tmp_path):
     assert message in " ".join(run.stdout.split())
 
 
-@pytest.mark.skipif(not PUBLIC_LOGS, reason="SCALEBENCH_PUBLIC_LOGS names no folder of public logs")
+@pytest.mark.skipif(
+    not PUBLIC_LOGS.is_dir(), reason=f"no public logs at {PUBLIC_LOGS} (SCALEBENCH_PUBLIC_LOGS)"
+)
 def test_every_published_claim_has_the_expected_verdict():
     run = verify("-e", f"log_dir={PUBLIC_LOGS}")
     assert run.returncode == 0, run.stdout[-3000:]
