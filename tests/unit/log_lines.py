@@ -39,6 +39,10 @@ LINE: dict[str, Callable[[int], str]] = {
         f"{_clock(n)},101-INFO: [Pass 0, train batch {n}] \tloss 7.1, acc1 0.00098, acc5 0.00488,"
         " lr 0.00100, elapse 0.3600 sec"
     ),
+    "paddle_suites": lambda n: (
+        f"{_clock(n)} [INFO]\t[TRAIN] epoch: 1, iter: {n}/800, loss: 0.4331, lr: 0.009956,"
+        f" batch_cost: 0.5623, reader_cost: 0.31216, ips: {7 + n}.1137 samples/sec | ETA 00:07:01"
+    ),
     "paddleclas": lambda n: (
         f"[{_clock(n)}] ppcls INFO: epoch:0   train step:{n}  lr: 0.100000, loss:  6.3189 top1: "
         " 0.0078 top5:  0.0625 batch_cost: 0.65070 s, reader_cost: 0.00051 s,"

@@ -220,3 +220,46 @@ def test_mxnet_tables_of_several_batch_sizes_are_kept_apart():
     given["batch_size_per_device"] = 128
     with pytest.raises(ValueError, match="no number for 8 devices and batch size 128"):
         strategies.apply(reading, "summary_table", given)
+
+
+@pytest.mark.parametrize(
+    ("line", "unit", "step", "throughput"),
+    [
+        (
+            "2021-05-27 09:56:29 [INFO]\t[TRAIN] epoch: 1, iter: 50/800, loss: 0.433, lr: 0.01,"
+            " batch_cost: 0.5623, reader_cost: 0.31216, ips: 7.1137 samples/sec | ETA 00:07:01",
+            "samples/s",
+            50,
+            7.1137,
+        ),
+        (
+            "[2021-05-20 10:42:14,439] [    INFO] - step_idx: 100, epoch: 0, batch: 99, avg loss:"
+            " 10.5, normalized loss: 9.1, ppl: 39000.1, avg_speed: 6.0 step/sec, batch_cost: 0.16"
+            " sec, reader_cost: 0.001 sec, tokens: 4000, ips: 25000.12345 words/sec",
+            "words/s",
+            100,
+            25000.12345,
+        ),
+        (
+            "[05/27 09:56:29] epoch:[  1/50 ] train step:10  loss: 5.9 lr: 0.02 top1: 0.1 top5: 0.2"
+            " batch_cost: 0.4 sec, reader_cost: 0.1 sec, ips: 40.2 instance/sec.",
+            "instance/s",
+            10,
+            40.2,
+        ),
+        (
+            "[05/27 09:56:29] ppdet INFO: Epoch: [0] [ 20/1000] learning_rate: 0.1 loss: 7.5"
+            " eta: 1:00:00 batch_cost: 0.5 data_cost: 0.1 ips: 16.2 images/s",
+            "images/s",
+            20,
+            16.2,
+        ),
+    ],
+)
+def test_other_suites_of_paddle_are_read_where_no_format_of_their_own_fits(
+    line, unit, step, throughput
+):
+    reading = logs.read(line + "\n")
+    assert (reading["reader"], reading["unit"]) == ("paddle_suites", unit)
+    (one,) = reading["observations"]
+    assert (one["step"], one["throughput"]) == (step, throughput)

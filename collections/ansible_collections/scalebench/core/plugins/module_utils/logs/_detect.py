@@ -19,6 +19,9 @@ def fits(text: str, readers: Mapping[str, Format]) -> Dict[str, int]:
     """Count the lines that only its format has for each reader that fits; 1 if no other does."""
     found = _fits(text, readers, lambda format_: format_.needles)
     found = found or _fits(text, readers, lambda format_: format_.end)
+    certain = [name for name in found if not readers[name].fallback]
+    if certain:
+        found = dict.fromkeys(certain, 1)
     if len(found) > 1:
         for name in found:
             found[name] = sum(1 for _ in re.finditer(readers[name].signature, text))

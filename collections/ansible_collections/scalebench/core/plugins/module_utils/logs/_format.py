@@ -42,6 +42,7 @@ class Format:
     :param unit: unit of the throughput, where the line does not say it.
     :param scope: what a printed throughput counts: ``global``, ``per_device`` or ``rank``.
     :param mark: fixed text with which a record begins; one line may hold several records.
+    :param fallback: chosen only where no other format fits.
     :param whole: ``note`` is to see observation lines as well.
     :param start: texts that begin a run; a log may hold several runs one after another.
     :param end: texts that only a complete run prints.
@@ -64,6 +65,7 @@ class Format:
         pair: bool = False,
         mark: str = "",
         whole: bool = False,
+        fallback: bool = False,
         start: Tuple[str, ...] = (),
         end: Tuple[str, ...] = (),
         closes: bool = True,
@@ -82,6 +84,7 @@ class Format:
         self.pair = pair
         self.mark = mark
         self.whole = whole
+        self.fallback = fallback
         self.start = start
         self.end = end
         self.closes = closes

@@ -153,6 +153,7 @@ USUAL: Dict[str, str] = {
     "mxnet_speedometer": "perf_2022_mxnet",
     "oneflow": "oneflow_report",
     "paddle_fluid": "dlperf_paddle",
+    "paddle_suites": "perf_2021_paddle",
     "paddleclas": "perf_2021_paddle",
     "paddlenlp": "perf_2021_paddle",
     "pytorch_ngc": "perf_2023_pytorch",
