@@ -7,9 +7,11 @@ DOCUMENTATION = r"""
 module: scalebench_sshd
 short_description: Run an sshd of the cluster's own, beside the system's
 description:
-  - Starts or ends the sshd that was configured in C(config), known by the pid file in the same folder.
+  - Starts or ends the sshd that was configured in C(config), known by the pid
+    file in the same folder.
   - Needs no root; as an ordinary user it can log in that user only.
-  - A daemon that was started with an older content of C(config) is started again; its sessions end.
+  - A daemon that was started with an older content of C(config) is started again; its
+    sessions end.
 options:
   state:
     description: Whether it runs.
@@ -21,7 +23,7 @@ options:
     type: path
     required: true
   address:
-    description: The IPv4 address in the configuration; it is checked before the start and awaited after.
+    description: The IPv4 address in the configuration; checked before the start, awaited after.
     type: str
     required: true
   port:
