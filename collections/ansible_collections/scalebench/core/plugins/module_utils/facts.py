@@ -110,7 +110,7 @@ def _measures(
     try:
         values = series(reading, run, "throughput", ranks, given["devices"])
     except ValueError:
-        values = []
+        values = ()
     warmup = given.get("warmup", 0)
     iterations = given.get("iterations")
     used = values[warmup : None if iterations is None else warmup + iterations]

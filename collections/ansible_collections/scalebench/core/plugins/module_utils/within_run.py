@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from array import array
 from math import fsum, isfinite, sqrt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, List, Sequence
+    from typing import Any, Dict, Sequence
 
 __all__ = ["steady_state", "within_run"]
 
@@ -62,10 +63,12 @@ def steady_state(values: Sequence[float]) -> Dict[str, Any]:
     }
 
 
-def _finite(values: Sequence[float]) -> List[float]:
+def _finite(values: Sequence[float]) -> Sequence[float]:
     """Return the finite numbers of a list; None and NaN stand for what was not printed."""
     if isinstance(values, (str, bytes, dict)) or not hasattr(values, "__iter__"):
         raise ValueError(f"{values!r} is no list of numbers")
+    if isinstance(values, array) and isfinite(sum(values)):
+        return values
     kept = []
     for at, value in enumerate(values):
         if value is None:
@@ -112,7 +115,7 @@ def within_run(values: Sequence[float]) -> Dict[str, Any]:
     mean = found["mean"] = fsum(values) / count
     if count == 1:
         return found
-    gaps = [value - mean for value in values]
+    gaps = array("d", (value - mean for value in values))
     squares = fsum(gap * gap for gap in gaps)
     sd = found["sd"] = sqrt(squares / (count - 1))
     tau = 1.0
@@ -125,7 +128,7 @@ def within_run(values: Sequence[float]) -> Dict[str, Any]:
     return found
 
 
-def _tau(gaps: List[float], squares: float) -> float:
+def _tau(gaps: Sequence[float], squares: float) -> float:
     """Sum autocorrelations by pairs of lags until a pair is not positive; at least 1, at most n."""
 
     def at(lag: int) -> float:
@@ -140,7 +143,7 @@ def _tau(gaps: List[float], squares: float) -> float:
     return min(max(tau, 1.0), float(len(gaps)))
 
 
-def _tau_of_batches(gaps: List[float], squares: float, batches: int = 70) -> float:
+def _tau_of_batches(gaps: Sequence[float], squares: float, batches: int = 70) -> float:
     """Compare the variance of the means of long batches with that of independent values."""
     size = len(gaps) // batches
     means = [fsum(gaps[at : at + size]) / size for at in range(0, batches * size, size)]

@@ -36,7 +36,7 @@ def series(
     field: str,
     ranks: Any = "auto",
     devices: Optional[int] = None,
-) -> List[float]:
+) -> Sequence[float]:
     """Return one field of a run's observations, one number for each time it was printed.
 
     Values that are not finite numbers are left out; of a field never printed there are none.
@@ -57,7 +57,7 @@ def series(
     if ranks == "all" or printed is None:
         if ranks not in ("all", "auto", "first") and ranks not in COMBINE:
             raise ValueError(f"no rank {ranks!r}: the log names no ranks")
-        return [value for value in values if isfinite(value)]
+        return values if isfinite(sum(values)) else [v for v in values if isfinite(v)]
     by_rank = _by_rank(printed[first:end], values)
     return _of_ranks(by_rank, USUAL_RANKS[reading["scope"]] if ranks == "auto" else ranks)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from array import array
 from math import fsum
+from operator import sub
 
 from ..rounding import ROUNDINGS
 from ._rules import AVERAGES, interval, middle, take
@@ -10,7 +12,7 @@ from ._series import series
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
+    from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Tuple
 
     Found = Tuple[float, int]
     Given = Mapping[str, Any]
@@ -22,10 +24,10 @@ def _observations(reading: Given, run: Given, given: Given) -> Found:
     devices = devices_of(run, given)
     if given["batch_size"]:
         times = series(reading, run, "seconds", given["ranks"], devices)
-        values = [given["batch_size"] / time for time in times if time > 0]
+        values: Sequence[float] = [given["batch_size"] / time for time in times if time > 0]
     else:
         values = series(reading, run, "throughput", given["ranks"], devices)
-    if not values:
+    if not len(values):
         raise ValueError(f"no throughput printed in {run['count']} observations")
     if given["round_each"] != "none":
         values = [ROUNDINGS[given["round_each"]](value) for value in values]
@@ -37,7 +39,7 @@ def _observations(reading: Given, run: Given, given: Given) -> Found:
     return AVERAGES[given["average"]](taken, *extra), len(taken)
 
 
-def _beyond(values: List[float], beyond: Given, given: Given) -> Found:
+def _beyond(values: Sequence[float], beyond: Given, given: Given) -> Found:
     """Average also what is no longer kept one by one; only a mean can be made of its totals."""
     taken = take(values, given["warmup"], None, 0)
     count = len(taken) + beyond["count"]
@@ -64,15 +66,15 @@ def _wall_clock(reading: Given, run: Given, given: Given) -> Found:
     return _batch(run, given) * passed / elapsed, final - first
 
 
-def _steps_between(steps: List[float], first: int, final: int) -> float:
+def _steps_between(steps: Sequence[float], first: int, final: int) -> float:
     """Return the steps from one observation to another; steps may begin again at every epoch."""
-    gaps = [after - before for before, after in zip(steps[first - 1 :], steps[first:final])]
+    gaps = array("d", map(sub, steps[first:final], steps[first - 1 :]))
     if min(gaps) > 0:
         return steps[final - 1] - steps[first - 1]
     return middle([gap for gap in gaps if gap > 0] or [1.0]) * len(gaps)
 
 
-def _at_steps(steps: List[float], first: int, final: Optional[int]) -> Tuple[int, int]:
+def _at_steps(steps: Sequence[float], first: int, final: Optional[int]) -> Tuple[int, int]:
     """Return the positions, from 1, of the observations printed at two steps."""
     found = []
     for step in (first, steps[-1] if final is None and steps else final):
