@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils import logs, strategies
 from log_lines import lines
@@ -201,3 +203,11 @@ def test_a_log_longer_than_the_limit_still_has_its_mean():
 def test_auto_is_the_usual_strategy_of_the_reader():
     log = logs.read("".join(lines("tensorflow_official", 6)))
     assert strategies.apply(log, "auto")["strategy"]["name"] == "dlperf_tf2"
+
+
+def test_the_documentation_names_every_reader_strategy_and_parameter():
+    text = (Path(__file__).parents[2] / "docs/reading-logs.md").read_text(encoding="utf-8")
+    names = {*logs.READERS, *strategies.STRATEGIES}
+    for strategy in strategies.STRATEGIES:
+        names |= set(strategies.parameters_of(strategy))
+    assert {name for name in names if f"`{name}`" not in text} == set()
