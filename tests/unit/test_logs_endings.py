@@ -173,3 +173,13 @@ def test_a_log_that_begins_again_without_a_header_is_one_run_each():
         (60, 30),
     ]
     assert reading["runs"][0]["ending"]["kind"] == "truncated"
+
+
+def test_ranks_without_tags_that_overtake_each_other_are_one_run():
+    mixed = [
+        line
+        for pair in zip(lines("mxnet_speedometer"), lines("mxnet_speedometer"))
+        for line in pair
+    ]
+    mixed[1:6] = [*mixed[2:6], mixed[1]]
+    assert len(logs.read("".join(mixed))["runs"]) == 1

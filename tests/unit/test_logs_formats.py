@@ -263,3 +263,24 @@ def test_other_suites_of_paddle_are_read_where_no_format_of_their_own_fits(
     assert (reading["reader"], reading["unit"]) == ("paddle_suites", unit)
     (one,) = reading["observations"]
     assert (one["step"], one["throughput"]) == (step, throughput)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "world_size", "batch_size"), [(0, None, None), (8, 8, 128), (16, 16, 64)]
+)
+def test_mxnet_with_horovod_believes_the_tags_more_than_the_list_of_devices(
+    ranks, world_size, batch_size
+):
+    tags = [f"[1,{rank}]<stdout>:" for rank in range(ranks)] or [""]
+    text = (
+        f"{tags[0]}DLL 2022-11-30 03:37:19.195847 - PARAMETER arch : resnetv15  num_layers : 50"
+        "  gpus : [0, 1, 2, 3, 4, 5, 6, 7]  kv_store : horovod  dtype : float16  amp : False"
+        "  batch_size : 1024  data_backend : dali-gpu  image_shape : [4, 224, 224] \n"
+        + "".join(f"{tag}host:1:2 [0] NCCL INFO ok\n" for tag in tags)
+        + f"{tags[0]}DLL 2022-11-30 03:38:44.632005 - Epoch: 0 Iteration: 39  train.loss : 7.0 "
+        " train.ips : 1376.8 images/s train.lr : 0.1 \n"
+    )
+    identity = logs.read(text)["identity"]
+    assert identity.get("world_size") == world_size
+    assert identity.get("batch_size_per_device") == batch_size
+    assert (identity["precision"], identity["image_size"]) == ("fp16", 224)

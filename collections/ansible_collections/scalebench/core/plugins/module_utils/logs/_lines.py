@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RANK", "Lines", "restarts"]
 
+OVERTAKEN = 4
 # What launchers put before a line: Open MPI "[1,0]<stdout>:" (also behind a date) and "[0] ",
 # torchrun "[default0]:", Slurm's srun --label "0: ".
 RANK = re.compile(
@@ -115,7 +116,10 @@ def _unit(text: str) -> str:
 def restarts(
     steps: Sequence[float], epochs: Optional[Sequence[float]], ranks: Optional[Sequence[float]]
 ) -> List[int]:
-    """Return where the step of the first rank goes back although the epoch does not advance."""
+    """Return where training begins again: the first rank goes back to its first step and epoch.
+
+    A fall of a few intervals is none: ranks without tags overtake each other by that.
+    """
     kept: Sequence[int] = range(len(steps))
     if ranks is not None:
         first = ranks[0]
@@ -124,7 +128,13 @@ def restarts(
         epochs = [epochs[at] for at in kept] if epochs is not None else None
     if not any(map(gt, steps, islice(steps, 1, None))):
         return []
-    found = [n for n in range(1, len(steps)) if steps[n] < steps[n - 1]]
-    if epochs is not None:
-        found = [n for n in found if not epochs[n] > epochs[n - 1]]
-    return [kept[n] for n in found]
+    interval = min([b - a for a, b in zip(steps, islice(steps, 1, None)) if b > a] or [1.0])
+    found: List[int] = []
+    begin = 0
+    for at in range(1, len(steps)):
+        falls = steps[at - 1] - steps[at] >= OVERTAKEN * interval  # false for a step not printed
+        at_begin = steps[at] <= steps[begin] and (epochs is None or epochs[at] <= epochs[begin])
+        if falls and at_begin:
+            found.append(kept[at])
+            begin = at
+    return found

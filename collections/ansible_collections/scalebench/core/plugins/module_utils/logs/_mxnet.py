@@ -20,8 +20,12 @@ TABLE = (
 )
 
 
-def settings(given: Mapping[str, str]) -> Dict[str, Any]:
-    """Return the identity that the printed arguments make; ``batch_size`` is of all devices."""
+def settings(given: Mapping[str, str], head: str) -> Dict[str, Any]:
+    """Return the identity that the printed arguments make; ``batch_size`` is of all devices.
+
+    With Horovod ``gpus`` lists those of one node, or its default: the launcher's tags must bear it
+    out.
+    """
     found: Dict[str, Any] = {"framework": "mxnet"}
     if "arch" in given:
         layers = given.get("num_layers", "")
@@ -30,11 +34,12 @@ def settings(given: Mapping[str, str]) -> Dict[str, Any]:
         found["precision"] = precision(truth(given.get("amp", "")), given["dtype"])
     if given.get("batch_size", "").isdigit():
         found["global_batch_size"] = int(given["batch_size"])
-    devices = re.findall(r"\d{1,6}", given.get("gpus", ""))
-    if devices:
-        found["world_size"] = found["devices_per_node"] = len(devices)
+    devices = len(re.findall(r"\d{1,6}", given.get("gpus", "")))
+    ranks = 1 + max(map(int, re.findall(r"\[\d{1,9},(\d{1,9})\]<std", head)), default=-1)
+    if devices and (ranks or given.get("kv_store") != "horovod"):
+        found["world_size"] = max(devices, ranks)
         if "global_batch_size" in found:
-            found["batch_size_per_device"] = found["global_batch_size"] // len(devices)
+            found["batch_size_per_device"] = found["global_batch_size"] // found["world_size"]
     if "data_backend" in given:
         backend = given["data_backend"]
         found["data_backend"] = "dali" if backend.startswith("dali") else "native"

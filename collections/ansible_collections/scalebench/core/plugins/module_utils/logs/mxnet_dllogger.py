@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def identify(head: str) -> Dict[str, Any]:
     """Return what the PARAMETER line says."""
-    return _mxnet.settings(parameters(head))
+    return _mxnet.settings(parameters(head), head)
 
 
 def note(text: str, summary: Dict[str, Any]) -> None:

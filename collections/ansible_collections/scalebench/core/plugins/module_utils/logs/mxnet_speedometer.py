@@ -16,7 +16,7 @@ def identify(head: str) -> Dict[str, Any]:
     """Return what the line "Start with arguments Namespace(...)" says."""
     found = re.findall(r"Namespace\(([^\n]{1,20000})\)", head)
     pairs = re.findall(r"(\w{1,60})=('[^']*'|\[[^\]]*\]|[^,]*)", found[-1]) if found else []
-    return _mxnet.settings({key: value.strip("'") for key, value in pairs})
+    return _mxnet.settings({key: value.strip("'") for key, value in pairs}, head)
 
 
 def note(text: str, summary: Dict[str, Any]) -> None:

@@ -37,6 +37,11 @@ def identify(head: str) -> Dict[str, Any]:
                     r"selected_gpus: *(\d[\d,]{0,200})",
                     lambda text: text.count(",") + 1,
                 ),
+                "nodes": (
+                    "cluster_node_ips",
+                    r"cluster_node_ips: *([\d.][\d.,]{0,2000})",
+                    lambda text: text.count(",") + 1,
+                ),
                 "precision": (
                     "use_fp16",
                     line("use_fp16"),
@@ -51,11 +56,12 @@ def identify(head: str) -> Dict[str, Any]:
         )
     )
     devices, batch = found.get("devices_per_node"), found.pop("batch_size_per_node", None)
+    if devices and "nodes" in found:
+        found.setdefault("world_size", devices * found["nodes"])
     if batch and devices:
         found["batch_size_per_device"] = batch // devices
-        found["global_batch_size"] = batch // devices * found.setdefault("world_size", devices)
-    elif batch and found.get("world_size", 1) == 1:
-        found["global_batch_size"] = batch
+        if "world_size" in found:
+            found["global_batch_size"] = batch // devices * found["world_size"]
     return found
 
 
