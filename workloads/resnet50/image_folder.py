@@ -5,12 +5,10 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+from report_lines import BadDataError
+
 SUFFIXES = frozenset((".bmp", ".jpeg", ".jpg", ".png", ".webp"))
 CLASSES = 1000  # what the model tells apart
-
-
-class UndecodableImageError(Exception):
-    """A file of the data set is no image that Pillow can read."""
 
 
 def class_folders(folder):
@@ -66,7 +64,7 @@ def random_crop(width, height, chance):
 def read_image(path, size, chance=random):
     """Return an augmented image as `size` x `size` x 3 bytes, rows first, red green blue.
 
-    :raises UndecodableImageError: naming the file.
+    :raises BadDataError: naming the file that Pillow cannot decode.
     """
     from PIL import Image  # noqa: PLC0415 (only needed for real data)
 
@@ -75,7 +73,7 @@ def read_image(path, size, chance=random):
             box = random_crop(*picture.size, chance)
             image = picture.convert("RGB").resize((size, size), Image.BILINEAR, box=box)
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-        raise UndecodableImageError(f"cannot decode {path}: {error}") from None
+        raise BadDataError(f"cannot decode {path}: {error}") from None
     if chance.random() < 0.5:
         image = image.transpose(Image.FLIP_LEFT_RIGHT)
     return image.tobytes()

@@ -6,6 +6,7 @@ Standard library only and runs on Python 3.7, as the oldest frameworks need.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 from pathlib import Path
 
@@ -14,11 +15,16 @@ from image_folder import labelled_images
 DOWNSAMPLING = 32  # ResNet-50's last stage sees the image 32 times smaller
 
 
+class ShowDefaults(argparse.ArgumentDefaultsHelpFormatter):
+    """Help that ends with the default, where there is one."""
+
+    def _get_help_string(self, action):
+        return action.help if action.default is None else super()._get_help_string(action)
+
+
 def shared_parser(description):
     """Return a parser with the options that do not depend on a framework."""
-    parser = argparse.ArgumentParser(
-        description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=description, formatter_class=ShowDefaults)
     measure = parser.add_argument_group("what is measured")
     measure.add_argument(
         "--batch-size", type=positive, default=4, metavar="N", help="images a device and iteration"
@@ -92,6 +98,10 @@ def images_to_read(parser, options, world_size):
         return []
     if options.data_dir is None:
         parser.error("--data real needs --data-dir")
+    if importlib.util.find_spec("PIL") is None:
+        parser.error(
+            "--data real needs Pillow, which this Python does not have: pip install pillow"
+        )
     try:
         images = labelled_images(options.data_dir)
     except (OSError, ValueError) as error:

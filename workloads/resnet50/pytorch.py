@@ -10,10 +10,10 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import traceback
 
-import report_lines
-from image_folder import UndecodableImageError
 from options import check_sizes, images_to_read, positive, shared_parser
+from report_lines import StoppedError, error_line
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -40,15 +40,24 @@ def make_parser() -> argparse.ArgumentParser:
     torch.add_argument(
         "--channels-last",
         action=argparse.BooleanOptionalAction,
-        help="keep images and weights in NHWC order; unset: on a GPU only",
+        help="keep images and weights in NHWC order; unset: except for amp on a CPU",
+    )
+    torch.add_argument(
+        "--onednn",
+        action=argparse.BooleanOptionalAction,
+        help="convolve with oneDNN on a CPU; unset: except for fp32 with few pixels in a batch",
     )
     torch.add_argument(
         "--zero-init-residual",
-        action="store_true",
-        help="start each block's last batch normalisation at 0",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="start each block's last batch normalisation at 0: a small batch learns steadily",
     )
     torch.add_argument(
-        "--bucket-mb", type=positive, default=25, metavar="MIB", help="of one gradient exchange"
+        "--bucket-mb",
+        type=positive,
+        metavar="MIB",
+        help="of gradients exchanged at once; unset: 25 on a GPU, 128 (all) on a CPU",
     )
     torch.add_argument(
         "--collective-timeout",
@@ -62,7 +71,6 @@ def make_parser() -> argparse.ArgumentParser:
 
 def main() -> int:
     """Check the command line, train, and return the exit status."""
-    sys.stdout.reconfigure(line_buffering=True)
     parser = make_parser()
     options = parser.parse_args()
     check_sizes(parser, options)
@@ -70,18 +78,31 @@ def main() -> int:
         parser.error("--amp-dtype needs --precision amp")
     images = images_to_read(parser, options, int(os.environ.get("WORLD_SIZE", "1")))
 
-    from torch_training import StoppedError, train  # noqa: PLC0415 (bad options need no PyTorch)
+    from torch_training import train  # noqa: PLC0415 (bad options need no PyTorch)
 
     try:
         train(options, images)
-    except UndecodableImageError as error:
-        print(report_lines.error_line("bad_data", str(error)))
     except StoppedError as error:
-        print(report_lines.error_line(error.kind, str(error)))
-    else:
-        return 0
-    return 1
+        rank = int(os.environ.get("RANK", "0"))
+        print(error_line(error.kind, str(error), rank))
+        return 1
+    except Exception:
+        traceback.print_exc()
+        return 1
+    return 0
+
+
+def end_now(status: int) -> None:
+    """End without Python's own shutdown.
+
+    Gloo's threads may let go of Python objects during it, which hangs or aborts the process now and
+    then (https://github.com/pytorch/pytorch/issues/190489).
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.stdout.reconfigure(line_buffering=True)
+    end_now(main())

@@ -13,6 +13,21 @@ FORMAT = 1
 ERROR_KINDS = ("nan_loss", "weights_differ", "bad_data", "no_device")
 
 
+class StoppedError(Exception):
+    """A run cannot go on; `kind` is one of :data:`ERROR_KINDS`."""
+
+    def __init__(self, kind, detail):
+        super().__init__(detail)
+        self.kind = kind
+
+
+class BadDataError(StoppedError):
+    """A file of the data set cannot be read."""
+
+    def __init__(self, detail):
+        super().__init__("bad_data", detail)
+
+
 def header_line(facts):
     """Say what is about to be trained.
 
@@ -66,14 +81,14 @@ def end_line(iterations, seconds, peak_memory_mib, weights_checksum, weights_equ
     )
 
 
-def error_line(kind, detail):
-    """Say why a run stops early.
+def error_line(kind, detail, rank):
+    """Say why `rank` stops before the end.
 
     :raises ValueError: if `kind` is not one of :data:`ERROR_KINDS`.
     """
     if kind not in ERROR_KINDS:
         raise ValueError(f"unknown kind of error {kind!r}; known: {', '.join(ERROR_KINDS)}")
-    return _fact_line("error", {"kind": kind, "detail": detail})
+    return _fact_line("error", {"kind": kind, "detail": detail, "rank": rank})
 
 
 def _fact_line(kind, facts):

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import torch
 from image_folder import CLASSES, read_image
+from report_lines import BadDataError
 from torch.utils.data import DataLoader, Dataset, DistributedSampler
 from torch_ranks import Place, end_with_parent
 
@@ -73,17 +74,27 @@ def folder(
     layout: torch.memory_format,
     device: torch.device,
 ) -> Iterator[Batch]:
-    """Give this rank's share of the images, shuffled anew each epoch, for ever."""
+    """Give this rank's share of the images, shuffled anew each epoch, for ever.
+
+    :raises BadDataError: naming the file that cannot be read.
+    """
     mean = torch.tensor(MEAN, device=device).view(1, 3, 1, 1)
     deviation = torch.tensor(DEVIATION, device=device).view(1, 3, 1, 1)
     epoch = 0
     while True:
         sampler.set_epoch(epoch)
-        for pixels, labels in loader:
+        for pixels, labels in _readable(loader):
             on_device = pixels.to(device, non_blocking=True).permute(0, 3, 1, 2)
             normal = ((on_device - mean) / deviation).contiguous(memory_format=layout)
             yield epoch, normal, labels.to(device, non_blocking=True)
         epoch += 1
+
+
+def _readable(loader: DataLoader) -> Iterator[list[torch.Tensor]]:
+    try:
+        yield from loader
+    except BadDataError as error:  # wrapped in a reader process's traceback
+        raise BadDataError(str(error).rpartition("BadDataError: ")[2].strip()) from None
 
 
 def _start_worker(_worker: int) -> None:

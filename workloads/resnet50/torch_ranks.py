@@ -54,8 +54,14 @@ class Place:
         }
 
 
+def end_with_launcher() -> None:
+    """End this rank when torchrun dies, even by SIGKILL: it is in a session of its own."""
+    if "TORCHELASTIC_RUN_ID" in os.environ:
+        end_with_parent()
+
+
 def end_with_parent() -> None:
-    """Have the kernel end this process when the launcher dies, even by SIGKILL."""
+    """Have the kernel end this process when the one that started it dies."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
