@@ -135,10 +135,10 @@ FORMAT = Format(
         LEAD + r"(?:epoch:|\[Train\]\[Epoch )(?P<epoch>\d{1,9})"
         r"(?:[ ,]{1,8}train step:|/\d{1,9}\]\[Iter: )(?P<step>\d{1,12})"
         r"(?:[^\n:]{0,12}lr[^\n:]{0,30}: *[-+0-9.e]{1,20})?"
-        r"(?:[^\n:]{0,12}?[ ,]top1: *(?P<accuracy>" + NUMBER + "))?"
-        r"(?:[^\n]{0,80}?[ ,]loss: *(?P<loss>" + NUMBER + ")"
-        r"(?:[^\n]{0,80}?[ ,]top1: *(?P<accuracy_2>" + NUMBER + "))?)?"
-        r"[^\n]{0,200}?[be](?:lapse|atch_cost): *(?P<seconds>[0-9.]{1,20}) ?s"
+        r"(?:[^\n:]{0,12}?top1: *(?P<accuracy>" + NUMBER + "))?"
+        r"(?:[^\n]{0,80}?loss: *(?P<loss>" + NUMBER + ")"
+        r"(?:[^\n]{0,80}?top1: *(?P<accuracy_2>" + NUMBER + "))?)?"
+        r"(?:[^\n]{0,200}?batch_cost: *|[^\n]{0,200}?elapse: *)(?P<seconds>[0-9.]{1,20}) ?s"
         r"[^\n]{0,80}?ips: *(?P<throughput>" + NUMBER + ") (?P<unit>(?:images|samples)/s)"
     ),
     signature=r"(?:epoch:\d+[ ,]{1,8}train step:|\[Train\]\[Epoch )[^\n]{1,300}?ips: *\d",
