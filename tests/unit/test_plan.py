@@ -81,6 +81,21 @@ def test_another_plan_is_told_cell_by_cell():
     ]
 
 
+def test_another_command_is_told_by_the_words_that_differ():
+    nodes = cluster(4)
+    nodes["node1"]["interface"] = "eth0"
+    assert plan.differences(planned(topology="1n1g"), planned(nodes, topology="1n1g")) == [
+        "pytorch/bz4/1n1g/r50_b4_fp32: command on node1 was GLOO_SOCKET_IFNAME=ib0"
+        " NCCL_SOCKET_IFNAME=ib0, is GLOO_SOCKET_IFNAME=eth0 NCCL_SOCKET_IFNAME=eth0"
+    ]
+
+
+def test_a_campaign_of_another_plan_is_refused_with_the_options_it_was_made_with():
+    with pytest.raises(ValueError, match="-e topology=1n1g -e repeats=2") as error:
+        plan.check_same("c", planned(topology="1n1g", repeats=2), planned(topology="1n1g"))
+    assert "campaign c was made with another plan" in str(error.value)
+
+
 def test_other_hardware_is_another_plan():
     nodes = copy.deepcopy(cluster(4))
     nodes["node3"]["fingerprint"]["cpu_model"] = "Xeon"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from .options import LISTS
+from .options import as_arguments
 from .seating import can_seat
 from .topology import format_topology, parse_topology
 
@@ -39,7 +39,7 @@ def expand(
     for name in names:
         cells += _expand_one(benchmarks[name], options, nodes)
     if not cells:
-        raise ValueError("no cell of the matrix matches " + _said(options))
+        raise ValueError("no cell of the matrix matches " + as_arguments(options))
     return cells
 
 
@@ -183,11 +183,3 @@ def _no_choice(option: str, value: Any, choices: Sequence[Any]) -> str:
         str(choice).lower() if isinstance(choice, bool) else str(choice) for choice in choices
     )
     return f"-e {option}={value}: there is no {option} {value!r}; the choices are {listed}"
-
-
-def _said(options: Mapping[str, Any]) -> str:
-    listed = {key: options[key] for key in LISTS if key in options}
-    return " ".join(
-        "-e " + key + "=" + ",".join(str(value) for value in values)
-        for key, values in listed.items()
-    )

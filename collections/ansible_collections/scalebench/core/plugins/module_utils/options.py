@@ -6,7 +6,7 @@ import difflib
 import re
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Tuple
 
-__all__ = ["LISTS", "OPTIONS", "misspelt", "parse_options"]
+__all__ = ["LISTS", "OPTIONS", "as_arguments", "misspelt", "parse_options"]
 
 Parser = Callable[[Any], Any]
 
@@ -115,6 +115,15 @@ def _parse(parser: Parser, name: str, value: Any, source: str) -> Any:
         return parser(value.strip() if isinstance(value, str) else value)
     except ValueError as error:
         raise ValueError(f"{source} {name}={value}: {value!r} {error}") from None
+
+
+def as_arguments(options: Mapping[str, Any]) -> str:
+    """Return options as on the command line: ``-e precision=fp32,amp -e repeats=3``."""
+    words = []
+    for name, value in options.items():
+        values = value if isinstance(value, (list, tuple)) else [value]
+        words.append(f"-e {name}=" + ",".join(str(item) for item in values))
+    return " ".join(words)
 
 
 def misspelt(names: Iterable[str], known: Iterable[str]) -> List[str]:

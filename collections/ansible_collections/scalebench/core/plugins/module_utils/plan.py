@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any, Dict, Iterable, List, Mapping, Sequence, Set
 
 from . import launch, matrix
+from .options import as_arguments
 from .seating import oversubscribed
 
 __all__ = [
     "build",
     "cell_key",
+    "check_same",
     "differences",
     "estimate",
     "expected_identity",
@@ -130,6 +132,20 @@ def cell_key(cell: Mapping[str, Any]) -> str:
     return f"{cell['directory']}/{cell['name']}"
 
 
+def check_same(campaign: str, kept: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Refuse to continue a campaign with another plan.
+
+    :raises ValueError: the first differences, and what to do.
+    """
+    different = differences(kept, wanted)
+    if different:
+        raise ValueError(
+            f"campaign {campaign} was made with another plan: {'; '.join(different[:5])}"
+            f"{'; …' if len(different) > 5 else ''}. Give the options it was made with"
+            f" ({as_arguments(kept.get('options') or {}) or 'none'}), or another -e campaign=NAME"
+        )
+
+
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> List[str]:
     """Return what keeps a campaign with plan ``old`` from going on with plan ``new``, in words."""
     found = []
@@ -152,7 +168,8 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> List[str]:
             found.append(f"{cell} is asked for now and was not planned")
         else:
             found += [
-                f"{cell}: {field} was {was[cell].get(field)!r}, is {wanted[cell].get(field)!r}"
+                f"{cell}: {field} was {_shown(was[cell], wanted[cell], field)},"
+                f" is {_shown(wanted[cell], was[cell], field)}"
                 for field in sorted({*was[cell], *wanted[cell]})
                 if was[cell].get(field) != wanted[cell].get(field)
             ]
@@ -160,4 +177,17 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> List[str]:
 
 
 def _essence(cell: Mapping[str, Any]) -> Dict[str, Any]:
-    return {key: value for key, value in cell.items() if key != "estimate_seconds"}
+    """Return what makes the cell what it is, each node's command as a list of words."""
+    kept = {key: cell[key] for key in cell if key not in ("estimate_seconds", "commands")}
+    for node, command in cell["commands"].items():
+        words = [f"{name}={value}" for name, value in command["env"].items()]
+        kept[f"command on {node}"] = words + list(command["argv"])
+    return kept
+
+
+def _shown(cell: Mapping[str, Any], other: Mapping[str, Any], field: str) -> str:
+    """Return a field's value; of a list only what the other has not."""
+    value, against = cell.get(field), other.get(field)
+    if isinstance(value, list) and isinstance(against, list):
+        return " ".join(str(item) for item in value if item not in against) or "without it"
+    return repr(value)

@@ -14,10 +14,9 @@ def plan_text(planned: Mapping[str, Any]) -> str:
     :param planned: what module campaign_plan returned.
     """
     left = planned["missing"]
-    source = (
-        f"{planned['measured']} of {len(left)} estimated from earlier campaigns, the others by the"
-        " benchmark file"
-    )
+    measured = planned["measured"]
+    source = f"{measured} of {len(left)} times are from earlier campaigns"
+    source += "" if measured == len(left) else ", the others from the benchmark file"
     lines = [
         f"Campaign {planned['campaign']}: {len(planned['cells'])} cell(s),"
         f" {planned['repeats']} repeat(s), {len(left)} to run in about"

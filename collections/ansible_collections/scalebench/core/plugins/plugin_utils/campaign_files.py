@@ -1,0 +1,112 @@
+"""The files of a campaign that planning reads and writes, on the controller."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import yaml
+from ansible_collections.scalebench.core.plugins.module_utils import plan
+from ansible_collections.scalebench.core.plugins.module_utils.benchmark_file import check_benchmark
+from ansible_collections.scalebench.core.plugins.plugin_utils.written import write_texts
+
+__all__ = ["check_room", "earlier", "kept_plan", "load_benchmarks", "records", "set_aside", "write"]
+
+# How many earlier campaigns the estimate looks at.
+RECENT = 5
+
+
+def load_benchmarks(folder: Path) -> dict[str, Any]:
+    """Return the checked definitions of a folder by name.
+
+    :raises ValueError: there is none, or one is broken; the file is named.
+    """
+    found = {}
+    for path in sorted(folder.glob("*.yml")):
+        try:
+            content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        except yaml.YAMLError as error:
+            raise ValueError(f"{path}: {error}") from None
+        definition = check_benchmark(content, str(path))
+        found[definition["benchmark"]] = definition
+    if not found:
+        raise ValueError(f"{folder}: no benchmark file (*.yml) there")
+    return found
+
+
+def check_room(folder: Path, free_mib: int) -> None:
+    """Refuse a disk on which the results may not find room.
+
+    :raises ValueError: less than ``free_mib`` MiB are free there.
+    """
+    while not folder.exists():
+        folder = folder.parent
+    free = shutil.disk_usage(folder).free // 2**20
+    if free < free_mib:
+        raise ValueError(
+            f"{folder}: {free} MiB are free on the controller, {free_mib} are needed"
+            " (campaign_free_mib). Remove old campaigns"
+        )
+
+
+def kept_plan(folder: Path) -> dict[str, Any]:
+    """Return the plan that is already in the folder, an empty one for a new campaign.
+
+    :raises ValueError: the folder holds something else.
+    """
+    path = folder / "plan.json"
+    if path.exists():
+        try:
+            return dict(json.loads(path.read_text(encoding="utf-8")))
+        except ValueError as error:
+            raise ValueError(f"{path}: no plan: {error}") from None
+    if folder.exists() and any(folder.iterdir()):
+        raise ValueError(f"{folder} is no campaign: it holds files but no plan.json")
+    return {}
+
+
+def records(folder: Path) -> dict[str, dict[str, Any]]:
+    """Return the run records of a campaign by the path of the log, relative to the campaign.
+
+    A record that cannot be read is none: its repeat runs again.
+    """
+    found = {}
+    for path in sorted(folder.glob("logs/**/*.run.json")):
+        try:
+            record = json.loads(path.read_text(encoding="utf-8"))
+            found[record["log"]] = {"ending": record["ending"], **record}
+        except (ValueError, KeyError, TypeError):
+            continue
+    return found
+
+
+def earlier(results: Path) -> dict[str, list[float]]:
+    """Return the seconds of the repeats of the latest campaigns by ``plan.cell_key``."""
+    found: dict[str, list[float]] = {}
+    plans = sorted(results.glob("*/plan.json"), key=lambda path: path.stat().st_mtime)
+    for path in plans[-RECENT:]:
+        for record in records(path.parent).values():
+            if record["ending"] == "ok" and record.get("cell"):
+                found.setdefault(plan.cell_key(record["cell"]), []).append(record["seconds"])
+    return found
+
+
+def write(folder: Path, campaign: str, planned: dict[str, Any]) -> None:
+    """Write plan.json whole or not at all."""
+    created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    text = json.dumps({**planned, "campaign": campaign, "created": created}, indent=1)
+    write_texts({folder / "plan.json": text + "\n"}, False, False)
+
+
+def set_aside(folder: Path, record: dict[str, Any]) -> None:
+    """Keep a repeat that did not end well beside the one to come, as attempt 1, 2, …"""
+    log = folder / record["log"]
+    number = 1
+    while log.with_suffix(f".attempt{number}.json").exists():
+        number += 1
+    log.with_suffix(".run.json").rename(log.with_suffix(f".attempt{number}.json"))
+    if log.exists():
+        log.rename(log.with_suffix(f".attempt{number}.out"))
