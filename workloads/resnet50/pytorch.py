@@ -12,8 +12,8 @@ import os
 import sys
 import traceback
 
-from options import check_sizes, images_to_read, positive, shared_parser
 from report_lines import StoppedError, error_line
+from shared_options import check_sizes, images_to_read, positive, shared_parser
 
 
 def make_parser() -> argparse.ArgumentParser:

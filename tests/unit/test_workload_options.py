@@ -1,0 +1,80 @@
+"""The trainer's command line: bad values end before PyTorch is even imported."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TRAINER = Path(__file__).parents[2] / "workloads/resnet50/pytorch.py"
+sys.path.insert(0, str(TRAINER.parent))
+import shared_options
+
+
+def call(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, TRAINER, *arguments],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--batch-size", "0"], "--batch-size: 0 is not at least 1"),
+        (["--batch-size", "4.5"], "--batch-size: '4.5' is not an integer"),
+        (["--iterations", "-1"], "--iterations: -1 is not at least 1"),
+        (["--warmup", "-1"], "--warmup: -1 is not at least 0"),
+        (["--threads", "0"], "--threads: 0 is not at least 1"),
+        (["--learning-rate", "0"], "--learning-rate: 0 is not above 0"),
+        (["--learning-rate", "nan"], "--learning-rate: nan is not above 0"),
+        (["--learning-rate", "fast"], "--learning-rate: 'fast' is not a number"),
+        (["--precision", "fp8"], "--precision: invalid choice: 'fp8'"),
+        (["--amp-dtype", "bf16"], "--amp-dtype needs --precision amp"),
+        (["--batch-size", "1"], "raise the batch size to 2 or the image size to 33"),
+        (["--data", "real"], "--data real needs --data-dir"),
+        (["--data-dir", "."], "--data-dir is only read with --data real"),
+        (["--data", "real", "--data-dir", "/nowhere"], "--data-dir: /nowhere is not a folder"),
+    ],
+)
+def test_a_bad_value_is_named(arguments, words):
+    ended = call(*arguments)
+    assert ended.returncode == 2
+    assert words in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_too_few_images_for_the_global_batch_are_refused(tmp_path):
+    (tmp_path / "ant").mkdir()
+    (tmp_path / "ant/1.png").touch()
+    ended = call("--data", "real", "--data-dir", str(tmp_path), WORLD_SIZE="2")
+    assert "has 1 images, fewer than the global batch of 8" in ended.stderr
+
+
+def test_help_tells_every_option_and_its_default():
+    text = call("--help").stdout
+    assert "--batch-size N" in text
+    assert "(default: 20)" in text
+    assert "(default: None)" not in text
+
+
+@pytest.mark.parametrize(("batch", "size"), [(2, 1), (2, 32), (1, 33), (1, 224)])
+def test_sizes_that_can_be_normalised_pass(batch, size):
+    parser = shared_options.shared_parser("")
+    options = parser.parse_args([f"--batch-size={batch}", f"--image-size={size}"])
+    shared_options.check_sizes(parser, options)
+
+
+@pytest.mark.parametrize(
+    ("value", "threads"),
+    [(None, 1), ("3", 3), ("0", 1), ("2,1", 1)],
+)
+def test_threads_default_to_what_openmp_is_told(value, threads):
+    environment = {} if value is None else {"OMP_NUM_THREADS": value}
+    assert shared_options.default_threads(environment) == threads
