@@ -8,6 +8,7 @@ For example, on each of two nodes, with I its number from 0 and NODE the first o
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 import traceback
@@ -78,6 +79,7 @@ def main() -> int:
         parser.error("--amp-dtype needs --precision amp")
     images = images_to_read(parser, options, int(os.environ.get("WORLD_SIZE", "1")))
 
+    gc.disable()  # importing PyTorch makes no garbage, and looking for it takes 0.3 s
     from torch_training import train  # noqa: PLC0415 (bad options need no PyTorch)
 
     try:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import torch
 from torch import nn
+from torch.nn.utils import skip_init
 
 STAGES = ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2))  # width, blocks, stride of the first
 EXPANSION = 4
@@ -18,17 +19,17 @@ class Bottleneck(nn.Module):
     def __init__(self, channels: int, width: int, stride: int) -> None:
         super().__init__()
         wide = width * EXPANSION
-        self.conv1 = nn.Conv2d(channels, width, 1, bias=False)
+        self.conv1 = _convolution(channels, width, 1)
         self.bn1 = nn.BatchNorm2d(width)
-        self.conv2 = nn.Conv2d(width, width, 3, stride=stride, padding=1, bias=False)
+        self.conv2 = _convolution(width, width, 3, stride)
         self.bn2 = nn.BatchNorm2d(width)
-        self.conv3 = nn.Conv2d(width, wide, 1, bias=False)
+        self.conv3 = _convolution(width, wide, 1)
         self.bn3 = nn.BatchNorm2d(wide)
         self.relu = nn.ReLU(inplace=True)
         self.shortcut = nn.Sequential()
         if stride != 1 or channels != wide:
             self.shortcut = nn.Sequential(
-                nn.Conv2d(channels, wide, 1, stride=stride, bias=False), nn.BatchNorm2d(wide)
+                _convolution(channels, wide, 1, stride), nn.BatchNorm2d(wide)
             )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -50,14 +51,14 @@ class ResNet50(nn.Module):
                 blocks.append(Bottleneck(channels, width, stride if index == 0 else 1))
                 channels = width * EXPANSION
         self.stem = nn.Sequential(
-            nn.Conv2d(3, 64, 7, stride=2, padding=3, bias=False),
+            _convolution(3, 64, 7, 2),
             nn.BatchNorm2d(64),
             nn.ReLU(inplace=True),
             nn.MaxPool2d(3, stride=2, padding=1),
         )
         self.blocks = nn.Sequential(*blocks)
         self.pool = nn.AdaptiveAvgPool2d(1)
-        self.classifier = nn.Linear(channels, classes)
+        self.classifier = skip_init(nn.Linear, channels, classes)
         self._initialise(zero_init_residual)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -71,3 +72,10 @@ class ResNet50(nn.Module):
                 nn.init.zeros_(module.bn3.weight)
         nn.init.normal_(self.classifier.weight, std=0.01)
         nn.init.zeros_(self.classifier.bias)
+
+
+def _convolution(channels: int, filters: int, side: int, stride: int = 1) -> nn.Module:
+    """Return a convolution whose weights are still to be set."""
+    return skip_init(
+        nn.Conv2d, channels, filters, side, stride=stride, padding=side // 2, bias=False
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import hashlib
 import math
 import os
@@ -51,7 +52,10 @@ def train(options: Namespace, images: list[tuple[str, int]]) -> None:
     }
     announce(options, place, settings, facts)
     feed = make_feed(options, images, place, settings)
-    seconds = run(options, place, settings.device, Step(model, settings, rate), feed)
+    step = Step(model, settings, rate)
+    gc.freeze()
+    gc.enable()
+    seconds = run(options, place, settings.device, step, feed)
     finish(options, place, settings.device, model, seconds)
     leave(place)
 
