@@ -58,8 +58,10 @@ lint: $(TEST)  ## Check style and types.
 	@yamllint .
 	@ansible-lint --offline
 
-benchmark: $(TEST)  ## Measure our own cost: orchestration, reading logs.
+benchmark: $(TEST)  ## Measure our own cost: reading logs, orchestration (10 minutes; ARGS="-e repeats=1": 4).
 	@ansible-playbook playbooks/provision.yml
+	@python tests/benchmarks/read_logs.py
+	@python tests/benchmarks/report_tree.py
 	@PYTHONPATH=collections python tests/benchmarks/orchestration.py $(ARGS)
 
 clean:  ## End the local nodes; remove environments, keys and caches. Results stay.
