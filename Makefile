@@ -40,7 +40,8 @@ bench: provision  ## Provision, run the default matrix, print the speed-up table
 teardown: $(RUN)  ## End the local nodes and all that runs in them.
 	@ansible-playbook playbooks/teardown.yml
 
-test: test-unit test-integration test-roles  ## Run all tests.
+# The integration tests come first: they install the framework that some of the unit tests train with.
+test: test-integration test-unit test-roles  ## Run all tests.
 
 test-unit: $(TEST)  ## Test the pure code and the conventions.
 	@pytest -q tests/unit
