@@ -193,78 +193,20 @@ observations:
   sample: [{step: 1, epoch: 0, rank: null, throughput: 12.34, loss: 7.02, scope: global}]
 """
 
-from pathlib import Path
-from typing import Any, Iterator
-
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.scalebench.core.plugins.module_utils import logs
-from ansible_collections.scalebench.core.plugins.module_utils.facts import log_facts
-from ansible_collections.scalebench.core.plugins.module_utils.strategies import parameters_of
-
-SUFFIXES = (".log", ".txt", ".out", "_log")
-
-
-def files(paths: list[str]) -> Iterator[Path]:
-    """Yield the logs that paths name; a folder is searched at any depth."""
-    for path in map(Path, paths):
-        if not path.is_dir():
-            yield path
-            continue
-        yield from sorted(p for p in path.rglob("*") if p.name.endswith(SUFFIXES) and p.is_file())
-
-
-def facts_of(path: Path, given: dict[str, Any]) -> dict[str, Any]:
-    """Read one file, in pieces."""
-    with path.open("rb") as file:
-        pieces = iter(lambda: file.read(1 << 18), b"")
-        reading = logs.read(pieces, reader=given["reader"], name=str(path))
-    return log_facts(
-        reading,
-        given["strategy"],
-        given["parameters"],
-        given["expect"],
-        path=str(path),
-        observations=given["observations"],
-        target_accuracy=given["target_accuracy"],
-    )
-
-
-def check(given: dict[str, Any]) -> None:
-    """Raise ValueError now where a name is wrong, rather than once for every log."""
-    if given["strategy"] != "auto":
-        parameters_of(given["strategy"], given["parameters"])
-    if given["reader"] not in ("auto", *logs.READERS):
-        names = ", ".join(logs.READERS)
-        raise ValueError(f"no reader named {given['reader']!r}: use auto or one of {names}")
+from ansible_collections.scalebench.core.plugins.module_utils.node.log_reading import (
+    ARGUMENTS,
+    read_logs,
+)
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            "path": {"type": "list", "elements": "path", "required": True},
-            "reader": {"type": "str", "default": "auto"},
-            "strategy": {"type": "str", "default": "mean_after_warmup"},
-            "parameters": {"type": "dict", "default": {}},
-            "expect": {"type": "dict", "default": {}},
-            "observations": {"type": "bool", "default": False},
-            "target_accuracy": {"type": "float"},
-        },
-        supports_check_mode=True,
-    )
-    check(module.params)
-    found, failures = [], []
-    for path in files(module.params["path"]):
-        try:
-            found.append(facts_of(path, module.params))
-        except (ValueError, OSError) as error:
-            failures.append({"path": str(path), "reason": str(error)})
-    if not found:
-        reasons = "; ".join(failure["reason"] for failure in failures) or "no log in it"
-        module.fail_json(msg=f"no log could be read from {module.params['path']}: {reasons}")
-    one = dict(found[0]) if len(found) == 1 and not failures else {}
-    one.pop("path", None)  # exit_json would add the owner and mode of a file of that name
-    module.exit_json(changed=False, **one, logs=found, failures=failures)
+    module = AnsibleModule(argument_spec=ARGUMENTS, supports_check_mode=True)
+    try:
+        module.exit_json(**read_logs(module.params))
+    except ValueError as error:
+        module.fail_json(msg=str(error))
 
 
 if __name__ == "__main__":
