@@ -24,8 +24,8 @@ def record(
     :param repeat: one of ``plan.repeats``.
     :param runs: by node, the result of module training_run; ``unreachable`` and ``msg`` where it
         gave none.
-    :param facts: the result of module training_log_facts; ``failed`` and ``msg`` where it could
-        not read the log.
+    :param facts: the result of module training_log_facts; ``msg`` and no ``throughput`` where it
+        could not read the log.
     :returns: ``ending`` (ok, out_of_memory, nan_loss, stalled, timeout, crashed, launch_failed,
         invalid, interrupted), ``reason``, and all that is known.
     """
@@ -45,7 +45,7 @@ def record(
         "seconds": max((node.get("seconds") or 0.0 for node in nodes.values()), default=0.0),
         "oversubscribed": cell["oversubscribed"],
         "nodes": nodes,
-        "facts": None if facts.get("failed") else _facts(facts),
+        "facts": _facts(facts) if _was_read(facts) else None,
     }
 
 
@@ -55,6 +55,11 @@ def _node(run: Mapping[str, Any]) -> Dict[str, Any]:
         return {key: run.get(key) for key in (*keys, "seconds", "ended")}
     what = "unreachable" if run.get("unreachable") else "the node gave no result"
     return {"ending": "launch_failed", "reason": f"{what}: {run.get('msg', 'no message')}"}
+
+
+def _was_read(facts: Mapping[str, Any]) -> bool:
+    """Return whether the log gave facts; ``failed`` does not tell where failed_when is false."""
+    return "throughput" in facts
 
 
 def _facts(facts: Mapping[str, Any]) -> Dict[str, Any]:
@@ -77,7 +82,7 @@ def _ending(
         if told.get("kind") in _TOLD:
             return _TOLD[told["kind"]], f"{name}: {told['detail']}"
         return node["ending"], f"{name}: {node['reason']}"
-    if facts.get("failed"):
+    if not _was_read(facts):
         return "invalid", str(facts.get("msg", "the log could not be read"))
     if told.get("kind") != "complete":
         return "invalid", f"the log is {told.get('kind')}: {told.get('detail', '')}"
