@@ -18,6 +18,10 @@ options:
     description: The interpreter that each framework is to run with, by framework.
     type: dict
     default: {}
+  images:
+    description: Digest of the container image that each framework runs in, by framework.
+    type: dict
+    default: {}
 attributes:
   check_mode:
     support: full
@@ -34,10 +38,35 @@ EXAMPLES = r"""
 
 RETURN = r"""
 fingerprint:
-  description: What the node is.
+  description:
+    - What the node is. What it does not tell is null.
+    - C(gpus) and C(cpu_model), C(cores), C(hostname), C(machine_id) make the node the one it is: a
+      campaign goes on only where they are the same. All else is recorded - C(gpu_settings),
+      C(interfaces), C(infiniband), C(numa_nodes), and in C(frameworks) the packages of each
+      interpreter, read without starting it.
   type: dict
   returned: always
-  sample: {hostname: gpu01, cores: 96, memory_mib: 772000, gpus: [{index: 0, name: Tesla V100}]}
+  sample:
+    hostname: gpu01
+    cores: 96
+    memory_mib: 772000
+    cpu_governor: performance
+    numa_nodes: {"0": 0-23,48-71, "1": 24-47,72-95}
+    virtualisation: none
+    cuda_driver: "12.4"
+    cuda_toolkit: 12.4.131
+    ofed: MLNX_OFED_LINUX-5.8-1.1.2.1
+    interfaces: {ib0: {mtu: 2044, speed_mbit: 100000}}
+    infiniband:
+      mlx5_0:
+        type: MT4119
+        board: MT_0000000008
+        firmware: 16.27.1016
+        ports: {"1": {rate: 100 Gb/sec (4X EDR), state: "4: ACTIVE", link_layer: InfiniBand}}
+    gpus: [{index: 0, name: Tesla V100, memory_mib: 16160, driver: 440.33.01, uuid: GPU-1}]
+    gpu_settings: [{index: 0, power_limit_watts: 300.0, persistence_mode: Enabled}]
+    frameworks:
+      pytorch: {python: 3.11.7, nccl: 2.21.5, image: null, packages: {torch: 2.9.1, numpy: 2.2.6}}
 unusable:
   description: Framework by framework, why its interpreter cannot be used.
   type: dict
@@ -56,43 +85,12 @@ import socket
 import subprocess
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.scalebench.core.plugins.module_utils.fingerprint import (
-    GPU_QUERY,
-    fingerprint,
-)
+from ansible_collections.scalebench.core.plugins.module_utils.fingerprint import fingerprint
+from ansible_collections.scalebench.core.plugins.module_utils.node.machine import devices, texts
 from ansible_collections.scalebench.core.plugins.module_utils.node.runs import marked
-
-FILES = {
-    "cpuinfo": "/proc/cpuinfo",
-    "meminfo": "/proc/meminfo",
-    "loadavg": "/proc/loadavg",
-    "os_release": "/etc/os-release",
-    "machine_id": "/etc/machine-id",
-    "boot_id": "/proc/sys/kernel/random/boot_id",
-}
-
-
-def read(path: str) -> str:
-    """Return a file's text; empty where it cannot be read."""
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read()
-    except OSError:
-        return ""
-
-
-def query_gpus() -> str:
-    """Return nvidia-smi's answer; empty where there is no nvidia-smi or no GPU."""
-    command = ["nvidia-smi", f"--query-gpu={','.join(GPU_QUERY)}", "--format=csv,noheader,nounits"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    except FileNotFoundError:
-        return ""
-    if "No devices were found" in done.stdout:
-        return ""
-    if done.returncode:
-        raise ValueError(f"nvidia-smi: exit code {done.returncode}: {done.stdout}{done.stderr}")
-    return done.stdout
+from ansible_collections.scalebench.core.plugins.module_utils.node.site_packages import (
+    environment_facts,
+)
 
 
 def free_mib(path: str) -> int:
@@ -109,12 +107,12 @@ def main() -> None:
         argument_spec={
             "work_dir": {"type": "path", "required": True},
             "pythons": {"type": "dict", "default": {}},
+            "images": {"type": "dict", "default": {}},
         },
         supports_check_mode=True,
     )
-    texts = {name: read(path) for name, path in FILES.items()}
     try:
-        facts = fingerprint({**texts, "gpus": query_gpus()})
+        facts = {**fingerprint(texts()), **devices()}
     except (ValueError, subprocess.TimeoutExpired) as error:
         module.fail_json(msg=str(error))
     facts.update(
@@ -124,6 +122,13 @@ def main() -> None:
         python=platform.python_version(),
         cores=len(os.sched_getaffinity(0)),
         disk_free_mib=free_mib(module.params["work_dir"]),
+        frameworks={
+            framework: {
+                **environment_facts(python),
+                "image": module.params["images"].get(framework),
+            }
+            for framework, python in module.params["pythons"].items()
+        },
     )
     unusable = {
         framework: "there is no such file" if not os.path.exists(python) else "it is no program"

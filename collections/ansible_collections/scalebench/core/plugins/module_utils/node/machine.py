@@ -1,0 +1,167 @@
+"""Read what this node is made of: the files of /proc and /sys, and the tools of its drivers."""
+
+from __future__ import annotations
+
+import ctypes
+import glob
+import os
+import shutil
+import subprocess
+from typing import Any, Dict, Optional, Sequence
+
+from ansible_collections.scalebench.core.plugins.module_utils.gpus import (
+    GPU_QUERY,
+    SETTINGS_QUERY,
+)
+
+__all__ = ["devices", "texts"]
+
+FILES = {
+    "cpuinfo": "/proc/cpuinfo",
+    "meminfo": "/proc/meminfo",
+    "loadavg": "/proc/loadavg",
+    "os_release": "/etc/os-release",
+    "machine_id": "/etc/machine-id",
+    "boot_id": "/proc/sys/kernel/random/boot_id",
+    "congestion": "/proc/sys/net/ipv4/tcp_congestion_control",
+}
+TOOLS = {
+    "virtualisation": ("systemd-detect-virt",),
+    "nvcc": ("nvcc", "--version"),
+    "ofed": ("ofed_info", "-s"),
+}
+GOVERNORS = "/sys/devices/system/cpu/cpufreq/policy*/scaling_governor"
+NCCL_LIBRARIES = ("/usr/lib/*/libnccl.so.2.*", "/usr/lib64/libnccl.so.2.*")
+# An ssh login without a terminal has not the PATH of an interactive one.
+CUDA_PROGRAMS = "/usr/local/cuda/bin"
+PATIENCE_SECONDS = 10
+GPU_PATIENCE_SECONDS = 60
+
+
+def texts() -> Dict[str, str]:
+    """Return what ``fingerprint.fingerprint`` reads; empty texts for what is not there.
+
+    :raises ValueError: nvidia-smi is there and fails.
+    :raises subprocess.TimeoutExpired: nvidia-smi hangs.
+    """
+    libraries = [path for pattern in NCCL_LIBRARIES for path in sorted(glob.glob(pattern))]
+    return {
+        **{name: _read(path) for name, path in FILES.items()},
+        **{name: _told(command) for name, command in TOOLS.items()},
+        "governors": "".join(_read(path) for path in glob.glob(GOVERNORS)),
+        "nccl": os.path.basename(libraries[-1]) if libraries else "",
+        "cuda_driver": _cuda_driver(),
+        "gpus": _gpus(),
+    }
+
+
+def devices() -> Dict[str, Any]:
+    """Return ``numa_nodes`` (their CPUs), ``interfaces`` that are not down, and ``infiniband``.
+
+    MTU in bytes, speed in Mbit/s, the rate of an InfiniBand port in the driver's words; null where
+    the driver does not tell.
+    """
+    return {
+        "numa_nodes": {
+            os.path.basename(path)[len("node") :]: _line(f"{path}/cpulist")
+            for path in sorted(glob.glob("/sys/devices/system/node/node[0-9]*"))
+        },
+        "interfaces": {
+            os.path.basename(path): {
+                "mtu": _integer(f"{path}/mtu"),
+                "speed_mbit": _integer(f"{path}/speed"),
+            }
+            for path in sorted(glob.glob("/sys/class/net/*"))
+            if _line(f"{path}/operstate") in ("up", "unknown")
+        },
+        "infiniband": {
+            os.path.basename(path): {
+                "type": _line(f"{path}/hca_type"),
+                "board": _line(f"{path}/board_id"),
+                "firmware": _line(f"{path}/fw_ver"),
+                "ports": {
+                    os.path.basename(port): {
+                        name: _line(f"{port}/{name}") for name in ("rate", "state", "link_layer")
+                    }
+                    for port in sorted(glob.glob(f"{path}/ports/*"))
+                },
+            }
+            for path in sorted(glob.glob("/sys/class/infiniband/*"))
+        },
+    }
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def _line(path: str) -> Optional[str]:
+    return _read(path).strip() or None
+
+
+def _integer(path: str) -> Optional[int]:
+    # The kernel answers -1 for the speed of an interface that has none.
+    text = _read(path).strip()
+    return int(text) if text.isdigit() else None
+
+
+def _told(command: Sequence[str]) -> str:
+    """Return what a tool prints, whatever its exit code; empty where it is not there or hangs.
+
+    systemd-detect-virt ends with 1 and says ``none`` on bare metal.
+    """
+    program = shutil.which(command[0], path=f"{os.environ.get('PATH', '')}:{CUDA_PROGRAMS}")
+    if program is None:
+        return ""
+    try:
+        done = subprocess.run(
+            [program, *command[1:]],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            timeout=PATIENCE_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout
+
+
+def _cuda_driver() -> str:
+    """Return the CUDA version of the driver as its library counts, without a GPU being started."""
+    try:
+        library = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return ""
+    version = ctypes.c_int()
+    return "" if library.cuDriverGetVersion(ctypes.byref(version)) else str(version.value)
+
+
+def _gpus() -> str:
+    """Return nvidia-smi's answer; empty where there is no nvidia-smi or no GPU."""
+    try:
+        done = _query_gpus((*GPU_QUERY, *SETTINGS_QUERY))
+        # A driver that does not know one field answers none: what the GPUs are counts more.
+        if done.returncode and "not a valid field" in done.stdout + done.stderr:
+            done = _query_gpus(GPU_QUERY)
+    except FileNotFoundError:
+        return ""
+    if "No devices were found" in done.stdout:
+        return ""
+    if done.returncode:
+        raise ValueError(f"nvidia-smi: exit code {done.returncode}: {done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def _query_gpus(fields: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits"],
+        capture_output=True,
+        text=True,
+        timeout=GPU_PATIENCE_SECONDS,
+        check=False,
+    )
