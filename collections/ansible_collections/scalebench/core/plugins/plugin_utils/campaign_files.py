@@ -11,6 +11,8 @@ from typing import Any
 import yaml
 from ansible_collections.scalebench.core.plugins.module_utils import plan
 from ansible_collections.scalebench.core.plugins.module_utils.benchmark_file import check_benchmark
+from ansible_collections.scalebench.core.plugins.module_utils.evidence import plan_sha256
+from ansible_collections.scalebench.core.plugins.plugin_utils.controller import controller_facts
 from ansible_collections.scalebench.core.plugins.plugin_utils.written import write_texts
 
 __all__ = ["check_room", "earlier", "kept_plan", "load_benchmarks", "records", "set_aside", "write"]
@@ -95,9 +97,14 @@ def earlier(results: Path) -> dict[str, list[float]]:
 
 
 def write(folder: Path, campaign: str, planned: dict[str, Any]) -> None:
-    """Write plan.json whole or not at all."""
-    created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    text = json.dumps({**planned, "campaign": campaign, "created": created}, indent=1)
+    """Write plan.json whole or not at all, with what made it; a resumed campaign keeps its own."""
+    evidence = {
+        "campaign": campaign,
+        "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "controller": controller_facts(),
+        "sha256": plan_sha256(planned),
+    }
+    text = json.dumps({**planned, **evidence}, indent=1)
     write_texts({folder / "plan.json": text + "\n"}, False, False)
 
 

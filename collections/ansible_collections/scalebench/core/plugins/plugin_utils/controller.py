@@ -1,0 +1,41 @@
+"""What made a campaign: the commit of the code, and the Ansible and Python it ran in."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from ansible.release import __version__ as ansible_core
+
+__all__ = ["controller_facts"]
+
+PROJECT = Path(__file__).resolve().parents[6]
+
+
+def controller_facts(project: Path = PROJECT) -> dict[str, Any]:
+    """Return ``ansible_core``, ``python``, and in a checkout ``commit`` and ``dirty``.
+
+    ``dirty`` tells that files differ from the commit, or are not in it. Both are absent without
+    git, or where the project is no checkout of its own.
+    """
+    facts: dict[str, Any] = {
+        "ansible_core": ansible_core,
+        "python": platform.python_version(),
+    }
+    known = _git(project, "rev-parse", "--show-toplevel", "HEAD").splitlines()
+    # Unpacked inside somebody's checkout, the project has not that checkout's commit.
+    if len(known) == 2 and Path(known[0]) == project:
+        facts.update(commit=known[1], dirty=bool(_git(project, "status", "--porcelain")))
+    return facts
+
+
+def _git(project: Path, *arguments: str) -> str:
+    """Return what git prints; empty where it is not there or refuses."""
+    command = ["git", "-C", str(project), *arguments]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    except (FileNotFoundError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
