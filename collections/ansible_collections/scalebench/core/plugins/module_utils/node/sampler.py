@@ -1,0 +1,104 @@
+"""Sample a node while a repeat runs on it, between the looks that its supervisor takes anyway."""
+
+from __future__ import annotations
+
+import glob
+import resource
+import time
+from typing import Any, Dict, List, Optional
+
+from ..telemetry import Telemetry
+from .gpu_sampler import GpuSampler, find_nvml
+from .kernel_counters import first_number, kernel_counters, numbers, read_text
+
+__all__ = ["Sampler", "gauges", "spread_out"]
+
+# On kernels before 5.18 asking an idle core for its clock can take 10 ms of waiting.
+_CORES_ASKED = 8
+
+
+class Sampler:
+    """The telemetry of one repeat, read by the process that starts it.
+
+    Made before the repeat's first process, asked for the summary after its last was waited for.
+
+    :param interval: seconds between two samples.
+    """
+
+    def __init__(self, interval: float) -> None:
+        self.interval = interval
+        self._cpu_seconds = 0.0
+        self._own_before = _children_seconds()
+        start = time.thread_time()
+        self._clocks = spread_out(
+            sorted(glob.glob("/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_cur_freq"))
+        )
+        self._gpus: Optional[GpuSampler] = None
+        self._telemetry = Telemetry(interval, _counters())
+        self._due = time.monotonic()
+        self._cpu_seconds += time.thread_time() - start
+
+    def sample(self, now: float) -> None:
+        """Take a sample if one is due.
+
+        :param now: seconds of the monotonic clock.
+        """
+        if now < self._due:
+            return
+        self._due = now + self.interval
+        start = time.thread_time()
+        if self._gpus is None:
+            # Only now: where the driver is not kept loaded, opening it takes seconds, and the
+            # repeat is already on its way.
+            self._gpus = GpuSampler(*find_nvml())
+        self._telemetry.add({**gauges(self._clocks), **self._gpus.sample()})
+        self._cpu_seconds += time.thread_time() - start
+
+    def summary(self) -> Dict[str, Any]:
+        """Return what ``Telemetry.summary`` does, and ``gpu``: why GPUs were not sampled."""
+        start = time.thread_time()
+        after = _counters()
+        own_seconds = _children_seconds() - self._own_before
+        reason = self._gpus.close() if self._gpus else ""
+        sampling_seconds = self._cpu_seconds + time.thread_time() - start
+        found = self._telemetry.summary(after, own_seconds, sampling_seconds)
+        return {**found, "gpu": f"not sampled: {reason}"} if reason else found
+
+
+def gauges(clocks: List[str], proc: str = "/proc") -> Dict[str, float]:
+    """Return load, memory in use and mean CPU clock of the moment, as far as the node tells them.
+
+    :param clocks: files that tell a core's clock in kHz.
+    """
+    found: Dict[str, float] = {}
+    load = first_number(f"{proc}/loadavg")
+    if load is not None:
+        found["load"] = load
+    memory = dict(line.split(":", 1) for line in read_text(f"{proc}/meminfo").splitlines())
+    if "MemTotal" in memory and "MemAvailable" in memory:
+        total, available = (int(memory[f"Mem{kind}"].split()[0]) for kind in ("Total", "Available"))
+        found["memory_used_mib"] = (total - available) / 1024
+    kilohertz = numbers(clocks)
+    if kilohertz:
+        found["cpu_mhz"] = sum(kilohertz) / len(kilohertz) / 1000
+    return found
+
+
+def spread_out(paths: List[str], count: int = _CORES_ASKED) -> List[str]:
+    """Return at most ``count`` of the paths, evenly spread, so that every socket has its part."""
+    step = max(1, len(paths) / count)
+    return [paths[int(n * step)] for n in range(min(count, len(paths)))]
+
+
+def _counters() -> Dict[str, Any]:
+    found = {"time": time.monotonic(), **kernel_counters()}
+    load = first_number("/proc/loadavg")
+    if load is not None:
+        found["load"] = load
+    return found
+
+
+def _children_seconds() -> float:
+    """Return the CPU seconds of all descendants that were waited for: getrusage(2)."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

@@ -1,0 +1,98 @@
+"""GPUs are sampled through NVML, here a stand-in of it."""
+
+import sys
+from types import SimpleNamespace
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.node import gpu_sampler
+from ansible_collections.scalebench.core.plugins.module_utils.node.gpu_sampler import (
+    GpuSampler,
+    find_nvml,
+)
+from stand_in_pynvml import StandInNvml
+
+
+def v100(**answers):
+    return {
+        "nvmlDeviceGetUUID": "GPU-1",
+        "nvmlDeviceGetName": "Tesla V100-SXM2-16GB",
+        "nvmlDeviceGetUtilizationRates": SimpleNamespace(gpu=97, memory=60),
+        "nvmlDeviceGetMemoryInfo": SimpleNamespace(used=1536 * 2**20),
+        ("nvmlDeviceGetClockInfo", 1): 1480,
+        ("nvmlDeviceGetClockInfo", 2): 877,
+        "nvmlDeviceGetPowerUsage": 291500,
+        "nvmlDeviceGetEnforcedPowerLimit": 300000,
+        ("nvmlDeviceGetTemperature", 0): 61,
+        "nvmlDeviceGetCurrentClocksEventReasons": 0x44,
+        ("nvmlDeviceGetTotalEccErrors", 1, 0): 0,
+        "xid": [],
+        **answers,
+    }
+
+
+def test_a_sample_is_in_the_units_that_its_names_say():
+    nvml = StandInNvml([v100()])
+    sampler = GpuSampler(nvml)
+    assert sampler.sample() == {
+        "gpus": [
+            {
+                "index": 0,
+                "uuid": "GPU-1",
+                "name": "Tesla V100-SXM2-16GB",
+                "utilisation": 97,
+                "memory_used_mib": 1536.0,
+                "sm_clock_mhz": 1480,
+                "memory_clock_mhz": 877,
+                "power_w": 291.5,
+                "power_limit_w": 300.0,
+                "temperature_c": 61,
+                "throttle": ["sw_power_cap", "hw_thermal_slowdown"],
+                "ecc_uncorrected": 0,
+                "xid": [],
+            }
+        ]
+    }
+    assert sampler.close() == ""
+    assert (nvml.open, nvml.event_sets) == (0, [])
+
+
+def test_xid_errors_are_told_once_and_of_the_gpu_that_had_them():
+    nvml = StandInNvml([v100(), v100(xid=[63, 79])])
+    sampler = GpuSampler(nvml)
+    assert [gpu["xid"] for gpu in sampler.sample()["gpus"]] == [[], [63, 79]]
+    assert [gpu["xid"] for gpu in sampler.sample()["gpus"]] == [[], []]
+
+
+def test_what_a_gpu_does_not_support_is_absent():
+    sampler = GpuSampler(StandInNvml([{"nvmlDeviceGetPowerUsage": 30000}]))
+    assert sampler.sample() == {"gpus": [{"index": 0, "power_w": 30.0}]}
+
+
+def test_an_older_driver_calls_the_reasons_otherwise_and_answers_in_bytes():
+    old = {"nvmlDeviceGetCurrentClocksThrottleReasons": 0x1, "nvmlDeviceGetName": b"Tesla K80"}
+    gpu = GpuSampler(StandInNvml([old])).sample()["gpus"][0]
+    assert (gpu["name"], gpu["throttle"]) == ("Tesla K80", ["gpu_idle"])
+
+
+def test_a_lost_gpu_is_told_and_the_others_are_sampled():
+    sampler = GpuSampler(StandInNvml([v100(), None, v100()]))
+    assert [gpu["index"] for gpu in sampler.sample()["gpus"]] == [0, 2]
+    assert sampler.close() == "GPU 1: GPU is lost"
+
+
+def test_nvml_that_does_not_start_is_a_reason():
+    sampler = GpuSampler(StandInNvml([v100()], problem="Driver Not Loaded"))
+    assert sampler.sample() == {}
+    assert sampler.close() == "NVML: Driver Not Loaded"
+
+
+@pytest.mark.parametrize("node_has_gpu, told", [(True, "install nvidia-ml-py"), (False, "")])
+def test_a_binding_that_is_missing_matters_only_where_there_is_a_gpu(
+    monkeypatch, node_has_gpu, told
+):
+    monkeypatch.setattr(gpu_sampler, "_SIGNS", ("/proc",) if node_has_gpu else ("/no/such",))
+    monkeypatch.setitem(sys.modules, "pynvml", None)
+    nvml, reason = find_nvml()
+    assert nvml is None
+    assert told in reason and bool(told) == bool(reason)
+    assert GpuSampler(nvml, reason).close() == reason
