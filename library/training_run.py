@@ -45,6 +45,10 @@ options:
     description: Seconds without output after which the run is ended; 0 for no limit.
     type: float
     default: 0
+  sample_interval:
+    description: Seconds between two samples of the node's telemetry; 0 for none.
+    type: float
+    default: 2
   fetch_to:
     description: Path on the controller for the log; it appears there whole or not at all.
     type: path
@@ -91,6 +95,48 @@ ended:
   type: int
   returned: always
   sample: 0
+telemetry:
+  description:
+    - What the node did meanwhile; null where no sample was asked for or nothing ran.
+    - Counters are differences over the repeat; gauges have C(min), C(mean) and C(max). C(cpu) is of
+      the whole machine, but C(own_seconds) of the repeat's processes on this node alone.
+    - A figure that the node does not have is absent. C(gpu) says why GPUs were not sampled.
+  type: dict
+  returned: always
+  sample:
+    interval: 2.0
+    samples: 14
+    seconds: 27.131
+    cpu:
+      cores: 96
+      own_seconds: 803.1
+      busy_seconds: 809.2
+      irq_seconds: 9.1
+      steal_seconds: 0.0
+      iowait_seconds: 0.4
+    load: {before: 0.3, min: 0.3, mean: 14.2, max: 29.8}
+    memory_used_mib: {min: 11020.1, mean: 48230.8, max: 61004.3}
+    memory_stall_seconds: 0.0
+    swapped_in_mib: 0.0
+    network: {eth0: {received_mib: 0.4, sent_mib: 0.4, errors: 0}}
+    infiniband: {mlx5_0/1: {received_mib: 51200.7, sent_mib: 51200.5, errors: 0, link_downed: 0}}
+    cpu_mhz: {min: 2100.0, mean: 2690.5, max: 2700.0}
+    cpu_throttle_events: 0
+    gpus:
+      - index: 0
+        uuid: GPU-7d1e2f30-0000-0000-0000-000000000000
+        name: Tesla V100-SXM2-16GB
+        utilisation: {min: 0, mean: 88.1, max: 99}
+        memory_used_mib: {min: 3.0, mean: 13900.2, max: 15020.0}
+        sm_clock_mhz: {min: 135, mean: 1489.7, max: 1530}
+        memory_clock_mhz: {min: 877, mean: 877, max: 877}
+        power_w: {min: 42.1, mean: 268.4, max: 299.2}
+        power_limit_w: 300.0
+        temperature_c: {min: 35, mean: 52.6, max: 58}
+        throttle: {gpu_idle: 0.1429, sw_power_cap: 0.2143}
+        ecc_uncorrected: 0
+        xid: []
+    sampling_seconds: 0.0112
 started:
   description: When it began, UTC, ISO 8601.
   type: str
@@ -132,6 +178,7 @@ def main() -> None:
             "name": {"type": "str", "required": True},
             "timeout": {"type": "float", "default": 0},
             "stall": {"type": "float", "default": 0},
+            "sample_interval": {"type": "float", "default": 2},
             "fetch_to": {"type": "path"},
         },
         supports_check_mode=True,
@@ -163,6 +210,7 @@ def main() -> None:
                     wanted["timeout"],
                     wanted["stall"],
                     controller=1,
+                    sample_interval=wanted["sample_interval"],
                 )
             )
         with open(run + ".run.json.part", "w", encoding="utf-8") as file:

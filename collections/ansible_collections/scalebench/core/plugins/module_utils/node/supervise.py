@@ -14,6 +14,7 @@ from typing import Any, Dict, List, Mapping, Optional
 from ..last_words import telling_line
 from .ending import end_processes
 from .proc import descendants
+from .sampler import Sampler
 
 __all__ = ["RUN_VARIABLE", "supervise"]
 
@@ -35,6 +36,7 @@ def supervise(
     timeout: float,
     stall: float,
     controller: Optional[int] = None,
+    sample_interval: float = 0,
 ) -> Dict[str, Any]:
     """Run ``argv`` with its output in ``log`` and return how it ended.
 
@@ -46,10 +48,13 @@ def supervise(
     :param stall: seconds without output after which the run is ended; 0 for none.
     :param controller: file descriptor of the pipe to whoever waits for the result; the run is
         ended when its other end is closed.
+    :param sample_interval: seconds between two samples of the node's telemetry; 0 for none.
     :returns: ``ending`` (ok, crashed, timeout, stalled, interrupted, launch_failed), ``reason``,
         ``exit_code`` (None where it was ended or never began), ``seconds``, ``ended`` (the number
-        of processes that had to be ended).
+        of processes that had to be ended), ``telemetry`` (what ``Sampler.summary`` returns; None
+        where none was asked for or nothing ran).
     """
+    sampler = Sampler(sample_interval) if sample_interval > 0 else None
     start = time.monotonic()
     prctl = ctypes.CDLL(None, use_errno=True).prctl
     prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -72,15 +77,19 @@ def supervise(
         except OSError as error:
             return _ended("launch_failed", f"{argv[0]}: {error.strerror}", None, start, 0)
         try:
-            ending, reason = _watch(launcher, log, timeout, stall, controller, start)
+            ending, reason = _watch(launcher, log, timeout, stall, controller, start, sampler)
             exit_code = launcher.poll()
         except _InterruptedError as error:
             ending, reason = "interrupted", str(error)
     with _signals_ignored():
         left = end_processes(lambda: descendants(os.getpid()))
-    if ending == "ended":
-        ending, reason = _verdict(launcher.returncode, log)
-    return _ended(ending, reason, exit_code, start, len(left))
+        _wait_for_all(launcher)
+        if ending == "ended":
+            ending, reason = _verdict(launcher.returncode, log)
+        result = _ended(ending, reason, exit_code, start, len(left))
+        if sampler:
+            result["telemetry"] = sampler.summary()
+    return result
 
 
 def _watch(
@@ -90,6 +99,7 @@ def _watch(
     stall: float,
     controller: Optional[int],
     start: float,
+    sampler: Optional[Sampler],
 ) -> tuple[str, str]:
     poller = select.poll()
     if controller is not None:
@@ -98,13 +108,18 @@ def _watch(
     exited = _pidfd(launcher.pid)
     if exited is not None:
         poller.register(exited, select.POLLIN)
+    pause = 1.0 if exited is not None else 0.1
+    if sampler:
+        pause = min(pause, sampler.interval)
     size, grew = -1, time.monotonic()
     try:
         while launcher.poll() is None:
-            events = dict(poller.poll(1000 if exited is not None else 100))
+            events = dict(poller.poll(1000 * pause))
             if controller is not None and events.get(controller, 0):
                 raise _InterruptedError("the connection to the controller closed")
             now = time.monotonic()
+            if sampler:
+                sampler.sample(now)
             if os.path.getsize(log) != size:
                 size, grew = os.path.getsize(log), now
             if timeout and now - start > timeout:
@@ -115,6 +130,17 @@ def _watch(
         if exited is not None:
             os.close(exited)
     return "ended", ""
+
+
+def _wait_for_all(launcher: subprocess.Popen[bytes]) -> None:
+    """Wait for the launcher and for the orphans adopted from it, all of them ended by now.
+
+    The CPU time of a process counts as ours only once it was waited for.
+    """
+    launcher.wait()
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 
 
 def _verdict(exit_code: int, log: str) -> tuple[str, str]:
@@ -143,6 +169,7 @@ def _ended(
         "exit_code": exit_code,
         "seconds": round(time.monotonic() - start, 3),
         "ended": left,
+        "telemetry": None,
     }
 
 
