@@ -69,7 +69,7 @@ def test_other_processes_are_found_exactly_above_both_limits(own, others, second
     }
     busy = nodes["node0"]["telemetry"]["cpu"]["busy_seconds"]
     exact = busy - sum(own)
-    above = exact > 3.0 and exact / (2 * seconds) > 0.05
+    above = exact > 5.0 and exact / (2 * seconds) > 0.05
     assert ("other_process" in kinds(nodes)) == above
 
 

@@ -14,8 +14,9 @@ Node = Mapping[str, Any]
 LIMITS: Mapping[str, float] = {
     # Share of the machine's CPU time that went to processes outside the repeat …
     "other_process_share": 0.05,
-    # … and CPU seconds of it: less is Ansible's own start-up and the system's daemons.
-    "other_process_seconds": 3.0,
+    # … and CPU seconds of it. Less is the system's daemons, and Ansible that still starts some
+    # nodes while others run: 2.6 s were measured with four nodes on one machine.
+    "other_process_seconds": 5.0,
     # Share of the machine's CPU time that a hypervisor gave to others.
     "steal_share": 0.02,
     # Load of one minute for each core just before the repeat began …
