@@ -1,6 +1,6 @@
 """What watching and sampling a repeat cost: CPU time of the supervisor, and throughput lost.
 
-Run ``PYTHONPATH=collections python tests/benchmarks/telemetry.py [--pairs N]``. Throughput is that
+Run ``python tests/benchmarks/telemetry.py [--pairs N] [--seconds N]``. Throughput is that
 of plain counting on every core, with and without a supervisor, in pairs one after the other in
 alternating order. The loss is far below what other work on a machine does to a pair, so the
 supervisor looks and samples at a multiple of its rate, and the loss is that part of what was seen.
