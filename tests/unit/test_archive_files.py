@@ -1,0 +1,274 @@
+"""Archives on disk: same campaign, same bytes; whole or not at all; nothing from outside."""
+
+import gzip
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import time
+
+import pytest
+from ansible_collections.scalebench.core.plugins.plugin_utils import archive_survey
+from ansible_collections.scalebench.core.plugins.plugin_utils.archive_members import head
+from ansible_collections.scalebench.core.plugins.plugin_utils.archive_reading import (
+    unpack,
+    unpacked_before,
+    verify,
+)
+from ansible_collections.scalebench.core.plugins.plugin_utils.archived_campaign import archive
+from archive_data import FILES, member, sums, write_archive_of, write_campaign
+
+LOG = "logs/pytorch/bz4/1n1g/r50_b4_fp32_1.log"
+
+
+def make(folder, path, **given):
+    return archive(folder, path, given.get("check", False), given.get("diff", False))
+
+
+@pytest.fixture
+def campaign(tmp_path):
+    return write_campaign(tmp_path / "mine")
+
+
+def test_what_was_packed_is_what_is_unpacked(campaign, tmp_path):
+    path = tmp_path / "mine.tar.gz"
+    assert make(campaign, path)["files"] == len(FILES)
+    unpack(path, tmp_path / "else/there")
+    for name, text in FILES.items():
+        assert (tmp_path / "else/there" / name).read_text() == text
+    said = subprocess.run(
+        ["sha256sum", "-c", "SHA256SUMS"], cwd=tmp_path / "else/there", check=False
+    )
+    beside = subprocess.run(["sha256sum", "-c", f"{path}.sha256"], cwd=tmp_path, check=False)
+    assert (said.returncode, beside.returncode) == (0, 0)
+
+
+def test_the_same_campaign_gives_the_same_bytes_wherever_and_whenever(campaign, tmp_path):
+    make(campaign, tmp_path / "one.tar.gz")
+    other = tmp_path / "elsewhere/mine"
+    other.mkdir(parents=True)
+    for name in reversed(FILES):
+        (other / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(campaign / name, other / name)
+        os.utime(other / name, (0, 0))
+        (other / name).chmod(0o600)
+    make(other, tmp_path / "two.tar.gz")
+    assert (tmp_path / "one.tar.gz").read_bytes() == (tmp_path / "two.tar.gz").read_bytes()
+
+
+def test_an_archive_is_written_again_only_where_it_differs(campaign, tmp_path):
+    path = tmp_path / "mine.tar.gz"
+    assert make(campaign, path, check=True)["changed"]
+    assert not path.exists()
+    assert make(campaign, path)["changed"]
+    first = path.stat().st_ino
+    assert not make(campaign, path)["changed"]
+    assert path.stat().st_ino == first
+    with path.open("ab") as file:
+        file.write(b"x")
+    assert make(campaign, path)["changed"], "it was damaged"
+    (campaign / LOG).write_text("another\n")
+    made = make(campaign, path, check=True, diff=True)
+    assert made["changed"]
+    assert LOG in made["diff"]["before"]
+    assert made["diff"]["before"] != made["diff"]["after"]
+
+
+def test_only_the_campaigns_own_regular_files_go_in(campaign, tmp_path):
+    (tmp_path / "secret").write_text("x")
+    (campaign / "logs/link.log").symlink_to(tmp_path / "secret")
+    os.mkfifo(campaign / "logs/pipe.log")
+    (campaign / "logs/.r50.log.1.part").write_text("half")
+    (campaign / "id_ed25519").write_text("x")
+    made = make(campaign, tmp_path / "mine.tar.gz")
+    assert made["left_out"] == [
+        "id_ed25519",
+        "logs/.r50.log.1.part",
+        "logs/link.log",
+        "logs/pipe.log",
+    ]
+    with tarfile.open(tmp_path / "mine.tar.gz") as tar:
+        names = [name.partition("/")[2] for name in tar.getnames()]
+    assert names == ["SHA256SUMS", "MANIFEST.json", *sorted(FILES)]
+
+
+def test_secrets_in_a_log_are_replaced_in_the_archive_alone(campaign, tmp_path):
+    text = "iteration 1\nWANDB_API_KEY=0123abcd\niteration 2\n"
+    write_campaign(campaign, **{LOG: text})
+    assert make(campaign, tmp_path / "mine.tar.gz")["redactions"] == 1
+    unpack(tmp_path / "mine.tar.gz", tmp_path / "there")
+    assert (campaign / LOG).read_text() == text
+    kind = "secret of the environment"
+    assert (tmp_path / "there" / LOG).read_text() == text.replace("0123abcd", f"[redacted: {kind}]")
+    manifest = (tmp_path / "there/MANIFEST.json").read_text()
+    assert LOG in manifest
+    assert kind in manifest
+    assert "0123abcd" not in manifest
+
+
+def test_secrets_elsewhere_are_refused_and_nothing_is_written(campaign, tmp_path, monkeypatch):
+    monkeypatch.setenv("MY_TOKEN", "s3cr3t-value")
+    write_campaign(campaign, **{"plan.json": '{\n "argv": ["--login=s3cr3t-value"]}\n'})
+    with pytest.raises(ValueError, match=r"plan\.json line 2: value of MY_TOKEN") as refused:
+        make(campaign, tmp_path / "mine.tar.gz")
+    assert "s3cr3t-value" not in str(refused.value)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+
+def test_a_secret_across_two_pieces_is_found(campaign, tmp_path, monkeypatch):
+    monkeypatch.setattr(archive_survey, "PIECE", 64)
+    write_campaign(campaign, **{LOG: "x" * 60 + " A_TOKEN=0123456789\n" + "y" * 500})
+    assert make(campaign, tmp_path / "mine.tar.gz")["redactions"] == 1
+
+
+def test_a_line_that_is_too_long_to_be_searched_is_refused(campaign, tmp_path, monkeypatch):
+    monkeypatch.setattr(archive_survey, "PIECE", 64)
+    monkeypatch.setattr(archive_survey, "LONGEST_LINE", 128)
+    write_campaign(campaign, **{LOG: "x" * 1000})
+    with pytest.raises(ValueError, match="cannot be searched"):
+        make(campaign, tmp_path / "mine.tar.gz")
+
+
+def test_a_writer_that_is_killed_leaves_no_half_archive(campaign, tmp_path):
+    with (campaign / LOG).open("wb") as file:
+        file.write(b"".join(os.urandom(32).hex().encode() + b"\n" for _ in range(200_000)))
+    path = tmp_path / "mine.tar.gz"
+    code = (
+        "import sys; from pathlib import Path;"
+        "from ansible_collections.scalebench.core.plugins.plugin_utils.archived_campaign"
+        " import archive; archive(Path(sys.argv[1]), Path(sys.argv[2]), False, False)"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    writer = subprocess.Popen([sys.executable, "-c", code, campaign, path], env=environment)
+    while not list(tmp_path.glob(".mine.tar.gz.*.part")):
+        assert writer.poll() is None
+        time.sleep(0.01)
+    writer.send_signal(signal.SIGKILL)
+    writer.wait()
+    assert not path.exists()
+    write_campaign(campaign)
+    make(campaign, path)
+    assert sorted(item.name for item in tmp_path.iterdir()) == [
+        "mine",
+        "mine.tar.gz",
+        "mine.tar.gz.sha256",
+    ]
+    verify(path)
+
+
+def test_a_campaign_that_is_written_to_meanwhile_is_refused(campaign, tmp_path, monkeypatch):
+    survey = archive_survey.survey
+
+    def and_then_more(*given):
+        seen = survey(*given)
+        with (campaign / LOG).open("a") as log:
+            log.write("more\n")
+        return seen
+
+    module = "ansible_collections.scalebench.core.plugins.plugin_utils.archived_campaign"
+    monkeypatch.setattr(f"{module}.survey", and_then_more)
+    with pytest.raises(ValueError, match="changes while it is archived"):
+        make(campaign, tmp_path / "mine.tar.gz")
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+
+PLAN = b"{}\n"
+SUMS = sums({"plan.json": PLAN})
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ([SUMS], "plan.json is missing"),
+        ([SUMS, member("mine/plan.json", b"[]\n")], "plan.json differs from its checksum"),
+        ([SUMS, member("mine/plan.json", PLAN)] * 2, "'?SHA256SUMS'? is not listed"),
+        ([SUMS, member("mine/plan.json", PLAN), member("mine/plan.json", PLAN)], "is there twice"),
+        ([SUMS, member("mine/results.json", PLAN)], "results.json is not listed"),
+        ([member("mine/plan.json", PLAN), SUMS], "its first file is mine/plan.json"),
+        ([SUMS, member("yours/plan.json", PLAN)], "of another campaign"),
+        ([SUMS, member("mine/../../plan.json", PLAN)], "no file of a campaign"),
+        ([SUMS, member("/mine/plan.json", PLAN)], "no path below"),
+        ([SUMS, member("mine/logs/.ssh/x.log", PLAN)], "no file of a campaign"),
+        (
+            [SUMS, member("mine/plan.json", type=tarfile.SYMTYPE, linkname="/etc/passwd")],
+            "no regular file",
+        ),
+        (
+            [SUMS, member("mine/plan.json", type=tarfile.LNKTYPE, linkname="mine/SHA256SUMS")],
+            "no regular file",
+        ),
+        ([SUMS, member("mine/plan.json", type=tarfile.CHRTYPE)], "no regular file"),
+        ([SUMS, member("mine/logs/x.log", type=tarfile.DIRTYPE)], "no regular file"),
+        ([], "it is empty"),
+        ([SUMS, member("mine/plan.json", PLAN, type=tarfile.GNUTYPE_SPARSE)], "no regular file"),
+        ([SUMS, member("mine/plan.json", PLAN, type=tarfile.XHDTYPE)], "no regular file"),
+        ([SUMS, member("mine/plan.json", PLAN, type=tarfile.GNUTYPE_LONGNAME)], "no regular file"),
+    ],
+)
+def test_an_archive_that_no_campaign_made_is_refused_whole(tmp_path, members, message):
+    path = write_archive_of(tmp_path / "mine.tar.gz", *members)
+    with pytest.raises(ValueError, match=message) as refused:
+        head(path)
+        unpack(path, tmp_path / "there")
+    assert str(path) in str(refused.value)
+    assert [item.name for item in tmp_path.iterdir()] == ["mine.tar.gz"]
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "message"),
+    [
+        ("mine/plan.json", 65 << 30, "more than 64 GiB"),
+        ("mine/plan.json", -512, "no regular file"),
+        ("mine/SHA256SUMS", 33 << 20, "absurd size"),
+    ],
+)
+def test_what_claims_an_absurd_size_is_refused_before_it_is_read(tmp_path, name, size, message):
+    forged = tarfile.TarInfo(name)
+    forged.size = size
+    with gzip.open(tmp_path / "mine.tar.gz", "wb") as file:
+        if name != SUMS[0].name:
+            file.write(SUMS[0].tobuf() + SUMS[1] + bytes(-len(SUMS[1]) % 512))
+        file.write(forged.tobuf(tarfile.GNU_FORMAT))
+    with pytest.raises(ValueError, match=message):
+        verify(tmp_path / "mine.tar.gz")
+
+
+@pytest.mark.parametrize("where", [0.1, 0.5, 0.9, 0.999])
+def test_a_damaged_or_cut_off_archive_is_refused(campaign, tmp_path, where):
+    path = tmp_path / "mine.tar.gz"
+    write_campaign(campaign, **{LOG: "".join(f"{n * n} {n}\n" for n in range(20000))})
+    make(campaign, path)
+    (tmp_path / "mine.tar.gz.sha256").unlink()
+    whole = path.read_bytes()
+    place = int(len(whole) * where)
+    damaged = bytes([whole[place] ^ 0x55])
+    for broken in (whole[:place], whole[:place] + damaged + whole[place + 1 :]):
+        path.write_bytes(broken)
+        with pytest.raises(ValueError, match=str(path)):
+            head(path)
+            unpack(path, tmp_path / "there")
+        assert not (tmp_path / "there").exists()
+
+
+def test_the_checksum_beside_the_archive_counts(campaign, tmp_path):
+    make(campaign, tmp_path / "mine.tar.gz")
+    (tmp_path / "mine.tar.gz.sha256").write_text(f"{'0' * 64}  mine.tar.gz\n")
+    with pytest.raises(ValueError, match="differs from its checksum in mine"):
+        verify(tmp_path / "mine.tar.gz")
+
+
+def test_a_folder_that_holds_the_archive_already_is_verified_and_kept(campaign, tmp_path):
+    path, there = tmp_path / "mine.tar.gz", tmp_path / "there"
+    make(campaign, path)
+    text = head(path)[1]
+    assert not unpacked_before(path, text, there)
+    unpack(path, there)
+    (there / "results.json").write_text("what a report made of it")
+    assert unpacked_before(path, text, there)
+    (there / LOG).write_text("changed")
+    with pytest.raises(ValueError, match=f"{LOG} differs from"):
+        unpacked_before(path, text, there)
+    with pytest.raises(ValueError, match="holds something else"):
+        unpacked_before(path, text, campaign)
