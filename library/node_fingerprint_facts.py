@@ -40,8 +40,8 @@ RETURN = r"""
 fingerprint:
   description:
     - What the node is. What it does not tell is null.
-    - C(gpus) and C(cpu_model), C(cores), C(hostname), C(machine_id) make the node the one it is: a
-      campaign goes on only where they are the same. All else is recorded - C(gpu_settings),
+    - C(gpus) and C(cpu_model), C(cores), C(hostname), C(machine_id) make the node the one it is;
+      a campaign goes on only where they are the same. All else is recorded - C(gpu_settings),
       C(interfaces), C(infiniband), C(numa_nodes), and in C(frameworks) the packages of each
       interpreter, read without starting it.
   type: dict
@@ -51,7 +51,7 @@ fingerprint:
     cores: 96
     memory_mib: 772000
     cpu_governor: performance
-    numa_nodes: {"0": 0-23,48-71, "1": 24-47,72-95}
+    numa_nodes: {"0": "0-23,48-71", "1": "24-47,72-95"}
     virtualisation: none
     cuda_driver: "12.4"
     cuda_toolkit: 12.4.131
