@@ -1,4 +1,4 @@
-"""Door to MU options and plan: checks, plans, compares, writes; on the controller."""
+"""Door to MU options, plan, outstanding and waves: checks, plans, writes; on the controller."""
 
 from __future__ import annotations
 
@@ -8,9 +8,20 @@ from pathlib import Path
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.scalebench.core.plugins.module_utils import matrix, plan
+from ansible_collections.scalebench.core.plugins.module_utils import (
+    matrix,
+    plan,
+    search,
+    waves,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.ledger import Ledger
 from ansible_collections.scalebench.core.plugins.module_utils.options import misspelt, parse_options
+from ansible_collections.scalebench.core.plugins.module_utils.outstanding import outstanding
+from ansible_collections.scalebench.core.plugins.module_utils.policy import policy
+from ansible_collections.scalebench.core.plugins.module_utils.record import not_run
+from ansible_collections.scalebench.core.plugins.module_utils.schedule_bounds import lower_bound
 from ansible_collections.scalebench.core.plugins.plugin_utils import campaign_files as files
+from ansible_collections.scalebench.core.plugins.plugin_utils import record_files
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 
@@ -21,7 +32,7 @@ class ActionModule(ActionBase):
     _requires_connection = False
 
     def run(self, tmp=None, task_vars=None):
-        """Return the checked options' frameworks, and with nodes the plan."""
+        """Return the checked options' frameworks, and with nodes what is to run."""
         result = super().run(tmp, task_vars)
         _, args = self.validate_argument_spec(
             {
@@ -30,6 +41,10 @@ class ActionModule(ActionBase):
                 "benchmarks_dir": {"type": "path", "required": True},
                 "results_dir": {"type": "path", "required": True},
                 "campaign": {"type": "str", "default": ""},
+                "session": {"type": "str", "default": ""},
+                "retry": {"type": "dict", "default": {}},
+                "requeue": {"type": "int", "default": 0},
+                "memory_mib": {"type": "int", "default": 0},
                 "free_mib": {"type": "int", "default": 0},
                 "nodes": {"type": "dict"},
             }
@@ -59,34 +74,60 @@ class ActionModule(ActionBase):
         # Where nothing but the campaign's name was given, it goes on as it was planned.
         options = parse_options(args["variables"]) or kept.get("options", {})
         frameworks = matrix.frameworks(benchmarks, options)
+        policy(options, args)
         if args["nodes"] is None:
             return {"changed": False, "frameworks": frameworks}
         planned = plan.build(benchmarks, options, args["nodes"])
+        search.check_memory(planned["cells"], args["memory_mib"])
         if kept:
             plan.check_same(campaign, kept, planned)
+        elif not self._task.check_mode:
+            files.write(folder, campaign, planned)
         return {
             "directory": str(folder),
+            "changed": not kept,
             "frameworks": frameworks,
-            **self._missing(folder, campaign, planned, not kept),
+            "cells": planned["cells"],
+            **self._missing(folder, campaign, planned, benchmarks, args),
         }
 
-    def _missing(self, folder, campaign, planned, new):
+    def _missing(self, folder, campaign, planned, benchmarks, args):
         records = files.records(folder)
-        every = plan.repeats(planned["cells"])
-        left = plan.missing(every, {log: record["ending"] for log, record in records.items()})
+        ledger = Ledger(campaign, records, record_files.attempts(folder), args["session"])
+        cells = plan.with_unavailable(planned["cells"], args["nodes"])
+        rules = policy(planned["options"], args)
+        left = outstanding(cells, ledger, rules)
+        session = args["session"] or record_files.now()
         if not self._task.check_mode:
-            if new:
-                files.write(folder, campaign, planned)
-            for repeat in left:
+            for repeat in [*left["repeats"], *left["given_up"]]:
                 if repeat["log"] in records:
                     files.set_aside(folder, records[repeat["log"]])
+            known = {"campaign": campaign, "session": session, "recorded": record_files.now()}
+            for repeat in left["given_up"]:
+                made = not_run(known, repeat, repeat["ending"], repeat["reason"])
+                record_files.write_record(folder, made)
         times = files.earlier(folder.parent)
-        seconds = [plan.estimate(repeat, times) for repeat in left]
+        timed = [
+            {
+                **repeat,
+                "attempt": ledger.attempt(repeat["log"]),
+                "seconds": plan.estimate(repeat, times),
+            }
+            for repeat in left["repeats"]
+        ]
+        made = waves.build(timed, rules["packing"], benchmarks, args["nodes"])
         return {
-            "changed": new,
-            "cells": planned["cells"],
-            "repeats": len(every),
-            "missing": [{**repeat, "seconds": expected} for repeat, expected in zip(left, seconds)],
-            "seconds": sum(seconds),
-            "measured": sum(plan.cell_key(repeat["cell"]) in times for repeat in left),
+            "session": session,
+            "repeats": len(plan.repeats(planned["cells"])),
+            "missing": len(timed),
+            "not_run": [
+                {key: repeat[key] for key in ("log", "ending", "reason")}
+                for repeat in left["given_up"]
+            ],
+            "remarks": left["remarks"],
+            "packing": rules["packing"],
+            "waves": made,
+            "seconds": sum(wave["seconds"] for wave in made),
+            "lower_bound": lower_bound(timed, len(args["nodes"])),
+            "measured": sum(plan.cell_key(repeat["cell"]) in times for repeat in timed),
         }

@@ -1,14 +1,18 @@
-"""Door to MU record: writes a repeat's run record on the controller, last and atomically."""
+"""Door to MU record: writes the run records of a wave on the controller, each last and whole."""
 
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
-from ansible_collections.scalebench.core.plugins.module_utils.record import record
+from ansible_collections.scalebench.core.plugins.module_utils import frontier, plan
+from ansible_collections.scalebench.core.plugins.module_utils.options import MAX
+from ansible_collections.scalebench.core.plugins.module_utils.record import not_run, record
+from ansible_collections.scalebench.core.plugins.plugin_utils import record_files
+
+SHOWN = ("log", "ending", "reason", "seconds", "disturbances")
 
 
 class ActionModule(ActionBase):
@@ -18,25 +22,52 @@ class ActionModule(ActionBase):
     _supports_check_mode = False
 
     def run(self, tmp=None, task_vars=None):
-        """Return the record's summary; the record lies beside the log."""
+        """Return the records' summaries; the records lie beside the logs."""
         result = super().run(tmp, task_vars)
         args = self._task.args
-        made = record(args["campaign"], args["repeat"], args["runs"], args["facts"])
-        path = Path(args["directory"], made["log"]).with_suffix(".run.json")
-        part = path.with_name(path.name + ".part")
+        folder = Path(args["directory"])
+        skipped = list(args["skipped"])
+        shown = []
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            part.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
-            os.replace(part, path)
+            for repeat, facts in zip(args["wave"]["repeats"], args["facts"], strict=True):
+                if repeat["log"] in skipped:
+                    shown.append(self._kept(folder, repeat["log"]))
+                    continue
+                made = record(self._campaign(), repeat, args["runs"], facts)
+                record_files.write_record(folder, made)
+                shown.append(made)
+                if made["ending"] == "out_of_memory":
+                    skipped += self._skip_larger(folder, made["cell"])
         except OSError as error:
-            raise AnsibleError(f"{path}: {error.strerror}") from error
-        result.update(
-            changed=True,
-            path=str(path),
-            ending=made["ending"],
-            reason=made["reason"],
-            seconds=made["seconds"],
-            throughput=(made["facts"] or {}).get("throughput"),
-            unit=(made["facts"] or {}).get("unit"),
-        )
+            raise AnsibleError(f"{error.filename or folder}: {error.strerror}") from error
+        result.update(changed=True, skipped_logs=skipped, records=[_summary(one) for one in shown])
         return result
+
+    def _campaign(self):
+        args = self._task.args
+        known = {"campaign": args["campaign"], "session": args["session"]}
+        return {**known, "recorded": record_files.now()}
+
+    def _kept(self, folder, log):
+        path = (folder / log).with_suffix(".run.json")
+        return json.loads(path.read_text(encoding="utf-8"))
+
+    def _skip_larger(self, folder, cell):
+        """Record every repeat as skipped that needs more memory; return their logs."""
+        planned = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
+        logs = []
+        sized = [one for one in planned["cells"] if one["batch_size_per_device"] != MAX]
+        for repeat in plan.repeats(sized):
+            reason = frontier.skipped(repeat["cell"], [cell])
+            if reason and not (folder / repeat["log"]).with_suffix(".run.json").exists():
+                record_files.write_record(
+                    folder, not_run(self._campaign(), repeat, "skipped", reason)
+                )
+                logs.append(repeat["log"])
+        return logs
+
+
+def _summary(made):
+    facts = made["facts"] or {}
+    figures = {key: facts.get(key) for key in ("throughput", "unit")}
+    return {**{key: made[key] for key in SHOWN}, **figures}

@@ -42,7 +42,7 @@ class CallbackModule(Default):
         self._changed = {}
         self._planned = False
         self._progress = None
-        self._repeat_began = None
+        self._wave_began = None
         self._failed = False
         self._check = False
         self._printer = None
@@ -61,7 +61,7 @@ class CallbackModule(Default):
         # What may be cut off on a narrow terminal comes last.
         return (
             f"  {progress.done}/{progress.total} {'━' * filled}{'─' * (BAR - filled)}"
-            f" {duration(now - self._began)} elapsed, {progress.left(now - self._repeat_began)}"
+            f" {duration(now - self._began)} elapsed, {progress.left(now - self._wave_began)}"
             f"{last}  {progress.current}"
         )
 
@@ -102,9 +102,13 @@ class CallbackModule(Default):
             self._plan(answer)
         elif action == "repeat_record":
             now = time.monotonic()
-            line = self._progress.end(answer, now - self._repeat_began)
-            self._repeat_began = now
-            self._printer.print(line, "" if answer["ending"] == "ok" else "red")
+            lines = self._progress.end(answer["records"], now - self._wave_began)
+            self._wave_began = now
+            for ended, line in zip(answer["records"], lines, strict=True):
+                self._printer.print(line, "" if ended["ending"] == "ok" else "red")
+                for one in ended["disturbances"]:
+                    text = f"           disturbed: {one['node']}: {one['detail']}"
+                    self._printer.print(text, "yellow")
         elif action == "debug":
             self._printer.print(str(answer.get("msg", "")))
         elif answer.get("changed") and action not in ("training_run", "include_tasks"):
@@ -159,21 +163,39 @@ class CallbackModule(Default):
     # Our lines.
 
     def _plan(self, planned):
+        again = self._planned
         self._planned = True
         if self._check:
             return
-        if not planned["missing"]:
+        for repeat in planned["not_run"]:
+            text = f"{repeat['log']}: {repeat['ending']}: {repeat['reason']}"
+            self._printer.print(f"  {text}", "yellow")
+        for remark in planned["remarks"]:
+            self._printer.print(f"  {remark}")
+        self._wave_began = time.monotonic()
+        if again:
+            self._again(planned)
+        elif not planned["missing"]:
+            done = f"all {planned['repeats']} repeats are done"
+            if planned["not_run"]:
+                done = "nothing is left to run"
+            self._printer.print(f"Campaign {planned['campaign']}: {done}")
+        else:
+            self._progress = Progress(planned["campaign"])
+            self._progress.add(planned["waves"])
             self._printer.print(
-                f"Campaign {planned['campaign']}: all {planned['repeats']} repeats are done"
+                f"Campaign {planned['campaign']}: {planned['missing']} of {planned['repeats']}"
+                f" repeats to run, {self._progress.left(0)}"
+                f"\n  (to go on after an interruption: -e campaign={planned['campaign']})"
             )
-            return
-        self._progress = Progress(planned["campaign"], planned["missing"])
-        self._repeat_began = time.monotonic()
-        self._printer.print(
-            f"Campaign {planned['campaign']}: {len(planned['missing'])} of {planned['repeats']}"
-            f" repeats to run, {self._progress.left(0)}"
-            f"\n  (to go on after an interruption: -e campaign={planned['campaign']})"
-        )
+
+    def _again(self, planned):
+        """Tell what a later round adds, and why."""
+        self._progress.add(planned["waves"])
+        for wave in planned["waves"]:
+            for repeat in wave["repeats"]:
+                if repeat["why"]:
+                    self._printer.print(f"  again: {repeat['log'][5:-4]}: {repeat['why']}")
 
     def _flush(self):
         """Print what the last task changed, its hosts on one line."""

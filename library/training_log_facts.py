@@ -154,10 +154,16 @@ wall_clock_throughput:
   type: float
   sample: 23.97
 loss:
-  description: First and last loss printed.
-  returned: one log
+  description:
+    - First and last loss printed, and the medians of the first and the last quarter of them.
   type: dict
-  sample: {first: 7.02, last: 6.11}
+  returned: where printed
+  sample: {first: 7.02, last: 6.51, first_quarter: 6.98, last_quarter: 6.6}
+harmonic_throughput:
+  description: Harmonic mean of the observations that RV(throughput) is of; null where none are.
+  type: float
+  returned: success
+  sample: 24.08
 memory:
   description: Peak memory in MiB, where printed.
   returned: one log

@@ -45,6 +45,16 @@ options:
     description: Seconds without output after which the run is ended; 0 for no limit.
     type: float
     default: 0
+  memory_mib:
+    description: Memory that each process may take, in MiB; 0 for no limit.
+    type: int
+    default: 0
+  grace:
+    description:
+      - Seconds that the node has beyond O(timeout) to end all processes and to answer. Then the
+        controller ends its connection, and the repeat ended by timeout.
+    type: float
+    default: 60
   sample_interval:
     description: Seconds between two samples of the node's telemetry; 0 for none.
     type: float
@@ -178,6 +188,8 @@ def main() -> None:
             "name": {"type": "str", "required": True},
             "timeout": {"type": "float", "default": 0},
             "stall": {"type": "float", "default": 0},
+            "memory_mib": {"type": "int", "default": 0},
+            "grace": {"type": "float", "default": 60},
             "sample_interval": {"type": "float", "default": 2},
             "fetch_to": {"type": "path"},
         },
@@ -211,6 +223,7 @@ def main() -> None:
                     wanted["stall"],
                     controller=1,
                     sample_interval=wanted["sample_interval"],
+                    memory_mib=wanted["memory_mib"],
                 )
             )
         with open(run + ".run.json.part", "w", encoding="utf-8") as file:

@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import fmean, harmonic_mean, median
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils import logs, strategies
+from ansible_collections.scalebench.core.plugins.module_utils import logs
 from ansible_collections.scalebench.core.plugins.module_utils.facts import log_facts
 from ansible_collections.scalebench.core.plugins.module_utils.invariants import RULES, broken
 from ansible_collections.scalebench.core.plugins.module_utils.strategies._series import (
@@ -160,13 +160,6 @@ def real_logs():
             continue
         reading = logs.read(path.read_bytes(), name=path.name)
         facts = log_facts(reading, "auto")
-        given = facts["strategy"]["parameters"]
-        wanted = ("run", "scope", "devices", "warmup", "iterations", "ranks")
-        harmonic = {key: given[key] for key in wanted if key in given}
-        try:
-            even = strategies.apply(reading, "harmonic_mean", harmonic)["throughput"]
-        except ValueError:
-            even = None
         identity = facts["identity"]
         nodes = identity.get("nodes") or 1
         cell = {
@@ -175,8 +168,7 @@ def real_logs():
             "devices_per_node": (identity.get("world_size") or 0) // nodes or None,
         }
         losses = list(series(reading, chosen_run(reading, -1), "loss", "first"))
-        loss = {**facts["loss"], **quarters(losses)} if len(losses) > 3 else None
-        found.append((cell, {**facts, "harmonic_throughput": even, "loss": loss}, losses))
+        found.append((cell, facts, losses))
     return found
 
 

@@ -4,7 +4,7 @@ import copy
 import json
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils import plan
+from ansible_collections.scalebench.core.plugins.module_utils import plan, waves
 from ansible_collections.scalebench.core.plugins.module_utils.options import parse_options
 from ansible_collections.scalebench.core.plugins.module_utils.plan_text import duration, plan_text
 from campaign_data import benchmarks, cluster
@@ -32,12 +32,6 @@ def test_only_the_leading_nodes_output_is_a_log():
         "node1": repeat["log"],
         "node2": "logs/pytorch/bz4/2n1g/r50_b4_fp32_1.node2.out",
     }
-
-
-def test_a_repeat_is_done_only_when_its_record_says_ok():
-    every = plan.repeats(planned(topology="1n1g")["cells"])
-    done = {every[0]["log"]: "ok", every[1]["log"]: "crashed"}
-    assert plan.missing(every, done) == every[1:]
 
 
 def test_a_log_must_say_that_it_is_its_cells():
@@ -104,16 +98,49 @@ def test_other_hardware_is_another_plan():
     ]
 
 
-def test_the_plan_in_words_has_order_time_and_whole_commands():
-    made = planned(topology="2n1g", repeats=1)
-    left = [{**repeat, "seconds": 18.0} for repeat in plan.repeats(made["cells"])]
-    text = plan_text(
-        {**made, "campaign": "c", "repeats": 1, "missing": left, "seconds": 18.0, "measured": 0}
+def in_words(packing="none", **options):
+    nodes = cluster(4, machine="same")
+    made = planned(nodes, **options)
+    timed = [
+        {**repeat, "kind": "measured", "seconds": 18.0} for repeat in plan.repeats(made["cells"])
+    ]
+    ready = waves.build(timed, packing, benchmarks(), nodes)
+    return plan_text(
+        {
+            **made,
+            "campaign": "c",
+            "repeats": len(timed),
+            "missing": len(timed),
+            "not_run": [],
+            "packing": packing,
+            "waves": ready,
+            "seconds": 18.0 * len(ready),
+            "lower_bound": 9.0,
+            "measured": 0,
+        }
     )
+
+
+def test_the_plan_in_words_has_order_time_and_whole_commands():
+    text = in_words(topology="2n1g", repeats=1)
     assert "Campaign c: 1 cell(s), 1 repeat(s), 1 to run in about 18 s" in text
     assert "pytorch/bz4/2n1g/r50_b4_fp32_1.log" in text
     assert "--node-rank=1" in text
     assert "OMP_NUM_THREADS=1" in text
+    assert "Packed" not in text
+
+
+def test_the_plan_in_words_has_the_waves_and_what_bounds_them():
+    text = in_words("nodes", topology="2n1g", repeats=2)
+    assert "Packed into 1 waves: 18 s; no order of these repeats takes less than 9 s" in text
+    assert "_2.log                        18 s  on node3, node4, shares a machine" in text
+
+
+def test_a_cell_that_cannot_run_on_its_nodes_says_why():
+    nodes = cluster(2)
+    nodes["node2"]["unusable"] = {"pytorch": "there is no such file"}
+    marked = plan.with_unavailable(planned(cluster(2))["cells"], nodes)
+    assert [cell.get("unavailable") for cell in marked] == [None, "node2: there is no such file"]
 
 
 def test_real_data_needs_a_folder():

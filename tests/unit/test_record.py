@@ -3,18 +3,25 @@
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils import plan
 from ansible_collections.scalebench.core.plugins.module_utils.options import parse_options
-from ansible_collections.scalebench.core.plugins.module_utils.record import record
+from ansible_collections.scalebench.core.plugins.module_utils.record import not_run, record
 from campaign_data import benchmarks, cluster
+
+CAMPAIGN = {"campaign": "c", "session": "s", "recorded": "2026-01-01T00:00:20Z"}
 
 OK = {"ending": "ok", "reason": "", "exit_code": 0, "seconds": 20.0, "started": "2026-01-01T00:00Z"}
 LOG = {"ending": {"kind": "complete", "detail": ""}, "throughput": 24.1, "count": 100}
 
 
-def made(runs=None, facts=None):
+def planned():
     cells = plan.build(benchmarks(), parse_options({"topology": "2n1g"}), cluster(2))["cells"]
+    machines = {"node1": {"boot_id": "a"}, "node2": {"boot_id": "b"}}
+    return {**plan.repeats(cells)[0], "attempt": 1, "kind": "measured", "machines": machines}
+
+
+def made(runs=None, facts=None):
     runs = {"node1": OK, "node2": OK, **(runs or {})}
     told = facts if facts and "msg" in facts else {**LOG, **(facts or {})}
-    return record("c", plan.repeats(cells)[0], runs, told)
+    return record(CAMPAIGN, planned(), runs, told)
 
 
 def test_a_repeat_is_ok_when_nodes_and_log_are():
@@ -42,6 +49,8 @@ def test_a_repeat_is_ok_when_nodes_and_log_are():
         ({}, {"ending": {"kind": "truncated", "detail": ""}}, "invalid", "the log is truncated"),
         ({}, {"throughput": None, "reason": "precision is 'amp', expected 'fp32'"}, "invalid",
          "precision is 'amp'"),
+        ({}, {"loss": {"first": 7.0, "last": float("nan")}}, "invalid",
+         "loss_finite: the last loss is nan"),
         ({}, {"count": 57}, "invalid", "57 iterations were measured, not 100"),
     ],
 )  # fmt: skip
@@ -53,3 +62,22 @@ def test_what_went_wrong_is_told(runs, facts, ending, reason):
 
 def test_a_log_that_cannot_be_read_leaves_no_facts():
     assert made(facts={"failed": False, "msg": "gone"})["facts"] is None
+
+
+def test_what_disturbed_a_measurement_is_told_with_the_node():
+    telemetry = {
+        "seconds": 20.0,
+        "cpu": {"cores": 2, "own_seconds": 10.0, "busy_seconds": 30.0, "steal_seconds": 0.0},
+    }
+    kept = made({"node2": {**OK, "telemetry": telemetry}})
+    assert kept["ending"] == "ok"
+    assert [(one["kind"], one["node"]) for one in kept["disturbances"]] == [
+        ("other_process", "node2")
+    ]
+
+
+def test_a_repeat_that_was_not_tried_has_a_record_too():
+    kept = not_run(CAMPAIGN, planned(), "skipped", "out of memory at 4")
+    assert (kept["ending"], kept["reason"]) == ("skipped", "out of memory at 4")
+    assert (kept["nodes"], kept["facts"], kept["seconds"]) == ({}, None, 0.0)
+    assert set(made()) == set(kept)

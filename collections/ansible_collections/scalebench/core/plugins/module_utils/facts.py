@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from . import strategies
+from .strategies._rules import middle
 from .strategies._series import chosen_run, series
 from .time_to_train import time_to_train
 from .within_run import steady_state, within_run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, List, Mapping, Optional
+    from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 __all__ = ["contradictions", "log_facts"]
 
@@ -118,11 +119,36 @@ def _measures(
     summary = run["summary"]
     return {
         "wall_clock_throughput": _wall_clock(reading, given),
-        "loss": {"first": loss[0], "last": loss[-1]} if loss else None,
+        "harmonic_throughput": _harmonic(reading, given),
+        "loss": _loss(loss),
         "memory": summary.get("peak_memory_mib", max(memory) if memory else None),
         "steady_state": steady_state(values),
         "within_run": within_run(used),
     }
+
+
+def _loss(losses: Sequence[float]) -> Optional[Dict[str, float]]:
+    """Return the ends of the loss, and the medians of its first and last quarter."""
+    if not losses:
+        return None
+    quarter = max(1, len(losses) // 4)
+    return {
+        "first": losses[0],
+        "last": losses[-1],
+        "first_quarter": middle(losses[:quarter]),
+        "last_quarter": middle(losses[-quarter:]),
+    }
+
+
+def _harmonic(reading: Mapping[str, Any], given: Mapping[str, Any]) -> Optional[float]:
+    """Return the harmonic mean of the rates: samples over the sum of the steps' times."""
+    keys = ("run", "scope", "devices", "warmup", "iterations", "ranks")
+    try:
+        wanted = {key: given[key] for key in keys if key in given}
+        found: float = strategies.apply(reading, "harmonic_mean", wanted)["throughput"]
+    except ValueError:
+        return None
+    return found
 
 
 def _wall_clock(reading: Mapping[str, Any], given: Mapping[str, Any]) -> Optional[float]:

@@ -61,8 +61,20 @@ def torchrun(
         f"--node-rank={rank}",
         f"--nproc-per-node={cell['devices_per_node']}",
         f"--master-addr={leading['address']}",
-        f"--master-port={leading['rank_port']}",
+        f"--master-port={_rank_port(cell['node_names'][0], nodes)}",
     ]
+
+
+def _rank_port(leading: str, nodes: Mapping[str, Mapping[str, Any]]) -> int:
+    """Return the port of the rendezvous.
+
+    torchrun's store listens on all addresses of a machine: of the nodes that share one (by
+    ``boot_id``) each has a port of its own, so that two repeats can run there at once.
+    """
+    boot_id = nodes[leading]["fingerprint"].get("boot_id")
+    sharing = [name for name in nodes if nodes[name]["fingerprint"].get("boot_id") == boot_id]
+    offset = sharing.index(leading) if boot_id else 0
+    return int(nodes[leading]["rank_port"]) + offset
 
 
 LAUNCHERS: Mapping[str, Callable[..., List[str]]] = {"torchrun": torchrun}

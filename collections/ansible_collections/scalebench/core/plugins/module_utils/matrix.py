@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from .options import as_arguments
+from .options import MAX, as_arguments
 from .seating import can_seat
 from .topology import format_topology, parse_topology
 
@@ -109,6 +109,8 @@ def _expand_one(
                 "node_names": list(nodes)[:count],
                 **method,
             }
+            if cell["batch_size_per_device"] == MAX:
+                cell["search_from"] = defaults["batch_size_per_device"][0]
             cell["variant"] = variant(cell, defaults["image_size"][0])
             cell["directory"] = f"{cell['benchmark']}/{cell['variant']}/{cell['topology']}"
             cell["name"] = "{model}_b{batch_size_per_device}_{precision}".format(**cell)

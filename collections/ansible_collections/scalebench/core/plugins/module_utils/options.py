@@ -6,9 +6,13 @@ import difflib
 import re
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Tuple
 
-__all__ = ["LISTS", "OPTIONS", "as_arguments", "misspelt", "parse_options"]
+__all__ = ["LISTS", "MAX", "OPTIONS", "PACKINGS", "as_arguments", "misspelt", "parse_options"]
 
 Parser = Callable[[Any], Any]
+# How repeats share the cluster: one after another, or on disjoint nodes at once.
+PACKINGS = ("none", "nodes")
+# As a batch size: the largest that runs, to be searched.
+MAX = "max"
 
 
 def _text(value: Any) -> str:
@@ -35,6 +39,15 @@ def _warmup(value: Any) -> int:
     return 0 if value in (0, "0") and not isinstance(value, bool) else _count(value)
 
 
+def _batch(value: Any) -> Any:
+    if value == MAX:
+        return value
+    try:
+        return _count(value)
+    except ValueError as error:
+        raise ValueError(f"{error}, nor {MAX}") from None
+
+
 def _topology(value: Any) -> str:
     text = _text(value)
     if not re.fullmatch(r"[1-9][0-9]*n([1-9][0-9]*|\*)g", text):
@@ -42,6 +55,23 @@ def _topology(value: Any) -> str:
             "is no topology: write <nodes>n<devices per node>g, as 4n8g, or 4n*g for all devices"
         )
     return text
+
+
+def _share(value: Any) -> float:
+    """Return a relative half-width: above 0, below 1."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ValueError("is not a number") from None
+    if not 0 < number < 1:
+        raise ValueError("is not between 0 and 1: 0.02 asks for 2 % to either side")
+    return number
+
+
+def _packing(value: Any) -> str:
+    if value not in PACKINGS:
+        raise ValueError(f"is no packing: the choices are {', '.join(PACKINGS)}")
+    return str(value)
 
 
 def _flag(value: Any) -> bool:
@@ -58,7 +88,7 @@ LISTS: Mapping[str, Parser] = {
     "benchmark": _text,
     "precision": _text,
     "topology": _topology,
-    "batch_size_per_device": _count,
+    "batch_size_per_device": _batch,
     "image_size": _count,
     "xla": _flag,
     "data": _text,
@@ -69,6 +99,9 @@ SINGLE: Mapping[str, Parser] = {
     "repeats": _count,
     "warmup": _warmup,
     "iterations": _count,
+    "half_width": _share,
+    "max_repeats": _count,
+    "packing": _packing,
 }
 OPTIONS: Tuple[str, ...] = (*LISTS, *SINGLE)
 # Names of other programs for the same things; too far from ours for a likeness of letters.

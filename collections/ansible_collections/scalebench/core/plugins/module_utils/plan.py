@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterable, List, Mapping, Sequence, Set
+from typing import Any, Dict, List, Mapping, Sequence, Set
 
 from . import launch, matrix
 from .options import as_arguments
@@ -15,8 +15,9 @@ __all__ = [
     "differences",
     "estimate",
     "expected_identity",
-    "missing",
     "repeats",
+    "seated",
+    "with_unavailable",
 ]
 
 SCHEMA = 1
@@ -61,6 +62,24 @@ def _check_data(cell: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]])
         )
 
 
+def with_unavailable(
+    cells: Sequence[Mapping[str, Any]], nodes: Mapping[str, Mapping[str, Any]]
+) -> List[Dict[str, Any]]:
+    """Return the cells; one that cannot run here has ``unavailable``, the reason.
+
+    :param nodes: each may have ``unusable``, the reason by framework.
+    """
+    found = []
+    for cell in cells:
+        reasons = [
+            f"{name}: {nodes[name]['unusable'][cell['framework']]}"
+            for name in cell["node_names"]
+            if cell["framework"] in nodes[name].get("unusable", {})
+        ]
+        found.append({**cell, "unavailable": "; ".join(reasons)} if reasons else dict(cell))
+    return found
+
+
 def repeats(cells: Sequence[Mapping[str, Any]]) -> List[Dict[str, Any]]:
     """Return every repeat in running order: the first of each cell, then the second of each, …
 
@@ -78,19 +97,23 @@ def repeats(cells: Sequence[Mapping[str, Any]]) -> List[Dict[str, Any]]:
 
 def _repeat(cell: Mapping[str, Any], index: int) -> Dict[str, Any]:
     name = f"{cell['name']}_{index}"
-    base = f"logs/{cell['directory']}/{name}"
-    logs = {
-        node: f"{base}.{node}.out" if rank else f"{base}.log"
-        for rank, node in enumerate(cell["node_names"])
-    }
-    return {
-        "cell": dict(cell),
+    repeat = {
+        "cell": {key: value for key, value in cell.items() if key != "commands"},
         "repeat": index,
         "name": name,
-        "log": f"{base}.log",
-        "logs": logs,
+        "log": f"logs/{cell['directory']}/{name}.log",
         "expect": expected_identity(cell),
     }
+    return seated(repeat, cell["node_names"])
+
+
+def seated(repeat: Mapping[str, Any], names: Sequence[str]) -> Dict[str, Any]:
+    """Return the repeat on the nodes ``names``, the first of which leads."""
+    base = repeat["log"][: -len(".log")]
+    logs = {
+        node: f"{base}.{node}.out" if rank else repeat["log"] for rank, node in enumerate(names)
+    }
+    return {**repeat, "cell": {**repeat["cell"], "node_names": list(names)}, "logs": logs}
 
 
 def expected_identity(cell: Mapping[str, Any]) -> Dict[str, Any]:
@@ -102,16 +125,6 @@ def expected_identity(cell: Mapping[str, Any]) -> Dict[str, Any]:
         "image_size": cell["image_size"],
         "data": cell["data"],
     }
-
-
-def missing(
-    planned: Iterable[Mapping[str, Any]], done: Mapping[str, str]
-) -> List[Mapping[str, Any]]:
-    """Return the repeats that are still to run.
-
-    :param done: the ending by log of every repeat that has a run record; only ``ok`` is done.
-    """
-    return [repeat for repeat in planned if done.get(repeat["log"]) != "ok"]
 
 
 def estimate(repeat: Mapping[str, Any], earlier: Mapping[str, Sequence[float]]) -> float:

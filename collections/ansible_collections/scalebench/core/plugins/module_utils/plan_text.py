@@ -13,26 +13,50 @@ def plan_text(planned: Mapping[str, Any]) -> str:
 
     :param planned: what module campaign_plan returned.
     """
-    left = planned["missing"]
-    measured = planned["measured"]
-    source = f"{measured} of {len(left)} times are from earlier campaigns"
-    source += "" if measured == len(left) else ", the others from the benchmark file"
+    waves = planned["waves"]
+    missing, measured = planned["missing"], planned["measured"]
+    source = f"{measured} of {missing} times are from earlier campaigns"
+    source += "" if measured == missing else ", the others from the benchmark file"
     lines = [
         f"Campaign {planned['campaign']}: {len(planned['cells'])} cell(s),"
-        f" {planned['repeats']} repeat(s), {len(left)} to run in about"
+        f" {planned['repeats']} repeat(s), {missing} to run in about"
         f" {duration(planned['seconds'])}",
-        f"({source})" if left else "(nothing is missing)",
+        f"({source})" if waves else "(nothing is missing)",
+        *_packing(planned),
+        *(f"{one['log'][5:]}: {one['ending']}: {one['reason']}" for one in planned["not_run"]),
         "",
-        "Order, in rounds over the cells:",
+        "Order, in rounds over the cells:" if planned["packing"] == "none" else "Waves:",
     ]
-    for number, repeat in enumerate(left, 1):
-        note = "  oversubscribes the cores" if repeat["cell"]["oversubscribed"] else ""
-        expected = duration(repeat["seconds"]) if repeat["seconds"] else "unknown"
-        lines.append(f"{number:4}  {repeat['log'][5:]:<52} {expected:>9}{note}")
+    for number, wave in enumerate(waves, 1):
+        for place, repeat in enumerate(wave["repeats"]):
+            head = "" if place else str(number)
+            expected = duration(repeat["seconds"]) if repeat["seconds"] else "unknown"
+            lines.append(f"{head:>4}  {repeat['log'][5:]:<52} {expected:>9}{_note(repeat)}")
     for cell in planned["cells"]:
         lines += ["", f"{cell['directory']}/{cell['name']}: {cell['repeats']} repeat(s) of"]
         lines += _commands(cell)
     return "\n".join(lines)
+
+
+def _packing(planned: Mapping[str, Any]) -> List[str]:
+    """Return how well the waves use the cluster, where they are packed."""
+    if planned["packing"] == "none" or not planned["lower_bound"]:
+        return []
+    return [
+        f"Packed into {len(planned['waves'])} waves: {planned['seconds']:.0f} s; no order of these"
+        f" repeats takes less than {planned['lower_bound']:.0f} s"
+    ]
+
+
+def _note(repeat: Mapping[str, Any]) -> str:
+    notes = []
+    if repeat["cell"]["oversubscribed"]:
+        notes.append("oversubscribes the cores")
+    if repeat["packed_with"]:
+        notes.append("on " + ", ".join(repeat["cell"]["node_names"]))
+    if repeat["shares_machine"]:
+        notes.append("shares a machine")
+    return "  " + ", ".join(notes) if notes else ""
 
 
 def duration(seconds: float) -> str:

@@ -14,9 +14,9 @@ def remaining_seconds(
 ) -> Optional[float]:
     """Return the seconds that are left, None where nothing tells.
 
-    The repeats to come are expected to be off by the factor by which the done ones were.
+    What is to come is expected to be off by the factor by which what is done was.
 
-    :param expected: expected seconds of every repeat in order; 0 where unknown.
+    :param expected: expected seconds of every wave in order; 0 where unknown.
     :param taken: seconds of those that are done.
     :param current: seconds that the one in hand has run.
     """
@@ -35,53 +35,61 @@ def remaining_seconds(
 
 
 class Progress:
-    """The state of a running campaign.
+    """The state of a running campaign; waves are added as they are planned."""
 
-    :param missing: the repeats to run, in order, as of module campaign_plan.
-    """
-
-    def __init__(self, campaign: str, missing: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, campaign: str) -> None:
         self.campaign = campaign
-        self._names = [repeat["log"][5:-4] for repeat in missing]
-        self._expected = [float(repeat.get("seconds") or 0) for repeat in missing]
+        self._waves: List[List[str]] = []
+        self._expected: List[float] = []
         self._taken: List[float] = []
+        self.done = 0
         self.failed = 0
         self.last = ""
+
+    def add(self, waves: Sequence[Mapping[str, Any]]) -> None:
+        """Take in waves to run, as module campaign_plan returned them."""
+        for wave in waves:
+            self._waves.append([_name(repeat) for repeat in wave["repeats"]])
+            self._expected.append(float(wave["seconds"]))
 
     @property
     def total(self) -> int:
         """Number of repeats to run."""
-        return len(self._names)
-
-    @property
-    def done(self) -> int:
-        """Number of repeats that have ended, well or not."""
-        return len(self._taken)
+        return sum(len(names) for names in self._waves)
 
     @property
     def current(self) -> str:
-        """Name of the repeat in hand; empty when all are done."""
-        return self._names[self.done] if self.done < self.total else ""
+        """Names of the repeats in hand; empty when all are done."""
+        count = len(self._taken)
+        return ", ".join(self._waves[count]) if count < len(self._waves) else ""
 
     def left(self, current: float) -> str:
-        """Return the remaining time in words, ``current`` seconds into the repeat in hand."""
+        """Return the remaining time in words, ``current`` seconds into the wave in hand."""
         seconds = remaining_seconds(self._expected, self._taken, current)
         return "time left unknown" if seconds is None else f"about {duration(seconds)} left"
 
-    def end(self, ended: Mapping[str, Any], seconds: float) -> str:
-        """Take a repeat as ended and return its line.
+    def end(self, records: Sequence[Mapping[str, Any]], seconds: float) -> List[str]:
+        """Take a wave as ended and return a line for each of its repeats.
 
-        :param ended: what repeat_record returned.
-        :param seconds: wall time since the repeat before it ended, its overhead included.
+        :param records: the ``records`` that repeat_record returned, in the wave's order.
+        :param seconds: wall time since the wave before it ended, its overhead included.
         """
-        name = self.current
         self._taken.append(seconds)
-        place = f"[{self.done}/{self.total}]"
-        if ended["ending"] == "ok":
-            self.last = f"{ended['throughput']:.2f} {ended['unit']}"
-            outcome = f"{self.last:>18}"
-        else:
-            self.failed += 1
-            outcome = f"{ended['ending']}: {ended['reason']}"
-        left = f", {self.left(0)}" if self.done < self.total else ""
-        return f"{place:>8} {name:<36} {outcome}  ({duration(seconds)}{left})"
+        lines = []
+        for ended in records:
+            self.done += 1
+            took = duration(seconds)
+            if ended["ending"] == "ok":
+                self.last = f"{ended['throughput']:.2f} {ended['unit']}"
+                outcome = f"{self.last:>18}"
+            else:
+                self.failed += 1
+                outcome = f"{ended['ending']}: {ended['reason']}"
+            left = f", {self.left(0)}" if self.current else ""
+            place = f"[{self.done}/{self.total}]"
+            lines.append(f"{place:>8} {_name(ended):<36} {outcome}  ({took}{left})")
+        return lines
+
+
+def _name(repeat: Mapping[str, Any]) -> str:
+    return str(repeat["log"][len("logs/") : -len(".log")])

@@ -4,55 +4,88 @@ from __future__ import annotations
 
 from typing import Any, Dict, Mapping, Optional, Tuple
 
-__all__ = ["record"]
+from . import disturbances, invariants
 
-SCHEMA = 1
+__all__ = ["ENDINGS", "not_run", "record"]
+
+SCHEMA = 2
+ENDINGS = (
+    *("ok", "out_of_memory", "nan_loss", "stalled", "timeout", "crashed", "launch_failed"),
+    *("invalid", "unavailable", "interrupted", "skipped"),
+)
 # When nodes end differently the first of these is the cause: the others follow from it.
 _CAUSES = ("interrupted", "launch_failed", "timeout", "stalled", "crashed")
 # What a log can tell of a run that did not end well, and more exactly than its exit code.
-_TOLD = {"out_of_memory": "out_of_memory", "nan_loss": "nan_loss"}
+_TOLD = ("out_of_memory", "nan_loss")
+_OF_A_RUN = (
+    *("rank", "argv", "env", "started", "node", "exit_code", "ending", "reason", "seconds"),
+    *("ended", "strays", "telemetry"),
+)
+_OF_THE_PLAN = ("repeat", "log", "attempt", "kind", "why", "packed_with", "shares_machine")
 
 
 def record(
-    campaign: str,
+    campaign: Mapping[str, str],
     repeat: Mapping[str, Any],
     runs: Mapping[str, Mapping[str, Any]],
     facts: Mapping[str, Any],
 ) -> Dict[str, Any]:
     """Return the run record of one repeat.
 
-    :param repeat: one of ``plan.repeats``.
+    :param campaign: ``campaign`` (its name), ``session`` (the run of bench.yml) and ``recorded``
+        (now, UTC, ISO 8601).
+    :param repeat: one of a wave's.
     :param runs: by node, the result of module training_run; ``unreachable`` and ``msg`` where it
         gave none.
     :param facts: the result of module training_log_facts; ``msg`` and no ``throughput`` where it
         could not read the log.
-    :returns: ``ending`` (ok, out_of_memory, nan_loss, stalled, timeout, crashed, launch_failed,
-        invalid, interrupted), ``reason``, and all that is known.
+    :returns: ``ending`` (one of ``ENDINGS``), ``reason``, ``disturbances``, and all that is known.
     """
     cell = repeat["cell"]
     nodes = {name: _node(runs.get(name, {})) for name in cell["node_names"]}
     ending, reason = _ending(cell, nodes, facts)
     leading = nodes[cell["node_names"][0]]
     return {
-        "schema": SCHEMA,
-        "campaign": campaign,
-        "cell": {key: value for key, value in cell.items() if key != "commands"},
-        "repeat": repeat["repeat"],
-        "log": repeat["log"],
-        "ending": ending,
-        "reason": reason,
+        **_head(campaign, repeat, ending, reason),
         "started": leading.get("started"),
         "seconds": max((node.get("seconds") or 0.0 for node in nodes.values()), default=0.0),
-        "oversubscribed": cell["oversubscribed"],
+        "disturbances": disturbances.find(
+            {
+                name: {"telemetry": node["telemetry"], **repeat["machines"][name]}
+                for name, node in nodes.items()
+                if node.get("telemetry")
+            }
+        ),
         "nodes": nodes,
         "facts": _facts(facts) if _was_read(facts) else None,
     }
 
 
+def not_run(
+    campaign: Mapping[str, str], repeat: Mapping[str, Any], ending: str, reason: str
+) -> Dict[str, Any]:
+    """Return the record of a repeat that was not tried: ``skipped`` or ``unavailable``."""
+    head = _head(campaign, repeat, ending, reason)
+    return {**head, "started": None, "seconds": 0.0, "disturbances": [], "nodes": {}, "facts": None}
+
+
+def _head(
+    campaign: Mapping[str, str], repeat: Mapping[str, Any], ending: str, reason: str
+) -> Dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        **campaign,
+        "cell": {key: value for key, value in repeat["cell"].items() if key != "commands"},
+        **{key: repeat[key] for key in _OF_THE_PLAN if key in repeat},
+        "ending": ending,
+        "reason": reason,
+        "oversubscribed": repeat["cell"]["oversubscribed"],
+    }
+
+
 def _node(run: Mapping[str, Any]) -> Dict[str, Any]:
     if "ending" in run:
-        keys = ("rank", "argv", "env", "started", "node", "exit_code", "ending", "reason")
-        return {key: run.get(key) for key in (*keys, "seconds", "ended")}
+        return {key: run.get(key) for key in _OF_A_RUN}
     what = "unreachable" if run.get("unreachable") else "the node gave no result"
     return {"ending": "launch_failed", "reason": f"{what}: {run.get('msg', 'no message')}"}
 
@@ -63,11 +96,11 @@ def _was_read(facts: Mapping[str, Any]) -> bool:
 
 
 def _facts(facts: Mapping[str, Any]) -> Dict[str, Any]:
+    left_out = ("changed", "failed", "invocation", "failed_when_result", "skipped", "item")
     return {
         key: value
         for key, value in facts.items()
-        if key not in ("changed", "failed", "invocation", "failed_when_result", "skipped")
-        and not key.startswith("_ansible")
+        if key not in left_out and not key.startswith(("_ansible", "ansible_"))
     }
 
 
@@ -80,7 +113,7 @@ def _ending(
         unwell.sort(key=lambda pair: _rank(pair[1]["ending"]))
         name, node = unwell[0]
         if told.get("kind") in _TOLD:
-            return _TOLD[told["kind"]], f"{name}: {told['detail']}"
+            return told["kind"], f"{name}: {told['detail']}"
         return node["ending"], f"{name}: {node['reason']}"
     if not _was_read(facts):
         return "invalid", str(facts.get("msg", "the log could not be read"))
@@ -99,4 +132,5 @@ def _problem(cell: Mapping[str, Any], facts: Mapping[str, Any]) -> Optional[str]
         return str(facts.get("reason") or "the log gives no throughput")
     if facts.get("count") != cell["iterations"]:
         return f"{facts.get('count')} iterations were measured, not {cell['iterations']}"
-    return None
+    broken = invariants.broken(cell, facts)
+    return "; ".join(f"{one['rule']}: {one['detail']}" for one in broken) or None

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
+from .options import PACKINGS
 from .plan import cell_key
 
-__all__ = ["PACKINGS", "makespan", "waves"]
-
-PACKINGS = ("none", "nodes")
+__all__ = ["makespan", "waves"]
 
 Repeats = Sequence[Mapping[str, Any]]
 Devices = Mapping[str, int]
@@ -35,7 +34,7 @@ def waves(repeats: Repeats, devices: Devices, packing: str) -> List[Dict[str, An
     :param repeats: what ``plan.repeats`` returned, each with ``seconds``, 0 where unknown; an
         ``index`` is a place in this list.
     :param devices: how many devices each node offers, in seating order.
-    :param packing: one of ``PACKINGS``.
+    :param packing: one of ``options.PACKINGS``.
     :raises ValueError: there is no such packing, or a repeat that the nodes cannot seat.
     """
     if packing not in PACKINGS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Set
 
-__all__ = ["assign_gpus", "can_seat", "oversubscribed"]
+__all__ = ["assign_gpus", "can_seat", "machines_shared", "oversubscribed"]
 
 Nodes = Mapping[str, Mapping[str, Any]]
 
@@ -51,3 +51,14 @@ def oversubscribed(cell: Mapping[str, Any], nodes: Nodes) -> bool:
         wanted[machine] = wanted.get(machine, 0) + cell["devices_per_node"] * nodes[name]["threads"]
         cores[machine] = fingerprint["cores"]
     return any(wanted[machine] > cores[machine] for machine in wanted)
+
+
+def machines_shared(seats: Sequence[Sequence[str]], nodes: Nodes) -> bool:
+    """Return whether two of the seats, lists of node names, have nodes on one machine."""
+    seen: Set[str] = set()
+    for names in seats:
+        machines = {nodes[name]["fingerprint"]["boot_id"] or name for name in names}
+        if machines & seen:
+            return True
+        seen |= machines
+    return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import resource
 import select
 import signal
 import subprocess
@@ -37,6 +38,7 @@ def supervise(
     stall: float,
     controller: Optional[int] = None,
     sample_interval: float = 0,
+    memory_mib: int = 0,
 ) -> Dict[str, Any]:
     """Run ``argv`` with its output in ``log`` and return how it ended.
 
@@ -49,6 +51,7 @@ def supervise(
     :param controller: file descriptor of the pipe to whoever waits for the result; the run is
         ended when its other end is closed.
     :param sample_interval: seconds between two samples of the node's telemetry; 0 for none.
+    :param memory_mib: memory that each process may take; 0 for no limit.
     :returns: ``ending`` (ok, crashed, timeout, stalled, interrupted, launch_failed), ``reason``,
         ``exit_code`` (None where it was ended or never began), ``seconds``, ``ended`` (the number
         of processes that had to be ended), ``telemetry`` (what ``Sampler.summary`` returns; None
@@ -61,6 +64,9 @@ def supervise(
 
     def die_with_us() -> None:
         prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+        if memory_mib:
+            # Private writable memory, getrlimit(2); an address space limit would count libraries.
+            resource.setrlimit(resource.RLIMIT_DATA, (memory_mib << 20, memory_mib << 20))
 
     exit_code = None
     with open(log, "wb") as output, _signals_raise():

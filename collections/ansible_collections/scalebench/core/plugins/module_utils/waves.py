@@ -1,0 +1,81 @@
+"""Waves as Ansible runs them: what each node does in one, and where everything is kept."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Mapping, Sequence
+
+from . import launch, schedule
+from .plan import seated
+from .seating import machines_shared
+
+__all__ = ["build"]
+
+
+def build(
+    repeats: Sequence[Mapping[str, Any]],
+    packing: str,
+    benchmarks: Mapping[str, Mapping[str, Any]],
+    nodes: Mapping[str, Mapping[str, Any]],
+) -> List[Dict[str, Any]]:
+    """Return the waves, each ``{"repeats", "shares", "seconds"}``.
+
+    A repeat has ``packed_with``, the logs of those that run beside it. ``shares`` has, for each
+    node with something to do, the log that it works for and the arguments of module training_run:
+    ``argv``, ``environment``, ``rank``, ``directory``, ``name``, ``output`` (the campaign's file
+    for what it prints).
+
+    :param repeats: with ``seconds``, in order.
+    :param packing: one of ``options.PACKINGS``.
+    :param benchmarks: checked definitions by name.
+    :param nodes: by name, in seating order, what ``launch.commands`` needs and ``devices``.
+    :raises ValueError: there is no such packing, or a repeat that the nodes cannot seat.
+    """
+    devices = {name: node["devices"] for name, node in nodes.items()}
+    if any(repeat["kind"] == "alone" for repeat in repeats):
+        packing = "none"
+    return [
+        _wave(wave, repeats, benchmarks, nodes)
+        for wave in schedule.waves(repeats, devices, packing)
+    ]
+
+
+def _wave(
+    wave: Mapping[str, Any],
+    repeats: Sequence[Mapping[str, Any]],
+    benchmarks: Mapping[str, Mapping[str, Any]],
+    nodes: Mapping[str, Mapping[str, Any]],
+) -> Dict[str, Any]:
+    members = [seated(repeats[seat["index"]], seat["node_names"]) for seat in wave["repeats"]]
+    logs = [member["log"] for member in members]
+    crowded = machines_shared([member["cell"]["node_names"] for member in members], nodes)
+    shares: Dict[str, Any] = {}
+    for member in members:
+        member["packed_with"] = [log for log in logs if log != member["log"]]
+        member["shares_machine"] = crowded
+        member["machines"] = {
+            name: {"boot_id": nodes[name]["fingerprint"]["boot_id"]}
+            for name in member["cell"]["node_names"]
+        }
+        shares.update(_shares(member, benchmarks, nodes))
+    return {"repeats": members, "shares": shares, "seconds": wave["seconds"]}
+
+
+def _shares(
+    repeat: Mapping[str, Any],
+    benchmarks: Mapping[str, Mapping[str, Any]],
+    nodes: Mapping[str, Mapping[str, Any]],
+) -> Dict[str, Any]:
+    cell = repeat["cell"]
+    recipe = benchmarks[cell["benchmark"]]["recipes"][cell["recipe"]]
+    return {
+        name: {
+            "log": repeat["log"],
+            "argv": command["argv"],
+            "environment": command["env"],
+            "rank": command["rank"],
+            "directory": cell["directory"],
+            "name": repeat["name"],
+            "output": repeat["logs"][name],
+        }
+        for name, command in launch.commands(cell, recipe, nodes).items()
+    }
