@@ -155,7 +155,7 @@ def test_bad_input_ends_before_anything_runs(cluster, measured, variables, said)
 def test_a_node_that_cannot_be_reached_is_named(cluster, tmp_path):
     refused = cluster.bench(campaign="refused", cluster_ssh_port=10999)
     assert refused.rc != 0
-    assert "node1 (127.0.0.2 port 10999) cannot be reached" in failures(refused)
+    assert "node1: 127.0.0.2 port 10999 cannot be reached" in failures(refused)
     assert "provision.yml" in failures(refused)
 
 

@@ -1,0 +1,57 @@
+"""Takes nodes for this ansible-playbook, and knows whether another one has ended."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from pathlib import Path
+
+from ansible.plugins.action import ActionBase
+from ansible_collections.scalebench.core.plugins.module_utils.node.proc import read_process
+
+
+class ActionModule(ActionBase):
+    """The controller's half: who asks, and who of its own processes still lives."""
+
+    _requires_connection = True
+
+    def run(self, tmp=None, task_vars=None):
+        """Return the module's result; failed where another living campaign holds the node."""
+        result = super().run(tmp, task_vars)
+        holder = _this_playbook()
+        answer = self._ask(task_vars, holder=holder)
+        other = answer.get("held_by")
+        if other and other.get("boot_id") == holder["boot_id"] and not _lives(other):
+            answer = self._ask(task_vars, holder=holder, dead=other)
+            other = answer.get("held_by") if not self._task.check_mode else None
+        result.update(answer)
+        if other:
+            claim = f"{self._task.args['work_dir']}/claim.json"
+            result.update(
+                failed=True,
+                msg=f"campaign {other.get('campaign')} runs here since {other.get('taken')}, by"
+                f" process {other.get('pid')} on {other.get('controller')}. Wait for it, or end it;"
+                f" if that machine is gone, remove {claim} on the node.",
+            )
+        return result
+
+    def _ask(self, task_vars, **more):
+        return self._execute_module(module_args={**self._task.args, **more}, task_vars=task_vars)
+
+
+def _this_playbook():
+    """Return what tells this ansible-playbook, the worker's parent, from all others."""
+    process = read_process(os.getppid())
+    return {
+        "controller": socket.gethostname(),
+        "boot_id": Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip(),
+        "pid": process.pid,
+        "start": process.start,
+        "taken": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
+
+
+def _lives(claim):
+    process = read_process(int(claim["pid"]))
+    return process is not None and process.alive and process.start == claim["start"]

@@ -1,0 +1,31 @@
+"""The claim of a campaign on a node."""
+
+from ansible_collections.scalebench.core.plugins.module_utils.node.claim import held, release, take
+
+FIRST = {"campaign": "first", "boot_id": "b", "pid": 10, "start": 5}
+SECOND = {"campaign": "second", "boot_id": "b", "pid": 11, "start": 6}
+
+
+def test_one_campaign_at_a_time_has_a_node(tmp_path):
+    node = str(tmp_path / "work")
+    assert take(node, FIRST) is None
+    assert take(node, FIRST) is None
+    assert take(node, SECOND) == FIRST
+    assert not release(node, SECOND)
+    assert release(node, FIRST)
+    assert take(node, SECOND) is None
+    assert held(node) == SECOND
+
+
+def test_only_the_claim_that_is_known_to_be_dead_is_replaced(tmp_path):
+    node = str(tmp_path)
+    take(node, FIRST)
+    assert take(node, SECOND, dead={**FIRST, "start": 4}) == FIRST
+    assert take(node, SECOND, dead=FIRST) is None
+
+
+def test_half_a_claim_is_none_and_nothing_to_release_is_no_error(tmp_path):
+    (tmp_path / "claim.json").write_text('{"campaign": "fi')
+    assert held(str(tmp_path)) is None
+    assert take(str(tmp_path), SECOND) is None
+    assert not release(str(tmp_path / "nowhere"), FIRST)
