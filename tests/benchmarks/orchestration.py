@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from ansible_collections.scalebench.core.plugins.module_utils.plan import repeats
+from ansible_collections.scalebench.core.plugins.module_utils.plan import cell_key, repeats
 
 ROOT = Path(__file__).resolve().parents[2]
 PORT = 10000
@@ -36,11 +36,12 @@ def loop_script(plan: dict, logs: Path) -> str:
         f" -o UserKnownHostsFile={ROOT}/.state/ssh/known_hosts"
     )
     lines = ["set -e"]
+    commands = {cell_key(cell): cell["commands"] for cell in plan["cells"]}
     for repeat in repeats(plan["cells"]):
         cell = repeat["cell"]
         lines.append("pids=")
         for node in cell["node_names"]:
-            command = cell["commands"][node]
+            command = commands[cell_key(cell)][node]
             words = [f"{key}={shlex.quote(value)}" for key, value in command["env"].items()]
             words += [shlex.quote(argument) for argument in command["argv"]]
             address = plan["nodes"][node]["address"]

@@ -6,7 +6,7 @@ import signal
 import statistics
 
 import pytest
-from conftest import ROOT, events, failures, interrupt, wait_until
+from local_nodes import ROOT, events, failures, interrupt, wait_until
 
 LINE = re.compile(r"^iteration (\d+) .*throughput ([0-9.]+) images/s", re.MULTILINE)
 TOPOLOGIES = ("1n1g", "2n1g", "4n1g")

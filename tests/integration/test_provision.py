@@ -4,7 +4,7 @@ import socket
 import subprocess
 
 import pytest
-from conftest import ROOT, failures
+from local_nodes import ROOT, failures
 
 NODES = {f"node{number}": f"127.0.0.{number + 1}" for number in range(1, 5)}
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from math import isfinite
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
+from ansible_collections.scalebench.core.plugins.module_utils.result_repeats import NEVER_RAN
 from ansible_collections.scalebench.core.plugins.module_utils.rounding import round_as
 from ansible_collections.scalebench.core.plugins.module_utils.scaling import efficiency
 from ansible_collections.scalebench.core.plugins.module_utils.statistics import (
@@ -15,7 +15,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.statistics import 
 )
 from ansible_collections.scalebench.core.plugins.module_utils.topology import parse_topology
 
-__all__ = ["add_scaling", "cell_key", "check_cell", "measure_cell", "ok_speeds"]
+__all__ = ["add_scaling", "cell_key", "check_cell", "invalidate", "measure_cell", "ok_speeds"]
 
 _IDENTITY_KEY = ("benchmark", "precision", "variant", "model", "topology")
 # fmt: off
@@ -25,10 +25,6 @@ _IDENTITY = (
     "node_names", "directory", "warmup", "iterations",
 )
 _NEEDED = (*_IDENTITY_KEY, "batch_size_per_device", "nodes", "devices_per_node")
-_OF_THE_LOG = (
-    "unit", "reader", "count", "wall_clock_throughput", "loss", "memory", "accuracy",
-    "time_to_train", "steady_state", "within_run",
-)
 # fmt: on
 # An interval of a quotient takes every pair of resampled medians: 78 * 78 of twelve repeats each.
 _MOST_REPEATS = 12
@@ -53,28 +49,6 @@ def cell_key(cell: Mapping[str, Any]) -> Tuple[str, ...]:
     return tuple(str(cell.get(name)) for name in _IDENTITY_KEY)
 
 
-def _repeat(run: Mapping[str, Any]) -> Dict[str, Any]:
-    """Return one repeat; throughput is None and a reason stands there where it gave none."""
-    facts = run.get("facts") or {}
-    ending, reason = run.get("ending") or "invalid", run.get("reason") or ""
-    speed = facts.get("throughput")
-    if ending == "ok" and not (isinstance(speed, (int, float)) and isfinite(speed) and speed > 0):
-        said = facts.get("reason") or f"its log gave no throughput but {speed}"
-        ending, reason = "invalid", reason or said
-    found: Dict[str, Any] = {
-        "repeat": run["repeat"],
-        "log": run.get("log"),
-        "ending": ending,
-        "reason": reason,
-        "throughput": speed if ending == "ok" else None,
-        "seconds": run.get("seconds"),
-        "oversubscribed": run.get("oversubscribed"),
-    }
-    if (facts.get("ending") or {}).get("kind", "complete") != "complete":
-        found["log_ending"] = facts["ending"]
-    return {**found, **{key: facts[key] for key in _OF_THE_LOG if facts.get(key) is not None}}
-
-
 def _interval(speeds: Sequence[float], base: Sequence[float] = ()) -> Dict[str, Any]:
     """Return the interval of the median, or of its quotient with that of ``base``."""
     n = max(len(speeds), len(base))
@@ -92,40 +66,59 @@ def _not_run(cell: Mapping[str, Any], repeats: Sequence[Mapping[str, Any]]) -> L
     return [index for index in range(1, (cell.get("repeats") or 0) + 1) if index not in there]
 
 
-def measure_cell(cell: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> Dict[str, Any]:
-    """Return the cell with its repeats, spread, interval, wall-clock speed, failures.
+def measure_cell(cell: Mapping[str, Any], repeats: Sequence[Mapping[str, Any]]) -> Dict[str, Any]:
+    """Return the cell with its repeats, spread, interval, wall-clock speed, and what gave none.
 
-    ``runs``: the cell's run records, each with ``facts`` of its log or None. Speeds are in the
-    unit of the logs, in ``unit``. ``state`` is measured (every repeat gave a speed), partial,
-    failed (none did), or not_run.
+    Speeds are in the unit of the logs, in ``unit``. ``failures``, ``unavailable`` and ``skipped``
+    are the repeats without one, by ending; ``not_run`` the numbers of those without a record.
+    ``state`` is measured (every repeat gave a speed), partial, or, where none did, failed,
+    unavailable, skipped or not_run.
+
+    :param repeats: the cell's own, of ``result_repeats.repeat_of``.
     """
-    repeats = sorted((_repeat(run) for run in runs), key=lambda repeat: repeat["repeat"])
+    repeats = sorted(repeats, key=lambda repeat: repeat["repeat"])
     speeds = ok_speeds({"repeats": repeats})
     missing = _not_run(cell, repeats)
-    failures = [
-        {key: repeat[key] for key in ("repeat", "ending", "reason", "log")}
-        for repeat in repeats
-        if repeat["throughput"] is None
-    ]
+    without = _without(repeats)
     clock = [r["wall_clock_throughput"] for r in repeats if r.get("wall_clock_throughput")]
-    state = "failed" if failures else "not_run"
-    if speeds:
-        state = "partial" if failures or missing else "measured"
     flags = [r["oversubscribed"] for r in repeats if r["oversubscribed"] is not None]
     return {
         **{key: cell.get(key) for key in _IDENTITY},
         "devices": cell["nodes"] * cell["devices_per_node"],
-        "state": state,
+        "state": _state(speeds, without, missing),
         "unit": next((r["unit"] for r in repeats if "unit" in r), None),
-        "repeats_planned": cell.get("repeats") or len(repeats),
+        "repeats_planned": max(cell.get("repeats") or 0, len(repeats)),
         "repeats": repeats,
         "spread": spread(speeds) if speeds else None,
         "interval": _interval(speeds) if speeds else None,
         "wall_clock_throughput": round_as(median(clock)) if clock else None,
         "oversubscribed": any(flags) if flags else cell.get("oversubscribed"),
-        "failures": failures,
+        **without,
         "not_run": missing,
     }
+
+
+def _without(repeats: Sequence[Mapping[str, Any]]) -> Dict[str, List[Dict[str, Any]]]:
+    """Return the repeats that gave no speed: those that failed, and those never tried."""
+    found: Dict[str, List[Dict[str, Any]]] = {"failures": [], "unavailable": [], "skipped": []}
+    for repeat in repeats:
+        if repeat["throughput"] is None:
+            kind = repeat["ending"] if repeat["ending"] in NEVER_RAN else "failures"
+            found[kind].append({key: repeat[key] for key in ("repeat", "ending", "reason", "log")})
+    return found
+
+
+def _state(
+    speeds: Sequence[float], without: Mapping[str, Sequence[Any]], missing: Sequence[int]
+) -> str:
+    if speeds:
+        return "partial" if missing or any(without.values()) else "measured"
+    for kind, state in (
+        *(("failures", "failed"), ("unavailable", "unavailable"), ("skipped", "skipped")),
+    ):
+        if without[kind]:
+            return state
+    return "not_run"
 
 
 def ok_speeds(cell: Mapping[str, Any]) -> List[float]:
@@ -150,4 +143,16 @@ def add_scaling(
         speedup_reason=figures.get("speedup_reason", ""),
         speedup_interval=_interval(speeds, base) if is_quotient else None,
         efficiency=None if share is None else round_as(share, "numpy_4"),
+    )
+
+
+def invalidate(cell: Dict[str, Any]) -> None:
+    """Take the speed-up out of a cell that has ``invalid`` rules; they are its reason then."""
+    reasons = "; ".join(one["detail"] for one in cell["invalid"])
+    cell.update(
+        state="invalid",
+        speedup=None,
+        speedup_reason=f"invalid: {reasons}",
+        speedup_interval=None,
+        efficiency=None,
     )

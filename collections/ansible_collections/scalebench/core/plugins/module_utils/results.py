@@ -4,85 +4,119 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
-from ansible_collections.scalebench.core.plugins.module_utils.provenance import provenance, units
-from ansible_collections.scalebench.core.plugins.module_utils.result_cells import (
-    add_scaling,
-    cell_key,
-    measure_cell,
-    ok_speeds,
-)
-from ansible_collections.scalebench.core.plugins.module_utils.scaling import seed_facts
+from . import adaptive
+from .interference import interference, packing
+from .policy import MOST_REPEATS
+from .provenance import provenance, units
+from .repeat_telemetry import machines_of
+from .result_cells import cell_key, measure_cell, ok_speeds
+from .result_facts import BASELINE, add_facts, check
+from .result_repeats import NEVER_RAN, repeat_of
+from .result_searches import resolve
 
 __all__ = ["build_results", "only_facts"]
 
-SCHEMA = 1
-BASELINE = "1n1g"
-_SEEDS_KEYS = ("average_speed", "batch_size_per_device", "median_speed", "speedup")
-
-
-def _cells(plan: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> List[Dict[str, Any]]:
-    """Return every planned cell, then those that only a record knows, measured."""
-    known: Dict[Tuple[str, ...], Mapping[str, Any]] = {}
-    for cell in [*plan.get("cells", ()), *(run["cell"] for run in runs)]:
-        known.setdefault(cell_key(cell), cell)
-    own: Dict[Tuple[str, ...], List[Mapping[str, Any]]] = {key: [] for key in known}
-    for run in runs:
-        own[cell_key(run["cell"])].append(run)
-    return [measure_cell(cell, own[key]) for key, cell in known.items()]
-
-
-def _facts(cells: Sequence[Dict[str, Any]]) -> Dict[str, Any]:
-    """Return facts[benchmark][precision][variant][model][topology] and complete the cells."""
-    groups: Dict[Tuple[str, ...], List[Dict[str, Any]]] = {}
-    for cell in cells:
-        groups.setdefault(cell_key(cell)[:4], []).append(cell)
-    facts: Dict[str, Any] = {}
-    for (benchmark, precision, variant, model), members in groups.items():
-        speeds = {cell["topology"]: ok_speeds(cell) for cell in members}
-        batch = members[0]["batch_size_per_device"]
-        figures = seed_facts(speeds, model, batch, baseline=BASELINE)[model]
-        baseline = next((cell for cell in members if cell["topology"] == BASELINE), None)
-        for cell in members:
-            add_scaling(cell, figures[cell["topology"]], baseline)
-        place = facts.setdefault(benchmark, {}).setdefault(precision, {}).setdefault(variant, {})
-        place[model] = {
-            topology: {key: figures[topology][key] for key in _SEEDS_KEYS} for topology in figures
-        }
-    return facts
+SCHEMA = 2
+Run = Mapping[str, Any]
 
 
 def build_results(
     plan: Mapping[str, Any],
-    runs: Sequence[Mapping[str, Any]],
+    runs: Sequence[Run],
     unmatched: Sequence[Mapping[str, str]] = (),
+    attempts: Mapping[str, Sequence[Run]] = {},
 ) -> Dict[str, Any]:
-    """Return schema, campaign, facts, units, provenance, cells, counts, unmatched.
+    """Return everything that results.json holds.
 
-    ``plan``: plan.json, or what stands for one: {campaign, cells, nodes, options}. ``runs``: run
-    records, ``facts`` those of the log. ``facts`` of the result are the seeds', nested by
-    benchmark, precision and variant. ``unmatched``: {path, reason} of files that are no log.
+    ``facts`` are the seeds', nested by benchmark, precision and variant. ``failures`` are the
+    repeats that make a campaign fail: all that ended unwell or could not run, searches that found
+    nothing among them; not those that were skipped because a smaller batch ran out of memory.
 
+    :param plan: plan.json, or what stands for one: {campaign, cells, nodes, options}.
+    :param runs: run records of schema 1 or 2, ``facts`` those of the log. Only those of kind
+        ``measured``, as all of schema 1 are, make cells.
+    :param unmatched: {path, reason} of files that are no log.
+    :param attempts: by log, the records of its earlier attempts, oldest first.
     :raises ValueError: a speed is no number above 0.
     """
-    cells = _cells(plan, runs)
-    facts = _facts(cells)
+    options = plan.get("options") or {}
+    machines = machines_of(plan.get("nodes") or {})
+    planned, searches = resolve(plan.get("cells", ()), _of_kind(runs, "search"))
+    known = _cells(planned, _of_kind(runs, "measured"))
+    cells = [
+        measure_cell(
+            cell, [repeat_of(run, attempts.get(run.get("log", ""), ()), machines) for run in own]
+        )
+        for cell, own in known
+    ]
+    for cell, (wanted, _) in zip(cells, known):
+        cell["adaptive"] = _adaptive(cell, wanted, options)
+    facts = add_facts(cells)
+    check(cells, facts)
+    alone = [repeat_of(run) for run in _of_kind(runs, "alone")]
+    packed = packing(options.get("packing", "none"), cells)
     return {
         "schema": SCHEMA,
         "campaign": plan.get("campaign"),
         "facts": facts,
         "units": units(cells),
-        "provenance": provenance(plan, runs, BASELINE),
+        "provenance": provenance(plan, runs, cells, BASELINE),
         "counts": {
             "cells": len(cells),
             "planned": sum(cell["repeats_planned"] for cell in cells),
             "ok": sum(len(ok_speeds(cell)) for cell in cells),
             "failed": sum(len(cell["failures"]) for cell in cells),
+            "unavailable": sum(len(cell["unavailable"]) for cell in cells),
+            "skipped": sum(len(cell["skipped"]) for cell in cells),
             "not_run": sum(len(cell["not_run"]) for cell in cells),
             "unmatched": len(unmatched),
         },
         "cells": cells,
+        "searches": searches,
+        "packing": packed,
+        "interference": interference(cells, alone) if packed else None,
+        "failures": _failures(cells, searches, alone),
         "unmatched": list(unmatched),
     }
+
+
+def _of_kind(runs: Sequence[Run], kind: str) -> List[Run]:
+    return [run for run in runs if run.get("kind", "measured") == kind]
+
+
+def _cells(
+    planned: Sequence[Mapping[str, Any]], runs: Sequence[Run]
+) -> List[Tuple[Mapping[str, Any], List[Run]]]:
+    """Return every planned cell, then those that only a record knows, each with its records."""
+    known: Dict[Tuple[str, ...], Tuple[Mapping[str, Any], List[Run]]] = {}
+    for cell in [*planned, *(run["cell"] for run in runs)]:
+        known.setdefault(cell_key(cell), (cell, []))
+    for run in runs:
+        known[cell_key(run["cell"])][1].append(run)
+    return list(known.values())
+
+
+def _adaptive(
+    cell: Mapping[str, Any], wanted: Mapping[str, Any], options: Mapping[str, Any]
+) -> Any:
+    """Return the verdict of ``adaptive.enough``, None where the number of repeats was fixed."""
+    ran = [repeat for repeat in cell["repeats"] if repeat["ending"] not in NEVER_RAN]
+    if not options.get("half_width") or not ran:
+        return None
+    speeds = [repeat["throughput"] for repeat in cell["repeats"]]
+    most = options.get("max_repeats", MOST_REPEATS)
+    return adaptive.enough(speeds, wanted["repeats"], most, options["half_width"])
+
+
+def _failures(
+    cells: Sequence[Mapping[str, Any]],
+    searches: Sequence[Mapping[str, Any]],
+    alone: Sequence[Mapping[str, Any]],
+) -> List[Dict[str, Any]]:
+    ended = [one for cell in cells for one in (*cell["failures"], *cell["unavailable"])]
+    ended += [one for search in searches for one in search["failures"]]
+    ended += [repeat for repeat in alone if repeat["throughput"] is None]
+    return [{key: one[key] for key in ("log", "ending", "reason")} for one in ended]
 
 
 def only_facts(results: Mapping[str, Any]) -> Dict[str, Any]:

@@ -1,0 +1,254 @@
+"""Faults, for real, in the middle of real training: the ending, no stray process, the resume."""
+
+import os
+import signal
+import subprocess
+
+import pytest
+import yaml
+from local_nodes import ROOT, events, failures, wait_until
+
+TWO = {"topology": "2n1g", "iterations": 40, "campaign_retry": {"attempts": 1}}
+
+
+def ending(cluster, campaign):
+    """Return ending and reason of the campaign's only repeat."""
+    (record,) = cluster.records(campaign).values()
+    return record["ending"], record["reason"]
+
+
+def resume(cluster, campaign, options):
+    """Run the campaign again without the fault; everything must be ok then."""
+    resumed = cluster.bench(campaign=campaign, **options)
+    assert resumed.rc == 0, failures(resumed)
+    assert {record["ending"] for record in cluster.records(campaign).values()} == {"ok"}
+    assert cluster.running() == []
+
+
+def training(cluster):
+    """Return the ranks that train, as processes by node."""
+    found = {}
+    for process in cluster.processes():
+        with open(f"/proc/{process.pid}/environ", "rb") as environ:
+            variables = dict(entry.split(b"=", 1) for entry in environ.read().split(b"\0") if entry)
+        if b"LOCAL_RANK" in variables:
+            found[variables[b"SCALEBENCH_NODE"].decode()] = process
+    return found
+
+
+def in_mid_run(cluster, campaign, nodes):
+    """Wait until iterations are printed; return the ranks by node."""
+    logs = f"node1/runs/{campaign}/**/*_1.log"
+    wait_until(
+        lambda: any("iteration 3 " in p.read_text() for p in cluster.state.glob(f"nodes/{logs}")),
+        120,
+    )
+    ranks = training(cluster)
+    assert set(ranks) == nodes
+    return ranks
+
+
+def finish(playbook):
+    """Wait for an ansible-playbook that was started in the background."""
+    out, _ = playbook.communicate(timeout=120)
+    return playbook.returncode, out
+
+
+@pytest.mark.parametrize("what", ["rank", "torchrun"])
+def test_a_killed_process_is_a_crash_and_takes_the_others_with_it(cluster, what):
+    campaign = f"killed-{what}"
+    playbook = cluster.start_bench(campaign, **{**TWO, "iterations": 4000})
+    rank = in_mid_run(cluster, campaign, {"node1", "node2"})["node2"]
+    os.kill(rank.pid if what == "rank" else rank.parent, signal.SIGKILL)
+    code, out = finish(playbook)
+    assert code != 0
+    assert ending(cluster, campaign)[0] == "crashed"
+    assert f"{campaign}" in out
+    assert "2n1g/r50_b2_fp32_1.log: crashed: node" in out
+    assert cluster.running() == []
+
+
+def test_a_retry_settles_what_crashed_once(cluster):
+    options = {**TWO, "campaign_retry": {"attempts": 2}}
+    playbook = cluster.start_bench("retried", **options)
+    os.kill(in_mid_run(cluster, "retried", {"node1", "node2"})["node2"].pid, signal.SIGKILL)
+    code, out = finish(playbook)
+    assert code == 0, out
+    assert "again: pytorch/bz2/2n1g/r50_b2_fp32_1: crashed: attempt 2 of 2 follows" in out
+    assert ending(cluster, "retried") == ("ok", "")
+    (kept,) = (cluster.results / "retried").glob("logs/**/*.attempt1.json")
+    assert '"ending": "crashed"' in kept.read_text()
+
+
+def test_an_sshd_that_dies_takes_its_node_out_and_the_rest_goes_on(cluster):
+    options = {**TWO, "topology": "1n1g,2n1g", "repeats": 2}
+    playbook = cluster.start_bench("sshd", **options)
+    wait_until(lambda: len(cluster.records("sshd")) == 1, 120)
+    wait_until(lambda: set(training(cluster)) == {"node1", "node2"}, 60)
+    sshd = int((cluster.state / "nodes/node2/sshd/sshd.pid").read_text())
+    for pid in [*sessions(sshd), sshd]:
+        os.kill(pid, signal.SIGKILL)
+    code, out = finish(playbook)
+    assert code != 0
+    endings = {log.split("/")[3] + log[-6]: record["ending"]
+               for log, record in cluster.records("sshd").items()}  # fmt: skip
+    assert endings == {"1n1g1": "ok", "1n1g2": "ok", "2n1g1": "launch_failed",
+                       "2n1g2": "launch_failed"}  # fmt: skip
+    assert "node2: unreachable" in out
+    wait_until(lambda: cluster.running() == [], 20)
+
+    # A node that is gone from the start is refused, before anything runs.
+    refused = cluster.bench(campaign="sshd", **options)
+    assert refused.rc != 0
+    assert "node2: 127.0.0.3 port 10022 cannot be reached" in failures(refused)
+    assert events(refused, "training_run") == []
+    assert cluster.run("provision.yml").rc == 0
+    resume(cluster, "sshd", options)
+
+
+def sessions(sshd):
+    """Return the pids of what an sshd has forked, children before parents."""
+    listed = subprocess.run(
+        ["ps", "-o", "pid=,comm=", "--ppid", str(sshd)], capture_output=True, text=True, check=False
+    )
+    pids = []
+    for line in listed.stdout.splitlines():
+        pid, command = line.split()
+        if command.startswith("sshd"):
+            pids += [*sessions(int(pid)), int(pid)]
+    return pids
+
+
+def faulty(tmp_path, fault):
+    """Return the options of a campaign whose benchmark trains with a fault that strikes once."""
+    content = yaml.safe_load((ROOT / "benchmarks/pytorch.yml").read_text())
+    recipe = content["recipes"]["portable"]
+    recipe["workload"] = "faulty.py"
+    recipe["environment"] = {
+        "SCALEBENCH_FAULT": fault,
+        "SCALEBENCH_FAULT_MARK": str(tmp_path / "struck"),
+    }
+    (tmp_path / "benchmarks").mkdir()
+    (tmp_path / "benchmarks/pytorch.yml").write_text(yaml.safe_dump(content))
+    return {
+        "campaign_benchmarks_dir": str(tmp_path / "benchmarks"),
+        "campaign_workload_dir": str(ROOT / "tests/faults/workloads"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("fault", "expected", "reason"),
+    [
+        ("sleep:1:3", "stalled", "no output for 6 s"),
+        ("deaf:1:3", "stalled", "no output for 6 s"),
+        ("nan:1:3", "nan_loss", "the loss of iteration 3 is nan"),
+        ("half_line:0:3", "crashed", "node2"),
+        ("clock:0:20", "invalid", "rate_times_time"),
+    ],
+)
+def test_a_rank_that_goes_wrong_ends_the_repeat_and_not_the_campaign(
+    cluster, tmp_path, fault, expected, reason
+):
+    campaign = fault.partition(":")[0]
+    options = {**TWO, **faulty(tmp_path, fault), "cell_stall": 6}
+    broken = cluster.bench(campaign=campaign, **options)
+    assert broken.rc != 0
+    how, why = ending(cluster, campaign)
+    assert how == expected
+    assert reason in why
+    assert f"r50_b2_fp32_1.log: {expected}: " in failures(broken)
+    assert cluster.running() == []
+    resume(cluster, campaign, options)
+
+
+def test_a_log_that_stops_in_mid_line_is_no_result(cluster, tmp_path):
+    options = {**TWO, "topology": "1n1g", **faulty(tmp_path, "half_line:0:3")}
+    broken = cluster.bench(campaign="midline", **options)
+    assert broken.rc != 0
+    assert ending(cluster, "midline") == ("invalid", "the log is truncated: the last line is cut")
+    resume(cluster, "midline", options)
+
+
+def test_the_time_limit_holds(cluster):
+    options = {**TWO, "iterations": 4000}
+    broken = cluster.bench(campaign="limit", cell_timeout=9, **options)
+    assert broken.rc != 0
+    assert ending(cluster, "limit")[0] == "timeout"
+    assert "not done after 9 s" in ending(cluster, "limit")[1]
+    assert cluster.running() == []
+
+
+def test_a_node_that_answers_no_more_is_given_up_by_the_controller(cluster):
+    playbook = cluster.start_bench(
+        "frozen", **{**TWO, "iterations": 4000}, cell_timeout=9, cell_grace=4
+    )
+    rank = in_mid_run(cluster, "frozen", {"node1", "node2"})["node2"]
+    supervisor = parent_of(rank.parent)
+    os.kill(supervisor, signal.SIGSTOP)
+    try:
+        code, out = finish(playbook)
+        assert code != 0
+        assert "the node gave no answer within 9 s and 4 s more" in out
+        assert ending(cluster, "frozen")[0] == "timeout"
+    finally:
+        os.kill(supervisor, signal.SIGCONT)
+    wait_until(lambda: cluster.running() == [], 20)
+    resume(cluster, "frozen", TWO)
+
+
+def parent_of(pid):
+    with open(f"/proc/{pid}/stat") as stat:
+        return int(stat.read().rpartition(")")[2].split()[1])
+
+
+def test_a_batch_beyond_the_memory_rules_out_larger_ones(cluster):
+    options = {**TWO, "topology": "1n1g", "iterations": 2, "cell_memory_mib": 1000}
+    broken = cluster.bench(campaign="memory", **{**options, "batch_size_per_device": "2,512,2048"})
+    assert broken.rc != 0
+    found = {record["cell"]["batch_size_per_device"]: (record["ending"], record["reason"])
+             for record in cluster.records("memory").values()}  # fmt: skip
+    assert found[2] == ("ok", "")
+    assert found[512][0] == "out_of_memory"
+    assert found[2048] == ("skipped", "out of memory at 512")
+
+
+@pytest.fixture
+def full_disk(cluster):
+    """Yield node2's folder of runs on a file system that has no room; needs root to mount it."""
+    runs = cluster.state / "nodes/node2/runs"
+    runs.mkdir(parents=True, exist_ok=True)
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", runs],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if mounted.returncode:
+        pytest.skip(f"a file system cannot be mounted here: {mounted.stderr.strip()}")
+    (runs / "filler").write_bytes(bytes(56 * 1024))
+    yield runs
+    if runs.is_mount():
+        subprocess.run(["umount", "-l", runs], check=True)
+
+
+def test_a_full_disk_is_named(cluster, full_disk):
+    options = {**TWO, "iterations": 2}
+    broken = cluster.bench(campaign="full", **options)
+    assert broken.rc != 0
+    how, why = ending(cluster, "full")
+    assert (how, "node2" in why, "No space left on device" in why) == ("launch_failed", True, True)
+    assert cluster.running() == []
+    subprocess.run(["umount", "-l", full_disk], check=True)
+    resume(cluster, "full", options)
+
+
+def test_the_second_of_two_campaigns_is_refused_and_told_of_the_first(cluster):
+    playbook = cluster.start_bench("first-of-two", **{**TWO, "iterations": 200})
+    wait_until(lambda: len(training(cluster)) == 2, 120)
+    second = cluster.bench(campaign="second-of-two", **TWO)
+    assert second.rc != 0
+    assert "campaign first-of-two runs here since" in failures(second)
+    assert not (cluster.results / "second-of-two").exists()
+    code, out = finish(playbook)
+    assert code == 0, out
+    resume(cluster, "second-of-two", TWO)
