@@ -35,6 +35,7 @@ class ActionModule(ActionBase):
                     continue
                 made = record(self._campaign(), repeat, args["runs"], facts)
                 record_files.write_record(folder, made)
+                Path(f"{folder / repeat['log']}.failed-{args['session']}").unlink(missing_ok=True)
                 shown.append(made)
                 if made["ending"] == "out_of_memory":
                     skipped += self._skip_larger(folder, made["cell"])

@@ -5,17 +5,17 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
-import threading
 from pathlib import Path
 
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.plugins.action import ActionBase
-from ansible_collections.scalebench.core.plugins.module_utils.node.ending import end_processes
-from ansible_collections.scalebench.core.plugins.module_utils.node.proc import descendants
+from ansible_collections.scalebench.core.plugins.plugin_utils.run_watch import RunWatch
 
 PR_SET_PDEATHSIG = 1
-# Seconds that the node has beyond its own limit, to end all processes and to answer.
-GRACE = 60.0
+ENDED = {
+    "timeout": "the node gave no answer within {timeout} s and {grace} s more",
+    "cancelled": "ended, because another node of the repeat failed",
+}
 
 
 class ActionModule(ActionBase):
@@ -36,28 +36,21 @@ class ActionModule(ActionBase):
         return result
 
     def _execute(self, task_vars):
-        """Run the module; the limit holds here too, for a node that does not answer any more."""
-        limit = float(self._task.args.get("timeout") or 0)
-        grace = float(self._task.args.get("grace") or GRACE)
-        expired = threading.Event()
-
-        def expire():
-            expired.set()
-            end_processes(lambda: descendants(os.getpid()))
-
-        timer = threading.Timer(limit + grace, expire)
-        timer.daemon = True
-        if limit:
-            timer.start()
-        try:
-            return self._execute_module(module_args=self._task.args, task_vars=task_vars)
-        except AnsibleConnectionFailure:
-            if expired.is_set():
-                reason = f"the node gave no answer within {limit:g} s and {grace:g} s more"
-                return {"ending": "timeout", "reason": reason}
-            raise
-        finally:
-            timer.cancel()
+        """Run the module, as long as there is something to wait for."""
+        args = self._task.args
+        timeout, grace = float(args.get("timeout") or 0), float(args.get("grace") or 0)
+        failed = args.get("failed_file")
+        with RunWatch(timeout and timeout + grace, Path(failed) if failed else None) as watch:
+            try:
+                answer = self._execute_module(module_args=args, task_vars=task_vars)
+            except AnsibleConnectionFailure:
+                if not watch.ended:
+                    watch.fail()
+                    raise
+                answer = {"ending": watch.ended, "reason": ENDED[watch.ended].format(**args)}
+            if answer.get("ending") != "ok":
+                watch.fail()
+        return answer
 
     def _fetch(self, log: str, target: Path) -> None:
         part = target.with_name(target.name + ".part")

@@ -42,7 +42,9 @@ options:
     type: float
     default: 0
   stall:
-    description: Seconds without output after which the run is ended; 0 for no limit.
+    description:
+      - Seconds without output after which the run is ended; 0 for no limit. Only rank 0's node is
+        held to it, since the others print nothing; they end with it.
     type: float
     default: 0
   memory_mib:
@@ -55,6 +57,11 @@ options:
         controller ends its connection, and the repeat ended by timeout.
     type: float
     default: 60
+  failed_file:
+    description:
+      - A file on the controller by which the nodes of a repeat know of each other. The first to
+        fail makes it; soon after, the action plugin ends the others, which would wait for it.
+    type: path
   sample_interval:
     description: Seconds between two samples of the node's telemetry; 0 for none.
     type: float
@@ -81,7 +88,8 @@ EXAMPLES = r"""
 
 RETURN = r"""
 ending:
-  description: ok, crashed, timeout, stalled, interrupted or launch_failed.
+  description:
+    - ok, crashed, timeout, stalled, interrupted or launch_failed; cancelled where a peer failed.
   type: str
   returned: always
   sample: ok
@@ -190,6 +198,7 @@ def main() -> None:
             "stall": {"type": "float", "default": 0},
             "memory_mib": {"type": "int", "default": 0},
             "grace": {"type": "float", "default": 60},
+            "failed_file": {"type": "path"},
             "sample_interval": {"type": "float", "default": 2},
             "fetch_to": {"type": "path"},
         },
@@ -220,7 +229,7 @@ def main() -> None:
                     record["log"],
                     {**environment, RUN_VARIABLE: run},
                     wanted["timeout"],
-                    wanted["stall"],
+                    0 if wanted["rank"] else wanted["stall"],
                     controller=1,
                     sample_interval=wanted["sample_interval"],
                     memory_mib=wanted["memory_mib"],

@@ -90,7 +90,7 @@ def test_an_sshd_that_dies_takes_its_node_out_and_the_rest_goes_on(cluster):
         os.kill(pid, signal.SIGKILL)
     code, out = finish(playbook)
     assert code != 0
-    endings = {log.split("/")[3] + log[-6]: record["ending"]
+    endings = {log.split("/")[3] + log[-5]: record["ending"]
                for log, record in cluster.records("sshd").items()}  # fmt: skip
     assert endings == {"1n1g1": "ok", "1n1g2": "ok", "2n1g1": "launch_failed",
                        "2n1g2": "launch_failed"}  # fmt: skip
@@ -139,8 +139,8 @@ def faulty(tmp_path, fault):
 @pytest.mark.parametrize(
     ("fault", "expected", "reason"),
     [
-        ("sleep:1:3", "stalled", "no output for 6 s"),
-        ("deaf:1:3", "stalled", "no output for 6 s"),
+        ("sleep:1:3", "stalled", "no output for 20 s"),
+        ("deaf:1:3", "stalled", "no output for 20 s"),
         ("nan:1:3", "nan_loss", "the loss of iteration 3 is nan"),
         ("half_line:0:3", "crashed", "node2"),
         ("clock:0:20", "invalid", "rate_times_time"),
@@ -150,7 +150,7 @@ def test_a_rank_that_goes_wrong_ends_the_repeat_and_not_the_campaign(
     cluster, tmp_path, fault, expected, reason
 ):
     campaign = fault.partition(":")[0]
-    options = {**TWO, **faulty(tmp_path, fault), "cell_stall": 6}
+    options = {**TWO, **faulty(tmp_path, fault), "cell_stall": 20}
     broken = cluster.bench(campaign=campaign, **options)
     assert broken.rc != 0
     how, why = ending(cluster, campaign)

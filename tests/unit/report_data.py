@@ -62,6 +62,27 @@ def run(of, repeat, throughput, **changes):
     return {**base, **changes}
 
 
+def recorded(of, repeat, throughput, **changes):
+    """Return one run record of schema 2, as a campaign that may pack and retry writes it."""
+    base = {
+        "schema": 2,
+        "recorded": f"2026-11-21T06:00:{repeat:02}+00:00",
+        "kind": "measured",
+        "attempt": 1,
+        "why": "",
+        "packed_with": [],
+        "shares_machine": False,
+        "disturbances": [],
+        "nodes": {},
+    }
+    return run(of, repeat, throughput, **{**base, **changes})
+
+
+def disturbed(node="node2", kind="other_process", detail="a process took 9.7 CPU seconds"):
+    """Return what ``disturbances.find`` says of one disturbance."""
+    return [{"kind": kind, "node": node, "detail": detail}]
+
+
 def campaign(speeds, **changes):
     """Return plan and records of {topology: speeds of the repeats}; ``changes`` to every cell."""
     cells = [cell(topology, len(values), **changes) for topology, values in speeds.items()]

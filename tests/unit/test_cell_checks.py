@@ -8,7 +8,9 @@ from ansible_collections.scalebench.core.plugins.module_utils.cell_checks import
     broken,
     warnings,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.results import build_results
+from ansible_collections.scalebench.core.plugins.module_utils.result_cells import measure_cell
+from ansible_collections.scalebench.core.plugins.module_utils.result_facts import add_facts
+from ansible_collections.scalebench.core.plugins.module_utils.result_repeats import repeat_of
 from report_data import SEED_004, campaign
 
 
@@ -20,7 +22,12 @@ def measured(speeds, *others):
         other, records = campaign(more, **{**same, **changes})
         plan["cells"] += other["cells"]
         runs += records
-    return build_results(plan, runs)["cells"]
+    cells = [
+        measure_cell(cell, [repeat_of(run) for run in runs if run["cell"] is cell])
+        for cell in plan["cells"]
+    ]
+    add_facts(cells)
+    return cells
 
 
 def entries(found):

@@ -37,6 +37,8 @@ def test_a_repeat_is_ok_when_nodes_and_log_are():
         ({"node2": {**OK, "ending": "crashed", "reason": "exit code 1"}}, {}, "crashed", "node2"),
         ({"node1": {**OK, "ending": "timeout", "reason": "not done"},
           "node2": {**OK, "ending": "crashed", "reason": "reset"}}, {}, "timeout", "node1: not"),
+        ({"node1": {**OK, "ending": "cancelled", "reason": "another node"},
+          "node2": {**OK, "ending": "crashed", "reason": "reset"}}, {}, "crashed", "node2: reset"),
         ({"node2": {"unreachable": True, "msg": "timed out"}}, {}, "launch_failed",
          "node2: unreachable: timed out"),
         ({"node2": {"failed": True, "msg": "no space"}}, {}, "launch_failed", "no space"),

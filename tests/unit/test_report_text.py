@@ -9,7 +9,8 @@ from ansible_collections.scalebench.core.plugins.module_utils.plot_series import
     plot_series,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.report_markdown import markdown_parts
-from ansible_collections.scalebench.core.plugins.module_utils.report_rows import labels, remarks
+from ansible_collections.scalebench.core.plugins.module_utils.report_remarks import remarks
+from ansible_collections.scalebench.core.plugins.module_utils.report_rows import labels
 from ansible_collections.scalebench.core.plugins.module_utils.report_text import (
     csv_text,
     originals_output,
@@ -121,7 +122,7 @@ def test_remarks_on_machines(plan_changes, run_changes, sentence):
 
 
 def test_remarks_are_silent_where_all_is_well():
-    assert remarks(results_of(SEED_004)) == []
+    assert remarks(results_of({"1n1g": [10.0, 10.1], "2n1g": [19.0, 19.1]})) == []
 
 
 def test_remarks_name_only_what_differs():
@@ -149,7 +150,9 @@ def test_markdown_quotes_what_comes_from_logs():
     reason = "x | `code` <script>\n# heading"
     runs[1] = run(runs[1]["cell"], 2, None, ending="crashed", reason=reason)
     parts = markdown_parts(build_results(plan, runs, [{"path": "a\nb", "reason": "<b>"}]))
-    (failure,) = parts["groups"][0]["failures"]
+    (note,) = parts["groups"][0]["notes"]
+    assert note["title"] == "Failed"
+    (failure,) = note["lines"]
     assert failure == "`logs/1n1g/2.log`: crashed: `x | 'code' <script> # heading`"
     assert parts["unmatched"] == ["`a b`: `<b>`"]
     assert parts["summary"] == "1 of 2 repeats gave a speed, in 1 cells; 1 failed."
@@ -172,6 +175,20 @@ def test_markdown_has_the_seeds_table_and_the_method():
         "26.50",
     ]
     assert parts["method"][0].startswith("throughput of one repeat: `mean_after_warmup`")
+
+
+def test_markdown_origin_tells_code_and_plan():
+    plan, runs = campaign({"1n1g": [10.0]})
+    controller = {"ansible_core": "2.19.14", "python": "3.11.7", "commit": "abc", "dirty": True}
+    plan.update(controller=controller, sha256="d1")
+    origin = markdown_parts(build_results(plan, runs))["origin"]
+    (made,) = [line for line in origin if line.startswith("Made by: ")]
+    assert "commit `abc`, with changes that are not in it" in made
+    assert made.endswith(", ansible-core 2.19.14, Python 3.11.7")
+    assert "Checksum of the plan: `d1`" in origin
+    plan.update(controller={"ansible_core": "2.19.14"})
+    origin = markdown_parts(build_results(plan, runs))["origin"]
+    assert "Made by: no commit is known, ansible-core 2.19.14" in origin
 
 
 def test_markdown_machines():

@@ -43,7 +43,7 @@ def interference(
     :param cells: measured (``result_cells.measure_cell``).
     :param alone: repeats of kind ``alone`` (``result_repeats.repeat_of``).
     :returns: ``n`` pairs, their ``median``, by cell ``ratios`` and ``median``; ``reason`` where
-        there is no pair.
+        there is no pair; ``failures``, the repeats alone that did not end well.
     """
     speeds = {repeat["log"]: repeat["throughput"] for repeat in alone}
     found: List[Dict[str, Any]] = []
@@ -66,4 +66,9 @@ def interference(
         "median": round(median(every), 4) if every else None,
         "cells": found,
         "reason": "" if every else "nothing measured: no packed repeat was run again alone",
+        "failures": [
+            {key: repeat[key] for key in ("log", "ending", "reason")}
+            for repeat in alone
+            if repeat["ending"] not in ("ok", "skipped")
+        ],
     }

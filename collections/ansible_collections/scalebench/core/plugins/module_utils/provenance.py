@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Sequence
 
+from ansible_collections.scalebench.core.plugins.module_utils.applied_checks import applied_checks
 from ansible_collections.scalebench.core.plugins.module_utils.strategies import (
     STRATEGIES,
     parameters_of,
@@ -25,7 +26,7 @@ RULES = {
 
 
 _OF_ONE_LOG = ("run", "devices")
-_OF_THE_PLAN = ("created", "options", "commit", "nodes")
+_OF_THE_PLAN = ("created", "options", "controller", "sha256", "nodes")
 
 
 def units(cells: Sequence[Mapping[str, Any]]) -> Dict[str, str]:
@@ -41,6 +42,12 @@ def units(cells: Sequence[Mapping[str, Any]]) -> Dict[str, str]:
         "batch_size_per_device": "samples",
         "seconds": "s",
         "memory": "MiB",
+        "cpu_busy_share": "share of the machines' CPU time",
+        "cpu_own_share": "share of the machines' CPU time",
+        "gpu_utilisation": "percent",
+        "gpu_temperature_c": "degrees Celsius",
+        "gpu_throttle": "share of the samples",
+        "interference": "speed beside others / speed alone",
     }
 
 
@@ -76,12 +83,16 @@ def _changed(strategy: Mapping[str, Any]) -> Dict[str, Any]:
 
 
 def provenance(
-    plan: Mapping[str, Any], runs: Sequence[Mapping[str, Any]], baseline: str
+    plan: Mapping[str, Any],
+    runs: Sequence[Mapping[str, Any]],
+    cells: Sequence[Mapping[str, Any]],
+    baseline: str,
 ) -> Dict[str, Any]:
-    """Return strategies, rules, baseline, readers, and what the plan says of its origin."""
+    """Return strategies, rules, checks, baseline, readers, and what the plan says of its origin."""
     return {
         "strategies": _strategies(runs),
         "rules": dict(RULES),
+        "checks": applied_checks(runs, cells),
         "baseline": baseline,
         "readers": sorted(
             {reader for run in runs if (reader := (run.get("facts") or {}).get("reader"))}

@@ -14,7 +14,7 @@ ENDINGS = (
     *("invalid", "unavailable", "interrupted", "skipped"),
 )
 # When nodes end differently the first of these is the cause: the others follow from it.
-_CAUSES = ("interrupted", "launch_failed", "timeout", "stalled", "crashed")
+_CAUSES = ("interrupted", "launch_failed", "timeout", "stalled", "crashed", "cancelled")
 # What a log can tell of a run that did not end well, and more exactly than its exit code.
 _TOLD = ("out_of_memory", "nan_loss")
 _OF_A_RUN = (

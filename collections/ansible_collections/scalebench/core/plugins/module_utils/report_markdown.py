@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
-from ansible_collections.scalebench.core.plugins.module_utils.report_rows import (
-    cell_groups,
-    group_title,
-    machines,
-    percent,
-    remarks,
-)
-from ansible_collections.scalebench.core.plugins.module_utils.table import text_table
+from .report_notes import code, notes
+from .report_parts import packing_lines, search_parts
+from .report_remarks import remarks
+from .report_rows import cell_groups, group_title, machines, percent
+from .table import text_table
+from .telemetry_text import telemetry_tables
 
 __all__ = ["markdown_parts"]
 
 Cell = Mapping[str, Any]
-
-
-def _code(text: Any) -> str:
-    """Return text that stands as it is in Markdown, whatever a log or a path holds."""
-    return "`" + " ".join(str(text).replace("`", "'").split()) + "`"
+_CHECKS = (
+    ("invalid_repeat", "checks without which a repeat is invalid"),
+    ("invalid_cell", "check without which a speed-up is invalid"),
+    ("warning", "checks that only warn"),
+)
 
 
 def _range(interval: Optional[Mapping[str, Any]]) -> str:
@@ -34,15 +32,18 @@ def _seeds_row(cell: Cell) -> Dict[str, Any]:
         "node_num": cell["nodes"],
         "gpu_num": cell["devices"],
         "samples/s": cell["median_speed"],
-        "speedup": cell["speedup"],
+        "speedup": "invalid" if cell["invalid"] else cell["speedup"],
     }
 
 
+def _speed(repeat: Mapping[str, Any]) -> str:
+    if repeat["throughput"] is None:
+        return str(repeat["ending"])
+    return f"{repeat['throughput']:.2f}" + (" (disturbed)" if repeat["disturbances"] else "")
+
+
 def _repeats_row(cell: Cell) -> Dict[str, Any]:
-    speeds = [
-        f"{r['ending']}" if r["throughput"] is None else f"{r['throughput']:.2f}"
-        for r in cell["repeats"]
-    ] + ["not run"] * len(cell["not_run"])
+    speeds = [_speed(repeat) for repeat in cell["repeats"]] + ["not run"] * len(cell["not_run"])
     return {
         "topology": cell["topology"],
         "each repeat": ", ".join(speeds) or "-",
@@ -75,11 +76,7 @@ def _group(cells: Sequence[Cell]) -> Dict[str, Any]:
         "speedup": text_table([_seeds_row(cell) for cell in cells]),
         "repeats": text_table([_repeats_row(cell) for cell in cells]),
         "spread": text_table([_spread_row(cell) for cell in cells]),
-        "failures": [
-            f"{_code(f['log'])}: {f['ending']}: {_code(f['reason'] or 'no reason given')}"
-            for cell in cells
-            for f in cell["failures"]
-        ],
+        "notes": notes(cells),
     }
 
 
@@ -90,9 +87,18 @@ def _method(results: Mapping[str, Any]) -> List[str]:
         about = strategy["about"] or "a strategy of this name"
         changed = ", ".join(f"{key}={value}" for key, value in strategy["changed"].items())
         here = f"; here with {changed}" if changed else ""
-        said.append(f"throughput of one repeat: {_code(strategy['name'])}: {about}{here}")
+        said.append(f"throughput of one repeat: {code(strategy['name'])}: {about}{here}")
     rules = results["provenance"]["rules"]
-    return said + [f"{name.replace('_', ' ')}: {rule}" for name, rule in rules.items()]
+    said += [f"{name.replace('_', ' ')}: {rule}" for name, rule in rules.items()]
+    checks = results["provenance"]["checks"]
+    said += [f"{says}: {' '.join(checks[what].values())}" for what, says in _CHECKS if checks[what]]
+    wanted = (results["provenance"].get("options") or {}).get("half_width")
+    if wanted:
+        said.append(
+            f"number of repeats: until half the 95 % interval of the median, between two order"
+            f" statistics, is at most {wanted:.2%} of it; whatever the speeds are"
+        )
+    return said
 
 
 def _machine_row(names: Sequence[str], node: Mapping[str, Any]) -> Dict[str, Any]:
@@ -118,22 +124,37 @@ def _machines(results: Mapping[str, Any]) -> str:
     return text_table(rows) if rows else ""
 
 
+def _controller(controller: Mapping[str, Any]) -> str:
+    """Return the code and the programs that ran it: commit, ansible-core, Python."""
+    commit = controller.get("commit")
+    said = [f"commit {code(commit)}"] if commit else ["no commit is known"]
+    said += ["with changes that are not in it"] if controller.get("dirty") else []
+    said += [
+        f"{name} {controller[key]}"
+        for key, name in (("ansible_core", "ansible-core"), ("python", "Python"))
+        if controller.get(key)
+    ]
+    return ", ".join(said)
+
+
 def _origin(results: Mapping[str, Any]) -> List[str]:
     """Return where the figures come from: what was asked for, when, of which code and formats."""
     known = results["provenance"]
-    options = [_code(f"{key}={value}") for key, value in (known.get("options") or {}).items()]
+    options = [code(f"{key}={value}") for key, value in (known.get("options") or {}).items()]
     said = [("Options", ", ".join(options) or "none given, the benchmark's defaults")]
     said += [("Planned", known["created"])] if known.get("created") else []
-    said += [("Commit", _code(known["commit"]))] if known.get("commit") else []
+    said += [("Made by", _controller(known["controller"]))] if known.get("controller") else []
+    said += [("Checksum of the plan", code(known["sha256"]))] if known.get("sha256") else []
     said.append(("Formats of the logs", ", ".join(known["readers"]) or "none was read"))
     return [f"{name}: {words}" for name, words in said]
 
 
 def markdown_parts(results: Mapping[str, Any]) -> Dict[str, Any]:
-    """Return title, summary, remarks, groups, method, machines, origin, unmatched, for report.md.
+    """Return title, summary and the sections of report.md.
 
-    ``groups``: title, speedup, repeats, spread (tables), failures (lines). ``machines`` is a table,
-    empty where the campaign names no node. All is Markdown; what comes out of logs is quoted.
+    ``groups``: title, speedup, repeats, spread (tables), ``notes`` (lists with titles). Sections
+    that the campaign has nothing for are empty: ``searches``, ``packing``, ``telemetry``,
+    ``machines``, ``unmatched``. All is Markdown; what comes out of logs is quoted.
     """
     counts = results["counts"]
     found = (
@@ -141,7 +162,10 @@ def markdown_parts(results: Mapping[str, Any]) -> Dict[str, Any]:
     )
     rest = [
         f"{counts[key]} {words}"
-        for key, words in (("failed", "failed"), ("not_run", "not run yet"))
+        for key, words in (
+            *(("failed", "failed"), ("unavailable", "could not run here")),
+            *(("skipped", "skipped"), ("not_run", "not run yet")),
+        )
         if counts[key]
     ]
     return {
@@ -150,10 +174,13 @@ def markdown_parts(results: Mapping[str, Any]) -> Dict[str, Any]:
         "unit": results["units"]["throughput"],
         "remarks": remarks(results),
         "groups": [_group(cells) for cells in cell_groups(results)],
+        "searches": search_parts(results),
+        "packing": packing_lines(results),
+        "telemetry": telemetry_tables(results),
         "method": _method(results),
         "machines": _machines(results),
         "origin": _origin(results),
         "unmatched": [
-            f"{_code(item['path'])}: {_code(item['reason'])}" for item in results["unmatched"]
+            f"{code(item['path'])}: {code(item['reason'])}" for item in results["unmatched"]
         ],
     }

@@ -8,12 +8,12 @@ import textwrap
 from pprint import pformat
 from typing import Any, Dict, List, Mapping
 
+from ansible_collections.scalebench.core.plugins.module_utils.report_remarks import remarks
 from ansible_collections.scalebench.core.plugins.module_utils.report_rows import (
     cell_groups,
     failures,
     group_title,
     percent,
-    remarks,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.results import only_facts
 from ansible_collections.scalebench.core.plugins.module_utils.table import text_table
@@ -25,7 +25,8 @@ MOST_FAILURES = 5
 _CSV = (
     "benchmark model precision variant batch_size_per_device topology node_num gpu_num unit"
     " average_speed median_speed speedup efficiency minimum maximum cv interval_low interval_high"
-    " wall_clock_throughput oversubscribed state repeats_planned repeats_ok"
+    " wall_clock_throughput oversubscribed state repeats_planned repeats_ok repeats_failed"
+    " repeats_unavailable repeats_skipped repeats_disturbed repeats_retried invalid"
 )
 
 
@@ -35,7 +36,7 @@ def _row(cell: Mapping[str, Any], with_note: bool) -> Dict[str, Any]:
         "node_num": cell["nodes"],
         "gpu_num": cell["devices"],
         "samples/s": cell["median_speed"],
-        "speedup": cell["speedup"],
+        "speedup": "invalid" if cell["invalid"] else cell["speedup"],
         "efficiency %": percent(cell["efficiency"]),
         "cv %": percent(cell["spread"]["cv"]) if cell["spread"] else None,
         "repeats": f"{done} of {cell['repeats_planned']}",
@@ -92,6 +93,12 @@ def _csv_row(cell: Mapping[str, Any]) -> Dict[str, Any]:
         "interval_low": interval.get("low"),
         "interval_high": interval.get("high"),
         "repeats_ok": spread.get("n", 0),
+        "repeats_failed": len(cell["failures"]),
+        "repeats_unavailable": len(cell["unavailable"]),
+        "repeats_skipped": len(cell["skipped"]),
+        "repeats_disturbed": sum(bool(repeat["disturbances"]) for repeat in cell["repeats"]),
+        "repeats_retried": sum(bool(repeat["earlier"]) for repeat in cell["repeats"]),
+        "invalid": "; ".join(one["detail"] for one in cell["invalid"]),
     }
     for repeat in cell["repeats"]:
         row[f"repeat_{repeat['repeat']}"] = repeat["throughput"]

@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Mapping, Sequence
 
 from .repeat_telemetry import short_telemetry
 
-__all__ = ["NEVER_RAN", "repeat_of"]
+__all__ = ["NEVER_RAN", "attempt_of", "repeat_of"]
 
 Record = Mapping[str, Any]
 # Endings of a repeat that nothing was started for.
@@ -30,7 +30,7 @@ def repeat_of(
     """
     facts = run.get("facts") or {}
     ending, reason = _ending(run)
-    before = [_attempt(one) for one in earlier if one["ending"] not in NEVER_RAN]
+    before = [attempt_of(one) for one in earlier if one["ending"] not in NEVER_RAN]
     found: Dict[str, Any] = {
         "repeat": run["repeat"],
         "log": run.get("log"),
@@ -53,7 +53,7 @@ def repeat_of(
     return {**found, **{key: facts[key] for key in _OF_THE_LOG if facts.get(key) is not None}}
 
 
-def _ending(run: Record) -> "tuple[str, str]":
+def _ending(run: Record) -> tuple[str, str]:
     facts = run.get("facts") or {}
     ending, reason = run.get("ending") or "invalid", run.get("reason") or ""
     speed = facts.get("throughput")
@@ -63,8 +63,8 @@ def _ending(run: Record) -> "tuple[str, str]":
     return ending, reason
 
 
-def _attempt(run: Record) -> Dict[str, Any]:
-    """Return what is told of an earlier attempt."""
+def attempt_of(run: Record) -> Dict[str, Any]:
+    """Return what is told of an earlier attempt, by its run record."""
     ending, reason = _ending(run)
     return {
         "ending": ending,

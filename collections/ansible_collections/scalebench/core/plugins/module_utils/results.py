@@ -11,7 +11,7 @@ from .provenance import provenance, units
 from .repeat_telemetry import machines_of
 from .result_cells import cell_key, measure_cell, ok_speeds
 from .result_facts import BASELINE, add_facts, check
-from .result_repeats import NEVER_RAN, repeat_of
+from .result_repeats import NEVER_RAN, attempt_of, repeat_of
 from .result_searches import resolve
 
 __all__ = ["build_results", "only_facts"]
@@ -41,8 +41,9 @@ def build_results(
     """
     options = plan.get("options") or {}
     machines = machines_of(plan.get("nodes") or {})
+    measured = _of_kind(runs, "measured")
     planned, searches = resolve(plan.get("cells", ()), _of_kind(runs, "search"))
-    known = _cells(planned, _of_kind(runs, "measured"))
+    known = _cells(planned, measured)
     cells = [
         measure_cell(
             cell, [repeat_of(run, attempts.get(run.get("log", ""), ()), machines) for run in own]
@@ -51,16 +52,17 @@ def build_results(
     ]
     for cell, (wanted, _) in zip(cells, known):
         cell["adaptive"] = _adaptive(cell, wanted, options)
+        cell["unfinished"] = _unfinished(cell, runs, attempts)
     facts = add_facts(cells)
     check(cells, facts)
-    alone = [repeat_of(run) for run in _of_kind(runs, "alone")]
+    alone = interference(cells, [repeat_of(run) for run in _of_kind(runs, "alone")])
     packed = packing(options.get("packing", "none"), cells)
     return {
         "schema": SCHEMA,
         "campaign": plan.get("campaign"),
         "facts": facts,
         "units": units(cells),
-        "provenance": provenance(plan, runs, cells, BASELINE),
+        "provenance": provenance(plan, measured, cells, BASELINE),
         "counts": {
             "cells": len(cells),
             "planned": sum(cell["repeats_planned"] for cell in cells),
@@ -74,8 +76,8 @@ def build_results(
         "cells": cells,
         "searches": searches,
         "packing": packed,
-        "interference": interference(cells, alone) if packed else None,
-        "failures": _failures(cells, searches, alone),
+        "interference": alone if packed else None,
+        "failures": _failures(cells, [*searches, alone]),
         "unmatched": list(unmatched),
     }
 
@@ -108,14 +110,23 @@ def _adaptive(
     return adaptive.enough(speeds, wanted["repeats"], most, options["half_width"])
 
 
+def _unfinished(
+    cell: Mapping[str, Any], runs: Sequence[Run], attempts: Mapping[str, Sequence[Run]]
+) -> List[Dict[str, Any]]:
+    """Return the repeats that are to run again and have not yet, with their attempts so far."""
+    ended = {run.get("log") for run in runs}
+    return [
+        {"log": log, "earlier": [attempt_of(one) for one in made]}
+        for log, made in attempts.items()
+        if log not in ended and cell_key(made[-1]["cell"]) == cell_key(cell)
+    ]
+
+
 def _failures(
-    cells: Sequence[Mapping[str, Any]],
-    searches: Sequence[Mapping[str, Any]],
-    alone: Sequence[Mapping[str, Any]],
+    cells: Sequence[Mapping[str, Any]], besides: Sequence[Mapping[str, Any]]
 ) -> List[Dict[str, Any]]:
     ended = [one for cell in cells for one in (*cell["failures"], *cell["unavailable"])]
-    ended += [one for search in searches for one in search["failures"]]
-    ended += [repeat for repeat in alone if repeat["throughput"] is None]
+    ended += [one for other in besides for one in other["failures"]]
     return [{key: one[key] for key in ("log", "ending", "reason")} for one in ended]
 
 

@@ -1,0 +1,72 @@
+"""The controller's watch over one node of a repeat: its limit, and how its peers fare."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from pathlib import Path
+
+from ansible_collections.scalebench.core.plugins.module_utils.node.ending import end_processes
+from ansible_collections.scalebench.core.plugins.module_utils.node.proc import (
+    Process,
+    descendants,
+)
+
+__all__ = ["PEER_GRACE", "RunWatch"]
+
+# Seconds that a node has to notice by itself that a peer failed: then it tells more than we could.
+PEER_GRACE = 15.0
+
+
+class RunWatch:
+    """Ends this worker's connection when there is nothing left to wait for; the node ends the run.
+
+    The nodes of a repeat run in worker processes of their own and know of each other by a file.
+
+    :param limit: seconds after which a node that does not answer is given up; 0 for never.
+    :param failed: the file that the first node of the repeat to fail makes.
+    """
+
+    def __init__(self, limit: float, failed: Path | None) -> None:
+        self.limit = limit
+        self._failed = failed
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self.ended = ""
+
+    def __enter__(self) -> RunWatch:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def fail(self) -> None:
+        """Tell the other nodes that this one failed."""
+        if self._failed is not None:
+            self._failed.parent.mkdir(parents=True, exist_ok=True)
+            self._failed.touch()
+
+    def _watch(self) -> None:
+        start = time.monotonic()
+        alone_since: float | None = None
+        while not self._done.wait(0.5):
+            now = time.monotonic()
+            if alone_since is None and self._failed is not None and self._failed.exists():
+                alone_since = now
+            if self.limit and now - start > self.limit:
+                self._end("timeout")
+            elif alone_since is not None and now - alone_since > PEER_GRACE:
+                self._end("cancelled")
+
+    def _end(self, why: str) -> None:
+        """End the ssh below this worker, once."""
+        self.ended = why
+        self._done.set()
+        end_processes(_below_this_worker)
+
+
+def _below_this_worker() -> list[Process]:
+    return descendants(os.getpid())

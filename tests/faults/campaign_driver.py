@@ -1,0 +1,309 @@
+"""Does in one process what bench.yml's roles do, with the real plugins and modules, but no ssh.
+
+A session is the ansible-playbook: a process of its own that can be killed. Each task on a node is
+a worker process of it, as Ansible's are, and runs the module in a further process, as sshd does;
+all are forks, which saves 0.3 s of imports each. ``roles/campaign`` and ``roles/cell`` are what
+the functions here follow.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from ansible.errors import AnsibleConnectionFailure, AnsibleError
+from ansible.module_utils import basic
+
+from action_plugins import (
+    campaign_plan,
+    campaign_results,
+    node_claim,
+    repeat_record,
+    training_log_facts,
+    training_run,
+)
+from library import node_claim as node_claim_module
+from library import training_run as training_run_module
+
+Result = dict[str, Any]
+# Seconds that a session may take; no campaign here needs a tenth of it on an idle machine.
+PATIENCE = 240
+# What the interpreter tells before it touches a file or makes a process (sys.audit).
+TOUCHES = ("open", "os.rename", "os.remove", "os.mkdir", "os.fork", "campaign_driver.wait")
+
+
+@dataclass
+class Campaign:
+    """What a user gives to bench.yml, and the cluster."""
+
+    seed: int
+    folder: Path
+    nodes: dict[str, dict[str, Any]]
+    options: dict[str, Any]
+    retry: dict[str, Any]
+    requeue: int
+    timeout: float
+    sample_interval: float
+    # Shares of the tasks on nodes that find no node, or a node that says its CPU was throttled.
+    unreachable: float = 0.0
+    throttled: float = 0.0
+
+    @property
+    def results(self) -> Path:
+        """Return the campaign's own folder."""
+        return self.folder / "results" / "random"
+
+    def work_dir(self, node: str) -> Path:
+        """Return a node's folder."""
+        return self.folder / node
+
+
+class Killer:
+    """Kills this process with SIGKILL at its n-th touch of a file of the campaign."""
+
+    def __init__(self, folder: Path, touches: int, pause: float) -> None:
+        self.folder, self.left, self.pause = str(folder), touches, pause
+        self.pid = os.getpid()
+
+    def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Count; the interpreter calls this at every event."""
+        if event not in TOUCHES or os.getpid() != self.pid:
+            return
+        if event in ("open", "os.rename", "os.remove", "os.mkdir"):
+            path = arguments[0]
+            if isinstance(path, int) or not os.fspath(path).startswith(self.folder):
+                return
+        self.left -= 1
+        if self.left == 0:
+            if event == "campaign_driver.wait":
+                time.sleep(self.pause)
+            os.kill(self.pid, signal.SIGKILL)
+
+
+def session(campaign: Campaign, number: int, killed_after: int | None = None) -> bool:
+    """Run bench.yml's first play once; return whether it came to its end.
+
+    :param number: of the session, from 1; its random faults come from it and the seed.
+    :param killed_after: how many touches of the campaign's files it lives; None for all.
+    :raises AssertionError: it failed, or is stuck.
+    """
+    rng = random.Random(f"{campaign.seed}/{number}")
+    said = campaign.folder / f"session{number}.txt"
+
+    def body() -> None:
+        if killed_after:
+            sys.addaudithook(Killer(campaign.folder, killed_after, rng.uniform(0, 0.15)))
+        _play(campaign, rng)
+
+    pid = _fork(body, said)
+    end = time.monotonic() + PATIENCE
+    while True:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            break
+        if time.monotonic() > end:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            raise AssertionError(f"session {number} is stuck")
+        time.sleep(0.01)
+    code = os.waitstatus_to_exitcode(status)
+    if code not in (0, -signal.SIGKILL):
+        raise AssertionError(f"session {number} failed: {said.read_text(encoding='utf-8')}")
+    return code == 0
+
+
+def results(campaign: Campaign) -> Result:
+    """Return what bench.yml's second play makes of the campaign."""
+    answer: Result = _action(campaign_results, {"directory": str(campaign.results)}).run()
+    return answer
+
+
+def _play(campaign: Campaign, rng: random.Random) -> None:
+    _claim(campaign, "taken")
+    plan = _plan(campaign, "")
+    skipped: list[str] = []
+    while plan["waves"]:
+        for wave in plan["waves"]:
+            skipped = _wave(campaign, plan, wave, skipped, rng)
+        plan = _plan(campaign, plan["session"])
+    _claim(campaign, "released")
+
+
+def _claim(campaign: Campaign, state: str) -> None:
+    class Claim(node_claim.ActionModule):
+        def _execute_module(self, module_args: Any = None, **_: Any) -> Result:
+            return _module(node_claim_module.main, module_args)
+
+    tasks = {}
+    for node in campaign.nodes:
+        args = {"work_dir": str(campaign.work_dir(node)), "campaign": "random", "state": state}
+        tasks[node] = _action(Claim, args).run
+    for node, answer in _on_nodes(campaign, tasks).items():
+        if answer.get("failed"):
+            raise AssertionError(f"{node} cannot be {state}: {answer['msg']}")
+
+
+def _plan(campaign: Campaign, name: str) -> Result:
+    answer: Result = _action(
+        campaign_plan,
+        {
+            "variables": campaign.options,
+            "benchmarks_dir": str(campaign.folder / "benchmarks"),
+            "results_dir": str(campaign.results.parent),
+            "campaign": campaign.results.name,
+            "session": name,
+            "retry": campaign.retry,
+            "requeue": campaign.requeue,
+            "memory_mib": 1,
+            "nodes": campaign.nodes,
+        },
+    ).run()
+    return answer
+
+
+def _wave(
+    campaign: Campaign, plan: Result, wave: Result, skipped: list[str], rng: random.Random
+) -> list[str]:
+    """Train, read, record; return the logs that are skipped from now on."""
+    tasks = {
+        node: _action(_train(campaign, rng), _train_args(campaign, plan, share, node)).run
+        for node, share in wave["shares"].items()
+        if share["log"] not in skipped
+    }
+    runs = _on_nodes(campaign, tasks)
+    facts = [
+        _action(
+            training_log_facts,
+            {
+                "path": f"{plan['directory']}/{repeat['log']}",
+                "parameters": {key: repeat["cell"][key] for key in ("warmup", "iterations")},
+                "expect": repeat["expect"],
+            },
+        ).run()
+        for repeat in wave["repeats"]
+    ]
+    given = {key: plan[key] for key in ("campaign", "session", "directory")}
+    given.update(wave=wave, runs=runs, facts=facts, skipped=skipped)
+    logs: list[str] = _action(repeat_record, given).run()["skipped_logs"]
+    return logs
+
+
+def _train_args(campaign: Campaign, plan: Result, share: Result, node: str) -> Result:
+    return {
+        **{key: share[key] for key in ("argv", "environment", "rank", "name")},
+        "work_dir": str(campaign.work_dir(node)),
+        "directory": f"runs/{plan['campaign']}/{share['directory']}",
+        "timeout": campaign.timeout,
+        "stall": 0.9,
+        "sample_interval": campaign.sample_interval,
+        "fetch_to": f"{plan['directory']}/{share['output']}",
+    }
+
+
+def _train(campaign: Campaign, rng: random.Random) -> Any:
+    """Return the action plugin training_run with a node that may fail."""
+    is_unreachable = rng.random() < campaign.unreachable
+    is_throttled = rng.random() < campaign.throttled
+
+    class Train(training_run.ActionModule):
+        def _execute_module(self, module_args: Any = None, **_: Any) -> Result:
+            if is_unreachable:
+                raise AnsibleConnectionFailure("no route to host")
+            answer = _module(training_run_module.main, module_args)
+            if is_throttled and answer.get("telemetry"):
+                answer["telemetry"]["cpu_throttle_events"] = 1
+            return answer
+
+    return Train
+
+
+def _action(plugin: Any, args: Result) -> Any:
+    """Return an action plugin ready to run, with a connection that is this machine."""
+    task = SimpleNamespace(
+        args=args, action="", async_val=0, check_mode=False, diff=False, become=False
+    )
+    connection = SimpleNamespace(
+        transport="local", _shell=SimpleNamespace(tmpdir=""), fetch_file=shutil.copyfile
+    )
+    return getattr(plugin, "ActionModule", plugin)(task, connection, None, None, None, None)
+
+
+def _on_nodes(campaign: Campaign, tasks: dict[str, Callable[[], Result]]) -> dict[str, Result]:
+    """Run each node's task in a worker; return what Ansible would register."""
+    workers = {}
+    for node, task in tasks.items():
+        answer = campaign.folder / f"{node}.answer"
+        workers[node] = _fork(lambda task=task, answer=answer: _answer(task, answer), None)
+    sys.audit("campaign_driver.wait")
+    found = {}
+    for node, pid in workers.items():
+        os.waitpid(pid, 0)
+        found[node] = json.loads((campaign.folder / f"{node}.answer").read_text(encoding="utf-8"))
+    return found
+
+
+def _answer(task: Callable[[], Result], path: Path) -> None:
+    try:
+        result = task()
+    except AnsibleConnectionFailure as error:
+        result = {"unreachable": True, "msg": str(error)}
+    except AnsibleError as error:
+        result = {"failed": True, "msg": str(error)}
+    path.write_text(json.dumps(result), encoding="utf-8")
+
+
+def _module(main: Callable[[], None], args: Result) -> Result:
+    """Run a module's main in a process of its own; return what it prints."""
+    read, write = os.pipe()
+
+    def body() -> None:
+        os.close(read)
+        os.dup2(write, 1)
+        os.close(write)
+        sys.stdout = os.fdopen(1, "w")
+        basic._ANSIBLE_ARGS = json.dumps({"ANSIBLE_MODULE_ARGS": args}).encode()
+        basic._ANSIBLE_PROFILE = "legacy"
+        try:
+            main()
+        finally:
+            sys.stdout.flush()
+
+    pid = _fork(body, None)
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        printed = pipe.read()
+    _, status = os.waitpid(pid, 0)
+    if not printed:
+        rc = os.waitstatus_to_exitcode(status)
+        return {"failed": True, "msg": f"MODULE FAILURE: no output, rc {rc}"}
+    found: Result = json.loads(printed)
+    return found
+
+
+def _fork(body: Callable[[], None], said: Path | None) -> int:
+    """Run ``body`` in a child; its exit status is 1, and its traceback in ``said``, if it fails."""
+    pid = os.fork()
+    if pid:
+        return pid
+    status = 1
+    try:
+        body()
+        status = 0
+    except SystemExit as end:
+        status = int(end.code or 0)
+    except BaseException:
+        if said:
+            said.write_text(traceback.format_exc(), encoding="utf-8")
+    finally:
+        os._exit(status)

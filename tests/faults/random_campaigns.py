@@ -1,0 +1,187 @@
+"""Random campaigns with random faults, each the same for the same seed."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import campaign_data
+import yaml
+from ansible_collections.scalebench.core.plugins.module_utils.node.runs import marked
+from ansible_collections.scalebench.core.plugins.module_utils.retry import RETRIABLE
+from campaign_driver import Campaign
+
+HERE = Path(__file__).parent
+REPORT_LINES = HERE.parents[1] / "workloads/resnet50/report_lines.py"
+BENCHMARK = {
+    "benchmark": "small",
+    "model": "r50",
+    "recipes": {
+        "portable": {
+            "framework": "small_workload",
+            "launcher": "torchrun",
+            "workload": "small_workload.py",
+            "choices": {
+                "precision": ["fp32", "amp"],
+                "data": ["synthetic"],
+                "data_backend": ["native"],
+                "xla": [False],
+            },
+            "defaults": {
+                "cpu": {
+                    "precision": ["fp32"],
+                    "batch_size_per_device": [4],
+                    "image_size": [32],
+                    "topology": ["1n1g"],
+                }
+            },
+            "arguments": [
+                "--batch-size={batch_size_per_device}",
+                "--precision={precision}",
+                "--warmup={warmup}",
+                "--iterations={iterations}",
+            ],
+        }
+    },
+}
+# Those that cost seconds of waiting are rarer.
+QUICK = ("crash", "die", "nan", "memory", "cut", "silent", "child", "supervisor", "interrupt")
+SLOW = ("hang", "endless", "deaf")
+# Images per device that no plan here asks for.
+ROOMY = 1000
+
+
+def random_campaign(seed: int, folder: Path) -> Campaign:
+    """Return a campaign with its nodes installed below ``folder``, faults and all."""
+    rng = random.Random(seed)
+    (folder / "benchmarks").mkdir(parents=True)
+    (folder / "benchmarks/small.yml").write_text(yaml.safe_dump(BENCHMARK), encoding="utf-8")
+    nodes = campaign_data.cluster(rng.choice((1, 2, 2, 3, 4)))
+    for name, node in nodes.items():
+        _install(folder / name)
+        node["pythons"] = {"small_workload": str(folder / name / "small_workload")}
+        node["unusable"] = {}
+    if rng.random() < 0.05:
+        nodes[rng.choice(list(nodes))]["unusable"] = {"small_workload": "it is not installed"}
+    has_faults = rng.random() < 0.9
+    campaign = Campaign(
+        seed=seed,
+        folder=folder,
+        nodes=nodes,
+        options=_options(rng, len(nodes)),
+        retry={
+            "endings": rng.sample(RETRIABLE, rng.randint(1, len(RETRIABLE))),
+            "attempts": rng.randint(1, 3),
+            "give_up_after": rng.randint(1, 6),
+        },
+        requeue=rng.choice((0, 0, 1)),
+        timeout=6.0,
+        sample_interval=rng.choice((0, 0.3)),
+        unreachable=0.02 if has_faults else 0.0,
+        throttled=rng.choice((0.0, 0.3)),
+    )
+    limit = rng.choice((ROOMY, ROOMY, 3, 6))
+    if "max" in campaign.options["batch_size_per_device"]:
+        limit = rng.randint(1, 12)
+    for name in nodes:
+        words = _faults(rng) if has_faults else ""
+        (folder / name / "faults").write_text(words, encoding="utf-8")
+        (folder / name / "memory").write_text(str(limit), encoding="utf-8")
+    return campaign
+
+
+def _install(folder: Path) -> None:
+    """Put the workload into a node's folder."""
+    folder.mkdir()
+    python = Path(sys.executable).resolve()
+    text = (HERE / "small_workload.py").read_text(encoding="utf-8")
+    program = folder / "small_workload"
+    program.write_text(f"#!{python} -SEB\n{text}", encoding="utf-8")
+    program.chmod(0o755)
+    (folder / "report_lines.py").write_bytes(REPORT_LINES.read_bytes())
+    (folder / "starts").touch()
+
+
+def _options(rng: random.Random, nodes: int) -> dict[str, Any]:
+    topologies = [f"{count}n1g" for count in range(1, nodes + 1)]
+    options = {
+        "benchmark": "small",
+        "warmup": 1,
+        "iterations": rng.randint(2, 4),
+        "topology": rng.sample(topologies, rng.randint(1, min(2, nodes))),
+        "batch_size_per_device": rng.choice(([4], [4], [4, 8], [8, 4, 2], ["max"])),
+        "precision": rng.choice((["fp32"], ["fp32"], ["fp32", "amp"])),
+        "repeats": rng.randint(1, 4),
+        "packing": rng.choice(("none", "nodes")),
+    }
+    if rng.random() < 0.15:
+        # So narrow that only luck stops it before the maximum.
+        options.update(half_width=0.05, max_repeats=7, topology=["1n1g"], batch_size_per_device=[4])
+    return options
+
+
+def _faults(rng: random.Random) -> str:
+    """Return what goes wrong in the first starts on a node: in each sixth or so."""
+    words = [
+        rng.choice(QUICK)
+        if rng.random() < 0.15
+        else rng.choice(SLOW)
+        if rng.random() < 0.015
+        else "none"
+        for _ in range(60)
+    ]
+    return " ".join(words)
+
+
+def damage(campaign: Campaign, rng: random.Random) -> list[str]:
+    """Do to a campaign, between two sessions, what a crash of the controller's machine may do.
+
+    :returns: the runs whose record was cut in half.
+    """
+    records = sorted(campaign.results.glob("logs/**/*.run.json"))
+    cut = []
+    if records and rng.random() < 0.5:
+        record = rng.choice(records)
+        os.truncate(record, record.stat().st_size // 2)
+        run = str(record.relative_to(campaign.results / "logs"))
+        cut.append(run[: -len(".run.json")])
+    if records and rng.random() < 0.5:
+        record = rng.choice(records)
+        log = record.with_suffix("").with_suffix(".log")
+        for path in (record, log):
+            path.with_name(path.name + ".part").write_text("half a", encoding="utf-8")
+    return cut
+
+
+def leave_stray(campaign: Campaign, rng: random.Random) -> subprocess.Popen[bytes]:
+    """Leave a process on a node as a repeat would whose supervisor was killed."""
+    work_dir = campaign.work_dir(rng.choice(list(campaign.nodes)))
+    return subprocess.Popen(
+        ["sleep", "600"],
+        env={"SCALEBENCH_RUN": f"{work_dir}/runs/random/stray", "PATH": os.environ["PATH"]},
+        start_new_session=True,
+    )
+
+
+def mend(campaign: Campaign) -> None:
+    """Take all faults away but the memory's size and missing installations."""
+    campaign.unreachable = campaign.throttled = 0.0
+    for node in campaign.nodes:
+        (campaign.work_dir(node) / "faults").write_text("", encoding="utf-8")
+
+
+def living(campaign: Campaign) -> list[str]:
+    """Return what repeats of the campaign have started and that lives."""
+    return [process.command for process, _ in marked(str(campaign.folder))]
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """End a process of ``leave_stray`` that is still there."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGKILL)
+    process.wait()
