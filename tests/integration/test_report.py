@@ -380,3 +380,69 @@ def test_facts_serve_later_plays(report, campaign, tmp_path):
     )
     runner = report(playbook=str(playbook), report_campaign_dir=str(campaign))
     assert runner.rc == 0, failure(runner)
+
+
+def test_campaign_that_packed_retried_and_was_disturbed(report, campaign):
+    records = sorted(campaign.glob("logs/**/*.run.json"))
+    for path in records:
+        record = json.loads(path.read_text())
+        record.update(schema=2, kind="measured", attempt=1, packed_with=["logs/other.log"])
+        record["disturbances"] = []
+        if path == records[0]:
+            what = {"kind": "steal", "node": "node1", "detail": "3.0 CPU seconds were stolen"}
+            record["disturbances"] = [what]
+        path.write_text(json.dumps(record))
+    place = campaign / "logs/pytorch/bz4/1n1g"
+    write_log(place / "r50_b4_fp32_1_alone.log", "1n1g", speed=26.0)
+    record = json.loads((place / "r50_b4_fp32_1.run.json").read_text())
+    log = "logs/pytorch/bz4/1n1g/r50_b4_fp32_1_alone.log"
+    alone = {**record, "kind": "alone", "log": log, "packed_with": [], "disturbances": []}
+    (place / "r50_b4_fp32_1_alone.run.json").write_text(json.dumps(alone))
+    runner = report(report_campaign_dir=str(campaign), report_plots=False)
+    assert runner.rc == 0, failure(runner)
+    results = results_in(campaign)
+    assert results["counts"]["ok"] == 6, "the one alone is no repeat of its cell"
+    assert results["interference"]["n"] == 1
+    assert results["interference"]["median"] == pytest.approx(24 / 26, rel=0.02)
+    text = (campaign / "report.md").read_text()
+    assert "## Packing" in text
+    assert "- packing=none: 6 of 6 repeats ran beside others" in text
+    assert "node1: `3.0 CPU seconds were stolen`" in text
+    assert "checks without which a repeat is invalid: The throughput is a finite number" in text
+    printed = said(runner)
+    assert "1 of 6 repeats were disturbed: steal on node1" in printed
+    assert all(len(line) <= 100 for line in printed.splitlines() if not line.startswith("Report"))
+
+
+def outcome(runner) -> dict[str, Any] | None:
+    """Return what role gate left in the events for whatever drives Ansible."""
+    (stats,) = [event for event in runner.events if event["event"] == "playbook_on_stats"]
+    return stats["event_data"]["artifact_data"].get("scalebench_outcome")
+
+
+def test_gate_tells_failed_repeats_from_a_failed_task(report, campaign, tmp_path):
+    gate = {
+        "playbook": "tests/integration/playbooks/report_and_gate.yml",
+        "report_campaign_dir": str(campaign),
+        "report_plots": False,
+    }
+    good = report(**gate)
+    assert good.rc == 0, failure(good)
+    assert outcome(good) == {"kind": "ok", "failures": []}
+    assert "scalebench_outcome" not in good.stdout.read()
+    path = campaign / "logs/pytorch/bz4/2n1g/r50_b4_fp32_3.run.json"
+    record = json.loads(path.read_text())
+    record.update(ending="crashed", reason="node2: exit code 1: no route", facts=None)
+    path.write_text(json.dumps(record))
+    failed = report(**gate)
+    assert failed.rc != 0
+    told = outcome(failed)
+    assert told["kind"] == "failed_repeats"
+    assert [one["ending"] for one in told["failures"]] == ["crashed"]
+    line = "logs/pytorch/bz4/2n1g/r50_b4_fp32_3.log: crashed: node2: exit code 1: no route"
+    assert line in [line.strip() for line in failure(failed).splitlines()]
+    assert "-e campaign=mine" in failure(failed)
+    assert report(**{**gate, "gate_failed_repeats": False}).rc == 0
+    broken = report(**{**gate, "report_campaign_dir": str(tmp_path / "nothing")})
+    assert broken.rc != 0
+    assert outcome(broken) is None

@@ -78,5 +78,14 @@ def test_packed_nodes_that_are_one_machine_are_named():
     assert packing_lines(results)[1] == "1 of them had neighbours on the same machine: a, b are one"
 
 
+def test_only_repeats_that_ran_are_counted():
+    plan, _ = campaign({"1n1g": [9.0, 9.0]})
+    one = plan["cells"][0]
+    plan["options"] = {"packing": "nodes"}
+    skipped = recorded(one, 2, None, ending="skipped", reason="out of memory at 2")
+    results = build_results(plan, [recorded(one, 1, 9.0, packed_with=["b.log"]), skipped])
+    assert results["packing"]["repeats"] == 1
+
+
 def test_an_exclusive_campaign_says_nothing_of_packing():
     assert packing_lines(packed({}, neighbours=())) == []

@@ -57,7 +57,9 @@ def test_nodes_of_one_machine_are_judged_together():
 
 def test_the_node_that_ran_longest_tells_of_its_machine():
     nodes = {"a": node(telemetry(seconds=1.0, busy=2.0)), "b": node(telemetry(seconds=10.0))}
-    assert short_telemetry(nodes, {"a": "m", "b": "m"})["cpu_busy_share"] == 0.8
+    found = short_telemetry(nodes, {"a": "m", "b": "m"})
+    assert found["cpu_busy_share"] == 0.8
+    assert found["link"]["mib_per_second"] == 2.0
 
 
 def test_the_busiest_link_is_named():
@@ -106,6 +108,15 @@ def reported(told):
     return build_results(plan, runs)
 
 
+def test_the_plan_tells_which_nodes_are_one_machine():
+    plan, _ = campaign({"2n1g": [20.0]})
+    plan["nodes"] = {"a": {"boot_id": "k"}, "b": {"boot_id": "k"}}
+    told = {"a": node(telemetry(own=3.0)), "b": node(telemetry(own=5.0))}
+    results = build_results(plan, [recorded(plan["cells"][0], 1, 20.0, nodes=told)])
+    (repeat,) = results["cells"][0]["repeats"]
+    assert repeat["telemetry"]["cpu_own_share"] == 0.4
+
+
 def columns(table):
     return [[word.strip() for word in line.strip("|").split("|")] for line in table.splitlines()]
 
@@ -117,6 +128,8 @@ def test_tables_have_a_row_a_cell_and_fit():
     assert two[0] == "2n1g"
     machines, gpus = telemetry_tables(reported(telemetry(gpus=[gpu(0)])))
     assert columns(gpus)[2] == ["1n1g", "90", "15.00", "250", "1500", "61", "sw_power_cap 20%"]
+    _, cool = telemetry_tables(reported(telemetry(gpus=[gpu(0, throttle={"gpu_idle": 0.1})])))
+    assert columns(cool)[2][-1] == "no"
     assert all(len(line) <= 120 for line in (machines + "\n" + gpus).splitlines())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 
+from ansible_collections.scalebench.core.plugins.module_utils.record import ENDINGS
 from ansible_collections.scalebench.core.plugins.module_utils.report_events import what_happened
 from ansible_collections.scalebench.core.plugins.module_utils.report_markdown import markdown_parts
 from ansible_collections.scalebench.core.plugins.module_utils.report_notes import notes
@@ -85,10 +86,10 @@ def test_both_lines_fit_a_terminal_whatever_they_name():
     of = plan["cells"][0]
     for number, run in enumerate(runs):
         run["disturbances"] = disturbed(f"node{number:03}.cluster.example")
-    attempts = {
-        runs[0]["log"]: [recorded(of, 1, None, ending=e) for e in ("crashed", "stalled") * 40]
-    }
-    table = terminal_table(build_results(plan, runs, attempts=attempts))
+    attempts = {runs[0]["log"]: [recorded(of, 1, None, ending=e) for e in ENDINGS * 9]}
+    results = build_results(plan, runs, attempts=attempts)
+    assert [len(line) <= 100 for line in what_happened(results)] == [True, True]
+    table = terminal_table(results)
     assert all(len(line) <= 100 for line in table.splitlines())
     assert sum("disturbed" in line for line in table.splitlines()) == 1
     assert sum("attempt" in line for line in table.splitlines()) == 1

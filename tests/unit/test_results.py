@@ -178,7 +178,10 @@ def test_only_measured_repeats_make_cells():
     runs.append(recorded(one, 1, 99.0, kind="alone", log="logs/1n1g/1_alone.log"))
     probe = cell("1n1g", 1, variant="bz8", batch_size_per_device=8)
     runs.append(recorded(probe, 1, 99.0, kind="search"))
-    (found,) = build_results(plan, runs)["cells"]
+    runs[-1]["facts"]["strategy"] = {"name": "median", "parameters": {}}
+    results = build_results(plan, runs)
+    assert [one["name"] for one in results["provenance"]["strategies"]] == ["mean_after_warmup"]
+    (found,) = results["cells"]
     assert [repeat["throughput"] for repeat in found["repeats"]] == [10.0, 10.0]
 
 
@@ -268,6 +271,8 @@ def test_adaptive_repeats_tell_their_number_and_their_rule():
     assert found["adaptive"]["enough"]
     assert found["adaptive"]["n"] == 7
     assert "asked for ±2.00%" in found["adaptive"]["why"]
+    plan["cells"][0]["repeats"] = 8
+    assert not build_results(plan, runs)["cells"][0]["adaptive"]["enough"], "the minimum is 8"
     plan["options"] = {}
     assert build_results(plan, runs)["cells"][0]["adaptive"] is None
     plan["options"] = {"half_width": 0.02}
@@ -282,6 +287,8 @@ def test_a_failed_repeat_alone_fails_the_campaign_and_no_cell():
     results = build_results(plan, [*runs, alone])
     assert endings(results["failures"]) == [(log, "crashed")]
     assert results["cells"][0]["failures"] == []
+    runs.append({**alone, "ending": "skipped"})
+    assert build_results(plan, runs)["failures"] == []
 
 
 def test_a_campaign_that_was_not_packed_has_no_interference():
