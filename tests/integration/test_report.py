@@ -408,7 +408,7 @@ def test_campaign_that_packed_retried_and_was_disturbed(report, campaign):
     assert "## Packing" in text
     assert "- packing=none: 6 of 6 repeats ran beside others" in text
     assert "node1: `3.0 CPU seconds were stolen`" in text
-    assert "checks without which a repeat is invalid: The throughput is a finite number" in text
+    assert "a repeat must pass, or it is invalid: The throughput is a finite number" in text
     printed = said(runner)
     assert "1 of 6 repeats were disturbed: steal on node1" in printed
     assert all(len(line) <= 100 for line in printed.splitlines() if not line.startswith("Report"))

@@ -35,5 +35,5 @@ def test_the_report_tells_the_checks_that_were_made():
     assert "check" not in method
     speeds = {"1n1g": [1.0], "2n1g": [1.9]}
     method = " ".join(markdown_parts(build_results(*campaign(speeds)))["method"])
-    assert "check without which a speed-up is invalid: The speed-up is at most" in method
+    assert "check that a speed-up must pass, or it is invalid: The speed-up is at most" in method
     assert "invalid_repeat" not in method

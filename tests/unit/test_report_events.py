@@ -163,3 +163,14 @@ def test_warnings_of_the_nodes_are_listed():
     assert listed(results)["Noticed on the nodes"] == [
         "`logs/1n1g/1.log`: `node1: 2 processes of an earlier run were ended before`"
     ]
+
+
+def test_a_repeat_that_was_given_up_had_no_further_attempt():
+    plan, _ = campaign({"1n1g": [10.0]})
+    of = plan["cells"][0]
+    given_up = recorded(of, 1, None, ending="unavailable", reason="node1: no torch")
+    crashed = recorded(of, 1, None, ending="crashed", reason="node1: signal 9")
+    results = build_results(plan, [given_up], attempts={given_up["log"]: [crashed]})
+    assert listed(results)["Tried again"] == [
+        "`logs/1n1g/1.log`: not tried again, unavailable; 1st: crashed: `node1: signal 9`"
+    ]

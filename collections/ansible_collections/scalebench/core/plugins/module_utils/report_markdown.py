@@ -15,8 +15,8 @@ __all__ = ["markdown_parts"]
 
 Cell = Mapping[str, Any]
 _CHECKS = (
-    ("invalid_repeat", "checks without which a repeat is invalid"),
-    ("invalid_cell", "check without which a speed-up is invalid"),
+    ("invalid_repeat", "checks that a repeat must pass, or it is invalid"),
+    ("invalid_cell", "check that a speed-up must pass, or it is invalid"),
     ("warning", "checks that only warn"),
 )
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
 
+from .result_repeats import NEVER_RAN
+
 __all__ = ["code", "notes"]
 
 Cell = Mapping[str, Any]
@@ -60,6 +62,8 @@ def _tried_again(cells: Sequence[Cell]) -> Lines:
         for repeat in cell["repeats"]:
             if repeat["earlier"]:
                 now = f"{_ordinal(repeat['attempt'])} attempt {repeat['ending']}"
+                if repeat["ending"] in NEVER_RAN:
+                    now = f"not tried again, {repeat['ending']}"
                 yield f"{code(repeat['log'])}: {now}; {_earlier(repeat)}"
         for repeat in cell["unfinished"]:
             yield f"{code(repeat['log'])}: to run again; {_earlier(repeat)}"
