@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import isfinite
-from typing import Any, Dict, List, Mapping, Sequence
+from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 from .repeat_telemetry import short_telemetry
 
@@ -53,7 +53,7 @@ def repeat_of(
     return {**found, **{key: facts[key] for key in _OF_THE_LOG if facts.get(key) is not None}}
 
 
-def _ending(run: Record) -> tuple[str, str]:
+def _ending(run: Record) -> Tuple[str, str]:
     facts = run.get("facts") or {}
     ending, reason = run.get("ending") or "invalid", run.get("reason") or ""
     speed = facts.get("throughput")
