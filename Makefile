@@ -41,13 +41,16 @@ teardown: $(RUN)  ## End the local nodes and all that runs in them.
 	@ansible-playbook playbooks/teardown.yml
 
 # The integration tests come first: they install the framework that some of the unit tests train with.
-test: test-integration test-unit test-roles  ## Run all tests.
+test: test-integration test-unit test-faults test-roles  ## Run all tests.
 
 test-unit: $(TEST)  ## Test the pure code and the conventions.
 	@pytest -q tests/unit
 
 test-integration: $(TEST)  ## Run the playbooks on local nodes of their own, with small real training.
 	@pytest -q tests/integration
+
+test-faults: $(TEST)  ## Kill, freeze, fill and starve what runs on local nodes, for real.
+	@pytest -q tests/faults
 
 test-roles: $(TEST)  ## Converge and verify the roles with Molecule.
 	@molecule test --all
@@ -59,10 +62,12 @@ lint: $(TEST)  ## Check style and types.
 	@yamllint .
 	@ansible-lint --offline
 
-benchmark: $(TEST)  ## Measure our own cost: reading logs, orchestration (10 minutes; ARGS="-e repeats=1": 4).
+benchmark: $(TEST)  ## Measure our own cost: reading logs, packing, telemetry, orchestration (13 minutes; ARGS="-e repeats=1": 7).
 	@ansible-playbook playbooks/provision.yml
 	@python tests/benchmarks/read_logs.py
 	@python tests/benchmarks/report_tree.py
+	@PYTHONPATH=collections python tests/benchmarks/schedule.py
+	@PYTHONPATH=collections python tests/benchmarks/telemetry.py
 	@PYTHONPATH=collections python tests/benchmarks/orchestration.py $(ARGS)
 
 clean:  ## End the local nodes; remove environments, keys and caches. Results stay.

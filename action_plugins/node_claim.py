@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import socket
 import time
 from pathlib import Path
 
+from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible_collections.scalebench.core.plugins.module_utils.node.proc import read_process
 
@@ -42,7 +44,11 @@ class ActionModule(ActionBase):
 
 def _this_playbook():
     """Return what tells this ansible-playbook, the worker's parent, from all others."""
-    process = read_process(os.getppid())
+    # A worker that was left behind has another parent by now, which would hold the node for ever.
+    parent = multiprocessing.parent_process()
+    process = read_process(parent.pid) if parent else None
+    if process is None or process.pid != os.getppid():
+        raise AnsibleActionFail("the ansible-playbook that asks for the node has ended")
     return {
         "controller": socket.gethostname(),
         "boot_id": Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip(),

@@ -10,7 +10,10 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.scalebench.core.plugins.module_utils import frontier, plan
 from ansible_collections.scalebench.core.plugins.module_utils.options import MAX
 from ansible_collections.scalebench.core.plugins.module_utils.record import not_run, record
-from ansible_collections.scalebench.core.plugins.plugin_utils import record_files
+from ansible_collections.scalebench.core.plugins.plugin_utils import (
+    campaign_files,
+    record_files,
+)
 
 SHOWN = ("log", "ending", "reason", "seconds", "disturbances")
 
@@ -54,13 +57,18 @@ class ActionModule(ActionBase):
         return json.loads(path.read_text(encoding="utf-8"))
 
     def _skip_larger(self, folder, cell):
-        """Record every repeat as skipped that needs more memory; return their logs."""
+        """Record every repeat as skipped that needs more memory; return their logs.
+
+        Those of this wave have run beside it: they keep the ending that they came to.
+        """
+        ended = {repeat["log"] for repeat in self._task.args["wave"]["repeats"]}
+        ended.update(campaign_files.records(folder))
         planned = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
         logs = []
         sized = [one for one in planned["cells"] if one["batch_size_per_device"] != MAX]
         for repeat in plan.repeats(sized):
             reason = frontier.skipped(repeat["cell"], [cell])
-            if reason and not (folder / repeat["log"]).with_suffix(".run.json").exists():
+            if reason and repeat["log"] not in ended:
                 record_files.write_record(
                     folder, not_run(self._campaign(), repeat, "skipped", reason)
                 )

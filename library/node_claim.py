@@ -115,7 +115,10 @@ def main() -> None:
         if module.check_mode:
             other = held(work_dir)
         elif wanted["state"] == "released":
-            module.exit_json(changed=release(work_dir, claim), held_by=None, ended=[])
+            # What a killed supervisor left behind would live until the next campaign.
+            if take(work_dir, claim) is None and list(marked(work_dir)):
+                ended = end_what_is_left(module)
+            module.exit_json(changed=release(work_dir, claim), held_by=None, ended=ended)
         else:
             other = take(work_dir, claim, wanted["dead"])
             if other is None and list(marked(work_dir)):

@@ -9,10 +9,12 @@ the functions here follow.
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import random
 import shutil
 import signal
+import subprocess
 import sys
 import time
 import traceback
@@ -39,6 +41,7 @@ from library import training_run as training_run_module
 Result = dict[str, Any]
 # Seconds that a session may take; no campaign here needs a tenth of it on an idle machine.
 PATIENCE = 240
+FORK = multiprocessing.get_context("fork")
 # What the interpreter tells before it touches a file or makes a process (sys.audit).
 TOUCHES = ("open", "os.rename", "os.remove", "os.mkdir", "os.fork", "campaign_driver.wait")
 
@@ -205,7 +208,9 @@ def _train_args(campaign: Campaign, plan: Result, share: Result, node: str) -> R
         "work_dir": str(campaign.work_dir(node)),
         "directory": f"runs/{plan['campaign']}/{share['directory']}",
         "timeout": campaign.timeout,
+        "grace": 60,
         "stall": 0.9,
+        "failed_file": f"{plan['directory']}/{share['log']}.failed-{plan['session']}",
         "sample_interval": campaign.sample_interval,
         "fetch_to": f"{plan['directory']}/{share['output']}",
     }
@@ -244,16 +249,20 @@ def _on_nodes(campaign: Campaign, tasks: dict[str, Callable[[], Result]]) -> dic
     workers = {}
     for node, task in tasks.items():
         answer = campaign.folder / f"{node}.answer"
-        workers[node] = _fork(lambda task=task, answer=answer: _answer(task, answer), None)
+        workers[node] = FORK.Process(target=_worker, args=(task, answer))
+        workers[node].start()
     sys.audit("campaign_driver.wait")
     found = {}
-    for node, pid in workers.items():
-        os.waitpid(pid, 0)
+    for node, worker in workers.items():
+        worker.join()
         found[node] = json.loads((campaign.folder / f"{node}.answer").read_text(encoding="utf-8"))
     return found
 
 
-def _answer(task: Callable[[], Result], path: Path) -> None:
+def _worker(task: Callable[[], Result], path: Path) -> None:
+    """Do a task as Ansible's worker does: in a session of its own, which SIGTERM ends whole."""
+    os.setsid()
+    signal.signal(signal.SIGTERM, _end_group)
     try:
         result = task()
     except AnsibleConnectionFailure as error:
@@ -263,32 +272,42 @@ def _answer(task: Callable[[], Result], path: Path) -> None:
     path.write_text(json.dumps(result), encoding="utf-8")
 
 
+def _end_group(number: int, _frame: Any) -> None:
+    signal.signal(number, signal.SIG_DFL)
+    os.killpg(os.getpid(), number)
+
+
 def _module(main: Callable[[], None], args: Result) -> Result:
-    """Run a module's main in a process of its own; return what it prints."""
+    """Run a module on the node, and read its answer through ``cat``, which stands in for ssh.
+
+    As over ssh, the module is no descendant of the worker, and sees a closed pipe when cat ends.
+    """
     read, write = os.pipe()
-
-    def body() -> None:
-        os.close(read)
-        os.dup2(write, 1)
-        os.close(write)
-        sys.stdout = os.fdopen(1, "w")
-        basic._ANSIBLE_ARGS = json.dumps({"ANSIBLE_MODULE_ARGS": args}).encode()
-        basic._ANSIBLE_PROFILE = "legacy"
-        try:
-            main()
-        finally:
-            sys.stdout.flush()
-
-    pid = _fork(body, None)
+    between = _fork(lambda: _fork(lambda: _on_the_node(main, args, write), None), None)
     os.close(write)
+    os.waitpid(between, 0)
     with os.fdopen(read) as pipe:
-        printed = pipe.read()
-    _, status = os.waitpid(pid, 0)
-    if not printed:
-        rc = os.waitstatus_to_exitcode(status)
-        return {"failed": True, "msg": f"MODULE FAILURE: no output, rc {rc}"}
-    found: Result = json.loads(printed)
+        ssh = subprocess.run(["cat"], stdin=pipe, stdout=subprocess.PIPE, check=False)
+    if ssh.returncode:
+        raise AnsibleConnectionFailure(f"the connection ended by {ssh.returncode}")
+    if not ssh.stdout:
+        return {"failed": True, "msg": "MODULE FAILURE: no output"}
+    found: Result = json.loads(ssh.stdout)
     return found
+
+
+def _on_the_node(main: Callable[[], None], args: Result, write: int) -> None:
+    os.setsid()
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    os.dup2(write, 1)
+    os.closerange(3, 256)
+    sys.stdout = os.fdopen(1, "w")
+    basic._ANSIBLE_ARGS = json.dumps({"ANSIBLE_MODULE_ARGS": args}).encode()
+    basic._ANSIBLE_PROFILE = "legacy"
+    try:
+        main()
+    finally:
+        sys.stdout.flush()
 
 
 def _fork(body: Callable[[], None], said: Path | None) -> int:

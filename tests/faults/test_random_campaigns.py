@@ -25,7 +25,7 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.log_files import r
 
 SEEDS = range(200)
 # At once: most of the time is waiting for limits, not computing.
-AT_ONCE = 8
+AT_ONCE = 16
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def run_campaign(seed: int, folder: Path) -> Counter[str]:
     found.check_endings()
     found.check_attempts(killed, cuts)
     found.check_retries()
-    found.check_skipped()
+    found.check_skipped(cuts)
     assert made.living(campaign) == []
     driver.results(campaign)
     if {record["ending"] for record in found.records.values()} == {"ok"}:
@@ -100,7 +100,11 @@ class Found:
         self.plan = json.loads((self.folder / "plan.json").read_text(encoding="utf-8"))
         self.records: dict[str, Any] = {}
         for path in sorted(self.folder.glob("logs/**/*.run.json")):
-            record = json.loads(path.read_text(encoding="utf-8"))
+            try:
+                record = json.loads(path.read_text(encoding="utf-8"))
+            except ValueError:
+                # Cut in half; ``check_endings`` misses it where it was planned.
+                continue
             assert path == (self.folder / record["log"]).with_suffix(".run.json")
             self.records[record["log"]] = record
         self.attempts = record_files.attempts(self.folder)
@@ -137,7 +141,7 @@ class Found:
 
     def _check_search(self, group: list[dict[str, Any]]) -> None:
         """A search ended with a batch size whose repeats all have an ending, or says why not."""
-        probes = [record for record in self.records.values() if record["kind"] == "search"]
+        probes = [record for record in self.records.values() if record.get("kind") == "search"]
         if any(record["ending"] not in ("ok", "out_of_memory") for record in probes):
             return
         fitting = [p["cell"]["batch_size_per_device"] for p in probes if p["ending"] == "ok"]
@@ -176,13 +180,13 @@ class Found:
         most = max(self.campaign.retry["attempts"], self.campaign.requeue + 1)
         assert max(runs.values(), default=0) <= most
 
-    def check_skipped(self) -> None:
+    def check_skipped(self, cuts: Counter[str]) -> None:
         """What is skipped has its reason, and what has the reason is skipped."""
-        every = [record for record in self.every() if record["kind"] == "measured"]
+        every = [record for record in self.every() if record.get("kind") != "search"]
         for one, other in combinations(sorted(every, key=lambda r: r["recorded"]), 2):
             if one["ending"] != "out_of_memory" or one["session"] != other["session"]:
                 continue
-            if other["why"] or one["log"] in other["packed_with"]:
+            if other.get("why") or one["log"] in other.get("packed_with", ()):
                 continue
             reason = frontier.skipped(other["cell"], [one["cell"]])
             assert not reason or other["ending"] == "skipped", f"{other['log']}: {reason}"
@@ -193,7 +197,8 @@ class Found:
                     for one in self.every()
                     if one["ending"] == "out_of_memory" and one["session"] == record["session"]
                 ]
-                assert frontier.skipped(record["cell"], ooms)
+                assert record["reason"].startswith("out of memory at ")
+                assert cuts or frontier.skipped(record["cell"], ooms)
 
 
 def _run(log: str) -> str:

@@ -181,3 +181,12 @@ def test_a_sample_of_packed_repeats_runs_again_alone():
     assert alone["log"].endswith("_alone.log")
     campaign.end(alone)
     assert campaign.left()["repeats"] == []
+
+
+def test_an_adaptive_repeat_whose_record_was_lost_runs_again():
+    campaign = Campaign(topology="1n1g", repeats=2, half_width=0.01, max_repeats=6)
+    for index, repeat in enumerate(plan.repeats([{**campaign.cells[0], "repeats": 4}])):
+        if index != 2:
+            campaign.end(repeat)
+    (left,) = campaign.left()["repeats"]
+    assert left["repeat"] == 3

@@ -126,7 +126,9 @@ class _Decision:
         verdict = adaptive.enough(speeds, cell["repeats"], most, self.policy["half_width"])
         self.remarks.append(f"{plan.cell_key(cell)}: {verdict['why']}")
         if not verdict["enough"]:
-            self._sort_in({**made[len(ended)], "why": verdict["why"]})
+            # Not the one after the last: a record in between may have been lost.
+            missing = next(repeat for repeat, record in zip(made, records) if not record)
+            self._sort_in({**missing, "why": verdict["why"]})
 
     def _alone(self, cells: Sequence[Cell]) -> None:
         """Ask for a sample of the packed repeats once more, with nobody beside them."""

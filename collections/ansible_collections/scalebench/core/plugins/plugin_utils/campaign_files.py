@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import time
 from pathlib import Path
@@ -65,7 +66,8 @@ def kept_plan(folder: Path) -> dict[str, Any]:
             return dict(json.loads(path.read_text(encoding="utf-8")))
         except ValueError as error:
             raise ValueError(f"{path}: no plan: {error}") from None
-    if folder.exists() and any(folder.iterdir()):
+    # Half a plan is what is left of a controller that was killed while it wrote its first one.
+    if folder.exists() and any(path.suffix != ".part" for path in folder.iterdir()):
         raise ValueError(f"{folder} is no campaign: it holds files but no plan.json")
     return {}
 
@@ -114,6 +116,10 @@ def set_aside(folder: Path, record: dict[str, Any]) -> None:
     number = 1
     while log.with_suffix(f".attempt{number}.json").exists():
         number += 1
-    log.with_suffix(".run.json").rename(log.with_suffix(f".attempt{number}.json"))
+    kept = log.with_suffix(f".attempt{number}.out")
     if log.exists():
-        log.rename(log.with_suffix(f".attempt{number}.out"))
+        # Two names for a moment: killed in between, no record ever stands without its log.
+        kept.unlink(missing_ok=True)
+        os.link(log, kept)
+    log.with_suffix(".run.json").rename(log.with_suffix(f".attempt{number}.json"))
+    log.unlink(missing_ok=True)

@@ -1,0 +1,41 @@
+"""What action plugin repeat_record writes of a wave."""
+
+import json
+from types import SimpleNamespace
+
+from action_plugins.repeat_record import ActionModule
+from ansible_collections.scalebench.core.plugins.module_utils import plan, waves
+from ansible_collections.scalebench.core.plugins.module_utils.options import parse_options
+from campaign_data import benchmarks, cluster
+
+OUT_OF_MEMORY = {"ending": "crashed", "reason": "exit code 1", "seconds": 1.0}
+TOLD = {"ending": {"kind": "out_of_memory", "detail": "out of memory"}, "throughput": None}
+
+
+def test_what_ran_beside_a_smaller_batch_that_did_not_fit_keeps_its_own_ending(tmp_path):
+    nodes = cluster(2)
+    options = parse_options(
+        {"topology": "1n1g", "batch_size_per_device": "4,8", "repeats": 2, "packing": "nodes"}
+    )
+    planned = plan.build(benchmarks(), options, nodes)
+    (tmp_path / "plan.json").write_text(json.dumps(planned))
+    repeats = [
+        {**repeat, "kind": "measured", "why": "", "attempt": 1, "seconds": 1.0}
+        for repeat in plan.repeats(planned["cells"])
+    ]
+    wave = waves.build(repeats, "nodes", benchmarks(), nodes)[0]
+    assert [repeat["cell"]["batch_size_per_device"] for repeat in wave["repeats"]] == [4, 8]
+    args = {
+        "directory": str(tmp_path),
+        "campaign": "c",
+        "session": "now",
+        "wave": wave,
+        "runs": {name: OUT_OF_MEMORY for name in nodes},
+        "facts": [TOLD, {"msg": "the log is empty"}],
+        "skipped": [],
+    }
+    task = SimpleNamespace(args=args, async_val=0, check_mode=False)
+    connection = SimpleNamespace(_shell=SimpleNamespace(tmpdir=""))
+    answer = ActionModule(task, connection, None, None, None, None).run()
+    assert [record["ending"] for record in answer["records"]] == ["out_of_memory", "crashed"]
+    assert [log.rpartition("/")[2] for log in answer["skipped_logs"]] == ["r50_b8_fp32_2.log"]
