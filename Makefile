@@ -12,7 +12,7 @@ export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 RUN := $(VENV)/.run-installed
 TEST := $(VENV)/.test-installed
 
-.PHONY: help install provision bench teardown test test-unit test-integration test-roles lint benchmark clean
+.PHONY: help install provision bench teardown test test-unit test-integration test-faults test-roles lint benchmark clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 20

@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 import yaml
+from ansible_collections.scalebench.core.plugins.module_utils.node.proc import descendants
 from local_nodes import ROOT, events, failures, wait_until
 
 TWO = {"topology": "2n1g", "iterations": 40, "campaign_retry": {"attempts": 1}}
@@ -108,15 +109,8 @@ def test_an_sshd_that_dies_takes_its_node_out_and_the_rest_goes_on(cluster):
 
 def sessions(sshd):
     """Return the pids of what an sshd has forked, children before parents."""
-    listed = subprocess.run(
-        ["ps", "-o", "pid=,comm=", "--ppid", str(sshd)], capture_output=True, text=True, check=False
-    )
-    pids = []
-    for line in listed.stdout.splitlines():
-        pid, command = line.split()
-        if command.startswith("sshd"):
-            pids += [*sessions(int(pid)), int(pid)]
-    return pids
+    forked = [one for one in descendants(sshd) if one.command.startswith("sshd")]
+    return [one.pid for one in reversed(forked)]
 
 
 def faulty(tmp_path, fault):

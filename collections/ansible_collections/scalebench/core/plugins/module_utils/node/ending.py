@@ -23,12 +23,16 @@ def end_processes(find: Callable[[], List[Process]], grace: float = 5.0) -> List
     """
     signalled: Dict[Tuple[int, int], Process] = {}
     start = time.monotonic()
+    nothing = 0
     while True:
         left = find()
-        if not left:
+        # One that was forked while the last look was on, by one that ended meanwhile, is seen in
+        # the next.
+        nothing = 0 if left else nothing + 1
+        if nothing > bool(signalled):
             return list(signalled.values())
         waited = time.monotonic() - start
-        if waited > 2 * grace:
+        if left and waited > 2 * grace:
             names = ", ".join(f"{process.pid} ({process.command})" for process in left)
             raise ValueError(f"still alive {grace:.0f} s after SIGKILL: {names}")
         for process in left:
