@@ -18,6 +18,7 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.log_files import (
     read_all,
     read_facts,
 )
+from ansible_collections.scalebench.core.plugins.plugin_utils.record_files import attempts
 from ansible_collections.scalebench.core.plugins.plugin_utils.report_answer import answer
 
 
@@ -85,7 +86,7 @@ class ActionModule(ActionBase):
             for run in runs
             if run.get("log_is_gone")
         ]
-        results = build_results(plan, runs, problems)
+        results = build_results(plan, runs, problems, attempts(folder))
         result.update(answer(results, folder, {}, self._task.check_mode, self._task.diff))
         return result
 

@@ -24,7 +24,8 @@ class ActionModule(ActionBase):
         holder = _this_playbook()
         answer = self._ask(task_vars, holder=holder)
         other = answer.get("held_by")
-        if other and other.get("boot_id") == holder["boot_id"] and not _lives(other):
+        # More than once, where a worker that a killed ansible-playbook left behind was quicker.
+        while other and other.get("boot_id") == holder["boot_id"] and not _lives(other):
             answer = self._ask(task_vars, holder=holder, dead=other)
             other = answer.get("held_by") if not self._task.check_mode else None
         result.update(answer)

@@ -77,12 +77,16 @@ paths:
   type: list
   elements: str
 counts:
-  description: Number of cells, of repeats planned, ok, failed, not_run, and of files unmatched.
+  description:
+    - Number of cells, of repeats planned, ok, failed, unavailable, skipped and not_run, and of
+      files unmatched.
   returned: success
   type: dict
-  sample: {cells: 3, planned: 9, ok: 9, failed: 0, not_run: 0, unmatched: 0}
+  sample: {cells: 3, planned: 9, ok: 8, failed: 1, unavailable: 0, skipped: 0, not_run: 0}
 failures:
-  description: The repeats that gave no speed, each with C(log), C(ending) and C(reason).
+  description:
+    - The repeats that failed or were unavailable, and searches without an answer, each with C(log),
+      C(ending) and C(reason). A repeat that was skipped is none.
   returned: success
   type: list
   elements: dict

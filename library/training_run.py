@@ -155,6 +155,11 @@ telemetry:
         ecc_uncorrected: 0
         xid: []
     sampling_seconds: 0.0112
+memory_mib:
+  description: The limit that each process had, in MiB; 0 for none.
+  type: int
+  returned: always
+  sample: 0
 started:
   description: When it began, UTC, ISO 8601.
   type: str
@@ -216,6 +221,7 @@ def main() -> None:
         "rank": wanted["rank"],
         "argv": wanted["argv"],
         "env": environment,
+        "memory_mib": wanted["memory_mib"],
         "log": run + ".log",
     }
     try:

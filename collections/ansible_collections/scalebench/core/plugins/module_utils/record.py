@@ -19,7 +19,7 @@ _CAUSES = ("interrupted", "launch_failed", "timeout", "stalled", "crashed", "can
 _TOLD = ("out_of_memory", "nan_loss")
 _OF_A_RUN = (
     *("rank", "argv", "env", "started", "node", "exit_code", "ending", "reason", "seconds"),
-    *("ended", "strays", "telemetry"),
+    *("ended", "strays", "telemetry", "memory_mib"),
 )
 _OF_THE_PLAN = ("repeat", "log", "attempt", "kind", "why", "packed_with", "shares_machine")
 
@@ -48,6 +48,7 @@ def record(
     return {
         **_head(campaign, repeat, ending, reason),
         "started": leading.get("started"),
+        "memory_mib": leading.get("memory_mib"),
         "seconds": max((node.get("seconds") or 0.0 for node in nodes.values()), default=0.0),
         "disturbances": disturbances.find(
             {
@@ -66,7 +67,15 @@ def not_run(
 ) -> Dict[str, Any]:
     """Return the record of a repeat that was not tried: ``skipped`` or ``unavailable``."""
     head = _head(campaign, repeat, ending, reason)
-    return {**head, "started": None, "seconds": 0.0, "disturbances": [], "nodes": {}, "facts": None}
+    return {
+        **head,
+        "started": None,
+        "memory_mib": None,
+        "seconds": 0.0,
+        "disturbances": [],
+        "nodes": {},
+        "facts": None,
+    }
 
 
 def _head(

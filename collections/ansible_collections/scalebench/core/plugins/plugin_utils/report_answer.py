@@ -44,7 +44,7 @@ def answer(
         "folder": str(folder),
         "facts": results["facts"],
         "counts": results["counts"],
-        "failures": [failure for cell in results["cells"] for failure in cell["failures"]],
+        "failures": results["failures"],
         "table": terminal_table(results),
         "parts": markdown_parts(results),
         "series": series,
