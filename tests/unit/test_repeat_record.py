@@ -3,10 +3,11 @@
 import json
 from types import SimpleNamespace
 
-from action_plugins.repeat_record import ActionModule
 from ansible_collections.scalebench.core.plugins.module_utils import plan, waves
 from ansible_collections.scalebench.core.plugins.module_utils.options import parse_options
 from campaign_data import benchmarks, cluster
+
+from action_plugins.repeat_record import ActionModule
 
 OUT_OF_MEMORY = {"ending": "crashed", "reason": "exit code 1", "seconds": 1.0}
 TOLD = {"ending": {"kind": "out_of_memory", "detail": "out of memory"}, "throughput": None}
@@ -30,7 +31,7 @@ def test_what_ran_beside_a_smaller_batch_that_did_not_fit_keeps_its_own_ending(t
         "campaign": "c",
         "session": "now",
         "wave": wave,
-        "runs": {name: OUT_OF_MEMORY for name in nodes},
+        "runs": dict.fromkeys(nodes, OUT_OF_MEMORY),
         "facts": [TOLD, {"msg": "the log is empty"}],
         "skipped": [],
     }
