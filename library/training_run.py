@@ -155,6 +155,12 @@ telemetry:
         ecc_uncorrected: 0
         xid: []
     sampling_seconds: 0.0112
+device_users:
+  description: Processes that were on the repeat's GPUs before it began, as C(<pid>, <name>).
+  type: list
+  elements: str
+  returned: always
+  sample: []
 memory_mib:
   description: The limit that each process had, in MiB; 0 for none.
   type: int
@@ -182,6 +188,9 @@ import os
 import time
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.scalebench.core.plugins.module_utils.node.device_users import (
+    device_users,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.node.runs import attended, end_strays
 from ansible_collections.scalebench.core.plugins.module_utils.node.supervise import (
     RUN_VARIABLE,
@@ -229,6 +238,7 @@ def main() -> None:
         with attended(wanted["work_dir"], run):
             # The lock is ours: whatever else runs here has lost its supervisor.
             record["strays"] = len(end_strays(wanted["work_dir"]))
+            record["device_users"] = device_users(environment)
             record.update(
                 supervise(
                     wanted["argv"],

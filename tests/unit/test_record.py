@@ -83,3 +83,10 @@ def test_a_repeat_that_was_not_tried_has_a_record_too():
     assert (kept["ending"], kept["reason"]) == ("skipped", "out of memory at 4")
     assert (kept["nodes"], kept["facts"], kept["seconds"]) == ({}, None, 0.0)
     assert set(made()) == set(kept)
+
+
+def test_gpus_that_others_used_before_are_a_disturbance():
+    kept = made({"node2": {**OK, "device_users": ["4242, python"]}})
+    assert kept["disturbances"] == [
+        {"kind": "device_busy", "node": "node2", "detail": "on its GPUs before: 4242, python"}
+    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping, Optional, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from . import disturbances, invariants
 
@@ -19,7 +19,7 @@ _CAUSES = ("interrupted", "launch_failed", "timeout", "stalled", "crashed", "can
 _TOLD = ("out_of_memory", "nan_loss")
 _OF_A_RUN = (
     *("rank", "argv", "env", "started", "node", "exit_code", "ending", "reason", "seconds"),
-    *("ended", "strays", "telemetry", "memory_mib"),
+    *("ended", "strays", "telemetry", "memory_mib", "device_users"),
 )
 _OF_THE_PLAN = ("repeat", "log", "attempt", "kind", "why", "packed_with", "shares_machine")
 
@@ -50,13 +50,7 @@ def record(
         "started": leading.get("started"),
         "memory_mib": leading.get("memory_mib"),
         "seconds": max((node.get("seconds") or 0.0 for node in nodes.values()), default=0.0),
-        "disturbances": disturbances.find(
-            {
-                name: {"telemetry": node["telemetry"], **repeat["machines"][name]}
-                for name, node in nodes.items()
-                if node.get("telemetry")
-            }
-        ),
+        "disturbances": _disturbances(repeat, nodes),
         "nodes": nodes,
         "facts": _facts(facts) if _was_read(facts) else None,
     }
@@ -97,6 +91,22 @@ def _node(run: Mapping[str, Any]) -> Dict[str, Any]:
         return {key: run.get(key) for key in _OF_A_RUN}
     what = "unreachable" if run.get("unreachable") else "the node gave no result"
     return {"ending": "launch_failed", "reason": f"{what}: {run.get('msg', 'no message')}"}
+
+
+def _disturbances(
+    repeat: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]
+) -> List[Dict[str, str]]:
+    sampled = {
+        name: {"telemetry": node["telemetry"], **repeat["machines"][name]}
+        for name, node in nodes.items()
+        if node.get("telemetry")
+    }
+    busy = [
+        {"kind": "device_busy", "node": name, "detail": f"on its GPUs before: {'; '.join(users)}"}
+        for name, node in nodes.items()
+        if (users := node.get("device_users"))
+    ]
+    return busy + disturbances.find(sampled)
 
 
 def _was_read(facts: Mapping[str, Any]) -> bool:
