@@ -25,7 +25,7 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.log_files import r
 
 SEEDS = range(200)
 # At once: most of the time is waiting for limits, not computing.
-AT_ONCE = 16
+AT_ONCE = 12
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +51,7 @@ def test_the_faults_made_every_ending(outcomes):
     if len(outcomes) < len(SEEDS):
         pytest.skip("not all campaigns were chosen")
     total = sum((outcome.result() for outcome in outcomes.values()), Counter())
-    print(dict(total))
-    assert set(ENDINGS) <= set(total)
+    assert set(ENDINGS) <= set(total), total
     assert total["killed"] > len(SEEDS) / 4
 
 
@@ -65,7 +64,7 @@ def run_campaign(seed: int, folder: Path) -> Counter[str]:
     campaign = made.random_campaign(seed, folder)
     cuts: Counter[str] = Counter()
     sessions = killed = 0
-    for _ in range(rng.choice((0, 1, 1, 2, 3))):
+    for _ in range(rng.choice((0, 1, 1, 1, 2, 3))):
         sessions += 1
         touches = rng.randint(1, rng.choice((10, 60, 300, 1000)))
         killed += not driver.session(campaign, sessions, touches)
