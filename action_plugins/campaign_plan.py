@@ -102,6 +102,8 @@ class ActionModule(ActionBase):
             for repeat in [*left["repeats"], *left["given_up"]]:
                 if repeat["log"] in records:
                     files.set_aside(folder, records[repeat["log"]])
+                else:
+                    files.set_aside_unrecorded(folder, repeat["log"])
             known = {"campaign": campaign, "session": session, "recorded": record_files.now()}
             for repeat in left["given_up"]:
                 made = not_run(known, repeat, repeat["ending"], repeat["reason"])

@@ -45,3 +45,13 @@ def test_no_record_stands_without_its_log_where_setting_aside_was_cut_short(tmp_
     files.set_aside(tmp_path, record)
     assert log.with_suffix(".attempt1.out").read_text() == "first"
     assert not log.exists()
+
+
+def test_a_log_without_a_record_is_kept_out_of_the_next_ones_way(tmp_path):
+    log = tmp_path / "logs/r50_1.log"
+    log.parent.mkdir()
+    log.write_text("cut off")
+    files.set_aside_unrecorded(tmp_path, "logs/r50_1.log")
+    files.set_aside_unrecorded(tmp_path, "logs/r50_2.log")
+    assert not log.exists()
+    assert (tmp_path / "logs/r50_1.unrecorded.out").read_text() == "cut off"

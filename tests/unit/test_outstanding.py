@@ -35,6 +35,7 @@ class Campaign:
             "ending": ending,
             "session": session,
             "recorded": f"{self.clock:04}",
+            "kind": repeat.get("kind", "measured"),
             "facts": {"throughput": throughput} if ending == "ok" else None,
             **more,
         }
@@ -163,6 +164,13 @@ def test_the_largest_batch_is_searched_on_the_widest_topology_and_then_measured(
     measured = {(cell["topology"], cell["batch_size_per_device"]) for cell in cells}
     assert measured == {("1n1g", threshold), ("4n1g", threshold)}
     assert ran[len(searched) :] == [f"r50_b{threshold}_fp32_{i}.log" for i in (1, 1, 2, 2)]
+
+
+def test_a_search_is_not_made_again_by_a_later_session():
+    campaign = Campaign(topology="1n1g", batch_size_per_device="max", repeats=1)
+    campaign.run(lambda one: "ok" if one["cell"]["batch_size_per_device"] < 7 else "out_of_memory")
+    campaign.session = "tomorrow"
+    assert campaign.left()["repeats"] == []
 
 
 def test_a_search_that_fails_otherwise_says_so_and_measures_nothing():

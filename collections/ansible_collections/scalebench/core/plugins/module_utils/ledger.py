@@ -42,9 +42,12 @@ class Ledger:
     def standing(self, log: str) -> Optional[Record]:
         """Return the record that settles a repeat for now, None where it is to run."""
         record = self.records.get(log)
-        if record is None or (record["ending"] != "ok" and not ran_in(record, self.session)):
+        if record is None:
             return None
-        return record
+        settled = record["ending"] == "ok" or ran_in(record, self.session)
+        # What a search has tried it need not try again.
+        tried = record.get("kind") == "search" and record["ending"] == "out_of_memory"
+        return record if settled or tried else None
 
     def attempt(self, log: str) -> int:
         """Return the number of the next attempt at a repeat, 1 for the first."""

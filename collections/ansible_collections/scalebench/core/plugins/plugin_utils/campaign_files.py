@@ -16,7 +16,16 @@ from ansible_collections.scalebench.core.plugins.module_utils.evidence import pl
 from ansible_collections.scalebench.core.plugins.plugin_utils.controller import controller_facts
 from ansible_collections.scalebench.core.plugins.plugin_utils.written import write_texts
 
-__all__ = ["check_room", "earlier", "kept_plan", "load_benchmarks", "records", "set_aside", "write"]
+__all__ = [
+    "check_room",
+    "earlier",
+    "kept_plan",
+    "load_benchmarks",
+    "records",
+    "set_aside",
+    "set_aside_unrecorded",
+    "write",
+]
 
 # How many earlier campaigns the estimate looks at.
 RECENT = 5
@@ -123,3 +132,10 @@ def set_aside(folder: Path, record: dict[str, Any]) -> None:
         os.link(log, kept)
     log.with_suffix(".run.json").rename(log.with_suffix(f".attempt{number}.json"))
     log.unlink(missing_ok=True)
+
+
+def set_aside_unrecorded(folder: Path, log: str) -> None:
+    """Keep what a repeat printed that was cut off before its record, out of the next one's way."""
+    path = folder / log
+    if path.exists():
+        path.rename(path.with_suffix(".unrecorded.out"))
