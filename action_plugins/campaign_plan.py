@@ -131,5 +131,5 @@ class ActionModule(ActionBase):
             "waves": made,
             "seconds": sum(wave["seconds"] for wave in made),
             "lower_bound": lower_bound(timed, len(args["nodes"])),
-            "measured": sum(plan.cell_key(repeat["cell"]) in times for repeat in timed),
+            "measured": sum(plan.timing_key(repeat["cell"]) in times for repeat in timed),
         }

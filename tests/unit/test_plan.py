@@ -58,7 +58,10 @@ def test_cells_that_share_too_few_cores_are_marked():
 def test_the_estimate_comes_from_earlier_repeats_where_there_are_some():
     repeat = plan.repeats(planned(topology="1n1g")["cells"])[0]
     assert plan.estimate(repeat, {}) == repeat["cell"]["estimate_seconds"]
-    assert plan.estimate(repeat, {"pytorch/bz4/1n1g/r50_b4_fp32": [9.0, 7.0, 30.0]}) == 9.0
+    earlier = {"pytorch/bz4/1n1g/r50_b4_fp32 20+100": [9.0, 7.0, 30.0]}
+    assert plan.estimate(repeat, earlier) == 9.0
+    longer = {**repeat, "cell": {**repeat["cell"], "iterations": 1000}}
+    assert plan.estimate(longer, earlier) == repeat["cell"]["estimate_seconds"]
 
 
 def test_the_same_plan_has_no_differences_even_through_json():

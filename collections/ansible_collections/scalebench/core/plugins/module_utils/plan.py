@@ -17,6 +17,7 @@ __all__ = [
     "expected_identity",
     "repeats",
     "seated",
+    "timing_key",
     "with_unavailable",
 ]
 
@@ -130,14 +131,19 @@ def expected_identity(cell: Mapping[str, Any]) -> Dict[str, Any]:
 def estimate(repeat: Mapping[str, Any], earlier: Mapping[str, Sequence[float]]) -> float:
     """Return the expected seconds of a repeat; 0 where nothing is known.
 
-    :param earlier: seconds of earlier repeats by ``cell_key``: their median counts; else the
+    :param earlier: seconds of earlier repeats by ``timing_key``: their median counts; else the
         benchmark's own estimate.
     """
     cell = repeat["cell"]
-    seconds = sorted(earlier.get(cell_key(cell), ()))
+    seconds = sorted(earlier.get(timing_key(cell), ()))
     if seconds:
         return seconds[len(seconds) // 2]
     return float(cell["estimate_seconds"] or 0)
+
+
+def timing_key(cell: Mapping[str, Any]) -> str:
+    """Return what the time of a repeat depends on: the cell and how many iterations it makes."""
+    return f"{cell_key(cell)} {cell.get('warmup')}+{cell.get('iterations')}"
 
 
 def cell_key(cell: Mapping[str, Any]) -> str:

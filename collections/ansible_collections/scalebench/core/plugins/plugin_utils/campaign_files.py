@@ -97,13 +97,13 @@ def records(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def earlier(results: Path) -> dict[str, list[float]]:
-    """Return the seconds of the repeats of the latest campaigns by ``plan.cell_key``."""
+    """Return the seconds of the repeats of the latest campaigns by ``plan.timing_key``."""
     found: dict[str, list[float]] = {}
     plans = sorted(results.glob("*/plan.json"), key=lambda path: path.stat().st_mtime)
     for path in plans[-RECENT:]:
         for record in records(path.parent).values():
             if record["ending"] == "ok" and record.get("cell"):
-                found.setdefault(plan.cell_key(record["cell"]), []).append(record["seconds"])
+                found.setdefault(plan.timing_key(record["cell"]), []).append(record["seconds"])
     return found
 
 
