@@ -11,6 +11,7 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.scalebench.core.plugins.module_utils import (
     matrix,
     plan,
+    plan_changes,
     search,
     waves,
 )
@@ -80,7 +81,7 @@ class ActionModule(ActionBase):
         planned = plan.build(benchmarks, options, args["nodes"])
         search.check_memory(planned["cells"], args["memory_mib"])
         if kept:
-            plan.check_same(campaign, kept, planned)
+            plan_changes.check_same(campaign, kept, planned)
         elif not self._task.check_mode:
             files.write(folder, campaign, planned)
         return {

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Sequence, Set
+from typing import Any, Dict, List, Mapping, Sequence
 
 from . import launch, matrix
-from .options import as_arguments
 from .seating import oversubscribed
 
 __all__ = [
     "build",
     "cell_key",
-    "check_same",
-    "differences",
     "estimate",
     "expected_identity",
     "repeats",
@@ -22,8 +19,6 @@ __all__ = [
 ]
 
 SCHEMA = 1
-# What makes results of two sessions comparable: the same hardware under the same names.
-_HARDWARE = ("hostname", "machine_id", "cpu_model", "cores", "gpus")
 
 
 def build(
@@ -149,64 +144,3 @@ def timing_key(cell: Mapping[str, Any]) -> str:
 def cell_key(cell: Mapping[str, Any]) -> str:
     """Return the name of a cell over all campaigns: its logs' path without the repeat."""
     return f"{cell['directory']}/{cell['name']}"
-
-
-def check_same(campaign: str, kept: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    """Refuse to continue a campaign with another plan.
-
-    :raises ValueError: the first differences, and what to do.
-    """
-    different = differences(kept, wanted)
-    if different:
-        raise ValueError(
-            f"campaign {campaign} was made with another plan: {'; '.join(different[:5])}"
-            f"{'; …' if len(different) > 5 else ''}. Give the options it was made with"
-            f" ({as_arguments(kept.get('options') or {}) or 'none'}), or another -e campaign=NAME"
-        )
-
-
-def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> List[str]:
-    """Return what keeps a campaign with plan ``old`` from going on with plan ``new``, in words."""
-    found = []
-    names: Set[str] = {*old["nodes"], *new["nodes"]}
-    for name in sorted(names):
-        before, now = old["nodes"].get(name), new["nodes"].get(name)
-        if before is None or now is None:
-            found.append(f"node {name} is only in the {'new' if before is None else 'old'} plan")
-            continue
-        for key in _HARDWARE:
-            if before.get(key) != now.get(key):
-                found.append(f"{name}: {key} was {before.get(key)!r}, is {now.get(key)!r}")
-    was, wanted = (
-        {cell_key(cell): _essence(cell) for cell in plan["cells"]} for plan in (old, new)
-    )
-    for cell in sorted({*was, *wanted}):
-        if cell not in wanted:
-            found.append(f"{cell} was planned and is not asked for now")
-        elif cell not in was:
-            found.append(f"{cell} is asked for now and was not planned")
-        else:
-            found += [
-                f"{cell}: {field} was {_shown(was[cell], wanted[cell], field)},"
-                f" is {_shown(wanted[cell], was[cell], field)}"
-                for field in sorted({*was[cell], *wanted[cell]})
-                if was[cell].get(field) != wanted[cell].get(field)
-            ]
-    return found
-
-
-def _essence(cell: Mapping[str, Any]) -> Dict[str, Any]:
-    """Return what makes the cell what it is, each node's command as a list of words."""
-    kept = {key: cell[key] for key in cell if key not in ("estimate_seconds", "commands")}
-    for node, command in cell["commands"].items():
-        words = [f"{name}={value}" for name, value in command["env"].items()]
-        kept[f"command on {node}"] = words + list(command["argv"])
-    return kept
-
-
-def _shown(cell: Mapping[str, Any], other: Mapping[str, Any], field: str) -> str:
-    """Return a field's value; of a list only what the other has not."""
-    value, against = cell.get(field), other.get(field)
-    if isinstance(value, list) and isinstance(against, list):
-        return " ".join(str(item) for item in value if item not in against) or "without it"
-    return repr(value)
