@@ -10,7 +10,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.topology import (
     sort_topologies,
 )
 
-__all__ = ["speedup_rows", "speedup_table", "text_table"]
+__all__ = ["shown", "speedup_rows", "speedup_table", "text_table"]
 
 Row = Dict[str, Any]
 COLUMNS = ("node_num", "gpu_num", "samples/s", "speedup")
@@ -58,7 +58,8 @@ def speedup_rows(facts: Any, model: Optional[str] = None) -> List[Row]:
     return rows
 
 
-def _shown(value: Any, decimals: Optional[int]) -> str:
+def shown(value: Any, decimals: Optional[int]) -> str:
+    """Return a value as tables show it: floats with so many decimals (None: all), None as ``-``."""
     if value is None:
         return "-"
     if isinstance(value, float) and decimals is not None:
@@ -83,7 +84,7 @@ def text_table(
         missing = [name for name in names if name not in row]
         if missing:
             raise ValueError(f"row {index} has no column {missing[0]!r}; it has {list(row)}")
-    body = [[_shown(row[name], decimals).replace("|", "\\|") for name in names] for row in rows]
+    body = [[shown(row[name], decimals).replace("|", "\\|") for name in names] for row in rows]
     right = [bool(rows) and not any(isinstance(r[name], str) for r in rows) for name in names]
     width = [max([3, len(n), *(len(line[i]) for line in body)]) for i, n in enumerate(names)]
 
