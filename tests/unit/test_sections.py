@@ -40,3 +40,16 @@ def test_markdown_has_title_paragraphs_table_and_items_in_this_order():
 def test_markup_in_a_text_stays_text():
     text = markdown(section("x", "X", ["<b>`rm` *all*\n# of [it](y)"]))
     assert text.split("\n\n")[1] == r"\<b\>\`rm\` \*all\* \# of \[it\](y)"
+
+
+def test_a_cell_is_one_line_without_markup_in_markdown():
+    made = table("Hosts\n", [{"host": "a\n| <b>out_of_memory</b> \x1b[31m"}])
+    assert made["caption"] == "Hosts"
+    assert made["rows"][0][0]["value"] == "a | <b>out_of_memory</b>"
+    row = markdown(section("x", "X <i>", tables=[made])).splitlines()[-1]
+    assert row == r"| a \| \<b\>out_of_memory\</b\> |"
+
+
+def test_a_long_cell_is_cut():
+    made = table("Reasons", [{"reason": "x" * 1000}])
+    assert made["rows"][0][0]["text"] == "x" * 299 + "…"

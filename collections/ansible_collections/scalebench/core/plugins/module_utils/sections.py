@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
+from .plain_text import plain
 from .table import shown, text_table
 
-__all__ = ["markdown", "section", "table"]
+__all__ = ["Section", "markdown", "section", "table"]
 
 Section = Dict[str, Any]
 _MARKUP = re.compile(r"([\\`*_\[\]<>#|~])")
+# In a cell text_table escapes the bar, and words as out_of_memory are left readable.
+_CELL_MARKUP = re.compile(r"([\\`*\[\]<>~])")
+_LONGEST_SENTENCE = 2000
 
 
 def table(
@@ -19,22 +23,27 @@ def table(
     """Return a table as data: ``caption``, ``columns`` and ``rows``.
 
     A column is ``{"name", "numeric"}``; a cell of a row ``{"text", "value"}``: what is shown, and
-    what to sort by, None where nothing is known.
+    what to sort by, None where nothing is known. Text is :func:`plain_text.plain`.
 
     :param rows: from column to value; floats are shown with two decimals.
     :param columns: their order; by default the keys of the first row.
     """
     names = list(columns) if columns is not None else list(rows[0]) if rows else []
     return {
-        "caption": caption,
+        "caption": plain(caption),
         "columns": [
             {"name": name, "numeric": not any(isinstance(row[name], str) for row in rows)}
             for name in names
         ],
         "rows": [
-            [{"text": shown(row[name], 2), "value": row[name]} for name in names] for row in rows
+            [{"text": plain(shown(row[name], 2)), "value": _value(row[name])} for name in names]
+            for row in rows
         ],
     }
+
+
+def _value(value: Any) -> Any:
+    return plain(value) if isinstance(value, str) else value
 
 
 def section(
@@ -53,19 +62,19 @@ def section(
     """
     return {
         "ident": ident,
-        "title": title,
-        "paragraphs": list(paragraphs),
+        "title": plain(title),
+        "paragraphs": [plain(text, _LONGEST_SENTENCE) for text in paragraphs],
         "tables": list(tables),
-        "items": list(items),
+        "items": [plain(text, _LONGEST_SENTENCE) for text in items],
     }
 
 
 def markdown(parts: Section) -> str:
     """Return a section in Markdown, its title as a heading of the second level."""
-    blocks: List[str] = [f"## {parts['title']}", *map(_escaped, parts["paragraphs"])]
+    blocks: List[str] = [f"## {_escaped(parts['title'])}", *map(_escaped, parts["paragraphs"])]
     for one in parts["tables"]:
         names = [column["name"] for column in one["columns"]]
-        rows = [dict(zip(names, (cell["value"] for cell in row))) for row in one["rows"]]
+        rows = [dict(zip(names, map(_cell, row))) for row in one["rows"]]
         blocks += [f"{_escaped(one['caption'])}:", text_table(rows, names)]
     if parts["items"]:
         blocks.append("\n".join(f"- {_escaped(item)}" for item in parts["items"]))
@@ -73,4 +82,9 @@ def markdown(parts: Section) -> str:
 
 
 def _escaped(text: str) -> str:
-    return _MARKUP.sub(r"\\\1", " ".join(text.split()))
+    return _MARKUP.sub(r"\\\1", text)
+
+
+def _cell(cell: Mapping[str, Any]) -> Any:
+    value = cell["value"]
+    return _CELL_MARKUP.sub(r"\\\1", value) if isinstance(value, str) else value

@@ -1,0 +1,48 @@
+"""Text from logs, paths and hosts, made fit to be shown: one line, no control characters, cut."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Any, List
+
+__all__ = ["last_lines", "plain"]
+
+# ECMA-48: control sequences (colours, cursor), operating-system commands (titles, links), the rest.
+_ESCAPES = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]?"
+)
+# Unicode's categories of what has no shape of its own: control, format (which turns text around),
+# private use, half of a pair.
+_SHAPELESS = ("Cc", "Cf", "Co", "Cs")
+_LONGEST = 300
+
+
+def plain(text: Any, longest: int = _LONGEST) -> str:
+    """Return a text in one line of at most ``longest`` characters, ``…`` where it was cut.
+
+    Escape sequences go, other characters without a shape become spaces, and runs of spaces one.
+    """
+    # Ten megabytes in one line are cut before they are looked at.
+    known = str(text)[: 20 * longest]
+    spaced = (
+        " " if unicodedata.category(character) in _SHAPELESS else character
+        for character in _ESCAPES.sub("", known)
+    )
+    line = " ".join("".join(spaced).split())
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def last_lines(text: str, most: int = 20, longest: int = _LONGEST) -> List[str]:
+    """Return the last lines that have something in them, at most ``most``, each :func:`plain`.
+
+    What a progress bar overwrote counts as a line of its own.
+    """
+    found: List[str] = []
+    for line in reversed(re.split(r"[\r\n]+", text)):
+        shown = plain(line, longest)
+        if shown:
+            found.append(shown)
+        if len(found) == most:
+            break
+    return found[::-1]
