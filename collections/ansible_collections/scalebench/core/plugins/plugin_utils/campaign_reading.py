@@ -1,0 +1,120 @@
+"""Reads a campaign's folder, plan, run records and logs, and computes its results."""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.scalebench.core.plugins.module_utils.plan import expected_identity
+from ansible_collections.scalebench.core.plugins.module_utils.result_cells import check_cell
+from ansible_collections.scalebench.core.plugins.module_utils.results import build_results
+from ansible_collections.scalebench.core.plugins.module_utils.strategies import parameters_of
+from ansible_collections.scalebench.core.plugins.plugin_utils.log_files import (
+    files_below,
+    read_all,
+    read_facts,
+)
+from ansible_collections.scalebench.core.plugins.plugin_utils.record_files import attempts
+
+__all__ = ["campaign_results"]
+
+
+def campaign_results(folder: Path, strategy: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the results of the campaign in a folder, of its logs as they are now.
+
+    :param strategy: rule from the observations of a log to its throughput.
+    :param parameters: of that rule; warm-up and iterations are the cell's if not given.
+    :raises ValueError: there is no campaign; an unknown strategy or parameter.
+    """
+    plan, runs, problems = _load(folder)
+    parameters_of(strategy, parameters)
+    again = partial(_read_again, folder=folder, strategy=strategy, parameters=parameters)
+    runs = list(read_all(runs, again))
+    problems += [
+        {"path": run["log"], "reason": "it is gone; its figures are those of the run record"}
+        for run in runs
+        if run.get("log_is_gone")
+    ]
+    return build_results(plan, runs, problems, attempts(folder))
+
+
+def _checked(cells: Any) -> None:
+    """Refuse cells that a damaged file holds."""
+    for cell in cells:
+        check_cell(cell)
+
+
+def _parameters_for(
+    cell: dict[str, Any], strategy: str, parameters: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the cell's own warm-up and iterations under what the user gave."""
+    known = parameters_of(strategy)
+    own = {key: cell[key] for key in ("warmup", "iterations") if cell.get(key) and key in known}
+    return {**own, **parameters}
+
+
+def _read_again(
+    run: dict[str, Any], folder: Path, strategy: str, parameters: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the record with the facts that its log gives now; a log that is gone changes none."""
+    if run.get("ending") != "ok":
+        return run
+    cell = run["cell"]
+    given = _parameters_for(cell, strategy, parameters)
+    try:
+        path = folder / run["log"]
+        facts = read_facts(path, strategy, given, lambda _reader: expected_identity(cell))
+    except FileNotFoundError:
+        return dict(run, log_is_gone=True)
+    except OSError as error:
+        return dict(run, facts=None, ending="invalid", reason=error.strerror or str(error))
+    except ValueError as error:
+        return dict(run, facts=None, ending="invalid", reason=str(error))
+    return dict(run, facts=facts)
+
+
+def _load(folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]], list[dict[str, str]]]:
+    """Return plan, run records, and what is in the folder and is neither.
+
+    The records alone make a report: a plan that cannot be read is a problem to state.
+    """
+    paths, problems = files_below(folder) if folder.is_dir() else ([], [])
+    plan: dict[str, Any] = {"campaign": Path(os.path.abspath(folder)).name}
+    records = sorted(path for path in paths if path.endswith(".run.json"))
+    runs = []
+    for path in ["plan.json", *records]:
+        try:
+            read = json.loads((folder / path).read_text(encoding="utf-8"))
+            if path == "plan.json":
+                _checked(read["cells"])
+                plan.update(read)
+            else:
+                _checked([read["cell"]])
+                log = f"{path[: -len('.run.json')]}.log"
+                facts = dict(read["facts"]) if read.get("facts") else None
+                runs.append({**read, "log": log, "repeat": int(read["repeat"]), "facts": facts})
+        except FileNotFoundError:
+            problems.append({"path": path, "reason": "it is not there"})
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            problems.append({"path": path, "reason": f"it cannot be read: {error}"})
+    if not runs and "cells" not in plan:
+        raise ValueError(_nothing(folder, problems))
+    known = {run["log"] for run in runs}
+    problems += [
+        {"path": path, "reason": "no run record beside it: the repeat did not end"}
+        for path in paths
+        if path.endswith(".log") and path not in known
+    ]
+    return plan, runs, problems
+
+
+def _nothing(folder: Path, problems: list[dict[str, str]]) -> str:
+    if folder.is_dir():
+        said = "; ".join(f"{item['path']}: {item['reason']}" for item in problems)
+        return f"{folder} is no campaign: {said}"
+    others = sorted(path.parent.name for path in folder.parent.glob("*/plan.json"))
+    there = f"there are {', '.join(others[-8:])}" if others else "there is none"
+    return f"no campaign {folder.name} in {folder.parent}: {there}"
