@@ -15,8 +15,10 @@ description:
   - Decisive are framework, model, gpu, nodes, devices_per_node, precision, batch_size_per_device,
     xla, data_backend, data and image_size. One that differs makes the verdict C(not_comparable),
     one that a side does not state C(not_known). A ratio is given for C(comparable) ones alone.
-  - The finding is C(equivalent) when the whole interval of the ratio lies within the tolerance,
-    C(faster) or C(slower) when it lies outside on one side, else C(undecided).
+  - The interval of the ratio knows the noise of the repeats; a published figure without its runs
+    is taken to scatter as the measured ones do. C(beyond_noise) says whether it leaves 1 out.
+  - The finding is C(equivalent) when the whole interval lies within the tolerance, C(faster) or
+    C(slower) when it lies outside on one side, else C(undecided).
 positional: published, waive
 options:
   _input:
@@ -72,7 +74,8 @@ EXAMPLES = r"""
 RETURN = r"""
 _value:
   description: cell, published (id of the row), kind, verdict, differences, unknown, waived, told,
-    why, measured_throughput, published_throughput, ratio, low, high, finding, errata.
+    why, measured_throughput, published_throughput, ratio, low, high, beyond_noise, finding,
+    errata.
   type: list
   elements: dict
 """

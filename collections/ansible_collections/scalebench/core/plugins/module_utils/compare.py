@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Sequence
 
-from ansible_collections.scalebench.core.plugins.module_utils.conditions import judge
-from ansible_collections.scalebench.core.plugins.module_utils.statistics import (
-    finite,
-    median,
-    median_interval,
-    ratio_interval,
-)
+from ansible_collections.scalebench.core.plugins.module_utils.conditions import DECISIVE, judge
+from ansible_collections.scalebench.core.plugins.module_utils.finding import finding
+from ansible_collections.scalebench.core.plugins.module_utils.statistics import finite, median
 
 __all__ = ["compare", "compare_published"]
 
@@ -33,35 +29,6 @@ def _throughput(row: Mapping[str, Any], side: str) -> float:
     return finite([value], f"throughput of the {side}")[0]
 
 
-def _finding(runs: List[float], theirs: List[float], figure: float, margin: Row) -> Row:
-    """Say whether the ratio is equivalent to 1, from the interval of the measured median.
-
-    Equivalence is shown when the whole interval lies within 1 +- tolerance (two one-sided tests at
-    (1 - level) / 2). The interval comes from order statistics, whose coverage holds for few
-    repeats, or by the bootstrap where the published runs are known too.
-    """
-    tolerance, level = margin["tolerance"], margin["level"]
-    needed = next((n for n in range(2, 200) if 1 - 2.0 ** (1 - n) >= level), 200)
-    if len(runs) < needed:
-        why = f"{len(runs)} repeat(s) known, {needed} needed for an interval of {level}"
-        return {"low": None, "high": None, "finding": "undecided", "why": why}
-    if len(theirs) >= needed:
-        interval, basis = ratio_interval(runs, theirs, level), "runs of both sides"
-        low, high = interval["low"], interval["high"]
-    else:
-        interval, basis = median_interval(runs, level, "order"), "published figure taken as exact"
-        low, high = interval["low"] / figure, interval["high"] / figure
-    finding = "undecided"
-    if low >= 1 - tolerance and high <= 1 + tolerance:
-        finding = "equivalent"
-    elif low > 1 + tolerance:
-        finding = "faster"
-    elif high < 1 - tolerance:
-        finding = "slower"
-    why = f"interval {low:.4f} to {high:.4f} of the ratio, margin {tolerance:g}, {basis}"
-    return {"low": low, "high": high, "finding": finding, "why": why}
-
-
 def compare(
     measured: Mapping[str, Any],
     published: Mapping[str, Any],
@@ -75,8 +42,9 @@ def compare(
     ``measured``: a cell's conditions (framework, model, gpu or ``device: cpu``, topology,
     precision, batch_size_per_device, …), ``runs`` in images/s, and ``throughput``, by default
     their median. ``waive`` names conditions whose difference is accepted, and told in the result.
-    Returns what :func:`conditions.judge` does, both throughputs, and ratio, low, high, finding
-    (equivalent, faster, slower, undecided): None unless the verdict is comparable.
+    Returns what :func:`conditions.judge` does, both throughputs, and ratio, its interval low to
+    high at ``level``, beyond_noise (whether that leaves 1 out) and finding (equivalent, faster,
+    slower, undecided, at the margin ``tolerance``): None unless the verdict is comparable.
 
     :raises ValueError: a condition to waive is none, or a side has no throughput.
     """
@@ -92,9 +60,8 @@ def compare(
         "errata": list(published.get("errata") or []),
     }
     if judged["verdict"] != "comparable":
-        return {**result, "ratio": None, "low": None, "high": None, "finding": None}
-    margin = {"tolerance": tolerance, "level": level}
-    found = _finding(_speeds(measured), _speeds(published), theirs, margin)
+        return {**result, **dict.fromkeys(("ratio", "low", "high", "beyond_noise", "finding"))}
+    found = finding(_speeds(measured), published, theirs, tolerance, level)
     return {**result, "ratio": ours / theirs, **found}
 
 
@@ -110,8 +77,9 @@ def compare_published(
     """Compare each measured cell with the published rows that are nearest to it.
 
     Returned per cell: every comparable row; where there is none, the ``nearest`` rows by the
-    number of conditions that differ or are unknown. ``measured``: one cell or a list of them, see
-    :func:`compare`; ``cell`` in a result is the cell's id, directory or topology.
+    number of conditions that differ or are unknown, and of as many those that agree in what
+    ``DECISIVE`` names first. ``measured``: one cell or a list of them, see :func:`compare`;
+    ``cell`` in a result is the cell's id, directory or topology.
 
     :raises ValueError: see :func:`compare`.
     """
@@ -126,7 +94,8 @@ def compare_published(
 
         def distance(row: Row) -> Any:
             kind = row["kind"] if row["kind"] in _KINDS else _KINDS[-1]
-            return len(row["differences"]) + len(row["unknown"]), _KINDS.index(kind)
+            apart = {item["condition"] for item in (*row["differences"], *row["unknown"])}
+            return len(apart), [c in apart for c in DECISIVE], _KINDS.index(kind)
 
         rows.sort(key=distance)
         results += [r for r in rows if r["verdict"] == "comparable"] or rows[:nearest]

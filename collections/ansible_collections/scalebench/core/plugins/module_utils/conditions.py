@@ -7,7 +7,7 @@ from typing import Any, Callable, Dict, Iterable, List, Mapping, Sequence, Tuple
 
 from ansible_collections.scalebench.core.plugins.module_utils.topology import parse_topology
 
-__all__ = ["DECISIVE", "judge", "plain_condition"]
+__all__ = ["DECISIVE", "FAMILIES", "judge", "plain_condition"]
 
 # A difference in one of these makes two figures incomparable; one in the second list is only told.
 DECISIVE = (
@@ -24,15 +24,17 @@ DECISIVE = (
     "image_size",
 )
 _TOLD = ("benchmark", "framework_version", "container")
-_FAMILIES = ("tensorflow", "pytorch", "mxnet", "paddle", "oneflow", "jax")
+FAMILIES = ("tensorflow", "pytorch", "mxnet", "paddle", "oneflow", "jax")
+# ResNet-50 is v1.5 where it names no version, as in all seeds; v1b is another network.
+_RESNET = re.compile(r"(?:.*[_-])?(?:resnet|rn?)[_-]?(\d+)[_-]?(?:v1\.5|(v\d\w*))?")
 
 
 def plain_condition(condition: str, row: Mapping[str, Any]) -> Any:
     """Return one condition of a cell or row in a form that can be compared; None is an unknown.
 
-    ``NGC TensorFlow`` is the framework tensorflow, ``Tesla V100-SXM2-16GB`` the gpu
-    V100-SXM2-16GB, ``pure_fp16`` the precision fp16, ``device: cpu`` no gpu, and a topology gives
-    nodes and devices per node.
+    ``NGC TensorFlow`` is the framework tensorflow, ``rn50`` the model r50, ``Tesla
+    V100-SXM2-16GB`` the gpu V100-SXM2-16GB, ``pure_fp16`` the precision fp16, ``device: cpu`` no
+    gpu, and a topology gives nodes and devices per node.
     """
     value = row.get(condition)
     if condition in ("nodes", "devices_per_node") and value is None and row.get("topology"):
@@ -46,11 +48,20 @@ def plain_condition(condition: str, row: Mapping[str, Any]) -> Any:
 
 def _family(name: str) -> str:
     name = name.lower()
-    return next((family for family in _FAMILIES if family in name), name)
+    return next((family for family in FAMILIES if family in name), name)
+
+
+def _model(name: str) -> str:
+    name = name.lower()
+    found = _RESNET.fullmatch(name)
+    if found is None:
+        return name
+    return "_".join(part for part in (f"r{found.group(1)}", found.group(2)) if part)
 
 
 _PLAIN: Dict[str, Callable[[str], str]] = {
     "framework": _family,
+    "model": _model,
     "precision": lambda name: name.lower().replace("pure_", ""),
     "gpu": lambda name: "-".join(re.sub(r"\b(NVIDIA|TESLA)\b", " ", name.upper()).split()),
 }
