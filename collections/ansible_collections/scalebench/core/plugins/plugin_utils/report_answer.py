@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.scalebench.core.plugins.module_utils.junit import junit_text
 from ansible_collections.scalebench.core.plugins.module_utils.plot_series import (
     describe,
     plot_series,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.prometheus import prometheus_text
 from ansible_collections.scalebench.core.plugins.module_utils.report_markdown import markdown_parts
 from ansible_collections.scalebench.core.plugins.module_utils.report_text import (
     csv_text,
@@ -31,12 +34,18 @@ def answer(
     files: dict[Path, str],
     check_mode: bool,
     with_diff: bool,
+    last_lines: Mapping[str, Sequence[str]] | None = None,
 ) -> dict[str, Any]:
-    """Write results.json, results.csv and ``files``; return what the report's next steps need."""
+    """Write the results in every form and ``files``; return what the report's next steps need.
+
+    :param last_lines: of logs of repeats that failed, by their path in the results.
+    """
     series = plot_series(results)
     texts = {
         folder / "results.json": json_text(results),
         folder / "results.csv": csv_text(results),
+        folder / "junit.xml": junit_text(results, last_lines or {}),
+        folder / "scalebench.prom": prometheus_text(results),
         **files,
     }
     return {
