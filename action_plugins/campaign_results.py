@@ -6,10 +6,18 @@ from pathlib import Path
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
+from ansible_collections.scalebench.core.plugins.module_utils.against_published import (
+    against_published,
+)
 from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_reading import (
     campaign_results,
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.report_answer import answer
+from ansible_collections.scalebench.core.plugins.plugin_utils.verdicts import (
+    ARGUMENTS,
+    gate_answer,
+    verdicts,
+)
 
 
 class ActionModule(ActionBase):
@@ -25,6 +33,8 @@ class ActionModule(ActionBase):
                 "directory": {"type": "str", "required": True},
                 "strategy": {"type": "str", "default": "mean_after_warmup"},
                 "parameters": {"type": "dict", "default": {}},
+                **ARGUMENTS,
+                "published": {"type": "list", "elements": "dict", "default": []},
             }
         )
         folder = Path(args["directory"]).expanduser()
@@ -33,7 +43,11 @@ class ActionModule(ActionBase):
             return result
         try:
             results = campaign_results(folder, args["strategy"], args["parameters"])
+            results.update(verdicts(results, args, folder))
+            if args["published"]:
+                results["published"] = against_published(results, args["published"])
         except ValueError as error:
             raise AnsibleActionFail(str(error)) from None
         result.update(answer(results, folder, {}, self._task.check_mode, self._task.diff))
+        result["gate"] = gate_answer(results)
         return result

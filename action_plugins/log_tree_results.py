@@ -6,12 +6,21 @@ from pathlib import Path
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
+from ansible_collections.scalebench.core.plugins.module_utils.against_published import (
+    against_published,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.report_text import originals_output
+from ansible_collections.scalebench.core.plugins.module_utils.result_conditions import check_stated
 from ansible_collections.scalebench.core.plugins.module_utils.results import only_facts
 from ansible_collections.scalebench.core.plugins.plugin_utils.log_tree_reading import (
     log_tree_results,
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.report_answer import answer, json_text
+from ansible_collections.scalebench.core.plugins.plugin_utils.verdicts import (
+    ARGUMENTS,
+    gate_answer,
+    verdicts,
+)
 
 
 class ActionModule(ActionBase):
@@ -28,16 +37,26 @@ class ActionModule(ActionBase):
                 "output_dir": {"type": "str", "required": True},
                 "strategy": {"type": "str", "default": "auto"},
                 "parameters": {"type": "dict", "default": {}},
+                **ARGUMENTS,
+                "conditions": {"type": "dict", "default": {}},
+                "published": {"type": "list", "elements": "dict", "default": []},
             }
         )
         try:
+            stated = check_stated(args["conditions"])
             results = log_tree_results(args["log_dir"], args["strategy"], args["parameters"])
+            results.update(verdicts(results, args, Path(args["log_dir"]).expanduser()))
+            if stated:
+                results["provenance"]["options"]["conditions"] = stated
+            if args["published"]:
+                results["published"] = against_published(results, args["published"])
         except ValueError as error:
             raise AnsibleActionFail(str(error)) from None
         output = Path(args["output_dir"]).expanduser()
         saved = output / f"{results['campaign']}_result.json"
         files = {saved: json_text(only_facts(results), indent=None)}
         result.update(answer(results, output, files, self._task.check_mode, self._task.diff))
+        result["gate"] = gate_answer(results)
         # A path without its folder is written as the originals did: ./result/x.
         shown = f"{args['output_dir'].rstrip('/')}/{saved.name}"
         result["output"] = originals_output(results, args["log_dir"], shown)

@@ -23,6 +23,37 @@ options:
     description: Parameters of the strategy; warm-up and iterations are the cell's if not given.
     type: dict
     default: {}
+  published:
+    description: Rows to compare with, as P(published#lookup) gives them; none for no comparison.
+    type: list
+    elements: dict
+    default: []
+  baseline:
+    description:
+      - What to compare with, a campaign's name in O(results_dir), or the path of its folder, of its
+        archive, of a C(results.json) or of another tree of logs; empty for nothing.
+      - The change of every cell, and what changed between the two, become C(comparison) in
+        C(results.json).
+    type: str
+    default: ''
+  equivalence_margin:
+    description: Change that does not matter, as a share of the throughput.
+    type: float
+    default: 0.02
+  gate:
+    description:
+      - Rules that the results must keep, a file or the name of one in O(gates_dir); empty for none.
+      - The verdicts become C(gate) in C(results.json). A broken rule is no failure of this module.
+    type: str
+    default: ''
+  results_dir:
+    description: Folder of all campaigns.
+    type: path
+    default: results
+  gates_dir:
+    description: Folder of the gates.
+    type: path
+    default: gates
 attributes:
   check_mode:
     support: full
@@ -91,6 +122,14 @@ failures:
   type: list
   elements: dict
   sample: []
+gate:
+  description:
+    - Verdict on the gate with C(broken_rules), a line each, and C(failures), the failed repeats that
+      no rule of it allows.
+    - Without a gate no rule is broken, and all failed repeats are left.
+  returned: success
+  type: dict
+  sample: {broken_rules: [], failures: []}
 series:
   description: What the plots show, for M(scaling_plot).
   returned: success

@@ -7,7 +7,7 @@ from typing import Any, Callable, Dict, Iterable, List, Mapping, Sequence, Tuple
 
 from ansible_collections.scalebench.core.plugins.module_utils.topology import parse_topology
 
-__all__ = ["DECISIVE", "FAMILIES", "judge", "plain_condition"]
+__all__ = ["CPU", "DECISIVE", "FAMILIES", "judge", "plain_condition"]
 
 # A difference in one of these makes two figures incomparable; one in the second list is only told.
 DECISIVE = (
@@ -23,6 +23,8 @@ DECISIVE = (
     "data",
     "image_size",
 )
+# The gpu of a cell that has none.
+CPU = "none (CPU)"
 _TOLD = ("benchmark", "framework_version", "container")
 FAMILIES = ("tensorflow", "pytorch", "mxnet", "paddle", "oneflow", "jax")
 # ResNet-50 is v1.5 where it names no version, as in all seeds; v1b is another network.
@@ -40,7 +42,7 @@ def plain_condition(condition: str, row: Mapping[str, Any]) -> Any:
     if condition in ("nodes", "devices_per_node") and value is None and row.get("topology"):
         return parse_topology(row["topology"])[condition == "devices_per_node"]
     if condition == "gpu" and row.get("device") == "cpu":
-        return "none (CPU)"
+        return CPU
     if value is None or value == "":
         return None
     return _PLAIN[condition](str(value)) if condition in _PLAIN else value
