@@ -43,9 +43,9 @@ class ActionModule(ActionBase):
             return result
         try:
             results = campaign_results(folder, args["strategy"], args["parameters"])
-            results.update(verdicts(results, args, folder))
             if args["published"]:
                 results["published"] = against_published(results, args["published"])
+            results.update(verdicts(results, args, folder))
         except ValueError as error:
             raise AnsibleActionFail(str(error)) from None
         result.update(answer(results, folder, {}, self._task.check_mode, self._task.diff))

@@ -45,11 +45,11 @@ class ActionModule(ActionBase):
         try:
             stated = check_stated(args["conditions"])
             results = log_tree_results(args["log_dir"], args["strategy"], args["parameters"])
-            results.update(verdicts(results, args, Path(args["log_dir"]).expanduser()))
             if stated:
                 results["provenance"]["options"]["conditions"] = stated
             if args["published"]:
                 results["published"] = against_published(results, args["published"])
+            results.update(verdicts(results, args, Path(args["log_dir"]).expanduser()))
         except ValueError as error:
             raise AnsibleActionFail(str(error)) from None
         output = Path(args["output_dir"]).expanduser()

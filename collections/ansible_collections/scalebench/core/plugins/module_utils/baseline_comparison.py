@@ -12,7 +12,7 @@ from .log_ratio import LogRatio, difference_p, interval, log_ratio
 from .provenance_changes import provenance_changes
 from .result_cells import ok_speeds
 
-__all__ = ["ALPHA", "compare_campaigns"]
+__all__ = ["check_margin", "compare_campaigns"]
 
 # In at most this share of comparisons without any change is any cell called slower or faster.
 ALPHA = 0.05
@@ -38,8 +38,7 @@ def compare_campaigns(
         ``finding``, ``why``, and ``not_recorded``, conditions that one side does not tell.
     :raises ValueError: both are the same campaign; no cell is in both; no margin.
     """
-    if not 0 < margin < 1:
-        raise ValueError(f"equivalence_margin={margin}: a share above 0 and below 1, as 0.02")
+    check_margin(margin)
     if _identity(ours) == _identity(baseline) and _identity(ours)[1]:
         raise ValueError(f"the baseline is the campaign itself, {ours['campaign']}")
     pairs, apart = cell_pairs(ours["cells"], baseline["cells"])
@@ -54,6 +53,15 @@ def compare_campaigns(
         "not_compared": apart,
         "changes": provenance_changes(ours["provenance"], baseline["provenance"]),
     }
+
+
+def check_margin(margin: float) -> None:
+    """Refuse a margin of equivalence that is none.
+
+    :raises ValueError: it is no share above 0 and below 1.
+    """
+    if not 0 < margin < 1:
+        raise ValueError(f"equivalence_margin={margin}: a share above 0 and below 1, as 0.02")
 
 
 def _identity(results: Mapping[str, Any]) -> Tuple[Any, ...]:

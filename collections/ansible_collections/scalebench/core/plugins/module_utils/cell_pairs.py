@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
+from .options import MAX
 from .result_cells import cell_key, ok_speeds
 
-__all__ = ["cell_pairs", "named"]
+__all__ = ["cell_pairs", "check_common", "named"]
 
 Cell = Mapping[str, Any]
 _NAMES = ("benchmark", "precision", "variant", "model", "topology")
@@ -22,6 +23,21 @@ def named(cell: Cell) -> Dict[str, Any]:
     return {name: cell.get(name) for name in _NAMES}
 
 
+def check_common(ours: Sequence[Cell], baseline: Sequence[Cell]) -> None:
+    """Refuse a baseline that has nothing to compare with.
+
+    :param ours: cells of a plan or of results; ``baseline`` of results.
+    :raises ValueError: no cell is in both.
+    """
+    # A batch size that is still to be searched may turn out to be the baseline's.
+    if any(cell["batch_size_per_device"] == MAX for cell in ours):
+        return
+    if not {cell_key(cell) for cell in ours} & {cell_key(cell) for cell in baseline}:
+        raise ValueError(
+            f"no cell is in both: here {_listed(ours)}; in the baseline {_listed(baseline)}"
+        )
+
+
 def cell_pairs(
     ours: Sequence[Cell], baseline: Sequence[Cell]
 ) -> Tuple[List[Tuple[Cell, Cell, List[str]]], List[Dict[str, Any]]]:
@@ -34,10 +50,7 @@ def cell_pairs(
     """
     theirs = {cell_key(cell): cell for cell in baseline}
     known = {cell_key(cell) for cell in ours}
-    if not known & set(theirs):
-        raise ValueError(
-            f"no cell is in both: here {_listed(ours)}; in the baseline {_listed(baseline)}"
-        )
+    check_common(ours, baseline)
     pairs, apart = [], []
     for cell in ours:
         other = theirs.get(cell_key(cell))

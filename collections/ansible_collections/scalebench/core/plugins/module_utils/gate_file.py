@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Dict, List, Mapping
 
-__all__ = ["METRICS", "SELECTORS", "check_gate"]
+__all__ = ["METRICS", "SELECTORS", "check_gate", "selector_text"]
 
 # What a rule holds, and what its value is.
 METRICS: Mapping[str, str] = {
@@ -80,3 +80,8 @@ def _where(where: Any) -> Dict[str, str]:
         if not isinstance(glob, str) or not glob:
             raise ValueError(f"where: {name}: {glob!r} is no text, as '4n*' or amp")
     return dict(where)
+
+
+def selector_text(rule: Mapping[str, Any]) -> str:
+    """Return the cells that a rule holds for, ``precision amp, topology 4n*``; empty for all."""
+    return ", ".join(f"{name} {glob}" for name, glob in rule["where"].items())

@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from .equivalence import below_p
+from .gate_file import selector_text
 from .holm import holm
 from .log_ratio import LogRatio
 from .result_cells import cell_key
@@ -62,7 +63,7 @@ def _judged(results: Mapping[str, Any], rule: Rule) -> Dict[str, Any]:
         broken, kept = _figures(cells, metric, value)
     return {
         "rule": f"{metric}: {value:g}",
-        "selector": ", ".join(f"{name} {glob}" for name, glob in rule["where"].items()),
+        "selector": selector_text(rule),
         "ok": not broken,
         "detail": "; ".join(broken) if broken else kept,
     }

@@ -8,6 +8,14 @@ import textwrap
 from pprint import pformat
 from typing import Any, Dict, List, Mapping
 
+from ansible_collections.scalebench.core.plugins.module_utils.comparison_text import (
+    comparison_line,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.gate_text import (
+    broken_rules,
+    gate_line,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.plain_text import plain
 from ansible_collections.scalebench.core.plugins.module_utils.report_remarks import remarks
 from ansible_collections.scalebench.core.plugins.module_utils.report_rows import (
     cell_groups,
@@ -22,6 +30,7 @@ __all__ = ["csv_text", "originals_output", "terminal_table"]
 
 WIDTH = 100
 MOST_FAILURES = 5
+_LONGEST_SENTENCE = 1000
 _CSV = (
     "benchmark model precision variant batch_size_per_device topology node_num gpu_num unit"
     " average_speed median_speed speedup efficiency minimum maximum cv interval_low interval_high"
@@ -45,7 +54,10 @@ def _row(cell: Mapping[str, Any], with_note: bool) -> Dict[str, Any]:
 
 
 def terminal_table(results: Mapping[str, Any]) -> str:
-    """Return the speed-up table of every group, remarks and failures, for 100 columns."""
+    """Return the speed-up table of every group, remarks, comparison, gate and failures.
+
+    It is for a terminal of 100 columns.
+    """
     blocks = []
     for cells in cell_groups(results):
         with_note = any(cell["oversubscribed"] for cell in cells)
@@ -55,10 +67,18 @@ def terminal_table(results: Mapping[str, Any]) -> str:
         blocks.append("no cell was measured")
     wrap = textwrap.TextWrapper(WIDTH, subsequent_indent="  ", break_on_hyphens=False)
     failed = failures(results)
-    said = [wrap.fill(line) for line in remarks(results) + failed[:MOST_FAILURES]]
+    lines = remarks(results) + _verdicts(results) + failed[:MOST_FAILURES]
+    said = [wrap.fill(line) for line in lines]
     if len(failed) > MOST_FAILURES:
         said.append(f"{len(failed) - MOST_FAILURES} repeats more failed; the report names them")
     return "\n\n".join(blocks + (["\n".join(said)] if said else []))
+
+
+def _verdicts(results: Mapping[str, Any]) -> List[str]:
+    """Return what the campaign was compared with and held against, if it was."""
+    said = [comparison_line(results)] if results.get("comparison") else []
+    said += [gate_line(results), *broken_rules(results)] if results.get("gate") else []
+    return [plain(line, _LONGEST_SENTENCE) for line in said]
 
 
 def originals_output(results: Mapping[str, Any], log_dir: str, saved: str) -> str:

@@ -1,0 +1,73 @@
+"""Documentation of the action plugin of the same name, which does the work."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: comparison_check
+short_description: Check a baseline and a gate before a campaign runs
+description:
+  - An action plugin on the controller. It reads both as M(campaign_results) will after the campaign
+    and fails where one cannot be used; it compares nothing and writes nothing.
+options:
+  baseline:
+    description:
+      - What to compare with, a campaign's name in O(results_dir), or the path of its folder, of its
+        archive, of a C(results.json) or of another tree of logs; empty for nothing.
+    type: str
+    default: ''
+  equivalence_margin:
+    description: Change that does not matter, as a share of the throughput.
+    type: float
+    default: 0.02
+  gate:
+    description: Rules, a file or the name of one in O(gates_dir); empty for none.
+    type: str
+    default: ''
+  results_dir:
+    description: Folder of all campaigns.
+    type: path
+    default: results
+  gates_dir:
+    description: Folder of the gates.
+    type: path
+    default: gates
+  campaign_dir:
+    description: Folder of the campaign that is to be compared; empty for a new one.
+    type: str
+    default: ''
+  cells:
+    description: Cells that are planned, of which one must be in the baseline; none for no check.
+    type: list
+    elements: dict
+    default: []
+  strategy:
+    description: Rule from the observations of a log to its throughput, for a baseline of logs.
+    type: str
+    default: auto
+  parameters:
+    description: Parameters of that rule.
+    type: dict
+    default: {}
+attributes:
+  check_mode:
+    support: full
+    description: Does the same.
+seealso:
+  - module: campaign_results
+author:
+  - Scalebench contributors
+"""
+
+EXAMPLES = r"""
+- name: Refuse a gate that cannot be used
+  comparison_check:
+    gate: gates/default.yml
+"""
+
+RETURN = r"""
+text:
+  description: Baseline and gate in words.
+  returned: success
+  type: str
+  sample: "Baseline: first, 3 cell(s)"
+"""
