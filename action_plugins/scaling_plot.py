@@ -6,11 +6,13 @@ from pathlib import Path
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
+from ansible_collections.scalebench.core.plugins.module_utils.plot_series import describe
+from ansible_collections.scalebench.core.plugins.module_utils.plot_style import FIGURES
 from ansible_collections.scalebench.core.plugins.plugin_utils.written import write_texts
 
 
 class ActionModule(ActionBase):
-    """Writes throughput.svg and speedup.svg where they differ."""
+    """Writes throughput.svg, speedup.svg and efficiency.svg where they differ."""
 
     _requires_connection = False
 
@@ -36,9 +38,10 @@ class ActionModule(ActionBase):
             ) from error
         folder = Path(args["folder"]).expanduser()
         series, words = args["series"], args["described"]
+        described = {figure: words.get(figure) or describe(series, figure) for figure in FIGURES}
         texts = {
-            folder / f"{figure}.svg": draw(series, figure, words.get(figure, ""))
-            for figure in ("throughput", "speedup")
+            folder / f"{figure}.svg": draw(series, figure, described[figure]) for figure in FIGURES
         }
         result.update(write_texts(texts, self._task.check_mode, self._task.diff))
+        result["described"] = described
         return result

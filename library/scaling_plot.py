@@ -4,24 +4,27 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: scaling_plot
-short_description: Draw throughput and speed-up against the ideal line, as SVG
+short_description: Draw throughput, speed-up and efficiency against the ideal line, as SVG
 description:
   - An action plugin on the controller; it needs matplotlib there.
-  - Writes C(throughput.svg) and C(speedup.svg). Every repeat is a dot and every median a marker,
-    hollow where the repeats oversubscribed their machine. The colour-blind can tell the colours
-    apart.
+  - Writes C(throughput.svg), C(speedup.svg) and C(efficiency.svg). Every repeat is a dot and every
+    median a marker with its interval, hollow where the repeats oversubscribed their machine. The
+    colour-blind can tell the colours apart.
   - The same input gives the same bytes, so that nothing changes the second time.
 options:
   series:
     description:
       - One element a line, as M(campaign_results) returns them.
       - Each has C(label), C(unit), C(base) (median of 1n1g, or null) and C(points) of C(topology),
-        C(devices), C(repeats), C(median), C(speedup), C(oversubscribed).
+        C(devices), C(repeats), C(median), C(speedup), C(oversubscribed), and C(interval), the
+        ends of the interval of the median, where it is known.
     type: list
     elements: dict
     required: true
   described:
-    description: Text alternatives by figure, C(throughput) and C(speedup).
+    description:
+      - Text alternatives by figure, C(throughput), C(speedup) and C(efficiency).
+      - Where one is missing it names the medians.
     type: dict
     default: {}
   folder:
@@ -63,5 +66,10 @@ paths:
   returned: always
   type: list
   elements: str
-  sample: [results/first/throughput.svg, results/first/speedup.svg]
+  sample: [results/first/throughput.svg, results/first/speedup.svg, results/first/efficiency.svg]
+described:
+  description: The text alternatives, by figure.
+  returned: always
+  type: dict
+  sample: {speedup: "Speed-up by topology. fp32, times 1n1g: 1n1g 1.00, 1n8g 7.44."}
 """

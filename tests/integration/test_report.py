@@ -83,7 +83,7 @@ def test_tree_of_one_group_gives_the_originals_json(report, tmp_path, slash):
     tree = tmp_path / "logs/pytorch/bz4"
     written = write_tree(tree, SPEEDS)
     runner = report(log_dir=f"{tree}{slash}")
-    assert changed(runner) == 3
+    assert changed(runner) == 4
     facts = json.loads((tmp_path / "result/bz4_result.json").read_text())
     assert list(facts) == ["r50"]
     assert list(facts["r50"]) == ["1n1g", "2n1g", "16n1g"]
@@ -147,9 +147,9 @@ def test_second_run_changes_nothing_and_check_mode_writes_nothing(report, tmp_pa
     given = {"log_dir": str(tmp_path / "logs")}
     assert changed(report("--check --diff", **given)) == 3
     assert not (tmp_path / "result").exists()
-    assert changed(report(**given)) == 3
+    assert changed(report(**given)) == 4
     before = {path: path.read_bytes() for path in (tmp_path / "result").iterdir()}
-    assert len(before) == 6
+    assert len(before) == 10
     assert changed(report(**given)) == 0
     assert changed(report("--check", **given)) == 0
     (tmp_path / "result/results.csv").write_text("spoilt")
@@ -307,7 +307,7 @@ def campaign(tmp_path):
 
 def test_campaign_by_its_name(report, campaign):
     runner = report(campaign="mine", campaign_results_dir=str(campaign.parent))
-    assert changed(runner) == 3
+    assert changed(runner) == 4
     results = results_in(campaign)
     assert results["counts"]["ok"] == 6
     assert not results["unmatched"]
@@ -321,7 +321,7 @@ def test_campaign_by_its_name(report, campaign):
     assert "node1, node2 are one machine" in text
     assert "EPYC" in text
     assert "| oversubscribed |" in said(runner)
-    assert f"Report: {campaign}/report.md" in said(runner)
+    assert f"Report: {campaign}/report.html\n        {campaign}/report.md" in said(runner)
     assert changed(report(campaign="mine", campaign_results_dir=str(campaign.parent))) == 0
 
 
@@ -411,7 +411,7 @@ def test_campaign_that_packed_retried_and_was_disturbed(report, campaign):
     assert "a repeat must pass, or it is invalid: The throughput is a finite number" in text
     printed = said(runner)
     assert "1 of 6 repeats were disturbed: steal on node1" in printed
-    assert all(len(line) <= 100 for line in printed.splitlines() if not line.startswith("Report"))
+    assert all(len(line) <= 100 for line in printed.splitlines() if "/report." not in line)
 
 
 def outcome(runner) -> dict[str, Any] | None:
@@ -428,7 +428,7 @@ def test_gate_tells_failed_repeats_from_a_failed_task(report, campaign, tmp_path
     }
     good = report(**gate)
     assert good.rc == 0, failure(good)
-    assert outcome(good) == {"kind": "ok", "failures": []}
+    assert outcome(good) == {"kind": "ok", "failures": [], "broken_rules": []}
     assert "scalebench_outcome" not in good.stdout.read()
     path = campaign / "logs/pytorch/bz4/2n1g/r50_b4_fp32_3.run.json"
     record = json.loads(path.read_text())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Sequence
+from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from ansible_collections.scalebench.core.plugins.module_utils.report_rows import cell_groups, labels
 
@@ -10,6 +10,12 @@ __all__ = ["describe", "plot_series"]
 
 Series = Dict[str, Any]
 _MOST_DESCRIBED = 6
+# Title and unit; a throughput has that of its series.
+_FIGURES = {
+    "throughput": ("Median throughput", ""),
+    "speedup": ("Speed-up", "times 1n1g"),
+    "efficiency": ("Scaling efficiency", "%"),
+}
 
 
 def _points(cells: Sequence[Mapping[str, Any]]) -> List[Dict[str, Any]]:
@@ -20,6 +26,7 @@ def _points(cells: Sequence[Mapping[str, Any]]) -> List[Dict[str, Any]]:
             "devices": cell["devices"],
             "repeats": [r["throughput"] for r in cell["repeats"] if r["throughput"] is not None],
             "median": cell["median_speed"],
+            "interval": _interval(cell),
             "speedup": cell["speedup"],
             "oversubscribed": bool(cell["oversubscribed"]),
         }
@@ -27,11 +34,17 @@ def _points(cells: Sequence[Mapping[str, Any]]) -> List[Dict[str, Any]]:
     ]
 
 
+def _interval(cell: Mapping[str, Any]) -> Optional[List[float]]:
+    interval = cell["interval"] or {"low": None}
+    return None if interval["low"] is None else [interval["low"], interval["high"]]
+
+
 def plot_series(results: Mapping[str, Any]) -> List[Series]:
     """Return one series a group that was measured: label, unit, base, points.
 
-    A point: topology, devices (how many), repeats and median (in ``unit``), speedup,
-    oversubscribed. ``base``: the median of one device, where the ideal line starts, or None.
+    A point: topology, devices (how many), repeats, median and its interval [low, high] or None (in
+    ``unit``), speedup, oversubscribed. ``base``: the median of one device, where the ideal line
+    starts, or None.
     """
     groups = cell_groups(results)
     found = []
@@ -46,19 +59,23 @@ def plot_series(results: Mapping[str, Any]) -> List[Series]:
 
 
 def describe(series: Sequence[Series], figure: str) -> str:
-    """Return the text alternative of ``throughput`` or ``speedup``: the medians that are drawn."""
+    """Return the text alternative of ``throughput``, ``speedup`` or ``efficiency``.
+
+    It names the medians that are drawn.
+    """
+    title, unit = _FIGURES[figure]
     said = []
     for one in series[:_MOST_DESCRIBED]:
-        drawn = [
-            (point["topology"], point["median"], one["unit"])
-            if figure == "throughput"
-            else (point["topology"], point["speedup"], "times 1n1g")
-            for point in one["points"]
-        ]
-        values = ", ".join(f"{place} {value:.2f}" for place, value, _ in drawn if value is not None)
+        drawn = [(point["topology"], _value(point, figure)) for point in one["points"]]
+        values = ", ".join(f"{place} {value:.2f}" for place, value in drawn if value is not None)
         if values:
-            said.append(f"{one['label']}, {drawn[0][2]}: {values}")
+            said.append(f"{one['label']}, {unit or one['unit']}: {values}")
     if said and len(series) > _MOST_DESCRIBED:
         said.append(f"{len(series) - _MOST_DESCRIBED} groups more are in the tables")
-    what = "Median throughput" if figure == "throughput" else "Speed-up"
-    return f"{what} by topology. " + ("; ".join(said) + "." if said else "Nothing was measured.")
+    return f"{title} by topology. " + ("; ".join(said) + "." if said else "Nothing was measured.")
+
+
+def _value(point: Mapping[str, Any], figure: str) -> Optional[float]:
+    value: Optional[float] = point["median" if figure == "throughput" else "speedup"]
+    devices: int = point["devices"]
+    return 100 * value / devices if value is not None and figure == "efficiency" else value

@@ -8,7 +8,7 @@ from .report_notes import code
 from .report_rows import machines
 from .table import text_table
 
-__all__ = ["machine_table", "method", "origin"]
+__all__ = ["machine_rows", "machine_table", "method", "origin"]
 
 _CHECKS = (
     ("invalid_repeat", "checks that a repeat must pass, or it is invalid"),
@@ -57,9 +57,14 @@ def _machine_row(names: Sequence[str], node: Mapping[str, Any]) -> Dict[str, Any
 
 def machine_table(results: Mapping[str, Any]) -> str:
     """Return a row for each machine with its nodes; empty where the campaign names no node."""
-    nodes = results["provenance"].get("nodes") or {}
-    rows = [_machine_row(names, nodes[names[0]]) for names in machines(results).values()]
+    rows = machine_rows(results)
     return text_table(rows) if rows else ""
+
+
+def machine_rows(results: Mapping[str, Any]) -> List[Dict[str, Any]]:
+    """Return a row for each machine with its nodes."""
+    nodes = results["provenance"].get("nodes") or {}
+    return [_machine_row(names, nodes[names[0]]) for names in machines(results).values()]
 
 
 def _controller(controller: Mapping[str, Any]) -> str:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from .report_rows import cell_groups, labels
 from .statistics import median
 from .table import text_table
 
-__all__ = ["telemetry_tables"]
+__all__ = ["telemetry_rows", "telemetry_tables"]
 
 Cell = Mapping[str, Any]
 
 
 def telemetry_tables(results: Mapping[str, Any]) -> List[str]:
     """Return the table of CPUs, memory and links, and that of the GPUs, as far as there are any."""
+    return [text_table(rows) for rows in telemetry_rows(results) if rows]
+
+
+def telemetry_rows(results: Mapping[str, Any]) -> Tuple[List[Dict[str, Any]], List[Dict[str, Any]]]:
+    """Return the rows of both tables, machines and GPUs."""
     groups = cell_groups(results)
     machines, gpus = [], []
     for label, cells in zip(labels(groups), groups):
@@ -25,7 +30,7 @@ def telemetry_tables(results: Mapping[str, Any]) -> List[str]:
                 machines.append({"cell": name, **_machine_row(told)})
             if any("gpu_utilisation" in one for one in told):
                 gpus.append({"cell": name, **_gpu_row(told)})
-    return [text_table(rows) for rows in (machines, gpus) if rows]
+    return machines, gpus
 
 
 def _machine_row(told: List[Mapping[str, Any]]) -> Dict[str, Any]:

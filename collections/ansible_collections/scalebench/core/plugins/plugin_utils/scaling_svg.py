@@ -1,4 +1,4 @@
-"""Draws throughput and speed-up over the number of devices as SVG. Needs matplotlib; no pyplot."""
+"""Draws throughput, speed-up and efficiency as SVG. Needs matplotlib; no pyplot."""
 
 from __future__ import annotations
 
@@ -8,180 +8,172 @@ from itertools import cycle
 from typing import Any
 
 import matplotlib
+from ansible_collections.scalebench.core.plugins.module_utils.plain_text import plain
+from ansible_collections.scalebench.core.plugins.module_utils.plot_style import (
+    COLOURS,
+    FIGURES,
+    GREY,
+    GRID,
+    INK,
+    MUTED,
+)
+from ansible_collections.scalebench.core.plugins.plugin_utils.scaling_axes import (
+    devices_axis,
+    value_axis,
+)
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 __all__ = ["draw"]
 
 Series = dict[str, Any]
-# Okabe and Ito's palette, which the common colour blindnesses can tell apart; and a marker each.
-COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
 MARKERS = ["o", "s", "^", "D", "v", "P", "X", "*"]
 MOST_SERIES = 24
 MOST_LABELLED = 2
-TITLES = {"throughput": "Throughput", "speedup": "Speed-up over one device"}
+LONGEST_LABEL = 44
+KEYS = {"throughput": "median", "speedup": "speedup", "efficiency": "speedup"}
 STYLE = {
     "svg.fonttype": "none",
     "svg.hashsalt": "scalebench",
     "font.family": "sans-serif",
-    "font.size": 10.5,
+    "font.size": 10,
+    # A name may have dollar signs in it.
+    "text.parse_math": False,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
-    "grid.color": "#dddddd",
+    "grid.color": GRID,
     "grid.linewidth": 0.7,
     "axes.axisbelow": True,
 }
 IDEAL = {"linestyle": (0, (5, 3)), "linewidth": 1.2, "zorder": 1}
-GREY = "#777777"
 
 
 def draw(series: list[Series], figure: str, description: str) -> str:
-    """Return the SVG of ``throughput`` or ``speedup``; the same input gives the same bytes."""
-    shown = series[:MOST_SERIES]
-    wide = len(shown) > 3
+    """Return the SVG of one of ``FIGURES``; the same input gives the same bytes.
+
+    :param series: of ``plot_series.plot_series``.
+    :param description: what a screen reader says of it.
+    """
+    shown = [one for one in series[:MOST_SERIES] if _points(one, figure)]
+    rows = -(-(len(shown) + 1) // 2)
     with matplotlib.rc_context(STYLE):
-        canvas = Figure(figsize=(9.2 if wide else 7.2, 4.8), layout="constrained")
+        canvas = Figure(figsize=(5.5, 4.0 + 0.2 * rows), layout="constrained")
         FigureCanvasSVG(canvas)
         axes = canvas.subplots()
-        lines = _throughput_lines if figure == "throughput" else _speedup_lines
-        values = lines(axes, shown)
-        _devices_axis(axes, shown)
-        _value_axis(axes, values, figure)
-        _headings(axes, TITLES[figure], series, shown)
-        if values:
-            outside = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5), "fontsize": 9}
-            axes.legend(frameon=False, **(outside if wide else {"loc": "upper left"}))
+        drawn = _ideal(axes, shown, figure)
+        for one, colour, marker in zip(shown, cycle(COLOURS), cycle(MARKERS)):
+            drawn += _measured(axes, one, figure, colour, marker)
+            if len(shown) <= MOST_LABELLED:
+                _values(axes, one, figure)
+        units = " or ".join(sorted({plain(one["unit"], 20) for one in series})) or "samples/s"
+        axes.set_ylabel(
+            {
+                "throughput": f"throughput, {units}",
+                "speedup": "speed-up over 1n1g",
+                "efficiency": "efficiency, %: speed-up / devices",
+            }[figure]
+        )
+        devices_axis(axes, series[:MOST_SERIES])
+        value_axis(axes, drawn, figure)
+        _headings(axes, figure, series)
+        if drawn:
+            place = {"loc": "outside lower center", "ncols": 1 if rows < 2 else 2}
+            canvas.legend(frameon=False, fontsize=9, **place)
         text = io.StringIO()
         canvas.savefig(text, format="svg", metadata={"Date": None})
-    return _accessible(text.getvalue(), TITLES[figure], description)
+    return _accessible(text.getvalue(), FIGURES[figure], description)
 
 
-def _throughput_lines(axes: Axes, series: list[Series]) -> list[float]:
-    """Draw medians and repeats in the unit of the logs, and the ideal line of each series."""
-    drawn = [value for one in series for point in one["points"] for value in point["repeats"]]
-    for one, colour, marker in zip(series, cycle(COLOURS), cycle(MARKERS)):
-        places = [point["devices"] for point in one["points"]]
-        if one["base"] and len(series) <= len(COLOURS):
+def _points(one: Series, figure: str) -> list[dict[str, Any]]:
+    return [point for point in one["points"] if point.get(KEYS[figure]) is not None]
+
+
+def _factor(one: Series, point: dict[str, Any], figure: str) -> float:
+    """Return what turns a throughput into the figure's value."""
+    if figure == "throughput":
+        return 1.0
+    return 1 / one["base"] if figure == "speedup" else 100 / one["base"] / point["devices"]
+
+
+def _ideal(axes: Axes, shown: list[Series], figure: str) -> list[float]:
+    """Draw perfect scaling, for a throughput that of each series; return the values."""
+    counts = sorted({point["devices"] for one in shown for point in one["points"]})
+    if figure != "throughput":
+        values = [float(count) if figure == "speedup" else 100.0 for count in counts]
+        axes.plot(counts, values, color=GREY, label="ideal", **IDEAL)
+        return values if shown else []
+    based = [one for one in shown if one["base"]]
+    # More lines than colours cannot be told apart.
+    if not based or len(shown) > len(COLOURS):
+        return []
+    drawn = []
+    for one, colour in zip(shown, COLOURS):
+        if one["base"]:
+            places = [point["devices"] for point in one["points"]]
             ideal = [one["base"] * count for count in places]
             axes.plot(places, ideal, color=colour, alpha=0.6, **IDEAL)
             drawn += ideal
-        _measured(axes, one["points"], "median", 1.0, one["label"], colour, marker)
-        _values(axes, one["points"], "median", colour, len(series))
-    if any(one["base"] for one in series) and len(series) <= len(COLOURS):
-        axes.plot([], [], color=GREY, label="ideal: median of 1n1g times devices", **IDEAL)
-    units = sorted({one["unit"] for one in series})
-    axes.set_ylabel(f"throughput, {' or '.join(units) or 'samples/s'}")
+    axes.plot([], [], color=GREY, label="ideal: median of 1n1g times devices", **IDEAL)
     return drawn
 
 
-def _speedup_lines(axes: Axes, series: list[Series]) -> list[float]:
-    """Draw medians and repeats over the median of one device, and the ideal line."""
-    counts = sorted({point["devices"] for one in series for point in one["points"]})
-    if any(one["base"] for one in series):
-        axes.plot(counts, counts, color=GREY, label="ideal: as many times as devices", **IDEAL)
-    axes.set_ylabel("speed-up: throughput / median of 1n1g")
-    drawn = [float(count) for count in counts if any(one["base"] for one in series)]
-    for one, colour, marker in zip(series, cycle(COLOURS), cycle(MARKERS)):
-        points = [point for point in one["points"] if point["speedup"]]
-        if points:
-            _measured(axes, points, "speedup", one["base"], one["label"], colour, marker)
-            _values(axes, points, "speedup", colour, len(series))
-            drawn += [value / one["base"] for point in points for value in point["repeats"]]
-    return drawn
-
-
-def _measured(
-    axes: Axes, points: list[Any], key: str, base: float, label: str, colour: str, marker: str
-) -> None:
-    """Draw the medians as a line with markers, hollow where oversubscribed, and each repeat."""
-    places, medians = [p["devices"] for p in points], [p[key] for p in points]
+def _measured(axes: Axes, one: Series, figure: str, colour: str, marker: str) -> list[float]:
+    """Draw medians as a line with markers, hollow where oversubscribed, intervals, each repeat."""
+    points = _points(one, figure)
+    places = [point["devices"] for point in points]
+    medians = [point["median"] * _factor(one, point, figure) for point in points]
     axes.plot(places, medians, color=colour, linewidth=1.4, zorder=3)
-    for hollow in (False, True):
-        some = [i for i, point in enumerate(points) if point["oversubscribed"] is hollow]
-        fill = {"markerfacecolor": "white", "markeredgewidth": 1.5} if hollow else {}
-        axes.plot(
-            [places[i] for i in some],
-            [medians[i] for i in some],
-            linestyle="none",
-            color=colour,
-            marker=marker,
-            markersize=7,
-            zorder=4,
-            **fill,
-        )
-    axes.plot([], [], color=colour, marker=marker, markersize=7, linewidth=1.4, label=label)
+    for place, median, point in zip(places, medians, points):
+        hollow = {"markerfacecolor": "white", "markeredgewidth": 1.5}
+        fill = hollow if point["oversubscribed"] else {}
+        axes.plot(place, median, color=colour, marker=marker, markersize=7, zorder=4, **fill)
+        if point.get("interval"):
+            ends = [end * _factor(one, point, figure) for end in point["interval"]]
+            axes.plot([place, place], ends, "_-", color=colour, linewidth=1.1, zorder=3)
+    label = plain(one["label"], LONGEST_LABEL)
+    # matplotlib leaves a label out that starts with an underscore.
+    shown = f" {label}" if label.startswith("_") else label
+    axes.plot([], [], color=colour, marker=marker, markersize=7, linewidth=1.4, label=shown)
     # Beside the median, one after the other, so that none hides another.
     dots = [
-        (point["devices"] * 2 ** (0.07 + 0.1 * index / len(point["repeats"])), value / base)
+        (
+            point["devices"] * 2 ** (0.07 + 0.1 * index / len(point["repeats"])),
+            value * _factor(one, point, figure),
+        )
         for point in points
         for index, value in enumerate(point["repeats"])
     ]
     axes.plot(*zip(*dots), ".", color=colour, alpha=0.7, markersize=4.5, zorder=2)
+    return medians + [value for _, value in dots]
 
 
-def _values(axes: Axes, points: list[Any], key: str, colour: str, of: int) -> None:
+def _values(axes: Axes, one: Series, figure: str) -> None:
     """Write the median at its marker, where few enough series leave room."""
-    for point in points if of <= MOST_LABELLED else []:
-        axes.annotate(
-            f"{point[key]:.2f}",
-            (point["devices"], point[key]),
-            xytext=(3, -15),
-            textcoords="offset points",
-            fontsize=9,
-            color=colour,
-        )
+    for point in _points(one, figure):
+        shown = f"{point[KEYS[figure]]:.2f}"
+        if figure == "efficiency":
+            shown = f"{100 * point['speedup'] / point['devices']:.2f}"
+        place = (point["devices"], point["median"] * _factor(one, point, figure))
+        below = {"xytext": (3, -15), "textcoords": "offset points", "fontsize": 9}
+        axes.annotate(shown, place, color=INK, **below)
 
 
-def _devices_axis(axes: Axes, series: list[Series]) -> None:
-    """Mark the counts that were measured, with their topologies."""
-    places: dict[int, dict[str, None]] = {}
-    for point in (point for one in series for point in one["points"]):
-        places.setdefault(point["devices"], {})[point["topology"]] = None
-    axes.set_xlabel("devices, and the topology: <nodes>n<devices per node>g")
-    axes.set_xscale("log", base=2)
-    counts = sorted(places) or [1]
-    names = {count: "\n".join([str(count), *places.get(count, ())]) for count in counts}
-    axes.xaxis.set_major_locator(FixedLocator(counts))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: names.get(round(value), "")))
-    axes.set_xlim(counts[0] / 1.25, counts[-1] * 1.3)
-
-
-def _value_axis(axes: Axes, values: list[float], figure: str) -> None:
-    """Mark plain numbers: powers of two for a speed-up, 1, 2 and 5 of each power of ten else."""
-    axes.set_yscale("log")
-    axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
-    if not values:
-        axes.yaxis.set_major_locator(NullLocator())
-        why = (
-            "no speed was measured"
-            if figure == "throughput"
-            else "no speed of 1n1g to compare with"
-        )
-        axes.text(0.5, 0.5, why, transform=axes.transAxes, ha="center", color="#555555")
-        return
-    steps = [2.0**power for power in range(-8, 20)]
-    if figure == "throughput":
-        fine = (1, 2, 5) if max(values) / min(values) > 8 else (1, 1.5, 2, 3, 4, 5, 7)
-        steps = [base * 10.0**power for power in range(-4, 10) for base in fine]
-    low, high = min(values) / 1.6, max(values) * 1.4
-    axes.yaxis.set_major_locator(FixedLocator([step for step in steps if low <= step <= high]))
-    axes.set_ylim(low, high)
-
-
-def _headings(axes: Axes, title: str, series: list[Series], shown: list[Series]) -> None:
-    said = "marker: median of the repeats; dots: each repeat"
-    if any(point["oversubscribed"] for one in shown for point in one["points"]):
+def _headings(axes: Axes, figure: str, series: list[Series]) -> None:
+    said = "marker: median; bar: its 95 % interval; dots: repeats"
+    if any(point["oversubscribed"] for one in series for point in one["points"]):
         said += "; hollow: oversubscribed"
-    if len(series) > len(shown):
-        said += f"; the first {len(shown)} of {len(series)} groups"
+    if len(series) > MOST_SERIES:
+        said += f"; the first {MOST_SERIES} of {len(series)} groups"
     place = {"xycoords": "axes fraction", "textcoords": "offset points"}
-    axes.annotate(title, (0, 1), xytext=(0, 24), fontsize=12.5, **place)
-    axes.annotate(said, (0, 1), xytext=(0, 9), fontsize=9, color="#555555", **place)
+    axes.annotate(FIGURES[figure], (0, 1), xytext=(0, 22), fontsize=12, **place)
+    axes.annotate(said, (0, 1), xytext=(0, 8), fontsize=9, color=MUTED, **place)
 
 
 def _accessible(svg: str, title: str, description: str) -> str:
@@ -189,5 +181,6 @@ def _accessible(svg: str, title: str, description: str) -> str:
     start = svg.index("<svg")
     end = svg.index(">", start)
     head = svg[start:end] + ' role="img" aria-labelledby="title desc">'
-    words = f'<title id="title">{escape(title)}</title><desc id="desc">{escape(description)}</desc>'
+    said = escape(plain(description, 4000))
+    words = f'<title id="title">{escape(title)}</title><desc id="desc">{said}</desc>'
     return f"{svg[:start]}{head}\n {words}{svg[end + 1 :]}"

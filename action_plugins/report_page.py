@@ -1,0 +1,64 @@
+"""Door to MU report_page: results.json and what lies beside it to report.html."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+from ansible_collections.scalebench.core.plugins.module_utils.report_page import page
+from ansible_collections.scalebench.core.plugins.module_utils.report_page_failures import (
+    logs_to_quote,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.report_sections import extra_sections
+from ansible_collections.scalebench.core.plugins.module_utils.sections import markdown
+from ansible_collections.scalebench.core.plugins.plugin_utils.page_html import page_html
+from ansible_collections.scalebench.core.plugins.plugin_utils.report_files import (
+    plan_and_records,
+    plots,
+    tails,
+)
+from ansible_collections.scalebench.core.plugins.plugin_utils.written import write_texts
+
+
+class ActionModule(ActionBase):
+    """Runs on the controller alone, where the results are."""
+
+    _requires_connection = False
+
+    def run(self, tmp=None, task_vars=None):
+        """Write report.html where it differs; return it, and the extra sections for report.md."""
+        result = super().run(tmp, task_vars)
+        _, args = self.validate_argument_spec(
+            {
+                "folder": {"type": "str", "required": True},
+                "templates": {"type": "str", "required": True},
+                "log_dir": {"type": "str", "default": ""},
+                "plots": {"type": "bool", "default": True},
+            }
+        )
+        folder = Path(args["folder"]).expanduser()
+        try:
+            results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            if self._task.check_mode:
+                result.update(skipped=True, skip_reason="results.json is not written yet")
+                return result
+            raise AnsibleActionFail(f"{folder}: no results.json there") from None
+        logs = Path(args["log_dir"]).expanduser() if args["log_dir"] else folder
+        plan, records = ({}, []) if args["log_dir"] else plan_and_records(folder)
+        quoted = tails(logs, logs_to_quote(results))
+        html = page_html(
+            Path(args["templates"]),
+            page(results, plan, records, quoted),
+            plots(folder) if args["plots"] else [],
+        )
+        path = folder / "report.html"
+        result.update(write_texts({path: html}, self._task.check_mode, self._task.diff))
+        extra = extra_sections(results)
+        result.update(
+            report=str(path),
+            sections={place: [markdown(one) for one in many] for place, many in extra.items()},
+        )
+        return result
