@@ -124,8 +124,8 @@ failures:
   sample: []
 gate:
   description:
-    - Verdict on the gate with C(broken_rules), a line each, and C(failures), the failed repeats that
-      no rule of it allows.
+    - Verdict on the gate with C(broken_rules), a line each, and C(failures), the failed repeats
+      that no rule of it allows.
     - Without a gate no rule is broken, and all failed repeats are left.
   returned: success
   type: dict

@@ -44,7 +44,9 @@ def baseline_of(args: dict[str, Any], own: Path | None) -> dict[str, Any] | None
     except OSError as error:
         raise ValueError(f"baseline {args['baseline']}: {error.strerror or error}") from None
     except ValueError as error:
-        raise ValueError(f"baseline {args['baseline']}: {error}") from None
+        # The archive's own errors name it already.
+        said = str(error).removeprefix(f"{args['baseline']}: ")
+        raise ValueError(f"baseline {args['baseline']}: {said}") from None
 
 
 def gate_of(args: dict[str, Any]) -> list[dict[str, Any]] | None:

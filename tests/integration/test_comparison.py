@@ -1,0 +1,190 @@
+"""-e baseline= and -e gate=: what report.yml says and ends with, what bench.yml refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import ansible_runner
+import pytest
+from local_nodes import ROOT, events, failures
+from written_campaigns import fail_repeat, write_campaign
+
+
+@pytest.fixture
+def results(tmp_path):
+    """Return a folder of two campaigns, of which the later one is slower on one node."""
+    folder = tmp_path / "results"
+    write_campaign(folder / "before", {"1n1g": 24.0, "2n1g": 40.0})
+    write_campaign(folder / "after", {"1n1g": 22.0, "2n1g": 40.0}, kernel="6.1.5")
+    return folder
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, results):
+    """Return a function that runs a playbook on these campaigns, as from the folder tmp_path."""
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+
+    def runner(playbook: str, *arguments: str, **variables: Any) -> Any:
+        folder = tmp_path / "runner" / str(len(list(tmp_path.glob("runner/*"))))
+        folder.mkdir(parents=True)
+        given = {"campaign_results_dir": str(results), "report_plots": False, **variables}
+        return ansible_runner.run(
+            private_data_dir=str(folder),
+            project_dir=str(ROOT),
+            playbook=f"playbooks/{playbook}",
+            cmdline=" ".join(arguments) or None,
+            extravars=given,
+            quiet=True,
+        )
+
+    return runner
+
+
+def printed(runner: Any) -> str:
+    assert runner.rc in (0, 2), failures(runner)
+    return "\n".join(str(one.get("msg")) for one in events(runner, "ansible.builtin.debug"))
+
+
+def comparison(folder: Path) -> dict[str, Any]:
+    return json.loads((folder / "results.json").read_text())["comparison"]
+
+
+def outcome(runner: Any) -> dict[str, Any]:
+    (stats,) = [event for event in runner.events if event["event"] == "playbook_on_stats"]
+    return stats["event_data"]["artifact_data"]["scalebench_outcome"]
+
+
+def gate(tmp_path: Path, *rules: dict[str, Any]) -> str:
+    path = tmp_path / "gate.yml"
+    path.write_text(json.dumps({"rules": list(rules)}))
+    return str(path)
+
+
+def test_a_campaign_against_an_earlier_one_by_its_name(run, results):
+    first = run("report.yml", campaign="after", baseline="before")
+    said = " ".join(printed(first).split())
+    assert "against before of 2 cell(s): 1 slower (1n1g -8." in said
+    assert "1 equivalent within 2 %; changed: kernel" in said
+    found = comparison(results / "after")
+    assert [cell["finding"] for cell in found["cells"]] == ["slower", "equivalent"]
+    (changed,) = found["changes"]["changed"]
+    assert (changed["baseline"], changed["now"]) == ("6.1.0", "6.1.5")
+    again = run("report.yml", campaign="after", baseline="before")
+    assert sum(again.stats["changed"].values()) == 0
+    assert all(len(line) <= 100 for line in printed(first).splitlines() if "eport" not in line)
+
+
+def test_every_kind_of_baseline_gives_the_same(run, results, tmp_path):
+    archive = tmp_path / "before.tar.gz"
+    assert run("archive.yml", campaign="before", archive_path=str(archive)).rc == 0
+    assert run("report.yml", campaign="before").rc == 0
+    found = []
+    for baseline in (results / "before", archive, results / "before/results.json"):
+        assert run("report.yml", campaign="after", baseline=str(baseline)).rc == 0
+        found.append(comparison(results / "after"))
+    assert found[0] == found[1] == found[2]
+
+
+def test_a_tree_of_logs_against_another(run, results, tmp_path):
+    trees = {name: str(results / name / "logs") for name in ("before", "after")}
+    for path in results.glob("*/logs/**/*.run.json"):
+        path.unlink()
+    runner = run(
+        "report.yml",
+        log_dir=trees["after"],
+        baseline=trees["before"],
+        output_dir=str(tmp_path / "out"),
+    )
+    assert "1 slower (1n1g -8." in " ".join(printed(runner).split())
+    assert comparison(tmp_path / "out")["changes"]["not_recorded"][0]["what"] == "nodes"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"baseline": "yours"}, "baseline yours: no file or folder, and no campaign in"),
+        ({"baseline": "yours"}, "there are after, before"),
+        ({"baseline": "after"}, "baseline after: it is the campaign itself"),
+        ({"baseline": "other"}, "baseline other: no cell is in both: here pytorch fp32 bz4"),
+        ({"baseline": str(ROOT / "README.md")}, "README.md: damaged, or no archive"),
+        ({"baseline": "before", "equivalence_margin": 2}, "equivalence_margin=2.0: a share"),
+        ({"gate": "strict"}, "gate strict: no file, and no gate in"),
+        ({"gate": "strict"}, "there are default"),
+        ({"gate": str(ROOT / "benchmarks/pytorch.yml")}, "a gate is a mapping with one key"),
+        ({"gate": str(ROOT / "README.md")}, "README.md: "),
+    ],
+)
+def test_what_cannot_be_used_is_refused(run, results, given, said):
+    write_campaign(results / "other", {"4n1g": 70.0}, repeats=1)
+    runner = run("report.yml", campaign="after", **given)
+    assert runner.rc == 2
+    assert said in failures(runner)
+    assert not (results / "after/results.json").exists()
+
+
+def test_a_gate_that_is_kept_and_one_that_is_broken(run, results, tmp_path):
+    rules = [{"max_regression": 0.15}, {"max_cv": 0.05}, {"allowed_failures": 0}]
+    given = {"campaign": "after", "baseline": "before"}
+    kept = run("report.yml", **given, gate=gate(tmp_path, *rules))
+    assert kept.rc == 0
+    assert outcome(kept) == {"kind": "ok", "failures": [], "broken_rules": []}
+    assert "all 3 rule(s) kept" in printed(kept)
+    strict = [{"max_regression": 0.02}, {"min_throughput": 50, "where": {"topology": "2n*"}}]
+    broken = run("report.yml", **given, gate=gate(tmp_path, *strict))
+    assert broken.rc == 2
+    assert outcome(broken)["kind"] == "broken_rules"
+    lines = [line.strip() for line in failures(broken).splitlines()]
+    assert lines[0] == "2 rule(s) of the gate broken:"
+    assert lines[1].startswith("max_regression: 0.02: pytorch fp32 bz4 1n1g: -8.")
+    assert lines[2].startswith("min_throughput: 50 of topology 2n*: pytorch fp32 bz4 2n1g: thro")
+    assert json.loads((results / "after/results.json").read_text())["gate"]["ok"] is False
+
+
+def test_failed_repeats_break_a_gate_unless_it_allows_them(run, results, tmp_path):
+    fail_repeat(results / "after", "logs/pytorch/bz4/2n1g/r50_b4_fp32_3.run.json")
+    without = run("report.yml", campaign="after", gate=gate(tmp_path, {"max_cv": 0.5}))
+    assert without.rc == 2
+    assert outcome(without)["kind"] == "failed_repeats"
+    assert "r50_b4_fp32_3.log: crashed: exit code 1" in failures(without)
+    allowed = run("report.yml", campaign="after", gate=gate(tmp_path, {"allowed_failures": 1}))
+    assert allowed.rc == 0
+    assert outcome(allowed) == {"kind": "ok", "failures": [], "broken_rules": []}
+    assert run("report.yml", campaign="after").rc == 0, "no gate was asked for"
+
+
+@pytest.mark.parametrize("given", [{"gate": "strict"}, {"baseline": "yours"}])
+def test_bench_refuses_before_it_looks_at_a_node(run, results, given):
+    runner = run("bench.yml", campaign="new", **given)
+    assert runner.rc == 2
+    assert "strict: no file" in failures(runner) or "yours: no file" in failures(runner)
+    assert events(runner, "node_fingerprint_facts") == []
+    assert not (results / "new").exists()
+
+
+def test_bench_compares_and_judges_what_it_measured(cluster, tmp_path):
+    """Real training on both sides, one repeat each: nothing can be decided, and that is said."""
+    options = {"topology": "1n1g"}
+    first = cluster.bench(campaign="base", **options)
+    assert first.rc == 0, failures(first)
+    given = {**options, "campaign": "next", "baseline": "base"}
+    checked = cluster.bench("--check", **given, gate="default")
+    assert checked.rc == 0, failures(checked)
+    assert "Baseline: base, 1 cell(s)\nGate: default\n  max_cv: 0.05" in printed(checked)
+    unlike = cluster.bench(**{**given, "precision": "amp"})
+    assert unlike.rc == 2
+    assert "no cell is in both: here pytorch amp bz2 r50 1n1g" in failures(unlike)
+    assert events(unlike, "training_run") == []
+    strict = gate(tmp_path, {"min_throughput": 1e9}, {"max_cv": 1}, {"max_regression": 0.5})
+    broken = cluster.bench(**{**given, "campaign": "judged"}, gate=strict)
+    assert broken.rc == 2
+    assert outcome(broken)["kind"] == "broken_rules"
+    lines = [line.strip() for line in failures(broken).splitlines()]
+    assert lines[0] == "3 rule(s) of the gate broken:"
+    assert lines[2] == "max_cv: 1: pytorch fp32 bz2 1n1g has no cv: one repeat only"
+    assert "1n1g is undecided: one repeat only on a side" in lines[3]
+    (cell,) = comparison(cluster.results / "judged")["cells"]
+    assert cell["finding"] == "undecided"
