@@ -20,7 +20,11 @@ from ansible_collections.scalebench.core.plugins.module_utils.options import mis
 from ansible_collections.scalebench.core.plugins.module_utils.outstanding import outstanding
 from ansible_collections.scalebench.core.plugins.module_utils.policy import policy
 from ansible_collections.scalebench.core.plugins.module_utils.record import not_run
-from ansible_collections.scalebench.core.plugins.module_utils.schedule_bounds import lower_bound
+from ansible_collections.scalebench.core.plugins.module_utils.schedule_bounds import (
+    device_bound,
+    lower_bound,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.seating import device_ids
 from ansible_collections.scalebench.core.plugins.plugin_utils import campaign_files as files
 from ansible_collections.scalebench.core.plugins.plugin_utils import record_files
 
@@ -131,6 +135,13 @@ class ActionModule(ActionBase):
             "packing": rules["packing"],
             "waves": made,
             "seconds": sum(wave["seconds"] for wave in made),
-            "lower_bound": lower_bound(timed, len(args["nodes"])),
+            "lower_bound": _bound(timed, args["nodes"], rules["packing"]),
             "measured": sum(plan.timing_key(repeat["cell"]) in times for repeat in timed),
         }
+
+
+def _bound(repeats, nodes, packing):
+    """Return the seconds that no schedule of this packing beats."""
+    if packing == "devices":
+        return device_bound(repeats, {name: device_ids(name, nodes[name]) for name in nodes})
+    return lower_bound(repeats, len(nodes))

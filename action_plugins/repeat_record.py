@@ -36,7 +36,8 @@ class ActionModule(ActionBase):
                 if repeat["log"] in skipped:
                     shown.append(self._kept(folder, repeat["log"]))
                     continue
-                made = record(self._campaign(), repeat, args["runs"], facts)
+                runs = {node: _run_of(told, repeat) for node, told in args["runs"].items()}
+                made = record(self._campaign(), repeat, runs, facts)
                 record_files.write_record(folder, made)
                 Path(f"{folder / repeat['log']}.failed-{args['session']}").unlink(missing_ok=True)
                 shown.append(made)
@@ -74,6 +75,11 @@ class ActionModule(ActionBase):
                 )
                 logs.append(repeat["log"])
         return logs
+
+
+def _run_of(told, repeat):
+    """Return what a node tells of one repeat; what it tells of all where it tells no more."""
+    return told.get("runs", {}).get(repeat["log"], told)
 
 
 def _summary(made):

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
-import signal
 from pathlib import Path
 
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.plugins.action import ActionBase
+from ansible_collections.scalebench.core.plugins.plugin_utils.parent_death import end_with_parent
 from ansible_collections.scalebench.core.plugins.plugin_utils.run_watch import RunWatch
 
-PR_SET_PDEATHSIG = 1
 ENDED = {
     "timeout": "the node gave no answer within {timeout} s and {grace} s more",
     "cancelled": "ended, because another node of the repeat failed",
@@ -26,9 +24,7 @@ class ActionModule(ActionBase):
     def run(self, tmp=None, task_vars=None):
         """Return the module's result; the log lies at ``fetch_to`` where it was asked for."""
         result = super().run(tmp, task_vars)
-        # A worker outlives a killed ansible-playbook, and with it the connection that the node
-        # watches. SIGTERM makes the worker end its ssh too.
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+        end_with_parent()
         result.update(self._execute(task_vars))
         target = self._task.args.get("fetch_to")
         if target and result.get("log") and not result.get("failed"):
@@ -42,7 +38,9 @@ class ActionModule(ActionBase):
         failed = args.get("failed_file")
         with RunWatch(timeout and timeout + grace, Path(failed) if failed else None) as watch:
             try:
-                answer = self._execute_module(module_args=args, task_vars=task_vars)
+                answer = self._execute_module(
+                    module_name="training_run", module_args=args, task_vars=task_vars
+                )
             except AnsibleConnectionFailure:
                 if not watch.ended:
                     watch.fail()

@@ -111,7 +111,7 @@ class CallbackModule(Default):
                     self._printer.print(text, "yellow")
         elif action == "debug":
             self._printer.print(str(answer.get("msg", "")))
-        elif answer.get("changed") and action not in ("training_run", "include_tasks"):
+        elif answer.get("changed") and action not in ("training_runs", "include_tasks"):
             self._changed.setdefault(result.task.get_name(), []).append(result.host.get_name())
 
     def v2_runner_on_failed(self, result, ignore_errors=False):

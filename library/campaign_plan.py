@@ -110,8 +110,9 @@ session:
   sample: "2026-11-21T03:12:08.123456+00:00"
 waves:
   description:
-    - What to run, in order. The C(repeats) of a wave run at the same time, on disjoint nodes;
-      C(shares) has by node the arguments of M(training_run); C(seconds) is the expected time.
+    - What to run, in order. The C(repeats) of a wave run at the same time, on disjoint nodes or
+      devices; C(shares) has by node the list of what M(training_runs) does there; C(seconds) is
+      the expected time.
   type: list
   elements: dict
   returned: with nodes

@@ -29,7 +29,7 @@ options:
     type: dict
     required: true
   runs:
-    description: By node, the registered result of training_run.
+    description: By node, the registered result of M(training_runs).
     type: dict
     required: true
   facts:

@@ -26,9 +26,16 @@ options:
     type: int
     default: 0
   work_dir:
-    description: Scalebench's folder on the node; one repeat at a time holds it.
+    description: Scalebench's folder on the node; one repeat at a time holds it, or O(devices).
     type: path
     required: true
+  devices:
+    description:
+      - Places of the node's devices that the repeat takes, where others run on the rest of them at
+        the same time; empty where the node is its own.
+    type: list
+    elements: int
+    default: []
   directory:
     description: Folder for the log and the node's record, below O(work_dir); made where missing.
     type: str
@@ -206,6 +213,7 @@ def main() -> None:
             "environment": {"type": "dict", "default": {}},
             "rank": {"type": "int", "default": 0},
             "work_dir": {"type": "path", "required": True},
+            "devices": {"type": "list", "elements": "int", "default": []},
             "directory": {"type": "str", "required": True},
             "name": {"type": "str", "required": True},
             "timeout": {"type": "float", "default": 0},
@@ -235,9 +243,8 @@ def main() -> None:
     }
     try:
         os.makedirs(directory, exist_ok=True)
-        with attended(wanted["work_dir"], run):
-            # The lock is ours: whatever else runs here has lost its supervisor.
-            record["strays"] = len(end_strays(wanted["work_dir"]))
+        with attended(wanted["work_dir"], run, wanted["devices"]):
+            record["strays"] = len(end_strays(wanted["work_dir"], run))
             record["device_users"] = device_users(environment)
             record.update(
                 supervise(

@@ -19,7 +19,10 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/unit"))
 
 from ansible_collections.scalebench.core.plugins.module_utils.schedule import makespan, waves
-from ansible_collections.scalebench.core.plugins.module_utils.schedule_bounds import lower_bound
+from ansible_collections.scalebench.core.plugins.module_utils.schedule_bounds import (
+    device_bound,
+    lower_bound,
+)
 from schedule_data import NODES, seed_cells, timed, wave_bound
 
 START_UPS = (15.0, 97.0)
@@ -42,12 +45,16 @@ def print_matrix(start_up: float) -> None:
     repeats = timed(seed_cells(start_up))
     planned = waves(repeats, NODES, "nodes")
     packed, bound = makespan(planned), lower_bound(repeats, len(NODES))
+    by_devices, device = makespan(waves(repeats, NODES, "devices")), device_bound(repeats, NODES)
     running, slept = sequential(repeats)
     print(f"{len(repeats)} repeats in {len(planned)} waves, start-up {start_up:.0f} s")
     print(f"  packed                         {packed:8.0f} s")
     print(f"  lower bound                    {bound:8.0f} s   {packed / bound:.4f}   (goal: 1.05)")
     shortest = wave_bound(repeats, len(NODES))
     print(f"  no waves are shorter than      {shortest:8.0f} s   {packed / shortest:.4f}")
+    print(
+        f"  packed by devices              {by_devices:8.0f} s   {by_devices / device:.4f} of its bound"
+    )
     print(f"  one by one                     {running:8.0f} s   {running / packed:.2f} times")
     print(f"  one by one with their sleeps   {slept:8.0f} s   {slept / packed:.2f} times")
 

@@ -20,12 +20,14 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.module_utils import basic
+from ansible_collections.scalebench.core.plugins.plugin_utils.side_by_side import side_by_side
 
 from action_plugins import (
     campaign_plan,
@@ -179,11 +181,17 @@ def _wave(
     campaign: Campaign, plan: Result, wave: Result, skipped: list[str], rng: random.Random
 ) -> list[str]:
     """Train, read, record; return the logs that are skipped from now on."""
-    tasks = {
-        node: _action(_train(campaign, rng), _train_args(campaign, plan, share, node)).run
-        for node, share in wave["shares"].items()
-        if share["log"] not in skipped
-    }
+    tasks = {}
+    for node, shares in wave["shares"].items():
+        calls = {
+            share["log"]: _action(
+                _train(campaign, rng), _train_args(campaign, plan, share, node)
+            ).run
+            for share in shares
+            if share["log"] not in skipped
+        }
+        if calls:
+            tasks[node] = partial(_at_once, calls)
     runs = _on_nodes(campaign, tasks)
     facts = [
         _action(
@@ -202,9 +210,23 @@ def _wave(
     return logs
 
 
+def _at_once(calls: dict[str, Callable[[], Result]]) -> Result:
+    """Do what a node does in a wave, as the action plugin training_runs."""
+    return {"runs": side_by_side({log: partial(_outcome, call) for log, call in calls.items()})}
+
+
+def _outcome(call: Callable[[], Result]) -> Result:
+    try:
+        return call()
+    except AnsibleConnectionFailure as error:
+        return {"unreachable": True, "msg": str(error)}
+    except AnsibleError as error:
+        return {"failed": True, "msg": str(error)}
+
+
 def _train_args(campaign: Campaign, plan: Result, share: Result, node: str) -> Result:
     return {
-        **{key: share[key] for key in ("argv", "environment", "rank", "name")},
+        **{key: share[key] for key in ("argv", "environment", "rank", "devices", "name")},
         "work_dir": str(campaign.work_dir(node)),
         "directory": f"runs/{plan['campaign']}/{share['directory']}",
         "timeout": campaign.timeout,
@@ -263,12 +285,7 @@ def _worker(task: Callable[[], Result], path: Path) -> None:
     """Do a task as Ansible's worker does: in a session of its own, which SIGTERM ends whole."""
     os.setsid()
     signal.signal(signal.SIGTERM, _end_group)
-    try:
-        result = task()
-    except AnsibleConnectionFailure as error:
-        result = {"unreachable": True, "msg": str(error)}
-    except AnsibleError as error:
-        result = {"failed": True, "msg": str(error)}
+    result = _outcome(task)
     path.write_text(json.dumps(result), encoding="utf-8")
 
 

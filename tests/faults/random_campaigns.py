@@ -61,7 +61,7 @@ def random_campaign(seed: int, folder: Path) -> Campaign:
     rng = random.Random(seed)
     (folder / "benchmarks").mkdir(parents=True)
     (folder / "benchmarks/small.yml").write_text(yaml.safe_dump(BENCHMARK), encoding="utf-8")
-    nodes = campaign_data.cluster(rng.choice((1, 1, 2, 2, 2, 3, 4)))
+    nodes = campaign_data.cluster(rng.choice((1, 1, 2, 2, 2, 3, 4)), devices=rng.choice((1, 2)))
     for name, node in nodes.items():
         _install(folder / name)
         node["pythons"] = {"small_workload": str(folder / name / "small_workload")}
@@ -117,7 +117,7 @@ def _options(rng: random.Random, nodes: int) -> dict[str, Any]:
         "batch_size_per_device": rng.choice(([4], [4], [4], [4, 8], [8, 2], ["max"])),
         "precision": rng.choice((["fp32"], ["fp32"], ["fp32"], ["fp32", "amp"])),
         "repeats": rng.choice((1, 1, 1, 2, 2, 3)),
-        "packing": rng.choice(("none", "nodes")),
+        "packing": rng.choice(("none", "nodes", "devices")),
     }
     if rng.random() < 0.1:
         # So narrow that only luck stops it before the maximum.

@@ -7,8 +7,12 @@ import subprocess
 
 import pytest
 import yaml
-from ansible_collections.scalebench.core.plugins.module_utils.node.proc import descendants
-from local_nodes import ROOT, events, failures, wait_until
+from ansible_collections.scalebench.core.plugins.module_utils.node.proc import (
+    descendants,
+    environment,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.node.runs import marked
+from local_nodes import ROOT, events, failures, interrupt, wait_until
 
 TWO = {"topology": "2n1g", "iterations": 40, "campaign_retry": {"attempts": 1}}
 
@@ -52,7 +56,7 @@ def in_mid_run(cluster, campaign, nodes):
 
 def finish(playbook):
     """Wait for an ansible-playbook that was started in the background."""
-    out, _ = playbook.communicate(timeout=120)
+    out, _ = playbook.communicate(timeout=400)
     return playbook.returncode, out
 
 
@@ -68,6 +72,48 @@ def test_a_killed_process_is_a_crash_and_takes_the_others_with_it(cluster, what)
     assert f"{campaign}" in out
     assert "2n1g/r50_b2_fp32_1.log: crashed: node" in out
     assert cluster.running() == []
+
+
+# Each of two repeats takes one of the two devices of all four nodes.
+SIDE_BY_SIDE = {
+    "topology": "4n1g",
+    "repeats": 2,
+    "campaign_cpu_processes": 2,
+    "packing": "devices",
+    "campaign_retry": {"attempts": 1},
+}
+
+
+def test_a_repeat_that_crashes_leaves_its_neighbour_on_the_same_nodes_alone(cluster):
+    options = {**SIDE_BY_SIDE, "iterations": 30}
+    playbook = cluster.start_bench("neighbour", **options)
+    wait_until(lambda: len(cluster.processes()) >= 16, 120)
+    wait_until(lambda: [run for process, run in ranks_of(cluster) if run.endswith("_2")], 60)
+    victim = next(process for process, run in ranks_of(cluster) if run.endswith("_2"))
+    os.kill(victim.pid, signal.SIGKILL)
+    code, out = finish(playbook)
+    assert code != 0, out
+    endings = {log[-5]: record["ending"] for log, record in cluster.records("neighbour").items()}
+    assert {endings["1"], endings["2"]} == {"ok", "crashed"}
+    assert cluster.running() == []
+    resume(cluster, "neighbour", options)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=lambda n: n.name)
+def test_repeats_side_by_side_end_with_their_ansible_playbook(cluster, number):
+    campaign = f"side-by-side-{number.name}"
+    playbook = cluster.start_bench(campaign, **SIDE_BY_SIDE, iterations=4000)
+    wait_until(lambda: len(list(ranks_of(cluster))) == 8, 120)
+    interrupt(playbook, number)
+    wait_until(lambda: cluster.running() == [], 20)
+    assert cluster.records(campaign) == {}
+
+
+def ranks_of(cluster):
+    """Yield the ranks that train, each with the run that it belongs to."""
+    for process, run in marked(str(cluster.state)):
+        if "LOCAL_RANK" in environment(process.pid):
+            yield process, run
 
 
 def test_a_retry_settles_what_crashed_once(cluster):
@@ -103,7 +149,7 @@ def test_an_sshd_that_dies_takes_its_node_out_and_the_rest_goes_on(cluster):
     refused = cluster.bench(campaign="sshd", **options)
     assert refused.rc != 0
     assert "node2: 127.0.0.3 port 10022 cannot be reached" in failures(refused)
-    assert events(refused, "training_run") == []
+    assert events(refused, "training_runs") == []
     assert cluster.run("provision.yml").rc == 0
     resume(cluster, "sshd", options)
 
@@ -242,7 +288,7 @@ def test_a_full_disk_is_named(cluster, full_disk):
 
 
 def test_the_second_of_two_campaigns_is_refused_and_told_of_the_first(cluster):
-    playbook = cluster.start_bench("first-of-two", **{**TWO, "iterations": 200})
+    playbook = cluster.start_bench("first-of-two", **{**TWO, "iterations": 100})
     wait_until(lambda: len(training(cluster)) == 2, 120)
     second = cluster.bench(campaign="second-of-two", **TWO)
     assert second.rc != 0

@@ -84,14 +84,14 @@ def test_a_complete_campaign_runs_nothing_again(cluster, measured):
     before = {log: record["started"] for log, record in cluster.records("measured").items()}
     again = cluster.bench(campaign="measured")
     assert again.rc == 0, failures(again)
-    assert events(again, "training_run") == []
+    assert events(again, "training_runs") == []
     assert {log: r["started"] for log, r in cluster.records("measured").items()} == before
 
 
 def test_a_campaigns_name_is_enough_to_go_on_with_it(cluster, measured):
     again = cluster.run("bench.yml", campaign="measured")
     assert again.rc == 0, failures(again)
-    assert events(again, "training_run") == []
+    assert events(again, "training_runs") == []
 
 
 def test_a_half_written_repeat_is_run_again_and_only_that(cluster, measured):
@@ -101,7 +101,7 @@ def test_a_half_written_repeat_is_run_again_and_only_that(cluster, measured):
     log.write_text(log.read_text()[:500])
     again = cluster.bench(campaign="measured")
     assert again.rc == 0, failures(again)
-    assert len(events(again, "training_run")) == 1
+    assert len(events(again, "training_runs")) == 1
     assert len(LINE.findall(log.read_text())) == 4
 
 
@@ -119,7 +119,7 @@ def test_check_mode_shows_the_plan_and_runs_nothing(cluster):
     assert "6 cell(s), 6 repeat(s), 6 to run in about" in shown
     assert "pytorch/bz2/4n1g/r50_b2_amp_1.log" in shown
     assert "--node-rank=3" in shown
-    assert events(checked, "training_run") == []
+    assert events(checked, "training_runs") == []
     assert not (cluster.results / "never").exists()
 
 
@@ -148,7 +148,7 @@ def test_bad_input_ends_before_anything_runs(cluster, measured, variables, said)
     refused = cluster.bench(**{"campaign": "refused", **variables})
     assert refused.rc != 0
     assert said in " ".join(failures(refused).split())
-    assert events(refused, "training_run") == []
+    assert events(refused, "training_runs") == []
     assert not (cluster.results / "refused").exists()
 
 

@@ -1,6 +1,7 @@
 """Rounds of bench.yml with real training: packed and alone, searched, adaptive."""
 
 import json
+from datetime import datetime
 
 from local_nodes import events, failures
 
@@ -25,6 +26,34 @@ def test_packed_repeats_run_at_once_and_a_sample_of_them_alone(cluster):
     assert found["interference"]["n"] == 1
     assert found["interference"]["median"] > 0
     assert found["counts"]["ok"] == 2
+
+
+def test_repeats_share_a_node_on_devices_of_their_own(cluster):
+    options = {"topology": "4n1g", "repeats": 2, "packing": "devices"}
+    # As a user types it: a word.
+    runner = cluster.bench(campaign="devices", campaign_cpu_processes="2", **options)
+    assert runner.rc == 0, failures(runner)
+    first, second = (
+        one for one in cluster.records("devices").values() if one["kind"] == "measured"
+    )
+    assert first["packed_with"] == [second["log"]]
+    for number, record in enumerate((first, second)):
+        nodes = ("node1", "node2", "node3", "node4")
+        assert record["cell"]["node_devices"] == {name: [number] for name in nodes}
+        assert [one["kind"] for one in record["disturbances"]].count("other_process") == 0
+    starts = sorted(one["started"] for one in (first, second))
+    assert first["seconds"] > seconds_between(*starts)
+    (alone,) = (one for one in cluster.records("devices").values() if one["kind"] == "alone")
+    assert alone["cell"]["node_devices"] in (
+        first["cell"]["node_devices"],
+        second["cell"]["node_devices"],
+    )
+    assert results(cluster, "devices")["packing"]["beside_others"] == 2
+
+
+def seconds_between(earlier, later):
+    """Return the seconds between two moments in ISO 8601."""
+    return (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds()
 
 
 def test_the_largest_batch_is_searched_and_measured(cluster):

@@ -15,7 +15,14 @@ SEEDS = (
     "seed_003_mxnet_ngc",
     "seed_004_paddle",
 )
-NODES = {f"10.11.0.{number}": 8 for number in range(2, 6)}
+
+
+def offering(counts: dict[str, int]) -> dict[str, list[str]]:
+    """Return the devices of nodes that have so many."""
+    return {name: [f"{name}/{place}" for place in range(count)] for name, count in counts.items()}
+
+
+NODES = offering({f"10.11.0.{number}": 8 for number in range(2, 6)})
 # 20 warm-up and 100 measured iterations for all. That leaves out what the one run of seed 001 to
 # its target took (120 epochs, 148720 s), which no table repeats.
 ITERATIONS = 120

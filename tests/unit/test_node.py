@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import subprocess
+import threading
 import sys
 import time
 
@@ -145,6 +146,66 @@ def test_a_node_is_held_by_one_run_and_freed_by_its_death(tmp_path):
         ):
             pass
     assert runs.busy_with(str(tmp_path)) is None
+
+
+def test_devices_of_a_node_are_held_side_by_side_but_not_twice_nor_with_the_whole_node(tmp_path):
+    node = str(tmp_path)
+    with runs.attended(node, "runs/first", [0, 1]), runs.attended(node, "runs/second", [2]):
+        assert runs.busy_with(node) == "runs/first, runs/second"
+        for devices in ([1], [2, 3], []):
+            with (
+                pytest.raises(ValueError, match="busy with runs/first, runs/second"),
+                runs.attended(node, "runs/third", devices),
+            ):
+                pass
+        with runs.attended(node, "runs/third", [3]):
+            pass
+    with runs.attended(node, "runs/first"):
+        with (
+            pytest.raises(ValueError, match="busy with runs/first"),
+            runs.attended(node, "runs/second", [2]),
+        ):
+            pass
+    assert runs.busy_with(node) is None
+
+
+def test_a_look_at_who_holds_the_node_keeps_nobody_from_taking_it(tmp_path):
+    stop = threading.Event()
+
+    def look():
+        while not stop.is_set():
+            runs.busy_with(str(tmp_path))
+
+    with runs.attended(str(tmp_path), "runs/first", [0]):
+        looking = threading.Thread(target=look)
+        looking.start()
+        try:
+            for _ in range(300):
+                with runs.attended(str(tmp_path), "runs/second", [1]):
+                    pass
+        finally:
+            stop.set()
+            looking.join()
+
+
+def test_a_neighbour_that_is_attended_is_no_stray_and_an_earlier_attempt_is_one(tmp_path):
+    neighbour, earlier, stray = (
+        subprocess.Popen(["sleep", "92"], env={RUN_VARIABLE: f"{tmp_path}/runs/{name}"})
+        for name in ("neighbour", "mine", "stray")
+    )
+    try:
+        wait_until(lambda: len(marked(tmp_path)) == 3)
+        with (
+            runs.attended(str(tmp_path), f"{tmp_path}/runs/neighbour", [0]),
+            runs.attended(str(tmp_path), f"{tmp_path}/runs/mine", [1]),
+        ):
+            ended = runs.end_strays(str(tmp_path), f"{tmp_path}/runs/mine")
+        assert {process.pid for process in ended} == {earlier.pid, stray.pid}
+        assert neighbour.poll() is None
+    finally:
+        for process in (neighbour, earlier, stray):
+            process.kill()
+            process.wait()
 
 
 def test_a_listener_is_named():

@@ -8,12 +8,15 @@ from typing import Any
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.schedule import makespan, waves
-from ansible_collections.scalebench.core.plugins.module_utils.schedule_bounds import lower_bound
+from ansible_collections.scalebench.core.plugins.module_utils.schedule_bounds import (
+    device_bound,
+    lower_bound,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from schedule_data import NODES, seed_cells, timed, wave_bound
+from schedule_data import NODES, offering, seed_cells, timed, wave_bound
 
-FOUR = dict.fromkeys(("node1", "node2", "node3", "node4"), 8)
+FOUR = offering(dict.fromkeys(("node1", "node2", "node3", "node4"), 8))
 
 
 def cell(name: str, nodes: int, seconds: float = 0, **more: Any) -> dict[str, Any]:
@@ -39,13 +42,15 @@ def indices(planned: list[dict[str, Any]]) -> list[list[int]]:
 
 
 @st.composite
-def mixes(draw: st.DrawFn, *, powers_of_two: bool = False) -> tuple[list[Any], dict[str, int]]:
+def mixes(
+    draw: st.DrawFn, *, powers_of_two: bool = False
+) -> tuple[list[Any], dict[str, list[str]]]:
     """Draw repeats and nodes that can seat each of them; some nodes have fewer devices."""
     if powers_of_two:
         offered = [2] * draw(st.sampled_from([1, 2, 4, 8, 16]))
     else:
         offered = draw(st.lists(st.integers(1, 3), min_size=1, max_size=7))
-    devices = {f"node{number}": number_of for number, number_of in enumerate(offered, 1)}
+    devices = offering({f"node{number}": count for number, count in enumerate(offered, 1)})
     cells = []
     for number in range(draw(st.integers(0, 15))):
         asked = draw(st.integers(1, max(offered)))
@@ -71,7 +76,9 @@ def test_every_repeat_runs_once_on_nodes_of_its_own_that_can_seat_it(mix):
         for seat in wave["repeats"]:
             asked = repeats[seat["index"]]["cell"]
             assert len(seat["node_names"]) == asked["nodes"]
-            assert all(devices[name] >= asked["devices_per_node"] for name in seat["node_names"])
+            assert all(
+                len(devices[name]) >= asked["devices_per_node"] for name in seat["node_names"]
+            )
         assert wave["seconds"] == max(repeats[seat["index"]]["seconds"] for seat in wave["repeats"])
 
 
@@ -144,7 +151,7 @@ def test_unknown_lengths_are_packed_too():
 
 
 def test_who_needs_many_devices_gets_the_nodes_that_have_them():
-    devices = {"large": 8, "small": 1}
+    devices = offering({"large": 8, "small": 1})
     cells = [cell("a", 1, 9, devices_per_node=1), cell("b", 1, 8), cell("c", 1, 7)]
     seats = [
         {seat["index"]: seat["node_names"] for seat in wave["repeats"]}
@@ -165,16 +172,87 @@ def test_repeats_of_a_cell_go_round_the_nodes():
 
 
 def test_nodes_keep_their_order_so_that_the_first_leads():
-    planned = waves(timed([cell("a", 2, 60, repeats=2)]), dict.fromkeys("xyz", 8), "nodes")
+    planned = waves(
+        timed([cell("a", 2, 60, repeats=2)]), offering(dict.fromkeys("xyz", 8)), "nodes"
+    )
     assert [wave["repeats"][0]["node_names"] for wave in planned] == [["x", "y"], ["x", "z"]]
 
 
 def test_what_the_nodes_cannot_seat_is_refused_by_name():
     repeats = timed([cell("a", 2, 60)])
     with pytest.raises(ValueError, match=r"pytorch/bz128/2n8g/a_1\.log needs 2 node\(s\) with 8"):
-        waves(repeats, {"large": 8, "small": 1}, "nodes")
+        waves(repeats, offering({"large": 8, "small": 1}), "nodes")
 
 
 def test_another_packing_is_refused_with_the_choices():
-    with pytest.raises(ValueError, match="there is no packing 'devices'; the choices are none, n"):
-        waves([], FOUR, "devices")
+    with pytest.raises(ValueError, match="there is no packing 'gpus'; the choices are none, nodes"):
+        waves([], FOUR, "gpus")
+
+
+@given(mixes())
+@settings(deadline=None, max_examples=150)
+def test_packed_by_devices_no_device_is_in_two_repeats_and_every_repeat_runs_once(mix):
+    repeats, devices = mix
+    planned = waves(repeats, devices, "devices")
+    assert sorted(chain.from_iterable(indices(planned))) == list(range(len(repeats)))
+    for wave in planned:
+        taken = [
+            (name, place)
+            for seat in wave["repeats"]
+            for name, places in seat["devices"].items()
+            for place in places
+        ]
+        assert len(taken) == len(set(taken))
+        assert all(place < len(devices[name]) for name, place in taken)
+        for seat in wave["repeats"]:
+            asked = repeats[seat["index"]]["cell"]
+            counts = [len(seat["devices"][name]) for name in seat["node_names"]]
+            assert counts == [asked["devices_per_node"]] * asked["nodes"]
+    rounding = 1e-9 * makespan(planned)
+    assert makespan(planned) >= device_bound(repeats, devices) - rounding
+
+
+@given(mixes())
+@settings(deadline=None, max_examples=50)
+def test_packed_by_nodes_no_node_has_two_repeats_and_each_has_its_devices(mix):
+    repeats, devices = mix
+    for wave in waves(repeats, devices, "nodes"):
+        for seat in wave["repeats"]:
+            asked = repeats[seat["index"]]["cell"]["devices_per_node"]
+            assert set(seat["devices"]) == set(seat["node_names"])
+            assert all(len(places) == asked for places in seat["devices"].values())
+
+
+def test_small_repeats_share_a_node_and_fill_it():
+    cells = [cell("a", 1, 60, devices_per_node=4), cell("b", 1, 50, devices_per_node=2)]
+    cells += [cell("c", 1, 40, devices_per_node=1, repeats=2)]
+    (wave,) = waves(timed(cells), offering({"only": 8}), "devices")
+    assert {seat["index"]: seat["devices"]["only"] for seat in wave["repeats"]} == {
+        0: [0, 1, 2, 3],
+        1: [4, 5],
+        2: [6],
+        3: [7],
+    }
+
+
+def test_small_repeats_run_beside_one_over_all_nodes_that_leaves_room():
+    cells = [cell("all", 4, 60, devices_per_node=6), cell("one", 1, 50, devices_per_node=2)]
+    cells += [cell("two", 2, 40, devices_per_node=4)]
+    assert indices(waves(timed(cells), FOUR, "devices")) == [[0, 1], [2]]
+
+
+def test_the_seeds_matrix_takes_less_by_devices_than_by_nodes():
+    repeats = timed(seed_cells(15.0))
+    by_devices = makespan(waves(repeats, NODES, "devices"))
+    assert by_devices < 0.98 * makespan(waves(repeats, NODES, "nodes"))
+    assert by_devices <= 1.05 * device_bound(repeats, NODES)
+
+
+@pytest.mark.parametrize("packing", ["nodes", "devices"])
+def test_nodes_that_are_one_machine_do_not_give_a_gpu_twice(packing):
+    same = {name: ["GPU-0", "GPU-1"] for name in ("node1", "node2", "node3")}
+    cells = [cell("a", 2, 60, devices_per_node=1, repeats=2)]
+    planned = waves(timed(cells), same, packing)
+    assert indices(planned) == [[0], [1]]
+    places = [place for seat in planned[0]["repeats"] for place in seat["devices"].values()]
+    assert sorted(places) == [[0], [1]]

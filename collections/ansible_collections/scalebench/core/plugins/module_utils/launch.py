@@ -36,9 +36,7 @@ def commands(
     if missing:
         raise ValueError(f"{cell['directory']}: nothing is known of {', '.join(missing)}")
     launcher = LAUNCHERS[recipe["launcher"]]
-    gpus = {}
-    if cell["device"] == "gpu":
-        gpus = assign_gpus(cell["node_names"], cell["devices_per_node"], nodes) or {}
+    gpus = _gpus(cell, nodes) if cell["device"] == "gpu" else {}
     return {
         name: {
             "rank": rank,
@@ -46,6 +44,18 @@ def commands(
             "env": _environment(cell, recipe, nodes[name], gpus.get(name, [])),
         }
         for rank, name in enumerate(cell["node_names"])
+    }
+
+
+def _gpus(
+    cell: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]
+) -> Mapping[str, Sequence[int]]:
+    """Return the indices of the GPUs of each node: where the cell was seated, or the first ones."""
+    if "node_devices" not in cell:
+        return assign_gpus(cell["node_names"], cell["devices_per_node"], nodes) or {}
+    return {
+        name: [nodes[name]["fingerprint"]["gpus"][place]["index"] for place in places]
+        for name, places in cell["node_devices"].items()
     }
 
 
@@ -61,20 +71,26 @@ def torchrun(
         f"--node-rank={rank}",
         f"--nproc-per-node={cell['devices_per_node']}",
         f"--master-addr={leading['address']}",
-        f"--master-port={_rank_port(cell['node_names'][0], nodes)}",
+        f"--master-port={_rank_port(cell, nodes)}",
     ]
 
 
-def _rank_port(leading: str, nodes: Mapping[str, Mapping[str, Any]]) -> int:
+def _rank_port(cell: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> int:
     """Return the port of the rendezvous.
 
-    torchrun's store listens on all addresses of a machine: of the nodes that share one (by
-    ``boot_id``) each has a port of its own, so that two repeats can run there at once.
+    torchrun's store listens on all addresses of a machine. So that repeats can run there at once,
+    each node of those that share one (by ``boot_id``) has ports of its own, one for each device
+    that may be a repeat's first.
     """
+    leading = cell["node_names"][0]
     boot_id = nodes[leading]["fingerprint"].get("boot_id")
-    sharing = [name for name in nodes if nodes[name]["fingerprint"].get("boot_id") == boot_id]
-    offset = sharing.index(leading) if boot_id else 0
-    return int(nodes[leading]["rank_port"]) + offset
+    sharing = [
+        name
+        for name in nodes
+        if name == leading or (boot_id and nodes[name]["fingerprint"].get("boot_id") == boot_id)
+    ]
+    first = cell["node_devices"][leading][0] if "node_devices" in cell else 0
+    return int(nodes[leading]["rank_port"]) + len(sharing) * first + sharing.index(leading)
 
 
 LAUNCHERS: Mapping[str, Callable[..., List[str]]] = {"torchrun": torchrun}
@@ -102,6 +118,8 @@ def _environment(
     environment = {"PYTHONUNBUFFERED": "1"}
     if gpus:
         environment["CUDA_VISIBLE_DEVICES"] = ",".join(str(index) for index in gpus)
+        # CUDA's own order is by speed; the indices are nvidia-smi's, which is the bus's.
+        environment["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
     if cell["device"] == "cpu":
         environment["OMP_NUM_THREADS"] = str(node["threads"])
     if node["interface"]:

@@ -9,8 +9,8 @@ from typing import Any, Callable, Dict, Iterable, List, Mapping, Tuple
 __all__ = ["LISTS", "MAX", "OPTIONS", "PACKINGS", "as_arguments", "misspelt", "parse_options"]
 
 Parser = Callable[[Any], Any]
-# How repeats share the cluster: one after another, or on disjoint nodes at once.
-PACKINGS = ("none", "nodes")
+# How repeats share the cluster: one after another, or at once on disjoint nodes or devices.
+PACKINGS = ("none", "nodes", "devices")
 # As a batch size: the largest that runs, to be searched.
 MAX = "max"
 

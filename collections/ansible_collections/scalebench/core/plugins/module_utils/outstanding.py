@@ -137,12 +137,14 @@ class _Decision:
         for repeat in made:
             record = self.ledger.records.get(repeat["log"])
             if record and record["ending"] == "ok" and record.get("packed_with"):
-                packed.append(plan.seated(repeat, record["cell"]["node_names"]))
+                cell = record["cell"]
+                seat = cell["node_names"], cell.get("node_devices")
+                packed.append((plan.seated(repeat, *seat), seat))
         if not packed:
             return
         wave = {"repeats": [{"index": index} for index in range(len(packed))]}
         for index in sample_alone([wave, {"repeats": []}], self.ledger.campaign):
-            repeat = packed[index]
+            repeat, seat = packed[index]
             base = f"{repeat['log'][: -len('.log')]}_alone"
             alone = {
                 **repeat,
@@ -150,4 +152,4 @@ class _Decision:
                 "log": f"{base}.log",
                 "kind": "alone",
             }
-            self._sort_in(plan.seated(alone, repeat["cell"]["node_names"]))
+            self._sort_in(plan.seated(alone, *seat))

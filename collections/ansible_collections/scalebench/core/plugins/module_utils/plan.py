@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Sequence
+from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from . import launch, matrix
 from .seating import oversubscribed
@@ -103,13 +103,24 @@ def _repeat(cell: Mapping[str, Any], index: int) -> Dict[str, Any]:
     return seated(repeat, cell["node_names"])
 
 
-def seated(repeat: Mapping[str, Any], names: Sequence[str]) -> Dict[str, Any]:
-    """Return the repeat on the nodes ``names``, the first of which leads."""
+def seated(
+    repeat: Mapping[str, Any],
+    names: Sequence[str],
+    devices: Optional[Mapping[str, Sequence[int]]] = None,
+) -> Dict[str, Any]:
+    """Return the repeat on the nodes ``names``, the first of which leads.
+
+    :param devices: by node the places of its devices among those of the node; by default as
+        ``launch.commands`` assigns them.
+    """
     base = repeat["log"][: -len(".log")]
     logs = {
         node: f"{base}.{node}.out" if rank else repeat["log"] for rank, node in enumerate(names)
     }
-    return {**repeat, "cell": {**repeat["cell"], "node_names": list(names)}, "logs": logs}
+    cell = {**repeat["cell"], "node_names": list(names)}
+    if devices:
+        cell["node_devices"] = {name: list(devices[name]) for name in names}
+    return {**repeat, "cell": cell, "logs": logs}
 
 
 def expected_identity(cell: Mapping[str, Any]) -> Dict[str, Any]:

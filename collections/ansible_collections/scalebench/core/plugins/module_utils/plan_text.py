@@ -27,11 +27,14 @@ def plan_text(planned: Mapping[str, Any]) -> str:
         "",
         "Order, in rounds over the cells:" if planned["packing"] == "none" else "Waves:",
     ]
+    by_device = planned["packing"] == "devices"
     for number, wave in enumerate(waves, 1):
         for place, repeat in enumerate(wave["repeats"]):
             head = "" if place else str(number)
             expected = duration(repeat["seconds"]) if repeat["seconds"] else "unknown"
-            lines.append(f"{head:>4}  {repeat['log'][5:]:<52} {expected:>9}{_note(repeat)}")
+            lines.append(
+                f"{head:>4}  {repeat['log'][5:]:<52} {expected:>9}{_note(repeat, by_device)}"
+            )
     for cell in planned["cells"]:
         lines += ["", f"{cell['directory']}/{cell['name']}: {cell['repeats']} repeat(s) of"]
         lines += _commands(cell)
@@ -48,12 +51,17 @@ def _packing(planned: Mapping[str, Any]) -> List[str]:
     ]
 
 
-def _note(repeat: Mapping[str, Any]) -> str:
+def _note(repeat: Mapping[str, Any], by_device: bool) -> str:
     notes = []
     if repeat["cell"]["oversubscribed"]:
         notes.append("oversubscribes the cores")
     if repeat["packed_with"]:
-        notes.append("on " + ", ".join(repeat["cell"]["node_names"]))
+        cell = repeat["cell"]
+        seats = {
+            name: f" ({' '.join(map(str, cell['node_devices'][name]))})" if by_device else ""
+            for name in cell["node_names"]
+        }
+        notes.append("on " + ", ".join(name + places for name, places in seats.items()))
     if repeat["shares_machine"]:
         notes.append("shares a machine")
     return "  " + ", ".join(notes) if notes else ""

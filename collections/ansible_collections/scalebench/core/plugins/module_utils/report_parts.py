@@ -51,7 +51,7 @@ def packing_lines(results: Mapping[str, Any]) -> List[str]:
     if not packing:
         return []
     many = f"{packing['beside_others']} of {packing['repeats']} repeats ran beside others"
-    said = [f"packing={packing['packing']}: {many}, on disjoint nodes"]
+    said = [f"packing={packing['packing']}: {many}, on disjoint {packing['packing']}"]
     if packing["on_one_machine"]:
         shared = [", ".join(names) for names in machines(results).values() if len(names) > 1]
         said.append(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Set
 
-__all__ = ["assign_gpus", "can_seat", "machines_shared", "oversubscribed"]
+__all__ = ["assign_gpus", "can_seat", "device_ids", "machines_shared", "oversubscribed"]
 
 Nodes = Mapping[str, Mapping[str, Any]]
 
@@ -16,6 +16,16 @@ def can_seat(names: Sequence[str], per_node: int, nodes: Nodes) -> bool:
     if all(nodes[name]["device"] == "gpu" for name in names):
         return assign_gpus(names, per_node, nodes) is not None
     return True
+
+
+def device_ids(name: str, node: Mapping[str, Any]) -> List[str]:
+    """Return what tells each device of a node from all others, in the order of the node.
+
+    A GPU is known by its uuid, also where several nodes are one machine; a CPU process by its node.
+    """
+    if node["device"] == "gpu":
+        return [gpu["uuid"] for gpu in node["fingerprint"]["gpus"]]
+    return [f"{name}/{place}" for place in range(node["devices"])]
 
 
 def assign_gpus(

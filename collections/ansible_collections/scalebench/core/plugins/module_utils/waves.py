@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Mapping, Sequence
 
 from . import launch, schedule
 from .plan import seated
-from .seating import machines_shared
+from .seating import device_ids, machines_shared
 
 __all__ = ["build"]
 
@@ -20,9 +20,9 @@ def build(
     """Return the waves, each ``{"repeats", "shares", "seconds"}``.
 
     A repeat has ``packed_with``, the logs of those that run beside it. ``shares`` has, for each
-    node with something to do, the log that it works for and the arguments of module training_run:
-    ``argv``, ``environment``, ``rank``, ``directory``, ``name``, ``output`` (the campaign's file
-    for what it prints).
+    node with something to do, what it does at the same time: each the log that it works for and the
+    arguments of module training_run: ``argv``, ``environment``, ``rank``, ``devices``,
+    ``directory``, ``name``, ``output`` (the campaign's file for what it prints).
 
     :param repeats: with ``seconds``, in order.
     :param packing: one of ``options.PACKINGS``.
@@ -30,11 +30,11 @@ def build(
     :param nodes: by name, in seating order, what ``launch.commands`` needs and ``devices``.
     :raises ValueError: there is no such packing, or a repeat that the nodes cannot seat.
     """
-    devices = {name: node["devices"] for name, node in nodes.items()}
+    devices = {name: device_ids(name, node) for name, node in nodes.items()}
     if any(repeat["kind"] == "alone" for repeat in repeats):
         packing = "none"
     return [
-        _wave(wave, repeats, benchmarks, nodes)
+        _wave(wave, repeats, benchmarks, nodes, packing == "devices")
         for wave in schedule.waves(repeats, devices, packing)
     ]
 
@@ -44,11 +44,15 @@ def _wave(
     repeats: Sequence[Mapping[str, Any]],
     benchmarks: Mapping[str, Mapping[str, Any]],
     nodes: Mapping[str, Mapping[str, Any]],
+    side_by_side: bool,
 ) -> Dict[str, Any]:
-    members = [seated(repeats[seat["index"]], seat["node_names"]) for seat in wave["repeats"]]
+    members = [
+        seated(repeats[seat["index"]], seat["node_names"], seat["devices"])
+        for seat in wave["repeats"]
+    ]
     logs = [member["log"] for member in members]
     crowded = machines_shared([member["cell"]["node_names"] for member in members], nodes)
-    shares: Dict[str, Any] = {}
+    shares: Dict[str, List[Dict[str, Any]]] = {}
     for member in members:
         member["packed_with"] = [log for log in logs if log != member["log"]]
         member["shares_machine"] = crowded
@@ -56,7 +60,8 @@ def _wave(
             name: {"boot_id": nodes[name]["fingerprint"]["boot_id"]}
             for name in member["cell"]["node_names"]
         }
-        shares.update(_shares(member, benchmarks, nodes))
+        for name, share in _shares(member, benchmarks, nodes, side_by_side).items():
+            shares.setdefault(name, []).append(share)
     return {"repeats": members, "shares": shares, "seconds": wave["seconds"]}
 
 
@@ -64,7 +69,8 @@ def _shares(
     repeat: Mapping[str, Any],
     benchmarks: Mapping[str, Mapping[str, Any]],
     nodes: Mapping[str, Mapping[str, Any]],
-) -> Dict[str, Any]:
+    side_by_side: bool,
+) -> Dict[str, Dict[str, Any]]:
     cell = repeat["cell"]
     recipe = benchmarks[cell["benchmark"]]["recipes"][cell["recipe"]]
     return {
@@ -73,6 +79,8 @@ def _shares(
             "argv": command["argv"],
             "environment": command["env"],
             "rank": command["rank"],
+            # None in particular: the node is the repeat's alone.
+            "devices": cell["node_devices"][name] if side_by_side else [],
             "directory": cell["directory"],
             "name": repeat["name"],
             "output": repeat["logs"][name],

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import importlib
 import os
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from .gpu import Gpu, ask
 
-__all__ = ["GpuSampler", "find_nvml"]
+__all__ = ["GpuSampler", "find_nvml", "visible_gpus"]
 
 # One of them is there where NVIDIA's driver has found a GPU.
 _SIGNS = ("/proc/driver/nvidia", "/dev/nvidia0")
@@ -24,14 +24,23 @@ def find_nvml() -> Tuple[Any, str]:
         return None, f"{error}: install nvidia-ml-py for the node's Python"
 
 
+def visible_gpus(environment: Mapping[str, str]) -> Optional[List[int]]:
+    """Return the indices in ``CUDA_VISIBLE_DEVICES``, None where all GPUs may be used."""
+    named = environment.get("CUDA_VISIBLE_DEVICES")
+    return [int(index) for index in named.split(",")] if named else None
+
+
 class GpuSampler:
-    """All GPUs that NVML shows.
+    """The GPUs of a repeat as NVML shows them.
 
     :param nvml: the binding, None where it cannot be used.
     :param reason: why not.
+    :param indices: of the GPUs; None for all of the node.
     """
 
-    def __init__(self, nvml: Any, reason: str = "") -> None:
+    def __init__(
+        self, nvml: Any, reason: str = "", indices: Optional[Sequence[int]] = None
+    ) -> None:
         self._nvml = nvml
         self._reason = reason
         self._gpus: List[Gpu] = []
@@ -43,7 +52,7 @@ class GpuSampler:
         except nvml.NVMLError as error:
             self._reason = f"NVML: {error}"
             return
-        for index in range(count):
+        for index in range(count) if indices is None else indices:
             try:
                 self._gpus.append(Gpu(nvml, index))
             except nvml.NVMLError as error:

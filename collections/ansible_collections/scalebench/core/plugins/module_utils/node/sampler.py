@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import resource
 import time
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Sequence
 
 from ..telemetry import Telemetry
 from .gpu_sampler import GpuSampler, find_nvml
@@ -23,10 +23,12 @@ class Sampler:
     Made before the repeat's first process, asked for the summary after its last was waited for.
 
     :param interval: seconds between two samples.
+    :param gpus: indices of the repeat's GPUs; None for all of the node.
     """
 
-    def __init__(self, interval: float) -> None:
+    def __init__(self, interval: float, gpus: Optional[Sequence[int]] = None) -> None:
         self.interval = interval
+        self._indices = gpus
         self._cpu_seconds = 0.0
         self._own_before = _children_seconds()
         start = time.thread_time()
@@ -50,7 +52,7 @@ class Sampler:
         if self._gpus is None:
             # Only now: where the driver is not kept loaded, opening it takes seconds, and the
             # repeat is already on its way.
-            self._gpus = GpuSampler(*find_nvml())
+            self._gpus = GpuSampler(*find_nvml(), self._indices)
         self._telemetry.add({**gauges(self._clocks), **self._gpus.sample()})
         self._cpu_seconds += time.thread_time() - start
 

@@ -14,6 +14,7 @@ from typing import Any, Dict, List, Mapping, Optional
 
 from ..last_words import telling_line
 from .ending import end_processes
+from .gpu_sampler import visible_gpus
 from .proc import descendants
 from .sampler import Sampler
 
@@ -57,7 +58,8 @@ def supervise(
         of processes that had to be ended), ``telemetry`` (what ``Sampler.summary`` returns; None
         where none was asked for or nothing ran).
     """
-    sampler = Sampler(sample_interval) if sample_interval > 0 else None
+    gpus = visible_gpus(environment)
+    sampler = Sampler(sample_interval, gpus) if sample_interval > 0 else None
     start = time.monotonic()
     prctl = ctypes.CDLL(None, use_errno=True).prctl
     prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)

@@ -1,0 +1,58 @@
+"""Runs all that a node does in a wave: each repeat a training_run, at the same time."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ansible.errors import AnsibleConnectionFailure, AnsibleError
+from ansible.plugins.action import ActionBase
+from ansible_collections.scalebench.core.plugins.plugin_utils.side_by_side import side_by_side
+
+OF_A_SHARE = ("argv", "environment", "rank", "devices", "name")
+OF_ALL = ("work_dir", "timeout", "grace", "stall", "memory_mib", "sample_interval")
+
+
+class ActionModule(ActionBase):
+    """The controller's half; the node's is module training_run."""
+
+    _requires_connection = True
+
+    def run(self, tmp=None, task_vars=None):
+        """Return ``runs``, by log what training_run returned; unreachable if it was for all."""
+        result = super().run(tmp, task_vars)
+        shares = {share["log"]: share for share in self._task.args["shares"]}
+        calls = {log: partial(self._train, share, task_vars) for log, share in shares.items()}
+        runs = side_by_side(calls)
+        result.update(changed=any(run.get("changed") for run in runs.values()), runs=runs)
+        lost = [run["msg"] for run in runs.values() if run.get("unreachable")]
+        if len(lost) == len(runs):
+            result.update(unreachable=True, msg=lost[0])
+        return result
+
+    def _train(self, share, task_vars):
+        """Return the result of one run; a node that is lost is one too."""
+        given = self._task.args
+        campaign = given["campaign"]
+        task = self._task.copy()
+        task.args = {
+            **{key: share[key] for key in OF_A_SHARE},
+            **{key: given[key] for key in OF_ALL},
+            "directory": f"runs/{campaign['name']}/{share['directory']}",
+            "failed_file": f"{campaign['directory']}/{share['log']}.failed-{campaign['session']}",
+            "fetch_to": f"{campaign['directory']}/{share['output']}",
+        }
+        action = self._shared_loader_obj.action_loader.get(
+            "training_run",
+            task=task,
+            connection=self._connection,
+            play_context=self._play_context,
+            loader=self._loader,
+            templar=self._templar,
+            shared_loader_obj=self._shared_loader_obj,
+        )
+        try:
+            return action.run(task_vars=task_vars)
+        except AnsibleConnectionFailure as error:
+            return {"unreachable": True, "msg": str(error)}
+        except AnsibleError as error:
+            return {"failed": True, "msg": str(error)}
