@@ -86,6 +86,7 @@ def test_every_kind_of_baseline_gives_the_same(run, results, tmp_path):
     for baseline in (results / "before", archive, results / "before/results.json"):
         assert run("report.yml", campaign="after", baseline=str(baseline)).rc == 0
         found.append(comparison(results / "after"))
+        assert found[-1]["baseline"].pop("given") == str(baseline)
     assert found[0] == found[1] == found[2]
 
 

@@ -13,7 +13,7 @@ BASE = {"1n1g": speeds(100, 1), "2n1g": speeds(190, 2), "4n1g": speeds(370, 3)}
 
 
 def compare(ours, baseline=BASE, margin=0.02, **of_baseline):
-    return compare_campaigns(results(ours), results(baseline, "before", **of_baseline), margin)
+    return compare_campaigns(results(ours), results(baseline, "before", **of_baseline), margin, "x")
 
 
 def findings(compared):
@@ -29,7 +29,11 @@ def test_each_finding():
     assert first["ratio"] == pytest.approx(0.95, abs=0.01)
     assert first["ratio"] == first["speed"] / first["baseline_speed"]
     assert (first["repeats"], first["baseline_repeats"]) == (5, 5)
-    assert compared["baseline"] == {"campaign": "before", "created": "of before"}
+    assert compared["baseline"] == {
+        "campaign": "before",
+        "created": "of before",
+        "given": "x",
+    }
     json.dumps(compared, allow_nan=False)
 
 
@@ -74,7 +78,7 @@ def test_what_is_not_compared_has_its_reason():
     ours = results({"1n1g": [10.0, 10.1], "2n1g": [20.0, 20.1], "8n1g": [1.0, 1.1]})
     theirs = results({"1n1g": [10.0, 10.1], "2n1g": [20.0, 20.1], "4n1g": [1.0, 1.1]}, "before")
     theirs["cells"][1].update(iterations=50, device="cpu")
-    compared = compare_campaigns(ours, theirs, 0.02)
+    compared = compare_campaigns(ours, theirs, 0.02, "x")
     assert [cell["topology"] for cell in compared["cells"]] == ["1n1g"]
     assert {cell["topology"]: cell["reason"] for cell in compared["not_compared"]} == {
         "2n1g": "device cpu in the baseline, gpu here; iterations 50 in the baseline, 100 here",
@@ -86,7 +90,7 @@ def test_what_is_not_compared_has_its_reason():
 def test_a_cell_without_speed_is_not_compared():
     ours = results({"1n1g": [10.0, 10.1], "2n1g": [20.0, 20.1]})
     theirs = results({"1n1g": [10.0, 10.1], "2n1g": [None, None]}, "before")
-    (apart,) = compare_campaigns(ours, theirs, 0.02)["not_compared"]
+    (apart,) = compare_campaigns(ours, theirs, 0.02, "x")["not_compared"]
     assert apart["reason"] == "no repeat gave a speed in the baseline"
 
 
@@ -94,7 +98,7 @@ def test_a_condition_that_one_side_does_not_record_is_told():
     theirs = results(BASE, "before")
     for cell in theirs["cells"]:
         cell["warmup"] = None
-    compared = compare_campaigns(results(BASE), theirs, 0.02)
+    compared = compare_campaigns(results(BASE), theirs, 0.02, "x")
     assert [cell["not_recorded"] for cell in compared["cells"]] == [["warmup"]] * 3
 
 
@@ -114,4 +118,4 @@ def test_a_condition_that_one_side_does_not_record_is_told():
 )
 def test_what_cannot_be_compared_is_refused(baseline, margin, said):
     with pytest.raises(ValueError, match=said):
-        compare_campaigns(results(BASE), baseline, margin)
+        compare_campaigns(results(BASE), baseline, margin, "x")

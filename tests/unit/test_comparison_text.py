@@ -23,7 +23,7 @@ def nodes(**changes):
 def compared(ours, baseline=BASE, now=None, before=None):
     found = results(ours, nodes=now or nodes())
     against = results(baseline, "before", nodes=before or nodes())
-    return {**found, "comparison": compare_campaigns(found, against, 0.02)}
+    return {**found, "comparison": compare_campaigns(found, against, 0.02, "x")}
 
 
 FOUND = compared(
@@ -50,11 +50,11 @@ def test_the_section_has_cells_reasons_and_what_changed():
     assert (made["ident"], made["title"]) == ("comparison", "Against before")
     cells, apart = made["tables"]
     assert [row[0]["text"] for row in cells["rows"]] == ["1n1g", "2n1g", "4n1g", "8n1g"]
-    assert [row[6]["text"] for row in cells["rows"]] == [
+    assert [row[7]["text"] for row in cells["rows"]] == [
         *("slower", "slower", "equivalent", "undecided"),
     ]
-    assert cells["rows"][3][5]["text"] == "-", "one repeat has no interval"
-    assert cells["rows"][3][7]["text"].startswith("one repeat only")
+    assert cells["rows"][3][6]["text"] == "-", "one repeat has no interval"
+    assert cells["rows"][3][8]["text"].startswith("one repeat only")
     assert [[cell["text"] for cell in row] for row in apart["rows"]] == [
         ["16n1g", "not in the baseline"]
     ]
@@ -108,3 +108,10 @@ def test_without_comparison_and_gate_nothing_is_said():
     assert comparison_sections(found) == gate_sections(found) == []
     assert comparison_sections({**found, "comparison": None}) == []
     assert "against" not in terminal_table(found)
+
+
+def test_logs_of_unknown_machines_do_not_pass_for_unchanged():
+    found = results(BASE)
+    compared_logs = compare_campaigns(found, results(BASE, "before"), 0.02, "x")
+    line = comparison_line({**found, "comparison": compared_logs})
+    assert line.endswith("what changed is not recorded")

@@ -20,7 +20,7 @@ LEVEL = 1 - ALPHA
 
 
 def compare_campaigns(
-    ours: Mapping[str, Any], baseline: Mapping[str, Any], margin: float
+    ours: Mapping[str, Any], baseline: Mapping[str, Any], margin: float, given: str
 ) -> Dict[str, Any]:
     """Return the comparison of two campaigns as results.json holds it.
 
@@ -30,12 +30,14 @@ def compare_campaigns(
 
     :param ours: results, and ``baseline`` likewise.
     :param margin: share that does not matter, as 0.02.
-    :returns: ``baseline`` (campaign, created), ``margin``, ``level``, ``cells``, ``not_compared``
-        (names and ``reason``), and as ``changes`` those of ``provenance_changes``. A cell has its
-        names, ``unit``, ``speed`` and ``baseline_speed`` (geometric means), ``repeats`` and
-        ``baseline_repeats``, ``ratio``, its ``low`` and ``high``, ``standard_error`` and
-        ``degrees_of_freedom`` of its logarithm, ``p_difference`` (after Holm), ``p_equivalence``,
-        ``finding``, ``why``, and ``not_recorded``, conditions that one side does not tell.
+    :param given: the baseline as the user named it.
+    :returns: ``baseline`` (campaign, created, given), ``margin``, ``level``, ``cells``,
+        ``not_compared`` (names and ``reason``), and as ``changes`` those of
+        ``provenance_changes``. A cell has its names, ``unit``, ``speed`` and ``baseline_speed``
+        (geometric means), ``repeats`` and ``baseline_repeats``, ``ratio``, its ``low`` and
+        ``high``, ``standard_error`` and ``degrees_of_freedom`` of its logarithm,
+        ``p_difference`` (after Holm), ``p_equivalence``, ``finding``, ``why``, and
+        ``not_recorded``, conditions that one side does not tell.
     :raises ValueError: both are the same campaign; no cell is in both; no margin.
     """
     check_margin(margin)
@@ -46,6 +48,7 @@ def compare_campaigns(
         "baseline": {
             "campaign": baseline["campaign"],
             "created": baseline["provenance"].get("created"),
+            "given": given,
         },
         "margin": margin,
         "level": LEVEL,

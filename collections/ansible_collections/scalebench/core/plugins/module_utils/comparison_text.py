@@ -39,8 +39,9 @@ def _row(cell: Mapping[str, Any], every: Sequence[Mapping[str, Any]]) -> Dict[st
     remarks = [cell["why"], f"recorded on one side only: {unrecorded}" if unrecorded else ""]
     return {
         "cell": _label(cell, every),
-        f"baseline {cell['unit']}": cell["baseline_speed"],
-        f"now {cell['unit']}": cell["speed"],
+        "baseline": cell["baseline_speed"],
+        "now": cell["speed"],
+        "unit": cell["unit"],
         "repeats": f"{cell['baseline_repeats']}, {cell['repeats']}",
         "change %": 100 * (cell["ratio"] - 1),
         "interval %": _interval(cell) or None,
@@ -54,7 +55,8 @@ def _words(found: Mapping[str, Any]) -> List[str]:
     planned = f", planned {created}" if created else ""
     level, margin = _percent(found["level"]), _percent(found["margin"])
     return [
-        f"The baseline is campaign {found['baseline']['campaign']}{planned}.",
+        f"The baseline is campaign {found['baseline']['campaign']}{planned}, given as"
+        f" {found['baseline']['given']}.",
         "Change: ratio of the geometric means of the repeats' throughput, with its"
         f" {level} interval by Welch's t on their logarithms. A cell is slower or faster where a"
         f" difference is shown, all cells together at {_percent(1 - found['level'])} (Holm);"
@@ -78,7 +80,13 @@ def _changes(found: Mapping[str, Any]) -> List[str]:
         unknown = [one["what"] for one in found["not_recorded"] if one["side"] == side]
         if unknown:
             said.append(f"not recorded {words}: {', '.join(unknown)}")
-    return said if found["changed"] else ["nothing that is recorded changed", *said]
+    return said if found["changed"] else [_unchanged(found), *said]
+
+
+def _unchanged(found: Mapping[str, Any]) -> str:
+    if any(one["what"] == "nodes" for one in found["not_recorded"]):
+        return "what changed is not recorded"
+    return "nothing that is recorded changed"
 
 
 def _several(nodes: Sequence[str]) -> str:
@@ -112,7 +120,7 @@ def changed_names(found: Mapping[str, Any]) -> str:
     """Return what changed by name alone: ``kernel, pytorch torch``, or that nothing did."""
     names = list(dict.fromkeys(one["what"] for one in found["changes"]["changed"]))
     if not names:
-        return "nothing that is recorded changed"
+        return _unchanged(found["changes"])
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     return f"changed: {', '.join(names[:_MOST_NAMED])}{more}"
 

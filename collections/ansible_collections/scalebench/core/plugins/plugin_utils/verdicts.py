@@ -83,7 +83,9 @@ def verdicts(results: dict[str, Any], args: dict[str, Any], own: Path) -> dict[s
     found: dict[str, Any] = {}
     if baseline:
         try:
-            compared = compare_campaigns(results, baseline, args["equivalence_margin"])
+            compared = compare_campaigns(
+                results, baseline, args["equivalence_margin"], args["baseline"]
+            )
         except ValueError as error:
             raise ValueError(f"baseline {args['baseline']}: {error}") from None
         found["comparison"] = compared
