@@ -8,6 +8,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.node import gpu_sa
 from ansible_collections.scalebench.core.plugins.module_utils.node.gpu_sampler import (
     GpuSampler,
     find_nvml,
+    visible_gpus,
 )
 from stand_in_pynvml import StandInNvml
 
@@ -54,6 +55,17 @@ def test_a_sample_is_in_the_units_that_its_names_say():
     }
     assert sampler.close() == ""
     assert (nvml.open, nvml.event_sets) == (0, [])
+
+
+def test_only_the_gpus_of_the_repeat_are_sampled():
+    sampler = GpuSampler(StandInNvml([v100(), v100(), v100()]), indices=[1, 2])
+    assert [gpu["index"] for gpu in sampler.sample()["gpus"]] == [1, 2]
+
+
+@pytest.mark.parametrize(("named", "indices"), [("2,3", [2, 3]), ("0", [0]), (None, None)])
+def test_the_gpus_of_a_repeat_are_those_that_cuda_shows_it(named, indices):
+    environment = {} if named is None else {"CUDA_VISIBLE_DEVICES": named}
+    assert visible_gpus(environment) == indices
 
 
 def test_xid_errors_are_told_once_and_of_the_gpu_that_had_them():

@@ -18,10 +18,10 @@ def planned():
     return {**plan.repeats(cells)[0], "attempt": 1, "kind": "measured", "machines": machines}
 
 
-def made(runs=None, facts=None):
+def made(runs=None, facts=None, **repeat):
     runs = {"node1": OK, "node2": OK, **(runs or {})}
     told = facts if facts and "msg" in facts else {**LOG, **(facts or {})}
-    return record(CAMPAIGN, planned(), runs, told)
+    return record(CAMPAIGN, {**planned(), **repeat}, runs, told)
 
 
 def test_a_repeat_is_ok_when_nodes_and_log_are():
@@ -79,6 +79,15 @@ def test_what_disturbed_a_measurement_is_told_with_the_node():
     assert [(one["kind"], one["node"]) for one in kept["disturbances"]] == [
         ("other_process", "node2")
     ]
+
+
+def test_a_neighbour_on_the_machine_is_no_process_of_others_but_all_else_counts():
+    telemetry = {
+        "seconds": 20.0,
+        "cpu": {"cores": 2, "own_seconds": 10.0, "busy_seconds": 30.0, "steal_seconds": 9.0},
+    }
+    kept = made({"node2": {**OK, "telemetry": telemetry}}, shares_machine=True)
+    assert [one["kind"] for one in kept["disturbances"]] == ["steal"]
 
 
 def test_a_repeat_that_was_not_tried_has_a_record_too():
