@@ -1,0 +1,101 @@
+"""Documentation of the action plugin of the same name, which does the work."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: campaign_history
+short_description: Trends of every cell over all campaigns, with change points and outliers
+description:
+  - An action plugin on the controller. It reads C(results.json) of every folder in a folder of
+    campaigns, of this version of Scalebench or an earlier one.
+  - Writes C(history.md), C(history.csv), C(history.json) and a plot for each trend of two campaigns
+    or more, where they differ. C(docs/results-files.md) describes them.
+  - A folder whose results cannot be read, or were written by a newer version, is named with the
+    reason and spoils nothing else.
+options:
+  results_dir:
+    description: Folder of the campaigns.
+    type: path
+    required: true
+  output_dir:
+    description: Where to write.
+    type: path
+    required: true
+  select:
+    description:
+      - By V(benchmark), V(model), V(precision), V(variant) or V(topology), a list of the values to
+        show. An empty list is any.
+    type: dict
+    default: {}
+  plots:
+    description: Whether to draw the trends, which needs matplotlib on the controller.
+    type: bool
+    default: true
+attributes:
+  check_mode:
+    support: full
+    description: Reads, computes and draws; writes nothing.
+  diff_mode:
+    support: full
+    description: Shows what changes in the files.
+seealso:
+  - module: campaign_results
+author:
+  - Scalebench contributors
+"""
+
+EXAMPLES = r"""
+- name: Show how the speed on four nodes developed
+  campaign_history:
+    results_dir: results
+    output_dir: results/history
+    select:
+      topology: [4n8g]
+  register: history
+
+- name: End with an error when the latest campaign changed a level
+  ansible.builtin.assert:
+    that: history.changes | selectattr('campaign', 'equalto', latest) | length == 0
+"""
+
+RETURN = r"""
+table:
+  description: One row a trend, for a terminal of 100 columns.
+  returned: success
+  type: str
+campaigns:
+  description: How many campaigns were read.
+  returned: success
+  type: int
+  sample: 12
+changes:
+  description:
+    - Every change point. C(cell) names the trend; C(campaign) and C(created) the first campaign
+      after the change; C(before) and C(after) are the levels in the trend's unit; C(changed) lists
+      what its provenance has other than that of the campaign before.
+  returned: success
+  type: list
+  elements: dict
+  sample:
+    - cell: pytorch fp32 bz128 4n8g
+      index: 10
+      campaign: 20261121-043453
+      created: "2026-11-21T04:34:55Z"
+      before: 9348.2
+      after: 8861.0
+      changed:
+        - {what: gpus driver version, nodes: [node1], baseline: "535.54", now: "550.90"}
+      not_recorded: []
+left_out:
+  description: C(folder) and C(reason) of each campaign that was left out.
+  returned: success
+  type: list
+  elements: dict
+  sample: []
+paths:
+  description: What was written, or would be.
+  returned: success
+  type: list
+  elements: str
+  sample: [results/history/history.md]
+"""
