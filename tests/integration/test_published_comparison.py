@@ -1,0 +1,132 @@
+"""Reports against published results and across frameworks, of real public logs and a campaign."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import ansible_runner
+import pytest
+import yaml
+from ansible_collections.scalebench.core.plugins.module_utils import across_text, published_text
+from ansible_collections.scalebench.core.plugins.module_utils.sections import markdown
+from local_nodes import ROOT, failures
+from written_campaigns import write_campaign
+
+LOGS = Path(os.environ.get("SCALEBENCH_PUBLIC_LOGS", ROOT.parent / "shared/logs"))
+TF2 = "Oneflow-Inc+DLPerf@e36df2e/Tensorflow/resnet50v1.5/logs/tensorflow/resnet50"
+FOUR_FRAMEWORKS = "PaddlePaddle+Perf@6f36264/ResNet50V1.5"
+needs_logs = pytest.mark.skipif(
+    not LOGS.is_dir(), reason=f"no public logs at {LOGS} (SCALEBENCH_PUBLIC_LOGS)"
+)
+OF_DLPERF = "gpu=V100-SXM2-16GB,data=real,data_backend=native,image_size=224"
+
+
+@pytest.fixture
+def report(tmp_path, monkeypatch):
+    """Return a function that runs report.yml into tmp_path."""
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+
+    def run(**variables: Any) -> Any:
+        return ansible_runner.run(
+            private_data_dir=str(tmp_path / "runner"),
+            project_dir=str(ROOT),
+            playbook="playbooks/report.yml",
+            extravars={"output_dir": str(tmp_path), "report_plots": False, **variables},
+            quiet=True,
+        )
+
+    (tmp_path / "runner").mkdir()
+    return run
+
+
+def read(runner: Any, folder: Path) -> dict[str, Any]:
+    assert runner.rc == 0, failures(runner)
+    results: dict[str, Any] = json.loads((folder / "results.json").read_text())
+    return results
+
+
+def series(document: str, name: str) -> dict[str, Any]:
+    published = yaml.safe_load((ROOT / "published" / f"{document}.yml").read_text())
+    (found,) = (one["results"] for one in published["series"] if one["id"] == name)
+    return found
+
+
+@needs_logs
+def test_the_logs_of_dlperf_give_what_dlperf_published(report, tmp_path):
+    results = read(report(log_dir=str(LOGS / TF2), conditions=OF_DLPERF), tmp_path)
+    found = results["published"]
+    assert found["not_compared"] == []
+    assert found["stated"]["image_size"] == 224
+    printed = series("dlperf_tensorflow2", "fp32_b128")
+    own = [one for one in found["compared"] if one["source"]["document"] == "dlperf_tensorflow2"]
+    assert [one["cell"]["topology"] for one in own] == list(printed)
+    for one in own:
+        figures = printed[one["cell"]["topology"]]
+        for side in ("measured", "theirs"):
+            assert one[side]["throughput"] == figures["throughput"]
+            assert one[side]["speedup"] == figures["speedup"]
+        assert (one["ratio"], one["beyond_noise"], one["finding"]) == (1.0, False, "equivalent")
+        assert one["low"] < 1 < one["high"]
+    # NVIDIA's own figures on the same GPU, of TensorFlow 1: about a seventh above.
+    others = [one for one in found["compared"] if one not in own]
+    assert {one["source"]["document"] for one in others} == {"nvidia_tensorflow"}
+    assert {one["finding"] for one in others} == {"slower"}
+    text = markdown(*published_text.sections(results))
+    assert "6 cell(s) have the conditions of a published result" in text
+    assert "The result file in git is of the" in text
+
+
+@needs_logs
+def test_without_a_gpu_nothing_is_compared(report, tmp_path):
+    results = read(report(log_dir=str(LOGS / TF2)), tmp_path)
+    (group,) = results["published"]["not_compared"]
+    assert results["published"]["compared"] == []
+    assert len(group["cells"]) == 6
+    assert [one["condition"] for one in group["unknown"]] == [
+        *("gpu", "data_backend", "data", "image_size")
+    ]
+
+
+@needs_logs
+def test_four_frameworks_stand_side_by_side(report, tmp_path):
+    results = read(report(log_dir=str(LOGS / FOUR_FRAMEWORKS), conditions="model=r50"), tmp_path)
+    text = markdown(*across_text.sections(results))
+    assert "| topology |   mxnet | pytorch | tensorflow |  paddle | fastest" in text
+    # As PaddlePaddle/Perf@6f36264 printed them for AMP, batch size 128, eight GPUs.
+    row = next(line for line in text.splitlines() if line.startswith("| 1n8g"))
+    speeds = [float(part) for part in row.split("|")[2:6]]
+    assert speeds == [9454.59, 5647.48, 8397.24, 9904.53]
+    assert "not decided (one repeat)" in row
+    assert "r50 fp32, batch size 128: mxnet was run only with batch size 96" in text
+
+
+def test_a_campaign_on_the_cpu_gets_reasons_and_no_ratio(report, tmp_path):
+    folder = write_campaign(tmp_path / "results/mine", {"1n1g": 24.0, "2n1g": 40.0}, repeats=3)
+    results = read(report(report_campaign_dir=str(folder)), folder)
+    (group,) = results["published"]["not_compared"]
+    assert results["published"]["compared"] == []
+    assert group["never"][0] == {"condition": "gpu", "measured": "none (CPU)"}
+    (section,) = published_text.sections(results)
+    (line,) = section["paragraphs"]
+    assert line.startswith(
+        "Nothing published is comparable with these cells (pytorch fp32 bz4 1n1g"
+    )
+    assert across_text.sections(results) == []
+
+
+def test_published_rows_can_be_left_out(report, tmp_path):
+    folder = write_campaign(tmp_path / "results/mine", {"1n1g": 24.0}, repeats=1)
+    assert "published" not in read(
+        report(report_campaign_dir=str(folder), report_published=[]), folder
+    )
+
+
+def test_a_condition_that_is_none_is_refused(report, tmp_path):
+    (tmp_path / "logs").mkdir()
+    runner = report(log_dir=str(tmp_path / "logs"), conditions="driver=450")
+    assert runner.rc == 2
+    assert "'driver' cannot be stated: use one of model, framework" in str(failures(runner))
