@@ -11,6 +11,7 @@ export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 
 RUN := $(VENV)/.run-installed
 TEST := $(VENV)/.test-installed
+BROWSER := $(VENV)/.browser-installed
 
 .PHONY: help install provision bench teardown test test-unit test-integration test-faults test-roles lint benchmark clean
 
@@ -31,6 +32,10 @@ $(TEST): $(RUN) requirements-test.txt
 	@$(VENV)/bin/python -m pip install -q --disable-pip-version-check -r requirements-test.txt
 	@touch $@
 
+$(BROWSER): scripts/browser
+	@scripts/browser
+	@touch $@
+
 provision: $(RUN)  ## Start the local nodes and install the framework on them.
 	@ansible-playbook playbooks/provision.yml
 
@@ -46,7 +51,7 @@ test: test-integration test-unit test-faults test-roles  ## Run all tests.
 test-unit: $(TEST)  ## Test the pure code and the conventions.
 	@pytest -q tests/unit
 
-test-integration: $(TEST)  ## Run the playbooks on local nodes of their own, with small real training.
+test-integration: $(TEST) $(BROWSER)  ## Run the playbooks on local nodes of their own, with small real training.
 	@pytest -q tests/integration
 
 test-faults: $(TEST)  ## Kill, freeze, fill and starve what runs on local nodes, for real.

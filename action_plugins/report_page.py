@@ -56,9 +56,6 @@ class ActionModule(ActionBase):
         )
         path = folder / "report.html"
         result.update(write_texts({path: html}, self._task.check_mode, self._task.diff))
-        extra = extra_sections(results)
-        result.update(
-            report=str(path),
-            sections={place: [markdown(one) for one in many] for place, many in extra.items()},
-        )
+        result["report"] = str(path)
+        result["sections"] = [markdown(one) for one in extra_sections(results)]
         return result

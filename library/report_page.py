@@ -57,10 +57,11 @@ report:
   type: str
   sample: results/first/report.html
 sections:
-  description: The sections that only some reports have, as Markdown; C(first) and C(last).
+  description: The sections that only some reports have, as Markdown.
   returned: where results.json is there
-  type: dict
-  sample: {first: ["## Against the baseline"], last: []}
+  type: list
+  elements: str
+  sample: ["## Against published results"]
 paths:
   description: What was written, or would be.
   returned: where results.json is there

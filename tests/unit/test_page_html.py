@@ -17,9 +17,11 @@ from ansible_collections.scalebench.core.plugins.module_utils.plot_style import 
     PAGE_COLOURS,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.report_page import page
+from ansible_collections.scalebench.core.plugins.module_utils.results import build_results
 from ansible_collections.scalebench.core.plugins.plugin_utils.page_html import page_html
 from ansible_collections.scalebench.core.plugins.plugin_utils.scaling_svg import draw
 from page_data import HOSTILE, eventful_results, hostile_results
+from report_data import campaign
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "roles/report/templates"
 
@@ -114,6 +116,23 @@ def test_same_results_same_page():
         page_html(TEMPLATES, page(results, {}, [], {}), drawn(results)) for _ in range(2)
     )
     assert once == again
+
+
+def test_the_page_of_1200_logs_is_below_2_mb():
+    plan, runs = {"campaign": "large", "cells": []}, []
+    for batch, precision in itertools.product(range(16, 400, 16), ("fp32", "amp")):
+        kept = {"variant": f"bz{batch}", "precision": precision, "batch_size_per_device": batch}
+        speeds = {
+            topology: [100.0 * ranks + repeat for repeat in range(5)]
+            for topology, ranks in {"1n1g": 1, "1n4g": 4, "1n8g": 8, "2n8g": 16, "4n8g": 32}.items()
+        }
+        cells, more = campaign(speeds, **kept)
+        plan["cells"] += cells["cells"]
+        runs += more
+    results = build_results(plan, runs)
+    assert len(runs) == 1200
+    html = page_html(TEMPLATES, page(results, plan, runs, {}), drawn(results))
+    assert len(html.encode()) < 2_000_000
 
 
 def test_an_inline_plot_keeps_its_words_and_takes_the_pages_colours():

@@ -132,6 +132,11 @@ def test_a_shell_runs_what_the_node_ran():
     assert shell_line({"argv": ["x" * 9000], "env": None}).endswith("(cut; plan.json has it whole)")
 
 
+def test_a_command_shows_no_secret():
+    line = shell_line({"argv": ["run"], "env": {"HF_TOKEN": "hf_abcdefghijklmnop"}})
+    assert line == "HF_TOKEN=[redacted: secret of the environment] run"
+
+
 def test_commands_are_those_of_the_first_repeat_else_of_the_plan():
     plan, runs = campaign({"1n1g": [10.0, 11.0], "2n1g": [19.0]})
     one, two = plan["cells"]

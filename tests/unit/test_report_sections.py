@@ -7,6 +7,4 @@ from report_data import SEED_004, campaign
 
 def test_a_campaign_that_was_compared_with_nothing_says_nothing_of_it():
     found = extra_sections(build_results(*campaign(SEED_004)))
-    idents = [one["ident"] for one in (*found["first"], *found["last"])]
-    assert not {"comparison", "gate", "published"} & set(idents)
-    assert len(set(idents)) == len(idents)
+    assert found == []

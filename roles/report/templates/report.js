@@ -53,7 +53,7 @@ for (const command of document.querySelectorAll(".command")) {
   const button = document.createElement("button");
   button.type = "button";
   button.textContent = "Copy";
-  button.setAttribute("aria-label", `Copy the command ${command.querySelector("p").textContent}`);
+  button.setAttribute("aria-label", `Copy the command of ${command.querySelector("p code").textContent}`);
   button.addEventListener("click", () => copy(button, command.querySelector("pre code")));
   command.querySelector("pre").before(button);
 }

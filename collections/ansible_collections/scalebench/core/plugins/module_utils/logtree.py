@@ -10,7 +10,9 @@ from ansible_collections.scalebench.core.plugins.module_utils.lognames import Lo
 __all__ = ["group_logs"]
 
 _OURS = re.compile(
-    r"plan\.json|results\.(json|csv)|report\.md|(throughput|speedup)\.svg|.+_result\.json", re.ASCII
+    r"plan\.json|results\.(json|csv)|.+_result\.json|report\.(md|html)|junit\.xml|scalebench\.prom"
+    r"|(throughput|speedup|efficiency)\.svg",
+    re.ASCII,
 )
 _ENDINGS = (".log", ".txt", ".out", "_log")
 

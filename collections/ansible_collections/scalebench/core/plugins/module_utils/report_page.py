@@ -40,14 +40,13 @@ def page(
     :param records: the run records; none for a tree of logs.
     :param tails: by log, the last lines of those that ``report_page_failures.logs_to_quote`` names.
     """
-    extra = extra_sections(results)
     groups = group_parts(results)
     commands = cell_commands(results, plan, records)
     return {
         "title": plain(results["campaign"], 120),
         "unit": plain(results["units"]["throughput"], 40),
         "head": headline(results),
-        "first": [of_section(one) for one in extra["first"]],
+        "first": [of_section(one) for one in extra_sections(results)],
         "groups": groups,
         "repeats_open": len(groups) <= _MOST_OPEN,
         "failures": failures_part(results, tails),
@@ -56,7 +55,6 @@ def page(
         "commands": commands,
         "commands_open": len(commands) <= _MOST_OPEN,
         "method": _method(results),
-        "last": [of_section(one) for one in extra["last"]],
     }
 
 

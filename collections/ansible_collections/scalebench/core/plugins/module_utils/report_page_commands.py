@@ -6,8 +6,10 @@ import shlex
 from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 from .plain_text import plain
+from .redaction import Redactor
 from .report_rows import cell_groups, labels
 from .result_cells import cell_key
+from .secret_patterns import RULES
 
 __all__ = ["cell_commands", "shell_line"]
 
@@ -22,11 +24,19 @@ _LONGEST = 4000
 def shell_line(command: Mapping[str, Any]) -> str:
     """Return one line for a POSIX shell: the environment, then the arguments, quoted.
 
+    Known forms of secrets are replaced.
+
     :param command: ``argv`` and ``env``, of ``launch.commands``.
     """
     given = [f"{name}={_quoted(value)}" for name, value in (command.get("env") or {}).items()]
-    line = " ".join([*given, *map(_quoted, command["argv"])])
+    line = _without_secrets(" ".join([*given, *map(_quoted, command["argv"])]))
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]} … (cut; plan.json has it whole)"
+
+
+def _without_secrets(line: str) -> str:
+    """Replace what has the form of a secret: a page is passed on more easily than a run record."""
+    pieces = Redactor(RULES).redact([line.encode("utf-8", "replace")])
+    return b"".join(pieces).decode("utf-8", "replace")
 
 
 def _quoted(value: Any) -> str:

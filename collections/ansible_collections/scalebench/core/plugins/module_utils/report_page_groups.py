@@ -46,7 +46,7 @@ def _cell_row(cell: Cell) -> Dict[str, Any]:
         "samples/s": cell["median_speed"],
         "95 % interval": _interval(cell["interval"]),
         "speedup": cell["speedup"],
-        "speedup, 95 % interval": _interval(cell["speedup_interval"]),
+        "speedup interval": _interval(cell["speedup_interval"]),
         "efficiency %": percent(cell["efficiency"]),
         "cv %": percent(spread.get("cv")),
         "repeats": f"{spread.get('n', 0)} of {cell['repeats_planned']}",

@@ -75,7 +75,8 @@ def _figures(results: Mapping[str, Any]) -> List[Dict[str, str]]:
     repeats = f"{counts['ok']} of {counts['planned']}"
     shown = [_figure("repeats with a speed", repeats, f"in {counts['cells']} cells")]
     named = _names(results)
-    fast = max((c for c, _ in named if c["median_speed"]), key=_speed, default=None)
+    sound = [cell for cell, _ in named if cell["median_speed"] and not cell["invalid"]]
+    fast = max(sound, key=_speed, default=None)
     if fast:
         unit = plain(fast["unit"] or "samples/s", 20)
         value = f"{fast['median_speed']:,.2f}"

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Mapping, Tuple
+from typing import Any, Callable, List, Mapping, Tuple
 
+from . import across_text, published_text
+from .comparison_text import comparison_sections
+from .gate_text import gate_sections
 from .sections import Section
 
 __all__ = ["extra_sections"]
 
 Builder = Callable[[Mapping[str, Any]], List[Section]]
 # Each returns nothing where the results hold nothing of it.
-BEFORE_THE_TABLES: Tuple[Builder, ...] = ()
-AFTER_THE_METHOD: Tuple[Builder, ...] = ()
+_BUILDERS: Tuple[Builder, ...] = (
+    comparison_sections,
+    gate_sections,
+    published_text.sections,
+    across_text.sections,
+)
 
 
-def extra_sections(results: Mapping[str, Any]) -> Dict[str, List[Section]]:
-    """Return ``first``, what stands before the tables of a report, and ``last``, what ends it.
+def extra_sections(results: Mapping[str, Any]) -> List[Section]:
+    """Return the sections that stand before the tables of a report.
 
     :param results: of ``results.build_results``, or results.json.
     """
-    return {
-        "first": [one for build in BEFORE_THE_TABLES for one in build(results)],
-        "last": [one for build in AFTER_THE_METHOD for one in build(results)],
-    }
+    return [one for build in _BUILDERS for one in build(results)]

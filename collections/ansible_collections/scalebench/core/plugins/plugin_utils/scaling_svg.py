@@ -130,13 +130,18 @@ def _measured(axes: Axes, one: Series, figure: str, colour: str, marker: str) ->
     places = [point["devices"] for point in points]
     medians = [point["median"] * _factor(one, point, figure) for point in points]
     axes.plot(places, medians, color=colour, linewidth=1.4, zorder=3)
-    for place, median, point in zip(places, medians, points):
-        hollow = {"markerfacecolor": "white", "markeredgewidth": 1.5}
-        fill = hollow if point["oversubscribed"] else {}
-        axes.plot(place, median, color=colour, marker=marker, markersize=7, zorder=4, **fill)
-        if point.get("interval"):
-            ends = [end * _factor(one, point, figure) for end in point["interval"]]
-            axes.plot([place, place], ends, "_-", color=colour, linewidth=1.1, zorder=3)
+    for hollow in (False, True):
+        some = [i for i, point in enumerate(points) if point["oversubscribed"] is hollow]
+        fill = {"markerfacecolor": "white", "markeredgewidth": 1.5} if hollow else {}
+        at = ([places[i] for i in some], [medians[i] for i in some])
+        axes.plot(*at, marker, color=colour, markersize=7, zorder=4, **fill)
+    known = [point for point in points if point.get("interval")]
+    low, high = (
+        [point["interval"][end] * _factor(one, point, figure) for point in known] for end in (0, 1)
+    )
+    axes.vlines(
+        [point["devices"] for point in known], low, high, color=colour, linewidth=3.5, alpha=0.45
+    )
     label = plain(one["label"], LONGEST_LABEL)
     # matplotlib leaves a label out that starts with an underscore.
     shown = f" {label}" if label.startswith("_") else label

@@ -1,0 +1,243 @@
+"""report.html as its readers have it: narrow and wide, light and dark, with and without script."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.plot_series import (
+    describe,
+    plot_series,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.plot_style import FIGURES
+from ansible_collections.scalebench.core.plugins.module_utils.report_page import page
+from ansible_collections.scalebench.core.plugins.plugin_utils.page_html import page_html
+from ansible_collections.scalebench.core.plugins.plugin_utils.report_files import plots
+from ansible_collections.scalebench.core.plugins.plugin_utils.scaling_svg import draw
+from axe_playwright_python.sync_playwright import Axe
+from browser import SCHEMES, WIDTHS, browser  # noqa: F401 (a fixture)
+from local_nodes import failures
+from page_data import HOSTILE, eventful_results, hostile_results
+from playwright.sync_api import expect
+
+ROOT = Path(__file__).resolve().parents[2]
+TF2 = "Oneflow-Inc+DLPerf@e36df2e/Tensorflow/resnet50v1.5/logs/tensorflow/resnet50"
+NAMES = ("campaign", "dlperf", "eventful", "hostile")
+
+
+def written(folder: Path, results: Any, plan: Any = None, runs: Any = ()) -> Path:
+    """Write the page of results that need no playbook, as the playbook does."""
+    series = plot_series(results)
+    for figure in FIGURES:
+        (folder / f"{figure}.svg").write_text(draw(series, figure, describe(series, figure)))
+    tails = {one["log"]: ["Traceback", HOSTILE] for one in results["failures"]}
+    html = page_html(
+        ROOT / "roles/report/templates", page(results, plan or {}, runs, tails), plots(folder)
+    )
+    (folder / "report.html").write_text(html)
+    (folder / "results.json").write_text(json.dumps(results))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory, request):
+    """Return a function from the name of a page to the folder that has it; each is made once."""
+    known: dict[str, Path] = {}
+
+    def make(name: str) -> Path:
+        folder = tmp_path_factory.mktemp(name)
+        if name == "eventful":
+            return written(folder, eventful_results())
+        if name == "hostile":
+            return written(folder, *hostile_results())
+        cluster = request.getfixturevalue("cluster")
+        if name == "campaign":
+            runner = cluster.bench(campaign="page", topology="1n1g,2n1g")
+            assert runner.rc == 0, failures(runner)
+            return cluster.results / "page"
+        tree = ROOT.parent / "shared/logs" / TF2
+        if not tree.is_dir():
+            pytest.skip("the real logs are not here")
+        runner = cluster.run("report.yml", log_dir=str(tree), output_dir=str(folder))
+        assert runner.rc == 0, failures(runner)
+        return folder
+
+    def once(name: str) -> Path:
+        if name not in known:
+            known[name] = make(name)
+        return known[name]
+
+    return once
+
+
+@pytest.fixture
+def opened(browser, made):  # noqa: F811
+    """Return a function that opens a page; what the browser said of it is in ``said``."""
+    contexts = []
+
+    def open_page(name: str, width: int = 1280, **options: Any) -> Any:
+        path = made(name) / "report.html"
+        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
+        contexts.append(context)
+        shown = context.new_page()
+        shown.said = []
+        shown.on("console", lambda message: shown.said.append(message.text))
+        shown.on("pageerror", lambda error: shown.said.append(str(error)))
+        shown.on("request", lambda request: shown.said.append(request.url))
+        shown.goto(path.as_uri())
+        # The page itself is the one request.
+        shown.said.remove(path.as_uri())
+        return shown
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_error_no_request_no_overflow(opened, name):
+    for width, scheme in itertools.product(WIDTHS, SCHEMES):
+        shown = opened(name, width, color_scheme=scheme)
+        assert shown.said == []
+        assert shown.evaluate("document.documentElement.scrollWidth") == width
+        outside = shown.evaluate(
+            """width => [...document.querySelectorAll("main > section > *, header > *, nav")]
+                 .filter(one => one.getBoundingClientRect().right > width)
+                 .map(one => one.outerHTML.slice(0, 100))""",
+            width,
+        )
+        assert outside == []
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("name", NAMES)
+def test_no_serious_accessibility_violation(opened, name, scheme):
+    found = Axe().run(opened(name, color_scheme=scheme)).response["violations"]
+    grave = [
+        (one["id"], one["nodes"][0]["html"][:200])
+        for one in found
+        if one["impact"] in ("serious", "critical")
+    ]
+    assert grave == []
+
+
+@pytest.mark.parametrize("script", [True, False])
+@pytest.mark.parametrize("name", NAMES)
+def test_every_cell_and_repeat_is_on_the_page(opened, made, name, script):
+    shown = opened(name, java_script_enabled=script)
+    rows = [
+        row.split("\t")
+        for row in shown.locator("main tbody tr").evaluate_all(
+            "rows => rows.map(row => [...row.cells].map(cell => cell.textContent).join('\\t'))"
+        )
+    ]
+    results = json.loads((made(name) / "results.json").read_text())
+    assert results["cells"]
+    for cell in results["cells"]:
+        counts = [str(cell[key]) for key in ("nodes", "devices")]
+        speed = "-" if cell["median_speed"] is None else f"{cell['median_speed']:.2f}"
+        assert any(row[:4] == [cell["topology"], *counts, speed] for row in rows)
+        for repeat in cell["repeats"]:
+            value = "-" if repeat["throughput"] is None else f"{repeat['throughput']:.2f}"
+            assert any(row[:3] == [cell["topology"], str(repeat["repeat"]), value] for row in rows)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_plots_are_there_and_have_words(opened, name):
+    drawings = opened(name).locator("figure svg[role=img]")
+    assert drawings.count() == len(FIGURES)
+    for index in range(len(FIGURES)):
+        drawing = drawings.nth(index)
+        box = drawing.bounding_box()
+        assert min(box["width"], box["height"]) > 250
+        assert drawing.locator("use").count() > 3
+        assert "by topology" in drawing.locator("desc").text_content()
+        colour = drawing.locator("text").first.evaluate("text => getComputedStyle(text).fill")
+        assert colour == "rgb(28, 33, 40)"
+
+
+def test_plots_follow_the_colour_scheme(opened):
+    drawing = opened("eventful", color_scheme="dark").locator("figure svg").first
+    colour = drawing.locator("text").first.evaluate("text => getComputedStyle(text).fill")
+    assert colour == "rgb(230, 233, 238)"
+
+
+def first_column(table) -> list[str]:
+    return table.locator("tbody tr td:first-child").all_text_contents()
+
+
+def test_tables_sort_by_mouse_and_keyboard(opened):
+    shown = opened("eventful")
+    table = shown.locator("#speed-up table").first
+    heading = table.locator("th", has_text="samples/s")
+    assert heading.get_attribute("aria-sort") is None
+    heading.locator("button").click()
+    assert heading.get_attribute("aria-sort") == "ascending"
+    assert first_column(table) == ["1n1g", "2n1g", "4n1g"]
+    heading.locator("button").press("Enter")
+    assert heading.get_attribute("aria-sort") == "descending"
+    assert first_column(table) == ["4n1g", "2n1g", "1n1g"]
+    # The invalid cell has no speed-up, and comes last whichever way.
+    other = table.locator("th", has_text="speedup").first
+    for last in ("ascending", "descending"):
+        other.locator("button").press("Space")
+        assert other.get_attribute("aria-sort") == last
+        assert first_column(table)[-1] == "4n1g"
+    assert heading.get_attribute("aria-sort") is None
+
+
+def test_a_command_can_be_copied_by_keyboard(opened):
+    shown = opened("campaign", permissions=["clipboard-read", "clipboard-write"])
+    command = shown.locator(".command").first
+    button = command.get_by_role("button")
+    assert button.get_attribute("aria-label") == "Copy the command of node1"
+    button.press("Enter")
+    expect(button).to_have_text("Copied")
+    expect(shown.get_by_role("status")).to_have_text("The command was copied.")
+    copied = shown.evaluate("navigator.clipboard.readText()")
+    assert copied == command.locator("code").last.text_content()
+    assert " -m torch.distributed.run --nnodes=1 " in copied
+
+
+def test_what_is_hostile_is_shown_and_does_nothing(opened):
+    shown = opened("hostile")
+    assert shown.evaluate("window.hostile") is None
+    assert shown.locator("img").count() == 0
+    assert "<script>window.hostile = true</script>" in shown.locator("h1").text_content()
+    assert "<img src=x onerror=" in shown.locator(".quote pre").first.text_content()
+    # Had a script slipped in, the policy would not have run it.
+    shown.evaluate("document.body.append(document.createElement('script'))")
+    shown.evaluate("document.scripts[document.scripts.length - 1].text = 'window.hostile = 1'")
+    assert shown.evaluate("window.hostile") is None
+
+
+def test_without_script_there_are_no_buttons_and_with_print_all_is_open(opened):
+    shown = opened("eventful", java_script_enabled=False)
+    assert shown.locator("button").count() == 0
+    shown = opened("hostile")
+    for details in shown.locator("details").all():
+        details.evaluate("one => { one.open = false }")
+    hidden = shown.locator("details table").first
+    assert not hidden.is_visible()
+    shown.emulate_media(media="print")
+    assert hidden.bounding_box()["height"] > 20
+    assert not shown.locator("nav").is_visible()
+
+
+def test_the_skip_link_leads_to_the_results(opened):
+    shown = opened("eventful", width=390)
+    shown.keyboard.press("Tab")
+    link = shown.locator("a.skip")
+    assert link.evaluate("one => one === document.activeElement && one.offsetLeft >= 0")
+    shown.keyboard.press("Enter")
+    assert shown.evaluate("document.activeElement.id") == "main"
+
+
+def test_the_sections_of_some_reports_come_before_the_tables(opened):
+    shown = opened("dlperf")
+    titles = shown.locator("main h2").all_text_contents()
+    assert titles[:3] == ["Summary", "Against published results", "Speed-up"]
+    assert shown.locator("nav a[href='#published']").count() == 1
