@@ -44,7 +44,7 @@ def _row(cell: Mapping[str, Any], every: Sequence[Mapping[str, Any]]) -> Dict[st
         "unit": cell["unit"],
         "repeats": f"{cell['baseline_repeats']}, {cell['repeats']}",
         "change %": 100 * (cell["ratio"] - 1),
-        "interval %": _interval(cell) or None,
+        "interval %": _interval(cell, "{} to {}") or None,
         "finding": cell["finding"],
         "why": "; ".join(remark for remark in remarks if remark),
     }
@@ -110,10 +110,11 @@ def _label(cell: Mapping[str, Any], every: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _interval(cell: Mapping[str, Any]) -> str:
+def _interval(cell: Mapping[str, Any], form: str = "[{}, {}]") -> str:
+    """Return the bounds of the change in percent; empty for none."""
     if cell["low"] is None:
         return ""
-    return f"[{100 * (cell['low'] - 1):+.1f}, {100 * (cell['high'] - 1):+.1f}]"
+    return form.format(*(f"{100 * (cell[bound] - 1):+.1f}" for bound in ("low", "high")))
 
 
 def changed_names(found: Mapping[str, Any]) -> str:
