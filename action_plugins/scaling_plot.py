@@ -8,6 +8,7 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible_collections.scalebench.core.plugins.module_utils.plot_series import describe
 from ansible_collections.scalebench.core.plugins.module_utils.plot_style import FIGURES
+from ansible_collections.scalebench.core.plugins.module_utils.sections import in_markdown
 from ansible_collections.scalebench.core.plugins.plugin_utils.written import write_texts
 
 
@@ -43,5 +44,5 @@ class ActionModule(ActionBase):
             folder / f"{figure}.svg": draw(series, figure, described[figure]) for figure in FIGURES
         }
         result.update(write_texts(texts, self._task.check_mode, self._task.diff))
-        result["described"] = described
+        result["described"] = {figure: in_markdown(text) for figure, text in described.items()}
         return result

@@ -68,7 +68,7 @@ paths:
   elements: str
   sample: [results/first/throughput.svg, results/first/speedup.svg, results/first/efficiency.svg]
 described:
-  description: The text alternatives, by figure.
+  description: The text alternatives by figure, as Markdown.
   returned: always
   type: dict
   sample: {speedup: "Speed-up by topology. fp32, times 1n1g: 1n1g 1.00, 1n8g 7.44."}

@@ -28,17 +28,29 @@ TF2 = "Oneflow-Inc+DLPerf@e36df2e/Tensorflow/resnet50v1.5/logs/tensorflow/resnet
 NAMES = ("campaign", "dlperf", "eventful", "hostile")
 
 
-def written(folder: Path, results: Any, plan: Any = None, runs: Any = ()) -> Path:
-    """Write the page of results that need no playbook, as the playbook does."""
+def written(folder: Path, results: Any) -> Path:
+    """Write the page of results that no files gave, as the playbook does."""
     series = plot_series(results)
     for figure in FIGURES:
         (folder / f"{figure}.svg").write_text(draw(series, figure, describe(series, figure)))
     tails = {one["log"]: ["Traceback", HOSTILE] for one in results["failures"]}
-    html = page_html(
-        ROOT / "roles/report/templates", page(results, plan or {}, runs, tails), plots(folder)
-    )
+    made_of = page(results, {}, (), tails)
+    html = page_html(ROOT / "roles/report/templates", made_of, plots(folder))
     (folder / "report.html").write_text(html)
     (folder / "results.json").write_text(json.dumps(results))
+    return folder
+
+
+def hostile_campaign(folder: Path) -> Path:
+    """Write a campaign whose every name is hostile, and a log with a line of ten megabytes."""
+    _, plan, runs = hostile_results()
+    (folder / "logs").mkdir(parents=True)
+    (folder / "plan.json").write_text(json.dumps(plan))
+    for index, run in enumerate(runs):
+        (folder / f"logs/{index}.run.json").write_text(json.dumps(run))
+        (folder / f"logs/{index}.log").write_text(f"{'<b>' * 3_333_333}\n{HOSTILE}\n")
+        if run["facts"]:
+            (folder / f"logs/{index}.log").unlink()
     return folder
 
 
@@ -51,9 +63,12 @@ def made(tmp_path_factory, request):
         folder = tmp_path_factory.mktemp(name)
         if name == "eventful":
             return written(folder, eventful_results())
-        if name == "hostile":
-            return written(folder, *hostile_results())
         cluster = request.getfixturevalue("cluster")
+        if name == "hostile":
+            campaign = hostile_campaign(folder / "<img src=x onerror='window.hostile = 1'>")
+            runner = cluster.run("report.yml", report_campaign_dir=str(campaign))
+            assert runner.rc == 0, failures(runner)
+            return campaign
         if name == "campaign":
             runner = cluster.bench(campaign="page", topology="1n1g,2n1g")
             assert runner.rc == 0, failures(runner)
@@ -207,7 +222,10 @@ def test_what_is_hostile_is_shown_and_does_nothing(opened):
     assert shown.evaluate("window.hostile") is None
     assert shown.locator("img").count() == 0
     assert "<script>window.hostile = true</script>" in shown.locator("h1").text_content()
-    assert "<img src=x onerror=" in shown.locator(".quote pre").first.text_content()
+    quote = shown.locator(".quote pre").first.text_content()
+    assert "<b><b>" in quote
+    assert "<img src=x onerror=" in quote
+    assert len(quote) < 1000
     # Had a script slipped in, the policy would not have run it.
     shown.evaluate("document.body.append(document.createElement('script'))")
     shown.evaluate("document.scripts[document.scripts.length - 1].text = 'window.hostile = 1'")

@@ -243,3 +243,14 @@ def test_plots_of_nothing_are_said_to_be_empty():
     nothing = plot_series(build_results({"campaign": "x"}, []))
     assert nothing == []
     assert "Nothing was measured" in describe(nothing, "throughput")
+
+
+def test_markdown_shows_names_and_hosts_as_they_are():
+    hostile = "<script>x</script>\x1b[31m\n# heading"
+    plan, runs = campaign({"1n1g": [10.0, 11.0]}, benchmark=hostile)
+    plan.update(campaign=hostile, nodes={"a": {"hostname": hostile, "machine_id": "m"}})
+    parts = markdown_parts(build_results(plan, runs))
+    shown = r"\<script\>x\</script\> # heading"
+    assert parts["title"] == shown
+    assert parts["groups"][0]["title"].startswith(f"{shown} fp32")
+    assert shown in parts["machines"]

@@ -9,7 +9,7 @@ from .report_notes import code, notes
 from .report_parts import packing_lines, search_parts
 from .report_remarks import remarks
 from .report_rows import cell_groups, group_title, percent
-from .table import text_table
+from .sections import in_markdown, markdown_table
 from .telemetry_text import telemetry_tables
 
 __all__ = ["markdown_parts"]
@@ -68,10 +68,10 @@ def _spread_row(cell: Cell) -> Dict[str, Any]:
 
 def _group(cells: Sequence[Cell]) -> Dict[str, Any]:
     return {
-        "title": group_title(cells),
-        "speedup": text_table([_seeds_row(cell) for cell in cells]),
-        "repeats": text_table([_repeats_row(cell) for cell in cells]),
-        "spread": text_table([_spread_row(cell) for cell in cells]),
+        "title": in_markdown(group_title(cells)),
+        "speedup": markdown_table([_seeds_row(cell) for cell in cells]),
+        "repeats": markdown_table([_repeats_row(cell) for cell in cells]),
+        "spread": markdown_table([_spread_row(cell) for cell in cells]),
         "notes": notes(cells),
     }
 
@@ -96,12 +96,12 @@ def markdown_parts(results: Mapping[str, Any]) -> Dict[str, Any]:
         if counts[key]
     ]
     return {
-        "title": str(results["campaign"]),
+        "title": in_markdown(str(results["campaign"])),
         "summary": f"{'; '.join([found, *rest])}.",
         "unit": results["units"]["throughput"],
-        "remarks": remarks(results),
+        "remarks": [in_markdown(remark) for remark in remarks(results)],
         "groups": [_group(cells) for cells in cell_groups(results)],
-        "searches": search_parts(results),
+        "searches": [{**one, "title": in_markdown(one["title"])} for one in search_parts(results)],
         "packing": packing_lines(results),
         "telemetry": telemetry_tables(results),
         "method": method(results),

@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Mapping, Sequence
 
 from .report_notes import code
 from .report_rows import machines
-from .table import text_table
+from .sections import markdown_table
 
 __all__ = ["machine_rows", "machine_table", "method", "origin"]
 
@@ -58,7 +58,7 @@ def _machine_row(names: Sequence[str], node: Mapping[str, Any]) -> Dict[str, Any
 def machine_table(results: Mapping[str, Any]) -> str:
     """Return a row for each machine with its nodes; empty where the campaign names no node."""
     rows = machine_rows(results)
-    return text_table(rows) if rows else ""
+    return markdown_table(rows) if rows else ""
 
 
 def machine_rows(results: Mapping[str, Any]) -> List[Dict[str, Any]]:

@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence
 from .plain_text import plain
 from .table import shown, text_table
 
-__all__ = ["Section", "markdown", "section", "table"]
+__all__ = ["Section", "in_markdown", "markdown", "markdown_table", "section", "table"]
 
 Section = Dict[str, Any]
 _MARKUP = re.compile(r"([\\`*_\[\]<>#|~])")
@@ -81,10 +81,31 @@ def markdown(parts: Section) -> str:
     return "\n\n".join(blocks)
 
 
+def in_markdown(text: str) -> str:
+    """Return a name or a sentence so that Markdown shows it as it is, in one line.
+
+    Words as out_of_memory stay readable, in Markdown that nobody renders too.
+    """
+    return _CELL_MARKUP.sub(r"\\\1", plain(text, _LONGEST_SENTENCE))
+
+
+def markdown_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return rows as ``table.text_table`` does, with their text as it is."""
+    return text_table(
+        [
+            {
+                name: in_markdown(value) if isinstance(value, str) else value
+                for name, value in row.items()
+            }
+            for row in rows
+        ]
+    )
+
+
 def _escaped(text: str) -> str:
     return _MARKUP.sub(r"\\\1", text)
 
 
 def _cell(cell: Mapping[str, Any]) -> Any:
     value = cell["value"]
-    return _CELL_MARKUP.sub(r"\\\1", value) if isinstance(value, str) else value
+    return in_markdown(value) if isinstance(value, str) else value

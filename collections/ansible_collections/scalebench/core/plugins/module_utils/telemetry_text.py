@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from .report_rows import cell_groups, labels
+from .sections import markdown_table
 from .statistics import median
-from .table import text_table
 
 __all__ = ["telemetry_rows", "telemetry_tables"]
 
@@ -15,7 +15,7 @@ Cell = Mapping[str, Any]
 
 def telemetry_tables(results: Mapping[str, Any]) -> List[str]:
     """Return the table of CPUs, memory and links, and that of the GPUs, as far as there are any."""
-    return [text_table(rows) for rows in telemetry_rows(results) if rows]
+    return [markdown_table(rows) for rows in telemetry_rows(results) if rows]
 
 
 def telemetry_rows(results: Mapping[str, Any]) -> Tuple[List[Dict[str, Any]], List[Dict[str, Any]]]:
