@@ -64,7 +64,7 @@ def test_the_source_names_place_version_and_errata_once():
         "seed_004_paddle/fp32_b128: PaddlePaddle 1.8.3.post107, median of 6 runs"
     )
     assert "https://github.com/Oneflow-Inc/DLPerf, PaddlePaddle/resnet50v1.5/README.md" in line
-    assert line.count("Erratum (contradiction) The text says 5 runs") == 1
+    assert line.count("Erratum (contradiction): The text says 5 runs") == 1
     assert "framework version 1.8.3.post107 (here not known)" in line
 
 
@@ -73,8 +73,17 @@ def test_an_erratum_of_one_topology_names_it():
     speeds = {"1n1g": [1030.0, 1036.0], "4n8g": [10600.0, 10650.0]}
     found = shown(speeds, rows("seed_004_paddle"), {"gpu": "V100-SXM2-16GB"}, **cell)
     (line,) = (item for item in found["items"] if "fp16_b224:" in item)
-    assert "Erratum of 4n8g (misprint) Speed-up" in line
+    assert "Erratum of 4n8g (misprint): Speed-up" in line
     assert "Printed: 10.2. Correct: 10.28." in line
+
+
+def test_one_repeat_has_a_ratio_and_no_finding():
+    found = shown({"1n1g": [352.0]}, rows("seed_004_paddle"), {"gpu": "V100-SXM2-16GB"})
+    assert texts(found["tables"][0])[0][4:7] == ["0.998", "not known", "undecided"]
+    assert (
+        "1 of the comparisons has no interval: one repeat on a side shows no noise."
+        in (found["paragraphs"])
+    )
 
 
 def test_a_cpu_campaign_gets_one_sentence_and_no_figure():

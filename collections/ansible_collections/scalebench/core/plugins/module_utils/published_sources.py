@@ -42,7 +42,7 @@ def _source(one: Mapping[str, Any]) -> str:
         for words in [_TOLD.get(item["condition"])]
         if words and item["published"]
     ]
-    also = f" Not decisive, but other or not known here: {', '.join(told)}." if told else ""
+    also = f" It may differ in {', '.join(told)}." if told else ""
     note = f" {source['note']}" if source["note"] else ""
     return f"{what}, {runs}, {place}.{also}{note}"
 
@@ -56,7 +56,7 @@ def _errata(rows: Sequence[Mapping[str, Any]]) -> List[str]:
             said = str(erratum["what"])
             said += f" Printed: {printed}." if printed else ""
             said += f" Correct: {correct}." if correct else ""
-            touched.setdefault(f"({erratum['kind']}) {said}", []).append(row["cell"]["topology"])
+            touched.setdefault(f"({erratum['kind']}): {said}", []).append(row["cell"]["topology"])
     return [
         f"Erratum{'' if len(places) == len(rows) else ' of ' + ', '.join(places)} {said}"
         for said, places in touched.items()

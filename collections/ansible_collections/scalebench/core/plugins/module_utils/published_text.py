@@ -53,6 +53,10 @@ def _compared_words(found: Found) -> Iterator[str]:
         f" {margin} a ratio is equivalent to 1 when its whole interval lies within, faster or"
         " slower when it lies beyond, else undecided."
     )
+    without = [one["why"] for one in found["compared"] if one["low"] is None]
+    if without:
+        have = "has" if len(without) == 1 else "have"
+        yield f"{len(without)} of the comparisons {have} {'; '.join(dict.fromkeys(without))}."
 
 
 def _stated(found: Found) -> Iterator[str]:
