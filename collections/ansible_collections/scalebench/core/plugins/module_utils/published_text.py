@@ -47,7 +47,8 @@ def _compared_words(found: Found) -> Iterator[str]:
         " looked through. The ratio is ours over theirs: above 1 this campaign is faster."
     )
     yield (
-        f"Beyond noise: the {level} interval of the ratio leaves 1 out. It knows only how much"
+        f"Beyond noise: the {level} interval of the ratio leaves 1 out; of 100 ratios of equals up"
+        f" to {100 - found['level'] * 100:.0f} do. It knows only how much"
         " repeats differ from one another, and a published figure whose runs are not known is taken"
         " to scatter as ours do; two machines of the same kind may differ by more. At a margin of"
         f" {margin} a ratio is equivalent to 1 when its whole interval lies within, faster or"
