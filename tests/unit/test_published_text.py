@@ -47,7 +47,7 @@ def test_a_row_states_both_sides_the_ratio_and_what_was_found():
     assert table["caption"] == "paddle fp32 bz128: r50, batch size 128 per device"
     assert [row[0] for row in texts(table)] == list(SEED_004)
     first = dict(zip((column["name"] for column in table["columns"]), texts(table)[0], strict=True))
-    assert first["published"] == "seed_004_paddle/fp32_b128"
+    assert first["published"] == "seed_004_paddle/fp32_b128 (erratum)"
     assert (first["ours"], first["theirs"]) == ("352.72", "352.72")
     assert first["ratio (interval)"].startswith("1.000 (0.9")
     assert (first["beyond noise"], first["at a margin of 5 %"]) == ("no", "equivalent")

@@ -47,8 +47,8 @@ def _compared_words(found: Found) -> Iterator[str]:
         " looked through. The ratio is ours over theirs: above 1 this campaign is faster."
     )
     yield (
-        f"Beyond noise: the {level} interval of the ratio leaves 1 out; of 100 ratios of equals up"
-        f" to {100 - found['level'] * 100:.0f} do. It knows only how much"
+        f"Beyond noise: the {level} interval of the ratio leaves 1 out, as of 100 ratios of equals"
+        f" about {100 - found['level'] * 100:.0f} do. It knows only how much"
         " repeats differ from one another, and a published figure whose runs are not known is taken"
         " to scatter as ours do; two machines of the same kind may differ by more. At a margin of"
         f" {margin} a ratio is equivalent to 1 when its whole interval lies within, faster or"
@@ -81,7 +81,7 @@ def _row(one: Found, margin: float) -> Dict[str, Any]:
     interval = f" ({one['low']:.3f} to {one['high']:.3f})" if has_interval else ""
     return {
         "topology": one["cell"]["topology"],
-        "published": row_title(one["published"]),
+        "published": row_title(one["published"]) + (" (erratum)" if one["errata"] else ""),
         "ours": one["measured"]["throughput"],
         "theirs": float(theirs["throughput"]),
         "ratio (interval)": f"{one['ratio']:.3f}{interval}",
