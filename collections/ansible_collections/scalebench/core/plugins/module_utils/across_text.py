@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 from .across_frameworks import across_frameworks
 from .fastest import LEVEL
@@ -65,14 +65,13 @@ def _title(one: Table) -> str:
 
 def _notes(one: Table) -> Iterator[str]:
     """Return why a place of the tables is empty, the topologies of one reason together."""
-    reasons: Dict[str, List[str]] = {}
+    reasons: Dict[Tuple[str, str], List[str]] = {}
     for row in one["rows"]:
         for kind, what in (("no_throughput", ""), ("no_speedup", "no speed-up: ")):
             for name, why in row[kind].items():
-                reasons.setdefault(f"{name}\n{what}{why}", []).append(row["topology"])
+                reasons.setdefault((name, what + why), []).append(row["topology"])
     short = f"{one['model']} {one['precision']}, batch size {one['batch_size_per_device']}"
     for name, sizes in one["elsewhere"].items():
         yield f"{short}: {name} was run only with batch size {' and '.join(map(str, sizes))}"
-    for key, places in reasons.items():
-        name, why = key.split("\n", 1)
+    for (name, why), places in reasons.items():
         yield f"{short}: {name}, {', '.join(places)}: {why}"

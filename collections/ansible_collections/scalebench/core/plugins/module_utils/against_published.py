@@ -63,7 +63,7 @@ def _identity(cell: Row) -> Dict[str, Any]:
     return {name: cell[name] for name in _CELL}
 
 
-def source_of(row: Row) -> Dict[str, Any]:
+def _source_of(row: Row) -> Dict[str, Any]:
     """Return where a published row stands: document of ``published/``, url, and what it says."""
     url = f"https://github.com/{row['repository']}"
     if row.get("commit"):
@@ -75,7 +75,7 @@ def _compared(cell: Row, one: Row, row: Row) -> Dict[str, Any]:
     return {
         "cell": _identity(cell),
         "published": one["published"],
-        "source": source_of(row),
+        "source": _source_of(row),
         "measured": {"throughput": cell["median_speed"], "speedup": cell["speedup"]},
         "theirs": {"throughput": row["throughput"], "speedup": row.get("speedup")},
         **{key: one[key] for key in _COMPARED},
@@ -115,7 +115,7 @@ def _by_reasons(
                 "cells": [_identity(cell) for cell, _, _ in members],
                 "never": members[0][2],
                 "nearest": nearest["published"],
-                "source": source_of(by_id[nearest["published"]]),
+                "source": _source_of(by_id[nearest["published"]]),
                 "differences": nearest["differences"],
                 "unknown": nearest["unknown"],
             }
