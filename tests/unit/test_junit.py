@@ -1,6 +1,8 @@
 """JUnit XML is valid, counts what the results count, and no log line breaks it."""
 
 import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.gate_file import check_gate
+from ansible_collections.scalebench.core.plugins.module_utils.gate_rules import judge_gate
 from ansible_collections.scalebench.core.plugins.module_utils.junit import junit_text
 from ansible_collections.scalebench.core.plugins.module_utils.results import build_results
 from hypothesis import given, settings
@@ -71,6 +73,22 @@ def test_what_failed_beside_the_cells_is_there_too():
     root = checked(junit_text(results))
     assert root.get("errors") == "1" == str(len(results["failures"]))
     assert cases(root)["beside the cells", "logs/1n1g/1_alone.log"].find("error") is not None
+
+
+def test_each_rule_of_a_gate_is_a_testcase():
+    plan, runs = campaign({"1n1g": [24.0, 24.1, 24.2], "2n1g": [30.0, 30.1, 30.2]})
+    results = build_results(plan, runs)
+    rules = check_gate(
+        {"rules": [{"max_cv": 0.5}, {"min_efficiency": 0.9, "where": {"topology": "2n1g"}}]},
+        False,
+    )
+    results["gate"] = judge_gate(results, rules, "gates/mine.yml")
+    root = checked(junit_text(results))
+    assert root.get("failures") == "1"
+    kept, broken = (case for case in root.iter("testcase") if case.get("classname") == "gate")
+    assert kept.find("failure") is None
+    assert "2n1g" in broken.get("name")
+    assert broken.find("failure").get("type") == "broken_rule"
 
 
 def test_dots_in_names_make_no_packages():

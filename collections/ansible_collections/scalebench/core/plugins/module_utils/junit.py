@@ -19,7 +19,7 @@ __all__ = ["junit_text"]
 Cell = Mapping[str, Any]
 Repeat = Mapping[str, Any]
 # A judgement on what was measured is a failure, all that kept it from being measured an error.
-_JUDGED = ("invalid", "nan_loss")
+_JUDGED = ("invalid", "nan_loss", "broken_rule")
 _SKIPPED = ("skipped", "not_run")
 _FIGURES = ("median_speed", "speedup", "efficiency")
 # Unicode gives these two no character, and XML 1.0 forbids them.
@@ -31,7 +31,8 @@ def junit_text(results: Mapping[str, Any], last_lines: Mapping[str, Sequence[str
 
     A testcase has the seconds of its repeat; ``type`` of a failure, error or skipped is its
     ending, ``message`` its reason. One that is planned and has no record is skipped as
-    ``not_run``. What else makes a campaign fail is in the suite ``beside the cells``.
+    ``not_run``. What else makes a campaign fail is in the suites ``beside the cells`` and ``gate``,
+    a testcase for each of its rules.
 
     :param results: of ``results.build_results``, or results.json.
     :param last_lines: of logs, by their path in the results.
@@ -40,6 +41,9 @@ def junit_text(results: Mapping[str, Any], last_lines: Mapping[str, Sequence[str
     beside = _beside(results)
     if beside:
         suites.append(_closed(ElementTree.Element("testsuite", name="beside the cells"), beside))
+    rules = [_rule(one) for one in (results.get("gate") or {"rules": ()})["rules"]]
+    if rules:
+        suites.append(_closed(ElementTree.Element("testsuite", name="gate"), rules))
     root = ElementTree.Element("testsuites", name=_text(results["campaign"]))
     for key in ("tests", "failures", "errors"):
         root.set(key, str(sum(int(suite.get(key, "0")) for suite in suites)))
@@ -108,6 +112,12 @@ def _beside(results: Mapping[str, Any]) -> List[ElementTree.Element]:
         for one in results["failures"]
         if one["log"] not in known
     ]
+
+
+def _rule(rule: Mapping[str, Any]) -> ElementTree.Element:
+    name = " ".join(filter(None, (str(rule["rule"]), str(rule["selector"] or ""))))
+    ending = {"ending": "ok" if rule["ok"] else "broken_rule", "reason": rule["detail"]}
+    return _case({"classname": "gate", "name": name}, ending, ())
 
 
 def _case(place: Dict[str, str], repeat: Repeat, lines: Sequence[str]) -> ElementTree.Element:

@@ -16,7 +16,7 @@ __all__ = ["draw_trend"]
 
 # Three of Okabe and Ito's colours, which the common colour blindnesses can tell apart.
 MEDIAN, OUTLIER, CHANGE = "#0072B2", "#D55E00", "#009E73"
-MOST_DATES = 10
+MOST_DATES = 8
 STYLE = {
     "svg.fonttype": "none",
     "svg.hashsalt": "scalebench",
