@@ -78,6 +78,7 @@ def test_the_logs_of_dlperf_give_what_dlperf_published(report, tmp_path):
     text = markdown(*published_text.sections(results))
     assert "6 cell(s) have the conditions of a published result" in text
     assert "The result file in git is of the" in text
+    assert text in (tmp_path / "report.md").read_text()
 
 
 @needs_logs
@@ -95,6 +96,7 @@ def test_without_a_gpu_nothing_is_compared(report, tmp_path):
 def test_four_frameworks_stand_side_by_side(report, tmp_path):
     results = read(report(log_dir=str(LOGS / FOUR_FRAMEWORKS), conditions="model=r50"), tmp_path)
     text = markdown(*across_text.sections(results))
+    assert text in (tmp_path / "report.md").read_text()
     assert "| topology |   mxnet | pytorch | tensorflow |  paddle | fastest" in text
     # The source's own figures for AMP, batch size 128, eight GPUs, which follow rules of their own.
     row = next(line for line in text.splitlines() if line.startswith("| 1n8g"))
