@@ -21,7 +21,7 @@ from .outliers import CUT, MAD_TO_SD
 
 __all__ = ["ALPHA", "LEAST", "change_points"]
 
-# Share of the series without a change that are marked, at most (normal and t3 noise, simulated).
+# Share of the series without a change that are marked, at most: simulated, with normal noise.
 ALPHA = 0.05
 # Level of the test of either shape; the rest of ALPHA is for the values that are left out.
 _LEVEL = 0.02
