@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +13,14 @@ from ansible_collections.scalebench.core.plugins.module_utils.plot_series import
 )
 from ansible_collections.scalebench.core.plugins.module_utils.prometheus import prometheus_text
 from ansible_collections.scalebench.core.plugins.module_utils.report_markdown import markdown_parts
+from ansible_collections.scalebench.core.plugins.module_utils.report_page_failures import (
+    logs_to_quote,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.report_text import (
     csv_text,
     terminal_table,
 )
+from ansible_collections.scalebench.core.plugins.plugin_utils.report_files import tails
 from ansible_collections.scalebench.core.plugins.plugin_utils.written import write_texts
 
 __all__ = ["answer", "json_text"]
@@ -34,17 +37,18 @@ def answer(
     files: dict[Path, str],
     check_mode: bool,
     with_diff: bool,
-    last_lines: Mapping[str, Sequence[str]] | None = None,
+    logs: Path | None = None,
 ) -> dict[str, Any]:
     """Write the results in every form and ``files``; return what the report's next steps need.
 
-    :param last_lines: of logs of repeats that failed, by their path in the results.
+    :param logs: folder of the logs; ``folder`` itself if not given.
     """
     series = plot_series(results)
+    last_lines = tails(logs or folder, logs_to_quote(results))
     texts = {
         folder / "results.json": json_text(results),
         folder / "results.csv": csv_text(results),
-        folder / "junit.xml": junit_text(results, last_lines or {}),
+        folder / "junit.xml": junit_text(results, last_lines),
         folder / "scalebench.prom": prometheus_text(results),
         **files,
     }
