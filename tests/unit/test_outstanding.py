@@ -166,6 +166,27 @@ def test_the_largest_batch_is_searched_on_the_widest_topology_and_then_measured(
     assert ran[len(searched) :] == [f"r50_b{threshold}_fp32_{i}.log" for i in (1, 1, 2, 2)]
 
 
+def test_a_batch_that_ran_out_of_memory_after_all_sends_the_search_below_it():
+    campaign = Campaign(topology="1n1g", batch_size_per_device="max", repeats=1)
+
+    def end(repeat):
+        size, kind = repeat["cell"]["batch_size_per_device"], repeat["kind"]
+        fits = size <= (28 if kind == "search" else 26)
+        # What module repeat_record makes of it.
+        more = {} if fits or kind == "search" else {"kind": "search"}
+        campaign.end(repeat, "ok" if fits else "out_of_memory", **more)
+        return size, kind
+
+    ran = []
+    campaign.session = NOW
+    while repeats := campaign.left()["repeats"]:
+        ran += [end(repeat) for repeat in repeats]
+    assert [size for size, kind in ran if kind == "measured"] == [28, 27, 26]
+    assert ran.count((4, "search")) == 1
+    measured = [one for one in campaign.records.values() if one["kind"] == "measured"]
+    assert [one["cell"]["batch_size_per_device"] for one in measured] == [26]
+
+
 def test_a_search_is_not_made_again_by_a_later_session():
     campaign = Campaign(topology="1n1g", batch_size_per_device="max", repeats=1)
     campaign.run(lambda one: "ok" if one["cell"]["batch_size_per_device"] < 7 else "out_of_memory")

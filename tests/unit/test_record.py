@@ -81,6 +81,18 @@ def test_what_disturbed_a_measurement_is_told_with_the_node():
     ]
 
 
+@pytest.mark.parametrize(
+    ("is_searched", "detail", "kind"),
+    [(True, "out_of_memory", "search"), (False, "out_of_memory", "measured"),
+     (True, "nan_loss", "measured")],
+)  # fmt: skip
+def test_a_searched_batch_that_does_not_last_is_evidence_of_the_search(is_searched, detail, kind):
+    crashed = {**OK, "ending": "crashed", "reason": "exit code 1"}
+    cell = {**planned()["cell"], "searched": is_searched}
+    kept = made({"node1": crashed}, {"ending": {"kind": detail, "detail": "said"}}, cell=cell)
+    assert (kept["ending"], kept["kind"]) == (detail, kind)
+
+
 def test_a_neighbour_on_the_machine_is_no_process_of_others_but_all_else_counts():
     telemetry = {
         "seconds": 20.0,

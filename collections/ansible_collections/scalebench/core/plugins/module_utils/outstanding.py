@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional, Sequence
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Set
 
 from . import adaptive, frontier, plan, retry, search
 from .ledger import Ledger, ran_in
@@ -94,6 +94,7 @@ class _Decision:
     def _found(self, group: Sequence[Cell]) -> List[Cell]:
         """Return the group's cells with the batch size that the search found, none before."""
         endings: Dict[int, str] = {}
+        exhausted = self._exhausted(group)
         probe = search.next_probe(group, endings)
         while probe:
             if group[0].get("unavailable"):
@@ -103,7 +104,8 @@ class _Decision:
             if len(self.repeats) + len(self.given_up) > before:
                 return []
             batch = probe["cell"]["batch_size_per_device"]
-            endings[batch] = self.ledger.records[probe["log"]]["ending"]
+            ending = self.ledger.records[probe["log"]]["ending"]
+            endings[batch] = "out_of_memory" if batch in exhausted else ending
             probe = search.next_probe(group, endings)
         try:
             batch = search.largest(endings)
@@ -111,6 +113,16 @@ class _Decision:
             self.remarks.append(f"{group[0]['benchmark']} {group[0]['precision']}: {error}")
             return []
         return [search.concrete(cell, batch) for cell in group]
+
+    def _exhausted(self, group: Sequence[Cell]) -> Set[int]:
+        """Return the batch sizes that ran out of memory, be it after the search had found them."""
+        return {
+            record["cell"]["batch_size_per_device"]
+            for record in self.ledger.records.values()
+            if record.get("kind") == "search"
+            and record["ending"] == "out_of_memory"
+            and search.belongs(record["cell"], group)
+        }
 
     def _one_more(self, cell: Cell) -> None:
         """Ask for one more repeat of a cell whose interval is still too wide."""

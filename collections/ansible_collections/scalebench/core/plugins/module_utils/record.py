@@ -46,8 +46,12 @@ def record(
     nodes = {name: _node(runs.get(name, {})) for name in cell["node_names"]}
     ending, reason = _ending(cell, nodes, facts)
     leading = nodes[cell["node_names"][0]]
+    head = _head(campaign, repeat, ending, reason)
+    if ending == "out_of_memory" and cell.get("searched"):
+        # What ran for some steps does not last: the search goes on below it.
+        head["kind"] = "search"
     return {
-        **_head(campaign, repeat, ending, reason),
+        **head,
         "started": leading.get("started"),
         "memory_mib": leading.get("memory_mib"),
         "seconds": max((node.get("seconds") or 0.0 for node in nodes.values()), default=0.0),

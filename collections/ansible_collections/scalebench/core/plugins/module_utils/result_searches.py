@@ -36,7 +36,7 @@ def resolve(cells: Sequence[Cell], runs: Sequence[Run]) -> Tuple[List[Cell], Lis
 
 def _search(group: Sequence[Cell], runs: Sequence[Run]) -> Dict[str, Any]:
     own = sorted(
-        (run for run in runs if _is_of(run, group)), key=lambda run: str(run.get("recorded"))
+        (run for run in runs if search.belongs(run["cell"], group)), key=lambda run: str(run.get("recorded"))
     )
     endings = {run["cell"]["batch_size_per_device"]: run["ending"] for run in own}
     probe = search.next_probe(group, endings)
@@ -62,15 +62,6 @@ def _search(group: Sequence[Cell], runs: Sequence[Run]) -> Dict[str, Any]:
         "tried": [_tried(run) for run in own],
         "failures": [_tried(run) for run in spoiled],
     }
-
-
-def _is_of(run: Run, group: Sequence[Cell]) -> bool:
-    """Return whether a probe is of this search: its cell differs in the batch size alone."""
-    for cell in group:
-        made = search.concrete(cell, run["cell"]["batch_size_per_device"])
-        if all(made[key] == run["cell"].get(key) for key in ("directory", "name")):
-            return True
-    return False
 
 
 def _tried(run: Run) -> Dict[str, Any]:

@@ -8,7 +8,7 @@ from . import frontier
 from .options import MAX
 from .plan import expected_identity, seated
 
-__all__ = ["check_memory", "concrete", "groups", "largest", "next_probe"]
+__all__ = ["belongs", "check_memory", "concrete", "groups", "largest", "next_probe"]
 
 # The first step allocates, the others show that it lasts: on a CPU memory grows for some steps,
 # until the free blocks fit.
@@ -48,15 +48,25 @@ def groups(cells: Sequence[Cell]) -> List[List[Cell]]:
 
 
 def concrete(cell: Cell, batch: int) -> Dict[str, Any]:
-    """Return the cell with a batch size of its own, in images per device."""
+    """Return the cell with a batch size of its own, in images per device; it is ``searched``."""
     variant = f"bz{batch}{cell['variant'][len('bz' + MAX) :]}"
     return {
         **cell,
         "batch_size_per_device": batch,
+        "searched": True,
         "variant": variant,
         "directory": f"{cell['benchmark']}/{variant}/{cell['topology']}",
         "name": f"{cell['model']}_b{batch}_{cell['precision']}",
     }
+
+
+def belongs(cell: Cell, group: Sequence[Cell]) -> bool:
+    """Return whether a cell with a batch size is one of the group's but for that."""
+    for one in group:
+        made = concrete(one, cell["batch_size_per_device"])
+        if all(made[key] == cell.get(key) for key in ("directory", "name")):
+            return True
+    return False
 
 
 def next_probe(group: Sequence[Cell], endings: Mapping[int, str]) -> Optional[Dict[str, Any]]:
