@@ -12,7 +12,7 @@ import math
 from typing import Any, Dict, List, Optional, Sequence
 
 from .statistics import finite, median
-from .student import t_quantile
+from .student_t import quantile
 
 __all__ = ["ratio_of_medians", "ratio_to_figure"]
 
@@ -84,5 +84,5 @@ def _nothing(reason: str) -> Dict[str, Any]:
 
 
 def _interval(ratio: float, variance: float, freedom: float, level: float) -> Dict[str, Any]:
-    half = t_quantile((1 + level) / 2, freedom) * math.sqrt(variance)
+    half = quantile((1 + level) / 2, freedom) * math.sqrt(variance)
     return {"low": ratio * math.exp(-half), "high": ratio * math.exp(half), "reason": ""}

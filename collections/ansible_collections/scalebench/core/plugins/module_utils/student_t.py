@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 __all__ = ["quantile", "upper_tail"]
 
@@ -28,6 +29,7 @@ def upper_tail(t: float, degrees_of_freedom: float) -> float:
     return tail if t >= 0 else 1 - tail
 
 
+@lru_cache(maxsize=256)
 def quantile(probability: float, degrees_of_freedom: float) -> float:
     """Return the value below which lies ``probability`` of the distribution, by bisection.
 
