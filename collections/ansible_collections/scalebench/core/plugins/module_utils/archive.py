@@ -22,7 +22,10 @@ CHECKSUMS = "SHA256SUMS"
 MANIFEST = "MANIFEST.json"
 # Names that checksums and a terminal can show; without control characters and backslashes.
 _PARTS = re.compile(r"[^/\\\x00-\x1f\x7f]+(/[^/\\\x00-\x1f\x7f]+)*")
-_TOP = re.compile(r"plan\.json|[^/]+_result\.json|results\.json|results\.csv|report\.md")
+_TOP = re.compile(
+    r"plan\.json|[^/]+_result\.json|results\.json|results\.csv|report\.md|junit\.xml"
+    r"|scalebench\.prom"
+)
 _SHOWN = (".svg", ".png", ".html")
 _BELOW_LOGS = (".log", ".out", ".txt", ".json", ".jsonl", ".csv")
 _LOGS = (".log", ".out", ".txt")
