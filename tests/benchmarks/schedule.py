@@ -53,7 +53,8 @@ def print_matrix(start_up: float) -> None:
     shortest = wave_bound(repeats, len(NODES))
     print(f"  no waves are shorter than      {shortest:8.0f} s   {packed / shortest:.4f}")
     print(
-        f"  packed by devices              {by_devices:8.0f} s   {by_devices / device:.4f} of its bound"
+        f"  packed by devices              {by_devices:8.0f} s"
+        f"   {by_devices / device:.4f} of its bound"
     )
     print(f"  one by one                     {running:8.0f} s   {running / packed:.2f} times")
     print(f"  one by one with their sleeps   {slept:8.0f} s   {slept / packed:.2f} times")

@@ -97,7 +97,7 @@ def test_no_noise_known_gives_no_interval(found, reason):
 
 
 def test_speeds_must_be_above_nothing():
-    with pytest.raises(ValueError, match="speed 0.0: a ratio needs speeds above 0"):
+    with pytest.raises(ValueError, match=r"speed 0.0: a ratio needs speeds above 0"):
         ratio_of_medians([1.0, 0.0], [1.0, 2.0], LEVEL)
     with pytest.raises(ValueError, match="no speeds"):
         ratio_to_figure([], 1.0, 1, LEVEL)

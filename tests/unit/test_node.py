@@ -5,8 +5,8 @@ import os
 import signal
 import socket
 import subprocess
-import threading
 import sys
+import threading
 import time
 
 import pytest
@@ -160,12 +160,12 @@ def test_devices_of_a_node_are_held_side_by_side_but_not_twice_nor_with_the_whol
                 pass
         with runs.attended(node, "runs/third", [3]):
             pass
-    with runs.attended(node, "runs/first"):
-        with (
-            pytest.raises(ValueError, match="busy with runs/first"),
-            runs.attended(node, "runs/second", [2]),
-        ):
-            pass
+    with (
+        runs.attended(node, "runs/first"),
+        pytest.raises(ValueError, match="busy with runs/first"),
+        runs.attended(node, "runs/second", [2]),
+    ):
+        pass
     assert runs.busy_with(node) is None
 
 

@@ -35,9 +35,8 @@ def resolve(cells: Sequence[Cell], runs: Sequence[Run]) -> Tuple[List[Cell], Lis
 
 
 def _search(group: Sequence[Cell], runs: Sequence[Run]) -> Dict[str, Any]:
-    own = sorted(
-        (run for run in runs if search.belongs(run["cell"], group)), key=lambda run: str(run.get("recorded"))
-    )
+    own = [run for run in runs if search.belongs(run["cell"], group)]
+    own.sort(key=lambda run: str(run.get("recorded")))
     endings = {run["cell"]["batch_size_per_device"]: run["ending"] for run in own}
     probe = search.next_probe(group, endings)
     largest, reason = None, ""

@@ -73,7 +73,8 @@ def attended(work_dir: str, run: str, devices: Sequence[int] = ()) -> Iterator[N
 
 
 def _take(locks: contextlib.ExitStack, work_dir: str, name: str, kind: int) -> TextIO:
-    lock = locks.enter_context(open(os.path.join(work_dir, name), "a+", encoding="utf-8"))
+    path = os.path.join(work_dir, name)
+    lock = locks.enter_context(open(path, "a+", encoding="utf-8"))  # noqa: SIM115 - the stack closes it
     end = time.monotonic() + _PATIENCE
     while True:
         try:
