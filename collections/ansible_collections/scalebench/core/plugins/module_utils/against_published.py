@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 from .compare import compare_published
-from .conditions import DECISIVE, plain_condition
+from .conditions import DECISIVE, plain_conditions
 from .result_conditions import cell_conditions
 
 __all__ = ["LEVEL", "MARGIN", "against_published"]
@@ -37,18 +37,24 @@ def against_published(results: Row, published: Sequence[Row]) -> Dict[str, Any]:
     """
     figures = [row for row in published if row.get("throughput")]
     by_id = {row["id"]: row for row in figures}
-    known = {name: {plain_condition(name, row) for row in figures} - {None} for name in DECISIVE}
+    plain = [plain_conditions(row) for row in figures]
+    known = {name: {row[name] for row in plain} - {None} for name in DECISIVE}
     compared: List[Dict[str, Any]] = []
     apart: List[Tuple[Row, Row, List[Dict[str, Any]]]] = []
-    for cell in results["cells"]:
-        if not figures or cell["median_speed"] is None:
-            continue
-        measured = cell_conditions(cell, results)
-        found = compare_published(measured, figures, tolerance=MARGIN, level=LEVEL)
+    cells = [cell for cell in results["cells"] if figures and cell["median_speed"] is not None]
+    # By its place: two cells may have the same name.
+    measured = [
+        {**cell_conditions(cell, results), "id": str(place)} for place, cell in enumerate(cells)
+    ]
+    nearest: Dict[str, List[Row]] = {}
+    for one in compare_published(measured, figures, tolerance=MARGIN, level=LEVEL):
+        nearest.setdefault(one["cell"], []).append(one)
+    for cell, conditions in zip(cells, measured):
+        found = nearest[conditions["id"]]
         if found[0]["verdict"] == "comparable":
             compared += [_compared(cell, one, by_id[one["published"]]) for one in found]
         else:
-            apart.append((cell, found[0], _never(measured, known)))
+            apart.append((cell, found[0], _never(conditions, known)))
     return {
         "level": LEVEL,
         "margin": MARGIN,
@@ -84,7 +90,7 @@ def _compared(cell: Row, one: Row, row: Row) -> Dict[str, Any]:
 
 def _never(measured: Row, known: Mapping[str, Any]) -> List[Dict[str, Any]]:
     """Return the conditions of a cell that no published row has."""
-    values = {name: plain_condition(name, measured) for name in DECISIVE}
+    values = plain_conditions(measured)
     return [
         {"condition": name, "measured": value}
         for name, value in values.items()

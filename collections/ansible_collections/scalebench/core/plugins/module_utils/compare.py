@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Sequence
+from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
-from ansible_collections.scalebench.core.plugins.module_utils.conditions import DECISIVE, judge
+from ansible_collections.scalebench.core.plugins.module_utils.conditions import (
+    DECISIVE,
+    apart,
+    judge,
+    plain_conditions,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.finding import finding
 from ansible_collections.scalebench.core.plugins.module_utils.statistics import finite, median
 
@@ -83,20 +88,29 @@ def compare_published(
 
     :raises ValueError: see :func:`compare`.
     """
-    results: List[Row] = []
-    for cell in [measured] if isinstance(measured, Mapping) else list(measured):
-        name = cell.get("id") or cell.get("directory") or cell.get("topology") or ""
-        rows = [
-            {"cell": name, **compare(cell, row, waive, tolerance=tolerance, level=level)}
-            for row in published
-            if row.get("throughput")
-        ]
+    known = [(row, plain_conditions(row)) for row in published if row.get("throughput")]
+    return [
+        {
+            "cell": cell.get("id") or cell.get("directory") or cell.get("topology") or "",
+            **compare(cell, row, waive, tolerance=tolerance, level=level),
+        }
+        for cell in ([measured] if isinstance(measured, Mapping) else list(measured))
+        for row in _nearest(plain_conditions(cell), known, waive, nearest)
+    ]
 
-        def distance(row: Row) -> Any:
-            kind = row["kind"] if row["kind"] in _KINDS else _KINDS[-1]
-            apart = {item["condition"] for item in (*row["differences"], *row["unknown"])}
-            return len(apart), [c in apart for c in DECISIVE], _KINDS.index(kind)
 
-        rows.sort(key=distance)
-        results += [r for r in rows if r["verdict"] == "comparable"] or rows[:nearest]
-    return results
+def _nearest(
+    cell: Mapping[str, Any],
+    published: Sequence[Tuple[Mapping[str, Any], Mapping[str, Any]]],
+    waive: Sequence[str],
+    count: int,
+) -> List[Mapping[str, Any]]:
+    """Return the rows with all of the cell's conditions, or else those nearest to it, in order."""
+
+    def distance(item: Tuple[List[str], Mapping[str, Any]]) -> Any:
+        names, row = item
+        kind = row["kind"] if row.get("kind") in _KINDS else _KINDS[-1]
+        return len(names), [condition in names for condition in DECISIVE], _KINDS.index(kind)
+
+    found = sorted(((apart(cell, plain, waive), row) for row, plain in published), key=distance)
+    return [row for names, row in found if not names] or [row for _, row in found[:count]]

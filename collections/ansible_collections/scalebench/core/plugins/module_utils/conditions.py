@@ -7,7 +7,7 @@ from typing import Any, Callable, Dict, Iterable, List, Mapping, Sequence, Tuple
 
 from ansible_collections.scalebench.core.plugins.module_utils.topology import parse_topology
 
-__all__ = ["CPU", "DECISIVE", "FAMILIES", "judge", "plain_condition"]
+__all__ = ["CPU", "DECISIVE", "FAMILIES", "apart", "judge", "plain_condition", "plain_conditions"]
 
 # A difference in one of these makes two figures incomparable; one in the second list is only told.
 DECISIVE = (
@@ -67,6 +67,22 @@ _PLAIN: Dict[str, Callable[[str], str]] = {
     "precision": lambda name: name.lower().replace("pure_", ""),
     "gpu": lambda name: "-".join(re.sub(r"\b(NVIDIA|TESLA)\b", " ", name.upper()).split()),
 }
+
+
+def plain_conditions(row: Mapping[str, Any]) -> Dict[str, Any]:
+    """Return all decisive conditions of a cell or row, each as :func:`plain_condition` does."""
+    return {condition: plain_condition(condition, row) for condition in DECISIVE}
+
+
+def apart(
+    measured: Mapping[str, Any], published: Mapping[str, Any], waive: Sequence[str] = ()
+) -> List[str]:
+    """Return in which conditions two sets differ, or may, of what :func:`plain_conditions` made."""
+    return [
+        condition
+        for condition, value in measured.items()
+        if (value is None or value != published[condition]) and condition not in waive
+    ]
 
 
 def judge(
