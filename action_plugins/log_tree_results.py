@@ -42,6 +42,7 @@ class ActionModule(ActionBase):
                 "published": {"type": "list", "elements": "dict", "default": []},
             }
         )
+        logs = Path(args["log_dir"]).expanduser()
         try:
             stated = check_stated(args["conditions"])
             results = log_tree_results(args["log_dir"], args["strategy"], args["parameters"])
@@ -49,13 +50,15 @@ class ActionModule(ActionBase):
                 results["provenance"]["options"]["conditions"] = stated
             if args["published"]:
                 results["published"] = against_published(results, args["published"])
-            results.update(verdicts(results, args, Path(args["log_dir"]).expanduser()))
+            results.update(verdicts(results, args, logs))
         except ValueError as error:
             raise AnsibleActionFail(str(error)) from None
         output = Path(args["output_dir"]).expanduser()
         saved = output / f"{results['campaign']}_result.json"
         files = {saved: json_text(only_facts(results), indent=None)}
-        result.update(answer(results, output, files, self._task.check_mode, self._task.diff))
+        result.update(
+            answer(results, output, files, self._task.check_mode, self._task.diff, logs=logs)
+        )
         result["gate"] = gate_answer(results)
         # A path without its folder is written as the originals did: ./result/x.
         shown = f"{args['output_dir'].rstrip('/')}/{saved.name}"

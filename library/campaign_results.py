@@ -7,7 +7,8 @@ module: campaign_results
 short_description: Compute the results of a campaign from its files
 description:
   - An action plugin on the controller. It reads C(plan.json), every C(*.run.json) and the logs of a
-    campaign's folder, and writes C(results.json) and C(results.csv) there, where they differ.
+    campaign's folder, and writes C(results.json), C(results.csv), C(junit.xml) and
+    C(scalebench.prom) there, where they differ.
   - A repeat that failed is a result with its reason. A file that cannot be read is named in the
     results and spoils nothing else.
 options:

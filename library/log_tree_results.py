@@ -8,7 +8,8 @@ short_description: Compute results from any tree of training logs
 description:
   - An action plugin on the controller. It takes benchmark, precision, batch size, variant, topology
     and repeat from the paths, reads every log in the format it has, and writes C(results.json),
-    C(results.csv) and C(<last component of log_dir>_result.json), where they differ.
+    C(results.csv), C(junit.xml), C(scalebench.prom) and
+    C(<last component of log_dir>_result.json), where they differ.
   - The folders are C([<benchmark>/][bz<batch>[-<variant>]/]<N>n<G>g/), at any depth, and the names
     C(<model>_b<batch>_<precision>_<i>.log); or the names alone say it, as in
     C(<model>_bs<batch>_<precision>_<mode>_N<nodes>C<cards>_log), with the cards of all nodes, and

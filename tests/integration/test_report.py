@@ -201,6 +201,8 @@ def test_what_is_wrong_with_a_log_is_its_result(report, tmp_path):
     assert "r50_b4_fp32_7.log invalid: No such file" in printed
     text = (tmp_path / "result/report.md").read_text()
     assert "`bz4/2n1g/r50_b4_fp32_8.log`: invalid: `not a regular file`" in text
+    junit = (tmp_path / "result/junit.xml").read_text()
+    assert "Traceback (most recent call last):\nOSError: x" in junit, "its last lines"
     facts = json.loads((tmp_path / "result/logs_result.json").read_text())
     assert facts["r50"]["2n1g"]["median_speed"] is None
     assert facts["r50"]["1n1g"]["speedup"] == 1.0
