@@ -12,6 +12,9 @@ from ansible_collections.scalebench.core.plugins.module_utils.against_published 
 from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_reading import (
     campaign_results,
 )
+from ansible_collections.scalebench.core.plugins.plugin_utils.published_reading import (
+    read_published,
+)
 from ansible_collections.scalebench.core.plugins.plugin_utils.report_answer import answer
 from ansible_collections.scalebench.core.plugins.plugin_utils.verdicts import (
     ARGUMENTS,
@@ -34,7 +37,7 @@ class ActionModule(ActionBase):
                 "strategy": {"type": "str", "default": "mean_after_warmup"},
                 "parameters": {"type": "dict", "default": {}},
                 **ARGUMENTS,
-                "published": {"type": "list", "elements": "dict", "default": []},
+                "published": {"type": "str", "default": ""},
             }
         )
         folder = Path(args["directory"]).expanduser()
@@ -44,7 +47,9 @@ class ActionModule(ActionBase):
         try:
             results = campaign_results(folder, args["strategy"], args["parameters"])
             if args["published"]:
-                results["published"] = against_published(results, args["published"])
+                results["published"] = against_published(
+                    results, read_published(Path(args["published"]))
+                )
             results.update(verdicts(results, args, folder))
         except ValueError as error:
             raise AnsibleActionFail(str(error)) from None

@@ -15,6 +15,9 @@ from ansible_collections.scalebench.core.plugins.module_utils.results import onl
 from ansible_collections.scalebench.core.plugins.plugin_utils.log_tree_reading import (
     log_tree_results,
 )
+from ansible_collections.scalebench.core.plugins.plugin_utils.published_reading import (
+    read_published,
+)
 from ansible_collections.scalebench.core.plugins.plugin_utils.report_answer import answer, json_text
 from ansible_collections.scalebench.core.plugins.plugin_utils.verdicts import (
     ARGUMENTS,
@@ -39,7 +42,7 @@ class ActionModule(ActionBase):
                 "parameters": {"type": "dict", "default": {}},
                 **ARGUMENTS,
                 "conditions": {"type": "dict", "default": {}},
-                "published": {"type": "list", "elements": "dict", "default": []},
+                "published": {"type": "str", "default": ""},
             }
         )
         logs = Path(args["log_dir"]).expanduser()
@@ -49,7 +52,9 @@ class ActionModule(ActionBase):
             if stated:
                 results["provenance"]["options"]["conditions"] = stated
             if args["published"]:
-                results["published"] = against_published(results, args["published"])
+                results["published"] = against_published(
+                    results, read_published(Path(args["published"]))
+                )
             results.update(verdicts(results, args, logs))
         except ValueError as error:
             raise AnsibleActionFail(str(error)) from None

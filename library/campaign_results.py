@@ -25,10 +25,11 @@ options:
     type: dict
     default: {}
   published:
-    description: Rows to compare with, as P(published#lookup) gives them; none for no comparison.
-    type: list
-    elements: dict
-    default: []
+    description:
+      - Folder of documents with published results to compare with, see P(published#lookup); empty
+        for no comparison.
+    type: str
+    default: ""
   baseline:
     description:
       - What to compare with, a campaign's name in O(results_dir), or the path of its folder, of its

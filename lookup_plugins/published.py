@@ -40,10 +40,11 @@ _raw:
   elements: dict
 """
 
-import yaml
 from ansible.errors import AnsibleLookupError  # type: ignore[import-untyped]
 from ansible.plugins.lookup import LookupBase  # type: ignore[import-untyped]
-from ansible_collections.scalebench.core.plugins.module_utils.published import published_rows
+from ansible_collections.scalebench.core.plugins.plugin_utils.published_reading import (
+    read_published,
+)
 
 _FOLDER = Path(__file__).resolve().parents[1] / "published"
 
@@ -55,12 +56,7 @@ class LookupModule(LookupBase):  # type: ignore[misc]
         """Return the rows of the documents, as one list."""
         self.set_options(var_options=variables, direct=kwargs)
         folder = Path(self.get_option("folder") or _FOLDER).expanduser()
-        paths = [folder / f"{name}.yml" for name in terms] or sorted(folder.glob("*.yml"))
-        rows: list[Any] = []
-        for path in paths:
-            try:
-                document = yaml.safe_load(path.read_text(encoding="utf-8"))
-            except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-                raise AnsibleLookupError(f"published results, {path}: {error}") from error
-            rows += published_rows(document, path.stem)
-        return [rows]
+        try:
+            return [read_published(folder, terms)]
+        except ValueError as error:
+            raise AnsibleLookupError(str(error)) from error

@@ -123,7 +123,7 @@ def test_a_campaign_on_the_cpu_gets_reasons_and_no_ratio(report, tmp_path):
 def test_published_rows_can_be_left_out(report, tmp_path):
     folder = write_campaign(tmp_path / "results/mine", {"1n1g": 24.0}, repeats=1)
     assert "published" not in read(
-        report(report_campaign_dir=str(folder), report_published=[]), folder
+        report(report_campaign_dir=str(folder), report_published_dir=""), folder
     )
 
 
