@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.plot_series import (
@@ -17,7 +18,10 @@ from ansible_collections.scalebench.core.plugins.module_utils.report_text import
     terminal_table,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.results import build_results
+from page_data import HOSTILE, hostile_results
 from report_data import SEED_004, campaign, run
+
+SHAPELESS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff]")
 
 
 def results_of(speeds, **changes):
@@ -61,6 +65,17 @@ def test_terminal_table_has_a_block_a_group():
 
 def test_terminal_table_of_nothing():
     assert terminal_table(build_results({"campaign": "x"}, [])) == "no cell was measured"
+
+
+def test_nothing_that_is_hostile_reaches_the_terminal():
+    results, _, _ = hostile_results()
+    table = terminal_table(results)
+    assert "<script>window.hostile" in table, "shown as it is"
+    printed = originals_output(results, f"d{HOSTILE}", "r.json")
+    for text in (table, printed):
+        assert not SHAPELESS.search(text)
+        assert "[31m" not in text.replace("\\x1b[31m", "")
+    assert all(len(line) <= 100 for line in table.splitlines())
 
 
 def test_originals_output_is_what_they_printed():
@@ -254,3 +269,50 @@ def test_markdown_shows_names_and_hosts_as_they_are():
     assert parts["title"] == shown
     assert parts["groups"][0]["title"].startswith(f"{shown} fp32")
     assert shown in parts["machines"]
+
+
+def strings(value):
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        return [text for one in value for text in strings(one)]
+    return [value] if isinstance(value, str) else []
+
+
+def test_nothing_that_is_hostile_is_markup_in_markdown():
+    results, _, _ = hostile_results()
+    results["searches"] = [
+        {
+            **{"benchmark": HOSTILE, "precision": HOSTILE, "topologies": [HOSTILE]},
+            **{"largest": None, "reason": HOSTILE, "memory_mib": None, "tried_on": "1n1g"},
+            "tried": [{"batch_size_per_device": 4, "ending": HOSTILE, "reason": HOSTILE}],
+        }
+    ]
+    results["packing"] = {
+        **{"packing": "nodes", "beside_others": 2, "repeats": 4, "on_one_machine": 0}
+    }
+    results["interference"] = {
+        "failures": [{"log": HOSTILE, "ending": HOSTILE, "reason": HOSTILE}],
+        **{"n": 0, "cells": [], "reason": HOSTILE},
+    }
+    results["provenance"].update(created=HOSTILE, controller={"python": HOSTILE})
+    shown = strings(markdown_parts(results))
+    assert sum("script" in text for text in shown) > 20
+    for text in shown:
+        assert not SHAPELESS.search(text)
+        assert "[31m" not in text
+        # What stands in backticks is no markup, and a backslash takes it from the rest.
+        assert not re.search(r"(?<!\\)[<>]", re.sub(r"`[^`]*`", "", text)), text
+
+
+def test_a_line_that_is_cut_within_a_quote_ends_its_quote():
+    results, _, _ = hostile_results()
+    results["cells"][0]["failures"] = [
+        {"log": "<b>" * 900, "ending": "crashed", "reason": "<i>" * 900, "repeat": 1}
+    ]
+    (line,) = next(
+        note["lines"]
+        for note in markdown_parts(results)["groups"][0]["notes"]
+        if note["title"] == "Failed"
+    )[:1]
+    assert line.count("`") % 2 == 0

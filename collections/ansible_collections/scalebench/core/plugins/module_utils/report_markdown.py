@@ -9,7 +9,7 @@ from .report_notes import code, notes
 from .report_parts import packing_lines, search_parts
 from .report_remarks import remarks
 from .report_rows import cell_groups, group_title, percent
-from .sections import in_markdown, markdown_table
+from .sections import in_markdown, markdown_table, quoting_markdown
 from .telemetry_text import telemetry_tables
 
 __all__ = ["markdown_parts"]
@@ -72,7 +72,18 @@ def _group(cells: Sequence[Cell]) -> Dict[str, Any]:
         "speedup": markdown_table([_seeds_row(cell) for cell in cells]),
         "repeats": markdown_table([_repeats_row(cell) for cell in cells]),
         "spread": markdown_table([_spread_row(cell) for cell in cells]),
-        "notes": notes(cells),
+        "notes": [
+            {**note, "lines": [quoting_markdown(line) for line in note["lines"]]}
+            for note in notes(cells)
+        ],
+    }
+
+
+def _search(found: Mapping[str, Any]) -> Dict[str, Any]:
+    return {
+        "title": in_markdown(found["title"]),
+        "found": quoting_markdown(found["found"]),
+        "lines": [quoting_markdown(line) for line in found["lines"]],
     }
 
 
@@ -98,15 +109,15 @@ def markdown_parts(results: Mapping[str, Any]) -> Dict[str, Any]:
     return {
         "title": in_markdown(str(results["campaign"])),
         "summary": f"{'; '.join([found, *rest])}.",
-        "unit": results["units"]["throughput"],
+        "unit": in_markdown(results["units"]["throughput"]),
         "remarks": [in_markdown(remark) for remark in remarks(results)],
         "groups": [_group(cells) for cells in cell_groups(results)],
-        "searches": [{**one, "title": in_markdown(one["title"])} for one in search_parts(results)],
-        "packing": packing_lines(results),
+        "searches": [_search(one) for one in search_parts(results)],
+        "packing": [quoting_markdown(line) for line in packing_lines(results)],
         "telemetry": telemetry_tables(results),
-        "method": method(results),
+        "method": [quoting_markdown(line) for line in method(results)],
         "machines": machine_table(results),
-        "origin": origin(results),
+        "origin": [quoting_markdown(line) for line in origin(results)],
         "unmatched": [
             f"{code(item['path'])}: {code(item['reason'])}" for item in results["unmatched"]
         ],

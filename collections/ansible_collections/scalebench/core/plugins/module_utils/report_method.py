@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Sequence
 
-from .report_notes import code
+from .report_notes import code, unquoted
 from .report_rows import machines
 from .sections import markdown_table
 
@@ -22,7 +22,7 @@ def method(results: Mapping[str, Any]) -> List[str]:
     said = []
     for strategy in results["provenance"]["strategies"]:
         about = strategy["about"] or "a strategy of this name"
-        changed = ", ".join(f"{key}={value}" for key, value in strategy["changed"].items())
+        changed = unquoted(", ".join(f"{k}={value}" for k, value in strategy["changed"].items()))
         here = f"; here with {changed}" if changed else ""
         said.append(f"throughput of one repeat: {code(strategy['name'])}: {about}{here}")
     rules = results["provenance"]["rules"]
@@ -73,7 +73,7 @@ def _controller(controller: Mapping[str, Any]) -> str:
     said = [f"commit {code(commit)}"] if commit else ["no commit is known"]
     said += ["with changes that are not in it"] if controller.get("dirty") else []
     said += [
-        f"{name} {controller[key]}"
+        f"{name} {unquoted(controller[key])}"
         for key, name in (("ansible_core", "ansible-core"), ("python", "Python"))
         if controller.get(key)
     ]
@@ -85,7 +85,7 @@ def origin(results: Mapping[str, Any]) -> List[str]:
     known = results["provenance"]
     options = [code(f"{key}={value}") for key, value in (known.get("options") or {}).items()]
     said = [("Options", ", ".join(options) or "none given, the benchmark's defaults")]
-    said += [("Planned", known["created"])] if known.get("created") else []
+    said += [("Planned", unquoted(known["created"]))] if known.get("created") else []
     said += [("Made by", _controller(known["controller"]))] if known.get("controller") else []
     said += [("Checksum of the plan", code(known["sha256"]))] if known.get("sha256") else []
     said.append(("Formats of the logs", ", ".join(known["readers"]) or "none was read"))

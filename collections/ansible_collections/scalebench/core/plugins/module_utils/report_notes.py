@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
 
+from .plain_text import plain
 from .result_repeats import NEVER_RAN
 
-__all__ = ["code", "notes"]
+__all__ = ["code", "notes", "unquoted"]
 
 Cell = Mapping[str, Any]
 Lines = Iterator[str]
+_LONGEST = 2000
 
 
 def code(text: Any) -> str:
     """Return text that stands as it is in Markdown, whatever a log or a path holds."""
-    return "`" + " ".join(str(text).replace("`", "'").split()) + "`"
+    return f"`{unquoted(text)}`"
+
+
+def unquoted(text: Any) -> str:
+    """Return text in one line that neither starts nor ends a quote."""
+    return plain(text, _LONGEST).replace("`", "'")
 
 
 def notes(cells: Sequence[Cell]) -> List[Dict[str, Any]]:
@@ -37,14 +44,14 @@ def notes(cells: Sequence[Cell]) -> List[Dict[str, Any]]:
 def _rules(cells: Sequence[Cell], which: str) -> Lines:
     for cell in cells:
         for one in cell[which]:
-            yield f"{cell['topology']}: {one['detail']}"
+            yield f"{cell['topology']}: {unquoted(one['detail'])}"
 
 
 def _failed(cells: Sequence[Cell]) -> Lines:
     for cell in cells:
         for one in cell["failures"]:
             reason = one["reason"] or "no reason given"
-            yield f"{code(one['log'])}: {one['ending']}: {code(reason)}"
+            yield f"{code(one['log'])}: {unquoted(one['ending'])}: {code(reason)}"
 
 
 def _never_ran(cells: Sequence[Cell], which: str) -> Lines:
@@ -61,7 +68,7 @@ def _tried_again(cells: Sequence[Cell]) -> Lines:
     for cell in cells:
         for repeat in cell["repeats"]:
             if repeat["earlier"]:
-                now = f"{_ordinal(repeat['attempt'])} attempt {repeat['ending']}"
+                now = f"{_ordinal(repeat['attempt'])} attempt {unquoted(repeat['ending'])}"
                 if repeat["ending"] in NEVER_RAN:
                     now = f"not tried again, {repeat['ending']}"
                 yield f"{code(repeat['log'])}: {now}; {_earlier(repeat)}"
@@ -78,7 +85,7 @@ def _earlier(repeat: Mapping[str, Any]) -> str:
 
 def _outcome(attempt: Mapping[str, Any]) -> str:
     if attempt["ending"] != "ok":
-        return f"{attempt['ending']}: {code(attempt['reason'] or 'no reason given')}"
+        return f"{unquoted(attempt['ending'])}: {code(attempt['reason'] or 'no reason given')}"
     return f"{attempt['throughput']:.2f}, disturbed: {_what(attempt['disturbances'])}"
 
 
@@ -90,7 +97,7 @@ def _disturbed(cells: Sequence[Cell]) -> Lines:
 
 
 def _what(disturbances: Sequence[Mapping[str, str]]) -> str:
-    return "; ".join(f"{one['node']}: {code(one['detail'])}" for one in disturbances)
+    return "; ".join(f"{unquoted(one['node'])}: {code(one['detail'])}" for one in disturbances)
 
 
 def _noticed(cells: Sequence[Cell]) -> Lines:

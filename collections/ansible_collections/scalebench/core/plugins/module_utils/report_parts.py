@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, Iterator, List, Mapping, Sequence
 
-from .report_notes import code
+from .report_notes import code, unquoted
 from .report_rows import machines
 
 __all__ = ["packing_lines", "search_parts"]
@@ -25,7 +25,7 @@ def search_parts(results: Mapping[str, Any]) -> List[Dict[str, Any]]:
 
 def _found(search: Mapping[str, Any]) -> str:
     if not search["largest"]:
-        reason: str = search["reason"]
+        reason = unquoted(search["reason"])
         return f"{reason[0].upper()}{reason[1:]}."
     limit = f", with at most {search['memory_mib']} MiB a process" if search["memory_mib"] else ""
     return (
@@ -42,7 +42,7 @@ def _tried(tried: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for one in tried:
         if one["ending"] != "ok":
             reason = code(one["reason"] or "no reason given")
-            yield f"{one['batch_size_per_device']}: {one['ending']}: {reason}"
+            yield f"{one['batch_size_per_device']}: {unquoted(one['ending'])}: {reason}"
 
 
 def packing_lines(results: Mapping[str, Any]) -> List[str]:
@@ -56,12 +56,12 @@ def packing_lines(results: Mapping[str, Any]) -> List[str]:
         shared = [", ".join(names) for names in machines(results).values() if len(names) > 1]
         said.append(
             f"{packing['on_one_machine']} of them had neighbours on the same machine:"
-            f" {'; '.join(shared)} are one"
+            f" {unquoted('; '.join(shared))} are one"
         )
     for one in found["failures"]:
-        said.append(f"{code(one['log'])}: {one['ending']}: {code(one['reason'])}")
+        said.append(f"{code(one['log'])}: {unquoted(one['ending'])}: {code(one['reason'])}")
     if not found["n"]:
-        return [*said, f"interference: {found['reason']}"]
+        return [*said, f"interference: {unquoted(found['reason'])}"]
     said.append(
         f"interference, speed beside others / speed alone: median {found['median']:.3f} of"
         f" {found['n']} pair(s)"
@@ -69,5 +69,5 @@ def packing_lines(results: Mapping[str, Any]) -> List[str]:
     for cell in found["cells"]:
         ratios = ", ".join(f"{ratio:.3f}" for ratio in cell["ratios"])
         name = " ".join(cell[key] for key in ("benchmark", "precision", "variant", "topology"))
-        said.append(f"{name}: {ratios}")
+        said.append(f"{unquoted(name)}: {ratios}")
     return said

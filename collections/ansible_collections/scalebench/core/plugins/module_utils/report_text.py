@@ -56,19 +56,19 @@ def _row(cell: Mapping[str, Any], with_note: bool) -> Dict[str, Any]:
 def terminal_table(results: Mapping[str, Any]) -> str:
     """Return the speed-up table of every group, remarks, comparison, gate and failures.
 
-    It is for a terminal of 100 columns.
+    It is for a terminal of 100 columns; no escape sequence of a log or a name reaches it.
     """
+    wrap = textwrap.TextWrapper(WIDTH, subsequent_indent="  ", break_on_hyphens=False)
     blocks = []
     for cells in cell_groups(results):
         with_note = any(cell["oversubscribed"] for cell in cells)
         table = text_table([_row(cell, with_note) for cell in cells])
-        blocks.append(f"{group_title(cells)}\n{table}")
+        blocks.append(f"{wrap.fill(plain(group_title(cells)))}\n{table}")
     if not blocks:
         blocks.append("no cell was measured")
-    wrap = textwrap.TextWrapper(WIDTH, subsequent_indent="  ", break_on_hyphens=False)
     failed = failures(results)
     lines = remarks(results) + _verdicts(results) + failed[:MOST_FAILURES]
-    said = [wrap.fill(line) for line in lines]
+    said = [wrap.fill(plain(line, _LONGEST_SENTENCE)) for line in lines]
     if len(failed) > MOST_FAILURES:
         said.append(f"{len(failed) - MOST_FAILURES} repeats more failed; the report names them")
     return "\n\n".join(blocks + (["\n".join(said)] if said else []))
@@ -78,7 +78,7 @@ def _verdicts(results: Mapping[str, Any]) -> List[str]:
     """Return what the campaign was compared with and held against, if it was."""
     said = [comparison_line(results)] if results.get("comparison") else []
     said += [gate_line(results), *broken_rules(results)] if results.get("gate") else []
-    return [plain(line, _LONGEST_SENTENCE) for line in said]
+    return said
 
 
 def originals_output(results: Mapping[str, Any], log_dir: str, saved: str) -> str:
@@ -92,13 +92,16 @@ def originals_output(results: Mapping[str, Any], log_dir: str, saved: str) -> st
     for cell in results["cells"]:
         running: Dict[int, float] = {}
         for repeat in cell["repeats"]:
-            path = f"{log_dir.rstrip('/')}/{repeat['log']}"
+            path = plain(f"{log_dir.rstrip('/')}/{repeat['log']}", _LONGEST_SENTENCE)
             if repeat["throughput"] is None:
-                lines.append(f"{path} {repeat['ending']}: {repeat['reason']}")
+                lines.append(f"{path} {repeat['ending']}: {plain(repeat['reason'])}")
             else:
                 running[repeat["repeat"]] = repeat["throughput"]
                 lines.append(f"{path} {running}")
-    lines += [f"{item['path']} left out: {item['reason']}" for item in results["unmatched"]]
+    lines += [
+        plain(f"{item['path']} left out: {item['reason']}", _LONGEST_SENTENCE)
+        for item in results["unmatched"]
+    ]
     lines += pformat(only_facts(results)).split("\n")
     return "\n".join([*lines, f"Saving result to {saved}"])
 

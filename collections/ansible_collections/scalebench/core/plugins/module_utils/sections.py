@@ -8,7 +8,15 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence
 from .plain_text import plain
 from .table import shown, text_table
 
-__all__ = ["Section", "in_markdown", "markdown", "markdown_table", "section", "table"]
+__all__ = [
+    "Section",
+    "in_markdown",
+    "markdown",
+    "markdown_table",
+    "quoting_markdown",
+    "section",
+    "table",
+]
 
 Section = Dict[str, Any]
 _MARKUP = re.compile(r"([\\`*_\[\]<>#|~])")
@@ -87,6 +95,18 @@ def in_markdown(text: str) -> str:
     Words as out_of_memory stay readable, in Markdown that nobody renders too.
     """
     return _CELL_MARKUP.sub(r"\\\1", plain(text, _LONGEST_SENTENCE))
+
+
+def quoting_markdown(line: str) -> str:
+    """Return a line that has quotes in backticks so that Markdown shows the rest of it as it is."""
+    pieces = plain(line, _LONGEST_SENTENCE).split("`")
+    if len(pieces) % 2 == 0:
+        # It was cut within a quote.
+        pieces.append("")
+    return "`".join(
+        piece if index % 2 else _CELL_MARKUP.sub(r"\\\1", piece)
+        for index, piece in enumerate(pieces)
+    )
 
 
 def markdown_table(rows: Sequence[Mapping[str, Any]]) -> str:
