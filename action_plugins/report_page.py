@@ -11,8 +11,6 @@ from ansible_collections.scalebench.core.plugins.module_utils.report_page import
 from ansible_collections.scalebench.core.plugins.module_utils.report_page_failures import (
     logs_to_quote,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.report_sections import extra_sections
-from ansible_collections.scalebench.core.plugins.module_utils.sections import markdown
 from ansible_collections.scalebench.core.plugins.plugin_utils.page_html import page_html
 from ansible_collections.scalebench.core.plugins.plugin_utils.report_files import (
     plan_and_records,
@@ -28,12 +26,13 @@ class ActionModule(ActionBase):
     _requires_connection = False
 
     def run(self, tmp=None, task_vars=None):
-        """Write report.html where it differs; return it, and the extra sections for report.md."""
+        """Write report.html and report.md where they differ; return the page."""
         result = super().run(tmp, task_vars)
         _, args = self.validate_argument_spec(
             {
                 "folder": {"type": "str", "required": True},
                 "templates": {"type": "str", "required": True},
+                "markdown": {"type": "str", "required": True},
                 "log_dir": {"type": "str", "default": ""},
                 "plots": {"type": "bool", "default": True},
             }
@@ -55,7 +54,7 @@ class ActionModule(ActionBase):
             plots(folder) if args["plots"] else [],
         )
         path = folder / "report.html"
-        result.update(write_texts({path: html}, self._task.check_mode, self._task.diff))
+        texts = {path: html, folder / "report.md": args["markdown"]}
+        result.update(write_texts(texts, self._task.check_mode, self._task.diff))
         result["report"] = str(path)
-        result["sections"] = [markdown(one) for one in extra_sections(results)]
         return result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: report_page
-short_description: Write report.html, the whole report as one page
+short_description: Write report.html, the whole report as one page, and report.md
 description:
   - An action plugin on the controller. It reads C(results.json), and where they are there
     C(plan.json), the run records, the plots of M(scaling_plot) and the last lines of the logs of
@@ -19,6 +19,10 @@ options:
   templates:
     description: The folder of C(report.html.j2), C(report.css) and C(report.js).
     type: path
+    required: true
+  markdown:
+    description: The text of C(report.md), written beside the page.
+    type: str
     required: true
   log_dir:
     description: The tree of logs, where the results are those of one; empty for a campaign.
@@ -48,6 +52,7 @@ EXAMPLES = r"""
   report_page:
     folder: results/first
     templates: roles/report/templates
+    markdown: "{{ lookup('ansible.builtin.template', 'report.md.j2') }}"
 """
 
 RETURN = r"""
@@ -56,12 +61,6 @@ report:
   returned: where results.json is there
   type: str
   sample: results/first/report.html
-sections:
-  description: The sections that only some reports have, as Markdown.
-  returned: where results.json is there
-  type: list
-  elements: str
-  sample: ["## Against published results"]
 paths:
   description: What was written, or would be.
   returned: where results.json is there

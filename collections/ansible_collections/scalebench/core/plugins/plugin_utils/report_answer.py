@@ -16,10 +16,12 @@ from ansible_collections.scalebench.core.plugins.module_utils.report_markdown im
 from ansible_collections.scalebench.core.plugins.module_utils.report_page_failures import (
     logs_to_quote,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.report_sections import extra_sections
 from ansible_collections.scalebench.core.plugins.module_utils.report_text import (
     csv_text,
     terminal_table,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.sections import markdown
 from ansible_collections.scalebench.core.plugins.plugin_utils.report_files import tails
 from ansible_collections.scalebench.core.plugins.plugin_utils.written import write_texts
 
@@ -60,6 +62,7 @@ def answer(
         "failures": results["failures"],
         "table": terminal_table(results),
         "parts": markdown_parts(results),
+        "sections": [markdown(one) for one in extra_sections(results)],
         "series": series,
         "described": {name: describe(series, name) for name in ("throughput", "speedup")},
     }
