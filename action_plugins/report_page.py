@@ -42,7 +42,10 @@ class ActionModule(ActionBase):
             results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
         except FileNotFoundError:
             if self._task.check_mode:
-                result.update(skipped=True, skip_reason="results.json is not written yet")
+                # What the page would hold is not known; that it would be written is.
+                text = {folder / "report.md": args["markdown"]}
+                result.update(write_texts(text, True, self._task.diff))
+                result.update(changed=True, report=str(folder / "report.html"))
                 return result
             raise AnsibleActionFail(f"{folder}: no results.json there") from None
         logs = Path(args["log_dir"]).expanduser() if args["log_dir"] else folder

@@ -35,7 +35,7 @@ options:
 attributes:
   check_mode:
     support: partial
-    description: Renders and writes nothing; skipped where C(results.json) is not written yet.
+    description: Writes nothing; shows no page where C(results.json) is not written yet.
   diff_mode:
     support: full
     description: Shows what changes in the page.
@@ -58,12 +58,12 @@ EXAMPLES = r"""
 RETURN = r"""
 report:
   description: Path of the page.
-  returned: where results.json is there
+  returned: always
   type: str
   sample: results/first/report.html
 paths:
   description: What was written, or would be.
-  returned: where results.json is there
+  returned: always
   type: list
   elements: str
   sample: [results/first/report.html]
