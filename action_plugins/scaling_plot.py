@@ -9,11 +9,11 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.scalebench.core.plugins.module_utils.plot_series import describe
 from ansible_collections.scalebench.core.plugins.module_utils.plot_style import FIGURES
 from ansible_collections.scalebench.core.plugins.module_utils.sections import in_markdown
-from ansible_collections.scalebench.core.plugins.plugin_utils.written import write_texts
+from ansible_collections.scalebench.core.plugins.plugin_utils.written import write_only
 
 
 class ActionModule(ActionBase):
-    """Writes throughput.svg, speedup.svg and efficiency.svg where they differ."""
+    """Writes throughput, speed-up and efficiency as SVG, and as PNG if asked, where they differ."""
 
     _requires_connection = False
 
@@ -25,12 +25,17 @@ class ActionModule(ActionBase):
                 "series": {"type": "list", "elements": "dict", "required": True},
                 "described": {"type": "dict", "default": {}},
                 "folder": {"type": "str", "required": True},
+                "png": {"type": "bool", "default": False},
             }
         )
         try:
             # Here, because only this task pays for it.
-            from ansible_collections.scalebench.core.plugins.plugin_utils.scaling_svg import (  # noqa: PLC0415
-                draw,
+            from ansible_collections.scalebench.core.plugins.plugin_utils.plot_files import (  # noqa: PLC0415
+                png_bytes,
+                svg_text,
+            )
+            from ansible_collections.scalebench.core.plugins.plugin_utils.scaling_figure import (  # noqa: PLC0415
+                scaling_figure,
             )
         except ImportError as error:
             raise AnsibleActionFail(
@@ -40,9 +45,14 @@ class ActionModule(ActionBase):
         folder = Path(args["folder"]).expanduser()
         series, words = args["series"], args["described"]
         described = {figure: words.get(figure) or describe(series, figure) for figure in FIGURES}
-        texts = {
-            folder / f"{figure}.svg": draw(series, figure, described[figure]) for figure in FIGURES
-        }
-        result.update(write_texts(texts, self._task.check_mode, self._task.diff))
+        contents: dict[Path, bytes] = {}
+        for figure, title in FIGURES.items():
+            plot = scaling_figure(series, figure)
+            svg = svg_text(plot, title, described[figure])
+            contents[folder / f"{figure}.svg"] = svg.encode("utf-8")
+            if args["png"]:
+                contents[folder / f"{figure}.png"] = png_bytes(plot)
+        stale = [path for name in FIGURES if (path := folder / f"{name}.png") not in contents]
+        result.update(write_only(contents, stale, self._task.check_mode, self._task.diff))
         result["described"] = {figure: in_markdown(text) for figure, text in described.items()}
         return result

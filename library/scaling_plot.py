@@ -4,7 +4,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: scaling_plot
-short_description: Draw throughput, speed-up and efficiency against the ideal line, as SVG
+short_description: Draw throughput, speed-up and efficiency against the ideal line, as SVG or PNG
 description:
   - An action plugin on the controller; it needs matplotlib there.
   - Writes C(throughput.svg), C(speedup.svg) and C(efficiency.svg). Every repeat is a dot and every
@@ -31,6 +31,12 @@ options:
     description: Where to write.
     type: path
     required: true
+  png:
+    description:
+      - Whether to write a PNG of 144 dots per inch beside each SVG.
+      - Where not, PNGs of these names that lie there are removed, as they may show other figures.
+    type: bool
+    default: false
 attributes:
   check_mode:
     support: full
@@ -67,6 +73,12 @@ paths:
   type: list
   elements: str
   sample: [results/first/throughput.svg, results/first/speedup.svg, results/first/efficiency.svg]
+removed:
+  description: The PNGs that were removed, or would be.
+  returned: always
+  type: list
+  elements: str
+  sample: []
 described:
   description: The text alternatives by figure, as Markdown.
   returned: always

@@ -157,6 +157,29 @@ def test_second_run_changes_nothing_and_check_mode_writes_nothing(report, tmp_pa
     assert before == {path: path.read_bytes() for path in (tmp_path / "result").iterdir()}
 
 
+def test_pngs_are_there_while_they_are_asked_for(report, tmp_path):
+    write_tree(tmp_path / "logs/bz4", {"1n1g": 24.0, "2n1g": 44.0})
+    given = {"log_dir": str(tmp_path / "logs"), "report_output_dir": str(tmp_path / "logs")}
+    runner = report("--diff", **given, png=True)
+    assert changed(runner) == 3
+    (drawn,) = [
+        event["event_data"]["res"]
+        for event in runner.events
+        if event["event"] == "runner_on_ok" and event["event_data"]["task_action"] == "scaling_plot"
+    ]
+    assert any(one["after"].endswith("bytes that are no text\n") for one in drawn["diff"])
+    pngs = sorted((tmp_path / "logs").glob("*.png"))
+    assert [path.stem for path in pngs] == ["efficiency", "speedup", "throughput"]
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in pngs)
+    # They are no logs of the tree in which they lie.
+    assert changed(report(**given, png=True)) == 0
+    assert changed(report("--check", **given)) == 1
+    assert sorted((tmp_path / "logs").glob("*.png")) == pngs
+    assert changed(report(**given)) == 1
+    assert not list((tmp_path / "logs").glob("*.png"))
+    assert results_in(tmp_path / "logs")["unmatched"] == []
+
+
 def test_another_strategy(report, tmp_path):
     speeds = write_log(tmp_path / "logs/1n1g/r50_b4_fp32_1.log")
     runner = report(log_dir=str(tmp_path / "logs"), strategy="median")

@@ -15,8 +15,9 @@ from ansible_collections.scalebench.core.plugins.module_utils.plot_series import
 from ansible_collections.scalebench.core.plugins.module_utils.plot_style import FIGURES
 from ansible_collections.scalebench.core.plugins.module_utils.report_page import page
 from ansible_collections.scalebench.core.plugins.plugin_utils.page_html import page_html
+from ansible_collections.scalebench.core.plugins.plugin_utils.plot_files import svg_text
 from ansible_collections.scalebench.core.plugins.plugin_utils.report_files import plots
-from ansible_collections.scalebench.core.plugins.plugin_utils.scaling_svg import draw
+from ansible_collections.scalebench.core.plugins.plugin_utils.scaling_figure import scaling_figure
 from axe_playwright_python.sync_playwright import Axe
 from browser import SCHEMES, WIDTHS, browser  # noqa: F401 (a fixture)
 from local_nodes import failures
@@ -31,8 +32,9 @@ NAMES = ("campaign", "dlperf", "eventful", "hostile")
 def written(folder: Path, results: Any) -> Path:
     """Write the page of results that no files gave, as the playbook does."""
     series = plot_series(results)
-    for figure in FIGURES:
-        (folder / f"{figure}.svg").write_text(draw(series, figure, describe(series, figure)))
+    for figure, title in FIGURES.items():
+        svg = svg_text(scaling_figure(series, figure), title, describe(series, figure))
+        (folder / f"{figure}.svg").write_text(svg)
     tails = {one["log"]: ["Traceback", HOSTILE] for one in results["failures"]}
     made_of = page(results, {}, (), tails)
     html = page_html(ROOT / "roles/report/templates", made_of, plots(folder))

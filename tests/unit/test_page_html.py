@@ -19,7 +19,8 @@ from ansible_collections.scalebench.core.plugins.module_utils.plot_style import 
 from ansible_collections.scalebench.core.plugins.module_utils.report_page import page
 from ansible_collections.scalebench.core.plugins.module_utils.results import build_results
 from ansible_collections.scalebench.core.plugins.plugin_utils.page_html import page_html
-from ansible_collections.scalebench.core.plugins.plugin_utils.scaling_svg import draw
+from ansible_collections.scalebench.core.plugins.plugin_utils.plot_files import svg_text
+from ansible_collections.scalebench.core.plugins.plugin_utils.scaling_figure import scaling_figure
 from page_data import HOSTILE, eventful_results, hostile_results
 from report_data import campaign
 
@@ -48,8 +49,12 @@ class Tags(HTMLParser):
 def drawn(results):
     series = plot_series(results)
     return [
-        inline_svg(draw(series, figure, describe(series, figure)), f"{figure}-", PAGE_COLOURS)
-        for figure in FIGURES
+        inline_svg(
+            svg_text(scaling_figure(series, figure), title, describe(series, figure)),
+            f"{figure}-",
+            PAGE_COLOURS,
+        )
+        for figure, title in FIGURES.items()
     ]
 
 

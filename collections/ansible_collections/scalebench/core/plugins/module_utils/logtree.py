@@ -11,7 +11,7 @@ __all__ = ["group_logs"]
 
 _OURS = re.compile(
     r"plan\.json|results\.(json|csv)|.+_result\.json|report\.(md|html)|junit\.xml|scalebench\.prom"
-    r"|(throughput|speedup|efficiency)\.svg",
+    r"|(throughput|speedup|efficiency)\.(svg|png)",
     re.ASCII,
 )
 _ENDINGS = (".log", ".txt", ".out", "_log")

@@ -1,50 +1,94 @@
-"""Writes a text file on the controller only where it differs, whole or not at all."""
+"""Writes a file on the controller only where it differs, whole or not at all."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from ansible.errors import AnsibleActionFail
 
-__all__ = ["write_texts"]
+__all__ = ["write_files", "write_only", "write_texts"]
 
 
-def _before(path: Path) -> str | None:
+def _before(path: Path) -> bytes | None:
     try:
-        return path.read_bytes().decode("utf-8", "replace")
+        return path.read_bytes()
     except FileNotFoundError:
         return None
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        part.write_text(text, encoding="utf-8")
+        part.write_bytes(content)
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
 
 
+def _shown(content: bytes | None) -> str:
+    try:
+        return (content or b"").decode("utf-8")
+    except UnicodeDecodeError:
+        return f"{len(content or b'')} bytes that are no text\n"
+
+
+def _difference(path: Path, before: bytes | None, after: bytes) -> dict[str, str]:
+    header = {"before_header": str(path), "after_header": str(path)}
+    return {**header, "before": _shown(before), "after": _shown(after)}
+
+
 def write_texts(texts: dict[Path, str], check_mode: bool, with_diff: bool) -> dict[str, Any]:
+    """Write the texts that differ, as UTF-8; see :func:`write_files`."""
+    contents = {path: text.encode("utf-8") for path, text in texts.items()}
+    return write_files(contents, check_mode, with_diff)
+
+
+def write_files(contents: dict[Path, bytes], check_mode: bool, with_diff: bool) -> dict[str, Any]:
     """Write what differs; return ``changed``, ``paths`` of what was (or would be), and ``diff``.
 
     :raises AnsibleActionFail: a path cannot be read or written.
     """
     changed: list[str] = []
     diff: list[dict[str, str]] = []
-    for path, text in texts.items():
+    for path, content in contents.items():
         try:
             before = _before(path)
-            if before == text:
+            if before == content:
                 continue
             if not check_mode:
-                _write(path, text)
+                _write(path, content)
         except OSError as error:
             raise AnsibleActionFail(f"{path}: cannot be written: {error.strerror}") from error
         changed.append(str(path))
-        header = {"before_header": str(path), "after_header": str(path)}
-        diff.append({**header, "before": before or "", "after": text})
+        diff.append(_difference(path, before, content))
     return {"changed": bool(changed), "paths": changed, **({"diff": diff} if with_diff else {})}
+
+
+def write_only(
+    contents: dict[Path, bytes], others: Iterable[Path], check_mode: bool, with_diff: bool
+) -> dict[str, Any]:
+    """Write what differs, and remove others that an earlier run left.
+
+    :param others: files that must not be there; none that is there is no error.
+    :returns: as :func:`write_files`, and ``removed``: the files that were, or would be.
+    :raises AnsibleActionFail: a path cannot be read, written or removed.
+    """
+    made = write_files(contents, check_mode, with_diff)
+    removed: list[str] = []
+    for path in others:
+        try:
+            before = _before(path)
+            if before is None:
+                continue
+            if not check_mode:
+                path.unlink()
+        except OSError as error:
+            raise AnsibleActionFail(f"{path}: cannot be removed: {error.strerror}") from error
+        removed.append(str(path))
+        if with_diff:
+            made["diff"].append(_difference(path, before, b""))
+    return {**made, "changed": made["changed"] or bool(removed), "removed": removed}

@@ -1,0 +1,54 @@
+"""Files are written only where they differ, whole, and what is left over goes."""
+
+import pytest
+from ansible.errors import AnsibleActionFail
+from ansible_collections.scalebench.core.plugins.plugin_utils.written import (
+    write_files,
+    write_only,
+    write_texts,
+)
+
+
+def test_what_differs_is_written_and_shown(tmp_path):
+    same, other = tmp_path / "same", tmp_path / "sub/other"
+    same.write_text("ä")
+    made = write_texts({same: "ä", other: "b\n"}, False, True)
+    assert made["paths"] == [str(other)]
+    assert other.read_text() == "b\n"
+    (diff,) = made["diff"]
+    assert (diff["before"], diff["after"]) == ("", "b\n")
+    assert write_texts({same: "ä", other: "b\n"}, False, False) == {"changed": False, "paths": []}
+
+
+def test_check_mode_writes_and_removes_nothing(tmp_path):
+    old = tmp_path / "old"
+    old.write_text("figures")
+    made = write_only({tmp_path / "new": b"x"}, [old], True, True)
+    assert (made["changed"], made["removed"]) == (True, [str(old)])
+    assert [one["before"] for one in made["diff"]] == ["", "figures"]
+    assert list(tmp_path.iterdir()) == [old]
+
+
+def test_what_is_left_over_is_removed_once(tmp_path):
+    old = tmp_path / "old"
+    old.write_text("figures")
+    assert write_only({}, [old], False, False)["changed"] is True
+    again = {"changed": False, "paths": [], "removed": []}
+    assert write_only({}, [old], False, False) == again
+
+
+def test_what_is_no_text_is_told_by_its_size(tmp_path):
+    path = tmp_path / "a.png"
+    (diff,) = write_files({path: b"\x89PNG"}, False, True)["diff"]
+    assert diff["after"] == "4 bytes that are no text\n"
+    assert path.read_bytes() == b"\x89PNG"
+
+
+def test_what_cannot_be_written_or_removed_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(AnsibleActionFail, match="file/x: cannot be written: Not a directory"):
+        write_files({tmp_path / "file/x": b""}, False, False)
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(AnsibleActionFail, match="folder: cannot be removed: Is a directory"):
+        write_only({}, [tmp_path / "folder"], False, False)
+    assert not list(tmp_path.glob(".*"))
