@@ -52,7 +52,8 @@ class ActionModule(ActionBase):
         plan, records = ({}, []) if args["log_dir"] else plan_and_records(folder)
         quoted = tails(logs, logs_to_quote(results))
         html = page_html(
-            Path(args["templates"]),
+            [Path(args["templates"])],
+            "report.html.j2",
             page(results, plan, records, quoted),
             plots(folder) if args["plots"] else [],
         )

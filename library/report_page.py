@@ -17,7 +17,7 @@ options:
     type: path
     required: true
   templates:
-    description: The folder of C(report.html.j2), C(report.css) and C(report.js).
+    description: The folder of C(report.html.j2), C(page.html.j2), C(report.css) and C(report.js).
     type: path
     required: true
   markdown:

@@ -37,7 +37,7 @@ def written(folder: Path, results: Any) -> Path:
         (folder / f"{figure}.svg").write_text(svg)
     tails = {one["log"]: ["Traceback", HOSTILE] for one in results["failures"]}
     made_of = page(results, {}, (), tails)
-    html = page_html(ROOT / "roles/report/templates", made_of, plots(folder))
+    html = page_html([ROOT / "roles/report/templates"], "report.html.j2", made_of, plots(folder))
     (folder / "report.html").write_text(html)
     (folder / "results.json").write_text(json.dumps(results))
     return folder

@@ -27,6 +27,10 @@ from report_data import campaign
 TEMPLATES = Path(__file__).resolve().parents[2] / "roles/report/templates"
 
 
+def report_html(made_of, plots):
+    return page_html([TEMPLATES], "report.html.j2", made_of, plots)
+
+
 class Tags(HTMLParser):
     """Collects tags with their attributes, and the text outside of script and style."""
 
@@ -64,7 +68,7 @@ def hostile():
     tails = {failure["log"]: [HOSTILE] for failure in results["failures"]}
     # As the door reads them: from files.
     results, plan, runs = json.loads(json.dumps([results, plan, runs]))
-    return page_html(TEMPLATES, page(results, plan, runs, tails), drawn(results))
+    return report_html(page(results, plan, runs, tails), drawn(results))
 
 
 def test_what_is_hostile_is_text(hostile):
@@ -85,7 +89,7 @@ def test_no_control_character_and_no_half_pair_is_left(hostile):
 
 def test_every_id_is_there_once_and_every_reference_leads_somewhere():
     results = eventful_results()
-    html = page_html(TEMPLATES, page(results, {}, [], {}), drawn(results))
+    html = report_html(page(results, {}, [], {}), drawn(results))
     tags = Tags(html).tags
     ids = [attrs["id"] for _, attrs in tags if "id" in attrs]
     assert len(ids) == len(set(ids))
@@ -97,7 +101,7 @@ def test_every_id_is_there_once_and_every_reference_leads_somewhere():
 def test_headings_are_in_order():
     levels = [
         int(tag[1])
-        for tag, _ in Tags(page_html(TEMPLATES, page(eventful_results(), {}, [], {}), [])).tags
+        for tag, _ in Tags(report_html(page(eventful_results(), {}, [], {}), [])).tags
         if re.fullmatch(r"h[1-6]", tag)
     ]
     assert levels[0] == 1
@@ -107,7 +111,7 @@ def test_headings_are_in_order():
 
 def test_the_page_refers_to_nothing_outside():
     results = eventful_results()
-    html = page_html(TEMPLATES, page(results, {}, [], {}), drawn(results))
+    html = report_html(page(results, {}, [], {}), drawn(results))
     for _, attrs in Tags(html).tags:
         assert not {"src", "srcset", "data", "action"} & set(attrs)
         assert attrs.get("href", "#").startswith("#")
@@ -117,9 +121,7 @@ def test_the_page_refers_to_nothing_outside():
 
 def test_same_results_same_page():
     results = eventful_results()
-    once, again = (
-        page_html(TEMPLATES, page(results, {}, [], {}), drawn(results)) for _ in range(2)
-    )
+    once, again = (report_html(page(results, {}, [], {}), drawn(results)) for _ in range(2))
     assert once == again
 
 
@@ -136,7 +138,7 @@ def test_the_page_of_1200_logs_is_below_2_mb():
         runs += more
     results = build_results(plan, runs)
     assert len(runs) == 1200
-    html = page_html(TEMPLATES, page(results, plan, runs, {}), drawn(results))
+    html = report_html(page(results, plan, runs, {}), drawn(results))
     assert len(html.encode()) < 2_000_000
 
 
