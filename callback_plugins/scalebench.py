@@ -46,6 +46,7 @@ class CallbackModule(Default):
         self._failed = False
         self._check = False
         self._printer = None
+        self._heading = ""
 
     # What the live line says.
 
@@ -65,6 +66,13 @@ class CallbackModule(Default):
             f"{last}  {progress.current}"
         )
 
+    def _print(self, text, style=""):
+        """Print below the play's name; a play that has nothing to say is not named."""
+        if self._heading:
+            self._printer.print(self._heading, "bold")
+            self._heading = ""
+        self._printer.print(text, style)
+
     # Ansible's events.
 
     def v2_playbook_on_start(self, playbook):
@@ -80,7 +88,7 @@ class CallbackModule(Default):
             return
         self._flush()
         self._check = play.check_mode
-        self._printer.print(play.get_name() + (" (check mode)" if self._check else ""), "bold")
+        self._heading = play.get_name() + (" (check mode)" if self._check else "")
 
     def v2_playbook_on_task_start(self, task, is_conditional):
         if self._display.verbosity:
@@ -105,12 +113,12 @@ class CallbackModule(Default):
             lines = self._progress.end(answer["records"], now - self._wave_began)
             self._wave_began = now
             for ended, line in zip(answer["records"], lines, strict=True):
-                self._printer.print(line, "" if ended["ending"] == "ok" else "red")
+                self._print(line, "" if ended["ending"] == "ok" else "red")
                 for one in ended["disturbances"]:
                     text = f"           disturbed: {one['node']}: {one['detail']}"
-                    self._printer.print(text, "yellow")
+                    self._print(text, "yellow")
         elif action == "debug":
-            self._printer.print(str(answer.get("msg", "")))
+            self._print(str(answer.get("msg", "")))
         elif answer.get("changed") and action not in ("training_runs", "include_tasks"):
             self._changed.setdefault(result.task.get_name(), []).append(result.host.get_name())
 
@@ -158,7 +166,7 @@ class CallbackModule(Default):
         if self._failed or not self._planned:
             super().v2_playbook_on_stats(stats)
         if self._failed:
-            self._printer.print("Ansible's own output: the same command with -v.")
+            self._print("Ansible's own output: the same command with -v.")
 
     # Our lines.
 
@@ -169,21 +177,22 @@ class CallbackModule(Default):
             return
         for repeat in planned["not_run"]:
             text = f"{repeat['log']}: {repeat['ending']}: {repeat['reason']}"
-            self._printer.print(f"  {text}", "yellow")
+            self._print(f"  {text}", "yellow")
         for remark in planned["remarks"]:
-            self._printer.print(f"  {remark}")
+            self._print(f"  {remark}")
         self._wave_began = time.monotonic()
         if again:
             self._again(planned)
-        elif not planned["missing"]:
+            return
+        self._progress = Progress(planned["campaign"])
+        if not planned["missing"]:
             done = f"all {planned['repeats']} repeats are done"
             if planned["not_run"]:
                 done = "nothing is left to run"
-            self._printer.print(f"Campaign {planned['campaign']}: {done}")
+            self._print(f"Campaign {planned['campaign']}: {done}")
         else:
-            self._progress = Progress(planned["campaign"])
             self._progress.add(planned["waves"])
-            self._printer.print(
+            self._print(
                 f"Campaign {planned['campaign']}: {planned['missing']} of {planned['repeats']}"
                 f" repeats to run, {self._progress.left(0)}"
                 f"\n  (to go on after an interruption: -e campaign={planned['campaign']})"
@@ -195,7 +204,7 @@ class CallbackModule(Default):
         for wave in planned["waves"]:
             for repeat in wave["repeats"]:
                 if repeat["why"]:
-                    self._printer.print(f"  again: {repeat['log'][5:-4]}: {repeat['why']}")
+                    self._print(f"  again: {repeat['log'][5:-4]}: {repeat['why']}")
 
     def _flush(self):
         """Print what the last task changed, its hosts on one line."""
@@ -203,7 +212,7 @@ class CallbackModule(Default):
         # What a campaign leaves is told at its end.
         changed = {} if self._planned else self._changed
         for name, hosts in changed.items():
-            self._printer.print(f"  {word}: {name} ({', '.join(sorted(set(hosts)))})", "yellow")
+            self._print(f"  {word}: {name} ({', '.join(sorted(set(hosts)))})", "yellow")
         self._changed = {}
 
     def _tell(self, word, result):
@@ -216,4 +225,4 @@ class CallbackModule(Default):
             said = str(answer.get(stream) or answer.get(f"module_{stream}") or "").splitlines()
             if said:
                 lines += [f"  {stream}:", *("    " + line for line in said[-LAST_LINES:])]
-        self._printer.print("\n".join(lines), "red")
+        self._print("\n".join(lines), "red")

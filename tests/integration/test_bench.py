@@ -88,6 +88,15 @@ def test_a_complete_campaign_runs_nothing_again(cluster, measured):
     assert {log: r["started"] for log, r in cluster.records("measured").items()} == before
 
 
+def test_the_terminal_names_what_is_done_and_no_play_that_has_nothing_to_say(cluster, measured):
+    out, _ = cluster.start_bench("measured").communicate(timeout=120)
+    lines = out.splitlines()
+    assert lines[:2] == ["Benchmark the cluster", "Campaign measured: all 3 repeats are done"]
+    assert "Report the campaign" in lines
+    assert "WARNING" not in out
+    assert max(map(len, lines)) <= 100 or "Report: " in max(lines, key=len)
+
+
 def test_a_campaigns_name_is_enough_to_go_on_with_it(cluster, measured):
     again = cluster.run("bench.yml", campaign="measured")
     assert again.rc == 0, failures(again)

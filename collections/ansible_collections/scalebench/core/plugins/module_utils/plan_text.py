@@ -24,9 +24,10 @@ def plan_text(planned: Mapping[str, Any]) -> str:
         f"({source})" if waves else "(nothing is missing)",
         *_packing(planned),
         *(f"{one['log'][5:]}: {one['ending']}: {one['reason']}" for one in planned["not_run"]),
-        "",
-        "Order, in rounds over the cells:" if planned["packing"] == "none" else "Waves:",
     ]
+    if waves:
+        order = "Order, in rounds over the cells:" if planned["packing"] == "none" else "Waves:"
+        lines += ["", order]
     by_device = planned["packing"] == "devices"
     for number, wave in enumerate(waves, 1):
         for place, repeat in enumerate(wave["repeats"]):
