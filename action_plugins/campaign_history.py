@@ -8,14 +8,17 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible_collections.scalebench.core.plugins.module_utils.history import build_history
 from ansible_collections.scalebench.core.plugins.module_utils.history_text import (
-    describe,
     history_csv,
     history_markdown,
     history_table,
 )
+from ansible_collections.scalebench.core.plugins.plugin_utils.history_files import (
+    history_html,
+    plots_in,
+)
 from ansible_collections.scalebench.core.plugins.plugin_utils.history_reading import read_campaigns
 from ansible_collections.scalebench.core.plugins.plugin_utils.report_answer import json_text
-from ansible_collections.scalebench.core.plugins.plugin_utils.written import write_texts
+from ansible_collections.scalebench.core.plugins.plugin_utils.written import write_only
 
 
 class ActionModule(ActionBase):
@@ -24,12 +27,13 @@ class ActionModule(ActionBase):
     _requires_connection = False
 
     def run(self, tmp=None, task_vars=None):
-        """Return the table; write history.md, history.csv, history.json and the plots."""
+        """Return the table; write the page, history.md, .csv, .json and the plots."""
         result = super().run(tmp, task_vars)
         _, args = self.validate_argument_spec(
             {
                 "results_dir": {"type": "str", "required": True},
                 "output_dir": {"type": "str", "required": True},
+                "templates": {"type": "list", "elements": "str", "required": True},
                 "select": {"type": "dict", "default": {}},
                 "plots": {"type": "bool", "default": True},
             }
@@ -37,14 +41,18 @@ class ActionModule(ActionBase):
         results_dir = Path(args["results_dir"]).expanduser()
         output = Path(args["output_dir"]).expanduser()
         history = self._history(results_dir, args["select"])
+        plots = self._plots(history) if args["plots"] else {}
         texts = {
-            output / "history.json": json_text(history),
-            output / "history.csv": history_csv(history),
-            output / "history.md": history_markdown(history, args["plots"]),
-            **(self._plots(history, output) if args["plots"] else {}),
+            "history.html": history_html(history, plots, args["templates"]),
+            "history.json": json_text(history),
+            "history.csv": history_csv(history),
+            "history.md": history_markdown(history, args["plots"]),
+            **plots,
         }
+        contents = {output / name: text.encode("utf-8") for name, text in texts.items()}
+        stale = [path for path in plots_in(output) if path not in contents]
         result.update(
-            write_texts(texts, self._task.check_mode, self._task.diff),
+            write_only(contents, stale, self._task.check_mode, self._task.diff),
             table=history_table(history),
             campaigns=history["campaigns"],
             left_out=history["left_out"],
@@ -70,19 +78,15 @@ class ActionModule(ActionBase):
             raise AnsibleActionFail(str(error)) from None
 
     @staticmethod
-    def _plots(history, output):
+    def _plots(history):
         try:
             # Here, because only plots pay for it.
-            from ansible_collections.scalebench.core.plugins.plugin_utils.trend_svg import (  # noqa: PLC0415
-                draw_trend,
+            from ansible_collections.scalebench.core.plugins.plugin_utils.trend_figure import (  # noqa: PLC0415
+                trend_plots,
             )
         except ImportError as error:
             raise AnsibleActionFail(
                 f"the plots need {error.name}: pip install -r requirements.txt, or leave them out"
                 " with -e history_plots=false"
             ) from error
-        return {
-            output / trend["plot"]: draw_trend(trend, describe(trend))
-            for trend in history["trends"]
-            if len(trend["points"]) > 1
-        }
+        return trend_plots(history)

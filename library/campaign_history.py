@@ -8,8 +8,10 @@ short_description: Trends of every cell over all campaigns, with change points a
 description:
   - An action plugin on the controller. It reads C(results.json) of every folder in a folder of
     campaigns, of this version of Scalebench or an earlier one.
-  - Writes C(history.md), C(history.csv), C(history.json) and a plot for each trend of two campaigns
-    or more, where they differ. C(docs/results-files.md) describes them.
+  - Writes C(history.html), C(history.md), C(history.csv), C(history.json) and a plot for each trend
+    of two campaigns or more, where they differ. C(docs/results-files.md) describes them.
+  - Removes the plots that it wrote for other trends before, by their names,
+    C(trend-<cell>-<eight hexadecimal digits>.svg).
   - A folder whose results cannot be read, or were written by a newer version, is named with the
     reason and spoils nothing else.
 options:
@@ -20,6 +22,11 @@ options:
   output_dir:
     description: Where to write.
     type: path
+    required: true
+  templates:
+    description: The folders of C(history.html.j2), and of C(page.html.j2) and what it needs.
+    type: list
+    elements: path
     required: true
   select:
     description:
@@ -49,6 +56,7 @@ EXAMPLES = r"""
   campaign_history:
     results_dir: results
     output_dir: results/history
+    templates: [roles/history/templates, roles/report/templates]
     select:
       topology: [4n8g]
   register: history
@@ -97,5 +105,11 @@ paths:
   returned: success
   type: list
   elements: str
-  sample: [results/history/history.md]
+  sample: [results/history/history.html]
+removed:
+  description: The plots that were removed, or would be.
+  returned: success
+  type: list
+  elements: str
+  sample: []
 """

@@ -18,7 +18,7 @@ from written_logs import write_log
 ROOT = Path(__file__).resolve().parents[2]
 DAYS = 12
 SLOWER_FROM = 8
-FILES = ("history.md", "history.csv", "history.json")
+FILES = ("history.html", "history.md", "history.csv", "history.json")
 
 
 def played(tmp_path, playbook, *arguments, **variables) -> Any:
@@ -140,7 +140,7 @@ def test_the_drop_is_found_with_what_changed(history, tmp_path):
     ElementTree.parse(tmp_path / "history" / trend["plot"])
     printed = messages(runner)
     assert "2026-11-09" in printed
-    assert f"History: {tmp_path}/history/history.md" in printed
+    assert f"History: {tmp_path}/history/history.html" in printed
     table = [line for line in printed.splitlines() if line.startswith("|")]
     assert table and all(len(line) <= 100 for line in table)
     assert changed(history()) == 0
@@ -157,6 +157,25 @@ def test_check_mode_writes_nothing_and_the_diff_is_shown(history, tmp_path):
         for one in event["event_data"]["res"].get("diff") or ()
     ]
     assert {Path(name).name for name in diffs} >= set(FILES)
+
+
+def test_plots_of_an_earlier_history_are_removed_and_nothing_else(history, tmp_path):
+    folder = tmp_path / "history"
+    assert changed(history()) == 1
+    kept = {path.name for path in folder.iterdir()}
+    stale = folder / "trend-pytorch-fp32-bz8-4n1g-0123abcd.svg"
+    for path in (stale, folder / "trend-mine.svg", folder / "notes.svg"):
+        path.write_text("<svg/>")
+    checked = history("--check --diff")
+    assert changed(checked) == 1
+    assert stale.exists()
+    assert str(stale) in json.dumps([event["event_data"].get("res") for event in checked.events])
+    assert changed(history()) == 1
+    assert {path.name for path in folder.iterdir()} == {*kept, "trend-mine.svg", "notes.svg"}
+    # Without plots none may lie there, and the page has none.
+    assert changed(history(history_plots=False)) == 1
+    assert sorted(path.name for path in folder.glob("*.svg")) == ["notes.svg", "trend-mine.svg"]
+    assert "<svg" not in (folder / "history.html").read_text()
 
 
 def test_what_cannot_be_read_is_told_and_spoils_nothing(history, measured, tmp_path):

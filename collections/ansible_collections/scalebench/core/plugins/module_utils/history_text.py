@@ -72,7 +72,8 @@ def sections(history: Mapping[str, Any]) -> List[Section]:
 
 def _of_trend(trend: Trend, number: int) -> Section:
     known = trend["conditions"]
-    said = ", ".join(f"{key.replace('_', ' ')} {shown(known[key])}" for key in known)
+    recorded = [key for key in known if known[key] is not None]
+    said = ", ".join(f"{key.replace('_', ' ')} {shown(known[key])}" for key in recorded)
     rows = [
         {**{key: point[key] for key in _FIGURES}, "mark": _mark(trend, index)}
         for index, point in enumerate(trend["points"])
@@ -85,7 +86,7 @@ def _of_trend(trend: Trend, number: int) -> Section:
 
 def _mark(trend: Trend, index: int) -> str:
     marks = ["change" for change in trend["changes"] if change["index"] == index]
-    return ", ".join([*marks, *(["outlier"] if index in trend["outliers"] else [])])
+    return ", ".join([*marks, *(["outlier"] if index in trend["outliers"] else [])]) or "-"
 
 
 def _lines(trend: Trend) -> List[str]:

@@ -1,4 +1,4 @@
-"""The titles and colours of the scaling plots, in their own files and in the page."""
+"""The titles and colours of the plots, in their own files and in a page."""
 
 from __future__ import annotations
 

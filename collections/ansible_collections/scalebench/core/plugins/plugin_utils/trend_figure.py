@@ -1,52 +1,53 @@
-"""Draws the trend of one cell over the campaigns as SVG. Needs matplotlib; no pyplot."""
+"""The plot of one cell's trend over the campaigns. Needs matplotlib; no pyplot."""
 
 from __future__ import annotations
 
-import io
-from html import escape
+import textwrap
 from typing import Any
 
 import matplotlib
+from ansible_collections.scalebench.core.plugins.module_utils.history_text import describe
+from ansible_collections.scalebench.core.plugins.module_utils.plain_text import plain
+from ansible_collections.scalebench.core.plugins.module_utils.plot_style import COLOURS, MUTED
+from ansible_collections.scalebench.core.plugins.plugin_utils.plot_files import STYLE, svg_text
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter
 
-__all__ = ["draw_trend"]
+__all__ = ["trend_figure", "trend_plots"]
 
-# Three of Okabe and Ito's colours, which the common colour blindnesses can tell apart.
-MEDIAN, OUTLIER, CHANGE = "#0072B2", "#D55E00", "#009E73"
-MOST_DATES = 8
-STYLE = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "scalebench",
-    "font.family": "sans-serif",
-    "font.size": 10.5,
-    "text.parse_math": False,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.color": "#dddddd",
-    "grid.linewidth": 0.7,
-    "axes.axisbelow": True,
-}
+MEDIAN, OUTLIER, CHANGE = COLOURS[:3]
+MOST_DATES = 5
+LINE = 64
 
 
-def draw_trend(trend: dict[str, Any], description: str) -> str:
-    """Return the SVG of a trend of ``history.build_history``; the same trend, the same bytes."""
+def trend_plots(history: dict[str, Any]) -> dict[str, str]:
+    """Return by file name the SVG of each trend of two campaigns or more.
+
+    :param history: of ``history.build_history``.
+    """
+    return {
+        trend["plot"]: svg_text(trend_figure(trend), trend["label"], describe(trend))
+        for trend in history["trends"]
+        if len(trend["points"]) > 1
+    }
+
+
+def trend_figure(trend: dict[str, Any]) -> Figure:
+    """Return the plot of a trend of ``history.build_history``."""
     with matplotlib.rc_context(STYLE):
-        canvas = Figure(figsize=(8.4, 4.0), layout="constrained")
-        FigureCanvasSVG(canvas)
-        axes = canvas.subplots()
+        plot = Figure(figsize=(5.5, 3.7), layout="constrained")
+        axes = plot.subplots()
         _medians(axes, trend)
         _levels(axes, trend)
         _dates(axes, trend["points"])
-        axes.set_ylabel(f"throughput, {trend['conditions']['unit'] or 'samples/s'}")
-        axes.set_title(_cut(trend["label"], 90), loc="left", fontsize=11.5)
-        axes.legend(frameon=False, fontsize=9, loc="best")
-        text = io.StringIO()
-        canvas.savefig(text, format="svg", metadata={"Date": None})
-    return _accessible(text.getvalue(), trend["label"], description)
+        axes.set_ylabel(f"throughput, {plain(trend['conditions']['unit'] or 'samples/s', 20)}")
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+        title = textwrap.wrap(plain(trend["label"], 2 * LINE), LINE)
+        # The page has it as a heading, and finds it here by its name.
+        axes.set_title("\n".join(title), loc="left", fontsize=10, gid="heading")
+        plot.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=9)
+    return plot
 
 
 def _medians(axes: Axes, trend: dict[str, Any]) -> None:
@@ -92,7 +93,7 @@ def _levels(axes: Axes, trend: dict[str, Any]) -> None:
             level["median"],
             level["start"] - 0.4,
             level["stop"] - 0.6,
-            color="#555555",
+            color=MUTED,
             linewidth=1.4,
             label=None if number else "level",
         )
@@ -119,16 +120,3 @@ def _dates(axes: Axes, points: list[dict[str, Any]]) -> None:
     axes.tick_params(axis="x", labelsize=8.5)
     axes.set_xlim(-0.6, len(points) - 0.4)
     axes.set_xlabel("campaigns in order of time, UTC")
-
-
-def _cut(text: str, longest: int) -> str:
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
-
-
-def _accessible(svg: str, title: str, description: str) -> str:
-    """Give the SVG the title and description that a screen reader reads."""
-    start = svg.index("<svg")
-    end = svg.index(">", start)
-    head = svg[start:end] + ' role="img" aria-labelledby="title desc">'
-    words = f'<title id="title">{escape(title)}</title><desc id="desc">{escape(description)}</desc>'
-    return f"{svg[:start]}{head}\n {words}{svg[end + 1 :]}"

@@ -6,7 +6,8 @@ import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.history import build_history
 from ansible_collections.scalebench.core.plugins.module_utils.history_text import describe
 from ansible_collections.scalebench.core.plugins.module_utils.trends import entry
-from ansible_collections.scalebench.core.plugins.plugin_utils.trend_svg import draw_trend
+from ansible_collections.scalebench.core.plugins.plugin_utils.plot_files import svg_text
+from ansible_collections.scalebench.core.plugins.plugin_utils.trend_figure import trend_figure
 from history_data import nightly, results_of
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -14,7 +15,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def drawn(results):
     (trend,) = build_history([entry(one, one["campaign"]) for one in results], (), {})["trends"]
-    return draw_trend(trend, describe(trend)), trend
+    return svg_text(trend_figure(trend), trend["label"], describe(trend)), trend
 
 
 def test_marks_are_in_the_legend_and_the_text_alternative():
