@@ -18,15 +18,15 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.page_html import p
 from ansible_collections.scalebench.core.plugins.plugin_utils.plot_files import svg_text
 from ansible_collections.scalebench.core.plugins.plugin_utils.report_files import plots
 from ansible_collections.scalebench.core.plugins.plugin_utils.scaling_figure import scaling_figure
-from axe_playwright_python.sync_playwright import Axe
-from browser import SCHEMES, WIDTHS, browser  # noqa: F401 (a fixture)
+from browser import SCHEMES, WIDTHS, grave_violations, outside
 from local_nodes import failures
 from page_data import HOSTILE, eventful_results, hostile_results
 from playwright.sync_api import expect
 
 ROOT = Path(__file__).resolve().parents[2]
 TF2 = "Oneflow-Inc+DLPerf@e36df2e/Tensorflow/resnet50v1.5/logs/tensorflow/resnet50"
-NAMES = ("campaign", "dlperf", "eventful", "hostile")
+NAMES = ("campaign", "compared", "dlperf", "eventful", "hostile")
+GATE = {"rules": [{"min_throughput": 1e9}, {"allowed_failures": 0}]}
 
 
 def written(folder: Path, results: Any) -> Path:
@@ -75,6 +75,14 @@ def made(tmp_path_factory, request):
             runner = cluster.bench(campaign="page", topology="1n1g,2n1g")
             assert runner.rc == 0, failures(runner)
             return cluster.results / "page"
+        if name == "compared":
+            once("campaign")
+            gate = folder / "gate.yml"
+            gate.write_text(json.dumps(GATE))
+            given = {"campaign": "again", "baseline": "page", "gate": str(gate)}
+            runner = cluster.bench(**given, topology="1n1g")
+            assert "1 rule(s) of the gate broken" in failures(runner)
+            return cluster.results / "again"
         tree = ROOT.parent / "shared/logs" / TF2
         if not tree.is_dir():
             pytest.skip("the real logs are not here")
@@ -91,27 +99,13 @@ def made(tmp_path_factory, request):
 
 
 @pytest.fixture
-def opened(browser, made):  # noqa: F811
-    """Return a function that opens a page; what the browser said of it is in ``said``."""
-    contexts = []
+def opened(open_file, made):
+    """Return a function that opens the page of a name."""
 
     def open_page(name: str, width: int = 1280, **options: Any) -> Any:
-        path = made(name) / "report.html"
-        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
-        contexts.append(context)
-        shown = context.new_page()
-        shown.said = []
-        shown.on("console", lambda message: shown.said.append(message.text))
-        shown.on("pageerror", lambda error: shown.said.append(str(error)))
-        shown.on("request", lambda request: shown.said.append(request.url))
-        shown.goto(path.as_uri())
-        # The page itself is the one request.
-        shown.said.remove(path.as_uri())
-        return shown
+        return open_file(made(name) / "report.html", width, **options)
 
-    yield open_page
-    for context in contexts:
-        context.close()
+    return open_page
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -119,26 +113,13 @@ def test_no_error_no_request_no_overflow(opened, name):
     for width, scheme in itertools.product(WIDTHS, SCHEMES):
         shown = opened(name, width, color_scheme=scheme)
         assert shown.said == []
-        assert shown.evaluate("document.documentElement.scrollWidth") == width
-        outside = shown.evaluate(
-            """width => [...document.querySelectorAll("main > section > *, header > *, nav")]
-                 .filter(one => one.getBoundingClientRect().right > width)
-                 .map(one => one.outerHTML.slice(0, 100))""",
-            width,
-        )
-        assert outside == []
+        assert outside(shown, width) == []
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("name", NAMES)
 def test_no_serious_accessibility_violation(opened, name, scheme):
-    found = Axe().run(opened(name, color_scheme=scheme)).response["violations"]
-    grave = [
-        (one["id"], one["nodes"][0]["html"][:200])
-        for one in found
-        if one["impact"] in ("serious", "critical")
-    ]
-    assert grave == []
+    assert grave_violations(opened(name, color_scheme=scheme)) == []
 
 
 @pytest.mark.parametrize("script", [True, False])
@@ -256,8 +237,34 @@ def test_the_skip_link_leads_to_the_results(opened):
     assert shown.evaluate("document.activeElement.id") == "main"
 
 
-def test_the_sections_of_some_reports_come_before_the_tables(opened):
-    shown = opened("dlperf")
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("dlperf", {"published": "Against published results"}),
+        (
+            "compared",
+            {
+                "comparison": "Against page",
+                "gate": "Gate",
+                "published": "Against published results",
+            },
+        ),
+    ],
+)
+def test_the_sections_of_some_reports_come_before_the_tables(opened, name, expected):
+    shown = opened(name)
     titles = shown.locator("main h2").all_text_contents()
-    assert titles[:3] == ["Summary", "Against published results", "Speed-up"]
-    assert shown.locator("nav a[href='#published']").count() == 1
+    assert titles[: titles.index("Speed-up")] == ["Summary", *expected.values()]
+    for ident in expected:
+        assert shown.locator(f"nav a[href='#{ident}']").count() == 1
+
+
+def test_a_comparison_and_a_broken_gate_are_on_the_page(opened):
+    shown = opened("compared")
+    compared = shown.locator("#comparison").text_content()
+    assert "1n1g" in compared
+    assert "2n1g" in compared, "the baseline alone has it, and the reason stands there"
+    rules = shown.locator("#gate tbody tr").all_text_contents()
+    assert len(rules) == len(GATE["rules"])
+    assert "broken" in rules[0]
+    assert "broken" not in rules[1]
