@@ -46,7 +46,7 @@ def _row(cell: Mapping[str, Any], every: Sequence[Mapping[str, Any]]) -> Dict[st
         "change %": 100 * (cell["ratio"] - 1),
         "interval %": _interval(cell, "{} to {}") or None,
         "finding": cell["finding"],
-        "why": "; ".join(remark for remark in remarks if remark),
+        "why": "; ".join(remark for remark in remarks if remark) or "-",
     }
 
 

@@ -73,7 +73,8 @@ def _figures(results: Mapping[str, Any]) -> List[Dict[str, str]]:
     """Return the fastest cell, the largest one's scaling, the repeats and their spread."""
     counts = results["counts"]
     repeats = f"{counts['ok']} of {counts['planned']}"
-    shown = [_figure("repeats with a speed", repeats, f"in {counts['cells']} cells")]
+    cells = f"in {counts['cells']} cell{'' if counts['cells'] == 1 else 's'}"
+    shown = [_figure("repeats with a speed", repeats, cells)]
     named = _names(results)
     sound = [cell for cell, _ in named if cell["median_speed"] and not cell["invalid"]]
     fast = max(sound, key=_speed, default=None)

@@ -8,13 +8,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.plot_style import 
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-__all__ = ["devices_axis", "value_axis"]
-
-WHY_EMPTY = {
-    "throughput": "no speed was measured",
-    "speedup": "no speed of 1n1g to compare with",
-    "efficiency": "no speed of 1n1g to compare with",
-}
+__all__ = ["devices_axis", "no_values", "value_axis"]
 
 
 def devices_axis(axes: Axes, series: list[dict[str, Any]]) -> None:
@@ -32,14 +26,17 @@ def devices_axis(axes: Axes, series: list[dict[str, Any]]) -> None:
     axes.set_xlim(counts[0] / 1.25, counts[-1] * 1.3)
 
 
+def no_values(axes: Axes, why: str) -> None:
+    """Say in an empty plot why it is empty."""
+    axes.grid(visible=False)
+    axes.yaxis.set_major_locator(FixedLocator([]))
+    axes.text(0.5, 0.5, why, color=MUTED, transform=axes.transAxes, ha="center")
+
+
 def value_axis(axes: Axes, values: list[float], figure: str) -> None:
     """Mark plain numbers, from nought for an efficiency, on a logarithmic scale else."""
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
-    if not values:
-        axes.yaxis.set_major_locator(FixedLocator([]))
-        place = {"transform": axes.transAxes, "ha": "center"}
-        axes.text(0.5, 0.5, WHY_EMPTY[figure], color=MUTED, **place)
-    elif figure == "efficiency":
+    if figure == "efficiency":
         axes.set_ylim(0, max(values) * 1.12)
     else:
         _logarithmic(axes, min(values) / 1.6, max(values) * 1.4, figure)

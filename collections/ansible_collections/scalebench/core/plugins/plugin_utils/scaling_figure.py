@@ -14,6 +14,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.plot_style import 
 from ansible_collections.scalebench.core.plugins.plugin_utils.plot_files import STYLE
 from ansible_collections.scalebench.core.plugins.plugin_utils.scaling_axes import (
     devices_axis,
+    no_values,
     value_axis,
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.scaling_marks import (
@@ -50,9 +51,14 @@ def scaling_figure(series: list[Series], figure: str) -> Figure:
                 draw_values(axes, one, figure)
         _label(axes, figure, series)
         devices_axis(axes, series[:MOST_SERIES])
-        value_axis(axes, drawn, figure)
-        _headings(axes, figure, series)
-        if drawn:
+        if not drawn:
+            measured = any(one["points"] for one in series)
+            why = "no speed of 1n1g to compare with" if measured else "no speed was measured"
+            no_values(axes, why)
+            _headings(axes, figure, "")
+        else:
+            value_axis(axes, drawn, figure)
+            _headings(axes, figure, _key(series))
             place = {"loc": "outside lower center", "ncols": 1 if rows < 2 else 2}
             plot.legend(frameon=False, fontsize=9, **place)
     return plot
@@ -69,12 +75,16 @@ def _label(axes: Axes, figure: str, series: list[Series]) -> None:
     )
 
 
-def _headings(axes: Axes, figure: str, series: list[Series]) -> None:
+def _key(series: list[Series]) -> str:
     said = "marker: median; bar: its 95 % interval; dots: repeats"
     if any(point["oversubscribed"] for one in series for point in one["points"]):
         said += "; hollow: oversubscribed"
     if len(series) > MOST_SERIES:
         said += f"; the first {MOST_SERIES} of {len(series)} groups"
+    return said
+
+
+def _headings(axes: Axes, figure: str, said: str) -> None:
     place = {"xycoords": "axes fraction", "textcoords": "offset points"}
     axes.annotate(FIGURES[figure], (0, 1), xytext=(0, 22), fontsize=12, **place)
     axes.annotate(said, (0, 1), xytext=(0, 8), fontsize=9, color=MUTED, **place)
