@@ -6,8 +6,8 @@ from pathlib import Path
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.scalebench.core.plugins.module_utils.history import build_history
-from ansible_collections.scalebench.core.plugins.module_utils.history_text import (
+from ansible_collections.scalebench.core.plugins.module_utils.history.history import build_history
+from ansible_collections.scalebench.core.plugins.module_utils.history.history_text import (
     history_csv,
     history_markdown,
     history_table,

@@ -8,23 +8,26 @@ from pathlib import Path
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.scalebench.core.plugins.module_utils import (
+from ansible_collections.scalebench.core.plugins.module_utils.planning import (
     matrix,
     plan,
     plan_changes,
-    search,
     waves,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.ledger import Ledger
-from ansible_collections.scalebench.core.plugins.module_utils.options import misspelt, parse_options
-from ansible_collections.scalebench.core.plugins.module_utils.outstanding import outstanding
-from ansible_collections.scalebench.core.plugins.module_utils.policy import policy
-from ansible_collections.scalebench.core.plugins.module_utils.record import not_run
-from ansible_collections.scalebench.core.plugins.module_utils.schedule_bounds import (
+from ansible_collections.scalebench.core.plugins.module_utils.planning.options import (
+    misspelt,
+    parse_options,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.planning.schedule_bounds import (
     device_bound,
     lower_bound,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.seating import device_ids
+from ansible_collections.scalebench.core.plugins.module_utils.planning.seating import device_ids
+from ansible_collections.scalebench.core.plugins.module_utils.running import search
+from ansible_collections.scalebench.core.plugins.module_utils.running.ledger import Ledger
+from ansible_collections.scalebench.core.plugins.module_utils.running.outstanding import outstanding
+from ansible_collections.scalebench.core.plugins.module_utils.running.policy import policy
+from ansible_collections.scalebench.core.plugins.module_utils.running.record import not_run
 from ansible_collections.scalebench.core.plugins.plugin_utils import campaign_files as files
 from ansible_collections.scalebench.core.plugins.plugin_utils import record_files
 

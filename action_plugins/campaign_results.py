@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.scalebench.core.plugins.module_utils.against_published import (
+from ansible_collections.scalebench.core.plugins.module_utils.published.against_published import (
     against_published,
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_reading import (

@@ -6,11 +6,13 @@ from pathlib import Path
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.scalebench.core.plugins.module_utils.baseline_comparison import (
+from ansible_collections.scalebench.core.plugins.module_utils.comparison.baseline import (
     check_margin,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.cell_pairs import check_common
-from ansible_collections.scalebench.core.plugins.module_utils.gate_text import rule_lines
+from ansible_collections.scalebench.core.plugins.module_utils.comparison.cell_pairs import (
+    check_common,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_text import rule_lines
 from ansible_collections.scalebench.core.plugins.plugin_utils.verdicts import (
     ARGUMENTS,
     baseline_of,

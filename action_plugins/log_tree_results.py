@@ -6,12 +6,14 @@ from pathlib import Path
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.scalebench.core.plugins.module_utils.against_published import (
+from ansible_collections.scalebench.core.plugins.module_utils.published.against_published import (
     against_published,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.report_text import originals_output
-from ansible_collections.scalebench.core.plugins.module_utils.result_conditions import check_stated
-from ansible_collections.scalebench.core.plugins.module_utils.results import only_facts
+from ansible_collections.scalebench.core.plugins.module_utils.published.cell_conditions import (
+    check_stated,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.report.text import originals_output
+from ansible_collections.scalebench.core.plugins.module_utils.results.results import only_facts
 from ansible_collections.scalebench.core.plugins.plugin_utils.log_tree_reading import (
     log_tree_results,
 )

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
-from ansible_collections.scalebench.core.plugins.module_utils import frontier, plan
-from ansible_collections.scalebench.core.plugins.module_utils.options import MAX
-from ansible_collections.scalebench.core.plugins.module_utils.record import not_run, record
+from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
+from ansible_collections.scalebench.core.plugins.module_utils.planning.options import MAX
+from ansible_collections.scalebench.core.plugins.module_utils.running import frontier
+from ansible_collections.scalebench.core.plugins.module_utils.running.record import not_run, record
 from ansible_collections.scalebench.core.plugins.plugin_utils import (
     campaign_files,
     record_files,

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.scalebench.core.plugins.module_utils.report_page import page
-from ansible_collections.scalebench.core.plugins.module_utils.report_page_failures import (
+from ansible_collections.scalebench.core.plugins.module_utils.report.page import page
+from ansible_collections.scalebench.core.plugins.module_utils.report.page_failures import (
     logs_to_quote,
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.page_html import page_html

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.scalebench.core.plugins.module_utils.plot_series import describe
-from ansible_collections.scalebench.core.plugins.module_utils.plot_style import FIGURES
-from ansible_collections.scalebench.core.plugins.module_utils.sections import in_markdown
+from ansible_collections.scalebench.core.plugins.module_utils.layout.sections import in_markdown
+from ansible_collections.scalebench.core.plugins.module_utils.report.plot_series import describe
+from ansible_collections.scalebench.core.plugins.module_utils.report.plot_style import FIGURES
 from ansible_collections.scalebench.core.plugins.plugin_utils.written import write_only
 
 

@@ -19,8 +19,8 @@ extends_documentation_fragment:
 import time
 
 from ansible.plugins.callback.default import CallbackModule as Default
-from ansible_collections.scalebench.core.plugins.module_utils.plan_text import duration
-from ansible_collections.scalebench.core.plugins.module_utils.progress import Progress
+from ansible_collections.scalebench.core.plugins.module_utils.planning.plan_text import duration
+from ansible_collections.scalebench.core.plugins.module_utils.running.progress import Progress
 from ansible_collections.scalebench.core.plugins.plugin_utils.live import LivePrinter
 
 BAR = 18

@@ -26,7 +26,7 @@ _value:
   type: str
 """
 
-from ansible_collections.scalebench.core.plugins.module_utils.plan_text import plan_text
+from ansible_collections.scalebench.core.plugins.module_utils.planning.plan_text import plan_text
 
 
 class FilterModule:

@@ -34,7 +34,9 @@ _value:
   type: str
 """
 
-from ansible_collections.scalebench.core.plugins.module_utils.claims_text import claims_text
+from ansible_collections.scalebench.core.plugins.module_utils.published.claims_text import (
+    claims_text,
+)
 
 
 class FilterModule:

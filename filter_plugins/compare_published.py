@@ -80,7 +80,9 @@ _value:
   elements: dict
 """
 
-from ansible_collections.scalebench.core.plugins.module_utils.compare import compare_published
+from ansible_collections.scalebench.core.plugins.module_utils.published.compare import (
+    compare_published,
+)
 
 
 class FilterModule:

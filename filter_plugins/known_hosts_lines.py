@@ -35,7 +35,9 @@ _value:
   elements: str
 """
 
-from ansible_collections.scalebench.core.plugins.module_utils.known_hosts import known_hosts_lines
+from ansible_collections.scalebench.core.plugins.module_utils.running.known_hosts import (
+    known_hosts_lines,
+)
 
 
 class FilterModule:

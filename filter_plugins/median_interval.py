@@ -53,7 +53,9 @@ _value:
   sample: {low: 9373.19, high: 9602.905, level: 0.95, n: 6, reason: "", method: bootstrap}
 """
 
-from ansible_collections.scalebench.core.plugins.module_utils.statistics import median_interval
+from ansible_collections.scalebench.core.plugins.module_utils.stats.statistics import (
+    median_interval,
+)
 
 
 class FilterModule:

@@ -46,7 +46,9 @@ _value:
   elements: str
 """
 
-from ansible_collections.scalebench.core.plugins.module_utils.node_problems import node_problems
+from ansible_collections.scalebench.core.plugins.module_utils.running.node_problems import (
+    node_problems,
+)
 
 
 class FilterModule:

@@ -45,7 +45,7 @@ _value:
   elements: dict
 """
 
-from ansible_collections.scalebench.core.plugins.module_utils.published import published_rows
+from ansible_collections.scalebench.core.plugins.module_utils.published.rows import published_rows
 
 
 class FilterModule:

@@ -47,7 +47,7 @@ _value:
   sample: 352.72
 """
 
-from ansible_collections.scalebench.core.plugins.module_utils.rounding import round_as
+from ansible_collections.scalebench.core.plugins.module_utils.stats.rounding import round_as
 
 
 class FilterModule:

@@ -71,7 +71,7 @@ _value:
              speedup: null, speedup_reason: "no baseline: no speed of 1n1g"}
 """
 
-from ansible_collections.scalebench.core.plugins.module_utils.scaling import seed_facts
+from ansible_collections.scalebench.core.plugins.module_utils.results.scaling import seed_facts
 
 
 class FilterModule:

@@ -37,7 +37,7 @@ _value:
   elements: dict
 """
 
-from ansible_collections.scalebench.core.plugins.module_utils.table import speedup_rows
+from ansible_collections.scalebench.core.plugins.module_utils.layout.table import speedup_rows
 
 
 class FilterModule:

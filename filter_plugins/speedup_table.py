@@ -40,7 +40,7 @@ _value:
   type: str
 """
 
-from ansible_collections.scalebench.core.plugins.module_utils.table import speedup_table
+from ansible_collections.scalebench.core.plugins.module_utils.layout.table import speedup_table
 
 
 class FilterModule:

@@ -42,7 +42,7 @@ _value:
   sample: {1n1g: 1.0, 1n2g: 1.95, 4n8g: 30.09}
 """
 
-from ansible_collections.scalebench.core.plugins.module_utils.scaling import speedups
+from ansible_collections.scalebench.core.plugins.module_utils.results.scaling import speedups
 
 
 class FilterModule:

@@ -39,7 +39,7 @@ _value:
   type: dict
 """
 
-from ansible_collections.scalebench.core.plugins.module_utils.within_run import steady_state
+from ansible_collections.scalebench.core.plugins.module_utils.facts.within_run import steady_state
 
 
 class FilterModule:

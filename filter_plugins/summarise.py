@@ -43,7 +43,7 @@ _value:
   type: dict
 """
 
-from ansible_collections.scalebench.core.plugins.module_utils.statistics import summarise
+from ansible_collections.scalebench.core.plugins.module_utils.stats.statistics import summarise
 
 
 class FilterModule:

@@ -42,7 +42,7 @@ _value:
   type: str
 """
 
-from ansible_collections.scalebench.core.plugins.module_utils.table import text_table
+from ansible_collections.scalebench.core.plugins.module_utils.layout.table import text_table
 
 
 class FilterModule:

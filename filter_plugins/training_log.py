@@ -50,7 +50,7 @@ _value:
   type: dict
 """
 
-from ansible_collections.scalebench.core.plugins.module_utils.log_text import reading_of_text
+from ansible_collections.scalebench.core.plugins.module_utils.facts.log_text import reading_of_text
 
 
 class FilterModule:

@@ -41,7 +41,7 @@ _value:
   type: dict
 """
 
-from ansible_collections.scalebench.core.plugins.module_utils.within_run import within_run
+from ansible_collections.scalebench.core.plugins.module_utils.facts.within_run import within_run
 
 
 class FilterModule:

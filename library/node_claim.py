@@ -67,11 +67,7 @@ ended:
 import time
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.scalebench.core.plugins.module_utils.node.claim import (
-    held,
-    release,
-    take,
-)
+from ansible_collections.scalebench.core.plugins.module_utils.node.claim import held, release, take
 from ansible_collections.scalebench.core.plugins.module_utils.node.runs import (
     busy_with,
     end_strays,

@@ -85,7 +85,9 @@ import socket
 import subprocess
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.scalebench.core.plugins.module_utils.fingerprint import fingerprint
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.fingerprint import (
+    fingerprint,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.node.machine import devices, texts
 from ansible_collections.scalebench.core.plugins.module_utils.node.runs import marked
 from ansible_collections.scalebench.core.plugins.module_utils.node.site_packages import (

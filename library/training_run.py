@@ -195,9 +195,7 @@ import os
 import time
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.scalebench.core.plugins.module_utils.node.device_users import (
-    device_users,
-)
+from ansible_collections.scalebench.core.plugins.module_utils.node.device_users import device_users
 from ansible_collections.scalebench.core.plugins.module_utils.node.runs import attended, end_strays
 from ansible_collections.scalebench.core.plugins.module_utils.node.supervise import (
     RUN_VARIABLE,

@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from ansible_collections.scalebench.core.plugins.module_utils.plan import cell_key, repeats
+from ansible_collections.scalebench.core.plugins.module_utils.planning.plan import cell_key, repeats
 
 ROOT = Path(__file__).resolve().parents[2]
 PORT = 10000

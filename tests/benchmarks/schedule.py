@@ -18,8 +18,11 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/unit"))
 
-from ansible_collections.scalebench.core.plugins.module_utils.schedule import makespan, waves
-from ansible_collections.scalebench.core.plugins.module_utils.schedule_bounds import (
+from ansible_collections.scalebench.core.plugins.module_utils.planning.schedule import (
+    makespan,
+    waves,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.planning.schedule_bounds import (
     device_bound,
     lower_bound,
 )

@@ -13,7 +13,7 @@ from typing import Any
 import campaign_data
 import yaml
 from ansible_collections.scalebench.core.plugins.module_utils.node.runs import marked
-from ansible_collections.scalebench.core.plugins.module_utils.retry import RETRIABLE
+from ansible_collections.scalebench.core.plugins.module_utils.running.retry import RETRIABLE
 from campaign_driver import Campaign
 
 HERE = Path(__file__).parent

@@ -18,8 +18,9 @@ from typing import Any
 import campaign_driver as driver
 import pytest
 import random_campaigns as made
-from ansible_collections.scalebench.core.plugins.module_utils import frontier, plan, search
-from ansible_collections.scalebench.core.plugins.module_utils.record import ENDINGS
+from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
+from ansible_collections.scalebench.core.plugins.module_utils.running import frontier, search
+from ansible_collections.scalebench.core.plugins.module_utils.running.record import ENDINGS
 from ansible_collections.scalebench.core.plugins.plugin_utils import record_files
 from ansible_collections.scalebench.core.plugins.plugin_utils.log_files import read_facts
 

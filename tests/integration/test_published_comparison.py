@@ -11,8 +11,11 @@ from typing import Any
 import ansible_runner
 import pytest
 import yaml
-from ansible_collections.scalebench.core.plugins.module_utils import across_text, published_text
-from ansible_collections.scalebench.core.plugins.module_utils.sections import markdown
+from ansible_collections.scalebench.core.plugins.module_utils.comparison import across_text
+from ansible_collections.scalebench.core.plugins.module_utils.layout.sections import markdown
+from ansible_collections.scalebench.core.plugins.module_utils.published import (
+    text as published_text,
+)
 from local_nodes import ROOT, failures
 from written_campaigns import write_campaign
 

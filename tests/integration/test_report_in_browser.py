@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.plot_series import (
+from ansible_collections.scalebench.core.plugins.module_utils.report.page import page
+from ansible_collections.scalebench.core.plugins.module_utils.report.plot_series import (
     describe,
     plot_series,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.plot_style import FIGURES
-from ansible_collections.scalebench.core.plugins.module_utils.report_page import page
+from ansible_collections.scalebench.core.plugins.module_utils.report.plot_style import FIGURES
 from ansible_collections.scalebench.core.plugins.plugin_utils.page_html import page_html
 from ansible_collections.scalebench.core.plugins.plugin_utils.plot_files import svg_text
 from ansible_collections.scalebench.core.plugins.plugin_utils.report_files import plots

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from ansible_collections.scalebench.core.plugins.module_utils.results import build_results
+from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from report_data import campaign
 
 NODE = {

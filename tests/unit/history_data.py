@@ -4,7 +4,7 @@ import json
 import random
 from datetime import datetime, timedelta
 
-from ansible_collections.scalebench.core.plugins.module_utils.results import build_results
+from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from report_data import campaign
 
 START = datetime(2026, 9, 1, 2, 30)

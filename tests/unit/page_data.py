@@ -1,6 +1,6 @@
 """Results as report.html shows them: all that can happen to a campaign, and what is hostile."""
 
-from ansible_collections.scalebench.core.plugins.module_utils.results import build_results
+from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from report_data import campaign, disturbed, recorded
 
 SCRIPT = "<script>window.hostile = true</script>"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from ansible_collections.scalebench.core.plugins.module_utils import plan
+from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
 from published_data import rows
 
 SEEDS = (

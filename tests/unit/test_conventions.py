@@ -77,3 +77,42 @@ def test_pure_code_touches_nothing(path):
         else:
             continue
         assert not names & forbidden
+
+
+MODULE_UTILS = ROOT / "collections/ansible_collections/scalebench/core/plugins/module_utils"
+DOTTED = "ansible_collections.scalebench.core.plugins.module_utils"
+
+
+def imported_packages(path):
+    """Return the packages of module_utils that a file of it imports from."""
+    inside = list(path.relative_to(MODULE_UTILS).parts[:-1])
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if not isinstance(node, ast.ImportFrom):
+            continue
+        named = (node.module or "").split(".") if node.module else []
+        if node.level:
+            full = [*inside[: len(inside) - node.level + 1], *named]
+        elif (node.module or "").startswith(DOTTED):
+            full = named[len(DOTTED.split(".")) :]
+        else:
+            continue
+        found |= {full[0]} if full else {alias.name for alias in node.names}
+    return found - {*inside, "topology"}
+
+
+def test_packages_import_only_what_stands_below_them_in_the_documentation():
+    text = (ROOT / "docs/how-it-works.md").read_text()
+    rows = [row.split("|")[1] for row in text.splitlines() if row.startswith("| `")]
+    floors = [re.findall(r"`(\w+)`", row) for row in rows]
+    height = {name: number for number, names in enumerate(reversed(floors)) for name in names}
+    folders = {path.name for path in MODULE_UTILS.iterdir() if (path / "__init__.py").exists()}
+    assert set(height) == folders
+    arrows = {
+        (package, other)
+        for package in folders
+        for path in (MODULE_UTILS / package).glob("*.py")
+        for other in imported_packages(path)
+    }
+    assert arrows
+    assert [(one, other) for one, other in sorted(arrows) if height[other] >= height[one]] == []

@@ -7,17 +7,17 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.inline_svg import inline_svg
-from ansible_collections.scalebench.core.plugins.module_utils.plot_series import (
+from ansible_collections.scalebench.core.plugins.module_utils.report.inline_svg import inline_svg
+from ansible_collections.scalebench.core.plugins.module_utils.report.page import page
+from ansible_collections.scalebench.core.plugins.module_utils.report.plot_series import (
     describe,
     plot_series,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.plot_style import (
+from ansible_collections.scalebench.core.plugins.module_utils.report.plot_style import (
     FIGURES,
     PAGE_COLOURS,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.report_page import page
-from ansible_collections.scalebench.core.plugins.module_utils.results import build_results
+from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from ansible_collections.scalebench.core.plugins.plugin_utils.page_html import page_html
 from ansible_collections.scalebench.core.plugins.plugin_utils.plot_files import svg_text
 from ansible_collections.scalebench.core.plugins.plugin_utils.scaling_figure import scaling_figure

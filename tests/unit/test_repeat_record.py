@@ -3,8 +3,8 @@
 import json
 from types import SimpleNamespace
 
-from ansible_collections.scalebench.core.plugins.module_utils import plan, waves
-from ansible_collections.scalebench.core.plugins.module_utils.options import parse_options
+from ansible_collections.scalebench.core.plugins.module_utils.planning import plan, waves
+from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
 from campaign_data import benchmarks, cluster
 
 from action_plugins.repeat_record import ActionModule

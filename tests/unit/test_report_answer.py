@@ -2,7 +2,7 @@
 
 from xml.etree import ElementTree
 
-from ansible_collections.scalebench.core.plugins.module_utils.results import build_results
+from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from ansible_collections.scalebench.core.plugins.plugin_utils.report_answer import answer
 from report_data import cell, recorded
 

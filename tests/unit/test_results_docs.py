@@ -3,10 +3,15 @@
 import re
 from pathlib import Path
 
-from ansible_collections.scalebench.core.plugins.module_utils.prometheus import prometheus_text
-from ansible_collections.scalebench.core.plugins.module_utils.report_text import csv_text
-from ansible_collections.scalebench.core.plugins.module_utils.results import SCHEMA, build_results
-from ansible_collections.scalebench.core.plugins.module_utils.trends import entry
+from ansible_collections.scalebench.core.plugins.module_utils.history.trends import entry
+from ansible_collections.scalebench.core.plugins.module_utils.report.prometheus import (
+    prometheus_text,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.report.text import csv_text
+from ansible_collections.scalebench.core.plugins.module_utils.results.results import (
+    SCHEMA,
+    build_results,
+)
 from history_data import results_of
 from report_data import campaign, cell, recorded
 

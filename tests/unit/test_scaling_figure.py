@@ -3,9 +3,9 @@
 import xml.etree.ElementTree as ET
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.plot_series import plot_series
-from ansible_collections.scalebench.core.plugins.module_utils.plot_style import FIGURES
-from ansible_collections.scalebench.core.plugins.module_utils.results import build_results
+from ansible_collections.scalebench.core.plugins.module_utils.report.plot_series import plot_series
+from ansible_collections.scalebench.core.plugins.module_utils.report.plot_style import FIGURES
+from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from ansible_collections.scalebench.core.plugins.plugin_utils.plot_files import (
     png_bytes,
     svg_text,

@@ -3,9 +3,9 @@
 from xml.etree import ElementTree
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.history import build_history
-from ansible_collections.scalebench.core.plugins.module_utils.history_text import describe
-from ansible_collections.scalebench.core.plugins.module_utils.trends import entry
+from ansible_collections.scalebench.core.plugins.module_utils.history.history import build_history
+from ansible_collections.scalebench.core.plugins.module_utils.history.history_text import describe
+from ansible_collections.scalebench.core.plugins.module_utils.history.trends import entry
 from ansible_collections.scalebench.core.plugins.plugin_utils.plot_files import svg_text
 from ansible_collections.scalebench.core.plugins.plugin_utils.trend_figure import trend_figure
 from history_data import nightly, results_of

@@ -13,8 +13,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ansible_collections.scalebench.core.plugins.module_utils.archive import CHECKSUMS
-from ansible_collections.scalebench.core.plugins.module_utils.archive_limits import split_member
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.archive import CHECKSUMS
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.archive_limits import (
+    split_member,
+)
 
 __all__ = ["PIECE", "Member", "head", "head_of", "members", "opened", "path_of"]
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from ansible_collections.scalebench.core.plugins.module_utils.archive import (
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.archive import (
     belongs,
     is_log,
     is_text,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.redaction import Redactor
-from ansible_collections.scalebench.core.plugins.module_utils.secret_patterns import Rule
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import Redactor
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.secret_patterns import Rule
 
 __all__ = ["PIECE", "Packed", "redacted", "survey"]
 

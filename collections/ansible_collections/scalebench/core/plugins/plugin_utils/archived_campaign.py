@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.scalebench.core.plugins.module_utils.archive import (
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.archive import (
     CHECKSUMS,
     MANIFEST,
     checksums_text,
@@ -15,7 +15,9 @@ from ansible_collections.scalebench.core.plugins.module_utils.archive import (
     manifest_text,
     refusal,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.secret_patterns import patterns
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.secret_patterns import (
+    patterns,
+)
 from ansible_collections.scalebench.core.plugins.plugin_utils.archive_members import head
 from ansible_collections.scalebench.core.plugins.plugin_utils.archive_reading import file_sha256
 from ansible_collections.scalebench.core.plugins.plugin_utils.archive_survey import survey

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from ansible_collections.scalebench.core.plugins.module_utils import plan
-from ansible_collections.scalebench.core.plugins.module_utils.benchmark_file import check_benchmark
-from ansible_collections.scalebench.core.plugins.module_utils.evidence import plan_sha256
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.evidence import plan_sha256
+from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
+from ansible_collections.scalebench.core.plugins.module_utils.planning.benchmark_file import (
+    check_benchmark,
+)
 from ansible_collections.scalebench.core.plugins.plugin_utils.controller import controller_facts
 from ansible_collections.scalebench.core.plugins.plugin_utils.written import write_texts
 

@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.scalebench.core.plugins.module_utils.plan import expected_identity
-from ansible_collections.scalebench.core.plugins.module_utils.result_cells import check_cell
-from ansible_collections.scalebench.core.plugins.module_utils.results import build_results
+from ansible_collections.scalebench.core.plugins.module_utils.planning.plan import expected_identity
+from ansible_collections.scalebench.core.plugins.module_utils.results.cells import check_cell
+from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from ansible_collections.scalebench.core.plugins.module_utils.strategies import parameters_of
 from ansible_collections.scalebench.core.plugins.plugin_utils.log_files import (
     files_below,

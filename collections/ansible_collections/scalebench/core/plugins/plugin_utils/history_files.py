@@ -6,12 +6,12 @@ import re
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.scalebench.core.plugins.module_utils.history_page import (
+from ansible_collections.scalebench.core.plugins.module_utils.history.history_page import (
     history_page,
     plots_shown,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.inline_svg import inline_svg
-from ansible_collections.scalebench.core.plugins.module_utils.plot_style import PAGE_COLOURS
+from ansible_collections.scalebench.core.plugins.module_utils.report.inline_svg import inline_svg
+from ansible_collections.scalebench.core.plugins.module_utils.report.plot_style import PAGE_COLOURS
 from ansible_collections.scalebench.core.plugins.plugin_utils.page_html import page_html
 
 __all__ = ["history_html", "plots_in"]

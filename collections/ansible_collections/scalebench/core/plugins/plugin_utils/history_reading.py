@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.scalebench.core.plugins.module_utils.trends import entry
+from ansible_collections.scalebench.core.plugins.module_utils.history.trends import entry
 from ansible_collections.scalebench.core.plugins.plugin_utils.results_reading import read_results
 
 __all__ = ["read_campaigns"]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.scalebench.core.plugins.module_utils import logs
-from ansible_collections.scalebench.core.plugins.module_utils.facts import log_facts
+from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
 
 __all__ = ["files_below", "read_all", "read_facts"]
 

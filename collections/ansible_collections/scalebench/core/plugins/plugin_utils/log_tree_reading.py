@@ -7,14 +7,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.scalebench.core.plugins.module_utils.logtree import group_logs
-from ansible_collections.scalebench.core.plugins.module_utils.results import build_results
-from ansible_collections.scalebench.core.plugins.module_utils.strategies import parameters_of
-from ansible_collections.scalebench.core.plugins.module_utils.tree_records import (
+from ansible_collections.scalebench.core.plugins.module_utils.facts.logtree import group_logs
+from ansible_collections.scalebench.core.plugins.module_utils.facts.tree_records import (
     as_record,
     expected_of_path,
     no_facts_record,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
+from ansible_collections.scalebench.core.plugins.module_utils.strategies import parameters_of
 from ansible_collections.scalebench.core.plugins.plugin_utils.log_files import (
     files_below,
     read_all,

@@ -25,7 +25,7 @@ def page_html(
 
     :param folders: where the template is, and page.html.j2, report.css and report.js.
     :param template: its name.
-    :param page: of ``report_page.page`` or ``history_page.history_page``.
+    :param page: of ``page.page`` or ``history_page.history_page``.
     :param plots: SVGs, of ``inline_svg.inline_svg``.
     """
     loader = FileSystemLoader(folders)

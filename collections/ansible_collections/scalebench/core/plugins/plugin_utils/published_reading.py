@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from ansible_collections.scalebench.core.plugins.module_utils.published import published_rows
+from ansible_collections.scalebench.core.plugins.module_utils.published.rows import published_rows
 
 __all__ = ["read_published"]
 

@@ -6,22 +6,26 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.scalebench.core.plugins.module_utils.junit import junit_text
-from ansible_collections.scalebench.core.plugins.module_utils.plot_series import (
+from ansible_collections.scalebench.core.plugins.module_utils.layout.sections import markdown
+from ansible_collections.scalebench.core.plugins.module_utils.report.extra_sections import (
+    extra_sections,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.report.junit import junit_text
+from ansible_collections.scalebench.core.plugins.module_utils.report.markdown import markdown_parts
+from ansible_collections.scalebench.core.plugins.module_utils.report.page_failures import (
+    logs_to_quote,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.report.plot_series import (
     describe,
     plot_series,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.prometheus import prometheus_text
-from ansible_collections.scalebench.core.plugins.module_utils.report_markdown import markdown_parts
-from ansible_collections.scalebench.core.plugins.module_utils.report_page_failures import (
-    logs_to_quote,
+from ansible_collections.scalebench.core.plugins.module_utils.report.prometheus import (
+    prometheus_text,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.report_sections import extra_sections
-from ansible_collections.scalebench.core.plugins.module_utils.report_text import (
+from ansible_collections.scalebench.core.plugins.module_utils.report.text import (
     csv_text,
     terminal_table,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.sections import markdown
 from ansible_collections.scalebench.core.plugins.plugin_utils.report_files import tails
 from ansible_collections.scalebench.core.plugins.plugin_utils.written import write_texts
 

@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.scalebench.core.plugins.module_utils.inline_svg import inline_svg
-from ansible_collections.scalebench.core.plugins.module_utils.plain_text import last_lines
-from ansible_collections.scalebench.core.plugins.module_utils.plot_style import (
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import Redactor
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.secret_patterns import RULES
+from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import last_lines
+from ansible_collections.scalebench.core.plugins.module_utils.report.inline_svg import inline_svg
+from ansible_collections.scalebench.core.plugins.module_utils.report.plot_style import (
     FIGURES,
     PAGE_COLOURS,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.redaction import Redactor
-from ansible_collections.scalebench.core.plugins.module_utils.result_cells import check_cell
-from ansible_collections.scalebench.core.plugins.module_utils.secret_patterns import RULES
+from ansible_collections.scalebench.core.plugins.module_utils.results.cells import check_cell
 from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files import records
 
 __all__ = ["plan_and_records", "plots", "tails"]
@@ -59,7 +59,7 @@ def plots(folder: Path) -> list[str]:
 def tails(folder: Path, wanted: list[dict[str, str]]) -> dict[str, list[str]]:
     """Return by log its last lines without secrets, or those of the node that its reason names.
 
-    :param wanted: of ``report_page_failures.logs_to_quote``; paths relative to ``folder``.
+    :param wanted: of ``page_failures.logs_to_quote``; paths relative to ``folder``.
     """
     found = {}
     for one in wanted:

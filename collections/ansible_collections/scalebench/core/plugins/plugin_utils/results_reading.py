@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ansible_collections.scalebench.core.plugins.module_utils.results_versions import read
+from ansible_collections.scalebench.core.plugins.module_utils.results.versions import read
 
 __all__ = ["read_results"]
 

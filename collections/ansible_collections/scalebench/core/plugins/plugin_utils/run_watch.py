@@ -8,10 +8,7 @@ import time
 from pathlib import Path
 
 from ansible_collections.scalebench.core.plugins.module_utils.node.ending import end_processes
-from ansible_collections.scalebench.core.plugins.module_utils.node.proc import (
-    Process,
-    descendants,
-)
+from ansible_collections.scalebench.core.plugins.module_utils.node.proc import Process, descendants
 
 __all__ = ["PEER_GRACE", "RunWatch"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.scalebench.core.plugins.module_utils.plot_style import MUTED
+from ansible_collections.scalebench.core.plugins.module_utils.report.plot_style import MUTED
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.scalebench.core.plugins.module_utils.plain_text import plain
-from ansible_collections.scalebench.core.plugins.module_utils.plot_style import (
+from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import plain
+from ansible_collections.scalebench.core.plugins.module_utils.report.plot_style import (
     COLOURS,
     GREY,
     INK,

@@ -6,9 +6,12 @@ import textwrap
 from typing import Any
 
 import matplotlib
-from ansible_collections.scalebench.core.plugins.module_utils.history_text import describe
-from ansible_collections.scalebench.core.plugins.module_utils.plain_text import plain
-from ansible_collections.scalebench.core.plugins.module_utils.plot_style import COLOURS, MUTED
+from ansible_collections.scalebench.core.plugins.module_utils.history.history_text import describe
+from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import plain
+from ansible_collections.scalebench.core.plugins.module_utils.report.plot_style import (
+    COLOURS,
+    MUTED,
+)
 from ansible_collections.scalebench.core.plugins.plugin_utils.plot_files import STYLE, svg_text
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure

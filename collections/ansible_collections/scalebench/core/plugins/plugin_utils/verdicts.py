@@ -6,12 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from ansible_collections.scalebench.core.plugins.module_utils.baseline_comparison import (
+from ansible_collections.scalebench.core.plugins.module_utils.comparison.baseline import (
     compare_campaigns,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.gate_file import check_gate
-from ansible_collections.scalebench.core.plugins.module_utils.gate_rules import judge_gate
-from ansible_collections.scalebench.core.plugins.module_utils.gate_text import broken_rules
+from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_file import check_gate
+from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_rules import (
+    judge_gate,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_text import (
+    broken_rules,
+)
 from ansible_collections.scalebench.core.plugins.plugin_utils.baseline_reading import (
     find_baseline,
     read_baseline,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Dict, Iterator, List
 
 from .. import logs
-from ..facts import log_facts
+from ..facts.facts import log_facts
 from ..strategies import parameters_of
 
 __all__ = ["ARGUMENTS", "read_logs"]

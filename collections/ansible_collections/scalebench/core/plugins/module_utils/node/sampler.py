@@ -7,7 +7,7 @@ import resource
 import time
 from typing import Any, Dict, List, Optional, Sequence
 
-from ..telemetry import Telemetry
+from ..telemetry.telemetry import Telemetry
 from .gpu_sampler import GpuSampler, find_nvml
 from .kernel_counters import first_number, kernel_counters, numbers, read_text
 

@@ -7,7 +7,7 @@ import os
 import re
 from typing import Any, Dict, List
 
-from ansible_collections.scalebench.core.plugins.module_utils.packages import (
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.packages import (
     nccl_version,
     packages,
 )

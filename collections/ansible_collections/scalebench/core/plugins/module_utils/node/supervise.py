@@ -12,7 +12,7 @@ import subprocess
 import time
 from typing import Any, Dict, List, Mapping, Optional
 
-from ..last_words import telling_line
+from ..running.last_words import telling_line
 from .ending import end_processes
 from .gpu_sampler import visible_gpus
 from .proc import descendants

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import isfinite
 
-from ..rounding import ROUNDINGS
+from ..stats.rounding import ROUNDINGS
 from ._rules import AVERAGES
 from ._series import chosen_run
 from ._sources import FROM, devices_of

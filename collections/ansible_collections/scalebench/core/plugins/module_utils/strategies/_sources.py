@@ -6,7 +6,7 @@ from array import array
 from math import fsum
 from operator import sub
 
-from ..rounding import ROUNDINGS
+from ..stats.rounding import ROUNDINGS
 from ._rules import AVERAGES, interval, middle, take
 from ._series import series
 

@@ -1,0 +1,1 @@
+"""Campaigns against campaigns, frameworks and rules."""

@@ -1,0 +1,132 @@
+"""Benchmarks side by side under the same conditions, as DLPerf's summary tables have them."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Mapping, Sequence, Tuple
+
+from ..published.cell_conditions import cell_conditions
+from ..published.conditions import plain_condition
+from ..results.cells import ok_speeds
+from ..stats.fastest import fastest
+from ..topology import sort_topologies
+from .across_columns import Column, column_names, column_of
+
+__all__ = ["across_frameworks"]
+
+Results = Mapping[str, Any]
+Cell = Mapping[str, Any]
+# Two cells stand in one table when they agree in these.
+_SAME = ("model", "precision", "batch_size_per_device", "gpu", "data", "image_size")
+_STATES = {"not_run": "not run", "failed": "failed", "unavailable": "could not run"}
+
+
+def across_frameworks(several: Sequence[Results]) -> List[Dict[str, Any]]:
+    """Return a table for each set of conditions under which two or more benchmarks were planned.
+
+    :param several: results of one campaign, or of one for each framework.
+    :returns: for each table the conditions it holds for, ``unit``, ``columns`` (names) and
+        ``rows``: topology; ``throughput`` and ``speedup`` by column, None where there is none;
+        ``fastest``, the column whose lead over each other one is beyond noise, else None;
+        ``repeats``, how many gave a speed; the reasons ``no_throughput`` and ``no_speedup`` by
+        column. ``elsewhere``: of the benchmarks that agree in all but the batch size, the sizes
+        that they were run with.
+    """
+    groups: Dict[Tuple[Any, ...], Dict[Column, Dict[str, Cell]]] = {}
+    for index, results in enumerate(several):
+        for cell in results["cells"]:
+            known = cell_conditions(cell, results)
+            same = tuple(plain_condition(name, known) for name in _SAME)
+            column = column_of(index, cell, known["framework"])
+            groups.setdefault(same, {}).setdefault(column, {})[cell["topology"]] = cell
+    return [
+        _table(dict(zip(_SAME, same)), columns, _elsewhere(same, groups), several)
+        for same, columns in groups.items()
+        if len({column.benchmark for column in columns}) > 1
+        and any(cell["median_speed"] for cells in columns.values() for cell in cells.values())
+    ]
+
+
+def _elsewhere(
+    same: Tuple[Any, ...], groups: Mapping[Tuple[Any, ...], Mapping[Column, Any]]
+) -> Dict[Column, List[int]]:
+    """Return the batch sizes of the columns that only other tables have."""
+    batch = _SAME.index("batch_size_per_device")
+    found: Dict[Column, List[int]] = {}
+    for other, columns in groups.items():
+        if other[:batch] + other[batch + 1 :] == same[:batch] + same[batch + 1 :]:
+            for column in columns:
+                if column not in groups[same]:
+                    found.setdefault(column, []).append(other[batch])
+    return found
+
+
+def _table(
+    same: Mapping[str, Any],
+    columns: Mapping[Column, Mapping[str, Cell]],
+    elsewhere: Mapping[Column, List[int]],
+    several: Sequence[Results],
+) -> Dict[str, Any]:
+    campaigns = [str(results["campaign"]) for results in several]
+    names = column_names([*columns, *elsewhere], campaigns)
+    places = sort_topologies({place for cells in columns.values() for place in cells})
+    units = {cell["unit"] for cells in columns.values() for cell in cells.values() if cell["unit"]}
+    return {
+        **same,
+        "unit": " or ".join(sorted(units)),
+        "columns": [names[column] for column in columns],
+        "elsewhere": {names[column]: sorted(sizes) for column, sizes in elsewhere.items()},
+        "rows": [_row(place, columns, names, several) for place in places],
+    }
+
+
+def _row(
+    place: str,
+    columns: Mapping[Column, Mapping[str, Cell]],
+    names: Mapping[Column, str],
+    several: Sequence[Results],
+) -> Dict[str, Any]:
+    cells = {column: of.get(place) for column, of in columns.items()}
+    speeds = {names[column]: ok_speeds(cell) for column, cell in cells.items() if cell}
+    row: Dict[str, Any] = {
+        "topology": place,
+        "throughput": {names[c]: cell and cell["median_speed"] for c, cell in cells.items()},
+        "speedup": {names[c]: cell and cell["speedup"] for c, cell in cells.items()},
+        "fastest": fastest({name: runs for name, runs in speeds.items() if runs}),
+        "repeats": {name: len(runs) for name, runs in speeds.items()},
+        "no_throughput": {},
+        "no_speedup": {},
+    }
+    for column, cell in cells.items():
+        if cell is None or cell["median_speed"] is None:
+            batch = next(iter(columns[column].values()))["batch_size_per_device"]
+            why = _why_not(cell) if cell else _absent(place, column, batch, several)
+            row["no_throughput"][names[column]] = why
+        elif cell["speedup"] is None:
+            row["no_speedup"][names[column]] = cell["speedup_reason"]
+    return row
+
+
+def _why_not(cell: Cell) -> str:
+    """Say why a planned cell has no throughput: its state and the first reason."""
+    without = [*cell["failures"], *cell["unavailable"], *cell["skipped"]]
+    reason = without[0]["reason"] or without[0]["ending"] if without else ""
+    state = _STATES.get(cell["state"], str(cell["state"]))
+    return f"{state}: {reason}" if reason else state
+
+
+def _absent(place: str, column: Column, batch: int, several: Sequence[Results]) -> str:
+    """Say why there is no such cell; a like one with another batch size may be there instead."""
+    results = several[column.results]
+    sizes = sorted(
+        {
+            cell["batch_size_per_device"]
+            for cell in results["cells"]
+            if cell["topology"] == place
+            and column_of(column.results, cell, column.framework) == column
+            and cell["batch_size_per_device"] != batch
+        }
+    )
+    if sizes:
+        return f"only with batch size {' and '.join(map(str, sizes))} per device"
+    is_tree = "log_dir" in (results["provenance"].get("options") or {})
+    return "no log" if is_tree else "not planned"

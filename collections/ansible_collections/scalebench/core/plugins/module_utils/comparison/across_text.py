@@ -1,0 +1,77 @@
+"""What a report says of benchmarks side by side, as a section."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+
+from ..layout.sections import Section, section, table
+from ..stats.fastest import LEVEL
+from .across_frameworks import across_frameworks
+
+__all__ = ["sections"]
+
+Table = Mapping[str, Any]
+
+
+def sections(results: Union[Mapping[str, Any], Sequence[Mapping[str, Any]]]) -> List[Section]:
+    """Return the section across frameworks; nothing where no two benchmarks fit side by side.
+
+    :param results: of ``results.build_results``, of one campaign or a list of several.
+    """
+    found = across_frameworks([results] if isinstance(results, Mapping) else results)
+    if not found:
+        return []
+    words = (
+        "Each table holds what was run with the same model, precision and batch size per device,"
+        " on the same kind of device and data where those are known. Fastest is a column whose"
+        " median is above that of each other one beyond the noise of the repeats, at the level"
+        f" {LEVEL * 100:g} % for the row as a whole; one repeat shows no noise and decides nothing."
+    )
+    tables = [made for one in found for made in _tables(one)]
+    notes = [note for one in found for note in _notes(one)]
+    return [section("across", "Across frameworks", [words], tables, notes)]
+
+
+def _tables(one: Table) -> Iterator[Dict[str, Any]]:
+    names, rows = one["columns"], one["rows"]
+    speeds = [
+        {"topology": row["topology"], **row["throughput"], "fastest": _fastest(row)} for row in rows
+    ]
+    yield table(
+        f"{_title(one)}: throughput in {one['unit']}", speeds, ["topology", *names, "fastest"]
+    )
+    if sum(any(row["speedup"].values()) for row in rows) > 1:
+        ratios = [{"topology": row["topology"], **row["speedup"]} for row in rows]
+        yield table(f"{_title(one)}: speed-up over 1n1g", ratios, ["topology", *names])
+
+
+def _fastest(row: Mapping[str, Any]) -> Optional[str]:
+    """Return the name, or why there is none; None where nothing stands side by side."""
+    counts = [count for count in row["repeats"].values() if count]
+    if len(counts) < 2:
+        return None
+    why = "one repeat" if min(counts) == 1 else "within noise"
+    return row["fastest"] or f"not decided ({why})"
+
+
+def _title(one: Table) -> str:
+    said = [f"{one['model']} {one['precision']}"]
+    said.append(f"batch size {one['batch_size_per_device']} per device")
+    said += [str(one["gpu"])] if one["gpu"] else []
+    said += [f"{one['data']} data"] if one["data"] else []
+    said += [f"{one['image_size']} pixels"] if one["image_size"] else []
+    return ", ".join(said)
+
+
+def _notes(one: Table) -> Iterator[str]:
+    """Return why a place of the tables is empty, the topologies of one reason together."""
+    reasons: Dict[Tuple[str, str], List[str]] = {}
+    for row in one["rows"]:
+        for kind, what in (("no_throughput", ""), ("no_speedup", "no speed-up: ")):
+            for name, why in row[kind].items():
+                reasons.setdefault((name, what + why), []).append(row["topology"])
+    short = f"{one['model']} {one['precision']}, batch size {one['batch_size_per_device']}"
+    for name, sizes in one["elsewhere"].items():
+        yield f"{short}: {name} was run only with batch size {' and '.join(map(str, sizes))}"
+    for (name, why), places in reasons.items():
+        yield f"{short}: {name}, {', '.join(places)}: {why}"

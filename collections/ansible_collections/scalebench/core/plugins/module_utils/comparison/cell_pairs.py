@@ -1,0 +1,91 @@
+"""Which cells of two campaigns can be compared, and why the others cannot."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Mapping, Sequence, Tuple
+
+from ..planning.options import MAX
+from ..results.cells import cell_key, ok_speeds
+
+__all__ = ["cell_pairs", "check_common", "named"]
+
+Cell = Mapping[str, Any]
+_NAMES = ("benchmark", "precision", "variant", "model", "topology")
+# What else decides how fast a cell is; its name holds only some of it.
+_CONDITIONS = (
+    *("recipe", "framework", "batch_size_per_device", "xla", "data", "data_backend", "image_size"),
+    *("device", "warmup", "iterations", "unit"),
+)
+
+
+def named(cell: Cell) -> Dict[str, Any]:
+    """Return what names a cell: benchmark, precision, variant, model, topology."""
+    return {name: cell.get(name) for name in _NAMES}
+
+
+def check_common(ours: Sequence[Cell], baseline: Sequence[Cell]) -> None:
+    """Refuse a baseline that has nothing to compare with.
+
+    :param ours: cells of a plan or of results; ``baseline`` of results.
+    :raises ValueError: no cell is in both.
+    """
+    # A batch size that is still to be searched may turn out to be the baseline's.
+    if any(cell["batch_size_per_device"] == MAX for cell in ours):
+        return
+    if not {cell_key(cell) for cell in ours} & {cell_key(cell) for cell in baseline}:
+        raise ValueError(
+            f"no cell is in both: here {_listed(ours)}; in the baseline {_listed(baseline)}"
+        )
+
+
+def cell_pairs(
+    ours: Sequence[Cell], baseline: Sequence[Cell]
+) -> Tuple[List[Tuple[Cell, Cell, List[str]]], List[Dict[str, Any]]]:
+    """Return the pairs of cells to compare, and the others: their names and the ``reason``.
+
+    With a pair come the conditions that one side does not record: they may differ.
+
+    :param ours: cells of results, and ``baseline`` likewise.
+    :raises ValueError: no cell is in both.
+    """
+    theirs = {cell_key(cell): cell for cell in baseline}
+    known = {cell_key(cell) for cell in ours}
+    check_common(ours, baseline)
+    pairs, apart = [], []
+    for cell in ours:
+        other = theirs.get(cell_key(cell))
+        reason = "not in the baseline" if other is None else _apart(cell, other)
+        if other is None or reason:
+            apart.append({**named(cell), "reason": reason})
+        else:
+            pairs.append((cell, other, _unrecorded(cell, other)))
+    apart += [
+        {**named(cell), "reason": "only in the baseline"}
+        for key, cell in theirs.items()
+        if key not in known
+    ]
+    return pairs, apart
+
+
+def _listed(cells: Sequence[Cell]) -> str:
+    shown = [" ".join(str(name) for name in named(cell).values()) for cell in cells[:3]]
+    return ", ".join(shown) + (", …" if len(cells) > 3 else "") or "none"
+
+
+def _apart(cell: Cell, other: Cell) -> str:
+    """Return why two cells of one name cannot be compared; empty if they can."""
+    without = [
+        f"no repeat gave a speed {side}"
+        for side, one in (("here", cell), ("in the baseline", other))
+        if not ok_speeds(one)
+    ]
+    differing = [
+        f"{name} {other[name]} in the baseline, {cell[name]} here"
+        for name in _CONDITIONS
+        if None not in (cell.get(name), other.get(name)) and cell[name] != other[name]
+    ]
+    return "; ".join(differing + without)
+
+
+def _unrecorded(cell: Cell, other: Cell) -> List[str]:
+    return [name for name in _CONDITIONS if (cell.get(name) is None) != (other.get(name) is None)]

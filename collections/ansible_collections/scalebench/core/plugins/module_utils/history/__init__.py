@@ -1,0 +1,1 @@
+"""How the speed of cells developed over campaigns."""

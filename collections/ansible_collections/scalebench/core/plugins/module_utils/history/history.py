@@ -1,0 +1,124 @@
+"""The history of many campaigns: trends with their levels, change points and outliers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import statistics
+from typing import Any, Dict, List, Mapping, Sequence
+
+from ..comparison.fingerprint_changes import shown
+from ..comparison.provenance_changes import provenance_changes
+from ..layout.plain_text import plain
+from ..stats.change_points import ALPHA, change_points
+from ..stats.change_points import LEAST as LEAST_FOR_CHANGES
+from ..stats.outliers import CUT, outliers
+from ..stats.outliers import LEAST as LEAST_FOR_OUTLIERS
+from .trends import gather, select
+
+__all__ = ["METHOD", "SCHEMA", "build_history"]
+
+SCHEMA = 1
+METHOD = (
+    "One trend holds what was measured under the same conditions; campaigns are in the order in"
+    " which they were planned. Its points are medians over the repeats.",
+    f"Change points: permutation tests for a level that changed, and for one that changed and came"
+    f" back, then the same in each piece. Of trends without a change at most {ALPHA:.0%} are"
+    f" marked. Fewer than {LEAST_FOR_CHANGES} campaigns are not tested.",
+    f"Outliers: a modified z-score above {CUT} within their level (Iglewicz and Hoaglin 1993), of"
+    f" {LEAST_FOR_OUTLIERS} campaigns or more.",
+    "What changed beside a change point was recorded at the same time; that it is the cause does"
+    " not follow.",
+)
+
+
+def build_history(
+    entries: Sequence[Mapping[str, Any]],
+    left_out: Sequence[Mapping[str, str]],
+    wanted: Mapping[str, Sequence[str]],
+) -> Dict[str, Any]:
+    """Return what history.json holds.
+
+    Beside what ``trends.gather`` returns, a trend has its ``label``, the file name of its
+    ``plot``, ``outliers`` (indexes of points), ``levels`` (``start`` and ``stop``, indexes, and
+    the ``median`` of the points between them) and ``changes``: by ``index`` the first
+    ``campaign`` after a change and its date ``created``, the levels ``before`` and ``after`` it,
+    and ``changed``, what its provenance has other than that of the campaign before.
+
+    :param entries: of ``trends.entry``.
+    :param left_out: ``folder`` and ``reason`` of what is no campaign that could be read.
+    :param wanted: of ``trends.select``.
+    :raises ValueError: nothing is selected.
+    """
+    every, twice = gather(entries)
+    trends = select(every, wanted)
+    provenances = {one["folder"]: one["provenance"] for one in entries}
+    for trend, label in zip(trends, _labels(trends)):
+        trend["label"] = label
+        trend["plot"] = _file_name(trend)
+        trend.update(_marks(trend["points"], provenances))
+    return {
+        "schema": SCHEMA,
+        "method": list(METHOD),
+        "campaigns": len({one["folder"] for one in entries} - {one["folder"] for one in twice}),
+        "trends": trends,
+        "left_out": sorted([*left_out, *twice], key=lambda one: one["folder"]),
+    }
+
+
+def _labels(trends: Sequence[Mapping[str, Any]]) -> List[str]:
+    """Name each trend by its cell, and by the other conditions where cells of a name differ."""
+    names = ("benchmark", "precision", "variant", "topology")
+    short = [" ".join(str(trend["conditions"][name]) for name in names) for trend in trends]
+    found = []
+    for label, trend in zip(short, trends):
+        of = trend["conditions"]
+        same = [other["conditions"] for name, other in zip(short, trends) if name == label]
+        differ = [name for name in of if any(other[name] != of[name] for other in same)]
+        more = [f"{name.replace('_', ' ')} {shown(of[name])}" for name in differ]
+        found.append(plain(", ".join([label, *more])))
+    return found
+
+
+def _file_name(trend: Mapping[str, Any]) -> str:
+    known = json.dumps(trend["conditions"], sort_keys=True, default=str)
+    mark = hashlib.sha256(known.encode("utf-8", "replace")).hexdigest()[:8]
+    words = re.sub(r"[^A-Za-z0-9.]+", "-", trend["label"].partition(",")[0]).strip("-.")
+    return f"trend-{words[:80]}-{mark}.svg"
+
+
+def _marks(
+    points: Sequence[Mapping[str, Any]], provenances: Mapping[str, Any]
+) -> Dict[str, List[Any]]:
+    values = [point["median"] for point in points]
+    places = change_points(values)
+    levels: List[Dict[str, Any]] = []
+    apart: List[int] = []
+    for start, stop in zip([0, *places], [*places, len(values)]):
+        if stop > start:
+            piece = values[start:stop]
+            levels.append({"start": start, "stop": stop, "median": statistics.median(piece)})
+            apart += [start + index for index in outliers(piece)]
+    return {
+        "levels": levels,
+        "outliers": apart,
+        "changes": [
+            {
+                "index": after["start"],
+                "campaign": points[after["start"]]["campaign"],
+                "created": points[after["start"]]["created"],
+                "before": before["median"],
+                "after": after["median"],
+                **_changed(points, after["start"], provenances),
+            }
+            for before, after in zip(levels, levels[1:])  # noqa: RUF007 (pairwise: Python 3.10)
+        ],
+    }
+
+
+def _changed(
+    points: Sequence[Mapping[str, Any]], index: int, provenances: Mapping[str, Any]
+) -> Dict[str, Any]:
+    now, before = (provenances[points[place]["folder"]] for place in (index, index - 1))
+    return provenance_changes(now, before)

@@ -1,0 +1,161 @@
+"""Cells of many campaigns as trends: one for all that was measured under the same conditions."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Dict, List, Mapping, Sequence, Tuple
+
+from ..results.campaign_time import unix_seconds
+from ..topology import world_size
+
+__all__ = ["SELECTABLE", "entry", "gather", "select"]
+
+# What must be the same for two medians to be of one trend, beside what is made from the nodes.
+_SAME = (
+    *("benchmark", "recipe", "framework", "model", "precision", "variant"),
+    *("batch_size_per_device", "xla", "data", "data_backend", "image_size", "topology"),
+    *("device", "warmup", "iterations", "unit"),
+)
+# A cell that gave no speed tells nothing of these.
+_MEASURED = ("unit", "packed", "rule")
+_FIGURES = ("median", "low", "high", "n", "state")
+SELECTABLE = ("benchmark", "model", "precision", "variant", "topology")
+
+Campaign = Mapping[str, Any]
+
+
+def entry(results: Mapping[str, Any], folder: str) -> Dict[str, Any]:
+    """Return what history takes from one campaign.
+
+    :param results: of ``versions.read``.
+    :param folder: its name below the folder of the campaigns.
+    :returns: ``folder``, ``campaign``, ``created`` (UTC), ``provenance``, and ``points``: for each
+        cell its ``conditions``, ``median`` (in their ``unit``; None where nothing was measured),
+        its interval ``low`` and ``high``, ``n`` repeats, and its ``state``.
+    :raises ValueError: it is not known when it was measured.
+    """
+    known = results["provenance"]
+    if unix_seconds(known.get("created")) is None:
+        raise ValueError("it does not say when it was planned, as results of a tree of logs do not")
+    rules = sorted({str(one.get("name")) for one in known["strategies"]})
+    return {
+        "folder": folder,
+        "campaign": str(results["campaign"]),
+        "created": known["created"],
+        "provenance": known,
+        "points": [_point(cell, known["nodes"], rules) for cell in results["cells"]],
+    }
+
+
+def _point(
+    cell: Mapping[str, Any], nodes: Mapping[str, Any], rules: Sequence[str]
+) -> Dict[str, Any]:
+    interval, spread = cell["interval"] or {}, cell["spread"] or {}
+    return {
+        "conditions": {
+            **{name: cell.get(name) for name in _SAME},
+            "packed": any(repeat["packed_with"] for repeat in cell["repeats"]),
+            "hardware": _hardware(cell, nodes),
+            "rule": ", ".join(rules),
+        },
+        "median": cell["median_speed"],
+        "low": interval.get("low"),
+        "high": interval.get("high"),
+        "n": spread.get("n", 0),
+        "state": cell["state"],
+    }
+
+
+def _hardware(cell: Mapping[str, Any], nodes: Mapping[str, Any]) -> str:
+    """Return the kinds of machine that the cell ran on; drivers and the like are no kind."""
+    kinds = set()
+    for name in cell.get("node_names") or ():
+        node = nodes.get(name)
+        if node:
+            gpus = [str(gpu.get("name")) for gpu in node.get("gpus") or ()]
+            cpu = f"{node.get('cores')} cores of {node.get('cpu_model')}"
+            kinds.add(
+                ", ".join([f"{gpus.count(one)} x {one}" for one in sorted(set(gpus))] + [cpu])
+            )
+    return "; ".join(sorted(kinds)) or "not recorded"
+
+
+def gather(entries: Sequence[Campaign]) -> Tuple[List[Dict[str, Any]], List[Dict[str, str]]]:
+    """Return the trends, and ``folder`` and ``reason`` of campaigns that are there twice.
+
+    A trend has its ``conditions`` and ``points`` in order of time: ``folder``, ``campaign``,
+    ``created``, ``median``, ``low``, ``high``, ``n``, ``state``. ``gaps`` are those without a
+    median. Trends are in the order of their cells.
+
+    :param entries: of :func:`entry`.
+    """
+    once, twice = _without_copies(entries)
+    trends: Dict[str, Dict[str, Any]] = {}
+    missing: List[Tuple[Mapping[str, Any], Dict[str, Any]]] = []
+    for one in once:
+        of = {key: one[key] for key in ("folder", "campaign", "created")}
+        for point in one["points"]:
+            conditions = point["conditions"]
+            figures = {**of, **{name: point[name] for name in _FIGURES}}
+            if point["median"] is None:
+                missing.append((conditions, figures))
+            else:
+                new = {"conditions": conditions, "points": [], "gaps": []}
+                trends.setdefault(_key(conditions), new)["points"].append(figures)
+    for conditions, figures in missing:
+        same = [t for t in trends.values() if _planned(t["conditions"]) == _planned(conditions)]
+        for trend in same or [{"conditions": conditions, "points": [], "gaps": []}]:
+            trend["gaps"].append(figures)
+            trends.setdefault(_key(trend["conditions"]), trend)
+    return sorted(trends.values(), key=_place), twice
+
+
+def _without_copies(
+    entries: Sequence[Campaign],
+) -> Tuple[List[Campaign], List[Dict[str, str]]]:
+    seen: Dict[Tuple[str, str], str] = {}
+    once, twice = [], []
+    for one in sorted(entries, key=lambda one: (one["created"], one["campaign"], one["folder"])):
+        first = seen.setdefault((one["created"], one["campaign"]), one["folder"])
+        if first == one["folder"]:
+            once.append(one)
+        else:
+            twice.append({"folder": one["folder"], "reason": f"the same campaign as in {first}"})
+    return once, twice
+
+
+def _key(conditions: Mapping[str, Any]) -> str:
+    return json.dumps([str(value) for value in conditions.values()])
+
+
+def _planned(conditions: Mapping[str, Any]) -> Dict[str, Any]:
+    """Return the conditions that are known of a cell that gave no speed."""
+    return {key: conditions[key] for key in conditions if key not in _MEASURED}
+
+
+def _place(trend: Mapping[str, Any]) -> Tuple[Any, ...]:
+    known = trend["conditions"]
+    named = tuple(str(known[name]) for name in ("benchmark", "precision", "variant", "model"))
+    return (*named, world_size(known["topology"]), known["topology"], _key(known))
+
+
+def select(
+    trends: Sequence[Dict[str, Any]], wanted: Mapping[str, Sequence[str]]
+) -> List[Dict[str, Any]]:
+    """Return the trends whose conditions are among the wanted ones.
+
+    :param wanted: by the name of a condition, its values; an empty list is any.
+    :raises ValueError: no such condition, or a value that no trend has.
+    """
+    for name, values in wanted.items():
+        if name not in SELECTABLE:
+            raise ValueError(f"cannot select by {name!r}: use one of {', '.join(SELECTABLE)}")
+        there = sorted({str(trend["conditions"][name]) for trend in trends})
+        missing = [value for value in values if value not in there]
+        if missing:
+            raise ValueError(f"no campaign has {name} {missing[0]}: there are {', '.join(there)}")
+    return [
+        trend
+        for trend in trends
+        if all(not v or str(trend["conditions"][k]) in v for k, v in wanted.items())
+    ]

@@ -1,0 +1,1 @@
+"""From benchmark files, options and nodes to cells, their repeats and waves."""

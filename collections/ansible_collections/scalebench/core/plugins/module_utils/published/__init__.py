@@ -1,0 +1,1 @@
+"""What others published, and how measured cells stand against it."""

@@ -1,0 +1,129 @@
+"""A campaign against what others published: figures that can be compared, and why others cannot."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Mapping, Sequence, Tuple
+
+from .cell_conditions import cell_conditions
+from .compare import compare_published
+from .conditions import DECISIVE, plain_conditions
+
+__all__ = ["LEVEL", "MARGIN", "against_published"]
+
+Row = Mapping[str, Any]
+# Of the intervals, as everywhere in a report; and the half width of what counts as equivalent.
+LEVEL = 0.95
+MARGIN = 0.05
+_CELL = ("benchmark", "precision", "variant", "model", "topology")
+_SOURCE = (
+    *("kind", "repository", "path", "commit", "date", "benchmark", "framework"),
+    *("framework_version", "container", "gpu", "statistic", "repeats", "note"),
+)
+_COMPARED = ("ratio", "low", "high", "beyond_noise", "finding", "why", "told", "errata")
+
+
+def against_published(results: Row, published: Sequence[Row]) -> Dict[str, Any]:
+    """Return ``level``, ``margin``, ``rows``, ``stated``, ``compared`` and ``not_compared``.
+
+    :param results: of ``results.build_results``; cells that measured nothing are left out.
+    :param published: rows of ``published.published_rows``; ``rows`` counts those with a figure.
+    :returns: ``compared``: for a cell and a row of the same conditions cell, published (the row's
+        id), source, measured and theirs (each throughput in images/s and speedup, None where
+        there is none), ratio and what ``compare.compare`` says of it. ``not_compared``: for cells
+        with the same reasons cells, never (the conditions that no row has), nearest (row's id),
+        source, differences and unknown (condition, measured, published). Neither holds a ratio of
+        what cannot be compared.
+    :raises ValueError: see ``compare.compare``.
+    """
+    figures = [row for row in published if row.get("throughput")]
+    by_id = {row["id"]: row for row in figures}
+    plain = [plain_conditions(row) for row in figures]
+    known = {name: {row[name] for row in plain} - {None} for name in DECISIVE}
+    compared: List[Dict[str, Any]] = []
+    apart: List[Tuple[Row, Row, List[Dict[str, Any]]]] = []
+    cells = [cell for cell in results["cells"] if figures and cell["median_speed"] is not None]
+    # By its place: two cells may have the same name.
+    measured = [
+        {**cell_conditions(cell, results), "id": str(place)} for place, cell in enumerate(cells)
+    ]
+    nearest: Dict[str, List[Row]] = {}
+    for one in compare_published(measured, figures, tolerance=MARGIN, level=LEVEL):
+        nearest.setdefault(one["cell"], []).append(one)
+    for cell, conditions in zip(cells, measured):
+        found = nearest[conditions["id"]]
+        if found[0]["verdict"] == "comparable":
+            compared += [_compared(cell, one, by_id[one["published"]]) for one in found]
+        else:
+            apart.append((cell, found[0], _never(conditions, known)))
+    return {
+        "level": LEVEL,
+        "margin": MARGIN,
+        "rows": len(figures),
+        "stated": (results["provenance"].get("options") or {}).get("conditions") or {},
+        "compared": compared,
+        "not_compared": _by_reasons(apart, by_id),
+    }
+
+
+def _identity(cell: Row) -> Dict[str, Any]:
+    return {name: cell[name] for name in _CELL}
+
+
+def _source_of(row: Row) -> Dict[str, Any]:
+    """Return where a published row stands: document of ``published/``, url, and what it says."""
+    url = f"https://github.com/{row['repository']}"
+    if row.get("commit"):
+        url += f"/blob/{row['commit']}/{row['path']}"
+    return {"document": row["source"], "url": url, **{key: row.get(key) for key in _SOURCE}}
+
+
+def _compared(cell: Row, one: Row, row: Row) -> Dict[str, Any]:
+    return {
+        "cell": _identity(cell),
+        "published": one["published"],
+        "source": _source_of(row),
+        "measured": {"throughput": cell["median_speed"], "speedup": cell["speedup"]},
+        "theirs": {"throughput": row["throughput"], "speedup": row.get("speedup")},
+        **{key: one[key] for key in _COMPARED},
+    }
+
+
+def _never(measured: Row, known: Mapping[str, Any]) -> List[Dict[str, Any]]:
+    """Return the conditions of a cell that no published row has."""
+    values = plain_conditions(measured)
+    return [
+        {"condition": name, "measured": value}
+        for name, value in values.items()
+        if value is not None and value not in known[name]
+    ]
+
+
+def _by_reasons(
+    apart: Sequence[Tuple[Row, Row, List[Dict[str, Any]]]], by_id: Mapping[str, Row]
+) -> List[Dict[str, Any]]:
+    """Return the cells that share their reasons together, with the row nearest to any of them.
+
+    What no row has is reason enough; else it is all in which the nearest row is not the cell's,
+    or may not be.
+    """
+    groups: Dict[str, List[Tuple[Row, Row, List[Dict[str, Any]]]]] = {}
+    for cell, nearest, never in apart:
+        unknown = [(item["condition"], item["measured"]) for item in nearest["unknown"]]
+        reasons = str(never or (nearest["differences"], unknown))
+        groups.setdefault(f"{cell['benchmark']} {reasons}", []).append((cell, nearest, never))
+    found = []
+    for members in groups.values():
+        nearest = min(
+            (one for _, one, _ in members), key=lambda one: len(one["differences"] + one["unknown"])
+        )
+        found.append(
+            {
+                "cells": [_identity(cell) for cell, _, _ in members],
+                "never": members[0][2],
+                "nearest": nearest["published"],
+                "source": _source_of(by_id[nearest["published"]]),
+                "differences": nearest["differences"],
+                "unknown": nearest["unknown"],
+            }
+        )
+    return found

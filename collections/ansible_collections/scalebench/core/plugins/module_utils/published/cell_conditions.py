@@ -1,0 +1,94 @@
+"""The conditions of a measured cell: its own, its nodes' fingerprints', and those a user states."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Mapping, Optional
+
+from ..results.cells import ok_speeds
+from .conditions import FAMILIES, plain_condition
+from .schema import CONDITIONS
+
+__all__ = ["STATABLE", "cell_conditions", "check_stated"]
+
+# What neither the path nor the format of a log tells for sure.
+STATABLE = (
+    *("model", "framework", "framework_version", "container", "gpu"),
+    *("xla", "data_backend", "data", "image_size"),
+)
+_PACKAGES = {"pytorch": "torch", "paddle": "paddlepaddle"}
+_BOOLEANS = {"true": True, "yes": True, "false": False, "no": False}
+
+
+def check_stated(given: Mapping[str, Any]) -> Dict[str, Any]:
+    """Return conditions that a user states for a tree of logs, each in its type.
+
+    :param given: by name; ``-e`` makes every value a text.
+    :raises ValueError: no such condition, or a value that it cannot have.
+    """
+    return {name: _typed(name, value) for name, value in given.items()}
+
+
+def _typed(name: str, value: Any) -> Any:
+    if name not in STATABLE:
+        raise ValueError(f"conditions: {name!r} cannot be stated: use one of {', '.join(STATABLE)}")
+    kind, text = CONDITIONS[name], str(value).strip()
+    typed: Any = text
+    if kind is bool:
+        typed = _BOOLEANS.get(text.lower())
+    elif kind is int:
+        typed = int(text) if text.isdecimal() and int(text) else None
+    elif isinstance(kind, tuple):
+        typed = text if text in kind else None
+    if typed in (None, ""):
+        choices = " or ".join(kind) if isinstance(kind, tuple) else kind.__name__
+        raise ValueError(f"conditions: {name} is {value!r}: {choices} is needed")
+    return typed
+
+
+def cell_conditions(cell: Mapping[str, Any], results: Mapping[str, Any]) -> Dict[str, Any]:
+    """Return what ``compare.compare`` needs of a measured cell, None for what is not known.
+
+    What was recorded goes before what the user stated; except for the model, which the path of a
+    log may call anything.
+
+    :param results: the cell's; stated conditions stand in its ``provenance.options.conditions``.
+    """
+    known = results["provenance"]
+    stated = (known.get("options") or {}).get("conditions") or {}
+    recorded = {**cell, "framework": _framework(cell), **_of_nodes(cell, known.get("nodes") or {})}
+    found = {
+        name: stated[name] if not recorded.get(name) and name in stated else recorded.get(name)
+        for name in (*CONDITIONS, "topology", "nodes", "devices_per_node", "device")
+    }
+    return {
+        **found,
+        "model": stated.get("model", cell["model"]),
+        "throughput": cell["median_speed"],
+        "runs": ok_speeds(cell),
+    }
+
+
+def _framework(cell: Mapping[str, Any]) -> Optional[str]:
+    """Return the cell's framework, or that of the reader of its logs, which are named after it."""
+    if cell.get("framework"):
+        return str(cell["framework"])
+    readers = {repeat["reader"] for repeat in cell["repeats"] if repeat.get("reader")}
+    families = {plain_condition("framework", {"framework": reader}) for reader in readers}
+    return families.pop() if len(families) == 1 and families <= set(FAMILIES) else None
+
+
+def _of_nodes(cell: Mapping[str, Any], nodes: Mapping[str, Any]) -> Dict[str, Any]:
+    """Return gpu, framework_version and container of the cell's nodes; several are listed."""
+    own = [nodes[name] for name in cell.get("node_names") or () if name in nodes]
+    used = [(node.get("frameworks") or {}).get(cell.get("framework")) or {} for node in own]
+    package = _PACKAGES.get(str(cell.get("framework")), str(cell.get("framework")))
+    gpus = [gpu["name"] for node in own for gpu in node.get("gpus") or ()]
+    return {
+        "gpu": _each(gpus) if cell.get("device") != "cpu" else None,
+        "framework_version": _each((one.get("packages") or {}).get(package) for one in used),
+        "container": _each(one.get("image") for one in used),
+    }
+
+
+def _each(names: Any) -> Optional[str]:
+    return ", ".join(dict.fromkeys(name for name in names if name)) or None

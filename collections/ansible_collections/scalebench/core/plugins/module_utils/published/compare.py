@@ -1,0 +1,116 @@
+"""A measured set against published figures: comparable or not and why, and only then a ratio."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Mapping, Sequence, Tuple
+
+from ansible_collections.scalebench.core.plugins.module_utils.published.conditions import (
+    DECISIVE,
+    apart,
+    judge,
+    plain_conditions,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.stats.finding import finding
+from ansible_collections.scalebench.core.plugins.module_utils.stats.statistics import finite, median
+
+__all__ = ["compare", "compare_published"]
+
+Row = Dict[str, Any]
+
+_KINDS = ("seed", "official", "extra")
+
+
+def _speeds(row: Mapping[str, Any]) -> List[float]:
+    runs = row.get("runs") or {}
+    values = list(runs.values()) if isinstance(runs, Mapping) else list(runs)
+    return finite(values, "runs") if values else []
+
+
+def _throughput(row: Mapping[str, Any], side: str) -> float:
+    """Return the throughput in images/s, or else the median of the runs."""
+    value = row.get("throughput") or (median(_speeds(row)) if _speeds(row) else None)
+    if value is None:
+        raise ValueError(f"{side} {row.get('id') or row.get('topology')}: no throughput to compare")
+    return finite([value], f"throughput of the {side}")[0]
+
+
+def compare(
+    measured: Mapping[str, Any],
+    published: Mapping[str, Any],
+    waive: Sequence[str] = (),
+    *,
+    tolerance: float = 0.05,
+    level: float = 0.9,
+) -> Row:
+    """Compare one measured cell with one published row.
+
+    ``measured``: a cell's conditions (framework, model, gpu or ``device: cpu``, topology,
+    precision, batch_size_per_device, …), ``runs`` in images/s, and ``throughput``, by default
+    their median. ``waive`` names conditions whose difference is accepted, and told in the result.
+    Returns what :func:`conditions.judge` does, both throughputs, and ratio, its interval low to
+    high at ``level``, beyond_noise (whether that leaves 1 out) and finding (equivalent, faster,
+    slower, undecided, at the margin ``tolerance``): None unless the verdict is comparable.
+
+    :raises ValueError: a condition to waive is none, or a side has no throughput.
+    """
+    ours = _throughput(measured, "measured set")
+    theirs = _throughput(published, "published row")
+    judged = judge(measured, published, waive)
+    result: Row = {
+        "published": published.get("id"),
+        "kind": published.get("kind"),
+        **judged,
+        "measured_throughput": ours,
+        "published_throughput": theirs,
+        "errata": list(published.get("errata") or []),
+    }
+    if judged["verdict"] != "comparable":
+        return {**result, **dict.fromkeys(("ratio", "low", "high", "beyond_noise", "finding"))}
+    found = finding(_speeds(measured), published, theirs, tolerance, level)
+    return {**result, "ratio": ours / theirs, **found}
+
+
+def compare_published(
+    measured: Any,
+    published: Sequence[Mapping[str, Any]],
+    waive: Sequence[str] = (),
+    *,
+    tolerance: float = 0.05,
+    level: float = 0.9,
+    nearest: int = 1,
+) -> List[Row]:
+    """Compare each measured cell with the published rows that are nearest to it.
+
+    Returned per cell: every comparable row; where there is none, the ``nearest`` rows by the
+    number of conditions that differ or are unknown, and of as many those that agree in what
+    ``DECISIVE`` names first. ``measured``: one cell or a list of them, see :func:`compare`;
+    ``cell`` in a result is the cell's id, directory or topology.
+
+    :raises ValueError: see :func:`compare`.
+    """
+    known = [(row, plain_conditions(row)) for row in published if row.get("throughput")]
+    return [
+        {
+            "cell": cell.get("id") or cell.get("directory") or cell.get("topology") or "",
+            **compare(cell, row, waive, tolerance=tolerance, level=level),
+        }
+        for cell in ([measured] if isinstance(measured, Mapping) else list(measured))
+        for row in _nearest(plain_conditions(cell), known, waive, nearest)
+    ]
+
+
+def _nearest(
+    cell: Mapping[str, Any],
+    published: Sequence[Tuple[Mapping[str, Any], Mapping[str, Any]]],
+    waive: Sequence[str],
+    count: int,
+) -> List[Mapping[str, Any]]:
+    """Return the rows with all of the cell's conditions, or else those nearest to it, in order."""
+
+    def distance(item: Tuple[List[str], Mapping[str, Any]]) -> Any:
+        names, row = item
+        kind = row["kind"] if row.get("kind") in _KINDS else _KINDS[-1]
+        return len(names), [condition in names for condition in DECISIVE], _KINDS.index(kind)
+
+    found = sorted(((apart(cell, plain, waive), row) for row, plain in published), key=distance)
+    return [row for names, row in found if not names] or [row for _, row in found[:count]]

@@ -1,0 +1,1 @@
+"""Results in words, tables, plots and the formats of other programs."""

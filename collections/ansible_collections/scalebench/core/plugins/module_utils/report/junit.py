@@ -1,0 +1,153 @@
+"""The repeats of a campaign as JUnit XML, which Jenkins, GitLab and others show.
+
+There is no standard; what is written here keeps to the schema of Jenkins' xUnit plugin
+(junit-10.xsd), in which only a testsuite has properties.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Dict, List, Mapping, Optional, Sequence
+from xml.etree import ElementTree
+
+from ..layout.plain_text import plain
+from ..layout.rows import cell_groups
+from ..results.campaign_time import unix_seconds
+
+__all__ = ["junit_text"]
+
+Cell = Mapping[str, Any]
+Repeat = Mapping[str, Any]
+# A judgement on what was measured is a failure, all that kept it from being measured an error.
+_JUDGED = ("invalid", "nan_loss", "broken_rule")
+_SKIPPED = ("skipped", "not_run")
+_FIGURES = ("median_speed", "speedup", "efficiency")
+# Unicode gives these two no character, and XML 1.0 forbids them.
+_FORBIDDEN = re.compile("[\ufffe\uffff]")
+
+
+def junit_text(results: Mapping[str, Any], last_lines: Mapping[str, Sequence[str]] = {}) -> str:
+    """Return junit.xml: a testsuite for each group of cells, a testcase for each repeat.
+
+    A testcase has the seconds of its repeat; ``type`` of a failure, error or skipped is its
+    ending, ``message`` its reason. One that is planned and has no record is skipped as
+    ``not_run``. What else makes a campaign fail is in the suites ``beside the cells`` and ``gate``,
+    a testcase for each of its rules.
+
+    :param results: of ``results.build_results``, or results.json.
+    :param last_lines: of logs, by their path in the results.
+    """
+    suites = [_suite(cells, results, last_lines) for cells in cell_groups(results)]
+    beside = _beside(results)
+    if beside:
+        suites.append(_closed(ElementTree.Element("testsuite", name="beside the cells"), beside))
+    rules = [_rule(one) for one in (results.get("gate") or {"rules": ()})["rules"]]
+    if rules:
+        suites.append(_closed(ElementTree.Element("testsuite", name="gate"), rules))
+    root = ElementTree.Element("testsuites", name=_text(results["campaign"]))
+    for key in ("tests", "failures", "errors"):
+        root.set(key, str(sum(int(suite.get(key, "0")) for suite in suites)))
+    root.extend(suites)
+    for element in root.iter():
+        element.tail = "\n"
+    written: str = ElementTree.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{written}'
+
+
+def _suite(
+    cells: Sequence[Cell], results: Mapping[str, Any], last_lines: Mapping[str, Sequence[str]]
+) -> ElementTree.Element:
+    name = ".".join(
+        _text(cells[0][key]).replace(".", "_")
+        for key in ("benchmark", "precision", "variant", "model")
+    )
+    suite = ElementTree.Element("testsuite", name=name)
+    created = results["provenance"].get("created")
+    if unix_seconds(created) is not None:
+        suite.set("timestamp", created.rstrip("Z"))
+    figures = ElementTree.SubElement(suite, "properties")
+    for key, value in _properties(cells).items():
+        ElementTree.SubElement(figures, "property", name=key, value=_text(value))
+    cases = []
+    for cell in cells:
+        planned = (*cell["repeats"], *map(_not_run, cell["not_run"]))
+        for repeat in sorted(planned, key=lambda one: int(one["repeat"])):
+            place = {"classname": name, "name": f"{cell['topology']}/{repeat['repeat']}"}
+            lines = _said(repeat, cell["unit"], last_lines)
+            cases.append(_case(place, repeat, lines))
+    return _closed(suite, cases)
+
+
+def _properties(cells: Sequence[Cell]) -> Dict[str, Any]:
+    """Return the figures of each topology, those that there are; the unit is that of speeds."""
+    found = {"unit": next((cell["unit"] for cell in cells if cell["unit"]), "")}
+    for cell in cells:
+        for key in _FIGURES:
+            if cell[key] is not None:
+                found[f"{cell['topology']} {key}"] = cell[key]
+    return found
+
+
+def _not_run(number: int) -> Dict[str, Any]:
+    reason = "planned, and not run yet"
+    return {"repeat": number, "log": None, "ending": "not_run", "reason": reason}
+
+
+def _said(
+    repeat: Repeat, unit: Optional[str], last_lines: Mapping[str, Sequence[str]]
+) -> List[str]:
+    speed = repeat.get("throughput")
+    found = [] if speed is None else [f"throughput {speed} {unit}"]
+    found += [
+        f"disturbed: {one['node']}: {one['detail']}" for one in repeat.get("disturbances", ())
+    ]
+    return [*found, *last_lines.get(repeat["log"] or "", ())]
+
+
+def _beside(results: Mapping[str, Any]) -> List[ElementTree.Element]:
+    """Return searches and repeats alone that failed, which belong to no cell."""
+    known = {repeat["log"] for cell in results["cells"] for repeat in cell["repeats"]}
+    return [
+        _case({"classname": "beside the cells", "name": _text(one["log"])}, one, ())
+        for one in results["failures"]
+        if one["log"] not in known
+    ]
+
+
+def _rule(rule: Mapping[str, Any]) -> ElementTree.Element:
+    name = " ".join(filter(None, (str(rule["rule"]), str(rule["selector"] or ""))))
+    ending = {"ending": "ok" if rule["ok"] else "broken_rule", "reason": rule["detail"]}
+    return _case({"classname": "gate", "name": name}, ending, ())
+
+
+def _case(place: Dict[str, str], repeat: Repeat, lines: Sequence[str]) -> ElementTree.Element:
+    case = ElementTree.Element("testcase", {key: _text(value) for key, value in place.items()})
+    if repeat.get("seconds") is not None:
+        case.set("time", f"{repeat['seconds']:.3f}")
+    ending = repeat["ending"]
+    if ending != "ok":
+        kind = "failure" if ending in _JUDGED else "skipped" if ending in _SKIPPED else "error"
+        what = ElementTree.SubElement(case, kind, type=_text(ending))
+        # GitLab shows the text of the element, Jenkins its message.
+        what.text = _text(repeat["reason"] or "no reason given")
+        what.set("message", what.text)
+    if lines:
+        ElementTree.SubElement(case, "system-out").text = "\n".join(map(_text, lines))
+    return case
+
+
+def _closed(
+    suite: ElementTree.Element, cases: Sequence[ElementTree.Element]
+) -> ElementTree.Element:
+    """Add the testcases to a testsuite, and how many there are of each kind."""
+    kinds = (("failures", "failure"), ("errors", "error"), ("skipped", "skipped"))
+    suite.set("tests", str(len(cases)))
+    for key, kind in kinds:
+        suite.set(key, str(sum(case.find(kind) is not None for case in cases)))
+    suite.set("time", f"{sum(float(case.get('time', 0)) for case in cases):.3f}")
+    suite.extend(cases)
+    return suite
+
+
+def _text(value: Any) -> str:
+    return _FORBIDDEN.sub("", plain(value))

@@ -1,0 +1,115 @@
+"""From the speeds of repeats to the seeds' facts: average, median, speed-up, efficiency."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Mapping, Optional
+
+from ansible_collections.scalebench.core.plugins.module_utils.stats.rounding import round_as
+from ansible_collections.scalebench.core.plugins.module_utils.stats.statistics import (
+    finite,
+    mean,
+    median,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.topology import (
+    parse_topology,
+    sort_topologies,
+    world_size,
+)
+
+__all__ = ["efficiency", "seed_facts", "speedups"]
+
+Facts = Dict[str, Dict[str, Dict[str, Any]]]
+
+
+def _speeds(topology: str, repeats: Any) -> List[float]:
+    """Return the speeds of the repeats that gave one (None is a failed repeat), in samples/s."""
+    if isinstance(repeats, Mapping):
+        repeats = list(repeats.values())
+    if not isinstance(repeats, (list, tuple)):
+        raise ValueError(f"{topology}: {repeats!r} is not a list of speeds, one per repeat")
+    given = [speed for speed in repeats if speed is not None]
+    speeds = finite(given, f"speeds of {topology}") if given else []
+    if any(speed <= 0 for speed in speeds):
+        raise ValueError(
+            f"{topology}: speed {min(speeds)!r} is not above 0; leave a failed one out"
+        )
+    return speeds
+
+
+def _checked(by_topology: Any, what: str) -> Mapping[str, Any]:
+    if not isinstance(by_topology, Mapping):
+        raise ValueError(f"{what} {by_topology!r}: a mapping from topology (as 1n8g) is needed")
+    for topology in by_topology:
+        parse_topology(topology)
+    return by_topology
+
+
+def _no_speedup(topology: str, base: Optional[float], baseline: str) -> str:
+    return f"no speed of {topology}" if base is not None else f"no baseline: no speed of {baseline}"
+
+
+def speedups(
+    speeds: Any, baseline: str = "1n1g", rounding: str = "numpy_2"
+) -> Dict[str, Optional[float]]:
+    """Return speed / speed of ``baseline`` per topology; None where either is missing.
+
+    ``speeds``: {topology: samples/s or None}. The originals printed 1.0 for a missing baseline;
+    here it is None.
+
+    :raises ValueError: a key is no topology, a speed is no number above 0, no such rounding.
+    """
+    checked = {key: _speeds(key, [speed]) for key, speed in _checked(speeds, "speeds").items()}
+    parse_topology(baseline)
+    base = checked.get(baseline)
+    return {
+        key: round_as(checked[key][0] / base[0], rounding) if base and checked[key] else None
+        for key in sort_topologies(checked)
+    }
+
+
+def seed_facts(
+    runs: Any,
+    model: str = "r50",
+    batch_size_per_device: Optional[int] = None,
+    *,
+    baseline: str = "1n1g",
+    rounding: str = "numpy_2",
+    speedup_rounding: str = "numpy_2",
+) -> Facts:
+    """Return the seeds' facts of one group (one benchmark, precision, batch size and variant).
+
+    ``runs``: {topology: [samples/s per repeat] or {repeat: samples/s}}; None is a failed repeat.
+    Returns {model: {topology: {average_speed, batch_size_per_device, median_speed, speedup}}},
+    topologies in order. The speed-up is the quotient of the rounded medians, as in the originals'
+    ``extract_*_logs.py``. Where there is none it is None and ``speedup_reason`` says why.
+
+    :raises ValueError: a key is no topology, a speed is no number above 0, no such rounding.
+    """
+    by_topology = {key: _speeds(key, value) for key, value in _checked(runs, "runs").items()}
+    medians: Dict[str, Any] = {
+        key: round_as(median(speeds), rounding) if speeds else None
+        for key, speeds in by_topology.items()
+    }
+    ratios = speedups(medians, baseline, speedup_rounding)
+    facts: Dict[str, Dict[str, Any]] = {}
+    for key in sort_topologies(by_topology):
+        speeds = by_topology[key]
+        facts[key] = {
+            "average_speed": round_as(mean(speeds), rounding) if speeds else None,
+            "batch_size_per_device": batch_size_per_device,
+            "median_speed": medians[key],
+            "speedup": ratios[key],
+        }
+        if ratios[key] is None:
+            facts[key]["speedup_reason"] = _no_speedup(key, medians.get(baseline), baseline)
+    return {model: facts}
+
+
+def efficiency(speedup: Optional[float], topology: str, baseline: str = "1n1g") -> Optional[float]:
+    """Return speed-up / (devices / devices of the baseline), unrounded: 1.0 is ideal scaling.
+
+    :raises ValueError: a topology cannot be read.
+    """
+    if speedup is None:
+        return None
+    return speedup * world_size(baseline) / world_size(topology)

@@ -1,0 +1,1 @@
+"""How a campaign goes on: records of repeats, what is still to run, when to stop."""

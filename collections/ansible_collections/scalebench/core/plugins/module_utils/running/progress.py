@@ -1,0 +1,95 @@
+"""How far a campaign is: what is done, what it took, what is left."""
+
+from __future__ import annotations
+
+from typing import Any, List, Mapping, Optional, Sequence
+
+from ..planning.plan_text import duration
+
+__all__ = ["Progress", "remaining_seconds"]
+
+
+def remaining_seconds(
+    expected: Sequence[float], taken: Sequence[float], current: float
+) -> Optional[float]:
+    """Return the seconds that are left, None where nothing tells.
+
+    What is to come is expected to be off by the factor by which what is done was.
+
+    :param expected: expected seconds of every wave in order; 0 where unknown.
+    :param taken: seconds of those that are done.
+    :param current: seconds that the one in hand has run.
+    """
+    count = len(taken)
+    known = sum(expected[:count])
+    if known > 0:
+        factor = sum(taken) / known
+        left = sum(expected[count:]) * factor
+    elif count:
+        left = sum(taken) / count * (len(expected) - count)
+    else:
+        left = sum(expected)
+        if left <= 0:
+            return None
+    return max(left - current, 0.0)
+
+
+class Progress:
+    """The state of a running campaign; waves are added as they are planned."""
+
+    def __init__(self, campaign: str) -> None:
+        self.campaign = campaign
+        self._waves: List[List[str]] = []
+        self._expected: List[float] = []
+        self._taken: List[float] = []
+        self.done = 0
+        self.failed = 0
+        self.last = ""
+
+    def add(self, waves: Sequence[Mapping[str, Any]]) -> None:
+        """Take in waves to run, as module campaign_plan returned them."""
+        for wave in waves:
+            self._waves.append([_name(repeat) for repeat in wave["repeats"]])
+            self._expected.append(float(wave["seconds"]))
+
+    @property
+    def total(self) -> int:
+        """Number of repeats to run."""
+        return sum(len(names) for names in self._waves)
+
+    @property
+    def current(self) -> str:
+        """Names of the repeats in hand; empty when all are done."""
+        count = len(self._taken)
+        return ", ".join(self._waves[count]) if count < len(self._waves) else ""
+
+    def left(self, current: float) -> str:
+        """Return the remaining time in words, ``current`` seconds into the wave in hand."""
+        seconds = remaining_seconds(self._expected, self._taken, current)
+        return "time left unknown" if seconds is None else f"about {duration(seconds)} left"
+
+    def end(self, records: Sequence[Mapping[str, Any]], seconds: float) -> List[str]:
+        """Take a wave as ended and return a line for each of its repeats.
+
+        :param records: the ``records`` that repeat_record returned, in the wave's order.
+        :param seconds: wall time since the wave before it ended, its overhead included.
+        """
+        self._taken.append(seconds)
+        lines = []
+        for ended in records:
+            self.done += 1
+            took = duration(seconds)
+            if ended["ending"] == "ok":
+                self.last = f"{ended['throughput']:.2f} {ended['unit']}"
+                outcome = f"{self.last:>18}"
+            else:
+                self.failed += 1
+                outcome = f"{ended['ending']}: {ended['reason']}"
+            left = f", {self.left(0)}" if self.current else ""
+            place = f"[{self.done}/{self.total}]"
+            lines.append(f"{place:>8} {_name(ended):<36} {outcome}  ({took}{left})")
+        return lines
+
+
+def _name(repeat: Mapping[str, Any]) -> str:
+    return str(repeat["log"][len("logs/") : -len(".log")])

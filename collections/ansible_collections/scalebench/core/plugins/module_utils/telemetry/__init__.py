@@ -1,0 +1,1 @@
+"""What the nodes did during a repeat, and what disturbed it."""

@@ -1,0 +1,121 @@
+"""Campaign against campaign: what is found, and what is not compared and why."""
+
+import json
+import math
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.comparison.baseline import (
+    compare_campaigns,
+)
+from comparison_data import results, speeds
+
+BASE = {"1n1g": speeds(100, 1), "2n1g": speeds(190, 2), "4n1g": speeds(370, 3)}
+
+
+def compare(ours, baseline=BASE, margin=0.02, **of_baseline):
+    return compare_campaigns(results(ours), results(baseline, "before", **of_baseline), margin, "x")
+
+
+def findings(compared):
+    return {cell["topology"]: cell["finding"] for cell in compared["cells"]}
+
+
+def test_each_finding():
+    ours = {"1n1g": speeds(95, 4), "2n1g": speeds(190, 5), "4n1g": speeds(390, 6)}
+    compared = compare(ours)
+    assert findings(compared) == {"1n1g": "slower", "2n1g": "equivalent", "4n1g": "faster"}
+    first = compared["cells"][0]
+    assert first["low"] < first["ratio"] < first["high"] < 1
+    assert first["ratio"] == pytest.approx(0.95, abs=0.01)
+    assert first["ratio"] == first["speed"] / first["baseline_speed"]
+    assert (first["repeats"], first["baseline_repeats"]) == (5, 5)
+    assert compared["baseline"] == {
+        "campaign": "before",
+        "created": "of before",
+        "given": "x",
+    }
+    json.dumps(compared, allow_nan=False)
+
+
+def test_a_difference_that_does_not_matter_is_none_of_them():
+    ours = {"1n1g": [99.0, 99.01, 99.0, 98.99]}
+    compared = compare(ours, {"1n1g": [100.0, 100.01, 99.99, 100.0]})
+    assert findings(compared) == {"1n1g": "different within margin"}
+
+
+def test_noise_leaves_it_undecided_and_says_why():
+    noisy = {"1n1g": [100.0, 120.0, 90.0]}
+    (cell,) = compare(noisy, {"1n1g": [99.0, 110.0, 95.0]})["cells"]
+    assert cell["finding"] == "undecided"
+    assert cell["why"].startswith("too few repeats for their spread")
+    assert cell["low"] < 1 < cell["high"]
+
+
+@pytest.mark.parametrize(("ours", "baseline"), [([90.0], [100.0, 101.0]), ([90.0, 91.0], [100.0])])
+def test_one_repeat_finds_nothing(ours, baseline):
+    (cell,) = compare({"1n1g": ours}, {"1n1g": baseline})["cells"]
+    assert (cell["finding"], cell["low"], cell["p_difference"]) == ("undecided", None, None)
+    assert cell["why"].startswith("one repeat only")
+
+
+def test_repeats_without_spread():
+    same = {"1n1g": [100.0] * 3}
+    assert findings(compare(same, same)) == {"1n1g": "equivalent"}
+    assert findings(compare({"1n1g": [95.0] * 3}, same)) == {"1n1g": "slower"}
+
+
+def test_many_cells_need_more_than_one():
+    """What alone would be a difference is none among twenty that are not."""
+    alone = {"1n1g": [100.0, 101.0, 99.0, 100.5]}, {"1n1g": [102.5, 101.6, 101.0, 103.9]}
+    assert findings(compare(*alone, margin=0.005)) == {"1n1g": "slower"}
+    others = {f"{nodes}n1g": speeds(100, nodes) for nodes in range(2, 21)}
+    among = compare({**alone[0], **others}, {**alone[1], **others}, margin=0.005)
+    assert among["cells"][0]["finding"] == "undecided"
+    assert among["cells"][0]["high"] < 1
+
+
+def test_what_is_not_compared_has_its_reason():
+    ours = results({"1n1g": [10.0, 10.1], "2n1g": [20.0, 20.1], "8n1g": [1.0, 1.1]})
+    theirs = results({"1n1g": [10.0, 10.1], "2n1g": [20.0, 20.1], "4n1g": [1.0, 1.1]}, "before")
+    theirs["cells"][1].update(iterations=50, device="cpu")
+    compared = compare_campaigns(ours, theirs, 0.02, "x")
+    assert [cell["topology"] for cell in compared["cells"]] == ["1n1g"]
+    assert {cell["topology"]: cell["reason"] for cell in compared["not_compared"]} == {
+        "2n1g": "device cpu in the baseline, gpu here; iterations 50 in the baseline, 100 here",
+        "8n1g": "not in the baseline",
+        "4n1g": "only in the baseline",
+    }
+
+
+def test_a_cell_without_speed_is_not_compared():
+    ours = results({"1n1g": [10.0, 10.1], "2n1g": [20.0, 20.1]})
+    theirs = results({"1n1g": [10.0, 10.1], "2n1g": [None, None]}, "before")
+    (apart,) = compare_campaigns(ours, theirs, 0.02, "x")["not_compared"]
+    assert apart["reason"] == "no repeat gave a speed in the baseline"
+
+
+def test_a_condition_that_one_side_does_not_record_is_told():
+    theirs = results(BASE, "before")
+    for cell in theirs["cells"]:
+        cell["warmup"] = None
+    compared = compare_campaigns(results(BASE), theirs, 0.02, "x")
+    assert [cell["not_recorded"] for cell in compared["cells"]] == [["warmup"]] * 3
+
+
+@pytest.mark.parametrize(
+    ("baseline", "margin", "said"),
+    [
+        (results(BASE), 0.02, "the baseline is the campaign itself, mine"),
+        (
+            results({"64n1g": [1.0]}, "b"),
+            0.02,
+            "no cell is in both: here pytorch fp32 bz4 r50",
+        ),
+        (results(BASE, "b"), 0, "equivalence_margin=0: a share above 0"),
+        (results(BASE, "b"), 2, "equivalence_margin=2: a share above 0"),
+        (results(BASE, "b"), math.nan, "equivalence_margin=nan"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(baseline, margin, said):
+    with pytest.raises(ValueError, match=said):
+        compare_campaigns(results(BASE), baseline, margin, "x")

@@ -1,0 +1,121 @@
+"""The comparison and the gate in words."""
+
+from ansible_collections.scalebench.core.plugins.module_utils.comparison.baseline import (
+    compare_campaigns,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.comparison.comparison_text import (
+    comparison_line,
+    comparison_sections,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_rules import (
+    judge_gate,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_text import (
+    gate_sections,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.layout.sections import markdown
+from ansible_collections.scalebench.core.plugins.module_utils.report.text import terminal_table
+from comparison_data import NODE, results, speeds
+
+BASE = {f"{nodes}n1g": speeds(100 * nodes, nodes) for nodes in (1, 2, 4, 8)}
+
+
+def nodes(**changes):
+    return {f"node{number}": {**NODE, **changes} for number in range(1, 5)}
+
+
+def compared(ours, baseline=BASE, now=None, before=None):
+    found = results(ours, nodes=now or nodes())
+    against = results(baseline, "before", nodes=before or nodes())
+    return {**found, "comparison": compare_campaigns(found, against, 0.02, "x")}
+
+
+FOUND = compared(
+    {
+        "1n1g": speeds(95, 11),
+        "2n1g": speeds(180, 12),
+        "4n1g": speeds(400, 14),
+        "8n1g": [900.0],
+        "16n1g": [1500.0, 1501.0],
+    },
+    now=nodes(kernel="6.1.5"),
+)
+
+
+def test_the_line_tells_findings_and_changes():
+    line = comparison_line(FOUND)
+    assert line.startswith("against before of 4 cell(s): 2 slower (most: 2n1g -10.")
+    assert " % [-1" in line
+    assert "), 1 equivalent within 2 %, 1 undecided, 1 not compared; changed: kernel" in line
+
+
+def test_the_section_has_cells_reasons_and_what_changed():
+    (made,) = comparison_sections(FOUND)
+    assert (made["ident"], made["title"]) == ("comparison", "Against before")
+    cells, apart = made["tables"]
+    assert [row[0]["text"] for row in cells["rows"]] == ["1n1g", "2n1g", "4n1g", "8n1g"]
+    assert [row[7]["text"] for row in cells["rows"]] == [
+        *("slower", "slower", "equivalent", "undecided"),
+    ]
+    assert cells["rows"][3][6]["text"] == "-", "one repeat has no interval"
+    assert cells["rows"][3][8]["text"].startswith("one repeat only")
+    assert [[cell["text"] for cell in row] for row in apart["rows"]] == [
+        ["16n1g", "not in the baseline"]
+    ]
+    assert "node1..node4: kernel 6.1.0 -> 6.1.5" in made["items"]
+    assert "| 1n1g" in markdown(made)
+
+
+def test_nothing_changed_is_said():
+    found = compared(BASE)
+    assert comparison_line(found) == (
+        "against before of 4 cell(s): 4 equivalent within 2 %; nothing that is recorded changed"
+    )
+    (made,) = comparison_sections(found)
+    assert made["items"][0] == "nothing that is recorded changed"
+
+
+def test_cells_are_named_by_what_tells_them_apart():
+    found = compared(BASE)
+    for index, cell in enumerate(found["comparison"]["cells"]):
+        cell["precision"] = ("fp32", "amp")[index % 2]
+    (made,) = comparison_sections(found)
+    assert made["tables"][0]["rows"][1][0]["text"] == "amp 2n1g"
+
+
+def test_some_nodes_are_named_one_by_one():
+    now = nodes()
+    now["node1"] = {**NODE, "kernel": "7.0"}
+    now["node4"] = {**NODE, "kernel": "7.0"}
+    (made,) = comparison_sections(compared(BASE, now=now))
+    assert "node1, node4: kernel 6.1.0 -> 7.0" in made["items"]
+
+
+def test_the_gate_is_a_table_and_lines_for_the_terminal():
+    rules = [
+        {"metric": "max_regression", "value": 0.02, "where": {"topology": "2n*"}},
+        {"metric": "max_cv", "value": 0.5, "where": {"topology": "2n*"}},
+    ]
+    found = {**FOUND, "gate": judge_gate(FOUND, rules, "gates/x.yml")}
+    (made,) = gate_sections(found)
+    assert made["paragraphs"] == ["gate gates/x.yml: 1 of 2 rule(s) broken."]
+    assert [row[2]["text"] for row in made["tables"][0]["rows"]] == ["broken", "kept"]
+    printed = terminal_table(found)
+    assert all(len(line) <= 100 for line in printed.splitlines())
+    said = " ".join(printed.split())
+    assert "against before of 4 cell(s): 2 slower" in said
+    assert "max_regression: 0.02 of topology 2n*: pytorch fp32 bz4 2n1g: -10." in said
+
+
+def test_without_comparison_and_gate_nothing_is_said():
+    found = results(BASE)
+    assert comparison_sections(found) == gate_sections(found) == []
+    assert comparison_sections({**found, "comparison": None}) == []
+    assert "against" not in terminal_table(found)
+
+
+def test_logs_of_unknown_machines_do_not_pass_for_unchanged():
+    found = results(BASE)
+    compared_logs = compare_campaigns(found, results(BASE, "before"), 0.02, "x")
+    line = comparison_line({**found, "comparison": compared_logs})
+    assert line.endswith("what changed is not recorded")

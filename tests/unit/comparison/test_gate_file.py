@@ -1,0 +1,73 @@
+"""Gate files: what may stand in them."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_file import check_gate
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_rules_with_and_without_selector():
+    text = """
+    rules:
+      - max_regression: 0.03
+        where: {precision: amp, topology: 4n*}
+      - allowed_failures: 2
+    """
+    assert check_gate(yaml.safe_load(text), with_baseline=True) == [
+        {
+            "metric": "max_regression",
+            "value": 0.03,
+            "where": {"precision": "amp", "topology": "4n*"},
+        },
+        {"metric": "allowed_failures", "value": 2, "where": {}},
+    ]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "gates").glob("*.yml")), ids=lambda path: path.stem)
+def test_the_gates_of_the_project_can_be_used(path):
+    assert check_gate(yaml.safe_load(path.read_text()), with_baseline=True)
+
+
+@pytest.mark.parametrize(
+    ("rules", "said"),
+    [
+        (
+            [{"max_regresion": 0.1}],
+            "rule 1: there is no rule 'max_regresion'; the choices are m",
+        ),
+        ([{"max_cv": 0.1}, {"max_cv": 0.1, "min_speedup": 1}], "rule 2: one metric a rule"),
+        ([{"where": {}}], "one metric a rule, not none"),
+        ([{"max_cv": 0.1, "where": {"node": "x"}}], "where: there is no 'node'; the choices are b"),
+        ([{"max_cv": 0.1, "where": {"topology": 4}}], "where: topology: 4 is no text"),
+        ([{"max_cv": 0.1, "where": "4n8g"}], "where: '4n8g' is no mapping"),
+        ([{"max_cv": "2 %"}], "max_cv: '2 %' is no number of 0 or more: a share of the mean"),
+        ([{"max_cv": True}], "max_cv: True is no number"),
+        ([{"max_cv": float("nan")}], "max_cv: nan is no number"),
+        ([{"min_speedup": -1}], "min_speedup: -1 is no number of 0 or more"),
+        ([{"min_efficiency": 80}], "min_efficiency: 80 is no share: a share of ideal scaling, 0.8"),
+        ([{"max_regression": 1}], "max_regression: 1 is no share"),
+        ([{"allowed_failures": 0.5}], "allowed_failures: 0.5 is no whole number"),
+        (["max_cv"], "rule 1: 'max_cv' is no mapping"),
+        ([], "rules: a list with at least one rule"),
+        ({"max_cv": 0.1}, "rules: a list with at least one rule"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(rules, said):
+    with pytest.raises(ValueError) as refused:
+        check_gate({"rules": rules}, with_baseline=True)
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize("content", [None, [], "x", {}, {"rules": [], "more": 1}])
+def test_what_is_no_gate_is_refused(content):
+    with pytest.raises(ValueError, match="a gate is a mapping with one key, rules"):
+        check_gate(content, with_baseline=True)
+
+
+def test_a_regression_needs_a_baseline():
+    content = {"rules": [{"max_regression": 0.03}]}
+    with pytest.raises(ValueError, match="give -e baseline="):
+        check_gate(content, with_baseline=False)

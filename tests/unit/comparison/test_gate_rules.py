@@ -1,0 +1,166 @@
+"""Gates: each rule kept, broken, without its figure, without a cell."""
+
+import random
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.comparison.baseline import (
+    compare_campaigns,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_rules import (
+    judge_gate,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
+from comparison_data import results, speeds
+from report_data import campaign, run
+
+
+def rule(metric, value, **where):
+    return {"metric": metric, "value": value, "where": where}
+
+
+def judged(found, *rules):
+    verdict = judge_gate(found, rules, "gates/x.yml")
+    assert verdict["ok"] == all(one["ok"] for one in verdict["rules"])
+    return [(one["ok"], one["detail"]) for one in verdict["rules"]]
+
+
+# Speed-ups 1, 1.8 and 3; cv 0, 0.0079 and 0.
+FOUND = results({"1n1g": [100.0, 100.0], "2n1g": [179.0, 181.0], "4n1g": [300.0, 300.0]})
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "where", "ok", "detail"),
+    [
+        ("min_efficiency", 0.75, {}, True, "3 cell(s), worst pytorch fp32 bz4 4n1g: efficiency 0."),
+        ("min_efficiency", 0.76, {}, False, "pytorch fp32 bz4 4n1g: efficiency 0.75"),
+        ("min_efficiency", 0.76, {"topology": "[12]n*"}, True, "2 cell(s), worst"),
+        ("min_throughput", 180, {"topology": "2n1g"}, True, "1 cell(s), worst"),
+        ("min_throughput", 180.01, {"topology": "2n1g"}, False, "2n1g: throughput 180"),
+        ("min_speedup", 1.9, {"precision": "fp32"}, False, "2n1g: speed-up 1.8"),
+        ("max_cv", 0.008, {}, True, "worst pytorch fp32 bz4 2n1g: cv 0.007857"),
+        ("max_cv", 0.005, {}, False, "2n1g: cv 0.007857"),
+        ("max_cv", 0.005, {"precision": "amp"}, False, "no cell is selected"),
+        ("allowed_failures", 0, {"precision": "amp"}, False, "no cell is selected"),
+        ("allowed_failures", 0, {}, True, "0 repeat(s) failed"),
+    ],
+)
+def test_figures_and_selectors(metric, value, where, ok, detail):
+    ((kept, said),) = judged(FOUND, rule(metric, value, **where))
+    assert kept is ok
+    assert detail in said
+
+
+@pytest.mark.parametrize(
+    ("metric", "said"),
+    [
+        ("min_efficiency", "2n1g has no efficiency: no baseline: no speed of 1n1g"),
+        ("min_speedup", "2n1g has no speed-up: no baseline: no speed of 1n1g"),
+        ("max_cv", "2n1g has no cv: one repeat only"),
+    ],
+)
+def test_a_missing_figure_breaks_its_rule(metric, said):
+    ((ok, detail),) = judged(results({"2n1g": [10.0]}), rule(metric, 0))
+    assert not ok
+    assert said in detail
+
+
+def test_a_cell_without_speed_breaks_every_rule_of_a_figure():
+    plan, runs = campaign({"1n1g": [10.0]})
+    found = build_results(plan, [run(runs[0]["cell"], 1, None, ending="crashed")])
+    for metric in ("min_efficiency", "min_throughput", "min_speedup", "max_cv"):
+        ((ok, detail),) = judged(found, rule(metric, 0))
+        assert not ok
+        assert "1n1g has no" in detail
+
+
+def failing():
+    """Return results of which one repeat of 1n1g and two of 2n1g failed."""
+    plan, runs = campaign({"1n1g": [10.0] * 3, "2n1g": [20.0] * 3})
+    for index in (0, 3, 4):
+        runs[index] = run(runs[index]["cell"], runs[index]["repeat"], None, ending="crashed")
+    return build_results(plan, runs)
+
+
+def test_allowed_failures_count_those_of_their_cells():
+    found = failing()
+    assert judged(found, rule("allowed_failures", 3)) == [(True, "3 repeat(s) failed")]
+    ((ok, detail),) = judged(found, rule("allowed_failures", 2))
+    assert (ok, detail) == (False, "3 repeat(s) failed, the first is logs/1n1g/1.log")
+    of_two = rule("allowed_failures", 2, topology="2n1g")
+    assert judged(found, of_two) == [(True, "2 repeat(s) failed")]
+
+
+def test_failures_that_no_rule_counts_are_left():
+    found = failing()
+    assert judge_gate(found, [rule("allowed_failures", 0)], "x")["failures"] == []
+    left = judge_gate(found, [rule("allowed_failures", 2, topology="2n1g")], "x")["failures"]
+    assert [one["log"] for one in left] == ["logs/1n1g/1.log"]
+    assert len(judge_gate(found, [rule("min_speedup", 0)], "x")["failures"]) == 3
+
+
+BASE = {"1n1g": speeds(100, 1), "2n1g": speeds(190, 2)}
+
+
+def against(ours, baseline=BASE):
+    found = results(ours)
+    found["comparison"] = compare_campaigns(found, results(baseline, "before"), 0.02, "x")
+    return found
+
+
+def test_a_regression_beyond_the_limit_is_broken_with_its_figures():
+    found = against({"1n1g": speeds(94, 4), "2n1g": speeds(190, 5)})
+    ((ok, detail),) = judged(found, rule("max_regression", 0.03))
+    assert not ok
+    assert detail.startswith("pytorch fp32 bz4 1n1g: -6.")
+    assert " % [-" in detail
+    ((ok, detail),) = judged(found, rule("max_regression", 0.1))
+    assert ok
+    assert detail.startswith("2 cell(s), worst pytorch fp32 bz4 1n1g: -6.")
+    assert judged(found, rule("max_regression", 0.03, topology="2n*"))[0][0]
+
+
+def test_a_cell_without_comparison_breaks_the_rule():
+    new = against({**BASE, "4n1g": speeds(370, 3)})
+    assert judged(new, rule("max_regression", 0.03)) == [
+        (False, "pytorch fp32 bz4 4n1g is not compared: not in the baseline")
+    ]
+    single = against({"1n1g": [100.0]})
+    ((ok, detail),) = judged(single, rule("max_regression", 0.03))
+    assert not ok
+    assert "1n1g is undecided: one repeat only" in detail
+
+
+def simulated(topologies, ratio, chance):
+    """Return results of cells ``ratio`` times as fast as their baseline, 1 % noise, 5 repeats."""
+    for side, centre in ((OURS, ratio * 100), (THEIRS, 100)):
+        for cell in side["cells"]:
+            for repeat in cell["repeats"]:
+                repeat["throughput"] = centre * (1 + chance.gauss(0, 0.01))
+    sides = ({**side, "cells": side["cells"][:topologies]} for side in (OURS, THEIRS))
+    ours, theirs = sides
+    return {**ours, "comparison": compare_campaigns(ours, theirs, 0.02, "x")}
+
+
+NINE = {f"{nodes}n1g": [1.0] * 5 for nodes in range(1, 10)}
+OURS, THEIRS = results(NINE), results(NINE, "before")
+
+
+def test_one_cell_is_broken_exactly_where_its_interval_ends_below():
+    """The rule and the interval beside it never tell two things."""
+    chance = random.Random(3)
+    seen = set()
+    for _ in range(200):
+        found = simulated(1, 0.975, chance)
+        ((ok, _),) = judged(found, rule("max_regression", 0.01))
+        assert ok is (found["comparison"]["cells"][0]["high"] >= 0.99)
+        seen.add(ok)
+    assert seen == {True, False}
+
+
+def test_noise_alone_breaks_a_gate_as_rarely_as_stated():
+    """Nine cells that are exactly at the limit: 2.5 % of campaigns, here 100 of them."""
+    chance = random.Random(4)
+    at_limit = [simulated(9, 0.99, chance) for _ in range(100)]
+    broken = sum(not judged(found, rule("max_regression", 0.01))[0][0] for found in at_limit)
+    # Binomial: more than 9 of 100 at 2.5 % happen less than once in 2000 times.
+    assert broken <= 9

@@ -1,0 +1,81 @@
+"""What a node is, out of the texts that Linux offers."""
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.fingerprint import (
+    fingerprint,
+)
+
+
+def test_facts_are_read_out_of_the_files():
+    facts = fingerprint(
+        {
+            "cpuinfo": "processor\t: 0\nmodel name\t: AMD EPYC 7742\nprocessor\t: 1\n",
+            "meminfo": "MemTotal:       24600000 kB\nMemFree: 1 kB\n",
+            "os_release": 'NAME="Debian"\nPRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\n',
+            "machine_id": "abc\n",
+            "boot_id": "def\n",
+            "loadavg": "0.42 0.1 0.0 1/99 5\n",
+            "governors": "performance\npowersave\nperformance\n",
+            "congestion": "cubic\n",
+            "virtualisation": "none\n",
+            "nvcc": "Cuda compilation tools, release 12.4, V12.4.131\nBuild cuda_12.4.r12.4\n",
+            "ofed": "MLNX_OFED_LINUX-5.8-1.1.2.1:\n",
+            "nccl": "libnccl.so.2.21.5",
+            "cuda_driver": "12040",
+            "gpus": "0, Tesla V100, 16160, 440.33.01, GPU-1, 1290, 877, 1530, 877, 300.00, Enabled,"
+            " Enabled\n",
+        }
+    )
+    assert facts == {
+        "cpu_model": "AMD EPYC 7742",
+        "cpu_governor": "performance, powersave",
+        "memory_mib": 24023,
+        "os": "Debian GNU/Linux 12 (bookworm)",
+        "machine_id": "abc",
+        "boot_id": "def",
+        "load": 0.42,
+        "virtualisation": "none",
+        "tcp_congestion_control": "cubic",
+        "ofed": "MLNX_OFED_LINUX-5.8-1.1.2.1",
+        "cuda_driver": "12.4",
+        "cuda_toolkit": "12.4.131",
+        "nccl": "2.21.5",
+        "gpus": [
+            {
+                "index": 0,
+                "name": "Tesla V100",
+                "memory_mib": 16160,
+                "driver": "440.33.01",
+                "uuid": "GPU-1",
+            }
+        ],
+        "gpu_settings": [
+            {
+                "index": 0,
+                "application_clock_mhz": 1290,
+                "application_memory_clock_mhz": 877,
+                "maximum_clock_mhz": 1530,
+                "maximum_memory_clock_mhz": 877,
+                "power_limit_watts": 300,
+                "persistence_mode": "Enabled",
+                "ecc_mode": "Enabled",
+            }
+        ],
+    }
+
+
+def test_what_is_missing_is_unknown_and_no_error():
+    facts = fingerprint({})
+    assert facts["cpu_model"] == "unknown"
+    assert facts["gpus"] == facts["gpu_settings"] == []
+    told = ("cpu_governor", "virtualisation", "ofed", "cuda_driver", "cuda_toolkit", "nccl")
+    assert {name: facts[name] for name in told} == dict.fromkeys(told)
+
+
+@pytest.mark.parametrize(
+    ("detected", "flags", "expected"),
+    [("kvm\n", "", "kvm"), ("", "fpu hypervisor sse", "hypervisor"), ("", "fpu", None)],
+)
+def test_a_guest_is_told_by_systemd_or_else_by_its_cpu(detected, flags, expected):
+    facts = fingerprint({"virtualisation": detected, "cpuinfo": f"flags\t: {flags}\n"})
+    assert facts["virtualisation"] == expected

@@ -1,0 +1,130 @@
+"""Secrets are found and taken out; what only looks like one stays."""
+
+from itertools import pairwise
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import Redactor
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.secret_patterns import (
+    is_secret_name,
+    patterns,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+
+# Made up here; put together so that no scanner takes this file for one that holds secrets.
+KEY = "-----BEGIN OPENSSH " + "PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAA\nQUJD\n-----END OPENSSH "
+KEY += "PRIVATE KEY-----"
+SECRETS = {
+    "AWS access key": "AKIA" + "ABCDEFGHIJKLMNOP",
+    "GitHub token": "ghp_" + "a1B2" * 9,
+    "GitLab token": "glpat-" + "a1B2" * 5,
+    "Hugging Face token": "hf_" + "aBcD" * 9,
+    "NGC key": "nvapi-" + "aB-_" * 16,
+    "JSON web token": "eyJhbGciOiJIUzI1NiJ9" + ".eyJzdWIiOiIxMjM0NTY3ODkwIn0.c2lnbmVk",
+    "ssh key": "AAAAC3NzaC1lZDI1NTE5" + "AAAAI" * 8,
+}
+
+
+def clean(text, **environment):
+    """Return the text without its secrets, and the findings."""
+    redactor = Redactor(patterns({name: value.encode() for name, value in environment.items()}))
+    cleaned = b"".join(redactor.redact([text.encode()])).decode()
+    return cleaned, redactor.findings
+
+
+@pytest.mark.parametrize(("kind", "secret"), SECRETS.items())
+def test_tokens_of_known_forms_are_taken_out(kind, secret):
+    before = "ssh-ed25519 " if kind == "ssh key" else "login with "
+    text = f"iteration 1\n{before}{secret} at once\n"
+    cleaned, findings = clean(text)
+    assert cleaned == f"iteration 1\n{before}[redacted: {kind}] at once\n"
+    assert findings == {kind: (2, 1)}
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("export WANDB_API_KEY=0123abcd", "0123abcd"),
+        ('{"env": {"DB_PASSWORD": "two words", "A": 1}}', "two words"),
+        (r'{"text": "{\"A_TOKEN\": \"zzz\"}"}', "zzz"),
+        ("environ({'MY_SECRET': 'x,y'})", "x,y"),
+        ("PASSWORD = hunter2", "hunter2"),
+        ("[1,0]<stdout>:AWS_SECRET_ACCESS_KEY: ab/cd", "ab/cd"),
+        ("Authorization: Bearer abc.def", "abc.def"),
+        ("https://user:pa55@host/path", "pa55"),
+    ],
+)
+def test_values_are_taken_out_and_their_names_stay(text, secret):
+    cleaned, findings = clean(text)
+    (kind,) = findings
+    assert cleaned == text.replace(secret, f"[redacted: {kind}]")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "TOKENIZERS_PARALLELISM=false tokens/s: 1234",
+        "NCCL_IB_PKEY=0x7fff KEYRING=1",
+        "SSH_KEY_FILE=/root/.ssh/id_ed25519",
+        "A_TOKEN= B=1, B_TOKEN='' C_TOKEN=$HF_TOKEN D_TOKEN=*** 'E_TOKEN': null",
+        "http://node1:29500/a@b and git@example.org:x/y",
+        "half_precision hf_short sha256:e3b0c44298fc1c149afbf4c8996fb924",
+        "iteration 3 epoch 0 loss 6.970000 throughput 24.13 images/s",
+    ],
+)
+def test_what_is_no_secret_stays(text):
+    assert clean(text) == (text, {})
+
+
+def test_a_private_key_goes_whole_and_the_lines_keep_their_numbers():
+    cleaned, findings = clean(f"before\n{KEY} behind\nA_TOKEN=x\n")
+    assert cleaned == (
+        "before\n[redacted: private key]\n\n\n behind\n"
+        "A_TOKEN=[redacted: secret of the environment]\n"
+    )
+    assert findings == {"private key": (2, 1), "secret of the environment": (6, 1)}
+
+
+def test_two_private_keys_on_one_line_go_both():
+    one = KEY.replace("\n", r"\n")
+    assert clean(f"a {one} b {one} c")[0] == "a [redacted: private key] b [redacted: private key] c"
+
+
+def test_of_a_private_key_that_is_cut_off_nothing_stays():
+    assert clean(KEY[:60])[0] == "[redacted: private key]\n"
+
+
+def test_values_of_the_environment_are_found_wherever_they_are():
+    cleaned, findings = clean("it says s3cr3t-value.", HF_TOKEN="s3cr3t-value", PATH="it says")
+    assert cleaned == "it says [redacted: value of HF_TOKEN]."
+    assert findings == {"value of HF_TOKEN": (1, 1)}
+    assert clean("a 1 b", X_KEY="1") == ("a 1 b", {})
+
+
+def test_what_was_taken_out_once_is_not_found_again():
+    once, _ = clean("A_TOKEN=x https://u:p@h Authorization: Basic abc\n" + KEY)
+    assert clean(once) == (once, {})
+
+
+@pytest.mark.parametrize(
+    ("name", "secret"),
+    [("hf_token", True), ("API_KEY", True), ("TOKENIZERS_X", False), ("A_KEY_FILE", False)],
+)
+def test_names_tell_which_variables_are_secret(name, secret):
+    assert is_secret_name(name) is secret
+
+
+@given(
+    st.lists(
+        st.sampled_from(["plain", "A_TOKEN=abc", *KEY.splitlines(), SECRETS["NGC key"], ""]),
+        max_size=12,
+    ),
+    st.sets(st.integers(0, 12)),
+)
+def test_it_does_not_matter_where_the_pieces_end(lines, cuts):
+    text = [f"{line}\n".encode() for line in lines]
+    places = [0, *sorted(cut for cut in cuts if cut <= len(text)), len(text)]
+    pieces = [b"".join(text[a:b]) for a, b in pairwise(places)]
+    whole, split = Redactor(patterns({})), Redactor(patterns({}))
+    assert b"".join(whole.redact([b"".join(text)])) == b"".join(split.redact(pieces))
+    assert whole.findings == split.findings

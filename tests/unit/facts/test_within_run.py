@@ -1,0 +1,108 @@
+"""Inside one run: where it is steady, and how well its mean is known."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.facts.within_run import (
+    steady_state,
+    within_run,
+)
+
+
+def noise(count, seed=1, level=100.0, sd=1.0):
+    choose = random.Random(seed)
+    return [choose.gauss(level, sd) for _ in range(count)]
+
+
+def remembering(count, share, seed):
+    """Return an AR(1) series: each value keeps a share of the one before."""
+    choose = random.Random(seed)
+    value, found = 0.0, []
+    for _ in range(count):
+        value = share * value + choose.gauss(0, 1)
+        found.append(100 + value)
+    return found
+
+
+@pytest.mark.parametrize("start", [0, 20, 60, 100])
+def test_the_end_of_the_start_up_is_found(start):
+    slow = [100 - 60 * math.exp(-4 * n / max(start, 1)) for n in range(start)]
+    found = steady_state(slow + noise(300))
+    assert found["reached"] is True
+    assert abs(found["start"] - start) <= 15
+    assert found["mean"] == pytest.approx(100, abs=0.5)
+    assert found["count"] == start + 300 - found["start"]
+
+
+def test_a_run_that_gets_faster_to_the_end_is_not_steady():
+    found = steady_state([float(n) for n in range(100)])
+    assert (found["reached"], found["start"]) == (False, 0)
+    assert found["drift"] > 1
+
+
+def test_a_constant_run_is_steady_from_the_first_value():
+    assert steady_state([5.0] * 50) == {
+        "reached": True,
+        "start": 0,
+        "count": 50,
+        "mean": 5.0,
+        "drift": 0.0,
+    }
+
+
+@pytest.mark.parametrize("values", [[], [1.0], [1.0, 2.0, 3.0], [9.0] * 19])
+def test_a_few_values_say_nothing_of_steadiness(values):
+    found = steady_state(values)
+    assert (found["reached"], found["start"], found["count"]) == (None, 0, len(values))
+
+
+def test_independent_values_have_the_error_of_the_textbook():
+    values = noise(2000, seed=3)
+    found = within_run(values)
+    assert found["autocorrelation_time"] < 1.3
+    assert found["standard_error"] == pytest.approx(found["sd"] / math.sqrt(2000), rel=0.15)
+    assert found["relative_error"] == pytest.approx(found["standard_error"] / found["mean"])
+
+
+@pytest.mark.parametrize("share", [0.5, 0.8])
+@pytest.mark.parametrize("count", [2000, 20_000])
+def test_memory_makes_the_error_larger(share, count):
+    tau = (1 + share) / (1 - share)
+    found = [
+        within_run(remembering(count, share, seed))["autocorrelation_time"] for seed in range(5)
+    ]
+    assert sum(found) / len(found) == pytest.approx(tau, rel=0.35)
+
+
+def test_the_error_is_that_of_repeated_runs():
+    means, errors = [], []
+    for seed in range(60):
+        found = within_run(remembering(400, 0.7, seed))
+        means.append(found["mean"])
+        errors.append(found["standard_error"])
+    centre = sum(means) / len(means)
+    spread = math.sqrt(sum((mean - centre) ** 2 for mean in means) / (len(means) - 1))
+    assert sum(errors) / len(errors) == pytest.approx(spread, rel=0.35)
+
+
+def test_what_cannot_be_known_is_none():
+    assert within_run([])["mean"] is None
+    assert within_run([float("nan")])["count"] == 0
+    one = within_run([7.0])
+    assert (one["count"], one["mean"], one["sd"], one["standard_error"]) == (1, 7.0, None, None)
+    same = within_run([7.0] * 20)
+    assert (same["sd"], same["standard_error"], same["autocorrelation_time"]) == (0.0, 0.0, 1.0)
+
+
+@pytest.mark.parametrize("values", ["123", {"a": 1.0}, 7, [1.0, "x"], [True]])
+@pytest.mark.parametrize("rule", [steady_state, within_run])
+def test_what_is_no_list_of_numbers_is_said(rule, values):
+    with pytest.raises(ValueError, match=r"no list of numbers|a number is needed"):
+        rule(values)
+
+
+def test_what_was_not_printed_is_left_out():
+    assert within_run([1.0, None, 3.0])["mean"] == 2.0

@@ -1,0 +1,100 @@
+"""Only what was measured under the same conditions is one trend, and nothing is lost."""
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.history.trends import (
+    entry,
+    gather,
+    select,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
+from history_data import nightly, results_of
+from report_data import SEED_004, campaign
+
+
+def gathered(*results):
+    return gather([entry(one, f"folder{index}") for index, one in enumerate(results)])
+
+
+def test_points_are_in_order_of_the_plans_and_not_of_the_folders():
+    trends, twice = gathered(*reversed(nightly([100, 101, 102])))
+    (trend,) = trends
+    assert not twice
+    assert [point["campaign"] for point in trend["points"]] == ["c00", "c01", "c02"]
+    assert [point["folder"] for point in trend["points"]] == ["folder2", "folder1", "folder0"]
+    point = trend["points"][0]
+    assert (point["n"], point["state"]) == (3, "measured")
+    assert point["low"] <= point["median"] <= point["high"]
+    assert trend["conditions"]["hardware"] == "1 x Tesla V100, 40 cores of Xeon"
+    assert trend["conditions"]["unit"] == "images/s"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"batch_size_per_device": 8},
+        {"precision": "amp"},
+        {"iterations": 5},
+        {"image_size": 64},
+        {"recipe": "upstream"},
+    ],
+)
+def test_other_conditions_make_another_trend(changes):
+    first = results_of(0, {"1n1g": [100.0]})
+    assert len(gathered(first, results_of(1, {"1n1g": [100.0]}, **changes))[0]) == 2
+    assert len(gathered(first, results_of(1, {"1n1g": [100.0]}))[0]) == 1
+
+
+def test_other_hardware_is_another_trend_and_another_driver_is_not():
+    first, second = nightly([100, 100], drivers=["535", "550"])
+    assert len(gathered(first, second)[0]) == 1
+    second["provenance"]["nodes"]["node1"]["gpus"][0]["name"] = "H100"
+    assert len(gathered(first, second)[0]) == 2
+
+
+def test_repeats_beside_others_are_another_trend():
+    first, second = nightly([100, 100])
+    second["cells"][0]["repeats"][0]["packed_with"] = ["logs/other.log"]
+    assert len(gathered(first, second)[0]) == 2
+
+
+def test_topologies_are_in_order_of_their_devices():
+    trends, _ = gathered(results_of(0, SEED_004))
+    assert [trend["conditions"]["topology"] for trend in trends] == list(SEED_004)
+
+
+def test_a_cell_without_a_speed_is_a_gap_of_its_trend():
+    first, second, third = nightly([100, 100, 100])
+    cell = second["cells"][0]
+    cell.update(median_speed=None, unit=None, state="failed", spread=None, interval=None)
+    (trend,) = gathered(first, second, third)[0]
+    assert [point["campaign"] for point in trend["points"]] == ["c00", "c02"]
+    assert [(gap["campaign"], gap["state"]) for gap in trend["gaps"]] == [("c01", "failed")]
+    (alone,) = gathered(second)[0]
+    assert (len(alone["points"]), len(alone["gaps"])) == (0, 1)
+
+
+def test_a_copy_of_a_campaign_counts_once():
+    first, second = nightly([100, 101])
+    (trend,), twice = gathered(first, second, first)
+    assert len(trend["points"]) == 2
+    assert twice == [{"folder": "folder2", "reason": "the same campaign as in folder0"}]
+
+
+@pytest.mark.parametrize("created", [None, "yesterday", 5])
+def test_results_without_a_date_have_no_place(created):
+    plan, runs = campaign({"1n1g": [100.0]})
+    results = build_results(plan, runs)
+    results["provenance"].update(created=created, nodes={})
+    with pytest.raises(ValueError, match="does not say when it was planned"):
+        entry(results, "x")
+
+
+def test_selection():
+    trends, _ = gathered(results_of(0, SEED_004), results_of(1, SEED_004, precision="amp"))
+    assert len(select(trends, {})) == 12
+    chosen = select(trends, {"topology": ["4n8g", "1n1g"], "precision": ["amp"], "benchmark": []})
+    assert [trend["conditions"]["topology"] for trend in chosen] == ["1n1g", "4n8g"]
+    with pytest.raises(ValueError, match="no campaign has precision fp8: there are amp, fp32"):
+        select(trends, {"precision": ["fp8"]})
+    with pytest.raises(ValueError, match="cannot select by 'unit'"):
+        select(trends, {"unit": ["x"]})

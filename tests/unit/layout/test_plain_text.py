@@ -1,0 +1,53 @@
+"""What is shown of a text that a log, a path or a host gave."""
+
+import time
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import (
+    last_lines,
+    plain,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b[31mError\x1b[0m: no", "Error: no"),
+        ("\x1b]8;;http://x\x07link\x1b]8;;\x07", "link"),
+        ("a\x00b\x07c\r\nd", "a b c d"),
+        ("left \u202egnp.exe", "left gnp.exe"),
+        ("half \ud800 pair", "half pair"),
+        (None, "None"),
+        ("Grüße, 世界", "Grüße, 世界"),
+    ],
+)
+def test_only_what_has_a_shape_is_left(text, shown):
+    assert plain(text) == shown
+
+
+def test_a_long_text_is_cut_and_says_so():
+    assert plain("x" * 400) == "x" * 299 + "…"
+    assert plain("x" * 300) == "x" * 300
+
+
+@given(st.text(max_size=80))
+def test_any_text_becomes_one_line_that_can_be_written(text):
+    shown = plain(text)
+    assert shown == plain(shown)
+    assert len(shown.splitlines()) <= 1
+    shown.encode("utf-8")
+
+
+def test_last_lines_are_those_with_something_in_them():
+    text = "first\n" + "\n".join(f"line {number}\n\x1b[0m\n" for number in range(30))
+    assert last_lines(text, 2) == ["line 28", "line 29"]
+    assert last_lines("10%\r20%\r30%", 2) == ["20%", "30%"]
+    assert last_lines("") == []
+
+
+def test_ten_megabytes_in_one_line_are_cut_at_once():
+    start = time.monotonic()
+    assert last_lines("x" * 10_000_000) == ["x" * 299 + "…"]
+    assert time.monotonic() - start < 1

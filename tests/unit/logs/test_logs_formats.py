@@ -1,0 +1,286 @@
+"""Every format: its reader is found, and what the log says is what the reading says.
+
+The files in tests/fixtures/logs are the lines that the seeds show (oneflow.log), lines of the
+documentation (ai_rank.log), or synthesised in the form that the source or a public log has.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils import logs, strategies
+from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
+
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "logs"
+
+# file -> reader, observations, (strategy, throughput), part of the identity
+CASES = {
+    "ai_rank.log": ("ai_rank", 4, ("last_summary", 1190.0), {}),
+    "bert_pytorch.log": (
+        "bert_pytorch",
+        2,
+        ("last_summary", 517.23),
+        {"batch_size_per_device": 64, "world_size": 8, "precision": "fp16"},
+    ),
+    "bert_tensorflow.log": (
+        "bert_tensorflow",
+        15,
+        ("dlperf_bert_tensorflow", 140.75),
+        {"batch_size_per_device": 32, "world_size": 8, "precision": "fp32"},
+    ),
+    "oneflow.log": (
+        "oneflow",
+        10,
+        ("oneflow_report", 385.096),
+        {"model": "resnet50", "batch_size_per_device": 128, "world_size": 1, "precision": "fp32"},
+    ),
+    "oneflow_unix_time.log": (
+        "oneflow",
+        130,
+        ("dlperf_oneflow", 2048.0),
+        {"world_size": 16, "global_batch_size": 512, "nodes": 2},
+    ),
+    "paddle_fluid.log": (
+        "paddle_fluid",
+        121,
+        ("dlperf_paddle", 2828.77),
+        {"model": "ResNet50", "batch_size_per_device": 128, "world_size": 8},
+    ),
+    "paddlenlp.log": ("paddlenlp", 3, ("last_printed", None), {"batch_size_per_device": 32}),
+    "pytorch_ngc_with_validation.log": (
+        "pytorch_ngc",
+        30,
+        ("last_summary", 6244.87),
+        {"batch_size_per_device": 256, "world_size": 8, "precision": "amp"},
+    ),
+    "tensorflow_ngc_train.log": (
+        "tensorflow_ngc_train",
+        100,
+        ("dlperf_tensorflow", 2954.5),
+        {"batch_size_per_device": 128, "precision": "fp32", "data_backend": "dali", "xla": False},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_fixture_gives_its_reading(name):
+    reader, count, (strategy, throughput), identity = CASES[name]
+    reading = logs.read((FIXTURES / name).read_bytes(), name=name)
+    assert reading["reader"] == reader
+    assert reading["ending"]["kind"] == "complete"
+    assert len(reading["observations"]) == count
+    assert {key: reading["identity"].get(key) for key in identity} == identity
+    facts = log_facts(reading, strategy)
+    assert facts["throughput"] == throughput
+    assert facts["reason"] if throughput is None else facts["reason"] == ""
+
+
+def test_every_reader_names_its_source_and_has_a_usual_strategy():
+    for name, format_ in logs.READERS.items():
+        assert format_.source, name
+        assert strategies.USUAL[name] in strategies.STRATEGIES
+
+
+def test_ips_is_of_one_device_and_is_multiplied_only_if_the_number_is_known():
+    text = (FIXTURES / "paddlenlp.log").read_text()
+    reading = logs.read(text)
+    assert (reading["scope"], reading["unit"]) == ("per_device", "sequences/s")
+    assert strategies.apply(reading, "last_printed", {"devices": 8})["throughput"] == 1197.95
+    assert strategies.apply(reading, "last_printed", {"scope": "printed"})["throughput"] == 149.74
+    with pytest.raises(ValueError, match="no number of devices: set devices"):
+        strategies.apply(reading, "last_printed")
+
+
+def test_the_lines_that_seed_002_shows_give_the_mean_that_they_have():
+    reading = logs.read((FIXTURES / "oneflow.log").read_bytes())
+    assert reading["observations"][0]["throughput"] == 288.088
+    facts = log_facts(reading, "auto")
+    assert facts["throughput"] == 385.096  # the table shows 383.760, of a run that is not public
+    assert (facts["loss"]["first"], facts["loss"]["last"]) == (6.505637, 1.047857)
+
+
+@pytest.mark.parametrize(
+    ("line", "accuracy"),
+    [
+        (
+            "2020-12-14 10:03:14 INFO: epoch:0   train step:11   loss: 12.1323 top1: 0.0078"
+            " top5: 0.0625 lr: 0.100000 elapse: 0.342s ips: 374.10443 images/sec.",
+            0.0078,
+        ),
+        (
+            "2021-05-19 18:06:20 INFO: epoch:0   train step:11   top1: 0.0078 top5: 0.0625 loss:"
+            " 12.1323 lr: 0.100000, batch_cost: 0.34200 s, reader_cost: 0.0010 s,"
+            " ips: 374.10443 images/sec.",
+            0.0078,
+        ),
+        (
+            "[2023/07/28 06:51:59] ppcls INFO: epoch:0   train step:11  lr: 0.100000, loss: 12.1323"
+            " top1:  0.0078 top5:  0.0625 batch_cost: 0.342 s, reader_cost: 0.00051 s,"
+            " ips: 374.10443 samples/sec.",
+            0.0078,
+        ),
+        (
+            "[2022/04/04 17:52:50] root INFO: [Train][Epoch 0/20][Iter: 11/80]lr: 0.00543, CELoss:"
+            " 0.28394, loss: 12.1323, batch_cost: 0.342s, reader_cost: 0.72433, ips: 374.10443"
+            " images/sec, eta: 0:01:03",
+            None,
+        ),
+        (
+            "[2022/04/04 17:52:50] ppcls INFO: [Train][Epoch 0/20][Iter: 11/80]lr(Linear):"
+            " 0.00543, top1: 0.00780, top5: 0.1, CELoss: 0.283, loss: 12.1323, batch_cost: 0.342s,"
+            " reader_cost: 0.72433, ips: 374.10443 samples/s, eta: 0:01:03",
+            0.0078,
+        ),
+    ],
+)
+def test_paddleclas_of_every_year_says_the_same(line, accuracy):
+    (one,) = logs.read(line + "\n")["observations"]
+    assert (one["epoch"], one["step"], one["loss"], one["throughput"]) == (
+        0,
+        11,
+        12.1323,
+        374.10443,
+    )
+    assert (one["seconds"], one["accuracy"]) == (0.342, accuracy)
+    assert one["timestamp"] is not None
+
+
+def test_paddleclas_does_not_take_validation_or_configuration_for_training():
+    text = (
+        "ips: 127.0.0.1\n"
+        "2021-03-19 21:48:17 INFO: epoch:6  , train step:10   , top1: 0.9, top5: 1.0, loss: 0.4,"
+        " lr: 0.000000, batch_cost: 0.17846 s, reader_cost: 0.13977 s, ips: 103.5 images/sec.\n"
+        "2021-03-19 21:48:17 INFO: epoch:6  , valid step:10  , top1: 1.0, top5: 1.0, loss: 0.4,"
+        " lr: 0.000000, batch_cost: 0.13087 s, reader_cost: 0.08208 s, ips: 152.82301 images/sec.\n"
+        "2021-03-19 21:48:20 INFO: END epoch:6   valid top1: 0.7510, top5: 0.97984, loss: 0.73892,"
+        "  batch_cost: 0.30817 s, ips: 152.8 images/sec.\n"
+    )
+    reading = logs.read(text)
+    assert [one["throughput"] for one in reading["observations"]] == [103.5]
+    assert reading["summary"]["evaluations"][0]["accuracy"] == pytest.approx(75.1)
+
+
+def test_tensorflow_benchmark_with_and_without_its_unit():
+    for unit in ("", " images/s"):
+        text = (
+            "DLL 2022-06-13 17:45:27.493943 - (0, 200) total_ips : 12667.824464498299 \n"
+            "DLL 2022-06-13 17:45:28.493943 - (0, 201) total_ips : 12668.0 \n"
+            f"DLL 2022-06-13 17:45:29.493943 - () train_throughput : 12667.9{unit}\n"
+        )
+        reading = logs.read(text)
+        assert reading["reader"] == "tensorflow_ngc_benchmark"
+        assert len(reading["observations"]) == 2
+        assert strategies.apply(reading, "ngc_last_throughput")["throughput"] == 12667.9
+
+
+def test_nvlog_takes_a_step_and_its_rate_from_two_lines():
+    text = "".join(
+        f":::NVLOGv0.2.3 resnet {1621935988 + n}.25 (benchmark_hooks.py:59) iteration: {n}\n"
+        f":::NVLOGv0.2.3 resnet {1621935988 + n}.5 (benchmark_hooks.py:60) total_ips: {n}.5\n"
+        for n in range(200, 500, 10)
+    )
+    text += ":::NVLOGv0.2.3 resnet 1621936990.8 (benchmark_hooks.py:66) Average total_ips: 345.5\n"
+    for pieces in (text, (text[at : at + 100] for at in range(0, len(text), 100))):
+        reading = logs.read(pieces)
+        assert reading["reader"] == "tensorflow_ngc_nvlog"
+        assert [one["step"] for one in reading["observations"]] == list(range(200, 500, 10))
+        assert strategies.apply(reading, "last_summary")["throughput"] == 345.5
+
+
+def test_mxnet_prints_the_global_speed_on_every_rank():
+    text = "".join(
+        f"[1,{rank}]<stderr>:2020-12-11 02:20:{batch:02d},742:INFO: Epoch[0] Batch"
+        f" [{batch * 20}-{batch * 20 + 19}]\tSpeed: {300 + batch + rank / 10} samples/sec\t\n"
+        for batch in range(10)
+        for rank in (2, 0, 1)
+    )
+    reading = logs.read(text)
+    assert reading["reader"] == "mxnet_speedometer"
+    assert {one["rank"] for one in reading["observations"]} == {0, 1, 2}
+    assert strategies.apply(reading, "mean")["throughput"] == 304.6
+    assert strategies.apply(reading, "mean", {"ranks": 0})["throughput"] == 304.5
+    assert strategies.apply(reading, "mean", {"ranks": "first"})["count"] == 10
+
+
+def test_mxnet_tables_of_several_batch_sizes_are_kept_apart():
+    text = (
+        "DLL 2022-11-30 02:52:44.632005 - Epoch: 0 Iteration: 39  train.loss : 7.0  train.ips :"
+        " 1376.8 images/s train.lr : 0.1 \n"
+        "train.ips\n           |    128    |    256    |\n------------------------\n"
+        "     1     |   381.46  |   384.7  |\n     8     |    nan    |  2987.9  |\n"
+    )
+    reading = logs.read(text)
+    assert reading["summary"]["table"] == {
+        "1": {"128": 381.46, "256": 384.7},
+        "8": {"128": None, "256": 2987.9},
+    }
+    given = {"devices": 8, "batch_size_per_device": 256}
+    assert strategies.apply(reading, "summary_table", given)["throughput"] == 2987.9
+    given["batch_size_per_device"] = 128
+    with pytest.raises(ValueError, match="no number for 8 devices and batch size 128"):
+        strategies.apply(reading, "summary_table", given)
+
+
+@pytest.mark.parametrize(
+    ("line", "unit", "step", "throughput"),
+    [
+        (
+            "2021-05-27 09:56:29 [INFO]\t[TRAIN] epoch: 1, iter: 50/800, loss: 0.433, lr: 0.01,"
+            " batch_cost: 0.5623, reader_cost: 0.31216, ips: 7.1137 samples/sec | ETA 00:07:01",
+            "samples/s",
+            50,
+            7.1137,
+        ),
+        (
+            "[2021-05-20 10:42:14,439] [    INFO] - step_idx: 100, epoch: 0, batch: 99, avg loss:"
+            " 10.5, normalized loss: 9.1, ppl: 39000.1, avg_speed: 6.0 step/sec, batch_cost: 0.16"
+            " sec, reader_cost: 0.001 sec, tokens: 4000, ips: 25000.12345 words/sec",
+            "words/s",
+            100,
+            25000.12345,
+        ),
+        (
+            "[05/27 09:56:29] epoch:[  1/50 ] train step:10  loss: 5.9 lr: 0.02 top1: 0.1 top5: 0.2"
+            " batch_cost: 0.4 sec, reader_cost: 0.1 sec, ips: 40.2 instance/sec.",
+            "instance/s",
+            10,
+            40.2,
+        ),
+        (
+            "[05/27 09:56:29] ppdet INFO: Epoch: [0] [ 20/1000] learning_rate: 0.1 loss: 7.5"
+            " eta: 1:00:00 batch_cost: 0.5 data_cost: 0.1 ips: 16.2 images/s",
+            "images/s",
+            20,
+            16.2,
+        ),
+    ],
+)
+def test_other_suites_of_paddle_are_read_where_no_format_of_their_own_fits(
+    line, unit, step, throughput
+):
+    reading = logs.read(line + "\n")
+    assert (reading["reader"], reading["unit"]) == ("paddle_suites", unit)
+    (one,) = reading["observations"]
+    assert (one["step"], one["throughput"]) == (step, throughput)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "world_size", "batch_size"), [(0, None, None), (8, 8, 128), (16, 16, 64)]
+)
+def test_mxnet_with_horovod_believes_the_tags_more_than_the_list_of_devices(
+    ranks, world_size, batch_size
+):
+    tags = [f"[1,{rank}]<stdout>:" for rank in range(ranks)] or [""]
+    text = (
+        f"{tags[0]}DLL 2022-11-30 03:37:19.195847 - PARAMETER arch : resnetv15  num_layers : 50"
+        "  gpus : [0, 1, 2, 3, 4, 5, 6, 7]  kv_store : horovod  dtype : float16  amp : False"
+        "  batch_size : 1024  data_backend : dali-gpu  image_shape : [4, 224, 224] \n"
+        + "".join(f"{tag}host:1:2 [0] NCCL INFO ok\n" for tag in tags)
+        + f"{tags[0]}DLL 2022-11-30 03:38:44.632005 - Epoch: 0 Iteration: 39  train.loss : 7.0 "
+        " train.ips : 1376.8 images/s train.lr : 0.1 \n"
+    )
+    identity = logs.read(text)["identity"]
+    assert identity.get("world_size") == world_size
+    assert identity.get("batch_size_per_device") == batch_size
+    assert (identity["precision"], identity["image_size"]) == ("fp16", 224)

@@ -1,0 +1,164 @@
+"""Mutated logs: nothing but a reading or a ValueError that names the file and the cause.
+
+``SCALEBENCH_FUZZ=200000`` runs that many mutations; a few hundred by default.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import random
+from pathlib import Path
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils import logs
+from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from log_lines import LINE, lines
+
+COUNT = int(os.environ.get("SCALEBENCH_FUZZ", "400"))
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "logs"
+SEEDS = [path.read_bytes() for path in sorted(FIXTURES.glob("*.log"))]
+SEEDS += ["".join(lines(name, 12)).encode() for name in sorted(LINE)]
+SEEDS += [
+    b"".join(f"[1,{n % 3}]<stderr>:{line}".encode() for n, line in enumerate(lines(name, 9)))
+    for name in sorted(LINE)
+]
+SPLINTERS = [
+    *(
+        word.encode()
+        for format_ in logs.READERS.values()
+        for word in (*format_.needles, *format_.start, *format_.end)
+    ),
+    b"\n",
+    b"\r",
+    b"\r\n",
+    b"\0",
+    b"\x1b[31m",
+    b"\x1b]0;t\x07",
+    b"\xff\xfe",
+    b"\xf0\x9f",
+    b"\b\b",
+    b"[1,0]<stdout>:",
+    b"[1,",
+    b"]<stderr>:",
+    b"DLL ",
+    b"DLL 2",
+    b" : ",
+    b"nan",
+    b"inf",
+    b"-",
+    b"1e999",
+    b"9" * 40,
+    b"1.2.3",
+    b"--",
+    b"e",
+    b".",
+    b",",
+    b"0",
+    b"Traceback (most recent call last):\n",
+    b"CUDA out of memory",
+    b"Killed",
+    b"Namespace(",
+    b")",
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b"|",
+    b"---------\n",
+    b"train.ips\n",
+    b"     8     |    nan    |\n",
+    b"PARAMETER ",
+    b"Summary: ",
+    b"AI-Rank-log 1618132412.171 ",
+    b"2020-99-99 99:99:99",
+    b"END epoch:",
+    b"Run stats:",
+    b'{"a":' * 50,
+]
+
+
+def check(data: bytes) -> None:
+    """Read and reckon; only a ValueError that names the log may come out, and no NaN."""
+    try:
+        reading = logs.read(data, name="the.log")
+    except ValueError as error:
+        assert str(error).startswith("the.log: "), error
+        assert len(str(error)) > len("the.log: ")
+        return
+    assert reading["reader"] in logs.READERS
+    facts = log_facts(reading, "auto", target_accuracy=50.0, observations=True)
+    text = json.dumps(facts, allow_nan=False)
+    assert json.loads(text)["reader"] == reading["reader"]
+    assert facts["throughput"] is None or math.isfinite(facts["throughput"])
+    assert facts["reason"] if facts["throughput"] is None else True
+    assert sum(run["count"] for run in reading["runs"]) == len(reading["observations"])
+
+
+def mutate(choose: random.Random, data: bytes) -> bytes:
+    """Return the data with a few changes: bytes, splinters, cuts, copies, joins, numbers."""
+    found = bytearray(data)
+    for _ in range(choose.randint(1, 6)):
+        at = choose.randrange(len(found) + 1)
+        end = min(len(found), at + choose.randint(0, 60))
+        kind = choose.randrange(8)
+        if kind == 0:
+            found[at:at] = choose.choice(SPLINTERS)
+        elif kind == 1:
+            found[at:end] = b""
+        elif kind == 2:
+            found[at:end] = choose.choice(SPLINTERS)
+        elif kind == 3 and found:
+            at = choose.randrange(len(found))
+            found[at] = choose.randrange(256)
+        elif kind == 4:
+            found = found[:at]
+        elif kind == 5:
+            found[at:at] = found[at:end] * choose.randint(1, 30)
+        elif kind == 6:
+            other = choose.choice(SEEDS)
+            start = choose.randrange(len(other))
+            found[at:at] = other[start : start + choose.randint(1, 300)]
+        else:
+            digits = [n for n in range(len(found)) if 48 <= found[n] < 58]
+            if digits:
+                at = choose.choice(digits)
+                found[at : at + choose.randint(1, 6)] = choose.choice(SPLINTERS)
+    return bytes(found)
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_mutated_logs(part):
+    choose = random.Random(part)
+    for number in range(COUNT // 8):
+        data = mutate(choose, choose.choice(SEEDS))
+        try:
+            check(data)
+        except Exception as error:
+            error.add_note(f"part {part}, mutation {number}: {data!r}")
+            raise
+
+
+@settings(max_examples=max(50, COUNT // 8), deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(st.sampled_from(SPLINTERS) | st.binary(max_size=20), max_size=30))
+def test_splinters_in_any_order(parts):
+    check(b"".join(parts))
+
+
+@settings(max_examples=max(50, COUNT // 8), deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.text(max_size=300), st.sampled_from(sorted(LINE)), st.integers(0, 200))
+def test_any_text_in_any_place_of_a_log(text, name, at):
+    log = "".join(lines(name, 5))
+    check((log[:at] + text + log[at:]).encode("utf-8", "surrogatepass"))
+
+
+@pytest.mark.parametrize("name", sorted(LINE))
+@pytest.mark.parametrize(
+    "repeated", [b"DLL 2020-01-01 00:00:00 - ", b"[1,0]<stdout>:", b"ips: ", b"1", b" "]
+)
+def test_long_lines_take_time_in_proportion(name, repeated):
+    start = "".join(lines(name, 3)).encode()
+    check(start + start[: len(start) // 2] + repeated * (200_000 // len(repeated)) + b"\n" + start)

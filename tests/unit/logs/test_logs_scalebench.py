@@ -1,0 +1,99 @@
+"""The reader of our own trainers' logs."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils import logs
+from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
+
+HEADER = {
+    "format": 1,
+    "model": "resnet50_v1.5",
+    "framework": "pytorch",
+    "framework_version": "2.13.0+cpu",
+    "world_size": 2,
+    "nodes": 2,
+    "devices_per_node": 1,
+    "precision": "fp32",
+    "autocast_dtype": None,
+    "batch_size_per_device": 4,
+    "global_batch_size": 8,
+}
+
+
+def line(step: int, throughput: float = 12.0, loss: str = "6.9") -> str:
+    return (
+        f"iteration {step} epoch 0 loss {loss} throughput {throughput:.2f} images/s"
+        f" step_time 0.650000 s time {1763690000 + 0.65 * step:.6f}\n"
+    )
+
+
+def log(count: int = 120, end: bool = True) -> str:
+    text = f"[scalebench] header {json.dumps(HEADER)}\n"
+    text += "".join(line(step, 10.0 if step <= 20 else 12.0) for step in range(1, count + 1))
+    return text + ('[scalebench] end {"iterations":120,"peak_memory_mib":812.4}\n' if end else "")
+
+
+def test_reads_identity_observations_and_ending():
+    reading = logs.read(log())
+    assert reading["reader"] == "scalebench"
+    assert reading["identity"]["batch_size_per_device"] == 4
+    assert "autocast_dtype" not in reading["identity"]
+    assert reading["ending"] == {"kind": "complete", "detail": ""}
+    assert len(reading["observations"]) == 120
+    assert reading["observations"][0] == {
+        "step": 1,
+        "epoch": 0,
+        "rank": None,
+        "timestamp": 1763690000.65,
+        "throughput": 10.0,
+        "loss": 6.9,
+        "accuracy": None,
+        "memory": None,
+        "seconds": 0.65,
+        "scope": "global",
+    }
+
+
+def test_the_default_rule_drops_twenty_and_averages_a_hundred():
+    facts = log_facts(logs.read(log()))
+    assert (facts["throughput"], facts["count"], facts["unit"]) == (12.0, 100, "images/s")
+    assert facts["wall_clock_throughput"] == 12.31  # 8 * 100 / 65 s
+    assert facts["memory"] == 812.4
+    assert set(facts["loss"].values()) == {6.9}
+
+
+def test_a_short_log_is_truncated_and_gives_no_throughput():
+    facts = log_facts(logs.read(log(count=50, end=False)))
+    assert facts["throughput"] is None
+    assert facts["reason"].startswith("50 observations, 120 needed")
+    assert facts["ending"]["kind"] == "truncated"
+
+
+def test_an_identity_that_contradicts_the_cell_is_invalid():
+    facts = log_facts(logs.read(log()), expect={"batch_size_per_device": 8, "world_size": 2})
+    assert (facts["valid"], facts["throughput"]) == (False, None)
+    assert facts["reason"] == "the log says batch_size_per_device 4, expected 8"
+
+
+def test_a_loss_that_is_not_a_number_is_the_ending():
+    text = log(count=30, end=False) + line(31, loss="nan")
+    assert logs.read(text)["ending"]["kind"] == "nan_loss"
+    assert logs.read(text)["observations"][30]["loss"] is None
+
+
+def test_the_last_line_counts_only_if_it_is_whole():
+    whole = log(count=30, end=False)
+    assert len(logs.read(whole.rstrip("\n"))["observations"]) == 30
+    assert len(logs.read(whole[:-3])["observations"]) == 29
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_pieces_of_any_size_give_the_same_reading(size):
+    text = log()
+    pieces = (text[at : at + size] for at in range(0, len(text), size))
+    whole, cut = logs.read(text), logs.read(pieces)
+    assert list(whole.pop("observations")) == list(cut.pop("observations"))
+    assert whole == cut

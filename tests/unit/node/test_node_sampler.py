@@ -1,0 +1,165 @@
+"""A node is sampled while something runs on it. /proc is this machine's; only /sys is made up."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.node.kernel_counters import (
+    kernel_counters,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.node.sampler import gauges, spread_out
+from ansible_collections.scalebench.core.plugins.module_utils.telemetry.disturbances import find
+
+ROOT = Path(__file__).resolve().parents[3]
+BURN = "import time\nwhile time.process_time() < {seconds}: pass"
+SUPERVISE = """
+import json, sys
+sys.path.insert(0, "collections")
+from ansible_collections.scalebench.core.plugins.module_utils.node.supervise import supervise
+script, log, interval, timeout = json.loads(sys.argv[1])
+argv = ["sh", "-c", script]
+print(json.dumps(supervise(argv, log, {}, timeout, 0, sample_interval=interval)))
+"""
+
+
+def supervise(tmp_path, script, interval=0.2, timeout=0):
+    """Run a shell script under a supervisor in a process of its own; return its answer."""
+    arguments = json.dumps([script, str(tmp_path / "x.log"), interval, timeout])
+    done = subprocess.run(
+        [sys.executable, "-c", SUPERVISE, arguments],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        cwd=ROOT,
+        timeout=60,
+    )
+    return json.loads(done.stdout)
+
+
+def burn(seconds):
+    """Return the shell command that takes CPU time."""
+    return f"{sys.executable} -c '{BURN.format(seconds=seconds)}'"
+
+
+def test_own_cpu_time_is_that_of_all_processes_orphans_too(tmp_path):
+    orphan = f"{burn(0.5)}; touch {tmp_path}/burnt; sleep 99"
+    waiting = f"while [ ! -e {tmp_path}/burnt ]; do sleep 0.05; done"
+    done = supervise(tmp_path, f'setsid sh -c "{orphan}" & {burn(0.5)}; {waiting}')
+    assert done["ending"] == "ok" and done["ended"] >= 1
+    telemetry = done["telemetry"]
+    assert 1.0 <= telemetry["cpu"]["own_seconds"] < 2.5
+    assert telemetry["samples"] >= 2
+    assert telemetry["cpu"]["busy_seconds"] >= 0.8
+    assert telemetry["seconds"] == pytest.approx(done["seconds"], abs=0.5)
+    assert 0 < telemetry["sampling_seconds"] < 0.1 * telemetry["seconds"]
+
+
+def test_a_run_that_is_ended_has_its_cpu_time_too(tmp_path):
+    done = supervise(tmp_path, burn(99), timeout=1.5)
+    assert done["ending"] == "timeout"
+    assert done["telemetry"]["cpu"]["own_seconds"] >= 0.2
+
+
+def test_another_process_is_found_and_is_not_our_own(tmp_path):
+    code = BURN.format(seconds=1.0) + "\nprint(time.process_time())"
+    wait = f"while [ ! -e {tmp_path}/%s ]; do sleep 0.05; done"
+    other = subprocess.Popen(
+        ["sh", "-c", f"{wait % 'begun'}; {sys.executable} -c '{code}'; touch {tmp_path}/done"],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    telemetry = supervise(tmp_path, f"touch {tmp_path}/begun; {wait % 'done'}")["telemetry"]
+    taken = float(other.communicate(timeout=30)[0])
+    cpu = telemetry["cpu"]
+    assert cpu["own_seconds"] < taken / 2
+    assert cpu["busy_seconds"] - cpu["own_seconds"] > 0.8 * taken
+    limits = {"other_process_seconds": 0.5, "other_process_share": 0.01}
+    found = find({"here": {"telemetry": telemetry, "boot_id": "x"}}, limits)
+    assert "other_process" in [disturbance["kind"] for disturbance in found]
+
+
+def test_without_an_interval_nothing_is_sampled(tmp_path):
+    assert supervise(tmp_path, "true", interval=0)["telemetry"] is None
+
+
+def test_the_counters_of_this_machine_grow_with_what_is_done():
+    before = kernel_counters()
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        with socket.create_connection(listening.getsockname()) as sending:
+            receiving, _ = listening.accept()
+            with receiving:
+                for _ in range(64):
+                    sending.sendall(bytes(2**16))
+                    receiving.recv(2**16, socket.MSG_WAITALL)
+    after = kernel_counters()
+    for name in ("received_bytes", "sent_bytes"):
+        assert after["network"]["lo"][name] - before["network"]["lo"][name] >= 2**22
+    assert after["cpu"]["cores"] == os.sysconf("SC_NPROCESSORS_ONLN")
+    assert after["cpu"]["busy_seconds"] >= before["cpu"]["busy_seconds"] > 0
+
+
+def test_the_gauges_of_this_machine_are_plausible():
+    found = gauges([])
+    assert found["load"] == pytest.approx(os.getloadavg()[0], abs=0.5)
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**20
+    assert 0 < found["memory_used_mib"] < total
+
+
+def write(folder, **files):
+    folder.mkdir(parents=True)
+    for name, text in files.items():
+        (folder / name).write_text(text)
+
+
+def test_infiniband_counts_words_of_four_bytes_and_ports_that_tell_nothing(tmp_path):
+    device = tmp_path / "class/infiniband/mlx5_0/ports"
+    write(
+        device / "1/counters",
+        port_rcv_data="262144\n",
+        port_xmit_data="524288\n",
+        symbol_error="5\n",
+        port_rcv_errors="2\n",
+        link_error_recovery="1\n",
+        link_downed="3\n",
+    )
+    write(device / "2/counters", port_rcv_data="N/A (no PMA)\n")
+    assert kernel_counters(sys=str(tmp_path))["infiniband"] == {
+        "mlx5_0/1": {
+            "received_bytes": 2**20,
+            "sent_bytes": 2**21,
+            "errors": 3,
+            "link_downed": 3,
+        },
+        "mlx5_0/2": {},
+    }
+
+
+def test_throttle_counts_of_the_cores_are_added_up(tmp_path):
+    for core, count in enumerate((2, 0, 5)):
+        folder = tmp_path / f"devices/system/cpu/cpu{core}/thermal_throttle"
+        write(folder, core_throttle_count=f"{count}\n")
+    assert kernel_counters(sys=str(tmp_path))["cpu_throttle_events"] == 7
+
+
+def test_a_node_without_any_of_the_files_has_no_figures(tmp_path):
+    assert kernel_counters(proc=str(tmp_path), sys=str(tmp_path)) == {}
+    assert gauges([str(tmp_path / "no")], proc=str(tmp_path)) == {}
+
+
+def test_the_clock_is_the_mean_of_the_cores_that_tell_it(tmp_path):
+    write(tmp_path / "sys", cpu0="2000000\n", cpu1="3000000\n", cpu2="<unknown>\n")
+    clocks = [str(tmp_path / "sys" / name) for name in ("cpu0", "cpu1", "cpu2")]
+    assert gauges(clocks)["cpu_mhz"] == 2500.0
+
+
+@pytest.mark.parametrize(
+    "count, asked", [(0, []), (3, [0, 1, 2]), (8, [*range(8)]), (96, [*range(0, 96, 12)])]
+)
+def test_only_some_cores_are_asked_and_they_are_spread(count, asked):
+    assert spread_out([str(n) for n in range(count)]) == [str(n) for n in asked]

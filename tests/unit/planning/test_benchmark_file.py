@@ -1,0 +1,48 @@
+"""The schema of benchmark files: ours pass, broken ones are told where."""
+
+import copy
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.planning.benchmark_file import (
+    check_benchmark,
+)
+from campaign_data import ROOT, benchmarks
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "benchmarks").glob("*.yml")), ids=lambda p: p.stem)
+def test_every_benchmark_file_passes(path):
+    name = path.stem
+    assert check_benchmark(benchmarks()[name], path.name)["benchmark"] == name
+
+
+def broken(change):
+    definition = copy.deepcopy(benchmarks()["pytorch"])
+    change(definition, definition["recipes"]["portable"])
+    return definition
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda d, r: d.pop("model"), "x.yml.model is missing"),
+        (lambda d, r: d.update(recipes={}), "at least one recipe"),
+        (lambda d, r: r.update(lancher="x"), "portable.lancher: no such key; there are"),
+        (lambda d, r: r.update(launcher="slurm"), "launcher: 'slurm' is none of torchrun"),
+        (lambda d, r: r["arguments"].append(4), "4 is not a text: quote it"),
+        (lambda d, r: r["arguments"].append("--x={batch}"), "{batch} is none of"),
+        (lambda d, r: r["defaults"]["cpu"].pop("topology"), "defaults.cpu.topology is missing"),
+        (lambda d, r: r["defaults"]["cpu"].update(repeats=0), "defaults.cpu repeats=0: 0 is below"),
+        (lambda d, r: r["defaults"]["cpu"].update(batch=1), "batch: no such option"),
+        (lambda d, r: r.update(choices=[]), "choices: a dict is needed"),
+    ],
+)
+def test_a_broken_file_is_told_where_and_why(change, said):
+    with pytest.raises(ValueError) as error:
+        check_benchmark(broken(change), "x.yml")
+    assert str(error.value).startswith("x.yml")
+    assert said in str(error.value)
+
+
+def test_a_file_that_is_no_mapping_is_told():
+    with pytest.raises(ValueError, match=r"x.yml: a mapping is needed, not NoneType"):
+        check_benchmark(None, "x.yml")

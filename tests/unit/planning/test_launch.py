@@ -1,0 +1,62 @@
+"""The commands of a cell: ranks, addresses, devices, arguments."""
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.planning.launch import commands
+from ansible_collections.scalebench.core.plugins.module_utils.planning.matrix import expand
+from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
+from campaign_data import benchmarks, cluster
+
+
+def launched(nodes, **options):
+    cell = expand(benchmarks(), parse_options(options), nodes)[0]
+    recipe = benchmarks()["pytorch"]["recipes"]["portable"]
+    return commands(cell, recipe, nodes)
+
+
+def test_torchrun_gets_its_rank_and_the_leading_nodes_address():
+    made = launched(cluster(4), topology="2n1g", precision="amp")
+    assert [command["rank"] for command in made.values()] == [0, 1]
+    assert made["node2"]["argv"][:3] == ["/venv/bin/python", "-m", "torch.distributed.run"]
+    assert "--node-rank=1" in made["node2"]["argv"]
+    assert "--master-addr=10.11.0.2" in made["node2"]["argv"]
+    assert made["node2"]["argv"][8] == "/opt/workloads/resnet50/pytorch.py"
+    assert "--precision=amp" in made["node2"]["argv"]
+
+
+def test_cpu_ranks_are_bound_to_threads_and_interface():
+    environment = launched(cluster(4), topology="2n1g")["node1"]["env"]
+    assert environment["OMP_NUM_THREADS"] == "1"
+    assert environment["GLOO_SOCKET_IFNAME"] == "ib0"
+
+
+def test_gpu_ranks_see_their_devices_only():
+    made = launched(cluster(2, gpus=8), topology="2n4g", batch_size_per_device=8)
+    assert {name: command["env"]["CUDA_VISIBLE_DEVICES"] for name, command in made.items()} == {
+        "node1": "0,1,2,3",
+        "node2": "0,1,2,3",
+    }
+    assert "OMP_NUM_THREADS" not in made["node1"]["env"]
+
+
+def test_nodes_of_one_machine_get_different_gpus():
+    made = launched(cluster(2, gpus=2, machine="same"), topology="2n1g", batch_size_per_device=8)
+    assert [command["env"]["CUDA_VISIBLE_DEVICES"] for command in made.values()] == ["0", "1"]
+
+
+def test_real_data_adds_its_folder():
+    made = launched(cluster(1), topology="1n1g", data="real")
+    assert made["node1"]["argv"][-1] == "--data-dir=/data"
+
+
+def test_no_value_is_split_or_quoted():
+    nodes = cluster(1)
+    nodes["node1"]["data_dir"] = "/data/my images; rm -rf '$HOME'"
+    made = launched(nodes, topology="1n1g", data="real")
+    assert made["node1"]["argv"][-1] == "--data-dir=/data/my images; rm -rf '$HOME'"
+
+
+def test_a_node_that_nothing_is_known_of_is_named():
+    nodes = cluster(2)
+    cell = expand(benchmarks(), {"topology": ["2n1g"]}, nodes)[0]
+    with pytest.raises(ValueError, match="pytorch/bz4/2n1g: nothing is known of node2"):
+        commands(cell, benchmarks()["pytorch"]["recipes"]["portable"], {"node1": nodes["node1"]})

@@ -1,0 +1,84 @@
+"""The matrix: defaults by device, restriction, seating, refusal."""
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.planning.matrix import (
+    expand,
+    frameworks,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
+from campaign_data import benchmarks, cluster
+
+
+def cells(nodes, **options):
+    return expand(benchmarks(), parse_options(options), nodes)
+
+
+def test_cpu_nodes_get_the_small_default():
+    made = cells(cluster(4))
+    assert [cell["topology"] for cell in made] == ["1n1g", "2n1g", "4n1g"]
+    assert {(cell["precision"], cell["repeats"], cell["warmup"]) for cell in made} == {
+        ("fp32", 3, 20)
+    }
+    assert made[2]["node_names"] == ["node1", "node2", "node3", "node4"]
+
+
+def test_gpu_nodes_get_the_seeds_topologies():
+    made = cells(cluster(4, gpus=8), precision="fp32", batch_size_per_device=128)
+    assert [cell["topology"] for cell in made] == ["1n1g", "1n8g", "2n8g", "4n8g"]
+    assert {cell["image_size"] for cell in made} == {224}
+
+
+def test_default_topologies_that_cannot_be_seated_are_left_out():
+    assert [cell["topology"] for cell in cells(cluster(3))] == ["1n1g", "2n1g"]
+
+
+def test_nodes_of_one_machine_do_not_share_a_gpu():
+    one_machine = cluster(4, gpus=1, machine="same")
+    assert {cell["topology"] for cell in cells(one_machine)} == {"1n1g"}
+    with pytest.raises(ValueError, match="topology=2n1g: it needs 2 node"):
+        cells(one_machine, topology="2n1g")
+
+
+def test_options_vary_and_restrict():
+    made = cells(cluster(4), precision="fp32,amp", topology="2n1g", repeats=7)
+    assert [(cell["precision"], cell["topology"], cell["repeats"]) for cell in made] == [
+        ("fp32", "2n1g", 7),
+        ("amp", "2n1g", 7),
+    ]
+
+
+def test_every_varied_factor_is_in_the_log_path():
+    made = cells(
+        cluster(4), precision="fp32,amp", batch_size_per_device="4,8", data="synthetic,real",
+        image_size="32,64", topology="1n1g,2n1g",
+    )  # fmt: skip
+    assert len(made) == 32
+    assert len({(cell["directory"], cell["name"]) for cell in made}) == 32
+    assert made[0]["directory"] == "pytorch/bz4/1n1g"
+    assert any(cell["directory"] == "pytorch/bz8-real-64px/2n1g" for cell in made)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"precision": "fp8"}, "-e precision=fp8: there is no precision 'fp8'; the choices are"),
+        ({"benchmark": "tf"}, "-e benchmark=tf: there is no benchmark 'tf'; the choices are"),
+        ({"recipe": "mine"}, "-e recipe=mine: there is no recipe 'mine'"),
+        ({"topology": "8n1g"}, "needs 8 node(s) with 1 device(s) each; the inventory has 4"),
+        ({"topology": "1n2g"}, "From 1n1g to 4n1g can be seated"),
+        ({"xla": "true"}, "the choices are false"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_with_the_choices(options, said):
+    with pytest.raises(ValueError) as error:
+        cells(cluster(4), **options)
+    assert said in str(error.value)
+
+
+def test_star_means_every_device_of_a_node():
+    made = cells(cluster(2, gpus=4), topology="2n*g", precision="amp", batch_size_per_device=8)
+    assert [cell["topology"] for cell in made] == ["2n4g"]
+
+
+def test_frameworks_are_known_before_the_nodes():
+    assert frameworks(benchmarks(), {"benchmark": ["pytorch"]}) == ["pytorch"]

@@ -1,0 +1,68 @@
+"""Options: what is read, what is refused, what looks misspelt."""
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.planning.options import (
+    misspelt,
+    parse_options,
+)
+
+
+def test_lists_come_as_text_or_list_and_lose_repetitions():
+    given = {"precision": "fp32, amp,fp32", "batch_size_per_device": [4, "8"], "repeats": "3"}
+    assert parse_options(given) == {
+        "precision": ["fp32", "amp"],
+        "batch_size_per_device": [4, 8],
+        "repeats": 3,
+    }
+
+
+def test_variables_that_are_no_options_are_left_alone():
+    assert parse_options({"ansible_user": "me", "campaign": "x"}) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("repeats", "0", "-e repeats=0: '0' is below 1"),
+        ("repeats", -2, "is below 1"),
+        ("repeats", True, "is not a whole number"),
+        ("iterations", "ten", "'ten' is not a whole number"),
+        ("batch_size_per_device", "4.5", "'4.5' is not a whole number"),
+        ("batch_size_per_device", 4.5, "'4.5' is not a whole number"),
+        ("batch_size_per_device", "4,,8", "'' is not a whole number"),
+        ("precision", "", "is empty"),
+        ("precision", [], "the list is empty"),
+        ("topology", "4n", "is no topology"),
+        ("topology", "0n1g", "is no topology"),
+        ("xla", "maybe", "is neither true nor false"),
+    ],
+)
+def test_a_value_that_cannot_be_meant_is_refused_with_its_source(name, value, said):
+    with pytest.raises(ValueError, match=f"^-e {name}") as error:
+        parse_options({name: value})
+    assert said in str(error.value)
+
+
+def test_warm_up_may_be_none():
+    assert parse_options({"warmup": "0"}) == {"warmup": 0}
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("precison", "precision"),
+        ("batch", "batch_size_per_device"),
+        ("repeat", "repeats"),
+        ("campain", "campaign"),
+        ("dtype", "precision"),
+        ("topologies", "topology"),
+    ],
+)
+def test_a_misspelt_option_is_told_with_the_one_meant(name, meant):
+    assert misspelt([name], ["campaign"]) == [
+        f"-e {name}: there is no option {name!r}; did you mean {meant!r}?"
+    ]
+
+
+def test_a_variable_of_the_users_own_is_not_taken_for_misspelt():
+    assert misspelt(["my_rack", "precision", "campaign"], ["campaign"]) == []

@@ -1,0 +1,126 @@
+"""The plan: order, ledger, estimates, and what keeps a campaign from going on."""
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.planning import plan, waves
+from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
+from ansible_collections.scalebench.core.plugins.module_utils.planning.plan_text import (
+    duration,
+    plan_text,
+)
+from campaign_data import benchmarks, cluster
+
+
+def planned(nodes=None, **options):
+    return plan.build(benchmarks(), parse_options(options), nodes or cluster(4))
+
+
+def test_repeats_run_in_rounds_over_the_cells():
+    logs = [repeat["log"] for repeat in plan.repeats(planned(repeats=2)["cells"])]
+    assert logs == [
+        "logs/pytorch/bz4/1n1g/r50_b4_fp32_1.log",
+        "logs/pytorch/bz4/2n1g/r50_b4_fp32_1.log",
+        "logs/pytorch/bz4/4n1g/r50_b4_fp32_1.log",
+        "logs/pytorch/bz4/1n1g/r50_b4_fp32_2.log",
+        "logs/pytorch/bz4/2n1g/r50_b4_fp32_2.log",
+        "logs/pytorch/bz4/4n1g/r50_b4_fp32_2.log",
+    ]
+
+
+def test_only_the_leading_nodes_output_is_a_log():
+    repeat = plan.repeats(planned(topology="2n1g")["cells"])[0]
+    assert repeat["logs"] == {
+        "node1": repeat["log"],
+        "node2": "logs/pytorch/bz4/2n1g/r50_b4_fp32_1.node2.out",
+    }
+
+
+def test_a_log_must_say_that_it_is_its_cells():
+    repeat = plan.repeats(planned(topology="4n1g", precision="amp")["cells"])[0]
+    assert repeat["expect"] == {
+        "batch_size_per_device": 4,
+        "world_size": 4,
+        "precision": "amp",
+        "image_size": 32,
+        "data": "synthetic",
+    }
+
+
+def test_cells_that_share_too_few_cores_are_marked():
+    made = planned(cluster(4, machine="same"))["cells"]
+    assert {cell["topology"]: cell["oversubscribed"] for cell in made} == {
+        "1n1g": False,
+        "2n1g": False,
+        "4n1g": True,
+    }
+    assert not any(cell["oversubscribed"] for cell in planned(cluster(4))["cells"])
+
+
+def test_the_estimate_comes_from_earlier_repeats_where_there_are_some():
+    repeat = plan.repeats(planned(topology="1n1g")["cells"])[0]
+    assert plan.estimate(repeat, {}) == repeat["cell"]["estimate_seconds"]
+    earlier = {"pytorch/bz4/1n1g/r50_b4_fp32 20+100": [9.0, 7.0, 30.0]}
+    assert plan.estimate(repeat, earlier) == 9.0
+    longer = {**repeat, "cell": {**repeat["cell"], "iterations": 1000}}
+    assert plan.estimate(longer, earlier) == repeat["cell"]["estimate_seconds"]
+
+
+def in_words(packing="none", **options):
+    nodes = cluster(4, machine="same")
+    made = planned(nodes, **options)
+    timed = [
+        {**repeat, "kind": "measured", "seconds": 18.0} for repeat in plan.repeats(made["cells"])
+    ]
+    ready = waves.build(timed, packing, benchmarks(), nodes)
+    return plan_text(
+        {
+            **made,
+            "campaign": "c",
+            "repeats": len(timed),
+            "missing": len(timed),
+            "not_run": [],
+            "packing": packing,
+            "waves": ready,
+            "seconds": 18.0 * len(ready),
+            "lower_bound": 9.0,
+            "measured": 0,
+        }
+    )
+
+
+def test_the_plan_in_words_has_order_time_and_whole_commands():
+    text = in_words(topology="2n1g", repeats=1)
+    assert "Campaign c: 1 cell(s), 1 repeat(s), 1 to run in about 18 s" in text
+    assert "pytorch/bz4/2n1g/r50_b4_fp32_1.log" in text
+    assert "--node-rank=1" in text
+    assert "OMP_NUM_THREADS=1" in text
+    assert "Packed" not in text
+
+
+def test_the_plan_in_words_has_the_waves_and_what_bounds_them():
+    text = in_words("nodes", topology="2n1g", repeats=2)
+    assert "Packed into 1 waves: 18 s; no order of these repeats takes less than 9 s" in text
+    assert "_2.log                        18 s  on node3, node4, shares a machine" in text
+
+
+def test_a_cell_that_cannot_run_on_its_nodes_says_why():
+    nodes = cluster(2)
+    nodes["node2"]["unusable"] = {"pytorch": "there is no such file"}
+    marked = plan.with_unavailable(planned(cluster(2))["cells"], nodes)
+    assert [cell.get("unavailable") for cell in marked] == [None, "node2: there is no such file"]
+
+
+def test_real_data_needs_a_folder():
+    nodes = cluster(2)
+    nodes["node2"]["data_dir"] = ""
+    with pytest.raises(ValueError, match="no folder of images is known on node2"):
+        planned(nodes, data="real", topology="2n1g")
+
+
+def test_durations_are_a_persons_words():
+    assert [duration(seconds) for seconds in (0.4, 59, 61, 3599.7, 7500)] == [
+        "0 s",
+        "59 s",
+        "1 min 01 s",
+        "1 h 00 min",
+        "2 h 05 min",
+    ]

@@ -1,0 +1,52 @@
+"""What keeps a campaign from going on with another plan."""
+
+import copy
+import json
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
+from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
+from ansible_collections.scalebench.core.plugins.module_utils.planning.plan_changes import (
+    check_same,
+    differences,
+)
+from campaign_data import benchmarks, cluster
+
+
+def planned(nodes=None, **options):
+    return plan.build(benchmarks(), parse_options(options), nodes or cluster(4))
+
+
+def test_the_same_plan_has_no_differences_even_through_json():
+    kept = json.loads(json.dumps(planned()))
+    assert differences(kept, planned()) == []
+
+
+def test_another_plan_is_told_cell_by_cell():
+    different = differences(planned(topology="1n1g"), planned(topology="1n1g", repeats=9))
+    assert different == ["pytorch/bz4/1n1g/r50_b4_fp32: repeats was 3, is 9"]
+    assert differences(planned(topology="1n1g"), planned(topology="2n1g")) == [
+        "pytorch/bz4/1n1g/r50_b4_fp32 was planned and is not asked for now",
+        "pytorch/bz4/2n1g/r50_b4_fp32 is asked for now and was not planned",
+    ]
+
+
+def test_another_command_is_told_by_the_words_that_differ():
+    nodes = cluster(4)
+    nodes["node1"]["interface"] = "eth0"
+    assert differences(planned(topology="1n1g"), planned(nodes, topology="1n1g")) == [
+        "pytorch/bz4/1n1g/r50_b4_fp32: command on node1 was GLOO_SOCKET_IFNAME=ib0"
+        " NCCL_SOCKET_IFNAME=ib0, is GLOO_SOCKET_IFNAME=eth0 NCCL_SOCKET_IFNAME=eth0"
+    ]
+
+
+def test_a_campaign_of_another_plan_is_refused_with_the_options_it_was_made_with():
+    with pytest.raises(ValueError, match="-e topology=1n1g -e repeats=2") as error:
+        check_same("c", planned(topology="1n1g", repeats=2), planned(topology="1n1g"))
+    assert "campaign c was made with another plan" in str(error.value)
+
+
+def test_other_hardware_is_another_plan():
+    nodes = copy.deepcopy(cluster(4))
+    nodes["node3"]["fingerprint"]["cpu_model"] = "Xeon"
+    assert differences(planned(), planned(nodes)) == ["node3: cpu_model was 'AMD EPYC', is 'Xeon'"]

@@ -1,0 +1,176 @@
+"""Published results: every document is right, complete and flagged, and a wrong one is refused."""
+
+import copy
+from collections import Counter
+
+import pytest
+import yaml
+from ansible_collections.scalebench.core.plugins.module_utils.published import (
+    schema as published_schema,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.published.rows import published_rows
+from ansible_collections.scalebench.core.plugins.module_utils.stats.rounding import round_as
+from ansible_collections.scalebench.core.plugins.module_utils.stats.statistics import median
+from published_data import FOLDER, all_rows, documents, rows
+
+DOCUMENT = yaml.safe_load("""
+schema: 1
+source: {kind: seed, repository: a/b, path: README.md}
+method: {statistic: median, rounding: numpy_2, text: Median of the runs.}
+common: {benchmark: paddle, framework: PaddlePaddle, model: r50, precision: fp32, xla: false}
+series:
+  - id: b128
+    batch_size_per_device: 128
+    repeats: 3
+    results:
+      4n8g: {throughput: null, reason: printed as -, repeats: null, data_backend: dali}
+      1n1g: {throughput: 10.0, runs: {1: 9.0, 2: 10.0, 3: 11.0}, precision: amp}
+  - id: b64
+    results:
+      1n1g: {throughput: 9.5}
+errata:
+  - {kind: misprint, where: [b128/1n1g], what: A digit., printed: "1", correct: "2"}
+  - {kind: doubt, where: [b128], what: A series.}
+  - {kind: doubt, where: [document], what: All.}
+""")
+
+
+def test_every_document_is_right_and_no_row_is_lost():
+    kinds = Counter(row["kind"] for row in all_rows())
+    assert len(documents()) == 22
+    assert kinds == {"seed": 72, "extra": 240, "official": 31}
+    assert len({row["id"] for row in all_rows()}) == 343
+    assert Counter(row["source"] for row in all_rows() if row["kind"] == "seed") == {
+        "seed_000_tensorflow_ngc": 24,
+        "seed_001_tensorflow_time2train": 3,
+        "seed_002_oneflow": 12,
+        "seed_003_mxnet_ngc": 12,
+        "seed_004_paddle": 21,
+    }
+
+
+def test_every_row_has_a_figure_or_a_reason_and_names_its_source():
+    for row in all_rows():
+        assert bool(row["throughput"]) != bool(row["reason"])
+        assert row["repository"] and row["path"] and row["method"] and row["statistic"]
+    assert sum(1 for row in all_rows() if row["reason"]) == 6
+
+
+def test_a_median_of_known_runs_is_the_printed_one():
+    with_runs = [row for row in all_rows() if row["runs"]]
+    assert len(with_runs) == 11
+    for row in with_runs:
+        assert round_as(median(row["runs"]), row["rounding"]) == row["throughput"]
+
+
+def test_errors_of_the_seeds_are_kept_and_flagged():
+    row = next(r for r in rows("seed_004_paddle") if r["id"].endswith("fp16_b224/4n8g"))
+    assert row["speedup"] == 10.2
+    assert [(e["printed"], e["correct"]) for e in row["errata"] if e["kind"] == "misprint"] == [
+        ("10.2", "10.28")
+    ]
+    for document, series in (
+        ("seed_000_tensorflow_ngc", "fp32_b128_dali"),
+        ("seed_004_paddle", "fp32_b128"),
+    ):
+        row = next(r for r in rows(document) if r["series"] == series)
+        assert row["repeats"] == 6
+        assert any(
+            (e.get("printed"), e.get("correct")) == ("5 runs", "6 runs") for e in row["errata"]
+        )
+    for row in rows("seed_003_mxnet_ngc"):
+        assert (row["precision_printed"] == "AMP") == (row["precision"] == "fp16")
+    several_nodes = [r for r in rows("seed_004_paddle") if r["series"] == "fp16_b196_dali"][3:]
+    assert [r["data_backend"] for r in several_nodes] == [None, None]
+
+
+def test_a_row_takes_the_nearest_condition_and_its_errata():
+    first, empty, other = published_rows(DOCUMENT, "x")
+    assert (first["id"], empty["id"], other["id"]) == ("x/b128/1n1g", "x/b128/4n8g", "x/b64/1n1g")
+    assert (first["precision"], other["precision"]) == ("amp", "fp32")
+    assert (first["repeats"], empty["repeats"], other["repeats"]) == (3, None, None)
+    assert (empty["data_backend"], other["data_backend"]) == ("dali", None)
+    assert first["runs"] == {"1": 9.0, "2": 10.0, "3": 11.0}
+    assert [e["what"] for e in first["errata"]] == ["A digit.", "A series.", "All."]
+    assert [e["what"] for e in empty["errata"]] == ["A series.", "All."]
+    assert [e["what"] for e in other["errata"]] == ["All."]
+
+
+def change(path, value):
+    """Return the document with one place of it changed; a value of ... removes it."""
+    document = copy.deepcopy(DOCUMENT)
+    at = document
+    for key in path[:-1]:
+        at = at[key]
+    if value is ...:
+        del at[path[-1]]
+    else:
+        at[path[-1]] = value
+    return document
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (("schema",), 2, "x.schema: 2: this reads schema 1"),
+        (("source",), ..., "x: source is missing"),
+        (
+            ("source", "kind"),
+            "rumour",
+            "x.source.kind: 'rumour' is not one of seed, extra, official",
+        ),
+        (("source", "author"), "me", "unknown key 'author'; known: kind, repository"),
+        (("method", "rounding"), "half_up", "'half_up' is not one of none, numpy_0"),
+        (("method", "text"), ..., "x.method: text is missing"),
+        (
+            ("common", "precision"),
+            "tf32",
+            "x.common.precision: 'tf32' is not one of fp32, amp, fp16",
+        ),
+        (("common", "xla"), "no", "'no' is not of type bool"),
+        (
+            ("common", "framework"),
+            ...,
+            "1n1g|4n8g: framework is missing, here, in the series and in common",
+        ),
+        (("series",), {"id": "b128"}, "x.series: a list is needed"),
+        (("series", 0), "b128", "series 'b128': a mapping is needed"),
+        (("series", 1, "id"), "b128", "'b128' twice: give each series its own id"),
+        (("series", 0, "batch_size_per_device"), 0, "batch_size_per_device: 0: at least 1"),
+        (("series", 0, "batch_size_per_device"), True, "not of type int"),
+        (
+            ("series", 0, "results", "1n1g", "throughput"),
+            -1,
+            "1n1g.throughput: -1 is not a number above 0",
+        ),
+        (
+            ("series", 0, "results", "1n1g", "throughput"),
+            float("nan"),
+            "nan is not a number above 0",
+        ),
+        (("series", 0, "results", "1n1g", "runs"), [1.0], "a mapping from repeat to images/s"),
+        (("series", 0, "results", "1n1g", "runs"), {1: "fast"}, "runs.1: 'fast' is not a number"),
+        (("series", 0, "repeats"), 5, "3 runs but repeats 5"),
+        (("series", 0, "results", "4n8g", "reason"), ..., "no throughput and no reason for that"),
+        (("series", 0, "results", "1n"), {}, "'1n' is not a topology"),
+        (("errata", 0, "where"), ["b129"], r"x.errata\[0\].where: no series or result 'b129'"),
+        (("errata", 0, "kind"), "typo", "'typo' is not one of misprint"),
+        (("errata", 0, "printed"), 10.2, "10.2 is not of type str; quote"),
+    ],
+)
+def test_a_wrong_document_is_refused_with_the_place(path, value, message):
+    with pytest.raises(ValueError, match=message):
+        published_rows(change(path, value), "x")
+
+
+@pytest.mark.parametrize("document", [None, [], "text", 1])
+def test_what_is_no_document(document):
+    with pytest.raises(ValueError, match="x: a mapping is needed"):
+        published_schema.check_document(document, "x")
+
+
+def test_readme_names_every_kind_of_erratum():
+    text = (FOLDER / "README.md").read_text(encoding="utf-8")
+    kinds = {e["kind"] for row in all_rows() for e in row["errata"]}
+    assert kinds == {"misprint", "mislabel", "contradiction", "doubt"}
+    assert all(f"`{kind}`" in text for kind in kinds)

@@ -1,0 +1,318 @@
+"""The texts of a report: terminal, the originals' output, CSV, Markdown, plots in words."""
+
+import csv
+import io
+import re
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.layout.rows import labels
+from ansible_collections.scalebench.core.plugins.module_utils.report.markdown import markdown_parts
+from ansible_collections.scalebench.core.plugins.module_utils.report.plot_series import (
+    describe,
+    plot_series,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.report.remarks import remarks
+from ansible_collections.scalebench.core.plugins.module_utils.report.text import (
+    csv_text,
+    originals_output,
+    terminal_table,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
+from page_data import HOSTILE, hostile_results
+from report_data import SEED_004, campaign, run
+
+SHAPELESS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff]")
+
+
+def results_of(speeds, **changes):
+    return build_results(*campaign(speeds, **changes))
+
+
+def two_groups():
+    plan, runs = campaign({"1n1g": [10.0, 10.2], "2n1g": [19.0, 19.4]})
+    other, more = campaign({"1n1g": [40.0, 41.0], "2n1g": [70.0, 71.0]}, precision="amp")
+    return {**plan, "cells": plan["cells"] + other["cells"]}, runs + more
+
+
+def test_terminal_table_fits_and_is_aligned():
+    plan, runs = campaign({"1n1g": [12345.67] * 3, "100n8g": [9876543.21] * 3})
+    runs[-1] = run(runs[-1]["cell"], 3, None, ending="stalled", reason="no output")
+    for record in runs[3:]:
+        record["oversubscribed"] = True
+    table = terminal_table(build_results(plan, runs))
+    rows = [line for line in table.splitlines() if line.startswith("|")]
+    assert len({len(line) for line in rows}) == 1
+    assert all(len(line) <= 100 for line in table.splitlines())
+    assert "2 of 3" in rows[-1]
+    assert "oversubscribed" in rows[-1]
+    assert "logs/100n8g/3.log: stalled: no output" in table
+
+
+def test_terminal_names_the_first_failures_and_counts_the_rest():
+    plan, runs = campaign({"1n1g": [10.0] * 9})
+    failed = [run(record["cell"], record["repeat"], None, ending="crashed") for record in runs[:8]]
+    table = terminal_table(build_results(plan, failed + runs[8:]))
+    assert table.count("crashed: no reason given") == 5
+    assert table.endswith("3 repeats more failed; the report names them")
+
+
+def test_terminal_table_has_a_block_a_group():
+    table = terminal_table(build_results(*two_groups()))
+    assert "pytorch fp32 bz4: r50, batch size 4 per device" in table
+    assert "pytorch amp bz4: r50, batch size 4 per device" in table
+    assert table.count("| node_num |") == 2
+
+
+def test_terminal_table_of_nothing():
+    assert terminal_table(build_results({"campaign": "x"}, [])) == "no cell was measured"
+
+
+def test_nothing_that_is_hostile_reaches_the_terminal():
+    results, _, _ = hostile_results()
+    table = terminal_table(results)
+    assert "<script>window.hostile" in table, "shown as it is"
+    printed = originals_output(results, f"d{HOSTILE}", "r.json")
+    for text in (table, printed):
+        assert not SHAPELESS.search(text)
+        assert "[31m" not in text.replace("\\x1b[31m", "")
+    assert all(len(line) <= 100 for line in table.splitlines())
+
+
+def test_originals_output_is_what_they_printed():
+    results = results_of({"1n1g": [354.32, 352.08]}, batch_size_per_device=128)
+    for index, repeat in enumerate(results["cells"][0]["repeats"], 1):
+        repeat["log"] = f"1n1g/r50_b128_fp32_{index}.log"
+    assert originals_output(results, "logs/bz128/", "./result/bz128_result.json") == "\n".join(
+        [
+            "logs/bz128/1n1g/r50_b128_fp32_1.log {1: 354.32}",
+            "logs/bz128/1n1g/r50_b128_fp32_2.log {1: 354.32, 2: 352.08}",
+            "{'r50': {'1n1g': {'average_speed': 353.2,",
+            "                  'batch_size_per_device': 128,",
+            "                  'median_speed': 353.2,",
+            "                  'speedup': 1.0}}}",
+            "Saving result to ./result/bz128_result.json",
+        ]
+    )
+
+
+def test_originals_output_names_what_gave_no_speed():
+    plan, runs = campaign({"1n1g": [10.0, 11.0]})
+    runs[0] = run(runs[0]["cell"], 1, None, ending="crashed", reason="KeyError")
+    unmatched = [{"path": "notes", "reason": "no log"}]
+    text = originals_output(build_results(plan, runs, unmatched), "d", "r.json")
+    assert text.splitlines()[:3] == [
+        "d/logs/1n1g/1.log crashed: KeyError",
+        "d/logs/1n1g/2.log {2: 11.0}",
+        "notes left out: no log",
+    ]
+
+
+def test_csv_has_a_row_a_cell_and_empty_for_nothing():
+    plan, runs = campaign({"1n1g": [10.0, 12.0], "2n1g": [20.0, 21.0]})
+    runs[3] = run(runs[3]["cell"], 2, None, ending="timeout", reason="600 s")
+    rows = list(csv.DictReader(io.StringIO(csv_text(build_results(plan, runs)))))
+    assert [row["topology"] for row in rows] == ["1n1g", "2n1g"]
+    assert rows[0]["median_speed"] == "11.0"
+    assert (rows[1]["repeat_1"], rows[1]["repeat_2"]) == ("20.0", "")
+    assert (rows[1]["repeats_ok"], rows[1]["state"]) == ("1", "partial")
+    assert (rows[1]["node_num"], rows[1]["gpu_num"], rows[1]["speedup"]) == ("2", "2", "1.82")
+
+
+@pytest.mark.parametrize(
+    ("plan_changes", "run_changes", "sentence"),
+    [
+        ({}, {"oversubscribed": True}, "say nothing about scaling"),
+        (
+            {"nodes": {"a": {"machine_id": "m"}, "b": {"machine_id": "m"}}},
+            {},
+            "a, b are one machine",
+        ),
+    ],
+)
+def test_remarks_on_machines(plan_changes, run_changes, sentence):
+    plan, runs = campaign({"1n1g": [10.0, 11.0], "2n1g": [10.0, 11.0]})
+    runs = [{**record, **run_changes} for record in runs]
+    said = " ".join(remarks(build_results({**plan, **plan_changes}, runs)))
+    assert sentence in said
+
+
+def test_remarks_are_silent_where_all_is_well():
+    assert remarks(results_of({"1n1g": [10.0, 10.1], "2n1g": [19.0, 19.1]})) == []
+
+
+def test_remarks_name_only_what_differs():
+    plan, runs = two_groups()
+    for record in runs:
+        if record["cell"]["precision"] == "amp" and record["cell"]["topology"] == "2n1g":
+            record["oversubscribed"] = True
+    assert remarks(build_results(plan, runs))[0].startswith("amp 2n1g: oversubscribed")
+
+
+def test_remarks_on_the_repeats():
+    plan, runs = campaign({"1n1g": [10.0, 11.0]})
+    facts = runs[1]["facts"]
+    facts["ending"] = {"kind": "traceback", "detail": "KeyError: 'step'"}
+    facts["steady_state"] = {"reached": False, "drift": -0.2}
+    facts["wall_clock_throughput"] = 5.0
+    said = " ".join(remarks(build_results(plan, runs)))
+    assert "1 of 2 repeats reached no steady state" in said
+    assert "1 of 2 logs gave their data but did not end well" in said
+    assert "the printed rates and the clock differ" in said
+
+
+def test_markdown_quotes_what_comes_from_logs():
+    plan, runs = campaign({"1n1g": [10.0, 11.0]})
+    reason = "x | `code` <script>\n# heading"
+    runs[1] = run(runs[1]["cell"], 2, None, ending="crashed", reason=reason)
+    parts = markdown_parts(build_results(plan, runs, [{"path": "a\nb", "reason": "<b>"}]))
+    (note,) = parts["groups"][0]["notes"]
+    assert note["title"] == "Failed"
+    (failure,) = note["lines"]
+    assert failure == "`logs/1n1g/2.log`: crashed: `x | 'code' <script> # heading`"
+    assert parts["unmatched"] == ["`a b`: `<b>`"]
+    assert parts["summary"] == "1 of 2 repeats gave a speed, in 1 cells; 1 failed."
+    assert "11" not in parts["groups"][0]["repeats"]
+
+
+def test_markdown_has_the_seeds_table_and_the_method():
+    parts = markdown_parts(results_of(SEED_004))
+    table = parts["groups"][0]["speedup"].splitlines()
+    assert [cell.strip() for cell in table[0].strip("|").split("|")] == [
+        "node_num",
+        "gpu_num",
+        "samples/s",
+        "speedup",
+    ]
+    assert [cell.strip() for cell in table[-1].strip("|").split("|")] == [
+        "4",
+        "32",
+        "9348.17",
+        "26.50",
+    ]
+    assert parts["method"][0].startswith("throughput of one repeat: `mean_after_warmup`")
+
+
+def test_markdown_origin_tells_code_and_plan():
+    plan, runs = campaign({"1n1g": [10.0]})
+    controller = {"ansible_core": "2.19.14", "python": "3.11.7", "commit": "abc", "dirty": True}
+    plan.update(controller=controller, sha256="d1")
+    origin = markdown_parts(build_results(plan, runs))["origin"]
+    (made,) = [line for line in origin if line.startswith("Made by: ")]
+    assert "commit `abc`, with changes that are not in it" in made
+    assert made.endswith(", ansible-core 2.19.14, Python 3.11.7")
+    assert "Checksum of the plan: `d1`" in origin
+    plan.update(controller={"ansible_core": "2.19.14"})
+    origin = markdown_parts(build_results(plan, runs))["origin"]
+    assert "Made by: no commit is known, ansible-core 2.19.14" in origin
+
+
+def test_markdown_machines():
+    plan, runs = campaign({"1n1g": [10.0]})
+    node = {
+        "hostname": "h",
+        "machine_id": "m",
+        "os": "Debian",
+        "kernel": "6.1",
+        "cpu_model": "CPU",
+        "cores": 40,
+        "memory_mib": 385024,
+        "load": 0.1,
+        "gpus": [{"index": i, "name": "V100", "driver": "440.33.01"} for i in range(8)],
+    }
+    plan["nodes"] = {"node1": node, "node2": {**node, "machine_id": "other"}}
+    table = markdown_parts(build_results(plan, runs))["machines"].splitlines()
+    assert len(table) == 4
+    assert "8 V100" in table[2]
+    assert "376.00" in table[2]
+
+
+@pytest.mark.parametrize(
+    ("groups", "expected"),
+    [
+        ([("a/x", "fp32", "bz4", "r50")], ["x fp32"]),
+        ([("x", "fp32", "bz4", "r50"), ("x", "amp", "bz4", "r50")], ["fp32", "amp"]),
+        # The benchmark tells the models apart.
+        ([("p/x", "fp32", "bz4", "r50"), ("p/y", "fp32", "bz4", "vgg")], ["x", "y"]),
+        # Two folders of one name keep their whole path.
+        ([("p/x", "fp32", "bz4", "r50"), ("q/x", "fp32", "bz4", "r50")], ["p/x", "q/x"]),
+    ],
+)
+def test_labels_say_what_differs(groups, expected):
+    names = ("benchmark", "precision", "variant", "model")
+    assert labels([[dict(zip(names, group, strict=True))] for group in groups]) == expected
+
+
+def test_plot_series_and_words():
+    series = plot_series(build_results(*two_groups()))
+    assert [one["label"] for one in series] == ["fp32", "amp"]
+    assert series[1]["base"] == 40.5
+    assert [point["devices"] for point in series[1]["points"]] == [1, 2]
+    assert describe(series, "throughput") == (
+        "Median throughput by topology. fp32, images/s: 1n1g 10.10, 2n1g 19.20;"
+        " amp, images/s: 1n1g 40.50, 2n1g 70.50."
+    )
+    assert "times 1n1g: 1n1g 1.00, 2n1g 1.90" in describe(series, "speedup")
+
+
+def test_plots_of_nothing_are_said_to_be_empty():
+    nothing = plot_series(build_results({"campaign": "x"}, []))
+    assert nothing == []
+    assert "Nothing was measured" in describe(nothing, "throughput")
+
+
+def test_markdown_shows_names_and_hosts_as_they_are():
+    hostile = "<script>x</script>\x1b[31m\n# heading"
+    plan, runs = campaign({"1n1g": [10.0, 11.0]}, benchmark=hostile)
+    plan.update(campaign=hostile, nodes={"a": {"hostname": hostile, "machine_id": "m"}})
+    parts = markdown_parts(build_results(plan, runs))
+    shown = r"\<script\>x\</script\> # heading"
+    assert parts["title"] == shown
+    assert parts["groups"][0]["title"].startswith(f"{shown} fp32")
+    assert shown in parts["machines"]
+
+
+def strings(value):
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        return [text for one in value for text in strings(one)]
+    return [value] if isinstance(value, str) else []
+
+
+def test_nothing_that_is_hostile_is_markup_in_markdown():
+    results, _, _ = hostile_results()
+    results["searches"] = [
+        {
+            **{"benchmark": HOSTILE, "precision": HOSTILE, "topologies": [HOSTILE]},
+            **{"largest": None, "reason": HOSTILE, "memory_mib": None, "tried_on": "1n1g"},
+            "tried": [{"batch_size_per_device": 4, "ending": HOSTILE, "reason": HOSTILE}],
+        }
+    ]
+    results["packing"] = {
+        **{"packing": "nodes", "beside_others": 2, "repeats": 4, "on_one_machine": 0}
+    }
+    results["interference"] = {
+        "failures": [{"log": HOSTILE, "ending": HOSTILE, "reason": HOSTILE}],
+        **{"n": 0, "cells": [], "reason": HOSTILE},
+    }
+    results["provenance"].update(created=HOSTILE, controller={"python": HOSTILE})
+    shown = strings(markdown_parts(results))
+    assert sum("script" in text for text in shown) > 20
+    for text in shown:
+        assert not SHAPELESS.search(text)
+        assert "[31m" not in text
+        # What stands in backticks is no markup, and a backslash takes it from the rest.
+        assert not re.search(r"(?<!\\)[<>]", re.sub(r"`[^`]*`", "", text)), text
+
+
+def test_a_line_that_is_cut_within_a_quote_ends_its_quote():
+    results, _, _ = hostile_results()
+    results["cells"][0]["failures"] = [
+        {"log": "<b>" * 900, "ending": "crashed", "reason": "<i>" * 900, "repeat": 1}
+    ]
+    (line,) = next(
+        note["lines"]
+        for note in markdown_parts(results)["groups"][0]["notes"]
+        if note["title"] == "Failed"
+    )[:1]
+    assert line.count("`") % 2 == 0

@@ -1,0 +1,42 @@
+"""The method section names only rules that something was held against."""
+
+from __future__ import annotations
+
+from ansible_collections.scalebench.core.plugins.module_utils.results import cell_checks
+from ansible_collections.scalebench.core.plugins.module_utils.running import invariants
+from ansible_collections.scalebench.core.plugins.module_utils.results.applied_checks import (
+    applied_checks,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.report.markdown import markdown_parts
+from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
+from report_data import campaign
+
+
+def test_records_of_the_first_schema_were_not_checked():
+    assert applied_checks([{"schema": 1}, {}], [])["invalid_repeat"] == {}
+    found = applied_checks([{"schema": 1}, {"schema": 2}], [])["invalid_repeat"]
+    assert list(found) == list(invariants.RULES)
+    assert found["ranks"] == invariants.RULES["ranks"]["about"]
+
+
+def test_cells_are_held_against_those_that_differ():
+    one = {"topology": "1n1g", "precision": "fp32", "data": "real", "data_backend": "native"}
+    assert applied_checks([], [one])["warning"] == {}
+    assert list(applied_checks([], [one, {**one, "precision": "amp"}])["warning"]) == [
+        "amp_not_slower"
+    ]
+    found = applied_checks([], [one, {**one, "topology": "2n1g"}])
+    assert list(found["invalid_cell"]) == ["speedup_at_most_ideal"]
+    assert list(found["warning"]) == ["more_devices_not_slower", "efficiency_not_growing"]
+    every = {**one, "topology": "2n1g", "precision": "amp", "data": "x", "data_backend": "dali"}
+    found = applied_checks([], [one, every])
+    assert {*found["invalid_cell"], *found["warning"]} == set(cell_checks.RULES)
+
+
+def test_the_report_tells_the_checks_that_were_made():
+    method = " ".join(markdown_parts(build_results(*campaign({"1n1g": [1.0]})))["method"])
+    assert "check" not in method
+    speeds = {"1n1g": [1.0], "2n1g": [1.9]}
+    method = " ".join(markdown_parts(build_results(*campaign(speeds)))["method"])
+    assert "check that a speed-up must pass, or it is invalid: The speed-up is at most" in method
+    assert "invalid_repeat" not in method

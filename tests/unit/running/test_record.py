@@ -1,0 +1,116 @@
+"""The run record: one ending out of what nodes and log say."""
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
+from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
+from ansible_collections.scalebench.core.plugins.module_utils.running.record import not_run, record
+from campaign_data import benchmarks, cluster
+
+CAMPAIGN = {"campaign": "c", "session": "s", "recorded": "2026-01-01T00:00:20Z"}
+
+OK = {"ending": "ok", "reason": "", "exit_code": 0, "seconds": 20.0, "started": "2026-01-01T00:00Z"}
+LOG = {"ending": {"kind": "complete", "detail": ""}, "throughput": 24.1, "count": 100}
+
+
+def planned():
+    cells = plan.build(benchmarks(), parse_options({"topology": "2n1g"}), cluster(2))["cells"]
+    machines = {"node1": {"boot_id": "a"}, "node2": {"boot_id": "b"}}
+    return {**plan.repeats(cells)[0], "attempt": 1, "kind": "measured", "machines": machines}
+
+
+def made(runs=None, facts=None, **repeat):
+    runs = {"node1": OK, "node2": OK, **(runs or {})}
+    told = facts if facts and "msg" in facts else {**LOG, **(facts or {})}
+    return record(CAMPAIGN, {**planned(), **repeat}, runs, told)
+
+
+def test_a_repeat_is_ok_when_nodes_and_log_are():
+    kept = made({"node2": {**OK, "seconds": 21.5}})
+    assert (kept["ending"], kept["reason"], kept["seconds"]) == ("ok", "", 21.5)
+    assert kept["facts"]["throughput"] == 24.1
+    assert "commands" not in kept["cell"]
+
+
+@pytest.mark.parametrize(
+    ("runs", "facts", "ending", "reason"),
+    [
+        ({"node2": {**OK, "ending": "crashed", "reason": "exit code 1"}}, {}, "crashed", "node2"),
+        ({"node1": {**OK, "ending": "timeout", "reason": "not done"},
+          "node2": {**OK, "ending": "crashed", "reason": "reset"}}, {}, "timeout", "node1: not"),
+        ({"node1": {**OK, "ending": "cancelled", "reason": "another node"},
+          "node2": {**OK, "ending": "crashed", "reason": "reset"}}, {}, "crashed", "node2: reset"),
+        ({"node2": {"unreachable": True, "msg": "timed out"}}, {}, "launch_failed",
+         "node2: unreachable: timed out"),
+        ({"node2": {"failed": True, "msg": "no space"}}, {}, "launch_failed", "no space"),
+        ({"node1": {**OK, "ending": "crashed", "reason": "exit code 1"}},
+         {"ending": {"kind": "out_of_memory", "detail": "CUDA out of memory"}},
+         "out_of_memory", "CUDA out of memory"),
+        ({"node1": {**OK, "ending": "crashed", "reason": "exit code 1: Connection reset"},
+          "node2": {**OK, "ending": "crashed", "reason": "exit code 1: CUDA out of memory"}},
+         {"msg": "x.log: no known format"}, "out_of_memory", "node2: exit code 1: CUDA out of"),
+        ({"node1": {**OK, "ending": "crashed", "reason": "exit code 3"}},
+         {"ending": {"kind": "nan_loss", "detail": "loss nan"}}, "nan_loss", "loss nan"),
+        ({}, {"failed": False, "msg": "x.log: no known format"}, "invalid", "no known format"),
+        ({}, {"ending": {"kind": "truncated", "detail": ""}}, "invalid", "the log is truncated"),
+        ({}, {"throughput": None, "reason": "precision is 'amp', expected 'fp32'"}, "invalid",
+         "precision is 'amp'"),
+        ({}, {"loss": {"first": 7.0, "last": float("nan")}}, "invalid",
+         "loss_finite: the last loss is nan"),
+        ({}, {"count": 57}, "invalid", "57 iterations were measured, not 100"),
+    ],
+)  # fmt: skip
+def test_what_went_wrong_is_told(runs, facts, ending, reason):
+    kept = made(runs, facts)
+    assert kept["ending"] == ending
+    assert reason in kept["reason"]
+
+
+def test_a_log_that_cannot_be_read_leaves_no_facts():
+    assert made(facts={"failed": False, "msg": "gone"})["facts"] is None
+
+
+def test_what_disturbed_a_measurement_is_told_with_the_node():
+    telemetry = {
+        "seconds": 20.0,
+        "cpu": {"cores": 2, "own_seconds": 10.0, "busy_seconds": 30.0, "steal_seconds": 0.0},
+    }
+    kept = made({"node2": {**OK, "telemetry": telemetry}})
+    assert kept["ending"] == "ok"
+    assert [(one["kind"], one["node"]) for one in kept["disturbances"]] == [
+        ("other_process", "node2")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("is_searched", "detail", "kind"),
+    [(True, "out_of_memory", "search"), (False, "out_of_memory", "measured"),
+     (True, "nan_loss", "measured")],
+)  # fmt: skip
+def test_a_searched_batch_that_does_not_last_is_evidence_of_the_search(is_searched, detail, kind):
+    crashed = {**OK, "ending": "crashed", "reason": "exit code 1"}
+    cell = {**planned()["cell"], "searched": is_searched}
+    kept = made({"node1": crashed}, {"ending": {"kind": detail, "detail": "said"}}, cell=cell)
+    assert (kept["ending"], kept["kind"]) == (detail, kind)
+
+
+def test_a_neighbour_on_the_machine_is_no_process_of_others_but_all_else_counts():
+    telemetry = {
+        "seconds": 20.0,
+        "cpu": {"cores": 2, "own_seconds": 10.0, "busy_seconds": 30.0, "steal_seconds": 9.0},
+    }
+    kept = made({"node2": {**OK, "telemetry": telemetry}}, shares_machine=True)
+    assert [one["kind"] for one in kept["disturbances"]] == ["steal"]
+
+
+def test_a_repeat_that_was_not_tried_has_a_record_too():
+    kept = not_run(CAMPAIGN, planned(), "skipped", "out of memory at 4")
+    assert (kept["ending"], kept["reason"]) == ("skipped", "out of memory at 4")
+    assert (kept["nodes"], kept["facts"], kept["seconds"]) == ({}, None, 0.0)
+    assert set(made()) == set(kept)
+
+
+def test_gpus_that_others_used_before_are_a_disturbance():
+    kept = made({"node2": {**OK, "device_users": ["4242, python"]}})
+    assert kept["disturbances"] == [
+        {"kind": "device_busy", "node": "node2", "detail": "on its GPUs before: 4242, python"}
+    ]

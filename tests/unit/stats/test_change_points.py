@@ -1,0 +1,128 @@
+"""Changes are found where they are; a series without one is marked no more often than stated."""
+
+import random
+
+import numpy
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.stats import change_points as module
+from ansible_collections.scalebench.core.plugins.module_utils.stats.change_points import (
+    ALPHA,
+    LEAST,
+    change_points,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+
+def series(seed, *levels, noise=0.01):
+    """Return values around levels, each (level, how many), with relative normal noise."""
+    chance = random.Random(seed)
+    return [chance.gauss(level, noise * level) for level, many in levels for _ in range(many)]
+
+
+def share(seeds, *levels, expected):
+    """Return the share of series whose change points are the expected ones."""
+    return sum(change_points(series(seed, *levels)) == expected for seed in seeds) / len(seeds)
+
+
+@pytest.mark.parametrize(
+    ("levels", "expected"),
+    [
+        ([(100, 12)], []),
+        ([(100, 10), (90, 5)], [10]),
+        ([(100, 15), (90, 2)], [15]),
+        ([(100, 8), (90, 4), (100, 8)], [8, 12]),
+        ([(100, 10), (90, 10), (80, 10)], [10, 20]),
+    ],
+)
+def test_levels_far_apart(levels, expected):
+    assert change_points(series(1, *levels)) == expected
+
+
+@pytest.mark.parametrize(("before", "after"), [(5, 5), (10, 3), (20, 10)])
+def test_a_change_of_5_percent_at_1_percent_noise_is_found(before, after):
+    found = [change_points(series(seed, (100, before), (95, after))) for seed in range(20)]
+    near = [any(abs(place - before) <= 1 for place in places) for places in found]
+    assert sum(near) >= 0.95 * len(near)
+
+
+def test_an_episode_of_5_percent_at_1_percent_noise_is_found():
+    assert share(range(20), (100, 8), (95, 4), (100, 8), expected=[8, 12]) >= 0.9
+
+
+@pytest.mark.parametrize(("n", "runs"), [(9, 300), (14, 200), (30, 60)])
+def test_false_alarms_are_no_more_than_stated(n, runs):
+    told = sum(bool(change_points(series(seed, (100, n)))) for seed in range(runs))
+    # The test of the test: so many or more have a probability below 0.001 at the stated rate.
+    assert told <= stats.binom.ppf(0.999, runs, ALPHA)
+
+
+def test_false_alarms_need_no_normal_noise():
+    heavy = stats.t(3).rvs(size=(200, 12), random_state=7)
+    told = sum(bool(change_points(list(values))) for values in heavy)
+    assert told <= stats.binom.ppf(0.999, 200, ALPHA)
+
+
+def test_the_split_is_where_the_analysis_of_variance_puts_it():
+    for seed in range(30):
+        values = series(seed, (100, 7), (99, 6))
+        _, (place,) = module._best_split(values)
+        between = [stats.f_oneway(values[:i], values[i:]).statistic for i in range(2, 12)]
+        assert place == 2 + int(numpy.argmax(between))
+
+
+def test_the_significance_is_scipys():
+    """Hold our p against that of scipy's permutation test of the same statistic."""
+
+    def greatest(values, axis=-1):
+        return numpy.apply_along_axis(lambda row: module._best_split(list(row))[0], axis, values)
+
+    for seed, levels in enumerate([[(100, 12)], [(100, 6), (99, 6)], [(100, 6), (97.5, 6)]]):
+        values = series(seed, *levels)
+        theirs = stats.permutation_test(
+            (values,),
+            greatest,
+            permutation_type="pairings",
+            alternative="greater",
+            n_resamples=499,
+            random_state=3,
+            vectorized=True,
+        ).pvalue
+        if abs(theirs - module._LEVEL) > 0.015:
+            assert (module._tested(values, module._best_split) is not None) == (
+                theirs < module._LEVEL
+            )
+
+
+@pytest.mark.parametrize("values", [[], [1.0] * 3, [100.0] * 30, series(1, (100, 4), (50, 4))])
+def test_too_few_or_equal_values_have_no_change(values):
+    assert change_points(values) == []
+    assert len(values) < LEAST or len(set(values)) == 1
+
+
+@pytest.mark.parametrize("outlier", [60.0, 130.0])
+@pytest.mark.parametrize("place", [0, 4, 9])
+def test_an_outlier_hides_no_change(outlier, place):
+    values = series(3, (100, 10), (95, 10))
+    values[place] = outlier
+    assert change_points(values) == [10]
+
+
+def test_an_outlier_is_no_change():
+    for place in (0, 7, 15):
+        values = series(4, (100, 16))
+        values[place] = 60.0
+        assert change_points(values) == []
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.lists(st.floats(1, 1e4), max_size=16),
+    st.sampled_from([2.0, 0.25, 1024.0]),
+)
+def test_the_unit_does_not_matter(values, scale):
+    found = change_points(values)
+    assert change_points(values) == found, "the same values give the same answer"
+    assert change_points([value * scale for value in values]) == found
+    assert all(2 <= place <= len(values) - 2 for place in found)

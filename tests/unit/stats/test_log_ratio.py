@@ -1,0 +1,124 @@
+"""The ratio of two sets of repeats: against scipy, and by simulation of what it promises."""
+
+import math
+import random
+
+import numpy
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.stats.equivalence import (
+    above_p,
+    below_p,
+    equivalence_p,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.stats.log_ratio import (
+    difference_p,
+    interval,
+    log_ratio,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+ALPHA = 0.05
+PAIRS = 10_000
+# What 10 000 fair trials exceed once in 10 000 times.
+MOST_BY_CHANCE = stats.binom.isf(1e-4, PAIRS, ALPHA)
+SAMPLES = [
+    ([100.0, 101.2, 99.5, 100.3, 100.9], [95.1, 94.2, 95.9, 95.0, 94.6]),
+    ([100.0, 101.2], [99.0, 103.0, 98.4]),
+    ([2612.02, 2636.74, 2624.97], [2624.23, 2634.72, 2625.79, 2601.0, 2640.4]),
+]
+
+
+def simulated(pairs, ratio, seed, noise=0.01, repeats=5):
+    """Yield pairs of repeats: ours are ``ratio`` times the baseline, both with normal noise."""
+    chance = random.Random(seed)
+    for _ in range(pairs):
+        yield (
+            [ratio * 100 * (1 + chance.gauss(0, noise)) for _ in range(repeats)],
+            [100 * (1 + chance.gauss(0, noise)) for _ in range(repeats)],
+        )
+
+
+@pytest.mark.parametrize(("ours", "baseline"), SAMPLES)
+def test_difference_and_interval_are_scipys_welch(ours, baseline):
+    expected = stats.ttest_ind(numpy.log(ours), numpy.log(baseline), equal_var=False)
+    found = log_ratio(ours, baseline)
+    assert found.degrees_of_freedom == pytest.approx(expected.df)
+    assert difference_p(found) == pytest.approx(expected.pvalue, rel=1e-7)
+    bounds = expected.confidence_interval(0.95)
+    assert interval(found, 0.95) == pytest.approx((math.exp(bounds.low), math.exp(bounds.high)))
+
+
+@pytest.mark.parametrize(("ours", "baseline"), SAMPLES)
+@pytest.mark.parametrize("margin", [0.005, 0.02, 0.2])
+def test_equivalence_is_scipys_two_one_sided_tests(ours, baseline, margin):
+    def one_sided(bound, alternative):
+        shifted = numpy.log(ours) - math.log(bound)
+        test = stats.ttest_ind(
+            shifted, numpy.log(baseline), equal_var=False, alternative=alternative
+        )
+        return test.pvalue
+
+    found = log_ratio(ours, baseline)
+    above, below = one_sided(1 - margin, "greater"), one_sided(1 + margin, "less")
+    assert above_p(found, 1 - margin) == pytest.approx(above, rel=1e-6)
+    assert below_p(found, 1 + margin) == pytest.approx(below, rel=1e-6)
+    assert equivalence_p(found, margin) == pytest.approx(max(above, below), rel=1e-6)
+
+
+def test_false_alarms_are_as_rare_as_stated():
+    alarms = sum(difference_p(log_ratio(*pair)) <= ALPHA for pair in simulated(PAIRS, 1.0, 7))
+    assert 0.03 * PAIRS < alarms <= MOST_BY_CHANCE
+
+
+def test_a_regression_of_5_percent_is_found():
+    found = sum(
+        ratio.estimate < 0 and difference_p(ratio) <= ALPHA
+        for ratio in (log_ratio(*pair) for pair in simulated(PAIRS, 0.95, 8))
+    )
+    assert found >= 0.95 * PAIRS
+
+
+@pytest.mark.parametrize("at", [0.98, 1.02])
+def test_false_equivalence_is_as_rare_as_stated(at):
+    """A ratio that is exactly at the margin is not within it."""
+    wrong = sum(equivalence_p(log_ratio(*pair), 0.02) <= ALPHA for pair in simulated(PAIRS, at, 9))
+    assert wrong <= MOST_BY_CHANCE
+
+
+def test_equivalence_is_found_where_noise_allows():
+    pairs = simulated(1000, 1.0, 10, noise=0.005)
+    assert sum(equivalence_p(log_ratio(*pair), 0.02) <= ALPHA for pair in pairs) > 950
+
+
+def test_the_interval_holds_the_true_ratio_as_often_as_stated():
+    bounds = [interval(log_ratio(*pair), 0.95) for pair in simulated(2000, 0.97, 11)]
+    held = sum(low <= 0.97 <= high for low, high in bounds)
+    assert stats.binom.ppf(1e-4, 2000, 0.95) <= held <= stats.binom.isf(1e-4, 2000, 0.97)
+
+
+@pytest.mark.parametrize("repeats", [2, 5])
+def test_repeats_that_all_print_the_same_differ_below_the_last_place(repeats):
+    same = log_ratio([100.0] * repeats, [100.0] * repeats)
+    assert same.standard_error == pytest.approx(0.0001 / math.sqrt(12) * math.sqrt(2 / repeats))
+    assert difference_p(same) == 1
+    assert equivalence_p(same, 0.02) < ALPHA
+    assert difference_p(log_ratio([95.0] * repeats, [100.0] * repeats)) < ALPHA
+
+
+def test_one_repeat_is_refused():
+    with pytest.raises(ValueError, match="one repeat only"):
+        log_ratio([100.0], [99.0, 98.0])
+
+
+speeds = st.lists(st.floats(0.01, 1e6), min_size=2, max_size=8)
+
+
+@given(speeds, speeds)
+def test_the_other_way_round_is_the_inverse(ours, baseline):
+    there, back = log_ratio(ours, baseline), log_ratio(baseline, ours)
+    assert there.estimate == pytest.approx(-back.estimate, abs=1e-9)
+    assert difference_p(there) == pytest.approx(difference_p(back), rel=1e-6, abs=1e-12)
+    assert 0 <= equivalence_p(there, 0.02) <= 1
+    assert there.degrees_of_freedom >= 1 - 1e-9

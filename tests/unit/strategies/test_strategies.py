@@ -1,0 +1,213 @@
+"""Named rules from the observations of a log to one throughput."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils import logs, strategies
+from log_lines import lines
+
+
+def reading(values, *, start=1, world=2, batch=4, ranks=None):
+    """Return the reading of a log of our own with these throughputs, a step every second."""
+    text = (
+        f'[scalebench] header {{"model":"m","world_size":{world},"batch_size_per_device":{batch},'
+        f'"global_batch_size":{world * batch}}}\n'
+    )
+    for at, value in enumerate(values):
+        rank = f"[1,{ranks[at]}]<stdout>:" if ranks else ""
+        step = start + at
+        text += (
+            f"{rank}iteration {step} epoch 0 loss 6.9 throughput {value} images/s"
+            f" step_time 0.650000 s time {1763690000 + step}.000000\n"
+        )
+    return logs.read(text + '[scalebench] end {"iterations":1}\n')
+
+
+def result(values, strategy, /, **parameters):
+    return strategies.apply(reading(values), strategy, parameters)["throughput"]
+
+
+RAMP = [float(n) for n in range(1, 121)]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "parameters", "expected"),
+    [
+        ("mean", {}, 60.5),
+        ("mean", {"warmup": 20}, 70.5),
+        ("mean", {"warmup": 20, "iterations": 10}, 25.5),
+        ("mean", {"warmup": 20, "drop_last": 1}, 70.0),
+        ("mean_after_warmup", {}, 70.5),
+        ("mean_after_warmup", {"iterations": None}, 70.5),
+        ("mean_after_warmup", {"warmup": 0, "iterations": 4}, 2.5),
+        ("median", {}, 60.5),
+        ("median", {"iterations": 3}, 2.0),
+        ("harmonic_mean", {"iterations": 2}, 1.33),
+        ("last_printed", {}, 120.0),
+        ("last_printed", {"iterations": 7}, 7.0),
+        ("trimmed_mean", {}, 60.5),
+        ("trimmed_mean", {"trim": 0.4, "trim_least": 0}, 60.5),
+        ("wall_clock", {}, 8.0),
+        ("wall_clock", {"batch_size": 16}, 16.0),
+        ("wall_clock", {"by": "steps"}, 8.0),
+        ("dlperf_tensorflow", {}, 50.5),
+        ("dlperf_tensorflow_time", {}, 8.0),
+        ("dlperf_tf2", {}, 61.0),
+        ("dlperf_bert_tensorflow", {}, 7.5),
+        ("mean", {"scope": "per_device"}, 30.25),
+        ("mean", {"scope": "per_device", "devices": 4}, 15.12),
+        ("mean", {"scope": "per_device", "devices": 4, "rounding": "none"}, 15.125),
+        ("mean", {"scope": "printed"}, 60.5),
+        ("perf_2023_paddle", {}, 65.5),
+    ],
+)
+def test_a_rule_gives_its_number(strategy, parameters, expected):
+    assert result(RAMP, strategy, **parameters) == expected
+
+
+def test_the_result_says_how_it_was_made():
+    found = strategies.apply(reading(RAMP), "mean_after_warmup", {"warmup": 10})
+    assert (found["count"], found["run"], found["scope"], found["unit"]) == (
+        100,
+        1,
+        "global",
+        "images/s",
+    )
+    assert found["strategy"]["name"] == "mean_after_warmup"
+    assert found["strategy"]["parameters"]["warmup"] == 10
+    assert found["strategy"]["parameters"]["rounding"] == "numpy_2"
+
+
+def test_rounding_is_the_seeds():
+    assert result([352.71, 352.72], "mean") == 352.72  # 352.715 is a tie
+    assert result([3038.7306], "mean", rounding="truncate_3") == 3038.73
+    assert result([11622.8901], "mean", rounding="g6") == 11622.9
+    assert result(
+        [1.006, 1.006, 1.002], "mean", round_each="numpy_2", rounding="none"
+    ) == pytest.approx((1.01 + 1.01 + 1.0) / 3)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "parameters", "cause"),
+    [
+        ("meen", {}, "no strategy named 'meen': use one of mean, "),
+        ("mean", {"skip": 1}, "strategy mean has no parameter 'skip': it has warmup"),
+        ("last_summary", {"warmup": 1}, "has no parameter 'warmup'"),
+        ("mean", {"warmup": -1}, "warmup is -1: a whole number from 0 up"),
+        ("mean", {"warmup": 1.5}, "warmup is 1.5"),
+        ("mean", {"warmup": True}, "warmup is True"),
+        ("mean", {"warmup": None}, "warmup is None"),
+        ("mean", {"iterations": 0}, "iterations is 0: a whole number from 1 up"),
+        ("mean", {"rounding": "x"}, "no rounding named 'x'"),
+        ("mean", {"average": "x"}, "no average named 'x': use one of mean"),
+        ("mean", {"scope": "x"}, "no scope named 'x'"),
+        ("mean", {"trim": 0.5}, "trim is 0.5"),
+        ("mean", {"run": 2}, "no run 2: the log has 1"),
+        ("mean", {"ranks": 3}, "no rank 3: the log names no ranks"),
+        ("mean", {"ranks": "rows", "devices": 7}, "120 lines cannot be cut into rows of 7 devices"),
+        ("mean", {"warmup": 200}, "no observation after a warm-up of 200 among 120"),
+        (
+            "mean_after_warmup",
+            {"warmup": 21},
+            "120 observations, 121 needed: 21 of warm-up and 100",
+        ),
+        (
+            "trimmed_mean",
+            {"iterations": 10},
+            "none of 10 observations left, 5 dropped at both ends",
+        ),
+        ("wall_clock", {"warmup": 0}, "120 observations: no interval from 0 to 100"),
+        ("wall_clock", {"warmup": 21}, "no interval from 21 to 121"),
+        ("wall_clock", {"by": "steps", "warmup": 300}, "no observation at step 300"),
+        ("last_summary", {"key": "x"}, "no x in the log's summary: it has iterations"),
+        ("summary_table", {}, "the log prints no table"),
+    ],
+)
+def test_what_cannot_be_done_is_said(strategy, parameters, cause):
+    with pytest.raises(ValueError, match=cause):
+        result(RAMP, strategy, **parameters)
+
+
+def test_a_harmonic_mean_needs_rates_above_zero():
+    with pytest.raises(ValueError, match="above 0"):
+        result([0.0, 1.0], "harmonic_mean")
+
+
+def test_ranks_are_combined_or_chosen():
+    values = [10.0, 11.0, 12.0, 20.0, 21.0, 25.0]
+    log = reading(values, ranks=[0, 1, 2, 0, 1, 2])
+
+    def mean(ranks):
+        return strategies.apply(log, "mean", {"ranks": ranks})["throughput"]
+
+    assert mean("auto") == mean("median") == 16.0
+    assert mean("mean") == 16.5
+    assert mean("sum") == 49.5
+    assert mean("all") == 16.5
+    assert mean("first") == mean(0) == 15.0
+    assert mean(2) == 18.5
+    with pytest.raises(ValueError, match="no rank 7 in the log: it has 0, 1, 2"):
+        mean(7)
+
+
+def test_dlperf_cuts_lines_into_rows_whoever_printed_them():
+    rows = [[10.0 + n, 11.0 + n, 30.0 + n] for n in range(120)]
+    log = reading([value for row in rows for value in row], world=3)
+    assert strategies.apply(log, "dlperf_mxnet")["throughput"] == 80.5
+    # line 60 to line 360, a step a second: 100 rows of 3 steps of 12 images in 300 s
+    assert strategies.apply(log, "dlperf_mxnet_time", {"batch_size": 4})["throughput"] == 4.0
+    with pytest.raises(ValueError, match="rows of 7"):
+        strategies.apply(log, "dlperf_mxnet", {"devices": 7})
+
+
+def test_the_clock_counts_steps_over_epochs_that_begin_again():
+    text = "".join(lines("pytorch_ngc", 40)).replace("Epoch: 0", "Epoch: 0")
+    second = "".join(lines("pytorch_ngc", 80)[40:])
+    for step in range(41, 81):
+        second = second.replace(f"Epoch: 0 Iteration: {step} ", f"Epoch: 1 Iteration: {step - 40} ")
+    log = logs.read(text + second)
+    assert len(log["runs"]) == 1
+    given = {"warmup": 1, "iterations": 79, "batch_size": 256}
+    assert strategies.apply(log, "wall_clock", given)["throughput"] == 256.0
+
+
+def test_of_several_runs_the_last_counts_or_the_one_that_is_named():
+    text = "".join(lines("oneflow", 10) + lines("oneflow", 20))
+    log = logs.read(text)
+    assert strategies.apply(log, "mean")["count"] == 20
+    assert strategies.apply(log, "mean", {"run": 1})["count"] == 10
+    assert strategies.apply(log, "mean", {"run": 1})["run"] == 1
+
+
+def test_seconds_become_images_with_a_batch_size():
+    log = logs.read("".join(lines("paddle_fluid", 120)))
+    with pytest.raises(ValueError, match="no throughput printed"):
+        strategies.apply(log, "dlperf_paddle")
+    found = strategies.apply(log, "dlperf_paddle", {"batch_size": 1024})
+    assert (found["throughput"], found["scope"]) == (2844.44, "global")
+
+
+def test_a_log_longer_than_the_limit_still_has_its_mean():
+    text = "".join(lines("scalebench", 1000))
+    whole, short = logs.read(text), logs.read(text, limit=100)
+    for strategy in ("mean", "harmonic_mean"):
+        results = [strategies.apply(log, strategy, {"warmup": 20}) for log in (whole, short)]
+        assert results[0] == results[1]
+    assert strategies.apply(short, "mean_after_warmup", {"iterations": 80})["count"] == 80
+    with pytest.raises(ValueError, match="median needs every observation; of 1000 the first 100"):
+        strategies.apply(short, "median")
+
+
+def test_auto_is_the_usual_strategy_of_the_reader():
+    log = logs.read("".join(lines("tensorflow_official", 6)))
+    assert strategies.apply(log, "auto")["strategy"]["name"] == "dlperf_tf2"
+
+
+def test_the_documentation_names_every_reader_strategy_and_parameter():
+    text = (Path(__file__).parents[3] / "docs/reading-logs.md").read_text(encoding="utf-8")
+    names = {*logs.READERS, *strategies.STRATEGIES}
+    for strategy in strategies.STRATEGIES:
+        names |= set(strategies.parameters_of(strategy))
+    assert {name for name in names if f"`{name}`" not in text} == set()
