@@ -30,8 +30,11 @@ def comparison_sections(results: Mapping[str, Any]) -> List[Section]:
             for cell in found["not_compared"]
         ]
         tables.append(table("Not compared", rows))
+    if found["changes"]["changed"]:
+        rows = [_change(one) for one in found["changes"]["changed"]]
+        tables.append(table("What changed between the two", rows))
     title = f"Against {found['baseline']['campaign']}"
-    return [section("comparison", title, _words(found), tables, _changes(found["changes"]))]
+    return [section("comparison", title, _words(found), tables, _unknown(found["changes"]))]
 
 
 def _row(cell: Mapping[str, Any], every: Sequence[Mapping[str, Any]]) -> Dict[str, Any]:
@@ -71,16 +74,23 @@ def _percent(share: float) -> str:
     return f"{100 * share:g} %"
 
 
-def _changes(found: Mapping[str, Any]) -> List[str]:
-    said = [
-        f"{_several(one['nodes'])}{one['what']} {one['baseline']} -> {one['now']}"
-        for one in found["changed"]
-    ]
+def _change(one: Mapping[str, Any]) -> Dict[str, str]:
+    return {
+        "where": _several(one["nodes"]) or "campaign",
+        "what": one["what"],
+        "baseline": str(one["baseline"]),
+        "now": str(one["now"]),
+    }
+
+
+def _unknown(found: Mapping[str, Any]) -> List[str]:
+    """Say what no table can: that nothing changed, and what was not recorded."""
+    said = [] if found["changed"] else [_unchanged(found)]
     for side, words in (("baseline", "in the baseline"), ("now", "now")):
         unknown = [one["what"] for one in found["not_recorded"] if one["side"] == side]
         if unknown:
             said.append(f"not recorded {words}: {', '.join(unknown)}")
-    return said if found["changed"] else [_unchanged(found), *said]
+    return said
 
 
 def _unchanged(found: Mapping[str, Any]) -> str:
@@ -90,15 +100,12 @@ def _unchanged(found: Mapping[str, Any]) -> str:
 
 
 def _several(nodes: Sequence[str]) -> str:
-    """Return ``node1..node4: `` for names that count on, else all of them."""
-    if not nodes:
-        return ""
+    """Return ``node1..node4`` for names that count on, else all of them."""
     parts = [_NUMBERED.fullmatch(name) for name in nodes]
     counted = [(part[1], int(part[2])) for part in parts if part]
     first, start = counted[0] if counted else ("", 0)
     counts_on = counted == [(first, start + index) for index in range(len(nodes))]
-    joined = f"{nodes[0]}..{nodes[-1]}" if counts_on and len(nodes) > 2 else ", ".join(nodes)
-    return f"{joined}: "
+    return f"{nodes[0]}..{nodes[-1]}" if counts_on and len(nodes) > 2 else ", ".join(nodes)
 
 
 def _label(cell: Mapping[str, Any], every: Sequence[Mapping[str, Any]]) -> str:
