@@ -13,7 +13,7 @@ RUN := $(VENV)/.run-installed
 TEST := $(VENV)/.test-installed
 BROWSER := $(VENV)/.browser-installed
 
-.PHONY: help install provision bench teardown test test-unit test-integration test-faults test-roles lint benchmark clean
+.PHONY: help install provision bench teardown test test-unit test-integration test-report test-faults test-roles lint benchmark clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 20
@@ -46,13 +46,16 @@ teardown: $(RUN)  ## End the local nodes and all that runs in them.
 	@ansible-playbook playbooks/teardown.yml
 
 # The integration tests come first: they install the framework that some of the unit tests train with.
-test: test-integration test-unit test-faults test-roles  ## Run all tests.
+test: test-integration test-unit test-report test-faults test-roles  ## Run all tests.
 
 test-unit: $(TEST)  ## Test the pure code and the conventions.
 	@pytest -q tests/unit
 
-test-integration: $(TEST) $(BROWSER)  ## Run the playbooks on local nodes of their own, with small real training.
+test-integration: $(TEST)  ## Run the playbooks on local nodes of their own, with small real training.
 	@pytest -q tests/integration
+
+test-report: $(TEST) $(BROWSER)  ## Report real logs and campaigns, and look at the pages in a browser.
+	@pytest -q tests/report
 
 test-faults: $(TEST)  ## Kill, freeze, fill and starve what runs on local nodes, for real.
 	@pytest -q tests/faults

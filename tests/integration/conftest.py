@@ -1,4 +1,3 @@
-"""The local nodes that these tests run on, and the browser that looks at pages."""
+"""The local nodes that these tests run on."""
 
-from browser import browser, open_file  # noqa: F401 (fixtures)
 from local_nodes import cluster  # noqa: F401 (a fixture)
