@@ -113,7 +113,7 @@ def history(tmp_path, measured):
 
     def run(*arguments: str, **variables: Any) -> Any:
         given = {
-            "results_dir": str(measured),
+            "campaign_results_dir": str(measured),
             "output_dir": str(tmp_path / "history"),
             **variables,
         }
@@ -197,7 +197,7 @@ def test_what_cannot_be_read_is_told_and_spoils_nothing(history, measured, tmp_p
     (results / "running").mkdir()
     (results / "running/plan.json").write_text("{}")
     (results / "notes").mkdir()
-    assert changed(history(results_dir=str(results), history_plots=False)) == 1
+    assert changed(history(campaign_results_dir=str(results), history_plots=False)) == 1
     found = json.loads((tmp_path / "history/history.json").read_text())
     assert found["campaigns"] == 3
     reasons = {one["folder"]: one["reason"] for one in found["left_out"]}
@@ -216,8 +216,8 @@ def test_what_cannot_be_read_is_told_and_spoils_nothing(history, measured, tmp_p
     [
         ({"topology": "4n8g"}, "no campaign has topology 4n8g: there are 1n1g"),
         ({"history_select": {"colour": ["red"]}}, "cannot select by 'colour'"),
-        ({"results_dir": "/nowhere"}, "/nowhere: cannot be read: No such file"),
-        ({"results_dir": str(ROOT / "docs")}, "no campaign with results there"),
+        ({"campaign_results_dir": "/nowhere"}, "/nowhere: cannot be read: No such file"),
+        ({"campaign_results_dir": str(ROOT / "docs")}, "no campaign with results there"),
     ],
 )
 def test_bad_input_ends_with_what_to_do(history, tmp_path, given, said):

@@ -35,7 +35,7 @@ def history(tmp_path_factory):
     subprocess.run(
         [
             *("ansible-playbook", "playbooks/history.yml"),
-            *("-e", f"results_dir={folder}/campaigns", "-e", f"output_dir={folder}"),
+            *("-e", f"campaign_results_dir={folder}/campaigns", "-e", f"output_dir={folder}"),
         ],
         cwd=ROOT,
         check=True,

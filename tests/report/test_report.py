@@ -330,6 +330,17 @@ def campaign(tmp_path):
     return folder
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"), [("basline", "baseline"), ("campain", "campaign"), ("logdir", "log_dir")]
+)
+def test_a_misspelt_variable_is_refused_before_anything_is_written(report, campaign, name, meant):
+    given = {"campaign": "mine", "campaign_results_dir": str(campaign.parent), name: "x"}
+    runner = report(**given)
+    assert runner.rc != 0
+    assert f"-e {name}: there is no option '{name}'; did you mean '{meant}'?" in failure(runner)
+    assert not (campaign / "report.md").exists()
+
+
 def test_campaign_by_its_name(report, campaign):
     runner = report(campaign="mine", campaign_results_dir=str(campaign.parent))
     assert changed(runner) == 3
