@@ -9,28 +9,6 @@ description:
   - An action plugin on the controller. It reads both as M(campaign_results) will after the campaign
     and fails where one cannot be used; it compares nothing and writes nothing.
 options:
-  baseline:
-    description:
-      - What to compare with, a campaign's name in O(results_dir), or the path of its folder, of its
-        archive, of a C(results.json) or of another tree of logs; empty for nothing.
-    type: str
-    default: ''
-  equivalence_margin:
-    description: Change that does not matter, as a share of the throughput.
-    type: float
-    default: 0.02
-  gate:
-    description: Rules, a file or the name of one in O(gates_dir); empty for none.
-    type: str
-    default: ''
-  results_dir:
-    description: Folder of all campaigns.
-    type: path
-    default: results
-  gates_dir:
-    description: Folder of the gates.
-    type: path
-    default: gates
   campaign_dir:
     description: Folder of the campaign that is to be compared; empty for a new one.
     type: str
@@ -48,6 +26,8 @@ options:
     description: Parameters of that rule.
     type: dict
     default: {}
+extends_documentation_fragment:
+  - scalebench.core.verdicts
 attributes:
   check_mode:
     support: full
