@@ -23,7 +23,6 @@ class ActionModule(ActionBase):
         _, args = self.validate_argument_spec(
             {
                 "series": {"type": "list", "elements": "dict", "required": True},
-                "described": {"type": "dict", "default": {}},
                 "folder": {"type": "str", "required": True},
                 "png": {"type": "bool", "default": False},
             }
@@ -43,8 +42,8 @@ class ActionModule(ActionBase):
                 " with -e report_plots=false"
             ) from error
         folder = Path(args["folder"]).expanduser()
-        series, words = args["series"], args["described"]
-        described = {figure: words.get(figure) or describe(series, figure) for figure in FIGURES}
+        series = args["series"]
+        described = {figure: describe(series, figure) for figure in FIGURES}
         contents: dict[Path, bytes] = {}
         for figure, title in FIGURES.items():
             plot = scaling_figure(series, figure)

@@ -134,10 +134,6 @@ series:
   returned: success
   type: list
   elements: dict
-described:
-  description: The plots in words, by figure.
-  returned: success
-  type: dict
 parts:
   description: The parts of C(report.md), Markdown each.
   returned: success

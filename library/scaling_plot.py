@@ -21,12 +21,6 @@ options:
     type: list
     elements: dict
     required: true
-  described:
-    description:
-      - Text alternatives by figure, C(throughput), C(speedup) and C(efficiency).
-      - Where one is missing it names the medians.
-    type: dict
-    default: {}
   folder:
     description: Where to write.
     type: path

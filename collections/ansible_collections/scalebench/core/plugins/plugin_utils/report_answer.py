@@ -15,10 +15,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.markdown im
 from ansible_collections.scalebench.core.plugins.module_utils.report.page_failures import (
     logs_to_quote,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.report.plot_series import (
-    describe,
-    plot_series,
-)
+from ansible_collections.scalebench.core.plugins.module_utils.report.plot_series import plot_series
 from ansible_collections.scalebench.core.plugins.module_utils.report.prometheus import (
     prometheus_text,
 )
@@ -68,5 +65,4 @@ def answer(
         "parts": markdown_parts(results),
         "sections": [markdown(one) for one in extra_sections(results)],
         "series": series,
-        "described": {name: describe(series, name) for name in ("throughput", "speedup")},
     }
