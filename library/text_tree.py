@@ -48,7 +48,7 @@ written:
   type: list
   elements: str
   returned: always
-  sample: [resnet50/pytorch.py]
+  sample: [resnet50/train_pytorch.py]
 """
 
 import os

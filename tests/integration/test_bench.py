@@ -179,7 +179,7 @@ def test_a_repeat_that_crashes_is_a_result_and_the_rest_runs(cluster, tmp_path):
     endings = {log.split("/")[2]: record["ending"] for log, record in records.items()}
     assert endings == {"bz2-real": "crashed", "bz2": "ok"}
     assert runner.rc != 0
-    assert "bz2-real/1n1g/r50_b2_fp32_1.log: crashed: node1: exit code 1: pytorch.py: error:" in (
+    assert "bz2-real/1n1g/r50_b2_fp32_1.log: crashed: node1: exit code 1: train_pytorch.py: error:" in (
         failures(runner)
     )
     results = json.loads((cluster.results / "crash/results.json").read_text())
@@ -195,7 +195,7 @@ def test_an_interrupted_campaign_leaves_nothing_running_and_goes_on(cluster, num
     playbook = cluster.start_bench(campaign, **options)
     # One repeat is done, the second one's four nodes are training.
     wait_until(lambda: len(cluster.records(campaign)) == 1, 120)
-    wait_until(lambda: sum("resnet50/pytorch.py" in line for line in cluster.running()) >= 8)
+    wait_until(lambda: sum("resnet50/train_pytorch.py" in line for line in cluster.running()) >= 8)
     interrupt(playbook, number)
     wait_until(lambda: cluster.running() == [], 20)
     first = cluster.records(campaign)

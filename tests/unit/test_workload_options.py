@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-TRAINER = Path(__file__).parents[2] / "workloads/resnet50/pytorch.py"
+TRAINER = Path(__file__).parents[2] / "workloads/resnet50/train_pytorch.py"
 sys.path.insert(0, str(TRAINER.parent))
 import shared_options
 

@@ -96,7 +96,7 @@ def test_the_sgd_over_rows_is_plain_sgd(python):
 
 
 def test_one_rank_learns_and_warns_of_nothing(python):
-    ended = run([python, "pytorch.py", *SHORT])
+    ended = run([python, "train_pytorch.py", *SHORT])
     assert (ended.returncode, ended.stderr) == (0, "")
     header = facts(ended.stdout, "header")
     assert (header["parameters"], header["world_size"], header["backend"]) == (25557032, 1, None)
@@ -106,7 +106,7 @@ def test_one_rank_learns_and_warns_of_nothing(python):
 
 def test_the_convolution_kernel_does_not_change_the_loss(python):
     first = [
-        losses(run([python, "pytorch.py", "--warmup=0", "--iterations=1", kernel]).stdout)[0]
+        losses(run([python, "train_pytorch.py", "--warmup=0", "--iterations=1", kernel]).stdout)[0]
         for kernel in ("--onednn", "--no-onednn")
     ]
     assert first[0] == pytest.approx(first[1], abs=1e-3)
@@ -121,7 +121,7 @@ def test_two_nodes_end_with_the_same_weights(python):
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
     nodes = [
         subprocess.Popen(
-            [*command, f"--node-rank={rank}", "pytorch.py", *SHORT],
+            [*command, f"--node-rank={rank}", "train_pytorch.py", *SHORT],
             cwd=FOLDER,
             env={**environment, "SCALEBENCH_NODE": f"node{rank + 1}"},
             stdout=subprocess.PIPE,
@@ -148,18 +148,18 @@ def test_amp_reads_real_images(python, tmp_path):
         for index in range(4):
             image.effect_noise((50, 40), 64).convert("RGB").save(tmp_path / name / f"{index}.png")
     real = (*SHORT, "--precision=amp", "--data=real", f"--data-dir={tmp_path}", "--workers=1")
-    ended = run([python, "pytorch.py", *real])
+    ended = run([python, "train_pytorch.py", *real])
     assert (ended.returncode, ended.stderr) == (0, "")
     assert facts(ended.stdout, "header")["autocast_dtype"] == "bfloat16"
     assert "iteration 6 epoch 2 " in ended.stdout
     (tmp_path / "bee/1.png").write_bytes(b"no image")
-    ended = run([python, "pytorch.py", *real])
+    ended = run([python, "train_pytorch.py", *real])
     assert ended.returncode == 1
     assert facts(ended.stdout, "error")["detail"].startswith(f"cannot decode {tmp_path}/bee/1.png")
 
 
 def test_a_loss_that_is_no_number_ends_the_run(python):
-    ended = run([python, "pytorch.py", *SHORT, "--learning-rate=1e30"])
+    ended = run([python, "train_pytorch.py", *SHORT, "--learning-rate=1e30"])
     assert ended.returncode == 1
     assert facts(ended.stdout, "error")["kind"] == "nan_loss"
     assert "[scalebench] end" not in ended.stdout
@@ -168,6 +168,6 @@ def test_a_loss_that_is_no_number_ends_the_run(python):
 def test_a_gpu_that_is_not_there_is_said(python):
     if run([python, "-c", "import torch; assert torch.cuda.is_available()"]).returncode == 0:
         pytest.skip("there is a GPU")
-    ended = run([python, "pytorch.py", "--device=gpu"])
+    ended = run([python, "train_pytorch.py", "--device=gpu"])
     assert ended.returncode == 1
     assert facts(ended.stdout, "error")["kind"] == "no_device"

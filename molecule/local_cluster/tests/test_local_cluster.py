@@ -56,7 +56,7 @@ def test_keys_and_configuration_are_private(host, folder):
 
 
 def test_the_trainers_are_there_and_the_framework_loads(host, folder):
-    trainer = host.file(f"{folder.parent}/workloads/resnet50/pytorch.py")
+    trainer = host.file(f"{folder.parent}/workloads/resnet50/train_pytorch.py")
     assert trainer.contains("ResNet-50")
     python = STATE.parent / "venvs/pytorch/bin/python"
     assert host.check_output(

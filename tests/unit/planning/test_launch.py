@@ -19,7 +19,7 @@ def test_torchrun_gets_its_rank_and_the_leading_nodes_address():
     assert made["node2"]["argv"][:3] == ["/venv/bin/python", "-m", "torch.distributed.run"]
     assert "--node-rank=1" in made["node2"]["argv"]
     assert "--master-addr=10.11.0.2" in made["node2"]["argv"]
-    assert made["node2"]["argv"][8] == "/opt/workloads/resnet50/pytorch.py"
+    assert made["node2"]["argv"][8] == "/opt/workloads/resnet50/train_pytorch.py"
     assert "--precision=amp" in made["node2"]["argv"]
 
 

@@ -2,7 +2,7 @@
 """Train ResNet-50 v1.5 with PyTorch on one rank of a torchrun job and print what it took.
 
 For example, on each of two nodes, with I its number from 0 and NODE the first one's address:
-  torchrun --nnodes 2 --node-rank I --nproc-per-node 1 --master-addr NODE pytorch.py
+  torchrun --nnodes 2 --node-rank I --nproc-per-node 1 --master-addr NODE train_pytorch.py
 """
 
 from __future__ import annotations
