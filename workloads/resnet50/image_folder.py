@@ -1,4 +1,7 @@
-"""A data set on disk: one folder a class, image files in it. Pillow is imported only to decode."""
+"""A data set on disk: one folder a class, image files in it. Pillow is imported only to decode.
+
+Below the data set's folder these are in images/train and images/val.
+"""
 
 from __future__ import annotations
 
@@ -61,19 +64,39 @@ def random_crop(width, height, chance):
     return left, top, left + side, top + side
 
 
+def central_square(width, height):
+    """Return the box that is evaluated: the middle 224/256 of the shorter side, as with ImageNet.
+
+    :returns: `(left, top, right, bottom)` in pixels.
+    """
+    side = max(1, round(min(width, height) * 224 / 256))
+    left, top = (width - side) // 2, (height - side) // 2
+    return left, top, left + side, top + side
+
+
 def read_image(path, size, chance=random):
     """Return an augmented image as `size` x `size` x 3 bytes, rows first, red green blue.
 
     :raises BadDataError: naming the file that Pillow cannot decode.
     """
+    return _decode(path, size, lambda *sides: random_crop(*sides, chance), chance.random() < 0.5)
+
+
+def read_for_evaluation(path, size):
+    """Return the middle of an image in the form of :func:`read_image`, always the same.
+
+    :raises BadDataError: naming the file that Pillow cannot decode.
+    """
+    return _decode(path, size, central_square, False)
+
+
+def _decode(path, size, box_of, mirrored):
     from PIL import Image  # noqa: PLC0415 (only needed for real data)
 
     try:
         with Image.open(path) as picture:
-            box = random_crop(*picture.size, chance)
+            box = box_of(*picture.size)
             image = picture.convert("RGB").resize((size, size), Image.BILINEAR, box=box)
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise BadDataError(f"cannot decode {path}: {error}") from None
-    if chance.random() < 0.5:
-        image = image.transpose(Image.FLIP_LEFT_RIGHT)
-    return image.tobytes()
+    return (image.transpose(Image.FLIP_LEFT_RIGHT) if mirrored else image).tobytes()

@@ -8,12 +8,10 @@ from collections.abc import Iterator
 
 import torch
 from image_folder import CLASSES, read_image
+from rank_place import Place, end_with_parent
 from report_lines import BadDataError
 from torch.utils.data import DataLoader, Dataset, DistributedSampler
-from torch_ranks import Place, end_with_parent
-
-MEAN = (123.675, 116.28, 103.53)  # of ImageNet's red, green and blue, on 0-255
-DEVIATION = (58.395, 57.12, 57.375)
+from training_rules import CHANNEL_DEVIATION, CHANNEL_MEAN
 
 Batch = tuple[int, torch.Tensor, torch.Tensor]  # epoch, images (N, 3, H, W), labels (N)
 
@@ -78,8 +76,8 @@ def folder(
 
     :raises BadDataError: naming the file that cannot be read.
     """
-    mean = torch.tensor(MEAN, device=device).view(1, 3, 1, 1)
-    deviation = torch.tensor(DEVIATION, device=device).view(1, 3, 1, 1)
+    mean = torch.tensor(CHANNEL_MEAN, device=device).view(1, 3, 1, 1)
+    deviation = torch.tensor(CHANNEL_DEVIATION, device=device).view(1, 3, 1, 1)
     epoch = 0
     while True:
         sampler.set_epoch(epoch)

@@ -2,68 +2,29 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
-import signal
-import socket
-import sys
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 import torch
 import torch.distributed as dist
+from rank_place import Place, end_with_parent
 
-PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
-
-@dataclass(frozen=True)
-class Place:
-    """This process among all: `rank` of `world_size`, `local_rank` of `local_size` on its node."""
-
-    rank: int
-    world_size: int
-    local_rank: int
-    local_size: int
-
-    @classmethod
-    def of(cls, environment: Any) -> Place:
-        """Read RANK, WORLD_SIZE, LOCAL_RANK and LOCAL_WORLD_SIZE; one rank where they are unset."""
-        rank, world_size = int(environment.get("RANK", 0)), int(environment.get("WORLD_SIZE", 1))
-        return cls(
-            rank,
-            world_size,
-            int(environment.get("LOCAL_RANK", 0)),
-            int(environment.get("LOCAL_WORLD_SIZE", 1)),
-        )
-
-    @property
-    def nodes(self) -> int:
-        return self.world_size // self.local_size
-
-    def facts(self) -> dict[str, Any]:
-        """Return what the rank line says, the node named as the inventory names it."""
-        host = socket.gethostname()
-        node = os.environ.get("SCALEBENCH_NODE", host)
-        return {
-            "rank": self.rank,
-            "local_rank": self.local_rank,
-            "node": node,
-            "host": host,
-            "pid": os.getpid(),
-        }
+def place_of(environment: Any) -> Place:
+    """Read RANK, WORLD_SIZE, LOCAL_RANK and LOCAL_WORLD_SIZE; one rank where they are unset."""
+    return Place(
+        int(environment.get("RANK", 0)),
+        int(environment.get("WORLD_SIZE", 1)),
+        int(environment.get("LOCAL_RANK", 0)),
+        int(environment.get("LOCAL_WORLD_SIZE", 1)),
+    )
 
 
 def end_with_launcher() -> None:
     """End this rank when torchrun dies, even by SIGKILL: it is in a session of its own."""
     if "TORCHELASTIC_RUN_ID" in os.environ:
         end_with_parent()
-
-
-def end_with_parent() -> None:
-    """Have the kernel end this process when the one that started it dies."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def join(place: Place, device: torch.device, timeout: timedelta) -> str | None:

@@ -1,35 +1,30 @@
-"""ResNet-50 v1.5 in PyTorch: the stride of a stage sits in its first 3x3 convolution.
-
-Deep Residual Learning for Image Recognition (He et al., 2015); v1 strides in the 1x1 before it.
-"""
+"""ResNet-50 v1.5 in PyTorch."""
 
 from __future__ import annotations
 
 import torch
+from resnet50_layers import CLASSES, FEATURES, STEM_FILTERS, Block, blocks
 from torch import nn
 from torch.nn.utils import skip_init
-
-STAGES = ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2))  # width, blocks, stride of the first
-EXPANSION = 4
 
 
 class Bottleneck(nn.Module):
     """1x1, 3x3 (strided) and 1x1 convolutions beside a shortcut."""
 
-    def __init__(self, channels: int, width: int, stride: int) -> None:
+    def __init__(self, block: Block) -> None:
         super().__init__()
-        wide = width * EXPANSION
-        self.conv1 = _convolution(channels, width, 1)
-        self.bn1 = nn.BatchNorm2d(width)
-        self.conv2 = _convolution(width, width, 3, stride)
-        self.bn2 = nn.BatchNorm2d(width)
-        self.conv3 = _convolution(width, wide, 1)
-        self.bn3 = nn.BatchNorm2d(wide)
+        self.conv1 = _convolution(block.channels, block.width, 1)
+        self.bn1 = nn.BatchNorm2d(block.width)
+        self.conv2 = _convolution(block.width, block.width, 3, block.stride)
+        self.bn2 = nn.BatchNorm2d(block.width)
+        self.conv3 = _convolution(block.width, block.filters, 1)
+        self.bn3 = nn.BatchNorm2d(block.filters)
         self.relu = nn.ReLU(inplace=True)
         self.shortcut = nn.Sequential()
-        if stride != 1 or channels != wide:
+        if block.projects:
             self.shortcut = nn.Sequential(
-                _convolution(channels, wide, 1, stride), nn.BatchNorm2d(wide)
+                _convolution(block.channels, block.filters, 1, block.stride),
+                nn.BatchNorm2d(block.filters),
             )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -42,23 +37,17 @@ class Bottleneck(nn.Module):
 class ResNet50(nn.Module):
     """The whole network; `(N, 3, H, W)` in, `(N, classes)` logits out."""
 
-    def __init__(self, classes: int = 1000, zero_init_residual: bool = False) -> None:
+    def __init__(self, classes: int = CLASSES, zero_init_residual: bool = False) -> None:
         super().__init__()
-        blocks = []
-        channels = 64
-        for width, count, stride in STAGES:
-            for index in range(count):
-                blocks.append(Bottleneck(channels, width, stride if index == 0 else 1))
-                channels = width * EXPANSION
         self.stem = nn.Sequential(
-            _convolution(3, 64, 7, 2),
-            nn.BatchNorm2d(64),
+            _convolution(3, STEM_FILTERS, 7, 2),
+            nn.BatchNorm2d(STEM_FILTERS),
             nn.ReLU(inplace=True),
             nn.MaxPool2d(3, stride=2, padding=1),
         )
-        self.blocks = nn.Sequential(*blocks)
+        self.blocks = nn.Sequential(*(Bottleneck(block) for block in blocks()))
         self.pool = nn.AdaptiveAvgPool2d(1)
-        self.classifier = skip_init(nn.Linear, channels, classes)
+        self.classifier = skip_init(nn.Linear, FEATURES, classes)
         self._initialise(zero_init_residual)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
-import platform
 from argparse import Namespace
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
+from host_facts import keep_freed_memory, processor_name
+from rank_place import Place
 from report_lines import StoppedError
-from torch_ranks import Place
 
 SMALL_BATCH = 16  # images; from here on PyTorch's own CPU convolution turns to NNPACK and is slow
 SMALL_PIXELS = 16 * 32 * 32  # of a batch; above, oneDNN's reordering of weights pays off
-M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # malloc.h of glibc
 
 
 @dataclass(frozen=True)
@@ -97,7 +93,7 @@ def apply(settings: Settings, options: Namespace) -> None:
     torch.set_num_threads(options.threads)
     if not settings.on_gpu:
         torch.backends.mkldnn.set_flags(settings.onednn)
-        _keep_freed_memory()
+        keep_freed_memory()
         return
     torch.cuda.set_device(settings.device)
     torch.backends.cudnn.benchmark = True
@@ -114,19 +110,7 @@ def device_name(device: torch.device) -> str:
     """Return the GPU's name, or the processor's as Linux tells it."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.machine()
-
-
-def _keep_freed_memory() -> None:
-    """Have glibc reuse the 100 MB of gradients that each step frees, not fault them in again."""
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is not None:
-        mallopt(M_MMAP_THRESHOLD, 1 << 30)
-        mallopt(M_TRIM_THRESHOLD, (1 << 31) - 1)
+    return processor_name()
 
 
 def _either(asked: bool | None, otherwise: bool) -> bool:

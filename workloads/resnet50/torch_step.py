@@ -10,10 +10,7 @@ import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from torch_settings import Settings
-
-MOMENTUM = 0.875
-WEIGHT_DECAY = 2**-15  # 3.05e-5
-LABEL_SMOOTHING = 0.1
+from training_rules import LABEL_SMOOTHING, MOMENTUM, WEIGHT_DECAY
 
 
 class Step:

@@ -7,26 +7,26 @@ import gc
 import hashlib
 import math
 import os
-import platform
-import resource
 import time
 from argparse import Namespace
 from collections.abc import Iterator
 from datetime import timedelta
 
+import host_facts
 import report_lines
 import torch
 import torch.distributed as dist
 import torch_feed
 import torch_settings
+from rank_place import Place
 from report_lines import StoppedError
 from torch import nn
-from torch_ranks import Place, end_with_launcher, gather, join, leave
+from torch_ranks import end_with_launcher, gather, join, leave, place_of
 from torch_resnet50 import ResNet50
 from torch_settings import Settings
-from torch_step import LABEL_SMOOTHING, MOMENTUM, WEIGHT_DECAY, Step
+from torch_step import Step
+from training_rules import header_facts, learning_rate
 
-RATE_PER_IMAGE = 0.256 / 256
 MIB = 1 << 20
 
 
@@ -37,22 +37,20 @@ def train(options: Namespace, images: list[tuple[str, int]]) -> None:
     :raises StoppedError: on a loss that is no number, or ranks whose weights differ.
     """
     end_with_launcher()
-    place = Place.of(os.environ)
+    place = place_of(os.environ)
     settings = torch_settings.choose(options, place)
     torch_settings.apply(settings, options)
     backend = join(place, settings.device, timedelta(seconds=options.collective_timeout))
     torch.manual_seed(options.seed)
     model = ResNet50(zero_init_residual=options.zero_init_residual)
     model = model.to(settings.device, memory_format=settings.layout).train()
-    rate = options.learning_rate or RATE_PER_IMAGE * options.batch_size * place.world_size
     facts = {
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "backend": backend,
-        "learning_rate": rate,
     }
     announce(options, place, settings, facts)
     feed = make_feed(options, images, place, settings)
-    step = Step(model, settings, rate)
+    step = Step(model, settings, learning_rate(options, place.world_size))
     gc.freeze()
     gc.enable()
     seconds = run(options, place, settings.device, step, feed)
@@ -66,33 +64,17 @@ def announce(options: Namespace, place: Place, settings: Settings, facts: dict) 
     if place.rank != 0:
         return
     header = {
-        "model": "resnet50_v1.5",
+        **header_facts(options, place),
         "framework": "pytorch",
         "framework_version": torch.__version__,
-        "python": platform.python_version(),
-        "world_size": place.world_size,
-        "nodes": place.nodes,
-        "devices_per_node": place.local_size,
         "device": "gpu" if settings.on_gpu else "cpu",
         "device_name": torch_settings.device_name(settings.device),
-        "precision": options.precision,
         "autocast_dtype": settings.autocast and str(settings.autocast).partition(".")[2],
         "tf32": options.tf32 if settings.on_gpu else None,
         "channels_last": settings.channels_last,
         "onednn": settings.onednn,
         "bucket_mib": settings.bucket_mb,
-        "batch_size_per_device": options.batch_size,
-        "global_batch_size": options.batch_size * place.world_size,
-        "image_size": options.image_size,
-        "data": options.data,
-        "warmup": options.warmup,
-        "iterations": options.iterations,
-        "threads_per_rank": options.threads,
-        "momentum": MOMENTUM,
-        "weight_decay": WEIGHT_DECAY,
-        "label_smoothing": LABEL_SMOOTHING,
         "zero_init_residual": options.zero_init_residual,
-        "seed": options.seed,
     }
     print(report_lines.header_line({**header, **facts}))
     for rank in ranks:
@@ -200,4 +182,4 @@ def peak_memory(device: torch.device) -> dict[str, float]:
             "peak_memory_mib": torch.cuda.max_memory_allocated(device) / MIB,
             "peak_memory_reserved_mib": torch.cuda.max_memory_reserved(device) / MIB,
         }
-    return {"peak_memory_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
+    return {"peak_memory_mib": host_facts.peak_resident_mib()}
