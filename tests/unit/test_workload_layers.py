@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "workloads/resnet50"))
 from resnet50_layers import CLASSES, FEATURES, STEM_FILTERS, blocks
 
 

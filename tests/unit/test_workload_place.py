@@ -7,12 +7,14 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
-import host_facts
 import pytest
+
+FOLDER = Path(__file__).parents[2] / "workloads/resnet50"
+sys.path.insert(0, str(FOLDER))
+import host_facts
 from rank_place import Place
 from training_rules import header_facts, learning_rate
 
-FOLDER = Path(__file__).parents[2] / "workloads/resnet50"
 OPTIONS = Namespace(
     precision="fp32",
     batch_size=4,
