@@ -31,12 +31,12 @@ def test_record_has_the_cell_of_the_path():
 
 
 def test_expected_identity():
-    assert expected_of_path(LOG, "mxnet") == {
+    assert expected_of_path(LOG, False) == {
         "batch_size_per_device": 128,
         "world_size": 16,
         "nodes": 2,
     }
-    assert expected_of_path(LOG, "scalebench")["precision"] == "fp32"
+    assert expected_of_path(LOG, True)["precision"] == "fp32"
 
 
 def test_data_before_a_traceback_counts():

@@ -66,7 +66,7 @@ def _read_again(
     given = _parameters_for(cell, strategy, parameters)
     try:
         path = folder / run["log"]
-        facts = read_facts(path, strategy, given, lambda _reader: expected_identity(cell))
+        facts = read_facts(path, strategy, given, lambda _own: expected_identity(cell))
     except FileNotFoundError:
         return dict(run, log_is_gone=True)
     except OSError as error:

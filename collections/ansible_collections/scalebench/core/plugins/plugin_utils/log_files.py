@@ -15,7 +15,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import
 
 __all__ = ["files_below", "read_all", "read_facts"]
 
-Expected = Callable[[str], dict[str, Any]]
+Expected = Callable[[bool], dict[str, Any]]
 PIECE = 1 << 18
 # Below this many logs the processes would take longer to start than the reading takes.
 MANY = 60
@@ -49,7 +49,9 @@ def files_below(folder: Path) -> tuple[list[str], list[dict[str, str]]]:
 def read_facts(
     path: Path, strategy: str, parameters: dict[str, Any], expected: Expected
 ) -> dict[str, Any]:
-    """Return the facts of one log; ``expected`` gives the identity to expect of a reader.
+    """Return the facts of one log.
+
+    :param expected: whether one of our own trainers wrote the log -> the identity to expect.
 
     :raises ValueError: the file is no log; an unknown strategy or parameter.
     :raises OSError: it cannot be read.
@@ -58,7 +60,7 @@ def read_facts(
         raise ValueError("not a regular file")
     with path.open("rb") as file:
         reading = logs.read(iter(lambda: file.read(PIECE), b""), name=path.name)
-    return log_facts(reading, strategy, parameters, expected(reading["reader"]), str(path))
+    return log_facts(reading, strategy, parameters, expected(reading["own_trainer"]), str(path))
 
 
 def read_all(jobs: list[Any], read: Callable[[Any], Any]) -> Iterator[Any]:

@@ -36,7 +36,7 @@ def log_facts(
     :raises ValueError: no such strategy, or no such parameter.
     """
     if strategy == "auto":
-        strategy = strategies.USUAL.get(reading["reader"], "mean_after_warmup")
+        strategy = strategies.usual(reading)
     given = strategies.parameters_of(strategy, parameters)
     reason = ""
     result: Dict[str, Any] = {

@@ -29,18 +29,18 @@ def _architecture(name: Any) -> Optional[str]:
     return family + found.group(2)
 
 
-def expected_of_path(log: Mapping[str, Any], reader: str) -> Dict[str, Any]:
+def expected_of_path(log: Mapping[str, Any], own_trainer: bool) -> Dict[str, Any]:
     """Return the identity that a log must not contradict, for ``facts.log_facts``.
 
     ``log``: what ``lognames.parse_log_path`` returned. The names of precisions are compared only
-    for our own trainers: frameworks call the same thing fp16, float16 or amp.
+    for our own trainers (``own_trainer``): others call the same thing fp16, float16 or amp.
     """
     expected = {
         "batch_size_per_device": log["batch_size_per_device"],
         "world_size": log["nodes"] * log["devices_per_node"],
         "nodes": log["nodes"],
     }
-    if reader == "scalebench":
+    if own_trainer:
         expected["precision"] = log["precision"]
     return expected
 

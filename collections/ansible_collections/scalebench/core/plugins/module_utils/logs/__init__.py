@@ -1,7 +1,8 @@
 """Readers of training logs: text of any known format to one reading, a plain dict.
 
-A reading has ``reader``, ``identity``, ``ending``, ``unit``, ``scope``, ``observations``,
-``summary`` and ``runs``. One file per format; each names the source of its format.
+A reading has ``reader``, ``own_trainer`` (whether one of ours wrote the log), ``identity``,
+``ending``, ``unit``, ``scope``, ``observations``, ``summary`` and ``runs``. One file per format;
+each names the source of its format.
 """
 
 from __future__ import annotations

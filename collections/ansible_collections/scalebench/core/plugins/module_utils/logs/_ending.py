@@ -31,6 +31,8 @@ WORDS = (
     ("loss = NaN", "nan_loss"),
     ("oss is nan", "nan_loss"),
     ("oss is NaN", "nan_loss"),
+    ('error {"kind":"nan_loss"', "nan_loss"),  # our own trainers
+    ('[scalebench] error {"', "traceback"),
     ("Traceback (most recent call last)", "traceback"),
     ("terminate called", "traceback"),  # C++
     ("Fatal Python error", "traceback"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from math import isinf
 
-from . import _ending, ai_rank
+from . import _ending, _own, ai_rank
 from ._columns import Observations
 from ._format import STAMP
 from ._lines import RANK, Lines, restarts
@@ -39,7 +39,7 @@ class Engine:
         self.heads: List[str] = []
         self.head_size = 0
         self.events: Dict[str, Tuple[int, str]] = {}
-        self.printed = self.ended = -1
+        self.printed = self.ended = self.own_ended = -1
         self.first = len(self.observations)
         self.summary: Dict[str, Any] = {}
         self.cut = ""
@@ -71,6 +71,7 @@ class Engine:
             raise ValueError(f"no line of format {self.format.name}{crash}")
         return {
             "reader": self.format.name,
+            "own_trainer": run["own_trainer"],
             "identity": run["identity"],
             "ending": run["ending"],
             "unit": self.lines.unit or self.format.unit,
@@ -117,7 +118,7 @@ class Engine:
     def _pieces(self, block: str) -> Iterator[Tuple[bool, str]]:
         """Cut a block where a run begins: yield (a run begins here, text)."""
         starts = set()
-        for words in self.format.start:
+        for words in (*self.format.start, _own.START):
             at = block.find(words)
             while at >= 0:
                 line = block.rfind("\n", 0, at) + 1
@@ -158,6 +159,9 @@ class Engine:
         for words in self.format.end:
             if words in others:
                 self.ended = max(self.ended, self.position + text.rfind(words))
+        if _own.END in others:
+            _own.note(others, self.summary)
+            self.own_ended = self.position + text.rfind(_own.END)
         for kind, words, line in _ending.scan(others):
             at = self.position + text.rfind(words)
             if kind not in self.events or self.events[kind][0] < at:
@@ -165,7 +169,11 @@ class Engine:
 
     def _close(self) -> None:
         """End the run that is being read; one that goes back to an earlier step is two runs."""
-        identity = self.format.identify("".join(self.heads)) if self.format.identify else {}
+        head = "".join(self.heads)
+        identity = _own.identify(head)
+        own = bool(identity) or self.own_ended >= 0
+        if not identity and self.format.identify:
+            identity = self.format.identify(head)
         first, end = self.first, len(self.observations)
         steps, epochs, ranks = (
             column[self.first : end] if column is not None else None
@@ -173,15 +181,16 @@ class Engine:
         )
         for at in restarts(steps, epochs, ranks) if steps else []:
             detail = f"the log begins again after observation {at}"
-            self._add(first + at, dict(identity), {"kind": "truncated", "detail": detail}, {})
-        self._add(end, identity, self._ending(), self.summary)
+            self._add(first + at, dict(identity), {"kind": "truncated", "detail": detail}, {}, own)
+        self._add(end, identity, self._ending(own), self.summary, own)
 
-    def _ending(self) -> Dict[str, str]:
+    def _ending(self, own: bool) -> Dict[str, str]:
         loss = self.observations.column("loss")
         loss_is_nan = loss is not None and len(loss) > self.first and isinf(loss[-1])
         end = self.format.end if self.format.closes else ()
-        ending = _ending.judge(self.events, self.printed, self.ended, bool(end), loss_is_nan)
-        if ending["kind"] != "complete" or self.ended >= 0:
+        end, ended = ((_own.END,), self.own_ended) if own else (end, self.ended)
+        ending = _ending.judge(self.events, self.printed, ended, bool(end), loss_is_nan)
+        if ending["kind"] != "complete" or ended >= 0:
             return ending
         if end:
             sought = " or ".join(repr(words) for words in end)
@@ -191,13 +200,19 @@ class Engine:
         return ending
 
     def _add(
-        self, end: int, identity: Dict[str, Any], ending: Dict[str, str], summary: Dict[str, Any]
+        self,
+        end: int,
+        identity: Dict[str, Any],
+        ending: Dict[str, str],
+        summary: Dict[str, Any],
+        own: bool,
     ) -> None:
         if self.ranked:
             ai_rank.in_percent(summary)
         run: Dict[str, Any] = {
             "first": self.first,
             "count": end - self.first,
+            "own_trainer": own,
             "identity": identity,
             "ending": ending,
             "summary": summary,

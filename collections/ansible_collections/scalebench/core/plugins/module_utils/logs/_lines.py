@@ -74,7 +74,7 @@ class Lines:
                 self.unit = _unit(texts[-1]) or self.unit
             elif field == "timestamp":
                 found[field] = seconds(texts)
-            elif field == "loss":
+            elif field == "loss" and any(texts):
                 found[field] = losses(texts)
             elif field in WHOLE and any(texts):
                 found[field] = whole_numbers(texts)

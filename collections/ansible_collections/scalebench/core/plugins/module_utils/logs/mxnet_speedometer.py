@@ -36,7 +36,8 @@ FORMAT = Format(
     observation=(
         LEAD + r"Epoch\[(?P<epoch>\d{1,9})\] +Batch +\[(?:\d{1,12}-)?(?P<step>\d{1,12})\]\s{1,4}"
         r"Speed: (?P<throughput>" + NUMBER + ") samples/sec"
-        r"(?:\s{1,4}accuracy=(?P<accuracy>" + NUMBER + "))?"
+        r"(?:\tLR: [^\t\n]{1,32})?(?:\s{1,4}accuracy=(?P<accuracy>" + NUMBER + "))?"
+        r"(?:\tloss=(?P<loss>" + NUMBER + "))?"
     ),
     signature=r"Epoch\[\d+\] +Batch +\[[\d-]+\]\s{1,4}Speed: \d",
     start=("Start with arguments Namespace(",),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Given = Mapping[str, Any]
 
-__all__ = ["STRATEGIES", "USUAL", "apply", "parameters_of"]
+__all__ = ["STRATEGIES", "USUAL", "apply", "parameters_of", "usual"]
 
 # The least value of each whole-number parameter.
 LEAST = {
@@ -62,7 +62,7 @@ def apply(
     :raises ValueError: the log has not what the strategy needs, or a parameter is wrong.
     """
     if strategy == "auto":
-        strategy = USUAL.get(reading["reader"], "mean_after_warmup")
+        strategy = usual(reading)
     given = parameters_of(strategy, parameters)
     run = chosen_run(reading, given["run"])
     source = STRATEGIES[strategy]["source"]
@@ -81,6 +81,13 @@ def apply(
         "run": reading["runs"].index(run) + 1,
         "strategy": {"name": strategy, "parameters": given},
     }
+
+
+def usual(reading: Given) -> str:
+    """Return the strategy that ``auto`` stands for: our own trainers print every iteration."""
+    if reading["own_trainer"]:
+        return "mean_after_warmup"
+    return USUAL.get(reading["reader"], "mean_after_warmup")
 
 
 def _checked(key: str, value: Any) -> Any:

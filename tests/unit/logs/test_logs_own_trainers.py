@@ -1,0 +1,121 @@
+"""The lines of our own trainers around iterations in the forms of their frameworks."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils import logs
+from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
+from ansible_collections.scalebench.core.plugins.module_utils.running.invariants import broken
+from log_lines import LINE, lines
+
+FORMS = sorted(set(LINE) - {"ai_rank", "bert_pytorch", "bert_tensorflow", "tensorflow_official"})
+SPEEDS = sorted(set(FORMS) - {"paddle_fluid"})
+HEADER = {
+    "format": 1,
+    "model": "resnet50_v1.5",
+    "framework": "of the header",
+    "world_size": 2,
+    "nodes": 2,
+    "devices_per_node": 1,
+    "precision": "fp32",
+    "batch_size_per_device": 4,
+    "global_batch_size": 8,
+    "image_size": 32,
+    "data": "synthetic",
+    "warmup": 20,
+    "iterations": 100,
+    "learning_rate": 0.002,
+}
+END = (
+    '[scalebench] end {"iterations":120,"seconds":61.2,"peak_memory_mib":812.4,'
+    '"weights_checksum":"5e1c","weights_equal":true}\n'
+)
+
+
+def opening(tag: str = "") -> str:
+    places = [{"rank": rank, "node": f"node{rank + 1}"} for rank in range(2)]
+    return f"{tag}[scalebench] header {json.dumps(HEADER)}\n" + "".join(
+        f"{tag}[scalebench] rank {json.dumps(place)}\n" for place in places
+    )
+
+
+def log(name: str, count: int = 120, end: str = END) -> str:
+    return opening() + "".join(lines(name, count)) + end
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_the_header_is_the_identity_and_the_end_line_the_summary(name):
+    reading = logs.read(log(name))
+    assert (reading["reader"], reading["own_trainer"]) == (name, True)
+    assert reading["ending"] == {"kind": "complete", "detail": ""}
+    identity = {key: HEADER[key] for key in HEADER if key not in ("format", "learning_rate")}
+    assert reading["identity"] == {**identity, "ranks_seen": 2}
+    assert reading["summary"]["weights_checksum"] == "5e1c"
+    assert len(reading["observations"]) == 120
+
+
+@pytest.mark.parametrize("name", SPEEDS)
+def test_a_contradicted_cell_has_no_throughput(name):
+    facts = log_facts(logs.read(log(name)), "auto", expect={"precision": "fp32", "world_size": 2})
+    assert facts["strategy"]["name"] == "mean_after_warmup"
+    assert (facts["count"], facts["memory"], facts["reason"]) == (100, 812.4, "")
+    facts = log_facts(logs.read(log(name)), expect={"precision": "amp"})
+    assert (facts["valid"], facts["throughput"]) == (False, None)
+    assert facts["reason"] == "the log says precision fp32, expected amp"
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_a_rank_that_did_not_say_where_it_runs_is_missed(name):
+    text = log(name).replace("[scalebench] rank", "nothing", 1)
+    cell = {"nodes": 2, "devices_per_node": 1, "batch_size_per_device": 4}
+    found = broken(cell, log_facts(logs.read(text)))
+    assert {"rule": "ranks", "detail": "ranks_seen is 1, planned were 2"} in found
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_a_log_without_its_end_line_is_truncated(name):
+    ending = logs.read(log(name, end=""))["ending"]
+    assert ending == {"kind": "truncated", "detail": "no line with '[scalebench] end '"}
+
+
+@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize(("kind", "ending"), [("nan_loss", "nan_loss"), ("bad_data", "traceback")])
+def test_an_error_line_is_the_ending(name, kind, ending):
+    error = f'[scalebench] error {{"kind":"{kind}","detail":"x.png","rank":1}}'
+    reading = logs.read(log(name, 30, error + "\n"))
+    assert reading["ending"] == {"kind": ending, "detail": error}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_two_jobs_in_one_log_are_two_runs(name):
+    runs = logs.read(log(name, 30) + log(name, 40))["runs"]
+    assert [(run["count"], run["own_trainer"]) for run in runs] == [(30, True), (40, True)]
+
+
+def test_launchers_tag_the_lines():
+    text = opening("[1,0]<stdout>:")
+    text += "".join(f"[1,0]<stdout>:{line}" for line in lines("tensorflow_ngc_train", 120))
+    reading = logs.read(text + "[1,0]<stdout>:" + END)
+    assert (reading["identity"]["ranks_seen"], reading["ending"]["kind"]) == (2, "complete")
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_a_log_of_others_keeps_what_it_says_itself(name):
+    reading = logs.read("".join(lines(name)))
+    assert not reading["own_trainer"]
+    assert reading["identity"].get("framework") != HEADER["framework"]
+
+
+def test_speedometer_prints_the_metrics_behind_the_speed():
+    start = "2026-11-21 12:00:01,742:INFO: Epoch[0] Batch [{n}-{n}]\tSpeed: 301.5 samples/sec"
+    for tail, accuracy, loss in (
+        ("", None, None),
+        ("\tLR: 0.0039936\t", None, None),
+        ("\tLR: 0.0039936\tloss=6.911000", None, 6.911),
+        ("\taccuracy=0.125000\tloss=6.911000", 0.125, 6.911),
+    ):
+        text = "".join(start.format(n=n) + tail + "\n" for n in range(3))
+        last = logs.read(text)["observations"][2]
+        assert (last["step"], last["accuracy"], last["loss"]) == (2, accuracy, loss)
