@@ -13,7 +13,7 @@ options:
     type: str
     required: true
   keys:
-    description: Public host key by address.
+    description: List of public host keys by address.
     type: dict
     required: true
   port:
@@ -25,7 +25,7 @@ options:
 EXAMPLES = r"""
 - name: Show the lines
   ansible.builtin.debug:
-    msg: "{{ '' | known_hosts_lines({'127.0.0.2': 'ssh-ed25519 AAAAC3Nz'}, 10000) }}"
+    msg: "{{ '' | known_hosts_lines({'127.0.0.2': ['ssh-ed25519 AAAAC3Nz']}, 10000) }}"
 """
 
 RETURN = r"""

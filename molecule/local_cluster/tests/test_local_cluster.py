@@ -46,7 +46,15 @@ def test_sshd_takes_the_clusters_key_and_nothing_else(host, name, folder):
     assert {key: effective[key] for key in SETTINGS} == SETTINGS
     assert effective["listenaddress"] == f"127.0.0.{int(name[-1]) + 1}:10044"
     authorized = host.file(f"{folder}/authorized_keys").content_string
-    assert authorized.strip() == (STATE / "ssh/id_ed25519.pub").read_text().strip()
+    owners = [line.split()[-1] for line in authorized.splitlines() if not line.startswith("#")]
+    assert sorted(owners) == ["controller", "node1", "node2", "node3", "node4"]
+    assert (STATE / "ssh/id_ed25519.pub").read_text().strip() in authorized
+
+
+def test_every_node_logs_in_on_every_other(host, name, folder):
+    for other in ("node1", "node2", "node3", "node4"):
+        said = host.check_output("ssh -F %s/ssh_config %s 'echo $SCALEBENCH_NODE'", folder, other)
+        assert said == other
 
 
 def test_keys_and_configuration_are_private(host, folder):
