@@ -115,10 +115,13 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """Yield provisioned nodes; end them after the last test."""
     os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     made = Cluster(tmp_path_factory.mktemp("cluster"), tmp_path_factory.mktemp("results"))
-    provisioned = made.run("provision.yml")
-    assert provisioned.rc == 0, failures(provisioned)
-    yield made
-    assert made.run("teardown.yml").rc == 0
+    try:
+        provisioned = made.run("provision.yml")
+        assert provisioned.rc == 0, failures(provisioned)
+        yield made
+    finally:
+        ended = made.run("teardown.yml")
+    assert ended.rc == 0, failures(ended)
     assert made.running() == []
 
 
