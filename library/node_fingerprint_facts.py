@@ -88,6 +88,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.fingerprint import (
     fingerprint,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.node.interpreters import why_not
 from ansible_collections.scalebench.core.plugins.module_utils.node.machine import devices, texts
 from ansible_collections.scalebench.core.plugins.module_utils.node.runs import marked
 from ansible_collections.scalebench.core.plugins.module_utils.node.site_packages import (
@@ -132,11 +133,8 @@ def main() -> None:
             for framework, python in module.params["pythons"].items()
         },
     )
-    unusable = {
-        framework: "there is no such file" if not os.path.exists(python) else "it is no program"
-        for framework, python in module.params["pythons"].items()
-        if not os.access(python, os.X_OK)
-    }
+    reasons = {framework: why_not(path) for framework, path in module.params["pythons"].items()}
+    unusable = {framework: reason for framework, reason in reasons.items() if reason}
     runs = {}
     for process, run in marked(module.params["work_dir"]):
         runs.setdefault(run, []).append(process.pid)

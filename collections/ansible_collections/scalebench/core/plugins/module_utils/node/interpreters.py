@@ -6,9 +6,10 @@ import glob
 import os
 import shutil
 import subprocess
+import sysconfig
 from typing import Iterator, List, Optional, Sequence, Tuple
 
-__all__ = ["find"]
+__all__ = ["find", "platform_tag", "why_not"]
 
 
 def find(versions: Sequence[str]) -> Tuple[Optional[Tuple[str, str]], List[str]]:
@@ -24,6 +25,34 @@ def find(versions: Sequence[str]) -> Tuple[Optional[Tuple[str, str]], List[str]]
                 return (version, path), looked_at
             looked_at.append(f"python{version} {where}: {problem}")
     return None, looked_at
+
+
+def why_not(python: str) -> Optional[str]:
+    """Return why an environment's interpreter cannot be used, None where it can.
+
+    The reason that role framework left in the environment says more than a missing file.
+
+    :param python: path of the interpreter, as ``/venvs/pytorch/bin/python``.
+    """
+    if os.access(python, os.X_OK):
+        return None
+    try:
+        note = os.path.join(os.path.dirname(os.path.dirname(python)), "unavailable")
+        with open(note, encoding="utf-8") as file:
+            return file.read().strip()
+    except OSError:
+        return "it is no program" if os.path.exists(python) else "there is no such file"
+
+
+def platform_tag() -> str:
+    """Return what a compiled file is built for: machine and C library, ``linux-x86_64-glibc2.36``.
+
+    :returns: only the machine where the C library does not tell its version.
+    """
+    library = os.confstr("CS_GNU_LIBC_VERSION") if "CS_GNU_LIBC_VERSION" in os.confstr_names else ""
+    return "-".join(
+        part for part in (sysconfig.get_platform(), (library or "").replace(" ", "")) if part
+    )
 
 
 def _candidates(version: str) -> Iterator[Tuple[str, Optional[str]]]:

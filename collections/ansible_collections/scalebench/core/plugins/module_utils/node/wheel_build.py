@@ -1,0 +1,44 @@
+"""Build a wheel from source, watched, and leave nothing else behind."""
+
+from __future__ import annotations
+
+import glob
+import os
+import shutil
+import tempfile
+from typing import Mapping
+
+from .supervise import supervise
+
+__all__ = ["build_wheel"]
+
+_STALL = 600  # s without output: a compiler that hangs
+
+
+def build_wheel(python: str, requirement: str, environment: Mapping[str, str], folder: str) -> str:
+    """Build ``requirement`` against the packages of ``python``; return the wheel's path.
+
+    The wheel appears in ``folder`` whole or not at all. What was started is ended when the
+    controller goes away (standard output's other end closes).
+
+    :param requirement: one package with its exact version.
+    :param environment: settings of the build, added to this process's.
+    :param folder: made where it is missing; ``build.log`` in it is the build's output.
+    :raises ValueError: the build failed; its last telling line and the log are named.
+    :raises OSError: the folder cannot be written.
+    """
+    os.makedirs(folder, exist_ok=True)
+    log = os.path.join(folder, "build.log")
+    work = tempfile.mkdtemp(dir=folder)
+    argv = [python, "-m", "pip", "wheel", "--verbose", "--no-deps", "--no-build-isolation"]
+    argv += ["--no-cache-dir", "--no-binary", ":all:", "--wheel-dir", work, requirement]
+    try:
+        done = supervise(argv, log, {**environment, "TMPDIR": work}, 0, _STALL, controller=1)
+        if done["ending"] != "ok":
+            raise ValueError(f"{requirement}: {done['ending']}: {done['reason']} (log: {log})")
+        (made,) = glob.glob(os.path.join(glob.escape(work), "*.whl"))
+        wheel = os.path.join(folder, os.path.basename(made))
+        os.replace(made, wheel)
+        return wheel
+    finally:
+        shutil.rmtree(work, ignore_errors=True)

@@ -1,0 +1,58 @@
+"""Door to MU matrix: the frameworks of the benchmarks that were asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+DOCUMENTATION = r"""
+name: benchmark_frameworks
+short_description: The frameworks that the chosen benchmarks run
+description:
+  - Reads C(benchmark), C(recipe) and C(framework_version) as given with C(-e), as the playbook
+    C(bench.yml) does, and returns each set of packages that they need once.
+  - A benchmark that is not there is an error that names those that are.
+options:
+  folder:
+    description: Folder of the benchmark files; by default C(benchmarks) of this project.
+    type: path
+"""
+
+EXAMPLES = r"""
+- name: Show what playbooks/provision.yml would install
+  ansible.builtin.debug:
+    msg: "{{ lookup('benchmark_frameworks') }}"
+"""
+
+RETURN = r"""
+_raw:
+  description: One list of names.
+  type: list
+  elements: list
+"""
+
+from ansible.errors import AnsibleLookupError
+from ansible.plugins.lookup import LookupBase
+from ansible.utils.vars import load_extra_vars
+from ansible_collections.scalebench.core.plugins.module_utils.planning import matrix
+from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
+from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files import load_benchmarks
+
+_FOLDER = Path(__file__).resolve().parents[1] / "benchmarks"
+# What chooses recipes; other options may not fit before the nodes are known.
+_CHOOSING = ("benchmark", "recipe", "framework_version")
+
+
+class LookupModule(LookupBase):
+    """The lookup benchmark_frameworks."""
+
+    def run(self, terms: list[str], variables: Any = None, **kwargs: Any) -> list[Any]:
+        """Return the frameworks, as one list."""
+        self.set_options(var_options=variables, direct=kwargs)
+        folder = Path(self.get_option("folder") or _FOLDER).expanduser()
+        given = load_extra_vars(self._loader)
+        chosen = {name: given[name] for name in _CHOOSING if name in given}
+        try:
+            return [matrix.frameworks(load_benchmarks(folder), parse_options(chosen))]
+        except ValueError as error:
+            raise AnsibleLookupError(str(error)) from None

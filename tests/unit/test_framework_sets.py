@@ -1,0 +1,29 @@
+"""The files of role framework that say what goes together."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+FOLDER = Path(__file__).parents[2] / "roles/framework/vars/frameworks"
+FILES = sorted(FOLDER.glob("*.yml"))
+REQUIRED = {"python": list, "packages": list, "import": str}
+OPTIONAL = {"programs": dict, "wheel": dict}
+PIN = re.compile(r"[A-Za-z0-9._-]+(\[[a-z,]+\])?==[^ *=]+")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_set_says_all_and_pins_all(path):
+    (name, found), *others = yaml.safe_load(path.read_text()).items()
+    assert (name, others) == ("__framework_set", [])
+    assert set(REQUIRED) <= set(found) <= {*REQUIRED, *OPTIONAL}
+    for key, kind in {**REQUIRED, **OPTIONAL}.items():
+        assert isinstance(found.get(key, kind()), kind), key
+    wheel = found.get("wheel", {})
+    pinned = [*found["packages"], *([wheel["requirement"]] if wheel else [])]
+    assert [pin for pin in pinned if not PIN.fullmatch(pin)] == []
+    assert all(isinstance(value, str) for value in wheel.get("environment", {}).values())
+    assert all(re.fullmatch(r"3\.\d+", version) for version in found["python"])
