@@ -10,11 +10,15 @@ description:
   - Reads sysfs, and so sees GPUs and network adapters that have no driver yet.
 options:
   vendor:
-    description: Only devices of this vendor, in four hexadecimal digits; C(10de) is NVIDIA, C(15b3) Mellanox.
+    description:
+      - Only devices of this vendor, in four hexadecimal digits.
+      - C(10de) is NVIDIA, C(15b3) Mellanox.
     type: str
     default: ""
   device_class:
-    description: Only devices whose class begins so; C(03) are display controllers, as GPUs, C(02) network adapters.
+    description:
+      - Only devices whose class begins so.
+      - C(03) are display controllers, as GPUs; C(02) network adapters.
     type: str
     default: ""
   sysfs:

@@ -13,7 +13,8 @@ def pci_devices(vendor: str = "", sysfs: str = "/sys") -> List[Dict[str, Optiona
 
     Files and their form: Documentation/ABI/testing/sysfs-bus-pci of the Linux kernel.
 
-    :param vendor: four hexadecimal digits, ``10de`` for NVIDIA, ``15b3`` for Mellanox; empty for all.
+    :param vendor: four hexadecimal digits, ``10de`` for NVIDIA, ``15b3`` for Mellanox; empty for
+        all.
     :param sysfs: where sysfs is mounted.
     :returns: for each ``slot``, ``vendor`` and ``device`` (four digits each), ``device_class`` (six
         digits: class, subclass, programming interface) and ``driver`` (its name, None without one).
