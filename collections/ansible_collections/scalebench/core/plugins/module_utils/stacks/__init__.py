@@ -1,0 +1,1 @@
+"""Which versions of GPU software go together, and with which hardware."""

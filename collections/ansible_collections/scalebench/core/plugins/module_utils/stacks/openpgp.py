@@ -1,0 +1,81 @@
+"""Tell which OpenPGP keys a keyring holds, where no gpg is installed."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+from typing import Iterator, List, Tuple
+
+__all__ = ["key_fingerprints"]
+
+_PUBLIC_KEY = 6
+
+
+def key_fingerprints(content: str) -> List[str]:
+    """Return the fingerprints of the primary keys of a keyring, in upper-case hexadecimal.
+
+    A version 4 fingerprint is the SHA-1 of 0x99, the packet's length in two bytes and the packet:
+    RFC 4880, section 12.2. Packets are told apart as in section 4.2, armour as in section 6.
+
+    :param content: the file, binary or armoured, in base64, as module slurp returns it.
+    :raises ValueError: it is no keyring, or has a key that is not version 4.
+    """
+    try:
+        data = base64.b64decode(content)
+        if data.startswith(b"-----BEGIN"):
+            data = _dearmoured(data)
+    except binascii.Error as error:
+        raise ValueError(f"this is no OpenPGP keyring: {error}") from None
+    fingerprints = []
+    for tag, body in _packets(data):
+        if tag == _PUBLIC_KEY:
+            if body[:1] != b"\x04":
+                raise ValueError("the keyring has a key that is not version 4")
+            hashed = b"\x99" + len(body).to_bytes(2, "big") + body
+            # SHA-1 because the format says so; apt verifies with the key itself.
+            fingerprints.append(hashlib.sha1(hashed).hexdigest().upper())
+    if not fingerprints:
+        raise ValueError("this is no OpenPGP keyring: it holds no public key")
+    return fingerprints
+
+
+def _dearmoured(data: bytes) -> bytes:
+    lines = data.decode("ascii", "replace").splitlines()
+    body = lines[lines.index("") + 1 :] if "" in lines else lines[1:]
+    wanted = []
+    for line in body:
+        if line.startswith(("=", "-----")):
+            break
+        wanted.append(line)
+    return base64.b64decode("".join(wanted))
+
+
+def _packets(data: bytes) -> Iterator[Tuple[int, bytes]]:
+    place = 0
+    while place < len(data):
+        first = data[place]
+        if not first & 0x80:
+            raise ValueError("this is no OpenPGP keyring: a packet was expected")
+        tag, size, start = _header(data, place, first)
+        if start + size > len(data):
+            raise ValueError("the keyring is cut off")
+        yield tag, data[start : start + size]
+        place = start + size
+
+
+def _header(data: bytes, place: int, first: int) -> Tuple[int, int, int]:
+    """Return a packet's tag, the size of its body and where the body starts."""
+    padded = data[place : place + 6] + b"\x00" * 6
+    if not first & 0x40:
+        width = 1 << (first & 0x03)
+        if width > 4:
+            raise ValueError("this is no OpenPGP keyring: a packet of unknown length")
+        return (first >> 2) & 0x0F, int.from_bytes(padded[1 : 1 + width], "big"), place + 1 + width
+    if padded[1] < 192:
+        return first & 0x3F, padded[1], place + 2
+    if padded[1] < 224:
+        return first & 0x3F, ((padded[1] - 192) << 8) + padded[2] + 192, place + 3
+    if padded[1] == 255:
+        return first & 0x3F, int.from_bytes(padded[2:6], "big"), place + 6
+    raise ValueError("this is no OpenPGP keyring: a key in parts")

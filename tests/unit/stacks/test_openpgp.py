@@ -1,0 +1,54 @@
+"""Fingerprints of keyrings, against what gpg says of the same ones."""
+
+import base64
+import shutil
+import subprocess
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.stacks.openpgp import key_fingerprints
+
+GPG = shutil.which("gpg")
+
+
+def encoded(data):
+    return base64.b64encode(data).decode()
+
+
+@pytest.fixture(scope="module")
+def gpg(tmp_path_factory):
+    if GPG is None:
+        pytest.skip("no gpg here to compare with")
+    home = tmp_path_factory.mktemp("gpg")
+    home.chmod(0o700)
+
+    def run(*arguments):
+        command = [GPG, "--homedir", str(home), "--batch", "--quiet", *arguments]
+        return subprocess.run(command, check=True, capture_output=True).stdout
+
+    options = ("--pinentry-mode", "loopback", "--passphrase", "", "--quick-gen-key")
+    run(*options, "one", "ed25519", "sign")
+    run(*options, "two", "rsa2048", "sign")
+    yield run
+    subprocess.run(["gpgconf", "--homedir", str(home), "--kill", "all"], check=False)
+
+
+def said(gpg):
+    lines = gpg("--with-colons", "--list-keys").decode().splitlines()
+    return [line.split(":")[9] for line in lines if line.startswith("fpr")]
+
+
+@pytest.mark.parametrize("armour", [(), ("--armor",)])
+def test_the_fingerprints_are_those_that_gpg_tells(gpg, armour):
+    assert key_fingerprints(encoded(gpg(*armour, "--export"))) == said(gpg)
+
+
+def test_a_keyring_that_is_cut_off_is_refused(gpg):
+    data = gpg("--export", "two")
+    with pytest.raises(ValueError, match="cut off"):
+        key_fingerprints(encoded(data[:100]))
+
+
+@pytest.mark.parametrize("data", [b"<html>404</html>", b"", b"-----BEGIN PGP-----\n\n????\n"])
+def test_what_is_no_keyring_is_refused(data):
+    with pytest.raises(ValueError, match="no OpenPGP keyring"):
+        key_fingerprints(encoded(data))

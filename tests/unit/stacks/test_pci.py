@@ -1,0 +1,48 @@
+"""What a node's PCI devices are told to be."""
+
+import json
+from pathlib import Path
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.stacks.pci import hardware
+
+STAND_INS = Path(__file__).resolve().parents[3] / "molecule/shared/stand_ins/gpus"
+
+
+def device(vendor, identifier, kind):
+    return {"address": "0000:1a:00.0", "vendor": vendor, "device": identifier, "class": kind}
+
+
+@pytest.mark.parametrize(
+    ("name", "architecture", "switches", "hca"),
+    [("8xV100", "volta", [], "ConnectX-5"), ("8xH100", "hopper", ["NVSwitch 3"] * 4, "ConnectX-7")],
+)
+def test_the_nodes_of_the_stand_ins(name, architecture, switches, hca):
+    found = hardware(json.loads((STAND_INS / f"{name}.json").read_text())["pci"])
+    assert [gpu["architecture"] for gpu in found["gpus"]] == [architecture] * 8
+    assert [switch["model"] for switch in found["nvswitches"]] == switches
+    assert {entry["model"] for entry in found["hcas"]} == {hca}
+
+
+@pytest.mark.parametrize(
+    ("identifier", "architecture"),
+    [
+        ("0x15f9", "pascal"),
+        ("0x1db6", "volta"),
+        ("0x1eb8", "turing"),
+        ("0x20b2", "ampere"),
+        ("0x26b5", "ada"),
+        ("0x2335", "hopper"),
+        ("0x2901", "blackwell"),
+        ("0x9999", None),
+    ],
+)
+def test_the_architecture_of_a_gpu(identifier, architecture):
+    (gpu,) = hardware([device("0x10de", identifier, "0x030200")])["gpus"]
+    assert gpu["architecture"] == architecture
+
+
+def test_what_is_no_gpu_counts_as_none():
+    audio = device("0x10de", "0x10f7", "0x040300")
+    other = device("0x8086", "0x1db6", "0x030000")
+    assert hardware([audio, other]) == {"gpus": [], "nvswitches": [], "hcas": []}

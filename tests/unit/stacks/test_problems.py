@@ -1,0 +1,122 @@
+"""Which stacks are refused on which hardware, and with which words."""
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.stacks.problems import stack_problems
+from stack_data import node, stack
+
+
+def changed(name, **records):
+    """Return a stack with some keys of its records set otherwise."""
+    base = stack(name)
+    return {**base, **{key: {**base[key], **value} for key, value in records.items()}}
+
+
+@pytest.mark.parametrize(
+    ("name", "hardware"),
+    [
+        ("v100-2020", node("volta", hcas=["ConnectX-5"])),
+        ("v100-2026", node("volta", hcas=["ConnectX-4", "ConnectX-5"])),
+        ("hopper-2026", node("hopper", hcas=["ConnectX-7"], nvswitches=4)),
+        ("cpu", node(None)),
+        ("cpu", node("volta")),
+        ("v100-2026", node(None)),
+        # A GPU that is newer than the table: nothing is known against it.
+        (
+            "v100-2026",
+            {**node(None), "gpus": [{"address": "a", "model": "b", "architecture": None}]},
+        ),
+    ],
+)
+def test_a_stack_on_the_hardware_it_is_for_has_no_problems(name, hardware):
+    assert stack_problems(stack(name), hardware) == []
+
+
+@pytest.mark.parametrize(
+    ("definition", "hardware", "reasons"),
+    [
+        (
+            stack("hopper-2026"),
+            node("volta"),
+            [
+                "stack hopper-2026 is for hopper GPUs, and this node has volta",
+                "open kernel modules: they drive turing and later, and this is volta;"
+                " set driver.modules to proprietary",
+                "CUDA 13.0.2: volta was removed in 13.0",
+            ],
+        ),
+        (
+            changed("v100-2026", driver={"version": "590.44.01"}),
+            node("volta"),
+            ["driver 590.44.01: 580 is the last branch that drives volta"],
+        ),
+        (
+            changed("v100-2026", driver={"version": "575.51.03"}),
+            node("volta"),
+            ["CUDA 12.9.1 needs driver 575.57.08 or later, and the stack has 575.51.03"],
+        ),
+        (
+            changed("v100-2020", driver={"version": "440.31"}),
+            node("volta"),
+            ["CUDA 10.2.89 needs driver 440.33 or later, and the stack has 440.31"],
+        ),
+        (
+            changed("v100-2020", driver={"version": "375.26"}, cuda={"version": "8.0.61"}),
+            node("volta"),
+            [
+                "driver 375.26: volta needs branch 384 or later",
+                "CUDA 8.0.61: volta needs 9.0 or later",
+            ],
+        ),
+        (
+            {**stack("hopper-2026"), "fabric_manager": None},
+            node("hopper", nvswitches=4),
+            ["the GPUs are behind NVSwitches, and the stack has no fabric_manager"],
+        ),
+        (
+            changed("hopper-2026", fabric_manager={"version": "580.159.03"}),
+            node("hopper", nvswitches=4),
+            ["fabric manager 580.159.03 must have the driver's version, 580.159.04"],
+        ),
+        (
+            stack("hopper-2026"),
+            node("hopper", hcas=["ConnectX-4"]),
+            [
+                "doca 3.2.0 does not drive ConnectX-4: the last that does is DOCA 2.9;"
+                " ofed.source=distribution takes rdma-core instead"
+            ],
+        ),
+        (
+            stack("v100-2026"),
+            node("volta", hcas=["ConnectX-3"]),
+            [
+                "mlnx_ofed 24.10-4.1.4.0 does not drive ConnectX-3: the last that does is"
+                " MLNX_OFED 4.9; ofed.source=distribution takes rdma-core instead"
+            ],
+        ),
+        (
+            changed("v100-2026", driver={"source": "given"}),
+            node("volta", driver_loaded="570.86.15"),
+            ["driver 580.159.04 is to be there already, and 570.86.15 runs"],
+        ),
+        (
+            changed("v100-2026", driver={"source": "given"}),
+            node("volta"),
+            ["driver 580.159.04 is to be there already, and none runs"],
+        ),
+    ],
+)
+def test_a_stack_that_cannot_work_is_refused_with_the_reason(definition, hardware, reasons):
+    if definition.get("fabric_manager", 1) is None:
+        del definition["fabric_manager"]
+    assert stack_problems(definition, hardware) == reasons
+
+
+def test_doca_2_9_still_drives_connectx_4_and_mlnx_ofed_4_9_connectx_3():
+    older = changed("hopper-2026", ofed={"version": "2.9.3"})
+    assert stack_problems(older, node("hopper", hcas=["ConnectX-4"])) == []
+    assert stack_problems(stack("v100-2020"), node("volta", hcas=["ConnectX-3"])) == []
+
+
+def test_a_given_driver_that_runs_is_no_problem():
+    given = changed("v100-2026", driver={"source": "given"})
+    assert stack_problems(given, node("volta", driver_loaded="580.159.04")) == []

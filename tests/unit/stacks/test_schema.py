@@ -1,0 +1,53 @@
+"""The stacks that we ship, and files that say too much, too little or nonsense."""
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.stacks.schema import check_stack
+from stack_data import NAMES, stack
+
+
+def test_the_shipped_stacks_are_these_four():
+    assert NAMES == ["cpu", "hopper-2026", "v100-2020", "v100-2026"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_shipped_stack_can_be_used(name):
+    assert check_stack(stack(name), name) == stack(name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_package_of_a_shipped_stack_leaves_its_version_open(name):
+    for key, record in stack(name).items():
+        if isinstance(record, dict) and "packages" in record:
+            for packages in record["packages"].values():
+                assert all(record["version"] in package for package in packages), key
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"stack": "other"}, "v100-2026: stack: should be v100-2026, as the file is named"),
+        ({"drivers": {}}, r"v100-2026\.drivers: no such key; there are architectures, code"),
+        ({"architectures": ["Volta"]}, "architectures: 'Volta' is none of kepler, maxwell"),
+        ({"architectures": []}, "a stack with a driver says for which GPUs"),
+        ({"driver": "580"}, "driver: a mapping is needed, not str"),
+        ({"driver": {"version": 580.1}}, r"driver\.version: a text is needed: quote it"),
+        ({"driver": {"version": "new"}}, "'new' is no version"),
+        ({"driver": {"source": "apt"}}, r"driver\.source: 'apt' is none of repository, distrib"),
+        ({"driver": {"modules": "closed"}}, r"driver\.modules: open or proprietary, not 'closed'"),
+        ({"driver": {"sha256": "abc"}}, r"driver\.sha256: 64 hexadecimal digits .* 'abc'"),
+        ({"nccl": {"packages": ["libnccl2"]}}, r"nccl\.packages: for each family of distribution"),
+        ({"repository": {"url": ""}}, r"repository\.url is missing"),
+        ({"images": {"paddle": {"image": "x"}}}, r"images\.paddle\.version: a text is needed"),
+        (
+            {"images": {"paddle": {"image": "a/b", "version": "1", "digest": "sha256:1"}}},
+            r"images\.paddle\.digest: sha256: and 64 hexadecimal digits, not 'sha256:1'",
+        ),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_place(change, message):
+    definition = stack("v100-2026")
+    for key, value in change.items():
+        merge = isinstance(value, dict) and isinstance(definition.get(key), dict)
+        definition[key] = {**definition[key], **value} if merge else value
+    with pytest.raises(ValueError, match=message):
+        check_stack(definition, "v100-2026")
