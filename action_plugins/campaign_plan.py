@@ -9,7 +9,7 @@ from pathlib import Path
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible_collections.scalebench.core.plugins.module_utils.planning import (
-    matrix,
+    chosen,
     plan,
     plan_changes,
     waves,
@@ -81,7 +81,7 @@ class ActionModule(ActionBase):
         kept = files.kept_plan(folder)
         # Where nothing but the campaign's name was given, it goes on as it was planned.
         options = parse_options(args["variables"]) or kept.get("options", {})
-        frameworks = matrix.frameworks(benchmarks, options)
+        frameworks = chosen.frameworks(benchmarks, options)
         policy(options, args)
         if args["nodes"] is None:
             return {"changed": False, "frameworks": frameworks}

@@ -198,7 +198,7 @@ def _wave(
             training_log_facts,
             {
                 "path": f"{plan['directory']}/{repeat['log']}",
-                "parameters": {key: repeat["cell"][key] for key in ("warmup", "iterations")},
+                **repeat["cell"]["reading"],
                 "expect": repeat["expect"],
             },
         ).run()

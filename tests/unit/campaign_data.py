@@ -29,6 +29,7 @@ def node(number: int, *, gpus: int = 0, machine: str = "", **more: Any) -> dict[
         "address": f"10.11.0.{number + 1}",
         "interface": "ib0",
         "rank_port": 29500,
+        "ssh_config": "/opt/ssh_config",
         "threads": 1,
         "workload_dir": "/opt/workloads",
         "data_dir": "/data",

@@ -27,7 +27,7 @@ def broken(change):
         (lambda d, r: d.pop("model"), "x.yml.model is missing"),
         (lambda d, r: d.update(recipes={}), "at least one recipe"),
         (lambda d, r: r.update(lancher="x"), "portable.lancher: no such key; there are"),
-        (lambda d, r: r.update(launcher="slurm"), "launcher: 'slurm' is none of torchrun"),
+        (lambda d, r: r.update(launcher="slurm"), "'slurm' is none of horovodrun, kvstore"),
         (lambda d, r: r["arguments"].append(4), "4 is not a text: quote it"),
         (lambda d, r: r["arguments"].append("--x={batch}"), "{batch} is none of"),
         (lambda d, r: r["defaults"]["cpu"].pop("topology"), "defaults.cpu.topology is missing"),

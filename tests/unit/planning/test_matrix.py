@@ -1,10 +1,8 @@
 """The matrix: defaults by device, restriction, seating, refusal."""
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.planning.matrix import (
-    expand,
-    frameworks,
-)
+from ansible_collections.scalebench.core.plugins.module_utils.planning.chosen import frameworks
+from ansible_collections.scalebench.core.plugins.module_utils.planning.matrix import expand
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
 from campaign_data import benchmarks, cluster
 

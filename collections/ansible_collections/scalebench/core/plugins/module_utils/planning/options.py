@@ -93,6 +93,8 @@ LISTS: Mapping[str, Parser] = {
     "xla": _flag,
     "data": _text,
     "data_backend": _text,
+    "framework_version": _text,
+    "mode": _text,
 }
 SINGLE: Mapping[str, Parser] = {
     "recipe": _text,
@@ -109,6 +111,7 @@ _ALIASES = {
     "amp": "precision",
     "dtype": "precision",
     "framework": "benchmark",
+    "version": "framework_version",
     "bs": "batch_size_per_device",
     "batch": "batch_size_per_device",
     "batch_size": "batch_size_per_device",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
+from ..strategies import parameters_of
 from . import launch, matrix
+from .recipes import matching, recipe_of
 from .seating import oversubscribed
 
 __all__ = [
@@ -37,7 +39,9 @@ def build(
     cells = matrix.expand(benchmarks, options, nodes)
     for cell in cells:
         _check_data(cell, nodes)
-        recipe = benchmarks[cell["benchmark"]]["recipes"][cell["recipe"]]
+        recipe = recipe_of(benchmarks[cell["benchmark"]], cell)
+        cell["reading"] = _reading(cell, recipe)
+        cell["not_there"] = [one["reason"] for one in matching(recipe.get("unavailable", []), cell)]
         cell["commands"] = launch.commands(cell, recipe, nodes)
         cell["oversubscribed"] = oversubscribed(cell, nodes)
         cell["estimate_seconds"] = recipe.get("estimate", {}).get(cell["topology"])
@@ -46,6 +50,21 @@ def build(
         "options": dict(options),
         "cells": cells,
         "nodes": {name: node["fingerprint"] for name, node in nodes.items()},
+    }
+
+
+def _reading(cell: Mapping[str, Any], recipe: Mapping[str, Any]) -> Dict[str, Any]:
+    """Return how the logs of a cell are read: module training_log_facts' arguments.
+
+    The warm-up and the iterations of the cell are the strategy's, unless the recipe says otherwise.
+    """
+    rule = recipe.get("strategy", {"name": "mean_after_warmup"})
+    known = parameters_of(rule["name"])
+    counts = {key: cell[key] for key in ("warmup", "iterations") if key in known}
+    return {
+        "reader": recipe.get("reader", "auto"),
+        "strategy": rule["name"],
+        "parameters": {**counts, **rule.get("parameters", {})},
     }
 
 
@@ -63,14 +82,15 @@ def with_unavailable(
 ) -> List[Dict[str, Any]]:
     """Return the cells; one that cannot run here has ``unavailable``, the reason.
 
-    :param nodes: each may have ``unusable``, the reason by framework.
+    :param nodes: each may have ``unusable``, the reason by package set of role framework.
     """
     found = []
     for cell in cells:
-        reasons = [
-            f"{name}: {nodes[name]['unusable'][cell['framework']]}"
+        reasons = list(cell.get("not_there", ()))
+        reasons += [
+            f"{name}: {nodes[name]['unusable'][cell['framework_set']]}"
             for name in cell["node_names"]
-            if cell["framework"] in nodes[name].get("unusable", {})
+            if cell.get("framework_set") in nodes[name].get("unusable", {})
         ]
         found.append({**cell, "unavailable": "; ".join(reasons)} if reasons else dict(cell))
     return found

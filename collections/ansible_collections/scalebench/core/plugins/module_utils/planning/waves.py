@@ -6,6 +6,7 @@ from typing import Any, Dict, List, Mapping, Sequence
 
 from . import launch, schedule
 from .plan import seated
+from .recipes import recipe_of
 from .seating import device_ids, machines_shared
 
 __all__ = ["build"]
@@ -72,7 +73,7 @@ def _shares(
     side_by_side: bool,
 ) -> Dict[str, Dict[str, Any]]:
     cell = repeat["cell"]
-    recipe = benchmarks[cell["benchmark"]]["recipes"][cell["recipe"]]
+    recipe = recipe_of(benchmarks[cell["benchmark"]], cell)
     return {
         name: {
             "log": repeat["log"],

@@ -1,0 +1,130 @@
+"""What a launcher needs to know of one cell: its nodes, and each one's program and environment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Dict, List, Mapping, NamedTuple, Sequence
+
+from .placeholders import values_for
+from .recipes import matching
+from .seating import assign_gpus
+
+__all__ = ["Job", "Started"]
+
+Nodes = Mapping[str, Mapping[str, Any]]
+
+
+class Started(NamedTuple):
+    """What module training_run starts on one node."""
+
+    argv: List[str]
+    environment: Dict[str, str]
+
+
+@dataclass(frozen=True)
+class Job:
+    """A cell with its recipe (of its framework version) on its nodes."""
+
+    cell: Mapping[str, Any]
+    recipe: Mapping[str, Any]
+    nodes: Nodes
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Return the cell's nodes; the first leads."""
+        names: Sequence[str] = self.cell["node_names"]
+        return names
+
+    @property
+    def leading(self) -> Mapping[str, Any]:
+        """Return what is known of the leading node."""
+        return self.nodes[self.names[0]]
+
+    @property
+    def per_node(self) -> int:
+        """Return how many ranks run on each node."""
+        return int(self.cell["devices_per_node"])
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """Return the recipe's data for its launcher."""
+        options: Mapping[str, Any] = self.recipe.get("launcher_options", {})
+        return options
+
+    @property
+    def port(self) -> int:
+        """Return the port of the rendezvous on the leading node.
+
+        Some launchers listen on all addresses of a machine. So that repeats can run there at once,
+        each node of those that share one (by ``boot_id``) has ports of its own, one for each device
+        that may be a repeat's first.
+        """
+        leading = self.names[0]
+        sharing = [name for name in self.nodes if self.share_machine(name, leading)]
+        first = self.cell["node_devices"][leading][0] if "node_devices" in self.cell else 0
+        return int(self.leading["rank_port"]) + len(sharing) * first + sharing.index(leading)
+
+    def share_machine(self, one: str, other: str) -> bool:
+        """Return whether two nodes run under one kernel."""
+        ids = [self.nodes[name]["fingerprint"].get("boot_id") for name in (one, other)]
+        return one == other or bool(ids[0] and ids[0] == ids[1])
+
+    def python(self, name: str) -> str:
+        """Return the interpreter that runs the framework on a node; a container has its own."""
+        chosen = self.cell["framework_set"]
+        return "python3" if chosen is None else str(self.nodes[name]["pythons"][chosen])
+
+    def script(self, name: str, file: str) -> List[str]:
+        """Return the words that run one of the programs in ``workloads/launch`` on a node."""
+        return [self.python(name), f"{self.nodes[name]['workload_dir']}/launch/{file}"]
+
+    def program(self, name: str) -> List[str]:
+        """Return the words after the interpreter's of what each rank runs on a node."""
+        values = self._values(name)
+        arguments = list(self.recipe["arguments"])
+        for addition in matching(self.recipe.get("additions", []), self.cell):
+            arguments += addition.get("arguments", [])
+        words = [word.format(**values) for word in (*self.recipe.get("program", ()), *arguments)]
+        if "program" in self.recipe:
+            return words
+        return [f"{self.nodes[name]['workload_dir']}/{self.recipe['workload']}", *words]
+
+    def command(self, name: str) -> List[str]:
+        """Return the whole command of a rank on a node."""
+        words = self.program(name)
+        return words if "program" in self.recipe else [self.python(name), *words]
+
+    def environment(self, name: str) -> Dict[str, str]:
+        """Return the environment of the ranks on a node."""
+        node = self.nodes[name]
+        environment = {"PYTHONUNBUFFERED": "1"}
+        gpus = self._gpus().get(name, []) if self.cell["device"] == "gpu" else []
+        if gpus:
+            environment["CUDA_VISIBLE_DEVICES"] = ",".join(str(index) for index in gpus)
+            # CUDA's own order is by speed; the indices are nvidia-smi's, which is the bus's.
+            environment["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
+        if self.cell["device"] == "cpu":
+            environment["OMP_NUM_THREADS"] = str(node["threads"])
+        if node["interface"] and "/" not in node["interface"]:
+            # Without a name the libraries choose, and choose a container's veth.
+            environment["GLOO_SOCKET_IFNAME"] = node["interface"]
+            environment["NCCL_SOCKET_IFNAME"] = node["interface"]
+        values = self._values(name)
+        parts = [self.recipe, *matching(self.recipe.get("additions", []), self.cell)]
+        for part in parts:
+            for key, value in part.get("environment", {}).items():
+                environment[key] = value.format(**values)
+        return environment
+
+    def _values(self, name: str) -> Dict[str, Any]:
+        more = {"python": self.python(name), "rank_port": self.port}
+        return values_for(self.cell, self.nodes, name, more)
+
+    def _gpus(self) -> Mapping[str, Sequence[int]]:
+        """Return the GPUs' indices by node: where the cell was seated, or the first ones."""
+        if "node_devices" not in self.cell:
+            return assign_gpus(self.names, self.per_node, self.nodes) or {}
+        return {
+            name: [self.nodes[name]["fingerprint"]["gpus"][place]["index"] for place in places]
+            for name, places in self.cell["node_devices"].items()
+        }

@@ -1,0 +1,112 @@
+"""Open MPI's launcher over ssh, for Horovod, and Horovod's own around it."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Dict, List
+
+from .launch_job import Job, Started
+
+__all__ = ["OPTIONS", "horovodrun", "mpirun"]
+
+# arguments: more words for the launcher.
+OPTIONS: Dict[str, type] = {"arguments": list}
+_IPV4 = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3}){3}")
+# As root, Open MPI wants to be told twice.
+_AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+def mpirun(job: Job, name: str) -> Started:
+    """Return what takes in the ranks on a node; on the leading one mpirun is below it.
+
+    Each node has a part of the command line of its own, so that paths may differ, and keeps its own
+    environment: what the ranks inherit is that of ``host_ranks.py`` on their node, so nothing has
+    to be exported with ``-x``. There is one binding policy: none, as a rank has threads.
+
+    :param name: one of the job's nodes.
+    :raises ValueError: no interface is known that all nodes can be reached by.
+    """
+    words = ["mpirun", *_common(job)]
+    for place, node in enumerate(job.names):
+        words += [":"] if place else []
+        words += ["-np", str(job.per_node), "-host", f"{job.nodes[node]['address']}:{job.per_node}"]
+        # Somewhere that is there on the node; mpirun's own folder need not be.
+        words += ["-wdir", job.nodes[node]["workload_dir"], *job.command(node)]
+    return _hosted(job, name, words)
+
+
+def horovodrun(job: Job, name: str) -> Started:
+    """Return the same with horovodrun, which runs mpirun.
+
+    :raises ValueError: the command is not the same on all nodes, as horovodrun needs it.
+    """
+    command = job.command(name)
+    for other in job.names:
+        if job.command(other) != command:
+            raise ValueError(
+                f"{job.cell['directory']}: horovodrun starts one command on every node, but that of"
+                f" {name} is {' '.join(command)} and that of {other}"
+                f" {' '.join(job.command(other))}: give both the same folders, or use mpirun"
+            )
+    hosts = ",".join(f"{job.nodes[node]['address']}:{job.per_node}" for node in job.names)
+    words = [
+        *["horovodrun", "-np", str(len(job.names) * job.per_node), "-H", hosts],
+        *["--network-interface", _interface(job), "--mpi-args", " ".join(_common(job))],
+        *command,
+    ]
+    return _hosted(job, name, words)
+
+
+def _hosted(job: Job, name: str, words: List[str]) -> Started:
+    """Return ``host_ranks.py`` on a node, with the launcher below it on the leading one."""
+    argv = [
+        *job.script(name, "host_ranks.py"),
+        f"--job={job.leading['address']}:{job.port}",
+        f"--node={name}",
+    ]
+    if name == job.names[0]:
+        peers = {
+            job.nodes[node]["address"]: {"node": node, "join": job.script(node, "join_ranks.py")}
+            for node in job.names
+        }
+        argv += [f"--ssh-config={job.nodes[name]['ssh_config']}", f"--peers={json.dumps(peers)}"]
+        argv += ["--", *words]
+    return Started(argv, {**_AS_ROOT, **job.environment(name)})
+
+
+def _common(job: Job) -> List[str]:
+    words = ["--bind-to", "none", "--map-by", "slot"]
+    parameters = {
+        "pml": "ob1",
+        "btl": "^openib",
+        # Both, else it listens on interfaces that the other nodes cannot reach.
+        "btl_tcp_if_include": _interface(job),
+        "oob_tcp_if_include": _interface(job),
+        # Its ssh stays for as long as the node's ranks, and only the leading node dials.
+        "orte_leave_session_attached": "1",
+        "plm_rsh_no_tree_spawn": "1",
+    }
+    if job.cell["device"] == "cpu":
+        words.append("--oversubscribe")
+        # Where there are fewer cores than ranks, who waits must let others run.
+        parameters["mpi_yield_when_idle"] = "1"
+    for key, value in parameters.items():
+        words += ["--gmca", key, value]
+    return words + list(job.options.get("arguments", []))
+
+
+def _interface(job: Job) -> str:
+    """Return the interface, by name or network, that the nodes reach each other by."""
+    named = {job.nodes[name]["interface"] for name in job.names}
+    if len(named) == 1 and "" not in named:
+        return str(named.pop())
+    addresses = [job.nodes[name]["address"] for name in job.names]
+    if not all(_IPV4.fullmatch(address) for address in addresses):
+        raise ValueError(
+            f"{job.cell['directory']}: mpirun needs the interface between {', '.join(job.names)}:"
+            " set scalebench_interface to its name, or to its network as 10.11.0.0/24 where the"
+            " names differ"
+        )
+    # Each node then takes the interface that has its own address.
+    return ",".join(f"{address}/32" for address in addresses)
