@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""Train ResNet-50 v1.5 with Paddle on one rank of a paddle.distributed.launch job.
+
+For example, on each of two nodes, with I its number from 0, HERE its own address and NODE the
+first one's:
+  python -m paddle.distributed.launch --master NODE:29500 --nnodes 2 --rank I --host HERE \
+    --nproc_per_node 1 train_paddle.py
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import traceback
+
+from report_lines import StoppedError, error_line
+from shared_options import check_sizes, images_to_read, shared_parser
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser: the shared options and Paddle's own."""
+    parser = shared_parser("Train ResNet-50 v1.5 with Paddle, one rank of a launched job.")
+    paddle = parser.add_argument_group("Paddle")
+    paddle.add_argument(
+        "--precision",
+        choices=("fp32", "amp"),
+        default="fp32",
+        help="amp: fp16 autocast with loss scaling, weights kept in fp32; needs a GPU",
+    )
+    return parser
+
+
+def main() -> int:
+    """Check the command line, train, and return the exit status."""
+    parser = make_parser()
+    options = parser.parse_args()
+    check_sizes(parser, options)
+    images = images_to_read(parser, options, int(os.environ.get("PADDLE_TRAINERS_NUM", "1")))
+    os.environ["OMP_NUM_THREADS"] = str(options.threads)  # read when Paddle is loaded
+
+    from paddle_training import train  # noqa: PLC0415 (bad options need no Paddle)
+
+    try:
+        train(options, images)
+    except StoppedError as error:
+        rank = int(os.environ.get("PADDLE_TRAINER_ID", "0"))
+        print(error_line(error.kind, str(error), rank))
+        return 1
+    except Exception:
+        traceback.print_exc()
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.stdout.reconfigure(line_buffering=True)
+    sys.exit(main())
