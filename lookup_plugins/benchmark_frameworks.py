@@ -1,4 +1,4 @@
-"""Door to MU matrix: the frameworks of the benchmarks that were asked for."""
+"""Door to MU chosen: the frameworks of the benchmarks that were asked for."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _raw:
 from ansible.errors import AnsibleLookupError
 from ansible.plugins.lookup import LookupBase
 from ansible.utils.vars import load_extra_vars
-from ansible_collections.scalebench.core.plugins.module_utils.planning import matrix
+from ansible_collections.scalebench.core.plugins.module_utils.planning.chosen import frameworks
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
 from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files import load_benchmarks
 
@@ -53,6 +53,6 @@ class LookupModule(LookupBase):
         given = load_extra_vars(self._loader)
         chosen = {name: given[name] for name in _CHOOSING if name in given}
         try:
-            return [matrix.frameworks(load_benchmarks(folder), parse_options(chosen))]
+            return [frameworks(load_benchmarks(folder), parse_options(chosen))]
         except ValueError as error:
             raise AnsibleLookupError(str(error)) from None
