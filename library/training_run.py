@@ -41,7 +41,9 @@ options:
     type: str
     required: true
   name:
-    description: The log is C(<name>.log), the record C(<name>.run.json).
+    description:
+      - The log is C(<name>.log), the record C(<name>.run.json). The launcher starts in a new folder
+        C(<name>.files), which some launchers write logs of their own to.
     type: str
     required: true
   timeout:
@@ -190,8 +192,10 @@ node:
   sample: node1
 """
 
+import contextlib
 import json
 import os
+import shutil
 import time
 
 from ansible.module_utils.basic import AnsibleModule
@@ -244,6 +248,10 @@ def main() -> None:
         with attended(wanted["work_dir"], run, wanted["devices"]):
             record["strays"] = len(end_strays(wanted["work_dir"], run))
             record["device_users"] = device_users(environment)
+            folder = run + ".files"
+            shutil.rmtree(folder, ignore_errors=True)
+            # Launchers write their environment there, and that may hold what is nobody else's.
+            os.makedirs(folder, mode=0o700)
             record.update(
                 supervise(
                     wanted["argv"],
@@ -254,8 +262,11 @@ def main() -> None:
                     controller=1,
                     sample_interval=wanted["sample_interval"],
                     memory_mib=wanted["memory_mib"],
+                    folder=folder,
                 )
             )
+            with contextlib.suppress(OSError):
+                os.rmdir(folder)  # most launchers put nothing there
         with open(run + ".run.json.part", "w", encoding="utf-8") as file:
             json.dump(record, file, indent=1, sort_keys=True)
         os.replace(run + ".run.json.part", run + ".run.json")

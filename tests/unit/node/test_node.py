@@ -25,14 +25,18 @@ SUPERVISE = """
 import json, sys
 sys.path.insert(0, "collections")
 from ansible_collections.scalebench.core.plugins.module_utils.node.supervise import supervise
-argv, log, timeout, stall = json.loads(sys.argv[1])
-print(json.dumps(supervise(argv, log, {"SCALEBENCH_RUN": log}, timeout, stall, controller=1)))
+argv, log, timeout, stall, folder = json.loads(sys.argv[1])
+told = supervise(
+    argv, log, {"SCALEBENCH_RUN": log}, timeout, stall, controller=1, folder=folder
+)
+print(json.dumps(told))
 """
 
 
 def supervise(tmp_path, script, timeout=0, stall=0):
     """Start a supervisor of a shell script in a process of its own."""
-    arguments = json.dumps([["sh", "-c", script], str(tmp_path / "x.log"), timeout, stall])
+    log = str(tmp_path / "x.log")
+    arguments = json.dumps([["sh", "-c", script], log, timeout, stall, str(tmp_path)])
     return subprocess.Popen(
         [sys.executable, "-c", SUPERVISE, arguments], stdout=subprocess.PIPE, text=True
     )
@@ -58,6 +62,11 @@ def test_a_run_that_goes_well_is_ok_and_its_output_in_the_log(tmp_path):
     done = answer(supervise(tmp_path, "echo out; echo err >&2"))
     assert (done["ending"], done["exit_code"], done["ended"]) == ("ok", 0, 0)
     assert (tmp_path / "x.log").read_text() == "out\nerr\n"
+
+
+def test_the_launcher_starts_in_the_folder_of_the_run(tmp_path):
+    answer(supervise(tmp_path, "echo mine > launcher.log"))
+    assert (tmp_path / "launcher.log").read_text() == "mine\n"
 
 
 def test_an_exit_code_and_the_last_line_are_told(tmp_path):

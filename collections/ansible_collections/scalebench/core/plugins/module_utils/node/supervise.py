@@ -40,6 +40,7 @@ def supervise(
     controller: Optional[int] = None,
     sample_interval: float = 0,
     memory_mib: int = 0,
+    folder: Optional[str] = None,
 ) -> Dict[str, Any]:
     """Run ``argv`` with its output in ``log`` and return how it ended.
 
@@ -53,6 +54,7 @@ def supervise(
         ended when its other end is closed.
     :param sample_interval: seconds between two samples of the node's telemetry; 0 for none.
     :param memory_mib: memory that each process may take; 0 for no limit.
+    :param folder: where the launcher starts, which some write their logs to; None for here.
     :returns: ``ending`` (ok, crashed, timeout, stalled, interrupted, launch_failed), ``reason``,
         ``exit_code`` (None where it was ended or never began), ``seconds``, ``ended`` (the number
         of processes that had to be ended), ``telemetry`` (what ``Sampler.summary`` returns; None
@@ -75,6 +77,7 @@ def supervise(
         try:
             launcher = subprocess.Popen(
                 argv,
+                cwd=folder,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
