@@ -82,7 +82,8 @@ def test_a_signal_is_told_by_name(tmp_path):
 
 
 def test_a_launcher_that_is_not_there_is_a_failed_launch(tmp_path):
-    arguments = json.dumps([["/no/such/torchrun"], str(tmp_path / "x.log"), 0, 0])
+    log = str(tmp_path / "x.log")
+    arguments = json.dumps([["/no/such/torchrun"], log, 0, 0, str(tmp_path)])
     process = subprocess.Popen(
         [sys.executable, "-c", SUPERVISE, arguments], stdout=subprocess.PIPE, text=True
     )
