@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import os
 import time
@@ -12,9 +11,8 @@ from collections.abc import Iterator
 import host_facts
 import numpy
 import paddle
-import report_lines
-from folder_batches import folder_batches
-from paddle import Tensor, nn
+from image_batches import image_batches
+from paddle import Tensor
 from paddle_lines import step_line
 from paddle_ranks import end_with_launcher, gather, join, meet, place_of
 from paddle_resnet50 import ResNet50
@@ -23,6 +21,7 @@ from rank_place import Place
 from report_lines import StoppedError
 from resnet50_layers import CLASSES
 from training_rules import CHANNEL_DEVIATION, CHANNEL_MEAN, header_facts, learning_rate
+from whole_job import begin_job, checksum, end_job
 
 MIB = 1 << 20
 Batch = tuple[int, Tensor, Tensor]  # epoch, images, labels (N)
@@ -43,12 +42,17 @@ def train(options: Namespace, images: list[tuple[str, int]]) -> None:
     model = ResNet50(layout)
     model.train()
     facts = {"backend": backend, "device": "gpu" if on_gpu else "cpu", "layout": layout}
-    announce(options, place, model, facts)
+    # Paddle counts the running statistics of a rank's own batches among the parameters.
+    weights = [weight for weight in model.parameters() if weight.trainable]
+    facts["parameters"] = sum(weight.size for weight in weights)
+    announce(options, place, facts)
     feed = make_feed(options, images, place, layout)
     rate = learning_rate(options, place.world_size)
     step = Step(model, place, rate, options.precision == "amp", on_gpu)
     seconds = run(options, place, step, feed, rate)
-    finish(options, place, model, seconds, on_gpu)
+    mine = checksum(weight.numpy() for weight in weights), peak_memory(on_gpu)
+    ends = gather(place, mine)
+    end_job(place, options.warmup + options.iterations, seconds, ends)
     meet(place)
 
 
@@ -76,26 +80,19 @@ def choose_device(options: Namespace, place: Place) -> bool:
     return True
 
 
-def announce(options: Namespace, place: Place, model: nn.Layer, facts: dict) -> None:
+def announce(options: Namespace, place: Place, facts: dict) -> None:
     """Print the header, with `facts` in it, and one line for each rank."""
-    ranks = gather(place, place.facts())
-    if place.rank != 0:
-        return
     on_gpu = facts["device"] == "gpu"
+    device = paddle.device.cuda.get_device_name() if on_gpu else host_facts.processor_name()
     header = {
         **header_facts(options, place),
         "framework": "paddle",
         "framework_version": paddle.__version__,
-        "device_name": paddle.device.cuda.get_device_name()
-        if on_gpu
-        else host_facts.processor_name(),
+        "device_name": device,
         "autocast_dtype": "float16" if options.precision == "amp" else None,
         "zero_init_residual": True,
-        "parameters": sum(weight.size for weight in model.parameters() if weight.trainable),
     }
-    print(report_lines.header_line({**header, **facts}))
-    for rank in ranks:
-        print(report_lines.rank_line(**rank))
+    begin_job(place, {**header, **facts}, gather(place, place.facts()))
 
 
 def make_feed(
@@ -115,8 +112,8 @@ def make_feed(
         while True:
             yield 0, *batch
     mean, deviation = paddle.to_tensor(CHANNEL_MEAN), paddle.to_tensor(CHANNEL_DEVIATION)
-    for epoch, pixels, labels in folder_batches(images, options, place):
-        whole = numpy.frombuffer(b"".join(pixels), numpy.uint8).reshape(-1, size, size, 3)
+    for epoch, _, pixels, labels in image_batches(images, options, place):
+        whole = numpy.frombuffer(pixels, numpy.uint8).reshape(-1, size, size, 3)
         normal = (paddle.to_tensor(whole).astype("float32") - mean) / deviation
         yield (
             epoch,
@@ -160,37 +157,8 @@ def run(options: Namespace, place: Place, step: Step, feed: Iterator[Batch], rat
     return before - begin
 
 
-def finish(options: Namespace, place: Place, model: nn.Layer, seconds: float, on_gpu: bool) -> None:
-    """Compare the weights of all ranks and print the last line.
-
-    :raises StoppedError: if they differ.
-    """
-    memory = (
-        paddle.device.cuda.max_memory_allocated() / MIB
-        if on_gpu
-        else host_facts.peak_resident_mib()
-    )
-    ends = gather(place, (weights_checksum(model), memory))
-    checksums = [checksum for checksum, _ in ends]
-    equal = len(set(checksums)) == 1
-    if place.rank == 0:
-        print(
-            report_lines.end_line(
-                options.warmup + options.iterations,
-                seconds,
-                max(peak for _, peak in ends),
-                weights_checksum=checksums[0],
-                weights_equal=equal,
-            )
-        )
-    if not equal:
-        raise StoppedError("weights_differ", f"weights by rank: {', '.join(checksums)}")
-
-
-def weights_checksum(model: nn.Layer) -> str:
-    """Return the first 16 digits of SHA-256 over all trained parameters' bytes."""
-    digest = hashlib.sha256()
-    for weight in model.parameters():
-        if weight.trainable:
-            digest.update(weight.numpy().tobytes())
-    return digest.hexdigest()[:16]
+def peak_memory(on_gpu: bool) -> float:
+    """Return this rank's peak in MiB: allocated on a GPU, else resident memory."""
+    if on_gpu:
+        return paddle.device.cuda.max_memory_allocated() / MIB
+    return host_facts.peak_resident_mib()
