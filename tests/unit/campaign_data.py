@@ -32,6 +32,8 @@ def node(number: int, *, gpus: int = 0, machine: str = "", **more: Any) -> dict[
         "ssh_config": "/opt/ssh_config",
         "threads": 1,
         "workload_dir": "/opt/workloads",
+        "sources_dir": "/opt/sources",
+        "container_engine": "docker",
         "data_dir": "/data",
         "pythons": {"pytorch": "/venv/bin/python"},
         "device": "gpu" if gpus else "cpu",

@@ -6,13 +6,23 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from .recipes import framework_set, recipe_of, usual_recipe, usual_version
 
-__all__ = ["ALL", "MODE", "chosen_benchmarks", "chosen_recipe", "frameworks", "recipe_choices"]
+__all__ = [
+    "ALL",
+    "MODE",
+    "TO_TARGET",
+    "chosen_benchmarks",
+    "chosen_recipe",
+    "frameworks",
+    "recipe_choices",
+]
 
 # What runs when no benchmark is named; `all` is every one.
 DEFAULT_BENCHMARKS = ["pytorch"]
 ALL = ["all"]
 # What a benchmark does where it is not told otherwise.
 MODE = "train"
+# Trains epochs with an evaluation after each, until a target accuracy.
+TO_TARGET = "train_and_evaluate"
 _CHOSEN = ("precision", "xla", "data", "data_backend", "framework_version", "mode")
 
 

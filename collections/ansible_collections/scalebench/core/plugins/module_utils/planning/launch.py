@@ -12,6 +12,7 @@ from . import (
     launch_per_node,
     launch_torchrun,
 )
+from .container import container_name, exec_command
 from .launch_job import Job, Started
 
 __all__ = ["LAUNCHERS", "Launcher", "commands"]
@@ -47,8 +48,9 @@ def commands(
     :param cell: one cell of ``matrix.expand``.
     :param recipe: what ``recipes.recipe_of`` returned for it.
     :param nodes: per node name: ``address``, ``interface`` (a name or a network, may be empty),
-        ``rank_port``, ``ssh_config``, ``workload_dir``, ``data_dir``, ``threads`` (CPU threads a
-        rank), ``pythons`` (interpreter by package set), ``fingerprint`` (its ``gpus``).
+        ``rank_port``, ``ssh_config``, ``workload_dir``, ``sources_dir``, ``data_dir``, ``threads``
+        (CPU threads a rank), ``pythons`` (interpreter by package set), ``container_engine``,
+        ``fingerprint`` (its ``gpus``).
     :raises ValueError: a node of the cell is not among ``nodes``, a word of a command has more than
         one line, or what its launcher cannot do.
     """
@@ -61,7 +63,11 @@ def commands(
         started = LAUNCHERS[recipe["launcher"]].start(job, name)
         for word in (*started.argv, *started.environment.values()):
             _check_word(word, f"{cell['directory']}: the command on {name}")
-        found[name] = {"rank": rank, "argv": started.argv, "env": started.environment}
+        argv = started.argv
+        if "container" in recipe:
+            inside = container_name(cell["benchmark"], cell["recipe"])
+            argv = exec_command(argv, started.environment, nodes[name], inside)
+        found[name] = {"rank": rank, "argv": argv, "env": started.environment}
     return found
 
 

@@ -98,7 +98,7 @@ class Job:
         """Return the environment of the ranks on a node."""
         node = self.nodes[name]
         environment = {"PYTHONUNBUFFERED": "1"}
-        gpus = self._gpus().get(name, []) if self.cell["device"] == "gpu" else []
+        gpus = self._gpus(name)
         if gpus:
             environment["CUDA_VISIBLE_DEVICES"] = ",".join(str(index) for index in gpus)
             # CUDA's own order is by speed; the indices are nvidia-smi's, which is the bus's.
@@ -117,10 +117,18 @@ class Job:
         return environment
 
     def _values(self, name: str) -> Dict[str, Any]:
-        more = {"python": self.python(name), "rank_port": self.port}
+        more = {
+            "python": self.python(name),
+            "rank_port": self.port,
+            "gpu_indices": ",".join(str(index) for index in self._gpus(name)),
+        }
         return values_for(self.cell, self.nodes, name, more)
 
-    def _gpus(self) -> Mapping[str, Sequence[int]]:
+    def _gpus(self, name: str) -> Sequence[int]:
+        """Return the indices of a node's GPUs that the cell has; none where it has none."""
+        return self._all_gpus().get(name, []) if self.cell["device"] == "gpu" else []
+
+    def _all_gpus(self) -> Mapping[str, Sequence[int]]:
         """Return the GPUs' indices by node: where the cell was seated, or the first ones."""
         if "node_devices" not in self.cell:
             return assign_gpus(self.names, self.per_node, self.nodes) or {}

@@ -6,7 +6,7 @@ import itertools
 from typing import Any, Dict, List, Mapping
 
 from ..topology import format_topology
-from .chosen import ALL, MODE, chosen_benchmarks, chosen_recipe, recipe_choices
+from .chosen import ALL, MODE, TO_TARGET, chosen_benchmarks, chosen_recipe, recipe_choices
 from .factor_values import blocks
 from .options import MAX, as_arguments
 from .recipes import framework_set, recipe_of, usual_recipe, usual_version
@@ -16,6 +16,8 @@ __all__ = ["expand", "variant"]
 
 # The seeds' method: 20 warm-up, 100 measured iterations (design, decision 4).
 _METHOD = {"warmup": 20, "iterations": 100, "repeats": 5}
+# Of a training to a target: at most so many epochs (the seed's), to no target.
+_TO_TARGET = {"epochs": 120, "target_accuracy": None}
 # How a variant's path names what is not as usual.
 _MENTIONED = {"image_size": "{}px", "framework_version": "v{}", "mode": "{}", "recipe": "{}"}
 
@@ -96,9 +98,17 @@ def _expand_one(
                     "node_names": list(nodes)[:count],
                     **method,
                 }
+                if cell["mode"] == TO_TARGET:
+                    cell.update(_to_target(options, defaults))
                 _name(cell, benchmark, defaults)
                 cells.setdefault(f"{cell['directory']}/{cell['name']}", cell)
     return list(cells.values())
+
+
+def _to_target(options: Mapping[str, Any], defaults: Mapping[str, Any]) -> Dict[str, Any]:
+    """Return the method of a training to a target, whose iterations nobody knows before."""
+    wanted = {key: options.get(key, defaults.get(key, _TO_TARGET[key])) for key in _TO_TARGET}
+    return {**wanted, "iterations": None}
 
 
 def _name(cell: Dict[str, Any], benchmark: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:

@@ -12,7 +12,7 @@ __all__ = ["CHOICES", "check_defaults", "check_when"]
 # Factors of which a recipe lists what may be asked for.
 CHOICES = ("precision", "data", "data_backend", "xla")
 _DEVICES = ("cpu", "gpu")
-_METHOD = ("repeats", "warmup", "iterations")
+_METHOD = ("repeats", "warmup", "iterations", "epochs", "target_accuracy")
 _NEEDED = ("precision", "batch_size_per_device", "image_size", "topology")
 # What a condition may ask for besides the factors that options vary.
 _OF_CELL = ("nodes", "devices_per_node", "device")

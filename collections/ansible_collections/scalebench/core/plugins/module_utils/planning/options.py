@@ -68,6 +68,17 @@ def _share(value: Any) -> float:
     return number
 
 
+def _percentage(value: Any) -> float:
+    """Return a share in percent: above 0, not above 100."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ValueError("is not a number") from None
+    if not 0 < number <= 100:
+        raise ValueError("is not above 0 and at most 100 percent")
+    return number
+
+
 def _packing(value: Any) -> str:
     if value not in PACKINGS:
         raise ValueError(f"is no packing: the choices are {', '.join(PACKINGS)}")
@@ -101,6 +112,8 @@ SINGLE: Mapping[str, Parser] = {
     "repeats": _count,
     "warmup": _warmup,
     "iterations": _count,
+    "epochs": _count,
+    "target_accuracy": _percentage,
     "half_width": _share,
     "max_repeats": _count,
     "packing": _packing,

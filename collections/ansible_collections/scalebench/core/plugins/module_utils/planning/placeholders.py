@@ -10,13 +10,17 @@ __all__ = ["PLACEHOLDERS", "check_placeholders", "values_for"]
 _OF_CELL = (
     *("precision", "batch_size_per_device", "image_size", "warmup", "iterations", "device"),
     *("data", "data_backend", "xla", "mode", "topology", "nodes", "devices_per_node"),
+    *("epochs", "target_accuracy"),
 )
 _OF_NODE = ("address", "interface", "data_dir", "workload_dir", "threads")
 # Made of the others, because benchmark files do no arithmetic.
 _DERIVED = (
     *("total_iterations", "world_size", "batch_size_per_node", "global_batch_size", "node_rank"),
-    *("python", "leading_address", "node_addresses", "rank_port"),
+    *("python", "leading_address", "node_addresses", "rank_port", "gpu_indices", "local_ranks"),
+    *("total_images", "scaled_learning_rate", "sources_dir"),
 )
+# What NVIDIA/DeepLearningExamples begin with for so many images.
+_LEARNING_RATE, _ITS_BATCH = 0.256, 256
 PLACEHOLDERS = frozenset((*_OF_CELL, *_OF_NODE, *_DERIVED))
 
 
@@ -29,12 +33,14 @@ def values_for(
     """Return the value of every placeholder for node ``name`` of a cell.
 
     :param nodes: as ``launch.commands`` gets them.
-    :param more: ``python`` and ``rank_port``.
+    :param more: ``python``, ``rank_port`` and ``gpu_indices``.
     """
     batch, per_node = cell["batch_size_per_device"], cell["devices_per_node"]
     ranks = cell["nodes"] * per_node
+    # A training to a target has no number of iterations.
+    iterations = cell["warmup"] + (cell["iterations"] or 0)
 
-    def times(factor: int) -> Any:
+    def times(factor: float) -> Any:
         # A batch size that is to be searched is a word until then.
         return batch * factor if isinstance(batch, int) else batch
 
@@ -42,7 +48,12 @@ def values_for(
         **{key: cell.get(key) for key in _OF_CELL},
         **{key: nodes[name][key] for key in _OF_NODE},
         **more,
-        "total_iterations": cell["warmup"] + cell["iterations"],
+        "total_iterations": iterations,
+        "total_images": times(ranks * iterations),
+        # The linear scaling rule of Goyal et al. 2017, "Accurate, Large Minibatch SGD".
+        "scaled_learning_rate": times(ranks * _LEARNING_RATE / _ITS_BATCH),
+        "local_ranks": ",".join(str(rank) for rank in range(per_node)),
+        "sources_dir": f"{nodes[name]['sources_dir']}/{cell['benchmark']}-{cell['recipe']}",
         "world_size": ranks,
         "batch_size_per_node": times(per_node),
         "global_batch_size": times(ranks),

@@ -7,6 +7,7 @@ from typing import Any, Dict, List, Mapping
 from ..logs import READERS
 from ..strategies import parameters_of
 from ._mappings import check_mapping
+from .container_schema import check_container, check_sources
 from .launch import LAUNCHERS
 from .matrix_schema import CHOICES, check_defaults, check_when
 from .placeholders import check_placeholders
@@ -37,17 +38,8 @@ _OPTIONAL: Dict[str, type] = {
     "versions": dict,
     "additions": list,
     "environment": dict,
+    "sources": list,
     "unavailable": list,
-}
-_CONTAINER: Dict[str, type] = {
-    "digest": str,
-    "shm_size": str,
-    "ulimits": dict,
-    "mounts": list,
-    "devices": list,
-    "capabilities": list,
-    "workdir": str,
-    "environment": dict,
 }
 
 
@@ -93,7 +85,8 @@ def _check_start(recipe: Mapping[str, Any], where: str) -> None:
     if "container" in recipe:
         if "program" not in recipe:
             raise ValueError(f"{where}.container: it needs program, what to run in the container")
-        check_mapping(recipe["container"], f"{where}.container", {"image": str}, _CONTAINER)
+        check_container(recipe["container"], f"{where}.container")
+    check_sources(recipe.get("sources", []), f"{where}.sources")
 
 
 def _check_reading(recipe: Mapping[str, Any], where: str) -> None:

@@ -1,0 +1,115 @@
+"""The container of a published image: how it is started, and how a node's command gets into it."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Mapping
+
+__all__ = ["container_name", "exec_command", "image_reference", "start_command"]
+
+# A command in the container has this folder to itself, empty at its start and gone at its end.
+FOLDER = "/tmp/scalebench"
+# How a node shows its GPUs to a container: by the engine's own option, or by the name that the
+# Container Device Interface gives them.
+GPU_ACCESS: Mapping[str, List[str]] = {
+    "gpus": ["--gpus", "all"],
+    "cdi": ["--device", "nvidia.com/gpu=all"],
+    "none": [],
+}
+# Passed on from the supervisor: what it marks its processes with, so that strays are found.
+_PASSED_ON = ("SCALEBENCH_RUN", "SCALEBENCH_NODE")
+# What splits a bind mount into its parts.
+_SEPARATORS = ',:"\n'
+
+
+def container_name(benchmark: str, recipe: str) -> str:
+    """Return the name of a recipe's container, one on every node."""
+    return f"scalebench-{benchmark}-{recipe}"
+
+
+def image_reference(container: Mapping[str, Any], mirror: str = "") -> str:
+    """Return what to pull: ``nvcr.io/nvidia/mxnet:19.07-py3``, with ``@sha256:`` where it is known.
+
+    :param container: ``container`` of a recipe: ``image``, perhaps ``digest``.
+    :param mirror: a registry, perhaps with a path, that stands for the image's own.
+    :raises ValueError: the image names no registry, so that a mirror cannot stand for it.
+    """
+    image = str(container["image"])
+    if mirror:
+        registry, slash, rest = image.partition("/")
+        if not slash or not ("." in registry or ":" in registry):
+            raise ValueError(f"image {image!r} names no registry that {mirror} could stand for")
+        image = f"{mirror.rstrip('/')}/{rest}"
+    return f"{image}@{container['digest']}" if container.get("digest") else image
+
+
+def start_command(
+    container: Mapping[str, Any], node: Mapping[str, Any], name: str, image: str
+) -> List[str]:
+    """Return the command that starts a recipe's container on a node, waiting for commands.
+
+    What RDMA needs instead of ``--privileged``: locked memory (``IPC_LOCK``, ``memlock``) and the
+    devices. The network is the host's, so that ranks have the node's address and the inventory's
+    interface, and what is mounted cannot be written.
+
+    :param container: ``container`` of a recipe; its mounts are ``HOST:CONTAINER`` with the node's
+        placeholders.
+    :param node: ``container_engine``, ``data_dir``, ``workload_dir``, ``ssh_dir`` (its ssh
+        client's configuration and keys), ``gpu_access`` (a key of ``GPU_ACCESS``), ``devices``
+        (those that the recipe names and the node has).
+    :param image: reference or id of the image.
+    :raises ValueError: a path that cannot be mounted, or no such way to GPUs.
+    """
+    if node["gpu_access"] not in GPU_ACCESS:
+        known = ", ".join(GPU_ACCESS)
+        raise ValueError(f"gpu_access: {node['gpu_access']!r} is none of {known}")
+    words = [node["container_engine"], "run", "--detach", "--init"]
+    words += ["--name", name, "--network", "host"]
+    words += ["--ipc", container["ipc"]] if "ipc" in container else []
+    words += ["--shm-size", container["shm_size"]] if "shm_size" in container else []
+    for key, value in container.get("ulimits", {}).items():
+        words += ["--ulimit", f"{key}={value}"]
+    for capability in container.get("capabilities", []):
+        words += ["--cap-add", capability]
+    for device in container.get("devices", []):
+        # The engine refuses a device that is not there.
+        words += ["--device", device] if device in node["devices"] else []
+    words += GPU_ACCESS[node["gpu_access"]]
+    for mount in _mounts(container, node):
+        words += ["--mount", mount]
+    for key, value in container.get("environment", {}).items():
+        words += ["--env", f"{key}={value}"]
+    return [*words, image, "sleep", "infinity"]
+
+
+def exec_command(
+    argv: List[str], environment: Mapping[str, str], node: Mapping[str, Any], name: str
+) -> List[str]:
+    """Return the command of a node that runs ``argv`` in its container, and ends it when it ends.
+
+    :param environment: what ``argv`` needs beyond the container's own variables; the command is
+        started with it and passes it on by name.
+    :param node: ``container_engine`` and ``workload_dir``, which is at the same place in the
+        container.
+    :param name: what ``start_command`` started.
+    """
+    launch = f"{node['workload_dir']}/launch"
+    words = ["python3", f"{launch}/in_container.py", node["container_engine"], "exec", "-i"]
+    for key in (*environment, *_PASSED_ON):
+        words += ["--env", key]
+    return [*words, name, "python3", f"{launch}/attended.py", FOLDER, *argv]
+
+
+def _mounts(container: Mapping[str, Any], node: Mapping[str, Any]) -> List[str]:
+    """Return the bind mounts: data as the recipe says, programs and ssh where the node has them."""
+    places: Dict[str, str] = {}
+    for mount in container.get("mounts", []):
+        host, _, inside = mount.rpartition(":")
+        places[inside] = host.format(**{"data_dir": node["data_dir"]})
+    for folder in (node["workload_dir"], node["ssh_dir"]):
+        places[folder] = folder
+    for path in [*places, *places.values()]:
+        if not path.startswith("/") or any(sign in path for sign in _SEPARATORS):
+            raise ValueError(
+                f"{path!r} cannot be mounted: write an absolute path without {_SEPARATORS!r}"
+            )
+    return [f"type=bind,source={host},target={inside},readonly" for inside, host in places.items()]

@@ -1,0 +1,132 @@
+"""Containers of published images: what starts them, and what gets into them."""
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.planning.container import (
+    container_name,
+    exec_command,
+    image_reference,
+    start_command,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.planning.container_schema import (
+    check_container,
+    check_sources,
+)
+
+CONTAINER = {
+    "image": "nvcr.io/nvidia/tensorflow:20.03-tf1-py3",
+    "ipc": "host",
+    "shm_size": "16g",
+    "ulimits": {"memlock": -1, "stack": 67108864},
+    "capabilities": ["IPC_LOCK"],
+    "devices": ["/dev/infiniband"],
+    "mounts": ["{data_dir}/tfrecord:/data/tfrecords"],
+    "environment": {"A": "b c"},
+}
+DIGEST = "sha256:" + "0123456789abcdef" * 4
+
+
+def node(**more):
+    return {
+        "container_engine": "docker",
+        "data_dir": "/data",
+        "workload_dir": "/opt/workloads",
+        "ssh_dir": "/opt/ssh",
+        "gpu_access": "cdi",
+        "devices": ["/dev/infiniband"],
+        **more,
+    }
+
+
+def test_a_container_gets_what_rdma_needs_and_no_privilege():
+    assert start_command(CONTAINER, node(), "mine", "sha256:1") == [
+        *["docker", "run", "--detach", "--init", "--name", "mine", "--network", "host"],
+        *["--ipc", "host", "--shm-size", "16g"],
+        *["--ulimit", "memlock=-1", "--ulimit", "stack=67108864", "--cap-add", "IPC_LOCK"],
+        *["--device", "/dev/infiniband", "--device", "nvidia.com/gpu=all"],
+        *["--mount", "type=bind,source=/data/tfrecord,target=/data/tfrecords,readonly"],
+        *["--mount", "type=bind,source=/opt/workloads,target=/opt/workloads,readonly"],
+        *["--mount", "type=bind,source=/opt/ssh,target=/opt/ssh,readonly"],
+        *["--env", "A=b c", "sha256:1", "sleep", "infinity"],
+    ]
+
+
+def test_a_node_without_a_device_starts_the_container_without_it():
+    words = start_command(CONTAINER, node(devices=[], gpu_access="gpus"), "mine", "x")
+    assert "/dev/infiniband" not in words
+    assert words[words.index("--gpus") + 1] == "all"
+    assert "--gpus" not in start_command(CONTAINER, node(gpu_access="none"), "mine", "x")
+
+
+def test_gpus_are_shown_in_no_other_way():
+    with pytest.raises(ValueError, match="gpu_access: 'all' is none of gpus, cdi, none"):
+        start_command(CONTAINER, node(gpu_access="all"), "mine", "x")
+
+
+@pytest.mark.parametrize("path", ["/a,b", "/a:b", "relative", '/a"b', "/a\nb"])
+def test_a_path_that_a_mount_would_take_apart_is_refused(path):
+    with pytest.raises(ValueError, match="cannot be mounted"):
+        start_command(CONTAINER, node(data_dir=path), "mine", "x")
+
+
+def test_a_command_arrives_word_by_word_and_its_variables_by_name():
+    argv = ["python3", "train.py", '--title=it\'s $HOME; "x" y']
+    made = exec_command(argv, {"NCCL_SOCKET_IFNAME": "ib0"}, node(), "mine")
+    assert made == [
+        *["python3", "/opt/workloads/launch/in_container.py", "docker", "exec", "-i"],
+        *["--env", "NCCL_SOCKET_IFNAME", "--env", "SCALEBENCH_RUN", "--env", "SCALEBENCH_NODE"],
+        *["mine", "python3", "/opt/workloads/launch/attended.py", "/tmp/scalebench", *argv],
+    ]
+
+
+def test_an_image_comes_from_its_registry_or_from_a_mirror_by_digest_where_known():
+    assert image_reference(CONTAINER) == "nvcr.io/nvidia/tensorflow:20.03-tf1-py3"
+    mirrored = image_reference({**CONTAINER, "digest": DIGEST}, "mirror.example:5000/ngc/")
+    assert mirrored == f"mirror.example:5000/ngc/nvidia/tensorflow:20.03-tf1-py3@{DIGEST}"
+
+
+def test_a_mirror_cannot_stand_for_no_registry():
+    with pytest.raises(ValueError, match="'tensorflow:1' names no registry"):
+        image_reference({"image": "tensorflow:1"}, "mirror.example")
+
+
+def test_containers_are_told_apart():
+    assert container_name("mxnet_ngc", "upstream") == "scalebench-mxnet_ngc-upstream"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"digest": "latest"}, "x.digest: 'latest' is not sha256: and 64 digits"),
+        ({"mounts": ["/etc:/etc"]}, "x.mounts: '/etc:/etc' is not a folder of the node's data"),
+        ({"privileged": True}, "x.privileged: no such key"),
+        ({"image": 1}, "x.image: a str is needed, not 1"),
+    ],
+)
+def test_a_container_that_cannot_be_is_refused(change, message):
+    check_container(CONTAINER, "x")
+    with pytest.raises(ValueError, match=message.replace("(", r"\(")):
+        check_container({**CONTAINER, **change}, "x")
+
+
+SOURCE = {"name": "Examples", "repository": "https://x", "version": "0" * 40}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"name": "../x"}, r"s\[0\].name: '../x' is not the name of a folder"),
+        ({"commit": "1"}, r"s\[0\].commit: no such key"),
+        (
+            {"patches": [{"file": "a", "line": 1, "from": "x", "to": "x"}]},
+            r"s\[0\].patches\[0\]: from and to are one line each, unlike",
+        ),
+        (
+            {"patches": [{"file": "a", "line": 1, "from": "x"}]},
+            r"s\[0\].patches\[0\].to is missing",
+        ),
+    ],
+)
+def test_a_source_that_cannot_be_checked_out_is_refused(change, message):
+    check_sources([SOURCE], "s")
+    with pytest.raises(ValueError, match=message):
+        check_sources([{**SOURCE, **change}], "s")

@@ -1,0 +1,108 @@
+"""What runs in a container ends with whom it runs for: real processes, without a container."""
+
+import ast
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+LAUNCH = Path(__file__).resolve().parents[2] / "workloads/launch"
+ATTENDED = [sys.executable, str(LAUNCH / "attended.py")]
+IN_CONTAINER = [sys.executable, str(LAUNCH / "in_container.py")]
+# A command whose descendant leads a session of its own and ignores SIGTERM.
+STUBBORN = (
+    "import os, signal, subprocess, sys, time\n"
+    "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+    "child = subprocess.Popen([sys.executable, '-c', 'import signal, time;"
+    " signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)'], start_new_session=True)\n"
+    "print(os.getpid(), child.pid, flush=True)\n"
+    "time.sleep(60)\n"
+)
+
+
+def alive(pid):
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
+def all_ended(pids, seconds=12):
+    limit = time.monotonic() + seconds
+    while any(map(alive, pids)) and time.monotonic() < limit:
+        time.sleep(0.05)
+    return not any(map(alive, pids))
+
+
+def test_a_command_has_its_own_empty_folder_and_its_exit_code_counts(tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "left").touch()
+    run = subprocess.run(
+        [*ATTENDED, str(folder), "sh", "-c", "pwd; ls -A; exit 3"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (run.returncode, run.stdout) == (3, f"{folder}\n")
+    assert not folder.exists()
+
+
+def test_a_signal_is_told_as_shells_tell_it(tmp_path):
+    run = subprocess.run([*ATTENDED, str(tmp_path / "x"), "sh", "-c", "kill -9 $$"], check=False)
+    assert run.returncode == 128 + signal.SIGKILL
+
+
+@pytest.mark.parametrize("program", [ATTENDED, IN_CONTAINER])
+def test_a_command_that_is_not_there_is_named(program, tmp_path):
+    words = (
+        [*program, str(tmp_path / "x"), "/nowhere"]
+        if program == ATTENDED
+        else [*program, "/nowhere"]
+    )
+    run = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert run.returncode == 127
+    assert "/nowhere: No such file or directory" in run.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_all_descendants_end_when_the_one_outside_does(number, tmp_path):
+    outside = subprocess.Popen(
+        [*IN_CONTAINER, *ATTENDED, str(tmp_path / "x"), sys.executable, "-c", STUBBORN],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert outside.stdout is not None
+    pids = [int(word) for word in outside.stdout.readline().split()]
+    assert len(pids) == 2
+    assert all(map(alive, pids))
+    os.kill(outside.pid, number)
+    assert all_ended(pids)
+    outside.wait(12)
+    outside.stdout.close()
+
+
+def test_the_next_command_waits_for_the_one_before(tmp_path):
+    folder = str(tmp_path / "x")
+    first = subprocess.Popen(
+        [*ATTENDED, folder, "sh", "-c", "sleep 1; date +%s%N"], stdout=-1, text=True
+    )
+    time.sleep(0.4)
+    second = subprocess.run([*ATTENDED, folder, "date", "+%s%N"], stdout=-1, text=True, check=True)
+    assert int(first.communicate()[0]) < int(second.stdout)
+
+
+@pytest.mark.parametrize("name", ["attended.py", "in_container.py"])
+def test_python_3_5_can_run_it(name):
+    """Images of 2019 have it; a later form would fail only there."""
+    tree = ast.parse((LAUNCH / name).read_text(), feature_version=(3, 5))
+    later = [node for node in ast.walk(tree) if isinstance(node, (ast.JoinedStr, ast.AnnAssign))]
+    assert later == []
+    imports = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    assert "__future__" not in imports

@@ -1,0 +1,135 @@
+"""Runs a command in a folder of its own, for as long as somebody attends it.
+
+    attended.py FOLDER COMMAND...
+
+Killing the client of `docker exec` leaves what it started running, but closes this program's
+standard input: then the command and all its descendants are ended. Standard library only and runs
+on Python 3.5, as the oldest images need.
+"""
+
+import contextlib
+import ctypes
+import errno
+import fcntl
+import os
+import select
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+GRACE = 5  # seconds between asking a process to end and ending it
+PATIENCE = 60  # seconds that an earlier command in the same folder has to end
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+def main(arguments):
+    """Run the command in the folder and return its exit code; 128 + N where signal N ended it."""
+    if len(arguments) < 2:
+        print("usage: attended.py FOLDER COMMAND...", file=sys.stderr)
+        return 2
+    folder, command = arguments[0], arguments[1:]
+    # Orphans of the command become children of this process, so that they can be found.
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    # Interrupts the wait below; without a handler the command would be left behind.
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: sys.exit(143))
+    with open(folder + ".lock", "w") as lock:
+        if not _locked(lock):
+            print("attended.py:", folder, "is still used after", PATIENCE, "s", file=sys.stderr)
+            return 75
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(folder)
+        try:
+            return _run(command, folder)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _locked(lock):
+    for _ in range(10 * PATIENCE):
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except OSError as error:
+            if error.errno not in (errno.EAGAIN, errno.EACCES):
+                raise
+        time.sleep(0.1)
+    return False
+
+
+def _run(command, folder):
+    try:
+        child = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL)
+    except OSError as error:
+        print("attended.py:", command[0] + ":", error.strerror, file=sys.stderr)
+        return 127
+    try:
+        _wait(child, _attendant())
+    finally:
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        _end_descendants(child)
+    code = child.returncode
+    return code if code >= 0 else 128 - code
+
+
+def _attendant():
+    """Return what to watch for its end: standard input where it is a pipe, else nothing."""
+    mode = os.fstat(0).st_mode
+    return [0] if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) else []
+
+
+def _wait(child, attendant):
+    while child.poll() is None:
+        readable, _, _ = select.select(attendant, [], [], 0.2)
+        if readable and not os.read(0, 4096):
+            return
+
+
+def _end_descendants(child):
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for pid in _descendants(os.getpid()):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+        deadline = time.time() + GRACE
+        while _descendants(os.getpid()) and time.time() < deadline:
+            time.sleep(0.05)
+            # Orphans are reaped only when the command was: its exit code is not theirs.
+            while child.poll() is not None and _reaped():
+                pass
+    child.wait()
+
+
+def _reaped():
+    try:
+        return os.waitpid(-1, os.WNOHANG)[0]
+    except ChildProcessError:
+        return 0
+
+
+def _descendants(root):
+    """Return the processes below `root` that have not ended."""
+    children = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open(os.path.join("/proc", name, "stat"), "rb") as file:
+                    # A program's name may hold spaces and parentheses; what follows it does not.
+                    state, parent = file.read().rpartition(b")")[2].split()[:2]
+            except (OSError, ValueError):
+                continue
+            children.setdefault(int(parent), []).append((int(name), state))
+    found, below = [], [root]
+    while below:
+        for pid, state in children.get(below.pop(), []):
+            below.append(pid)
+            if state != b"Z":
+                found.append(pid)
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,42 @@
+"""Runs `docker exec -i` and holds its standard input open for as long as this program lives.
+
+    in_container.py COMMAND...
+
+The other end is attended.py in the container: when this program ends, however it is ended, so does
+what runs there. Standard library only and runs on Python 3.5, which Ubuntu 16.04 has.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+
+
+def main(command):
+    """Run the command and return its exit code, 128 + N where signal N ended it."""
+    if not command:
+        print("usage: in_container.py COMMAND...", file=sys.stderr)
+        return 2
+    reading, writing = os.pipe()
+
+    def leave(*_):
+        with contextlib.suppress(OSError):
+            os.close(writing)
+
+    # The client must not hold the end that is to close.
+    os.set_inheritable(writing, False)
+    try:
+        client = subprocess.Popen(command, stdin=reading)
+    except OSError as error:
+        print("in_container.py:", command[0] + ":", error.strerror, file=sys.stderr)
+        return 127
+    os.close(reading)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, leave)
+    code = client.wait()
+    return code if code >= 0 else 128 - code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
