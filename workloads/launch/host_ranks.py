@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""Take in the ranks that mpirun starts on this node by ssh, as children; on one node run mpirun.
+
+Started by Scalebench on each node of a job, with mpirun's command after ``--`` on the leading one:
+  host_ranks.py --job 10.11.0.2:29500 --node node2
+Ends when Open MPI's daemon on this node, or mpirun, has ended, with its exit status. Standard
+library only and runs on Python 3.7, as the oldest frameworks need.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import meeting
+
+GRACE = 5  # seconds between asking a process to end and ending it
+
+
+class EndedError(Exception):
+    """Somebody asked this process to end."""
+
+
+def main():
+    """Serve until the ranks are done; return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--job", required=True, help="what tells the job from others at this time")
+    parser.add_argument("--node", required=True, help="this node's name in the inventory")
+    parser.add_argument("--ssh-config", help="how the leading node's ssh reaches the others")
+    parser.add_argument("--peers", help="by address, as JSON: node, and the words of join_ranks.py")
+    parser.add_argument("--patience", type=float, default=90, help="seconds until ranks must come")
+    parser.add_argument("launcher", nargs="*", help="mpirun's command, on the leading node")
+    options = parser.parse_args()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, end)
+    try:
+        listener = meeting.listen(options.job, options.node)
+    except OSError as error:
+        print(f"[scalebench] another job waits for the ranks of {options.job} here: {error}")
+        return 1
+    children = Children()
+    try:
+        if options.launcher:
+            children.start("mpirun", options.launcher, mpirun_environment(options))
+        return serve(listener, children, options)
+    except EndedError:
+        return 1
+    finally:
+        children.end()
+
+
+def end(_number, _frame):
+    """Leave by the way that ends the children."""
+    raise EndedError
+
+
+def mpirun_environment(options):
+    """Return the environment in which mpirun calls ``reach_node.py`` where it would call ssh.
+
+    Open MPI splits the name of its remote shell at spaces, so it gets one without: that of this
+    interpreter, which it looks up in PATH, and a file of the folder that it runs in.
+    """
+    folder, name = os.path.split(sys.executable)
+    return {
+        "PATH": f"{folder}:{os.environ.get('PATH', os.defpath)}",
+        "OMPI_MCA_plm_rsh_agent": f"{name} ./reach_node.py",
+        "SCALEBENCH_JOB": options.job,
+        "SCALEBENCH_SSH_CONFIG": options.ssh_config,
+        "SCALEBENCH_PEERS": options.peers,
+    }
+
+
+def serve(listener, children, options):
+    """Take in one daemon, and wait until mpirun, or else the daemon, has ended.
+
+    :returns: its exit status.
+    """
+    selector = selectors.DefaultSelector()
+    selector.register(listener, selectors.EVENT_READ)
+    leads = bool(options.launcher)
+    limit = time.monotonic() + options.patience
+    joined = None
+    while True:
+        for key, _ in selector.select(0.1):
+            if key.fileobj is listener and joined is None:
+                joined = accept(listener, children, selector)
+            elif key.fileobj is joined and not joined.recv(1):
+                selector.unregister(joined)
+                children.ask("orted")
+        ended = children.ended()
+        if joined is not None and "orted" in ended:
+            with contextlib.suppress(OSError):
+                joined.sendall(f"{abs(ended['orted'])}\n".encode())
+                joined.shutdown(socket.SHUT_WR)
+        wanted = "mpirun" if leads else "orted"
+        if wanted in ended:
+            # Where all went well, the daemon here ends by itself when mpirun has.
+            children.wait(GRACE if ended[wanted] == 0 else 0)
+            return said(wanted, ended[wanted])
+        if not leads and joined is None and time.monotonic() > limit:
+            print(
+                f"[scalebench] {options.node}: no daemon of Open MPI came within"
+                f" {options.patience:g} s: can {options.job.rpartition(':')[0]}, the leading node,"
+                " log in here by ssh?"
+            )
+            return 1
+
+
+def said(name, status):
+    """Return the status as a shell's; say what would leave no other trace."""
+    if status < 0:
+        print(f"[scalebench] {name} was ended by {signal.Signals(-status).name}")
+    return status if status >= 0 else 128 - status
+
+
+def accept(listener, children, selector):
+    """Start what a ``join_ranks.py`` of this user brings; return the connection to it."""
+    connection, _ = listener.accept()
+    if meeting.other_user(connection) != os.getuid():
+        connection.close()
+        return None
+    request = json.loads(meeting.read_line(connection))
+    children.start("orted", ["/bin/sh", "-c", request["command"]], request["environment"])
+    selector.register(connection, selectors.EVENT_READ)
+    return connection
+
+
+class Children:
+    """The processes started here, by name."""
+
+    def __init__(self):
+        self.running = {}
+
+    def start(self, name, command, environment):
+        """Start one in this file's folder, where mpirun finds ``reach_node.py``."""
+        self.running[name] = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            cwd=os.path.dirname(os.path.abspath(__file__)),
+            env={**os.environ, **environment},
+            # A shell, and the daemon below it, are signalled as one.
+            start_new_session=True,
+        )
+
+    def ended(self):
+        """Return the exit status of each that has ended, negative for a signal."""
+        found = {name: child.poll() for name, child in self.running.items()}
+        return {name: status for name, status in found.items() if status is not None}
+
+    def ask(self, name):
+        """Ask one to end, if it runs."""
+        if name in self.running and self.running[name].poll() is None:
+            os.killpg(self.running[name].pid, signal.SIGTERM)
+
+    def end(self):
+        """Ask all to end, mpirun first as it ends the ranks elsewhere, and insist after a while."""
+        for name in ("mpirun", "orted"):
+            self.ask(name)
+        self.wait(GRACE)
+        for child in self.running.values():
+            child.kill()
+            child.wait()
+
+    def wait(self, seconds):
+        """Wait until all have ended, at most so long."""
+        until = time.monotonic() + seconds
+        for child in self.running.values():
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(max(0, until - time.monotonic()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
