@@ -1,0 +1,65 @@
+"""The nodes' image: a minimal Debian with systemd, made from its packages and kept."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from .commands import run, say, succeeds
+from .settings import PACKAGES
+
+HERE = Path(__file__).parent
+MIRROR = "http://deb.debian.org/debian"
+# What this machine trusts beside the distribution's authorities, its nodes have to trust too.
+CERTIFICATES = Path("/usr/local/share/ca-certificates")
+
+
+def ensure(release: str) -> str:
+    """Make the image where it is missing; return its name.
+
+    The root file system is kept in ~/.cache/scalebench, for machines whose Docker forgets.
+    """
+    kept = cache() / f"{release}-{digest(release)}.tar"
+    name = f"scalebench/node:{kept.stem}"
+    if succeeds("docker", "image", "inspect", name):
+        return name
+    if not kept.exists():
+        say(f"making a root file system of Debian {release} (about a minute)")
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        part = kept.with_suffix(f".{os.getpid()}.tar")
+        try:
+            run("mmdebstrap", "--variant=minbase", *customisation(), release, str(part), MIRROR)
+            part.replace(kept)
+        finally:
+            part.unlink(missing_ok=True)
+    say(f"importing {kept}")
+    run("docker", "import", str(kept), name)
+    return name
+
+
+def cache() -> Path:
+    """Return the folder of root file systems."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return Path(base) / "scalebench"
+
+
+def customisation() -> list[str]:
+    """Return mmdebstrap's arguments for packages and files."""
+    hooks = [
+        f"upload {HERE}/node-init /sbin/node-init",
+        # Every node gets keys of its own when it is started.
+        'rm -f "$1"/etc/ssh/ssh_host_*',
+        # pip brings authorities of its own and would not know the machine's.
+        "printf '[global]\\ncert = /etc/ssl/certs/ca-certificates.crt\\n' >\"$1\"/etc/pip.conf",
+    ]
+    if any(CERTIFICATES.glob("*.crt")):
+        hooks += [f"sync-in {CERTIFICATES} {CERTIFICATES}", 'chroot "$1" update-ca-certificates']
+    return [f"--include={','.join(PACKAGES)}", *(f"--customize-hook={hook}" for hook in hooks)]
+
+
+def digest(release: str) -> str:
+    """Return a hash of all that goes into the image but the packages' versions."""
+    parts = [release, *customisation(), (HERE / "node-init").read_text()]
+    parts += [path.read_text() for path in sorted(CERTIFICATES.glob("*.crt"))]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]

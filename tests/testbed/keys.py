@@ -1,0 +1,36 @@
+"""Keys of the first contact: the administrator's, and the nodes' own, known before they run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .commands import run
+from .settings import Settings
+
+
+def key(path: Path, comment: str) -> str:
+    """Make a key pair where there is none; return its public half."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", str(path))
+    return path.with_name(path.name + ".pub").read_text()
+
+
+def administrator(wanted: Settings) -> str:
+    """Return the public key that every node authorises."""
+    return key(wanted.state / "id_ed25519", "testbed")
+
+
+def host_key(wanted: Settings, name: str, address: str) -> Path:
+    """Return the path of a node's host key, and keep its public half in known_hosts.
+
+    The key stays when the node is made anew, so that it is known before it answers.
+    """
+    path = wanted.state / "host_keys" / name
+    public = key(path, name)
+    known = wanted.state / "known_hosts"
+    lines = set(known.read_text().splitlines()) if known.exists() else set()
+    lines = {line for line in lines if line.split()[0] != address}
+    lines.add(f"{address} {' '.join(public.split()[:2])}")
+    known.write_text("\n".join(sorted(lines)) + "\n")
+    return path

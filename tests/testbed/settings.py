@@ -1,0 +1,76 @@
+"""What a testbed is made of, and the variables of the environment that change it."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from .commands import TestbedError
+
+ROOT = Path(__file__).resolve().parents[2]
+RELEASES = ("bookworm", "trixie")
+# What servers have when they are handed over, and Open MPI, which is large and no role's.
+PACKAGES = (
+    "ca-certificates",
+    "dbus",
+    "iproute2",
+    "kmod",
+    "libpam-systemd",
+    "openmpi-bin",
+    "openssh-server",
+    "procps",
+    "python3",
+    "python3-apt",
+    "python3-venv",
+    "sudo",
+    "systemd",
+    "systemd-sysv",
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One testbed, known by its network.
+
+    :param prefix: the first three numbers of its addresses: node 1 is ``<prefix>.2``.
+    :param release: Debian release of the nodes.
+    """
+
+    prefix: str
+    release: str
+
+    @property
+    def network(self) -> str:
+        """Return the name of the Docker network, and what names of containers begin with."""
+        return f"scalebench-{self.prefix}"
+
+    @property
+    def gateway(self) -> str:
+        """Return this machine's own address on the network."""
+        return f"{self.prefix}.254"
+
+    @property
+    def state(self) -> Path:
+        """Return the folder for keys, pids and logs."""
+        return ROOT / ".state/testbed" / self.prefix
+
+    @property
+    def nodes(self) -> dict[str, str]:
+        """Return the four nodes' addresses by name."""
+        return {f"node{number}": f"{self.prefix}.{number + 1}" for number in range(1, 5)}
+
+
+def settings() -> Settings:
+    """Return the settings of the environment.
+
+    :raises TestbedError: a value that cannot be meant.
+    """
+    prefix = os.environ.get("TESTBED_PREFIX", "10.11.0")
+    release = os.environ.get("TESTBED_RELEASE", RELEASES[0])
+    if not re.fullmatch(r"\d{1,3}\.\d{1,3}\.\d{1,3}", prefix):
+        raise TestbedError(f"TESTBED_PREFIX={prefix}: three numbers are meant, as 10.11.0")
+    if release not in RELEASES:
+        raise TestbedError(f"TESTBED_RELEASE={release}: there are {', '.join(RELEASES)}")
+    return Settings(prefix, release)
