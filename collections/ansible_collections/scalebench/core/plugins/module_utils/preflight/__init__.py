@@ -1,0 +1,1 @@
+"""Whether nodes are fit to be measured, from what they tell of themselves."""

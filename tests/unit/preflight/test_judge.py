@@ -1,0 +1,159 @@
+import copy
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.preflight.judge import judge
+
+V100 = {"name": "Tesla V100-SXM2-16GB", "driver": "580.159.04", "memory_mib": 16384}
+PORT = {"rate": "100 Gb/sec (4X EDR)", "state": "4: ACTIVE", "link_layer": "InfiniBand"}
+NODE = {
+    "fingerprint": {
+        "os": "Debian GNU/Linux 12 (bookworm)",
+        "kernel": "6.1.0-30-amd64",
+        "disk_free_mib": 90000,
+        "cuda_driver": "12.9",
+        "nccl": "2.28.9",
+        "ofed": "MLNX_OFED_LINUX-24.10-4.1.4.0",
+        "gpus": [{**V100, "index": index, "uuid": f"GPU-{index}"} for index in range(8)],
+        "gpu_settings": [{"index": index, "power_limit_watts": 300.0} for index in range(8)],
+        "infiniband": {"mlx5_0": {"ports": {"1": PORT}}, "mlx5_1": {"ports": {"1": PORT}}},
+    },
+    "memlock_kib": -1,
+    "clock_skew": [-0.01, 0.02],
+    "gpu_health": [
+        {"index": index, "ecc_uncorrected": 0, "repair_pending": False} for index in range(8)
+    ],
+    "xid": [],
+    "gpu_processes": [],
+    "peers": {"node1": "", "node2": "", "node3": "", "node4": ""},
+    "container_infiniband": ["mlx5_0", "mlx5_1"],
+    "image": "sha256:0123",
+    "dataset": "sha256:4567",
+}
+
+
+def cluster():
+    return {f"node{number}": copy.deepcopy(NODE) for number in range(1, 5)}
+
+
+def wrong(nodes, expected=()):
+    """Return (check, node, verdict) of every row that is not well."""
+    rows = judge(nodes, dict(expected))["rows"]
+    return [
+        (row["check"], row["node"], row["verdict"])
+        for row in rows
+        if row["verdict"] in ("fail", "warn")
+    ]
+
+
+def test_a_healthy_cluster_passes_every_check():
+    judged = judge(cluster(), {"gpus": 8, "gpu_model": "V100", "infiniband_ports": 2})
+    assert judged["verdict"] == "pass"
+    assert judged["counts"] == {"fail": 0, "warn": 0, "pass": 4 * 21, "skip": 0}
+    assert judged["summary"] == "preflight of 4 node(s): 84 pass"
+
+
+def lose_a_gpu(node):
+    node["fingerprint"]["gpus"].pop()
+
+
+def other_gpus(node):
+    for gpu in node["fingerprint"]["gpus"]:
+        gpu["name"] = "NVIDIA H100 80GB HBM3"
+
+
+def other_driver(node):
+    for gpu in node["fingerprint"]["gpus"]:
+        gpu["driver"] = "570.133.20"
+
+
+def two_drivers(node):
+    node["fingerprint"]["gpus"][3]["driver"] = "570.133.20"
+
+
+def port_down(node):
+    node["fingerprint"]["infiniband"]["mlx5_1"]["ports"]["1"] = {**PORT, "state": "1: DOWN"}
+
+
+def ecc_error(node):
+    node["gpu_health"][3]["ecc_uncorrected"] = 4
+
+
+def repair_pending(node):
+    node["gpu_health"][5]["repair_pending"] = True
+
+
+FAULTS = [
+    (lose_a_gpu, [("GPUs", "fail")]),
+    (other_gpus, [("GPU model", "fail")]),
+    (other_driver, [("driver", "fail")]),
+    (two_drivers, [("driver", "fail")]),
+    (lambda node: node["fingerprint"].update(cuda_driver="12.4"), [("CUDA of the driver", "fail")]),
+    (lambda node: node["fingerprint"].update(nccl="2.27.7"), [("NCCL", "fail")]),
+    (lambda node: node["fingerprint"].update(ofed="MLNX_OFED_LINUX-5.8"), [("OFED", "fail")]),
+    (
+        lambda node: node["fingerprint"]["gpu_settings"][0].update(power_limit_watts=250.0),
+        [("GPU settings", "warn")],
+    ),
+    (ecc_error, [("GPU memory", "fail")]),
+    (repair_pending, [("GPU memory", "warn")]),
+    (lambda node: node.update(xid=[79]), [("Xid", "fail")]),
+    (lambda node: node.update(xid=[13, 31]), [("Xid", "warn")]),
+    (lambda node: node.update(gpu_processes=["4711 python"]), [("GPU processes", "warn")]),
+    (port_down, [("InfiniBand", "fail"), ("active InfiniBand ports", "fail")]),
+    (
+        lambda node: node.update(container_infiniband=["mlx5_0"]),
+        [("InfiniBand in the container", "fail")],
+    ),
+    (lambda node: node.update(image="sha256:89ab"), [("image", "fail")]),
+    (lambda node: node.update(dataset="sha256:cdef"), [("dataset", "fail")]),
+    (lambda node: node.update(memlock_kib=8192), [("memlock", "fail")]),
+    (lambda node: node["fingerprint"].update(disk_free_mib=100), [("disk", "fail")]),
+    (lambda node: node.update(clock_skew=[1.0, 1.2]), [("clock", "warn")]),
+    (lambda node: node.update(clock_skew=[-61.2, -60.9]), [("clock", "fail")]),
+    (lambda node: node["fingerprint"].update(kernel="6.1.0-29-amd64"), [("kernel", "warn")]),
+    (
+        lambda node: node["peers"].update(node1="Connection refused"),
+        [("ssh to all nodes", "fail")],
+    ),
+]
+
+
+@pytest.mark.parametrize(("fault", "expected"), FAULTS)
+def test_one_faulty_node_is_named_and_no_other(fault, expected):
+    nodes = cluster()
+    fault(nodes["node3"])
+    found = wrong(nodes, {"free_mib": 500})
+    assert found == [(check, "node3", word) for check, word in expected]
+    rows = judge(nodes, {"free_mib": 500})["rows"]
+    assert all(row["todo"] for row in rows if row["verdict"] in ("fail", "warn"))
+
+
+def test_what_the_inventory_expects_counts_more_than_what_the_nodes_agree_on():
+    nodes = cluster()
+    for node in nodes.values():
+        node["fingerprint"]["gpus"] = node["fingerprint"]["gpus"][:7]
+    assert wrong(nodes) == []
+    assert {check for check, _, _ in wrong(nodes, {"gpus": 8})} == {"GPUs"}
+    assert {check for check, _, _ in wrong(nodes, {"gpu_model": "H100"})} == {"GPU model"}
+    assert {check for check, _, _ in wrong(nodes, {"driver": "535.1"})} == {"driver"}
+
+
+def test_a_clock_within_the_answers_own_delay_is_no_fault():
+    nodes = cluster()
+    nodes["node2"]["clock_skew"] = [-0.2, 4.0]
+    assert wrong(nodes) == []
+
+
+def test_nodes_without_gpus_skip_with_a_reason():
+    nodes = cluster()
+    for node in nodes.values():
+        node["fingerprint"].update(
+            gpus=[], gpu_settings=[], infiniband={}, ofed=None, nccl=None, cuda_driver=None
+        )
+        node.update(container_infiniband=None, image=None, dataset=None, memlock_kib=64, peers=None)
+    judged = judge(nodes, {})
+    assert judged["verdict"] == "pass"
+    skipped = {row["check"]: row["found"] for row in judged["rows"] if row["verdict"] == "skip"}
+    assert skipped["GPUs"] == "the node has no NVIDIA GPU"
+    assert skipped["memlock"] == "64 KiB; the node has no RDMA device"
+    assert [row["check"] for row in judge(nodes, {"gpus": 8})["rows"][:4]] == ["GPUs"] * 4
