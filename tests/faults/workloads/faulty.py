@@ -16,7 +16,7 @@ from pathlib import Path
 TRAINER = Path(__file__).resolve().parents[3] / "workloads/resnet50"
 sys.path.insert(0, str(TRAINER))
 
-import pytorch
+import train_pytorch
 
 
 def sleep(_step):
@@ -72,4 +72,4 @@ if __name__ == "__main__":
     sys.stdout.reconfigure(line_buffering=True)
     name, of_rank, at = os.environ["SCALEBENCH_FAULT"].split(":")
     arm(name, int(of_rank), int(at), Path(os.environ["SCALEBENCH_FAULT_MARK"]))
-    pytorch.end_now(pytorch.main())
+    train_pytorch.end_now(train_pytorch.main())
