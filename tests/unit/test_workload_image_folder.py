@@ -15,9 +15,9 @@ from report_lines import BadDataError
 
 def test_labels_follow_the_names_of_the_class_folders(tmp_path):
     for name in ("bee/2.png", "bee/1.JPG", "ant/a.jpeg", "ant/notes.txt"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).touch()
-    (tmp_path / "stray.png").touch()
+        (tmp_path / "images/train" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "images/train" / name).touch()
+    (tmp_path / "images/train/stray.png").touch()
     found = image_folder.labelled_images(tmp_path)
     assert [(Path(path).name, label) for path, label in found] == [
         ("a.jpeg", 0),
@@ -27,17 +27,18 @@ def test_labels_follow_the_names_of_the_class_folders(tmp_path):
 
 
 def test_a_missing_folder_is_named(tmp_path):
-    with pytest.raises(ValueError, match="nowhere is not a folder"):
+    with pytest.raises(ValueError, match="nowhere/images/train is not a folder"):
         image_folder.labelled_images(tmp_path / "nowhere")
 
 
 def test_a_folder_without_classes_is_refused(tmp_path):
+    (tmp_path / "images/train").mkdir(parents=True)
     with pytest.raises(ValueError, match="has no class folders"):
         image_folder.labelled_images(tmp_path)
 
 
 def test_a_folder_without_images_is_refused(tmp_path):
-    (tmp_path / "ant").mkdir()
+    (tmp_path / "images/train/ant").mkdir(parents=True)
     with pytest.raises(ValueError, match=r"no \.bmp, .*in the class folders"):
         image_folder.labelled_images(tmp_path)
 
@@ -56,6 +57,23 @@ def test_a_crop_lies_within_the_image(width, height):
         left, top, right, bottom = image_folder.random_crop(width, height, random.Random(seed))
         assert 0 <= left < right <= width
         assert 0 <= top < bottom <= height
+
+
+@pytest.mark.parametrize(
+    ("sides", "box"),
+    [((256, 256), (16, 16, 240, 240)), ((512, 256), (144, 16, 368, 240)), ((1, 1), (0, 0, 1, 1))],
+)
+def test_the_middle_is_evaluated(sides, box):
+    assert image_folder.central_square(*sides) == box
+
+
+def test_an_evaluated_image_is_always_the_same(tmp_path):
+    image = pytest.importorskip("PIL.Image", reason="needs Pillow to write an image")
+    path = tmp_path / "noise.png"
+    image.effect_noise((60, 40), 80).convert("RGB").save(path)
+    first = image_folder.read_for_evaluation(path, 8)
+    assert first == image_folder.read_for_evaluation(path, 8)
+    assert len(first) == 8 * 8 * 3
 
 
 def test_an_image_becomes_rows_of_rgb_bytes(tmp_path):

@@ -40,7 +40,10 @@ def call(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str
         (["--batch-size", "1"], "raise the batch size to 2 or the image size to 33"),
         (["--data", "real"], "--data real needs --data-dir"),
         (["--data-dir", "."], "--data-dir is only read with --data real"),
-        (["--data", "real", "--data-dir", "/nowhere"], "--data-dir: /nowhere is not a folder"),
+        (["--data", "real", "--data-dir", "/nowhere"], "/nowhere/images/train is not a folder"),
+        (["--target-accuracy", "50"], "only read with --mode train_and_evaluate"),
+        (["--target-accuracy", "101"], "--target-accuracy: 101 is above 100 percent"),
+        (["--mode", "train_and_evaluate"], "needs --data real: noise cannot be learnt"),
     ],
 )
 def test_a_bad_value_is_named(arguments, words):
@@ -51,10 +54,10 @@ def test_a_bad_value_is_named(arguments, words):
 
 
 def test_too_few_images_for_the_global_batch_are_refused(tmp_path):
-    (tmp_path / "ant").mkdir()
-    (tmp_path / "ant/1.png").touch()
+    (tmp_path / "images/train/ant").mkdir(parents=True)
+    (tmp_path / "images/train/ant/1.png").touch()
     ended = call("--data", "real", "--data-dir", str(tmp_path), WORLD_SIZE="2")
-    assert "has 1 images, fewer than the global batch of 8" in ended.stderr
+    assert "has 1 training images, fewer than the global batch of 8" in ended.stderr
 
 
 def test_help_tells_every_option_and_its_default():

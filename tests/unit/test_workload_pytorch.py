@@ -144,18 +144,20 @@ def test_amp_reads_real_images(python, tmp_path):
     if run([python, "-c", "import PIL"]).returncode != 0:
         pytest.skip(f"{python} has no Pillow")
     for name in ("ant", "bee"):
-        (tmp_path / name).mkdir()
+        folder = tmp_path / "images/train" / name
+        folder.mkdir(parents=True)
         for index in range(4):
-            image.effect_noise((50, 40), 64).convert("RGB").save(tmp_path / name / f"{index}.png")
+            image.effect_noise((50, 40), 64).convert("RGB").save(folder / f"{index}.png")
     real = (*SHORT, "--precision=amp", "--data=real", f"--data-dir={tmp_path}", "--workers=1")
     ended = run([python, "train_pytorch.py", *real])
     assert (ended.returncode, ended.stderr) == (0, "")
     assert facts(ended.stdout, "header")["autocast_dtype"] == "bfloat16"
     assert "iteration 6 epoch 2 " in ended.stdout
-    (tmp_path / "bee/1.png").write_bytes(b"no image")
+    broken = tmp_path / "images/train/bee/1.png"
+    broken.write_bytes(b"no image")
     ended = run([python, "train_pytorch.py", *real])
     assert ended.returncode == 1
-    assert facts(ended.stdout, "error")["detail"].startswith(f"cannot decode {tmp_path}/bee/1.png")
+    assert facts(ended.stdout, "error")["detail"].startswith(f"cannot decode {broken}")
 
 
 def test_a_loss_that_is_no_number_ends_the_run(python):

@@ -36,14 +36,15 @@ def evaluation_line(time, percent, epochs):
     return f"{MARK} {time:.3f} eval_accuracy:{percent / 100:.6f}, total_epoch_cnt:{epochs}"
 
 
-def end_lines(time, begin, reached):
+def end_lines(time, training):
     """Close the training.
 
-    :param begin: the time of :func:`begin_line`.
-    :param reached: the time of the first evaluation at the target; None where none was.
+    :param training: has the time of its `begin`, and of `reached`, the first evaluation at the
+        target; None where none was.
     :returns: a list of lines.
     """
-    lines = [f"{MARK} {time:.3f} total_use_time:{time - begin:.3f}sec"]
-    if reached is not None:
-        lines.insert(0, f"{MARK} {time:.3f} target_quality_time:{reached - begin:.3f}sec")
+    lines = [f"{MARK} {time:.3f} total_use_time:{time - training.begin:.3f}sec"]
+    if training.reached is not None:
+        to_target = training.reached - training.begin
+        lines.insert(0, f"{MARK} {time:.3f} target_quality_time:{to_target:.3f}sec")
     return [*lines, f"{MARK} {time:.3f} test_finish"]

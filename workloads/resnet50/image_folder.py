@@ -30,11 +30,14 @@ def class_folders(folder):
     return classes
 
 
-def labelled_images(folder):
+def labelled_images(data_dir, part="train"):
     """Return `(path, label)` of every image file, sorted by class and name.
 
+    :param data_dir: the data set's folder.
+    :param part: `train` or `val`.
     :raises ValueError: as :func:`class_folders`, or if no class folder holds an image.
     """
+    folder = Path(data_dir) / "images" / part
     images = [
         (str(path), label)
         for label, class_folder in enumerate(class_folders(folder))

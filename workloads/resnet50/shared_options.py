@@ -60,7 +60,10 @@ def shared_parser(description):
         help="synthetic: one random batch made on the device; real: images of --data-dir",
     )
     data.add_argument(
-        "--data-dir", type=Path, metavar="DIR", help="one folder a class with image files in it"
+        "--data-dir",
+        type=Path,
+        metavar="DIR",
+        help="a data set: images/, tfrecord/ or recordio/ lies in it",
     )
     data.add_argument(
         "--workers", type=not_negative, default=2, metavar="N", help="processes a rank reads with"
@@ -108,8 +111,8 @@ def images_to_read(parser, options, world_size):
         parser.error(f"--data-dir: {error}")
     if len(images) < options.batch_size * world_size:
         parser.error(
-            f"--data-dir: {options.data_dir} has {len(images)} images, fewer than the global batch "
-            f"of {options.batch_size * world_size}"
+            f"--data-dir: {options.data_dir} has {len(images)} training images, fewer than the "
+            f"global batch of {options.batch_size * world_size}"
         )
     return images
 

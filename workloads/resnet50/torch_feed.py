@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
-from image_folder import CLASSES, read_image
+from image_folder import CLASSES, read_for_evaluation, read_image
 from rank_place import Place, end_with_parent
 from report_lines import BadDataError
 from torch.utils.data import DataLoader, Dataset, DistributedSampler
+from torch_settings import Settings
 from training_rules import CHANNEL_DEVIATION, CHANNEL_MEAN
 
 Batch = tuple[int, torch.Tensor, torch.Tensor]  # epoch, images (N, 3, H, W), labels (N)
@@ -29,17 +30,19 @@ def synthetic(
 
 
 class ImageFolder(Dataset):
-    """Augmented images as bytes; normalising is left to the device."""
+    """Images as bytes, augmented by default; normalising is left to the device."""
 
-    def __init__(self, images: list[tuple[str, int]], size: int) -> None:
-        self.images, self.size = images, size
+    def __init__(
+        self, images: list[tuple[str, int]], size: int, read: Callable[..., bytes] = read_image
+    ) -> None:
+        self.images, self.size, self.read = images, size, read
 
     def __len__(self) -> int:
         return len(self.images)
 
     def __getitem__(self, index: int) -> tuple[torch.Tensor, int]:
         path, label = self.images[index]
-        pixels = torch.frombuffer(bytearray(read_image(path, self.size)), dtype=torch.uint8)
+        pixels = torch.frombuffer(bytearray(self.read(path, self.size)), dtype=torch.uint8)
         return pixels.view(self.size, self.size, 3), label
 
 
@@ -66,26 +69,47 @@ def folder_loader(
     return loader, sampler
 
 
-def folder(
-    loader: DataLoader,
-    sampler: DistributedSampler,
-    layout: torch.memory_format,
-    device: torch.device,
-) -> Iterator[Batch]:
+def evaluation_loader(
+    images: list[tuple[str, int]], options: Namespace, device: torch.device
+) -> DataLoader:
+    """Return the reader of the middles of `images`, in their order."""
+    return DataLoader(
+        ImageFolder(images, options.image_size, read_for_evaluation),
+        options.batch_size,
+        num_workers=options.workers,
+        pin_memory=device.type == "cuda",
+        persistent_workers=options.workers > 0,
+        worker_init_fn=_start_worker,
+    )
+
+
+def folder(loader: DataLoader, sampler: DistributedSampler, settings: Settings) -> Iterator[Batch]:
     """Give this rank's share of the images, shuffled anew each epoch, for ever.
 
     :raises BadDataError: naming the file that cannot be read.
     """
-    mean = torch.tensor(CHANNEL_MEAN, device=device).view(1, 3, 1, 1)
-    deviation = torch.tensor(CHANNEL_DEVIATION, device=device).view(1, 3, 1, 1)
     epoch = 0
     while True:
         sampler.set_epoch(epoch)
-        for pixels, labels in _readable(loader):
-            on_device = pixels.to(device, non_blocking=True).permute(0, 3, 1, 2)
-            normal = ((on_device - mean) / deviation).contiguous(memory_format=layout)
-            yield epoch, normal, labels.to(device, non_blocking=True)
+        for images, labels in normalised(loader, settings):
+            yield epoch, images, labels
         epoch += 1
+
+
+def normalised(
+    loader: DataLoader, settings: Settings
+) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """Give the batches of one pass over `loader` on the device, as the model takes them.
+
+    :raises BadDataError: naming the file that cannot be read.
+    """
+    device = settings.device
+    mean = torch.tensor(CHANNEL_MEAN, device=device).view(1, 3, 1, 1)
+    deviation = torch.tensor(CHANNEL_DEVIATION, device=device).view(1, 3, 1, 1)
+    for pixels, labels in _readable(loader):
+        on_device = pixels.to(device, non_blocking=True).permute(0, 3, 1, 2)
+        normal = ((on_device - mean) / deviation).contiguous(memory_format=settings.layout)
+        yield normal, labels.to(device, non_blocking=True)
 
 
 def _readable(loader: DataLoader) -> Iterator[list[torch.Tensor]]:

@@ -27,6 +27,11 @@ class Step:
         fp16 = settings.autocast is torch.float16
         self.scaler = torch.amp.GradScaler(settings.device.type, enabled=fp16)
 
+    def set_rate(self, rate: float) -> None:
+        """Learn at another rate from now on."""
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+
     def __call__(self, images: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """Return the loss, averaged over the ranks, still on the device."""
         dtype = self.settings.autocast

@@ -20,7 +20,9 @@ import torch_feed
 import torch_settings
 from rank_place import Place
 from report_lines import StoppedError
+from target_training import TargetTraining
 from torch import nn
+from torch_evaluation import Evaluation
 from torch_ranks import end_with_launcher, gather, join, leave, place_of
 from torch_resnet50 import ResNet50
 from torch_settings import Settings
@@ -30,10 +32,16 @@ from training_rules import header_facts, learning_rate
 MIB = 1 << 20
 
 
-def train(options: Namespace, images: list[tuple[str, int]]) -> None:
+def train(
+    options: Namespace,
+    images: list[tuple[str, int]],
+    target: TargetTraining | None = None,
+    evaluated: list[tuple[str, int]] | None = None,
+) -> None:
     """Do all iterations of this rank.
 
     :param images: `(path, label)` of real data.
+    :param target: what a training with evaluations is to reach, and `evaluated` its images.
     :raises StoppedError: on a loss that is no number, or ranks whose weights differ.
     """
     end_with_launcher()
@@ -48,13 +56,18 @@ def train(options: Namespace, images: list[tuple[str, int]]) -> None:
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "backend": backend,
     }
-    announce(options, place, settings, facts)
+    announce(options, place, settings, {**facts, **(target.facts if target else {})})
     feed = make_feed(options, images, place, settings)
+    evaluation = None
+    if target is not None:
+        evaluation = Evaluation(target, evaluated, model, options, place, settings)
     step = Step(model, settings, learning_rate(options, place.world_size))
     gc.freeze()
     gc.enable()
-    seconds = run(options, place, settings.device, step, feed)
-    finish(options, place, settings.device, model, seconds)
+    done, seconds = run(options, place, settings.device, step, feed, evaluation)
+    if evaluation is not None:
+        evaluation.close()
+    finish(place, settings.device, model, done, seconds)
     leave(place)
 
 
@@ -90,7 +103,7 @@ def make_feed(
         seed = options.seed + place.rank
         return torch_feed.synthetic(options.batch_size, options.image_size, layout, device, seed)
     loader, sampler = torch_feed.folder_loader(images, options, device, place)
-    return torch_feed.folder(loader, sampler, layout, device)
+    return torch_feed.folder(loader, sampler, settings)
 
 
 def run(
@@ -99,9 +112,11 @@ def run(
     device: torch.device,
     step: Step,
     feed: Iterator[torch_feed.Batch],
-) -> float:
-    """Do warm-up and measured iterations, print each; return their wall time in seconds.
+    evaluation: Evaluation | None,
+) -> tuple[int, float]:
+    """Do warm-up and measured iterations, print each, and evaluate after each epoch.
 
+    :returns: how many iterations were done, and the wall time of all this in seconds.
     :raises StoppedError: on a loss that is no number; all ranks see the same mean.
     """
     samples = options.batch_size * place.world_size
@@ -111,6 +126,8 @@ def run(
     begin = before = time.perf_counter()
     for number in range(1, total + 1):
         epoch, images, labels = batch
+        if evaluation is not None:
+            step.set_rate(evaluation.rate(number))
         loss_on_device = step(images, labels)
         if number < total:
             batch = next(feed)  # while a GPU still computes
@@ -132,7 +149,11 @@ def run(
         if not math.isfinite(loss):
             raise StoppedError("nan_loss", f"the loss of iteration {number} is {loss}")
         before = now
-    return before - begin
+        if evaluation is not None and evaluation.is_due(number):
+            if evaluation():
+                break
+            before = time.perf_counter()
+    return number, time.perf_counter() - begin
 
 
 def synchronise(place: Place, device: torch.device) -> None:
@@ -144,7 +165,7 @@ def synchronise(place: Place, device: torch.device) -> None:
 
 
 def finish(
-    options: Namespace, place: Place, device: torch.device, model: nn.Module, seconds: float
+    place: Place, device: torch.device, model: nn.Module, iterations: int, seconds: float
 ) -> None:
     """Compare the weights of all ranks and print the last line.
 
@@ -155,10 +176,9 @@ def finish(
     memory = {name: max(peak[name] for _, peak in ends) for name in ends[0][1]}
     equal = len(set(checksums)) == 1
     if place.rank == 0:
-        total = options.warmup + options.iterations
         print(
             report_lines.end_line(
-                total, seconds, weights_checksum=checksums[0], weights_equal=equal, **memory
+                iterations, seconds, weights_checksum=checksums[0], weights_equal=equal, **memory
             )
         )
     if not equal:

@@ -15,11 +15,13 @@ import traceback
 
 from report_lines import StoppedError, error_line
 from shared_options import check_sizes, images_to_read, positive, shared_parser
+from target_training import add_target_options, target_training
 
 
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser: the shared options and PyTorch's own."""
     parser = shared_parser("Train ResNet-50 v1.5 with PyTorch, one rank of a torchrun job.")
+    add_target_options(parser)
     torch = parser.add_argument_group("PyTorch")
     torch.add_argument(
         "--precision",
@@ -77,13 +79,15 @@ def main() -> int:
     check_sizes(parser, options)
     if options.amp_dtype and options.precision != "amp":
         parser.error("--amp-dtype needs --precision amp")
-    images = images_to_read(parser, options, int(os.environ.get("WORLD_SIZE", "1")))
+    world_size = int(os.environ.get("WORLD_SIZE", "1"))
+    images = images_to_read(parser, options, world_size)
+    target, evaluated = target_training(parser, options, images, world_size)
 
     gc.disable()  # importing PyTorch makes no garbage, and looking for it takes 0.3 s
     from torch_training import train  # noqa: PLC0415 (bad options need no PyTorch)
 
     try:
-        train(options, images)
+        train(options, images, target, evaluated)
     except StoppedError as error:
         rank = int(os.environ.get("RANK", "0"))
         print(error_line(error.kind, str(error), rank))
