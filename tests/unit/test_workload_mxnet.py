@@ -1,0 +1,165 @@
+"""The MXNet trainer itself, run by an interpreter that has MXNet."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils import logs
+from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "workloads/resnet50"
+SHORT = ("--warmup=1", "--iterations=5", "--device=cpu")
+
+
+@functools.cache
+def interpreter() -> str:
+    """Return a Python that imports MXNet; empty where none is found."""
+    for python in [*sorted(ROOT.glob(".state/venvs/mxnet*/bin/python")), Path(sys.executable)]:
+        look = "import importlib.util, sys; sys.exit(importlib.util.find_spec('mxnet') is None)"
+        if subprocess.run([python, "-c", look], check=False).returncode == 0:
+            return str(python)
+    return ""
+
+
+@pytest.fixture
+def python() -> str:
+    if not interpreter():
+        pytest.skip("no MXNet: run playbooks/provision.yml -e benchmark=mxnet_ngc")
+    return interpreter()
+
+
+def run(command: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        cwd=FOLDER,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def facts(text: str, kind: str) -> dict:
+    return json.loads(text.split(f"[scalebench] {kind} ", 1)[1].splitlines()[0])
+
+
+def test_the_model_is_resnet50_version_1_5(python):
+    ended = run(
+        [
+            python,
+            "-c",
+            "from mxnet_resnet50 import parameter_count, resnet50, Bottleneck\n"
+            "for layout in ('NCHW', 'NHWC'):\n"
+            "    model = resnet50(layout)\n"
+            "    model.initialize()\n"
+            "    print(parameter_count(model))\n"
+            "for block in model:\n"
+            "    if isinstance(block, Bottleneck):\n"
+            "        print(*(block.body[at]._kwargs['stride'][0] for at in (0, 3, 6)))\n",
+        ]
+    )
+    counts, strides = ended.stdout.splitlines()[:2], ended.stdout.splitlines()[2:]
+    assert counts == ["25557032"] * 2, ended.stderr
+    assert len(strides) == 3 + 4 + 6 + 3
+    assert [index for index, stride in enumerate(strides) if stride == "1 2 1"] == [3, 7, 13]
+    assert set(strides) == {"1 1 1", "1 2 1"}
+
+
+def test_one_rank_learns_and_its_log_is_speedometers(python):
+    ended = run([python, "train_mxnet.py", *SHORT])
+    assert (ended.returncode, ended.stderr) == (0, "")
+    reading = logs.read(ended.stdout)
+    assert (reading["reader"], reading["ending"]["kind"]) == ("mxnet_speedometer", "complete")
+    identity = reading["identity"]
+    assert (identity["parameters"], identity["world_size"]) == (25557032, 1)
+    assert [one["step"] for one in reading["observations"]] == list(range(6))
+    read = log_facts(reading, parameters={"warmup": 1, "iterations": 5})
+    assert read["count"] == 5
+    # Batch by batch: the clock and the printed speeds say the same.
+    assert read["wall_clock_throughput"] == pytest.approx(read["harmonic_throughput"], rel=0.02)
+    assert read["loss"]["last"] < read["loss"]["first"] - 1
+
+
+def test_workers_of_the_key_value_store_end_with_the_same_weights(python):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.2", 0))
+        port = str(probe.getsockname()[1])
+    common = {
+        "DMLC_PS_ROOT_URI": "127.0.0.2",
+        "DMLC_PS_ROOT_PORT": port,
+        "DMLC_NUM_WORKER": "2",
+        "DMLC_NUM_SERVER": "1",
+        "DMLC_INTERFACE": "lo",
+        "DMLC_NODE_HOST": "127.0.0.2",
+        "WORLD_SIZE": "2",
+        "LOCAL_RANK": "0",
+        "LOCAL_WORLD_SIZE": "1",
+    }
+
+    def start(role: str, rank: int = 0) -> subprocess.Popen[str]:
+        trains = role == "worker"
+        node = {"DMLC_NODE_HOST": f"127.0.0.{rank + 2}", "SCALEBENCH_NODE": f"node{rank + 1}"}
+        return subprocess.Popen(
+            [python, *(["train_mxnet.py", *SHORT] if trains else ["-c", "import mxnet"])],
+            cwd=FOLDER,
+            env={**os.environ, **common, "DMLC_ROLE": role, "RANK": str(rank), **node},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    served = [start("scheduler"), start("server")]
+    # The one that connects first is rank 0 of the store; the one that prints is ours.
+    workers = [start("worker", 1), start("worker", 0)]
+    (other, other_errors), (leader, errors) = [worker.communicate() for worker in workers]
+    for process in served:
+        process.communicate()
+    assert [worker.returncode for worker in workers] == [0, 0], errors + other_errors
+    assert other + other_errors + errors == ""
+    assert '"rank":1,"local_rank":0,"node":"node2"' in leader
+    header = facts(leader, "header")
+    assert (header["global_batch_size"], header["nodes"], header["backend"]) == (8, 2, "dist_sync")
+    assert facts(leader, "end")["weights_equal"] is True
+
+
+def test_amp_reads_real_images(python, tmp_path):
+    image = pytest.importorskip("PIL.Image", reason="needs Pillow to write images")
+    for name in ("ant", "bee"):
+        folder = tmp_path / "images/train" / name
+        folder.mkdir(parents=True)
+        for index in range(4):
+            image.effect_noise((50, 40), 64).convert("RGB").save(folder / f"{index}.png")
+    real = (*SHORT, "--precision=amp", "--data=real", f"--data-dir={tmp_path}", "--workers=1")
+    ended = run([python, "train_mxnet.py", *real])
+    assert ended.returncode == 0, ended.stderr
+    assert facts(ended.stdout, "header")["autocast_dtype"] == "bfloat16"
+    assert "Epoch[2] Batch [1-1]" in ended.stdout
+    (folder / "1.png").write_bytes(b"no image")
+    ended = run([python, "train_mxnet.py", *real])
+    assert ended.returncode == 1
+    assert facts(ended.stdout, "error")["detail"].startswith(f"cannot decode {folder}/1.png")
+
+
+def test_a_loss_that_is_no_number_ends_the_run(python):
+    ended = run([python, "train_mxnet.py", *SHORT, "--learning-rate=1e30"])
+    assert ended.returncode == 1
+    assert facts(ended.stdout, "error")["kind"] == "nan_loss"
+    assert logs.read(ended.stdout)["ending"]["kind"] == "nan_loss"
+    assert "[scalebench] end" not in ended.stdout
+
+
+@pytest.mark.parametrize("options", [["--device=gpu"], ["--device=cpu", "--precision=fp16"]])
+def test_a_gpu_that_is_needed_and_not_there_is_said(python, options):
+    if options == ["--device=gpu"] and Path("/dev/nvidia0").exists():
+        pytest.skip("there is a GPU")
+    ended = run([python, "train_mxnet.py", *options])
+    assert ended.returncode == 1
+    assert facts(ended.stdout, "error")["kind"] == "no_device"
