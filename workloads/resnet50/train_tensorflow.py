@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Train ResNet-50 v1.5 with TensorFlow and Horovod on one rank of an mpirun job.
+
+For example, on two nodes that reach each other by ssh:
+  mpirun -np 2 -host NODE1:1,NODE2:1 python3 train_tensorflow.py
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import traceback
+
+from report_lines import StoppedError, error_line
+from shared_options import check_sizes, images_to_read, shared_parser
+
+
+def make_parser():
+    """Return the parser: the shared options and TensorFlow's own."""
+    parser = shared_parser("Train ResNet-50 v1.5 with TensorFlow and Horovod, one rank of a job.")
+    tensorflow = parser.add_argument_group("TensorFlow")
+    tensorflow.add_argument(
+        "--precision",
+        choices=("fp32", "amp"),
+        default="fp32",
+        help="amp: Keras' mixed precision, weights kept in fp32; fp16 with a constant loss scale "
+        "on a GPU, bf16 on a CPU",
+    )
+    tensorflow.add_argument(
+        "--xla", action="store_true", help="compile forward and backward pass with XLA"
+    )
+    return parser
+
+
+def main():
+    """Check the command line, train, and return the exit status."""
+    parser = make_parser()
+    options = parser.parse_args()
+    check_sizes(parser, options)
+    images = images_to_read(parser, options, int(os.environ.get("OMPI_COMM_WORLD_SIZE", "1")))
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # errors only; read when it is loaded
+    logging.getLogger("tensorflow").setLevel(logging.ERROR)  # Horovod uses names that grew old
+
+    from tensorflow_training import train  # noqa: PLC0415 (bad options need no TensorFlow)
+
+    try:
+        train(options, images)
+    except StoppedError as error:
+        rank = int(os.environ.get("OMPI_COMM_WORLD_RANK", "0"))
+        print(error_line(error.kind, str(error), rank))
+        return 1
+    except Exception:
+        traceback.print_exc()
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.stdout.reconfigure(line_buffering=True)
+    sys.exit(main())
