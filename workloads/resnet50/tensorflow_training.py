@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import time
 
 import horovod
 import horovod.tensorflow as hvd
-import report_lines
 import tensorflow.compat.v2 as tf
 import tensorflow_feed
 import tensorflow_settings
@@ -19,6 +17,7 @@ from tensorflow_ranks import backend, gather, join, meet
 from tensorflow_resnet50 import resnet50
 from tensorflow_step import Step
 from training_rules import header_facts, learning_rate
+from whole_job import begin_job, checksum, end_job
 
 
 def train(options, images):
@@ -32,7 +31,7 @@ def train(options, images):
     settings = tensorflow_settings.choose(options, place)
     tensorflow_settings.apply(settings, options)
     model = resnet50(options.image_size, settings.layout)
-    announce(options, place, settings, model)
+    begin_job(place, header_of(options, place, settings, model), gather(place, place.facts()))
     if place.world_size > 1:
         hvd.broadcast_variables(model.variables, root_rank=0)
     rate = learning_rate(options, place.world_size)
@@ -42,15 +41,14 @@ def train(options, images):
     else:
         feed = tensorflow_feed.folder(images, options, place, settings.layout)
     seconds = run(options, place, step, feed)
-    finish(options, place, settings, model, seconds)
+    weights = checksum(weight.numpy() for weight in model.trainable_variables)
+    memory = tensorflow_settings.peak_memory_mib(settings) or peak_resident_mib()
+    end_job(place, options.warmup + options.iterations, seconds, gather(place, [weights, memory]))
 
 
-def announce(options, place, settings, model):
-    """Print the header and one line for each rank."""
-    ranks = gather(place, place.facts())
-    if place.rank != 0:
-        return
-    header = {
+def header_of(options, place, settings, model):
+    """Return what the header line says."""
+    return {
         **header_facts(options, place),
         "framework": "tensorflow",
         "framework_version": tf.__version__,
@@ -65,9 +63,6 @@ def announce(options, place, settings, model):
         "zero_init_residual": True,
         "parameters": sum(weight.shape.num_elements() for weight in model.trainable_variables),
     }
-    print(report_lines.header_line(header))
-    for rank in ranks:
-        print(report_lines.rank_line(**rank))
 
 
 def run(options, place, step, feed):
@@ -103,32 +98,3 @@ def run(options, place, step, feed):
             raise StoppedError("nan_loss", f"the loss of step {number} is {sum(losses)}")
         before = now
     return before - begin
-
-
-def finish(options, place, settings, model, seconds):
-    """Compare the weights of all ranks and print the last line.
-
-    :raises StoppedError: if they differ.
-    """
-    memory = tensorflow_settings.peak_memory_mib(settings) or peak_resident_mib()
-    ends = gather(place, [weights_checksum(model), memory])
-    checksums = [checksum for checksum, _ in ends]
-    equal = len(set(checksums)) == 1
-    if place.rank == 0:
-        total = options.warmup + options.iterations
-        peak = max(used for _, used in ends)
-        print(
-            report_lines.end_line(
-                total, seconds, peak, weights_checksum=checksums[0], weights_equal=equal
-            )
-        )
-    if not equal:
-        raise StoppedError("weights_differ", f"weights by rank: {', '.join(checksums)}")
-
-
-def weights_checksum(model):
-    """Return the first 16 digits of SHA-256 over all trained parameters' bytes."""
-    digest = hashlib.sha256()
-    for weight in model.trainable_variables:
-        digest.update(weight.numpy().tobytes())
-    return digest.hexdigest()[:16]
