@@ -141,7 +141,7 @@ def test_check_mode_shows_the_plan_and_runs_nothing(cluster):
         ({"repeats": 0}, "-e repeats=0: 0 is below 1"),
         ({"iterations": -1}, "-e iterations=-1: -1 is below 1"),
         ({"batch_size_per_device": "four"}, "'four' is not a whole number"),
-        ({"data": "real"}, "no folder of images is known on node1"),
+        ({"data": "real"}, "no data set is known on node1"),
         ({"precison": "amp"}, "did you mean 'precision'?"),
         ({"campaign": "../x"}, "a campaign's name is a folder's name"),
         ({"campaign_free_mib": 10**9}, "MiB are free"),
@@ -179,8 +179,9 @@ def test_a_repeat_that_crashes_is_a_result_and_the_rest_runs(cluster, tmp_path):
     endings = {log.split("/")[2]: record["ending"] for log, record in records.items()}
     assert endings == {"bz2-real": "crashed", "bz2": "ok"}
     assert runner.rc != 0
-    assert "bz2-real/1n1g/r50_b2_fp32_1.log: crashed: node1: exit code 1: train_pytorch.py: error:" in (
-        failures(runner)
+    assert (
+        "bz2-real/1n1g/r50_b2_fp32_1.log: crashed: node1: exit code 1: train_pytorch.py: error:"
+        in (failures(runner))
     )
     results = json.loads((cluster.results / "crash/results.json").read_text())
     facts = results["facts"]["pytorch"]["fp32"]

@@ -10,6 +10,9 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning.plan_text
 from campaign_data import benchmarks, cluster
 
 
+TO_TARGET = {"recipe": "time_to_train", "topology": "1n1g"}
+
+
 def planned(nodes=None, **options):
     return plan.build(benchmarks(), parse_options(options), nodes or cluster(4))
 
@@ -112,8 +115,26 @@ def test_a_cell_that_cannot_run_on_its_nodes_says_why():
 def test_real_data_needs_a_folder():
     nodes = cluster(2)
     nodes["node2"]["data_dir"] = ""
-    with pytest.raises(ValueError, match="no folder of images is known on node2"):
+    with pytest.raises(ValueError, match="no data set is known on node2"):
         planned(nodes, data="real", topology="2n1g")
+
+
+def test_a_training_to_a_target_needs_images_to_learn():
+    given = benchmarks()
+    given["pytorch"]["recipes"]["time_to_train"]["choices"]["data"].append("synthetic")
+    options = parse_options({**TO_TARGET, "data": "synthetic"})
+    with pytest.raises(ValueError, match="it needs -e data=real"):
+        plan.build(given, options, cluster(1))
+
+
+def test_a_training_to_a_target_has_epochs_instead_of_iterations():
+    (cell,) = planned(cluster(1), **TO_TARGET, epochs=5, target_accuracy=40)["cells"]
+    assert (cell["epochs"], cell["target_accuracy"], cell["iterations"]) == (5, 40.0, None)
+    assert "train_and_evaluate" in cell["directory"]
+    assert {"--epochs=5", "--target-accuracy=40.0"} < set(cell["commands"]["node1"]["argv"])
+    assert not any("--iterations" in word for word in cell["commands"]["node1"]["argv"])
+    assert plan.expected_identity(cell)["target_accuracy"] == 40.0
+    assert "5 epochs" in plan.timing_key(cell)
 
 
 def test_durations_are_a_persons_words():

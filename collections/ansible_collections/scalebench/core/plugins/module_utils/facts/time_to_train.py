@@ -26,7 +26,7 @@ def time_to_train(
     ``end_to_end_throughput`` is epochs times images per epoch over ``total_time``; it is below
     the average throughput, which counts training steps only.
 
-    :param target_accuracy: top-1 accuracy in percent, such as 76.1.
+    :param target_accuracy: top-1 accuracy in percent, such as 76.1; None: what the log says.
     :param images_per_epoch: training images; None: what the log says, such as 1281167.
     :returns: ``total_time``, ``time_to_target`` in s; ``best_accuracy``, ``final_accuracy``,
         ``target_accuracy`` in percent; ``best_epoch``, ``target_epoch`` as printed;
@@ -36,6 +36,8 @@ def time_to_train(
     done: List[Dict[str, Any]] = summary.get("evaluations", [])
     if not done and "total_time" not in summary and "time_to_train" not in summary:
         return None
+    if target_accuracy is None:
+        target_accuracy = run["identity"].get("target_accuracy")
     started, finished = summary.get("started", run.get("started")), _finished(reading, run)
     total = summary.get("total_time")
     if total is None and started is not None and finished is not None and finished > started:

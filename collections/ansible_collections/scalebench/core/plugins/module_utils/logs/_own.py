@@ -40,6 +40,10 @@ _KEPT = frozenset(
         "data_backend",
         "warmup",
         "iterations",
+        "mode",
+        "epochs",
+        "target_accuracy",
+        "images_per_epoch",
         "threads_per_rank",
     }
 )

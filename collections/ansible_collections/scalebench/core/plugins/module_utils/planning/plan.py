@@ -6,6 +6,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from ..strategies import parameters_of
 from . import launch, matrix
+from .chosen import TO_TARGET
 from .recipes import matching, recipe_of
 from .seating import oversubscribed
 
@@ -72,9 +73,12 @@ def _check_data(cell: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]])
     missing = [name for name in cell["node_names"] if not nodes[name]["data_dir"]]
     if cell["data"] == "real" and missing:
         raise ValueError(
-            f"-e data=real: no folder of images is known on {', '.join(missing)}: give it with"
-            " -e scalebench_data_dir=, one folder below it per class"
+            f"-e data=real: no data set is known on {', '.join(missing)}: make the small one with"
+            " provision.yml -e dataset=small, or give the folder of one with"
+            " -e scalebench_data_dir= (docs/data.md)"
         )
+    if cell["data"] == "synthetic" and cell["mode"] == TO_TARGET:
+        raise ValueError(f"-e mode={TO_TARGET}: it needs -e data=real, noise cannot be learnt")
 
 
 def with_unavailable(
@@ -145,7 +149,9 @@ def seated(
 
 def expected_identity(cell: Mapping[str, Any]) -> Dict[str, Any]:
     """Return what the log of a cell must say of itself to be that cell's."""
+    to_target = {key: cell[key] for key in ("epochs", "target_accuracy") if key in cell}
     return {
+        **to_target,
         "batch_size_per_device": cell["batch_size_per_device"],
         "world_size": cell["nodes"] * cell["devices_per_node"],
         "precision": cell["precision"],
@@ -169,7 +175,8 @@ def estimate(repeat: Mapping[str, Any], earlier: Mapping[str, Sequence[float]]) 
 
 def timing_key(cell: Mapping[str, Any]) -> str:
     """Return what the time of a repeat depends on: the cell and how many iterations it makes."""
-    return f"{cell_key(cell)} {cell.get('warmup')}+{cell.get('iterations')}"
+    length = f"{cell['epochs']} epochs" if "epochs" in cell else cell.get("iterations")
+    return f"{cell_key(cell)} {cell.get('warmup')}+{length}"
 
 
 def cell_key(cell: Mapping[str, Any]) -> str:

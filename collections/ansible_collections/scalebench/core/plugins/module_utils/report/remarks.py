@@ -6,6 +6,7 @@ from typing import Any, List, Mapping
 
 from ..layout.rows import listed, machines
 from .events import what_happened
+from .training_time import sentences
 
 __all__ = ["remarks"]
 
@@ -19,7 +20,7 @@ _DRIFT = 0.02
 def remarks(results: Mapping[str, Any]) -> List[str]:
     """Return the sentences that keep a reader from a wrong conclusion."""
     cells: List[Cell] = results["cells"]
-    said = []
+    said = sentences(results)
     crowded = [cell for cell in cells if cell["oversubscribed"]]
     if crowded:
         said.append(

@@ -167,7 +167,7 @@ def _rank(ending: str) -> int:
 def _problem(cell: Mapping[str, Any], facts: Mapping[str, Any]) -> Optional[str]:
     if facts.get("throughput") is None:
         return str(facts.get("reason") or "the log gives no throughput")
-    if facts.get("count") != cell["iterations"]:
+    if cell["iterations"] is not None and facts.get("count") != cell["iterations"]:
         return f"{facts.get('count')} iterations were measured, not {cell['iterations']}"
     broken = invariants.broken(cell, facts)
     return "; ".join(f"{one['rule']}: {one['detail']}" for one in broken) or None

@@ -1,0 +1,100 @@
+"""Training to a target: its length, its learning rate, its end, and that the reader reads it."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils import logs
+from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "workloads/resnet50"))
+import ai_rank_lines
+import rate_schedule
+import report_lines
+from target_training import TargetTraining
+
+
+def options(**changes):
+    return Namespace(
+        **{"epochs": 3, "target_accuracy": 29.0, "batch_size": 4, "warmup": 2, **changes}
+    )
+
+
+def test_the_epochs_become_iterations():
+    given = options()
+    training = TargetTraining(given, 41, 2)
+    assert (training.steps_per_epoch, training.total, given.iterations) == (5, 15, 13)
+    assert training.facts["images_per_epoch"] == 40
+
+
+def test_epochs_shorter_than_the_warm_up_are_refused():
+    with pytest.raises(ValueError, match="are 15 iterations, no more than --warmup 15"):
+        TargetTraining(options(warmup=15), 41, 2)
+
+
+def test_the_first_evaluation_at_the_target_ends_it():
+    training = TargetTraining(options(), 41, 2)
+    assert training.evaluated(28, 100)[:2] == (28.0, False)
+    assert training.reached is None
+    percent, ends, now = training.evaluated(29, 100)
+    assert (percent, ends, now) == (29.0, True, training.reached)
+
+
+def test_without_a_target_it_goes_on():
+    assert TargetTraining(options(target_accuracy=None), 41, 2).evaluated(100, 100)[1] is False
+
+
+def test_the_rate_rises_linearly_then_falls_to_0():
+    rates = [rate_schedule.scheduled_rate(0.3, number, 30) for number in range(1, 31)]
+    assert rates[:2] == [0.15, 0.3]
+    assert all(before > after for before, after in zip(rates[1:], rates[2:]))
+    assert rates[15] == pytest.approx(0.15)
+    assert rates[-1] == 0.0
+
+
+def log(accuracies, target, begin=1763690000.0):
+    """Return the log of a training with 10 images an epoch, evaluated every 10 s."""
+    training = TargetTraining(options(target_accuracy=target, warmup=0), 8, 2)
+    training.begin, training.reached = begin, None
+    header = {"model": "resnet50_v1.5", "world_size": 2, **training.facts}
+    lines = [report_lines.header_line(header), ai_rank_lines.begin_line(begin)]
+    for number, correct in enumerate(accuracies):
+        now = begin + 10 * (number + 1)
+        lines.append(
+            report_lines.iteration_line(
+                number + 1, epoch=number, loss=3.0, samples=8, seconds=4.0, time=now - 1
+            )
+        )
+        percent = ai_rank_lines.accuracy(correct, 1000)
+        lines.append(ai_rank_lines.evaluation_line(now, percent, number + 1))
+        if target is not None and percent >= target and training.reached is None:
+            training.reached = now
+    lines += ai_rank_lines.end_lines(now + 1, training)
+    lines.append(report_lines.end_line(len(accuracies), 40.0, 800.0, "9f2c", True))
+    return "\n".join(lines) + "\n"
+
+
+def test_the_reader_takes_time_and_accuracies_from_the_lines():
+    facts = log_facts(logs.read(log([100, 290, 285], 29.0)), parameters={"warmup": 0})
+    assert facts["reader"] == "scalebench"
+    assert facts["ending"]["kind"] == "complete"
+    assert facts["throughput"] == 2.0
+    found = facts["time_to_train"]
+    assert (found["time_to_target"], found["target_epoch"]) == (20.0, 2)
+    assert (found["best_accuracy"], found["final_accuracy"]) == (29.0, 28.5)
+    assert (found["epochs"], found["total_time"]) == (3, 31.0)
+    assert found["end_to_end_throughput"] == pytest.approx(3 * 8 / 31)
+
+
+@pytest.mark.parametrize(("correct", "percent"), [(0, 0.0), (4, 0.4), (1000, 100.0)])
+def test_a_share_is_never_taken_for_percent_nor_the_other_way(correct, percent):
+    facts = log_facts(logs.read(log([correct], 29.0)), parameters={"warmup": 0})
+    assert facts["time_to_train"]["best_accuracy"] == percent
+
+
+def test_a_target_that_is_missed_has_no_time():
+    found = log_facts(logs.read(log([100], 29.0)), parameters={"warmup": 0})["time_to_train"]
+    assert (found["target_accuracy"], found["time_to_target"]) == (29.0, None)
