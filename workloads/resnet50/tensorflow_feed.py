@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy
 import tensorflow.compat.v2 as tf
-from folder_batches import folder_batches
+from image_batches import image_batches
 from resnet50_layers import CLASSES
 from training_rules import CHANNEL_DEVIATION, CHANNEL_MEAN
 
@@ -28,8 +28,8 @@ def folder(images, options, place, layout):
     """
     size = options.image_size
     mean, deviation = tf.constant(CHANNEL_MEAN), tf.constant(CHANNEL_DEVIATION)
-    for epoch, pixels, labels in folder_batches(images, options, place):
-        whole = numpy.frombuffer(b"".join(pixels), numpy.uint8).reshape(-1, size, size, 3)
+    for epoch, _, pixels, labels in image_batches(images, options, place):
+        whole = numpy.frombuffer(pixels, numpy.uint8).reshape(-1, size, size, 3)
         normal = (tf.cast(tf.constant(whole), tf.float32) - mean) / deviation
         if layout == "NCHW":
             normal = tf.transpose(normal, (0, 3, 1, 2))
