@@ -9,7 +9,6 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning.plan_text
 )
 from campaign_data import benchmarks, cluster
 
-
 TO_TARGET = {"recipe": "time_to_train", "topology": "1n1g"}
 
 

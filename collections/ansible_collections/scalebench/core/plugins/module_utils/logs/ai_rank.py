@@ -77,6 +77,8 @@ FORMAT = Format(
     ),
     signature=r"AI-Rank-log \d{9,11}(?:\.\d+)? (?:test_begin|eval_accuracy|avg_ips|t\w+_time)",
     whole=True,
+    # Any framework's log may hold these lines beside its own.
+    fallback=True,
     end=("target_quality_time:", "total_use_time:", "test_finish", "test_end"),
     finish=finish,
 )
