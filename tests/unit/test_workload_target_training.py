@@ -17,6 +17,9 @@ import report_lines
 from target_training import TargetTraining
 
 
+WHOLE = {"warmup": 0, "iterations": None}  # as the plan asks for it
+
+
 def options(**changes):
     return Namespace(
         **{"epochs": 3, "target_accuracy": 29.0, "batch_size": 4, "warmup": 2, **changes}
@@ -78,7 +81,7 @@ def log(accuracies, target, begin=1763690000.0):
 
 
 def test_the_reader_takes_time_and_accuracies_from_the_lines():
-    facts = log_facts(logs.read(log([100, 290, 285], 29.0)), parameters={"warmup": 0})
+    facts = log_facts(logs.read(log([100, 290, 285], 29.0)), parameters=WHOLE)
     assert facts["reader"] == "scalebench"
     assert facts["ending"]["kind"] == "complete"
     assert facts["throughput"] == 2.0
@@ -91,10 +94,10 @@ def test_the_reader_takes_time_and_accuracies_from_the_lines():
 
 @pytest.mark.parametrize(("correct", "percent"), [(0, 0.0), (4, 0.4), (1000, 100.0)])
 def test_a_share_is_never_taken_for_percent_nor_the_other_way(correct, percent):
-    facts = log_facts(logs.read(log([correct], 29.0)), parameters={"warmup": 0})
+    facts = log_facts(logs.read(log([correct], 29.0)), parameters=WHOLE)
     assert facts["time_to_train"]["best_accuracy"] == percent
 
 
 def test_a_target_that_is_missed_has_no_time():
-    found = log_facts(logs.read(log([100], 29.0)), parameters={"warmup": 0})["time_to_train"]
+    found = log_facts(logs.read(log([100], 29.0)), parameters=WHOLE)["time_to_train"]
     assert (found["target_accuracy"], found["time_to_target"]) == (29.0, None)
