@@ -23,6 +23,7 @@ import time
 import meeting
 
 GRACE = 5  # seconds between asking a process to end and ending it
+SIGNALLED = 128  # a shell's status for a process that a signal ended, plus the signal's number
 
 
 class EndedError(Exception):
@@ -36,7 +37,7 @@ def main():
     parser.add_argument("--node", required=True, help="this node's name in the inventory")
     parser.add_argument("--ssh-config", help="how the leading node's ssh reaches the others")
     parser.add_argument("--peers", help="by address, as JSON: node, and the words of join_ranks.py")
-    parser.add_argument("--patience", type=float, default=90, help="seconds until ranks must come")
+    parser.add_argument("--patience", type=float, default=60, help="seconds until ranks must come")
     parser.add_argument("launcher", nargs="*", help="mpirun's command, on the leading node")
     options = parser.parse_args()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -68,13 +69,13 @@ def mpirun_environment(options):
     Open MPI splits the name of its remote shell at spaces, so it gets one without: that of this
     interpreter, which it looks up in PATH, and a file of the folder that it runs in.
     """
-    folder, name = os.path.split(sys.executable)
+    name = os.path.basename(sys.executable)
     return {
-        "PATH": f"{folder}:{os.environ.get('PATH', os.defpath)}",
         "OMPI_MCA_plm_rsh_agent": f"{name} ./reach_node.py",
         "SCALEBENCH_JOB": options.job,
         "SCALEBENCH_SSH_CONFIG": options.ssh_config,
         "SCALEBENCH_PEERS": options.peers,
+        "SCALEBENCH_PATIENCE": str(options.patience),
     }
 
 
@@ -116,9 +117,11 @@ def serve(listener, children, options):
 
 def said(name, status):
     """Return the status as a shell's; say what would leave no other trace."""
+    if name == "orted" and status > SIGNALLED:
+        status = SIGNALLED - status  # the shell above it says so
     if status < 0:
         print(f"[scalebench] {name} was ended by {signal.Signals(-status).name}")
-    return status if status >= 0 else 128 - status
+    return status if status >= 0 else SIGNALLED - status
 
 
 def accept(listener, children, selector):
@@ -140,12 +143,13 @@ class Children:
         self.running = {}
 
     def start(self, name, command, environment):
-        """Start one in this file's folder, where mpirun finds ``reach_node.py``."""
+        """Start one where Open MPI, the daemon too, finds ``reach_node.py`` and this Python."""
+        path = f"{os.path.dirname(sys.executable)}:{os.environ.get('PATH', os.defpath)}"
         self.running[name] = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             cwd=os.path.dirname(os.path.abspath(__file__)),
-            env={**os.environ, **environment},
+            env={**os.environ, "PATH": path, **environment},
             # A shell, and the daemon below it, are signalled as one.
             start_new_session=True,
         )

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Hand what mpirun started on this node by ssh to ``host_ranks.py``, and stay as long as it runs.
 
-Called by ``reach_node.py`` as ``join_ranks.py JOB NODE COMMAND``. Standard library only and runs on
-Python 3.7, as the oldest frameworks need.
+Called by ``reach_node.py`` as ``join_ranks.py JOB NODE PATIENCE COMMAND``; the seconds are there
+because the nodes start at about the same time only. Standard library only and runs on Python 3.7.
 """
 
 from __future__ import annotations
@@ -14,16 +14,14 @@ import sys
 
 import meeting
 
-PATIENCE = 60  # seconds: host_ranks.py starts on all nodes at about the same time
-
 
 def main():
     """Wait for the end of the command or of ssh; return the command's exit status."""
-    job, node, command = sys.argv[1:]
+    job, node, patience, command = sys.argv[1:]
     try:
-        connection = meeting.connect(job, node, PATIENCE)
+        connection = meeting.connect(job, node, float(patience))
     except OSError as error:
-        print(f"[scalebench] {node}: nobody here waits for the ranks of {job}: {error}")
+        print(f"[scalebench] {node}: nobody here took in the ranks of {job}: {error}")
         return 1
     with connection:
         request = {"command": command, "environment": passed_on()}

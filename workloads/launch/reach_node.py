@@ -21,7 +21,8 @@ def main():
     """
     address, command = sys.argv[1], " ".join(sys.argv[2:])
     peer = json.loads(os.environ["SCALEBENCH_PEERS"])[address]
-    words = [*peer["join"], os.environ["SCALEBENCH_JOB"], peer["node"], command]
+    job, patience = os.environ["SCALEBENCH_JOB"], os.environ["SCALEBENCH_PATIENCE"]
+    words = [*peer["join"], job, peer["node"], patience, command]
     remote = " ".join(shlex.quote(word) for word in words)
     ssh = ["ssh", "-q", "-F", os.environ["SCALEBENCH_SSH_CONFIG"], peer["node"], remote]
     os.execvp(ssh[0], ssh)

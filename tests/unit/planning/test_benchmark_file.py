@@ -34,6 +34,39 @@ def broken(change):
         (lambda d, r: r["defaults"]["cpu"].update(repeats=0), "defaults.cpu repeats=0: 0 is below"),
         (lambda d, r: r["defaults"]["cpu"].update(batch=1), "batch: no such option"),
         (lambda d, r: r.update(choices=[]), "choices: a dict is needed"),
+        (lambda d, r: r.pop("workload"), "portable: either workload (a file below workloads/)"),
+        (lambda d, r: r.update(program=["x"]), "portable: either workload (a file below"),
+        (lambda d, r: r.update(launcher_options={"port": 1}), "launcher_options.port: no such key"),
+        (lambda d, r: r.update(reader="tensorflow"), "reader: 'tensorflow' is none of auto, "),
+        (lambda d, r: r.update(strategy={"name": "best"}), "strategy: no strategy named 'best'"),
+        (lambda d, r: r.update(versions={1.15: {}}), "versions.1.15: 1.15 is not a text: quote it"),
+        (lambda d, r: r.update(versions={"1": {"model": "x"}}), "versions.1.model: no such key"),
+        (lambda d, r: r["additions"].append({"when": {}}), "[1]: arguments or environment is"),
+        (lambda d, r: r["additions"].append({}), "additions[1].when is missing"),
+        (
+            lambda d, r: r["additions"].append({"when": {"gpus": 1}, "arguments": []}),
+            "additions[1].when.gpus: no such factor; there are batch_size_per_device, data",
+        ),
+        (
+            lambda d, r: r["additions"].append({"when": {"precision": "fp8"}, "arguments": []}),
+            "when.precision: 'fp8' is not among the recipe's choices: fp32, amp",
+        ),
+        (
+            lambda d, r: r.update(unavailable=[{"when": {"xla": True}, "reason": "x"}]),
+            "unavailable[0].when.xla: True is not among the recipe's choices: False",
+        ),
+        (lambda d, r: r.update(environment={"X": "{home}"}), "environment: '{home}': {home} is"),
+        (lambda d, r: r.update(environment={"X": 1}), "environment: 1 is not a text: quote it"),
+        (lambda d, r: r["arguments"].append("{"), "write {{ for a brace"),
+        (
+            lambda d, r: r["defaults"]["cpu"].update(precision=["fp8"]),
+            "defaults.cpu.precision: 'fp8' is not among the recipe's choices",
+        ),
+        (lambda d, r: r["defaults"]["cpu"].update(matrix={}), "cpu.matrix: a list of mappings"),
+        (
+            lambda d, r: r["defaults"]["cpu"].update(matrix=[{"repeats": 1}]),
+            "cpu.matrix[0]: repeats: no such option",
+        ),
     ],
 )
 def test_a_broken_file_is_told_where_and_why(change, said):

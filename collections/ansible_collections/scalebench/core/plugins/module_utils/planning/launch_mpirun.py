@@ -25,14 +25,18 @@ def mpirun(job: Job, name: str) -> Started:
     to be exported with ``-x``. There is one binding policy: none, as a rank has threads.
 
     :param name: one of the job's nodes.
-    :raises ValueError: no interface is known that all nodes can be reached by.
+    :raises ValueError: no interface is known that all nodes can be reached by, or a word of the
+        command has a meaning for mpirun.
     """
     words = ["mpirun", *_common(job)]
     for place, node in enumerate(job.names):
         words += [":"] if place else []
         words += ["-np", str(job.per_node), "-host", f"{job.nodes[node]['address']}:{job.per_node}"]
         # Somewhere that is there on the node; mpirun's own folder need not be.
-        words += ["-wdir", job.nodes[node]["workload_dir"], *job.command(node)]
+        command = job.command(node)
+        if ":" in command:
+            raise ValueError(f"{job.cell['directory']}: mpirun takes ':' for the end of a command")
+        words += ["-wdir", job.nodes[node]["workload_dir"], *command]
     return _hosted(job, name, words)
 
 

@@ -1,0 +1,165 @@
+"""mpirun's ranks over real ssh: where they run, and that nothing is left however they end."""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+import yaml
+from ansible_collections.scalebench.core.plugins.module_utils.node.runs import marked
+from ansible_collections.scalebench.core.plugins.module_utils.planning.launch import commands
+from campaign_data import cluster as cluster_of
+from local_nodes import ROOT, failures, interrupt, wait_until
+
+RANKS = str(ROOT / "tests/integration/workloads/placed_ranks.py")
+RECIPE = {
+    "framework": "pytorch",
+    "launcher": "mpirun",
+    "program": ["{python}", RANKS],
+    "choices": {
+        "precision": ["fp32"],
+        "data": ["synthetic"],
+        "data_backend": ["native"],
+        "xla": [False],
+    },
+    "defaults": {
+        "cpu": {
+            "precision": ["fp32"],
+            "batch_size_per_device": [2],
+            "image_size": [32],
+            "topology": ["4n1g"],
+        }
+    },
+    "arguments": ["0"],
+}
+ADDRESSES = {f"node{number}": f"127.0.0.{number + 1}" for number in range(1, 5)}
+# What module training_run does on a node, without Ansible around it.
+SUPERVISED = """
+import json, sys
+from ansible_collections.scalebench.core.plugins.module_utils.node.supervise import supervise
+given = json.loads(sys.argv[1])
+print(json.dumps(supervise(given["argv"], given["log"], given["env"], 30, 0)))
+"""
+
+
+def places(text):
+    """Return node and address by rank, as the ranks said them."""
+    lines = re.findall(r"\[scalebench\] rank ({[^}]*})", text)
+    said = [json.loads(line) for line in lines]
+    return {one["rank"]: (one["node"], one["host"]) for one in said}
+
+
+def benchmarks_with(folder, seconds):
+    """Write the benchmark of the stand-in, whose ranks stay for so long."""
+    recipe = {**RECIPE, "arguments": [str(seconds)]}
+    definition = {"benchmark": "placed", "model": "r50", "recipes": {"portable": recipe}}
+    (folder / "placed.yml").write_text(yaml.safe_dump(definition))
+    return {"benchmark": "placed", "campaign_benchmarks_dir": str(folder), "topology": "4n1g"}
+
+
+def test_every_rank_runs_on_its_node_and_was_started_by_its_sshd(cluster, tmp_path):
+    runner = cluster.bench(campaign="placed", **benchmarks_with(tmp_path, 0))
+    assert runner.rc == 0, failures(runner)
+    (record,) = cluster.records("placed").values()
+    assert record["ending"] == "ok"
+    log = (cluster.results / "placed" / record["log"]).read_text()
+    assert places(log) == dict(enumerate(ADDRESSES.items()))
+    assert cluster.running() == []
+
+
+def test_ranks_end_with_their_ansible_playbook(cluster, tmp_path):
+    playbook = cluster.start_bench("placed-killed", **benchmarks_with(tmp_path, 300))
+    wait_until(lambda: sum(RANKS in line for line in cluster.running()) >= 4 + 1)
+    interrupt(playbook, signal.SIGKILL)
+    wait_until(lambda: cluster.running() == [], 20)
+    assert cluster.records("placed-killed") == {}
+
+
+class Repeat:
+    """One repeat of the stand-in, supervised on each node as module training_run does."""
+
+    def __init__(self, cluster, folder, absent=""):
+        self.state, self.folder = cluster.state, folder
+        nodes = cluster_of(4, machine="same", interface="lo", rank_port=29722)
+        for name, node in nodes.items():
+            node.update(
+                address=ADDRESSES[name],
+                workload_dir=str(cluster.state / "nodes" / name / "workloads"),
+                ssh_config=str(cluster.state / "nodes" / name / "sshd/ssh_config"),
+                pythons={"pytorch": sys.executable},
+            )
+        cell = {
+            **{"benchmark": "placed", "recipe": "portable", "framework_set": "pytorch"},
+            **{"batch_size_per_device": 2, "device": "cpu", "directory": "placed/bz2/4n1g"},
+            **{"nodes": 4, "devices_per_node": 1, "node_names": list(nodes)},
+            **{"warmup": 1, "iterations": 3},
+        }
+        made = commands(cell, {**RECIPE, "arguments": ["300"]}, nodes)
+        self.supervisors = {
+            name: self._supervise(name, command) for name, command in made.items() if name != absent
+        }
+
+    def _supervise(self, name, command):
+        run = str(self.state / "nodes" / name / "runs/by-hand")
+        env = {**command["env"], "SCALEBENCH_RUN": run, "SCALEBENCH_NODE": name}
+        argv = [*command["argv"][:2], "--patience=3", *command["argv"][2:]]
+        given = {"argv": argv, "env": env, "log": str(self.folder / f"{name}.log")}
+        return subprocess.Popen(
+            [sys.executable, "-c", SUPERVISED, json.dumps(given)],
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(ROOT / "collections")},
+            text=True,
+        )
+
+    def processes(self, part):
+        """Return the processes on node2, or mpirun, whose command line has ``part``."""
+        node = "node1" if part == "mpirun" else "node2"
+        return [
+            process
+            for process, run in marked(str(self.state / "nodes" / node))
+            if process.command.startswith(part) or part == RANKS in process.command
+        ]
+
+    def said(self):
+        """Return what all ranks printed so far."""
+        with contextlib.suppress(FileNotFoundError):
+            return (self.folder / "node1.log").read_text()
+        return ""
+
+    def endings(self):
+        """Wait for the supervisors; return ending and reason by node."""
+        answers = {
+            name: json.loads(one.communicate(timeout=60)[0])
+            for name, one in self.supervisors.items()
+        }
+        return {name: (answer["ending"], answer["reason"]) for name, answer in answers.items()}
+
+
+@pytest.mark.parametrize(
+    ("victim", "where", "reason"),
+    [
+        ("mpirun", "node1", "mpirun was ended by SIGKILL"),
+        ("orted", "node2", "orted was ended by SIGKILL"),
+        (RANKS, "node1", "exited on signal 9"),
+    ],
+    ids=["mpirun", "daemon", "rank"],
+)
+def test_a_killed_process_ends_all_with_a_reason(cluster, tmp_path, victim, where, reason):
+    repeat = Repeat(cluster, tmp_path)
+    wait_until(lambda: len(places(repeat.said())) == 4)
+    os.kill(repeat.processes(victim)[-1].pid, signal.SIGKILL)
+    endings = repeat.endings()
+    assert endings[where][0] == "crashed"
+    assert reason in endings[where][1]
+    assert cluster.running() == []
+
+
+def test_a_node_that_does_not_take_its_ranks_in_is_named(cluster, tmp_path):
+    repeat = Repeat(cluster, tmp_path, absent="node3")
+    assert repeat.endings()["node1"][0] == "crashed"
+    assert "node3: nobody here took in the ranks of 127.0.0.2:29722" in repeat.said()
+    assert cluster.running() == []

@@ -1,0 +1,123 @@
+"""mpirun and horovodrun: one part of the command line a node, one interface, one binding."""
+
+import json
+
+import campaign_data
+import pytest
+from job_data import AWKWARD, launched
+
+
+def parts(argv):
+    """Return mpirun's own words and those for each node."""
+    words = argv[argv.index("--") + 1 :]
+    first = words.index("-np")
+    found, own = [[]], words[:first]
+    for word in words[first:]:
+        if word == ":":
+            found.append([])
+        else:
+            found[-1].append(word)
+    return own, found
+
+
+def test_each_node_hosts_its_ranks_and_the_leading_one_mpirun():
+    made = launched("mpirun", 2)
+    host = ["/venv/bin/python", "/opt/workloads/launch/host_ranks.py", "--job=10.11.0.2:29500"]
+    assert made["node2"]["argv"] == [*host, "--node=node2"]
+    assert made["node1"]["argv"][:4] == [*host, "--node=node1"]
+    assert made["node1"]["argv"][4] == "--ssh-config=/opt/ssh_config"
+    peers = json.loads(made["node1"]["argv"][5].partition("=")[2])
+    assert peers["10.11.0.3"] == {
+        "node": "node2",
+        "join": ["/venv/bin/python", "/opt/workloads/launch/join_ranks.py"],
+    }
+
+
+def test_each_node_has_its_own_paths_and_slots():
+    nodes = campaign_data.cluster(2)
+    nodes["node2"].update(workload_dir="/other dir", pythons={"pytorch": "/other/python"})
+    own, (first, second) = parts(launched("mpirun", per_node=2, nodes=nodes)["node1"]["argv"])
+    assert own[0] == "mpirun"
+    assert first == [
+        *["-np", "2", "-host", "10.11.0.2:2", "-wdir", "/opt/workloads"],
+        *["/venv/bin/python", "/opt/workloads/train.py"],
+    ]
+    assert second == [
+        *["-np", "2", "-host", "10.11.0.3:2", "-wdir", "/other dir"],
+        *["/other/python", "/other dir/train.py"],
+    ]
+
+
+def test_there_is_one_binding_policy_and_no_way_round_host_keys():
+    own, _ = parts(launched("mpirun")["node1"]["argv"])
+    assert [own[i + 1] for i, word in enumerate(own) if word == "--bind-to"] == ["none"]
+    assert not any("StrictHostKeyChecking" in word for word in own)
+
+
+def parameter(own, name):
+    return own[own.index(name) + 1]
+
+
+def test_both_layers_use_the_inventorys_interface():
+    own, _ = parts(launched("mpirun")["node1"]["argv"])
+    assert parameter(own, "btl_tcp_if_include") == "ib0"
+    assert parameter(own, "oob_tcp_if_include") == "ib0"
+
+
+def test_interfaces_that_differ_are_found_by_their_addresses():
+    nodes = campaign_data.cluster(2)
+    nodes["node2"]["interface"] = "ens3"
+    own, _ = parts(launched("mpirun", nodes=nodes)["node1"]["argv"])
+    assert parameter(own, "btl_tcp_if_include") == "10.11.0.2/32,10.11.0.3/32"
+
+
+def test_without_interface_and_addresses_the_inventory_is_asked_for_one():
+    nodes = campaign_data.cluster(2)
+    for name, node in nodes.items():
+        node.update(interface="", address=name)
+    with pytest.raises(ValueError, match="between node1, node2: set scalebench_interface"):
+        launched("mpirun", nodes=nodes)
+
+
+def test_a_network_is_no_name_for_the_other_libraries():
+    nodes = campaign_data.cluster(1)
+    nodes["node1"]["interface"] = "10.11.0.0/24"
+    made = launched("mpirun", nodes=nodes)["node1"]
+    assert parameter(parts(made["argv"])[0], "oob_tcp_if_include") == "10.11.0.0/24"
+    assert "NCCL_SOCKET_IFNAME" not in made["env"]
+
+
+def test_ranks_on_cpus_let_others_run_and_may_be_more_than_the_cores():
+    own, _ = parts(launched("mpirun")["node1"]["argv"])
+    assert "--oversubscribe" in own
+    assert parameter(own, "mpi_yield_when_idle") == "1"
+
+
+def test_no_value_is_split_or_quoted():
+    awkward = [word for word in AWKWARD if word != ":"]
+    _, (first,) = parts(launched("mpirun", 1, arguments=awkward)["node1"]["argv"])
+    assert first[-len(awkward) :] == awkward
+
+
+def test_a_lone_colon_would_end_mpiruns_command():
+    with pytest.raises(ValueError, match="mine/bz4: mpirun takes ':' for the end of a command"):
+        launched("mpirun", arguments=[":"])
+
+
+def test_root_may_run_it():
+    assert launched("mpirun")["node2"]["env"]["OMPI_ALLOW_RUN_AS_ROOT"] == "1"
+
+
+def test_horovodrun_starts_one_command_on_all_hosts():
+    argv = launched("horovodrun", 2, per_node=8)["node1"]["argv"]
+    words = argv[argv.index("--") + 1 :]
+    assert words[:5] == ["horovodrun", "-np", "16", "-H", "10.11.0.2:8,10.11.0.3:8"]
+    assert words[-2:] == ["/venv/bin/python", "/opt/workloads/train.py"]
+    assert launched("horovodrun", 2)["node2"]["argv"][-1] == "--node=node2"
+
+
+def test_horovodrun_refuses_nodes_with_other_paths():
+    nodes = campaign_data.cluster(2)
+    nodes["node2"]["workload_dir"] = "/elsewhere"
+    with pytest.raises(ValueError, match="horovodrun starts one command on every node"):
+        launched("horovodrun", nodes=nodes)
