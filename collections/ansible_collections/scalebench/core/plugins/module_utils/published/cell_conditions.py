@@ -80,7 +80,9 @@ def _framework(cell: Mapping[str, Any]) -> Optional[str]:
 def _of_nodes(cell: Mapping[str, Any], nodes: Mapping[str, Any]) -> Dict[str, Any]:
     """Return gpu, framework_version and container of the cell's nodes; several are listed."""
     own = [nodes[name] for name in cell.get("node_names") or () if name in nodes]
-    used = [(node.get("frameworks") or {}).get(cell.get("framework")) or {} for node in own]
+    # A campaign of before there were several sets of a framework names only that.
+    chosen = cell.get("framework_set") or cell.get("framework")
+    used = [(node.get("frameworks") or {}).get(chosen) or {} for node in own]
     package = _PACKAGES.get(str(cell.get("framework")), str(cell.get("framework")))
     gpus = [gpu["name"] for node in own for gpu in node.get("gpus") or ()]
     return {

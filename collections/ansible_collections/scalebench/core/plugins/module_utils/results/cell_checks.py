@@ -40,7 +40,7 @@ RULES: Dict[str, Dict[str, str]] = {
 }
 _FACTORS = (
     *("benchmark", "recipe", "framework", "model", "precision", "batch_size_per_device"),
-    *("image_size", "xla", "data", "data_backend", "topology"),
+    *("image_size", "xla", "data", "data_backend", "topology", "framework_version", "mode"),
 )
 # (rule, factor, the value expected to be slower, the one expected to be faster)
 _PAIRS = (

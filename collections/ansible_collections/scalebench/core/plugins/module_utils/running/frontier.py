@@ -9,7 +9,7 @@ __all__ = ["FITS", "OUT_OF_MEMORY", "largest", "next_batch", "skipped"]
 # All that the memory of one device depends on, but for the batch size.
 _SAME = (
     *("benchmark", "recipe", "framework", "model", "precision", "image_size", "xla"),
-    *("data", "data_backend", "topology", "device"),
+    *("data", "data_backend", "topology", "device", "framework_version", "mode"),
 )
 FITS, OUT_OF_MEMORY = "fits", "out_of_memory"
 # Above 64 only multiples of 8 are tried: it saves three probes, and tensor cores want them
