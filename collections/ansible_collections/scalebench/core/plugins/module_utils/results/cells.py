@@ -22,7 +22,8 @@ _IDENTITY_KEY = ("benchmark", "precision", "variant", "model", "topology")
 _IDENTITY = (
     "benchmark", "recipe", "framework", "framework_version", "framework_set", "model", "precision",
     "variant", "batch_size_per_device", "xla", "data", "data_backend", "image_size", "topology",
-    "nodes", "devices_per_node", "device", "node_names", "directory", "warmup", "iterations", "mode", "epochs", "target_accuracy",
+    "nodes", "devices_per_node", "device", "node_names", "directory", "warmup", "iterations",
+    "mode", "epochs", "target_accuracy",
 )
 _NEEDED = (*_IDENTITY_KEY, "batch_size_per_device", "nodes", "devices_per_node")
 # fmt: on
