@@ -1,0 +1,77 @@
+"""start_ranks.py: all processes of a node end together, and who failed is named."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+SCRIPT = Path(__file__).resolve().parents[2] / "workloads/launch/start_ranks.py"
+
+
+def rank(name, code, **more):
+    """Describe a process that runs ``code``."""
+    return json.dumps(
+        {"name": name, "argv": [sys.executable, "-c", code], "environment": {}, **more}
+    )
+
+
+def start(*ranks):
+    return subprocess.Popen(
+        [sys.executable, SCRIPT, *ranks],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def test_each_has_its_environment_and_words_as_they_are():
+    described = {
+        "name": "worker 0",
+        "argv": [
+            sys.executable,
+            "-c",
+            "import os, sys; print(os.environ['X'], sys.argv[1:])",
+            "$HOME '",
+        ],
+        "environment": {"X": "a b"},
+    }
+    process = start(json.dumps(described))
+    out, _ = process.communicate(timeout=30)
+    assert (process.returncode, out) == (0, 'a b ["$HOME \'"]\n')
+
+
+def test_one_that_fails_is_named_and_ends_the_others():
+    began = time.monotonic()
+    sleeper = rank("server", "import os, time; print(os.getpid(), flush=True); time.sleep(60)")
+    process = start(sleeper, rank("worker 0", "import time; time.sleep(1); exit(3)"))
+    out, _ = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert "[scalebench] worker 0 on this node failed: exit code 3" in out
+    assert time.monotonic() - began < 20
+    assert not os.path.exists(f"/proc/{out.split()[0]}")
+
+
+def test_one_that_a_signal_ended_is_told_so():
+    process = start(rank("worker 1", "import os; os.kill(os.getpid(), 9)"))
+    out, _ = process.communicate(timeout=30)
+    assert "worker 1 on this node failed: ended by signal 9" in out
+
+
+def test_they_end_when_it_is_asked_to():
+    process = start(
+        rank("worker 0", "import os, time; print(os.getpid(), flush=True); time.sleep(60)")
+    )
+    pid = process.stdout.readline().strip()
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(30) == 1
+    assert not os.path.exists(f"/proc/{pid}")
+
+
+def test_servers_end_after_the_workers():
+    server = rank("server", "import time; time.sleep(2); print('served')", serves=True)
+    process = start(server, rank("worker 0", "print('worked')"))
+    out, _ = process.communicate(timeout=30)
+    assert (process.returncode, sorted(out.split())) == (0, ["served", "worked"])
