@@ -91,6 +91,8 @@ def test_another_recipe_than_the_usual_one_has_a_folder_of_its_own():
         ({"nodes": [1, 2]}, True),
         ({"nodes": [4], "precision": "amp"}, False),
         ({"nodes": [2], "precision": "fp32"}, False),
+        ({"several_nodes": True}, True),
+        ({"several_nodes": False}, False),
     ],
 )
 def test_a_condition_holds_where_every_factor_does(when, holds):

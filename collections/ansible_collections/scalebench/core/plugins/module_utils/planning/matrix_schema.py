@@ -15,7 +15,7 @@ _DEVICES = ("cpu", "gpu")
 _METHOD = ("repeats", "warmup", "iterations", "epochs", "target_accuracy")
 _NEEDED = ("precision", "batch_size_per_device", "image_size", "topology")
 # What a condition may ask for besides the factors that options vary.
-_OF_CELL = ("nodes", "devices_per_node", "device")
+_OF_CELL = ("nodes", "several_nodes", "devices_per_node", "device")
 
 
 def check_defaults(defaults: Any, choices: Mapping[str, Any], where: str) -> None:

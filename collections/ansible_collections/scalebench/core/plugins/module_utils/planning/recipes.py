@@ -41,10 +41,14 @@ def framework_set(recipe: Recipe) -> str:
 
 
 def matches(when: Mapping[str, Any], cell: Mapping[str, Any]) -> bool:
-    """Return whether a cell has, for each factor named, the value or one of the values."""
+    """Return whether a cell has, for each factor named, the value or one of the values.
+
+    ``several_nodes`` is true of a cell on more than one node.
+    """
+    found = {**cell, "several_nodes": cell["nodes"] > 1}
     for factor, wanted in when.items():
         values = wanted if isinstance(wanted, (list, tuple)) else [wanted]
-        if cell.get(factor) not in values:
+        if found.get(factor) not in values:
             return False
     return True
 
