@@ -12,9 +12,9 @@ from .launch import LAUNCHERS
 from .matrix_schema import CHOICES, check_defaults, check_when
 from .placeholders import check_placeholders
 
-__all__ = ["check_recipe"]
+__all__ = ["OPTIONAL", "REQUIRED", "check_recipe"]
 
-_REQUIRED: Dict[str, type] = {
+REQUIRED: Dict[str, type] = {
     "framework": str,
     "launcher": str,
     "choices": dict,
@@ -33,7 +33,7 @@ _BY_VERSION: Dict[str, type] = {
     "strategy": dict,
     "estimate": dict,
 }
-_OPTIONAL: Dict[str, type] = {
+OPTIONAL: Dict[str, type] = {
     **_BY_VERSION,
     "versions": dict,
     "additions": list,
@@ -49,7 +49,7 @@ def check_recipe(recipe: Any, where: str) -> None:
     :param where: file and key of the recipe, for the message.
     :raises ValueError: the file, the key and what should stand there.
     """
-    check_mapping(recipe, where, _REQUIRED, _OPTIONAL)
+    check_mapping(recipe, where, REQUIRED, OPTIONAL)
     choices = dict.fromkeys(CHOICES, list)
     check_mapping(recipe["choices"], f"{where}.choices", choices, {"mode": list})
     versions = recipe.get("versions", {})

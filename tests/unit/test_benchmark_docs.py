@@ -1,0 +1,38 @@
+"""docs/adding-a-benchmark.md is true: it names all there is, and its example is a benchmark."""
+
+import re
+
+import pytest
+import yaml
+from ansible_collections.scalebench.core.plugins.module_utils.planning import recipe_schema
+from ansible_collections.scalebench.core.plugins.module_utils.planning.benchmark_file import (
+    check_benchmark,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.planning.launch import LAUNCHERS
+from ansible_collections.scalebench.core.plugins.module_utils.planning.placeholders import (
+    PLACEHOLDERS,
+)
+from campaign_data import ROOT
+
+TEXT = (ROOT / "docs/adding-a-benchmark.md").read_text()
+EXAMPLES = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
+NAMED = set(re.findall(r"`([^`]+)`", re.sub(r"```.*?```", "", TEXT, flags=re.DOTALL)))
+
+
+@pytest.mark.parametrize("key", sorted({*recipe_schema.REQUIRED, *recipe_schema.OPTIONAL}))
+def test_every_key_of_a_recipe_is_named(key):
+    assert key in NAMED
+
+
+@pytest.mark.parametrize("name", sorted({*PLACEHOLDERS, *LAUNCHERS}))
+def test_every_placeholder_and_launcher_is_named(name):
+    assert name in NAMED
+
+
+def test_the_example_is_a_benchmark_with_and_without_its_blocks():
+    definition = yaml.safe_load(EXAMPLES[0])
+    check_benchmark(definition, "the documentation")
+    recipe = definition["recipes"]["portable"]
+    recipe["choices"].update(xla=[False, True], data_backend=["native", "dali"])
+    recipe["defaults"].update(yaml.safe_load(EXAMPLES[1]))
+    check_benchmark(definition, "the documentation")
