@@ -13,7 +13,7 @@ RUN := $(VENV)/.run-installed
 TEST := $(VENV)/.test-installed
 BROWSER := $(VENV)/.browser-installed
 
-.PHONY: help install provision bench teardown test test-unit test-integration test-report test-faults test-roles testbed testbed-down lint benchmark clean
+.PHONY: help install provision bench bench-all teardown test test-unit test-integration test-report test-faults test-roles testbed testbed-down lint benchmark clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 20
@@ -41,6 +41,10 @@ provision: $(RUN)  ## Start the local nodes and install the framework on them.
 
 bench: provision  ## Provision, run the default matrix, print the speed-up table. ARGS="-e precision=amp" changes it.
 	@ansible-playbook playbooks/bench.yml $(ARGS)
+
+bench-all: $(RUN)  ## The same with every framework: an hour and a half on two cores, ARGS as above.
+	@ansible-playbook playbooks/provision.yml -e benchmark=all
+	@ansible-playbook playbooks/bench.yml -e benchmark=all $(ARGS)
 
 teardown: $(RUN)  ## End the local nodes and all that runs in them.
 	@ansible-playbook playbooks/teardown.yml
