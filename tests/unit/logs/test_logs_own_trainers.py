@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils import logs
@@ -10,6 +11,16 @@ from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import
 from ansible_collections.scalebench.core.plugins.module_utils.running.invariants import broken
 from log_lines import LINE, lines
 
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "logs"
+# Logs of campaigns on two cores: file -> reader, warm-up and mean of the iterations after it
+# (reckoned by hand from the lines), part of the identity.
+REAL = {
+    "mxnet/dist_sync_2n1g.log": (
+        "mxnet_speedometer",
+        (2, 5.35),
+        {"framework": "mxnet", "world_size": 2, "ranks_seen": 2, "backend": "dist_sync"},
+    ),
+}
 FORMS = sorted(set(LINE) - {"ai_rank", "bert_pytorch", "bert_tensorflow", "tensorflow_official"})
 SPEEDS = sorted(set(FORMS) - {"paddle_fluid"})
 HEADER = {
@@ -119,3 +130,18 @@ def test_speedometer_prints_the_metrics_behind_the_speed():
         text = "".join(start.format(n=n) + tail + "\n" for n in range(3))
         last = logs.read(text)["observations"][2]
         assert (last["step"], last["accuracy"], last["loss"]) == (2, accuracy, loss)
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_a_log_of_a_campaign_gives_its_reading(name):
+    reader, (warmup, throughput), identity = REAL[name]
+    reading = logs.read((FIXTURES / name).read_bytes(), name=name)
+    assert (reading["reader"], reading["ending"]["kind"]) == (reader, "complete")
+    said = reading["identity"]
+    assert {key: said[key] for key in identity} == identity
+    assert (said["model"], said["parameters"]) == ("resnet50_v1.5", 25557032)
+    iterations = said["iterations"]
+    facts = log_facts(reading, parameters={"warmup": warmup, "iterations": iterations})
+    assert (facts["throughput"], facts["count"]) == (throughput, iterations)
+    assert len(reading["observations"]) == warmup + iterations == reading["summary"]["iterations"]
+    assert reading["summary"]["weights_equal"] is True
