@@ -1,0 +1,54 @@
+"""Runs the trainers of workloads/resnet50 with an interpreter that has their framework."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "workloads/resnet50"
+
+
+@functools.cache
+def interpreter(benchmark: str, module: str) -> str:
+    """Return a Python that has `module`, as playbooks/provision.yml made it; skip without one."""
+    for python in sorted(ROOT.glob(f".state/venvs/{module}*/bin/python")):
+        look = f"import importlib.util, sys; sys.exit(importlib.util.find_spec('{module}') is None)"
+        if subprocess.run([python, "-c", look], check=False).returncode == 0:
+            return str(python)
+    pytest.skip(
+        f"no {module}: run ansible-playbook playbooks/provision.yml -e benchmark={benchmark}"
+    )
+
+
+def run(command: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a command where the trainers are, one thread a rank."""
+    return subprocess.run(
+        command,
+        cwd=FOLDER,
+        env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def facts(text: str, kind: str) -> dict:
+    """Return what the line of a kind (header, end, error) says."""
+    return json.loads(text.split(f"[scalebench] {kind} ", 1)[1].splitlines()[0])
+
+
+def folders_of_images(data_dir: Path, part: str = "train") -> Path:
+    """Write two classes of four images of noise, as real data; return the folder of the classes."""
+    image = pytest.importorskip("PIL.Image", reason="needs Pillow to write images")
+    for name in ("ant", "bee"):
+        folder = data_dir / "images" / part / name
+        folder.mkdir(parents=True)
+        for index in range(4):
+            image.effect_noise((50, 40), 64).convert("RGB").save(folder / f"{index}.png")
+    return data_dir / "images" / part

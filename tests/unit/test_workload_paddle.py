@@ -1,0 +1,83 @@
+"""The Paddle trainer itself, run by an interpreter that has Paddle."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils import logs
+from trainers import facts, folders_of_images, interpreter, run
+
+SHORT = ("--warmup=1", "--iterations=5", "--device=cpu")
+
+
+@pytest.fixture
+def python() -> str:
+    return interpreter("paddle", "paddle")
+
+
+def losses(text: str) -> list[float]:
+    return list(logs.read(text)["observations"].column("loss"))
+
+
+def test_the_model_is_resnet50_version_1_5(python):
+    ended = run(
+        [
+            python,
+            "-c",
+            "from paddle_resnet50 import Bottleneck, ResNet50\n"
+            "for layout in ('NCHW', 'NHWC'):\n"
+            "    model = ResNet50(layout)\n"
+            "    print(sum(w.size for w in model.parameters() if w.trainable))\n"
+            "for block in model.sublayers():\n"
+            "    if isinstance(block, Bottleneck):\n"
+            "        print(*(block.main[at]._stride[0] for at in (0, 3, 6)))\n",
+        ]
+    )
+    nchw, nhwc, *strides = ended.stdout.splitlines()
+    assert nchw == nhwc == "25557032"
+    assert [index for index, stride in enumerate(strides) if stride == "1 2 1"] == [3, 7, 13]
+    assert len(strides) == 16
+    assert set(strides) == {"1 1 1", "1 2 1"}
+
+
+def test_one_rank_learns(python):
+    ended = run([python, "train_paddle.py", *SHORT])
+    assert ended.returncode == 0, ended.stderr
+    header = facts(ended.stdout, "header")
+    assert (header["parameters"], header["world_size"], header["backend"]) == (25557032, 1, None)
+    reading = logs.read(ended.stdout)
+    assert reading["reader"] == "paddle_fluid"
+    assert losses(ended.stdout)[-1] < losses(ended.stdout)[0] - 1
+    assert reading["summary"]["iterations"] == 6
+
+
+def test_real_images_are_read_and_a_bad_one_is_named(python, tmp_path):
+    folder = folders_of_images(tmp_path)
+    real = ("--data=real", f"--data-dir={tmp_path}", "--workers=1", "--batch-size=2")
+    ended = run([python, "train_paddle.py", *SHORT, *real])
+    assert ended.returncode == 0, ended.stderr
+    assert "[Pass 1, train batch 5]" in ended.stdout
+    (folder / "bee/1.png").write_bytes(b"no image")
+    ended = run([python, "train_paddle.py", *SHORT, *real])
+    assert ended.returncode == 1
+    error = facts(ended.stdout, "error")
+    assert (error["kind"], error["rank"]) == ("bad_data", 0)
+    assert error["detail"].startswith(f"cannot decode {folder}/bee/1.png")
+
+
+def test_a_loss_that_is_no_number_ends_the_run(python):
+    ended = run([python, "train_paddle.py", *SHORT, "--learning-rate=1e30"])
+    assert ended.returncode == 1
+    assert facts(ended.stdout, "error")["kind"] == "nan_loss"
+    assert "[scalebench] end" not in ended.stdout
+
+
+@pytest.mark.parametrize("asked", ["--device=gpu", "--precision=amp"])
+def test_what_needs_a_gpu_says_so_where_there_is_none(python, asked):
+    look = "import paddle; assert paddle.device.cuda.device_count() > 0"
+    if run([python, "-c", look]).returncode == 0:
+        pytest.skip("there is a GPU")
+    ended = run([python, "train_paddle.py", *SHORT, asked])
+    assert ended.returncode in (1, 2)
+    error = facts(ended.stdout, "error")
+    assert error["kind"] == "no_device"
+    assert "GPU" in error["detail"]
