@@ -20,6 +20,11 @@ REAL = {
         (2, 5.35),
         {"framework": "mxnet", "world_size": 2, "ranks_seen": 2, "backend": "dist_sync"},
     ),
+    "tensorflow/horovod_2n1g.log": (
+        "tensorflow_ngc_train",
+        (5, 4.71),
+        {"framework": "tensorflow", "world_size": 2, "ranks_seen": 2, "backend": "mpi"},
+    ),
 }
 FORMS = sorted(set(LINE) - {"ai_rank", "bert_pytorch", "bert_tensorflow", "tensorflow_official"})
 SPEEDS = sorted(set(FORMS) - {"paddle_fluid"})
