@@ -19,6 +19,7 @@ import tfrecord
 from pictures import pictures
 from textures import TEXTURES
 
+VERSION = 1  # of the pictures and their files; another one is made anew
 SHARDS = {"train": 8, "val": 2}  # so that eight ranks each have files of their own
 OF_TENSORFLOW = {"train": "train", "val": "validation"}  # its names of the two parts
 
@@ -27,6 +28,10 @@ def main() -> int:
     """Make the set beside its folder, then put it there whole; return the exit status."""
     options = make_parser().parse_args()
     target = options.directory
+    wanted = described(options)
+    if wanted.items() <= kept_manifest(target).items():
+        print(f"{target} is there already")
+        return 0
     making = target.with_name(target.name + ".making")
     shutil.rmtree(making, ignore_errors=True)
     for part, each in (("train", options.train), ("val", options.validation)):
@@ -36,7 +41,8 @@ def main() -> int:
         rec, idx = recordio.rec_and_idx(made)
         write(making / f"recordio/{part}.rec", rec)
         write(making / f"recordio/{part}.idx", idx)
-    write(making / "manifest.json", json.dumps(manifest(making, options), indent=1).encode())
+    listed = {**wanted, "files": checksums(making)}
+    write(making / "manifest.json", json.dumps(listed, indent=1).encode())
     shutil.rmtree(target, ignore_errors=True)
     making.rename(target)
     return 0
@@ -48,10 +54,21 @@ def make_parser() -> argparse.ArgumentParser:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("directory", type=Path, help="is replaced as a whole")
-    parser.add_argument("--train", type=int, default=160, metavar="N", help="images of a class")
-    parser.add_argument("--validation", type=int, default=40, metavar="N", help="images of a class")
-    parser.add_argument("--size", type=int, default=64, metavar="PX", help="height and width")
+    parser.add_argument(
+        "--train", type=positive, default=200, metavar="N", help="images of a class"
+    )
+    parser.add_argument(
+        "--validation", type=positive, default=50, metavar="N", help="images of a class"
+    )
+    parser.add_argument("--size", type=positive, default=64, metavar="PX", help="height and width")
     return parser
+
+
+def positive(text):
+    """Read an integer of at least 1."""
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no integer of at least 1")
+    return int(text)
 
 
 def announced(part, each, size):
@@ -89,23 +106,33 @@ def write(path, data):
     path.write_bytes(data)
 
 
-def manifest(folder, options):
-    """Return what was made, and SHA-256 and size of every file."""
-    files = {}
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        data = path.read_bytes()
-        name = path.relative_to(folder).as_posix()
-        files[name] = {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data)}
+def described(options):
+    """Return what a manifest says of the set as a whole."""
+    each = {"train": options.train, "val": options.validation}
     return {
+        "version": VERSION,
         "classes": list(TEXTURES),
-        "images": {part: len(TEXTURES) * each for part, each in _each(options).items()},
+        "images": {part: len(TEXTURES) * count for part, count in each.items()},
         "image_size": options.size,
-        "files": files,
     }
 
 
-def _each(options):
-    return {"train": options.train, "val": options.validation}
+def kept_manifest(folder):
+    """Return the manifest of the set that is there, empty where there is none."""
+    try:
+        return json.loads((folder / "manifest.json").read_text())
+    except (OSError, ValueError):
+        return {}
+
+
+def checksums(folder):
+    """Return SHA-256 and size in bytes of every file below a folder."""
+    found = {}
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        data = path.read_bytes()
+        name = path.relative_to(folder).as_posix()
+        found[name] = {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data)}
+    return found
 
 
 if __name__ == "__main__":

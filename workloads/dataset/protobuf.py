@@ -1,7 +1,7 @@
 """Just enough of Protocol Buffers' wire format to write a map from names to lists of values.
 
-Rules: https://protobuf.dev/programming-guides/encoding. TensorFlow's Example and OneFlow's OFRecord
-are both such a map; they differ in the field numbers.
+Rules: https://protobuf.dev/programming-guides/encoding. OneFlow's OFRecord is such a map, and
+TensorFlow's Example holds one; they differ in the field numbers.
 """
 
 from __future__ import annotations

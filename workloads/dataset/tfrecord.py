@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import struct
 
-from protobuf import feature_map
+from protobuf import feature_map, field
 
 BYTES_LIST, INT64_LIST = 1, 3  # fields of tensorflow.Feature
 CASTAGNOLI = 0x82F63B78  # the polynomial of CRC-32C (RFC 3720), lowest bit first
@@ -56,7 +56,7 @@ def example(picture):
 
     Label 0 is ImageNet's background class, which no image has.
     """
-    return feature_map(
+    features = feature_map(
         {
             "image/channels": 3,
             "image/class/label": picture.label + 1,
@@ -72,6 +72,7 @@ def example(picture):
         BYTES_LIST,
         INT64_LIST,
     )
+    return field(1, features)
 
 
 def shard(pictures):

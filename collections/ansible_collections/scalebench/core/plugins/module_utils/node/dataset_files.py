@@ -1,0 +1,134 @@
+"""Looks at a data set on this node: its files, what it lacks, a digest to compare nodes by."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import Any, Dict, List, Mapping, Tuple
+
+from ..dataset.indexes import dali_index, dali_index_problem, recordio_index_problem
+from ..dataset.layouts import lacking
+from ..dataset.spans import WALKS, tfrecord_spans
+
+__all__ = ["look", "missing_indexes", "write_index"]
+
+# Read of each end of a file for the digest, in bytes: a head, and where a copy broke off.
+_SAMPLE = 4096
+_MOST_PROBLEMS = 10
+
+
+def look(data_dir: str, kind: str, layout: str, every_record: bool) -> Dict[str, Any]:
+    """Return what there is of a data set in one form.
+
+    :param kind: imagenet or small.
+    :param layout: one of ``layouts.LAYOUTS``.
+    :param every_record: whether to walk through the record files from length to length.
+    :returns: ``state`` (complete, incomplete, absent), ``problems``, ``files``, ``bytes``,
+        ``digest`` (SHA-256 of all names and sizes, and of both ends of a sample of files).
+    """
+    folder = os.path.join(data_dir, layout)
+    sizes = _sizes(folder)
+    problems: List[str] = []
+    if sizes:
+        problems = lacking(kind, layout, sizes)
+        problems += _broken(folder, layout, sizes, every_record)[:_MOST_PROBLEMS]
+    state = "incomplete" if problems else "complete"
+    return {
+        "state": state if sizes else "absent",
+        "problems": problems,
+        "files": len(sizes),
+        "bytes": sum(sizes.values()),
+        "digest": _digest(folder, sizes) if sizes else "",
+    }
+
+
+def missing_indexes(data_dir: str) -> List[Tuple[str, str]]:
+    """Return path of shard and path of index for each shard that has none or one that misfits."""
+    found = []
+    folder = os.path.join(data_dir, "tfrecord")
+    for name, size in sorted(_sizes(folder).items()):
+        index = os.path.join(data_dir, "dali_idx", name)
+        if not os.path.exists(index) or dali_index_problem(_text(index), size):
+            found.append((os.path.join(folder, name), index))
+    return found
+
+
+def write_index(shard: str, index: str) -> None:
+    """Write DALI's index of a shard, whole or not at all.
+
+    :raises ValueError: the shard is damaged; it is named.
+    """
+    with open(shard, "rb") as file:
+        try:
+            text = dali_index(tfrecord_spans(_reader(file), os.path.getsize(shard)))
+        except ValueError as error:
+            raise ValueError(f"{shard}: {error}") from None
+    os.makedirs(os.path.dirname(index), exist_ok=True)
+    with open(f"{index}.making", "w", encoding="ascii") as made:
+        made.write(text)
+    os.replace(f"{index}.making", index)
+
+
+def _sizes(folder: str) -> Dict[str, int]:
+    found = {}
+    for place, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(place, name)
+            if not name.endswith((".making", "_list.txt")):
+                found[os.path.relpath(path, folder)] = os.path.getsize(path)
+    return found
+
+
+def _broken(folder: str, layout: str, sizes: Mapping[str, int], every_record: bool) -> List[str]:
+    said = []
+    for name, size in sorted(sizes.items()):
+        path, problem = os.path.join(folder, name), ""
+        if layout == "dali_idx":
+            shard = os.path.join(os.path.dirname(folder), "tfrecord", name)
+            if os.path.exists(shard):
+                problem = dali_index_problem(_text(path), os.path.getsize(shard))
+        elif name.endswith(".idx"):
+            records = f"{name[:-4]}.rec"
+            if records in sizes:
+                problem = recordio_index_problem(_text(path), sizes[records])
+        elif every_record and layout in WALKS and size:
+            problem = _walked(path, layout, size)
+        said += [f"{name}: {problem}"] if problem else []
+    return said
+
+
+def _walked(path: str, layout: str, size: int) -> str:
+    with open(path, "rb") as file:
+        try:
+            for _ in WALKS[layout](_reader(file), size):
+                pass
+        except ValueError as error:
+            return str(error)
+    return ""
+
+
+def _reader(file: Any) -> Any:
+    def read_at(offset: int, length: int) -> bytes:
+        file.seek(offset)
+        return bytes(file.read(length))
+
+    return read_at
+
+
+def _digest(folder: str, sizes: Mapping[str, int]) -> str:
+    """Hash names and sizes of all files, and both ends of at most some thousand of them."""
+    total = hashlib.sha256()
+    step = max(1, len(sizes) // 2000)
+    for number, (name, size) in enumerate(sorted(sizes.items())):
+        total.update(f"{name}\0{size}\0".encode())
+        if number % step == 0:
+            with open(os.path.join(folder, name), "rb") as file:
+                total.update(file.read(_SAMPLE))
+                file.seek(max(0, size - _SAMPLE))
+                total.update(file.read(_SAMPLE))
+    return total.hexdigest()
+
+
+def _text(path: str) -> str:
+    with open(path, encoding="ascii", errors="replace") as file:
+        return file.read()

@@ -1,0 +1,72 @@
+"""What a data set lacks, by the names and sizes of its files."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.dataset.layouts import lacking
+
+
+def shards(train: int = 1024, validation: int = 128) -> dict[str, int]:
+    """Return the sizes of ImageNet's shards."""
+    names = [f"train-{number:05d}-of-{train:05d}" for number in range(train)]
+    names += [f"validation-{number:05d}-of-{validation:05d}" for number in range(validation)]
+    return dict.fromkeys(names, 100)
+
+
+def test_a_complete_set_lacks_nothing():
+    assert lacking("imagenet", "tfrecord", shards()) == []
+    assert lacking("imagenet", "dali_idx", shards()) == []
+
+
+def test_missing_shards_are_counted_and_the_first_named():
+    sizes = shards()
+    for number in (7, 8, 9, 10):
+        del sizes[f"train-{number:05d}-of-01024"]
+    assert lacking("imagenet", "tfrecord", sizes) == [
+        "4 of 1024 files are missing: train-00007-of-01024, train-00008-of-01024,"
+        " train-00009-of-01024, ..."
+    ]
+
+
+def test_an_empty_shard_is_named():
+    assert lacking("imagenet", "tfrecord", {**shards(), "validation-00000-of-00128": 0}) == [
+        "1 of 128 files is empty: validation-00000-of-00128"
+    ]
+
+
+def test_shards_of_another_number_are_not_taken_for_complete():
+    (said,) = lacking("imagenet", "tfrecord", shards(train=512))
+    assert said.startswith("1024 of 1024 files are missing")
+
+
+@pytest.mark.parametrize("count", [44, 256])
+def test_both_numbers_of_parts_are_complete(count):
+    sizes = {f"{part}/part-{n:05d}": 9 for part in ("train", "val") for n in range(count)}
+    assert lacking("imagenet", "ofrecord", sizes) == []
+    del sizes["train/part-00001"]
+    assert lacking("imagenet", "ofrecord", sizes) == [
+        f"1 of {count} files is missing: train/part-00001"
+    ]
+
+
+def test_a_rec_file_needs_its_index():
+    sizes = {"train.rec": 9, "train.idx": 9, "val.rec": 9}
+    assert lacking("imagenet", "recordio", sizes) == ["1 of 2 files is missing: val.idx"]
+
+
+def test_images_are_counted_by_class_and_in_all():
+    sizes = {f"{part}/{n:04d}/a.jpg": 9 for part in ("train", "val") for n in range(999)}
+    assert lacking("imagenet", "images", sizes) == [
+        "train: 999 class folders with images, not 1000",
+        "train: 999 images, not 1281167",
+        "val: 999 class folders with images, not 1000",
+        "val: 999 images, not 50000",
+    ]
+
+
+def test_the_small_set_may_have_any_number_of_images():
+    sizes = {f"{part}/{n}/a.jpg": 9 for part in ("train", "val") for n in range(8)}
+    assert lacking("small", "images", sizes) == []
+    assert lacking("small", "images", {**sizes, "val/3/a.jpg": 0}) == [
+        "1 of 8 files is empty: val/3/a.jpg"
+    ]

@@ -1,0 +1,289 @@
+"""The small set: same bytes each time, and its forms decoded by code written here."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import struct
+import subprocess
+import sys
+import zlib
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.dataset.layouts import LAYOUTS
+from ansible_collections.scalebench.core.plugins.module_utils.node import dataset_files
+
+MAKER = Path(__file__).parents[2] / "workloads/dataset/make_small.py"
+sys.path.insert(0, str(MAKER.parent))
+import protobuf
+import recordio
+import tfrecord
+from textures import TEXTURES, pixels
+
+pytest.importorskip("PIL", reason="needs Pillow to encode images")
+CLASSES = ["bands", "bars", "bricks", "checks", "dots", "grid", "slants", "zigzag"]
+# CRC-32 of one picture of each class, as CPython on x86-64 computes it.
+PIXELS = [
+    *(0x81F0E043, 0x279E7E3E, 0x67E9E1D2, 0x8A82F2F9),
+    *(0xBA1895DD, 0xC6A55880, 0x4EC08889, 0x31A68248),
+]
+
+
+def make(folder: Path, *more: str) -> str:
+    """Make a tiny set; return what the program printed."""
+    command = [sys.executable, MAKER, folder, "--train=3", "--validation=2", "--size=16", *more]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data") / "small"
+    make(folder)
+    return folder
+
+
+def jpegs(small: Path, part: str) -> Counter:
+    """Return label and bytes of every image in the class folders."""
+    found = Counter()
+    for label, name in enumerate(CLASSES):
+        for path in (small / "images" / part / name).iterdir():
+            found[label, path.read_bytes()] += 1
+    return found
+
+
+def crc32c(data: bytes) -> int:
+    """Compute CRC-32C bit by bit, highest bit first: another way than the writer's table."""
+    register = 0xFFFFFFFF
+    for byte in data:
+        register ^= int(f"{byte:08b}"[::-1], 2) << 24
+        for _ in range(8):
+            register = (register << 1 ^ (0x1EDC6F41 if register >> 31 else 0)) & 0xFFFFFFFF
+    return int(f"{register ^ 0xFFFFFFFF:032b}"[::-1], 2)
+
+
+def fields(message: bytes) -> list[tuple[int, bytes | int]]:
+    """Decode one protocol buffer of varints and length-delimited fields."""
+
+    def varint(at: int) -> tuple[int, int]:
+        value = shift = 0
+        while True:
+            value |= (message[at] & 0x7F) << shift
+            shift, at = shift + 7, at + 1
+            if not message[at - 1] & 0x80:
+                return value, at
+
+    found, at = [], 0
+    while at < len(message):
+        key, at = varint(at)
+        value, at = varint(at)
+        if key & 7 == 2:
+            value, at = message[at : at + value], at + value
+        found.append((key >> 3, value))
+    return found
+
+
+def features(message: bytes, integers: int) -> dict[str, bytes | int]:
+    """Decode a map of features, each a list of one; `integers` is their list's field."""
+    found = {}
+    for number, entry in fields(message):
+        assert number == 1
+        (_, name), (_, feature) = fields(entry)
+        ((kind, values),) = fields(feature)
+        ((_, value),) = fields(values)
+        assert kind in (1, integers)
+        if kind == integers:
+            value = int.from_bytes(value, "little") if len(value) == 1 else varint_of(value)
+        found[name.decode()] = value
+    return found
+
+
+def varint_of(packed: bytes) -> int:
+    """Return the one integer of a packed list."""
+    ((_, value),) = fields(b"\x08" + packed)
+    return value
+
+
+def test_crc32c_is_that_of_the_rfc():
+    # RFC 3720, appendix B.4.
+    assert tfrecord.crc32c(bytes(32)) == 0x8A9136AA
+    assert tfrecord.crc32c(bytes([0xFF] * 32)) == 0x62A8AB43
+    assert tfrecord.crc32c(bytes(range(32))) == 0x46DD794E == crc32c(bytes(range(32)))
+
+
+@pytest.mark.parametrize(("part", "name"), [("train", "train"), ("val", "validation")])
+def test_tfrecord_holds_every_image_with_labels_from_1(small, part, name):
+    found = Counter()
+    for path in (small / "tfrecord").glob(f"{name}-*"):
+        data = path.read_bytes()
+        while data:
+            length, crc = struct.unpack_from("<QI", data)
+            body, (body_crc,) = data[12 : 12 + length], struct.unpack_from("<I", data, 12 + length)
+            for value, checked in ((crc, data[:8]), (body_crc, body)):
+                rotated = (value - 0xA282EAD8) & 0xFFFFFFFF
+                assert ((rotated << 15 | rotated >> 17) & 0xFFFFFFFF) == crc32c(checked)
+            ((number, inner),) = fields(body)
+            assert number == 1
+            example = features(inner, 3)
+            found[example["image/class/label"] - 1, example["image/encoded"]] += 1
+            assert example["image/class/text"].decode() == CLASSES[example["image/class/label"] - 1]
+            assert (example["image/height"], example["image/format"]) == (16, b"JPEG")
+            data = data[12 + length + 4 :]
+    assert found == jpegs(small, part)
+
+
+@pytest.mark.parametrize("part", ["train", "val"])
+def test_ofrecord_holds_every_image_with_labels_from_0(small, part):
+    found = Counter()
+    for path in (small / "ofrecord" / part).iterdir():
+        data = path.read_bytes()
+        while data:
+            (length,) = struct.unpack_from("<q", data)
+            record = features(data[8 : 8 + length], 4)
+            found[record["class/label"], record["encoded"]] += 1
+            data = data[8 + length :]
+    assert found == jpegs(small, part)
+
+
+@pytest.mark.parametrize("part", ["train", "val"])
+def test_recordio_holds_every_image_where_its_index_says(small, part):
+    data = (small / f"recordio/{part}.rec").read_bytes()
+    found = Counter()
+    lines = (small / f"recordio/{part}.idx").read_text().splitlines()
+    for number, line in enumerate(lines):
+        key, offset = map(int, line.split("\t"))
+        magic, length, flag, label, name, second = struct.unpack_from("<IIIfQQ", data, offset)
+        assert (magic, flag, key, name, second) == (0xCED7230A, 0, number, number, 0)
+        found[int(label), data[offset + 32 : offset + 8 + length]] += 1
+    assert found == jpegs(small, part)
+
+
+def test_a_magic_number_within_an_image_parts_its_record():
+    magic = struct.pack("<I", 0xCED7230A)
+    data = b"abcd" + magic + b"efg" + magic + b"h" + magic
+    encoded = recordio.record(data)
+    parts, at = [], 0
+    while at < len(encoded):
+        found, head = struct.unpack_from("<II", encoded, at)
+        assert found == 0xCED7230A
+        length = head & 0x1FFFFFFF
+        parts.append((head >> 29, encoded[at + 8 : at + 8 + length]))
+        at += 8 + (length + 3) // 4 * 4
+    # Only those at multiples of four bytes are left out; a reader puts them back.
+    assert parts[0] == (1, b"abcd")
+    assert magic.join(body for _, body in parts) == data
+    assert [kind for kind, _ in parts] == [1, *[2] * (len(parts) - 2), 3]
+
+
+def test_a_negative_number_has_no_varint():
+    with pytest.raises(ValueError, match="-1 is negative"):
+        protobuf.varint(-1)
+
+
+def test_paddle_s_lists_name_every_image_with_its_label(small):
+    for part in ("train", "val"):
+        for line in (small / f"images/{part}_list.txt").read_text().splitlines():
+            path, label = line.split(" ")
+            assert (small / "images" / path).exists()
+            assert CLASSES[int(label)] == path.split("/")[1]
+
+
+def test_the_manifest_is_of_the_files(small):
+    kept = json.loads((small / "manifest.json").read_text())
+    assert (kept["classes"], kept["images"]) == (CLASSES, {"train": 24, "val": 16})
+    for name, told in kept["files"].items():
+        data = (small / name).read_bytes()
+        assert told == {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data)}
+
+
+def test_the_bytes_are_the_same_each_time_and_train_and_val_differ(small, tmp_path):
+    assert "is there already" not in make(tmp_path / "again")
+    again = (tmp_path / "again/manifest.json").read_bytes()
+    assert again == (small / "manifest.json").read_bytes()
+    assert not jpegs(small, "train") & jpegs(small, "val")
+
+
+def test_the_pixels_are_the_same_on_every_machine():
+    told = [zlib.crc32(pixels(name, 16, random.Random(name))) for name in TEXTURES]
+    assert told == PIXELS
+
+
+def test_another_set_replaces_the_one_that_is_there(tmp_path):
+    make(tmp_path / "set")
+    assert "is there already" in make(tmp_path / "set")
+    assert "is there already" not in make(tmp_path / "set", "--train=4")
+    assert len(list((tmp_path / "set/images/train/dots").iterdir())) == 4
+    assert [path.name for path in tmp_path.iterdir()] == ["set"]
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "many"])
+def test_a_number_of_images_that_cannot_be_is_refused(tmp_path, value):
+    command = [sys.executable, MAKER, tmp_path / "set", f"--train={value}"]
+    ended = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert ended.returncode == 2
+    assert f"{value!r} is no integer of at least 1" in ended.stderr
+
+
+def looked(folder: Path, layout: str) -> dict:
+    return dataset_files.look(str(folder), "small", layout, every_record=True)
+
+
+@pytest.fixture
+def indexed(tmp_path):
+    make(tmp_path / "set")
+    for shard, index in dataset_files.missing_indexes(str(tmp_path / "set")):
+        dataset_files.write_index(shard, index)
+    return tmp_path / "set"
+
+
+def test_the_set_with_its_indexes_is_complete_in_every_form(indexed):
+    assert all(looked(indexed, layout)["problems"] == [] for layout in LAYOUTS)
+    assert all(looked(indexed, layout)["state"] == "complete" for layout in LAYOUTS)
+    assert dataset_files.missing_indexes(str(indexed)) == []
+
+
+@pytest.mark.parametrize(
+    ("layout", "name"),
+    [
+        ("tfrecord", "train-00003-of-00008"),
+        ("ofrecord", "val/part-00001"),
+        ("recordio", "train.rec"),
+    ],
+)
+def test_a_file_that_was_cut_is_found(indexed, layout, name):
+    before = looked(indexed, layout)["digest"]
+    path = indexed / layout / name
+    path.write_bytes(path.read_bytes()[:-7])
+    found = looked(indexed, layout)
+    assert found["state"] == "incomplete"
+    assert any(problem.startswith(f"{name}: record ") for problem in found["problems"])
+    assert found["digest"] != before
+
+
+def test_an_index_of_another_shard_is_found_and_made_anew(indexed):
+    shard = indexed / "tfrecord/train-00000-of-00008"
+    shard.write_bytes(shard.read_bytes() * 2)
+    (problem,) = looked(indexed, "dali_idx")["problems"]
+    assert problem.startswith("train-00000-of-00008: its index ends at byte ")
+    assert [Path(path) for path, _ in dataset_files.missing_indexes(str(indexed))] == [shard]
+
+
+def test_a_damaged_shard_gets_no_index(indexed):
+    shard = indexed / "tfrecord/train-00000-of-00008"
+    shard.write_bytes(b"no record")
+    (pair,) = dataset_files.missing_indexes(str(indexed))
+    with pytest.raises(ValueError, match="train-00000-of-00008: record 0 at byte 0"):
+        dataset_files.write_index(*pair)
+
+
+def test_one_changed_byte_changes_the_digest(indexed):
+    before = looked(indexed, "images")["digest"]
+    path = next((indexed / "images/val/dots").iterdir())
+    path.write_bytes(path.read_bytes()[:-1] + b"x")
+    assert looked(indexed, "images")["digest"] != before
+
+
+def test_a_form_that_is_not_there_is_absent(tmp_path):
+    assert looked(tmp_path, "tfrecord")["state"] == "absent"
