@@ -20,6 +20,16 @@ REAL = {
         (2, 5.35),
         {"framework": "mxnet", "world_size": 2, "ranks_seen": 2, "backend": "dist_sync"},
     ),
+    "oneflow/graph_2n1g.log": (
+        "oneflow",
+        (1, 2.77),
+        {"framework": "oneflow", "world_size": 2, "ranks_seen": 2, "nodes": 2},
+    ),
+    "paddle/launch_2n1g.log": (
+        "paddle_fluid",
+        (1, 5.48),
+        {"framework": "paddle", "world_size": 2, "ranks_seen": 2, "backend": "gloo"},
+    ),
     "tensorflow/horovod_2n1g.log": (
         "tensorflow_ngc_train",
         (5, 4.71),
