@@ -14,6 +14,8 @@ import contextlib
 import json
 import os
 import selectors
+import shlex
+import shutil
 import signal
 import socket
 import subprocess
@@ -42,20 +44,29 @@ def main():
     options = parser.parse_args()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, end)
+    if options.launcher and not shutil.which("ssh"):
+        print(
+            f"[scalebench] there is no ssh here to start ranks with: PATH is {os.environ['PATH']}"
+        )
+        return 1
     try:
         listener = meeting.listen(options.job, options.node)
     except OSError as error:
         print(f"[scalebench] another job waits for the ranks of {options.job} here: {error}")
         return 1
     children = Children()
+    ssh = stand_in_for_ssh() if options.launcher else None
     try:
         if options.launcher:
-            children.start("mpirun", options.launcher, mpirun_environment(options))
+            environment = launcher_environment(options, ssh)
+            children.start("mpirun", options.launcher, environment)
         return serve(listener, children, options)
     except EndedError:
         return 1
     finally:
         children.end()
+        if ssh:
+            os.remove(ssh)
 
 
 def end(_number, _frame):
@@ -63,15 +74,32 @@ def end(_number, _frame):
     raise EndedError
 
 
-def mpirun_environment(options):
-    """Return the environment in which mpirun calls ``reach_node.py`` where it would call ssh.
+def stand_in_for_ssh():
+    """Write a program ``ssh`` that is ``reach_node.py`` into this folder, the repeat's own.
 
-    Open MPI splits the name of its remote shell at spaces, so it gets one without: that of this
-    interpreter, which it looks up in PATH, and a file of the folder that it runs in.
+    The launcher finds it first in PATH, whichever of its layers dials, and whatever options it
+    gives: how a node is reached is the ssh configuration's to say.
+
+    :returns: its path.
     """
-    name = os.path.basename(sys.executable)
+    path = os.path.join(os.getcwd(), "ssh")
+    here = os.path.dirname(os.path.abspath(__file__))
+    words = [sys.executable, os.path.join(here, "reach_node.py")]
+    with open(path, "w") as file:
+        file.write(f'#!/bin/sh\nexec {" ".join(map(shlex.quote, words))} "$@"\n')
+    os.chmod(path, 0o700)
+    return path
+
+
+def launcher_environment(options, ssh):
+    """Return what the launcher, and ``reach_node.py`` below it, find in their environment.
+
+    A launcher of the framework lies beside this interpreter.
+    """
+    folders = [os.path.dirname(ssh), os.path.dirname(sys.executable)]
     return {
-        "OMPI_MCA_plm_rsh_agent": f"{name} ./reach_node.py",
+        "PATH": os.pathsep.join([*folders, os.environ.get("PATH", os.defpath)]),
+        "SCALEBENCH_SSH": shutil.which("ssh"),
         "SCALEBENCH_JOB": options.job,
         "SCALEBENCH_SSH_CONFIG": options.ssh_config,
         "SCALEBENCH_PEERS": options.peers,
@@ -143,13 +171,11 @@ class Children:
         self.running = {}
 
     def start(self, name, command, environment):
-        """Start one where Open MPI, the daemon too, finds ``reach_node.py`` and this Python."""
-        path = f"{os.path.dirname(sys.executable)}:{os.environ.get('PATH', os.defpath)}"
+        """Start one."""
         self.running[name] = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
-            cwd=os.path.dirname(os.path.abspath(__file__)),
-            env={**os.environ, "PATH": path, **environment},
+            env={**os.environ, **environment},
             # A shell, and the daemon below it, are signalled as one.
             start_new_session=True,
         )

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Stand in for ssh where mpirun starts its daemon on a node: log in there and join the ranks.
+"""Stand in for ssh below ``host_ranks.py``: log in to a node, and join the ranks there.
 
-Called by mpirun as ``reach_node.py ADDRESS COMMAND...``, below ``host_ranks.py``, which tells it in
-the environment how each node is reached. Standard library only and runs on Python 3.7.
+Called as ssh is: ``reach_node.py [OPTIONS] ADDRESS [OPTIONS] COMMAND...``. Standard library only
+and runs on Python 3.7, as the oldest frameworks need.
 """
 
 from __future__ import annotations
@@ -12,20 +12,38 @@ import os
 import shlex
 import sys
 
+WITH_VALUE = set("BbcDEeFIiJLlmOopQRSWw")  # ssh(1): options that are followed by a word
+DAEMON = "orted"
+
 
 def main():
     """Become ssh.
 
-    ssh would join the words of the daemon's command for a shell to take apart. Joined so, they are
-    one word among those of ``join_ranks.py``.
+    ssh would join the words of the command for a shell to take apart. Joined so, that of Open MPI's
+    daemon is one word among those of ``join_ranks.py``; any other is run as it is.
     """
-    address, command = sys.argv[1], " ".join(sys.argv[2:])
-    peer = json.loads(os.environ["SCALEBENCH_PEERS"])[address]
-    job, patience = os.environ["SCALEBENCH_JOB"], os.environ["SCALEBENCH_PATIENCE"]
-    words = [*peer["join"], job, peer["node"], patience, command]
-    remote = " ".join(shlex.quote(word) for word in words)
-    ssh = ["ssh", "-q", "-F", os.environ["SCALEBENCH_SSH_CONFIG"], peer["node"], remote]
-    os.execvp(ssh[0], ssh)
+    words = without_options(sys.argv[1:])
+    peer = json.loads(os.environ["SCALEBENCH_PEERS"])[words[0]]
+    remote = " ".join(without_options(words[1:]))
+    if DAEMON in remote:
+        job, patience = os.environ["SCALEBENCH_JOB"], os.environ["SCALEBENCH_PATIENCE"]
+        joining = [*peer["join"], job, peer["node"], patience, remote]
+        remote = " ".join(shlex.quote(word) for word in joining)
+    ssh = [os.environ["SCALEBENCH_SSH"], "-q", "-F", os.environ["SCALEBENCH_SSH_CONFIG"]]
+    os.execv(ssh[0], [*ssh, peer["node"], remote])
+
+
+def without_options(words):
+    """Return the words from the first on that is no option of ssh's.
+
+    The options say how to reach the node, as to check no host key; the configuration says better.
+    """
+    words = list(words)
+    while words and words[0].startswith("-"):
+        option = words.pop(0)
+        if len(option) == len("-p") and option[1] in WITH_VALUE:
+            words.pop(0)
+    return words
 
 
 if __name__ == "__main__":

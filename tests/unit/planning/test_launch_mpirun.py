@@ -109,11 +109,15 @@ def test_root_may_run_it():
 
 
 def test_horovodrun_starts_one_command_on_all_hosts():
-    argv = launched("horovodrun", 2, per_node=8)["node1"]["argv"]
-    words = argv[argv.index("--") + 1 :]
-    assert words[:5] == ["horovodrun", "-np", "16", "-H", "10.11.0.2:8,10.11.0.3:8"]
-    assert words[-2:] == ["/venv/bin/python", "/opt/workloads/train.py"]
-    assert launched("horovodrun", 2)["node2"]["argv"][-1] == "--node=node2"
+    made = launched("horovodrun", 2, per_node=8)
+    argv = made["node1"]["argv"]
+    assert argv[argv.index("--") + 1 :] == [
+        *["horovodrun", "-np", "16", "-H", "10.11.0.2:8,10.11.0.3:8"],
+        *["/venv/bin/python", "/opt/workloads/train.py"],
+    ]
+    assert made["node2"]["argv"][-1] == "--node=node2"
+    assert made["node1"]["env"]["OMPI_MCA_btl_tcp_if_include"] == "ib0"
+    assert made["node1"]["env"]["OMPI_MCA_oob_tcp_if_include"] == "ib0"
 
 
 def test_horovodrun_refuses_nodes_with_other_paths():

@@ -28,7 +28,11 @@ def mpirun(job: Job, name: str) -> Started:
     :raises ValueError: no interface is known that all nodes can be reached by, or a word of the
         command has a meaning for mpirun.
     """
-    words = ["mpirun", *_common(job)]
+    words = ["mpirun", "--bind-to", "none", "--map-by", "slot"]
+    words += ["--oversubscribe"] if job.cell["device"] == "cpu" else []
+    for key, value in _parameters(job).items():
+        words += ["--gmca", key, value]
+    words += job.options.get("arguments", [])
     for place, node in enumerate(job.names):
         words += [":"] if place else []
         words += ["-np", str(job.per_node), "-host", f"{job.nodes[node]['address']}:{job.per_node}"]
@@ -41,7 +45,9 @@ def mpirun(job: Job, name: str) -> Started:
 
 
 def horovodrun(job: Job, name: str) -> Started:
-    """Return the same with horovodrun, which runs mpirun.
+    """Return the same with horovodrun, which runs mpirun without binding.
+
+    Its versions differ in what they pass on to mpirun, so that is in the environment.
 
     :raises ValueError: the command is not the same on all nodes, as horovodrun needs it.
     """
@@ -54,12 +60,11 @@ def horovodrun(job: Job, name: str) -> Started:
                 f" {' '.join(job.command(other))}: give both the same folders, or use mpirun"
             )
     hosts = ",".join(f"{job.nodes[node]['address']}:{job.per_node}" for node in job.names)
-    words = [
-        *["horovodrun", "-np", str(len(job.names) * job.per_node), "-H", hosts],
-        *["--network-interface", _interface(job), "--mpi-args", " ".join(_common(job))],
-        *command,
-    ]
-    return _hosted(job, name, words)
+    ranks = str(len(job.names) * job.per_node)
+    words = ["horovodrun", "-np", ranks, "-H", hosts, *job.options.get("arguments", []), *command]
+    started = _hosted(job, name, words)
+    parameters = {f"OMPI_MCA_{key}": value for key, value in _parameters(job).items()}
+    return Started(started.argv, {**parameters, **started.environment})
 
 
 def _hosted(job: Job, name: str, words: List[str]) -> Started:
@@ -79,8 +84,8 @@ def _hosted(job: Job, name: str, words: List[str]) -> Started:
     return Started(argv, {**_AS_ROOT, **job.environment(name)})
 
 
-def _common(job: Job) -> List[str]:
-    words = ["--bind-to", "none", "--map-by", "slot"]
+def _parameters(job: Job) -> Dict[str, str]:
+    """Return Open MPI's parameters (ompi_info(1)) by name."""
     parameters = {
         "pml": "ob1",
         "btl": "^openib",
@@ -92,12 +97,9 @@ def _common(job: Job) -> List[str]:
         "plm_rsh_no_tree_spawn": "1",
     }
     if job.cell["device"] == "cpu":
-        words.append("--oversubscribe")
         # Where there are fewer cores than ranks, who waits must let others run.
         parameters["mpi_yield_when_idle"] = "1"
-    for key, value in parameters.items():
-        words += ["--gmca", key, value]
-    return words + list(job.options.get("arguments", []))
+    return parameters
 
 
 def _interface(job: Job) -> str:
