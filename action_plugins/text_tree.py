@@ -14,7 +14,15 @@ class ActionModule(ActionBase):
     def run(self, tmp=None, task_vars=None):
         """Return the module's result."""
         result = super().run(tmp, task_vars)
-        source = Path(self._task.args.get("source", ""))
+        texts = {**self._task.args.get("texts", {})}
+        if "source" in self._task.args:
+            texts.update(self._read(Path(self._task.args["source"])))
+        args = {**self._task.args, "texts": texts}
+        result.update(self._execute_module(module_args=args, task_vars=task_vars))
+        return result
+
+    def _read(self, source: Path) -> dict[str, str]:
+        """Return the texts of the source's files by relative path."""
         pattern = self._task.args.get("pattern", "**/*.py")
         texts = {
             str(path.relative_to(source)): path.read_text(encoding="utf-8")
@@ -23,6 +31,4 @@ class ActionModule(ActionBase):
         }
         if not texts:
             raise AnsibleActionFail(f"{source}: no file there matches {pattern}")
-        args = {**self._task.args, "texts": texts}
-        result.update(self._execute_module(module_args=args, task_vars=task_vars))
-        return result
+        return texts

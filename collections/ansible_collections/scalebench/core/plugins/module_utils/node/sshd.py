@@ -40,7 +40,7 @@ class Sshd:
         return process if ours else None
 
     def is_current(self) -> bool:
-        """Return whether the daemon was started with the configuration as it is now."""
+        """Return whether the daemon has read configuration and host keys as they are now."""
         try:
             with open(self._started_with, encoding="ascii") as file:
                 return file.read() == self._digest()
@@ -101,5 +101,11 @@ class Sshd:
             raise ValueError(f"sshd {' '.join(arguments)}: {said}")
 
     def _digest(self) -> str:
+        """Return a hash of what the daemon reads once: its configuration and its host keys."""
         with open(self.config, "rb") as file:
-            return hashlib.sha256(file.read()).hexdigest()
+            read = file.read()
+        for line in read.decode().splitlines():
+            if line.startswith("HostKey "):
+                with open(line.partition(" ")[2].strip('"') + ".pub", "rb") as file:
+                    read += file.read()
+        return hashlib.sha256(read).hexdigest()
