@@ -4,10 +4,8 @@
 Started by Scalebench on each node of a job, with mpirun's command after ``--`` on the leading one:
   host_ranks.py --job 10.11.0.2:29500 --node node2
 Ends when Open MPI's daemon on this node, or mpirun, has ended, with its exit status. Standard
-library only and runs on Python 3.7, as the oldest frameworks need.
+library only and runs on Python 3.5, as the oldest images need.
 """
-
-from __future__ import annotations
 
 import argparse
 import contextlib
@@ -45,14 +43,12 @@ def main():
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, end)
     if options.launcher and not shutil.which("ssh"):
-        print(
-            f"[scalebench] there is no ssh here to start ranks with: PATH is {os.environ['PATH']}"
-        )
+        print("[scalebench] there is no ssh here to start ranks with: PATH is", os.environ["PATH"])
         return 1
     try:
         listener = meeting.listen(options.job, options.node)
     except OSError as error:
-        print(f"[scalebench] another job waits for the ranks of {options.job} here: {error}")
+        print("[scalebench] another job waits here for the ranks of", options.job, error)
         return 1
     children = Children()
     ssh = stand_in_for_ssh() if options.launcher else None
@@ -86,7 +82,7 @@ def stand_in_for_ssh():
     here = os.path.dirname(os.path.abspath(__file__))
     words = [sys.executable, os.path.join(here, "reach_node.py")]
     with open(path, "w") as file:
-        file.write(f'#!/bin/sh\nexec {" ".join(map(shlex.quote, words))} "$@"\n')
+        file.write('#!/bin/sh\nexec {} "$@"\n'.format(" ".join(map(shlex.quote, words))))
     os.chmod(path, 0o700)
     return path
 
@@ -127,7 +123,7 @@ def serve(listener, children, options):
         ended = children.ended()
         if joined is not None and "orted" in ended:
             with contextlib.suppress(OSError):
-                joined.sendall(f"{abs(ended['orted'])}\n".encode())
+                joined.sendall(b"%d\n" % abs(ended["orted"]))
                 joined.shutdown(socket.SHUT_WR)
         wanted = "mpirun" if leads else "orted"
         if wanted in ended:
@@ -135,10 +131,10 @@ def serve(listener, children, options):
             children.wait(GRACE if ended[wanted] == 0 else 0)
             return said(wanted, ended[wanted])
         if not leads and joined is None and time.monotonic() > limit:
+            leading = options.job.rpartition(":")[0]
             print(
-                f"[scalebench] {options.node}: no daemon of Open MPI came within"
-                f" {options.patience:g} s: can {options.job.rpartition(':')[0]}, the leading node,"
-                " log in here by ssh?"
+                "[scalebench] {}: no daemon of Open MPI came within {:g} s: can {}, the leading"
+                " node, log in here by ssh?".format(options.node, options.patience, leading)
             )
             return 1
 
@@ -148,7 +144,7 @@ def said(name, status):
     if name == "orted" and status > SIGNALLED:
         status = SIGNALLED - status  # the shell above it says so
     if status < 0:
-        print(f"[scalebench] {name} was ended by {signal.Signals(-status).name}")
+        print("[scalebench]", name, "was ended by", signal.Signals(-status).name)
     return status if status >= 0 else SIGNALLED - status
 
 

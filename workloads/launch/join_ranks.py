@@ -2,10 +2,8 @@
 """Hand what mpirun started on this node by ssh to ``host_ranks.py``, and stay as long as it runs.
 
 Called by ``reach_node.py`` as ``join_ranks.py JOB NODE PATIENCE COMMAND``; the seconds are there
-because the nodes start at about the same time only. Standard library only and runs on Python 3.7.
+because the nodes start at about the same time only. Standard library only and runs on Python 3.5.
 """
-
-from __future__ import annotations
 
 import json
 import os
@@ -21,7 +19,7 @@ def main():
     try:
         connection = meeting.connect(job, node, float(patience))
     except OSError as error:
-        print(f"[scalebench] {node}: nobody here took in the ranks of {job}: {error}")
+        print("[scalebench] {}: nobody here took in the ranks of {}: {}".format(node, job, error))
         return 1
     with connection:
         request = {"command": command, "environment": passed_on()}

@@ -1,9 +1,7 @@
 """The socket by which what ssh starts on a node finds the job's program there.
 
-Standard library only and runs on Python 3.7, as the oldest frameworks need.
+Standard library only and runs on Python 3.5, as the oldest images need.
 """
-
-from __future__ import annotations
 
 import hashlib
 import os
@@ -17,7 +15,8 @@ def name_of(job, node):
 
     Nodes that are one machine have one of each. A digest, since a name has room for 107 bytes.
     """
-    return "\0scalebench-" + hashlib.sha256(f"{os.getuid()} {job} {node}".encode()).hexdigest()
+    told = "{} {} {}".format(os.getuid(), job, node)
+    return "\0scalebench-" + hashlib.sha256(told.encode()).hexdigest()
 
 
 def listen(job, node):

@@ -2,10 +2,8 @@
 """Stand in for ssh below ``host_ranks.py``: log in to a node, and join the ranks there.
 
 Called as ssh is: ``reach_node.py [OPTIONS] ADDRESS [OPTIONS] COMMAND...``. Standard library only
-and runs on Python 3.7, as the oldest frameworks need.
+and runs on Python 3.5, as the oldest images need.
 """
-
-from __future__ import annotations
 
 import json
 import os
