@@ -2,53 +2,22 @@
 
 from __future__ import annotations
 
-import functools
-import json
 import os
 import socket
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils import logs
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
+from trainers import FOLDER, facts, folders_of_images, interpreter, run
 
-ROOT = Path(__file__).parents[2]
-FOLDER = ROOT / "workloads/resnet50"
-SHORT = ("--warmup=1", "--iterations=5", "--device=cpu")
-
-
-@functools.cache
-def interpreter() -> str:
-    """Return a Python that imports MXNet; empty where none is found."""
-    for python in [*sorted(ROOT.glob(".state/venvs/mxnet*/bin/python")), Path(sys.executable)]:
-        look = "import importlib.util, sys; sys.exit(importlib.util.find_spec('mxnet') is None)"
-        if subprocess.run([python, "-c", look], check=False).returncode == 0:
-            return str(python)
-    return ""
+SHORT = ("--warmup=1", "--iterations=3", "--device=cpu")
 
 
 @pytest.fixture
 def python() -> str:
-    if not interpreter():
-        pytest.skip("no MXNet: run playbooks/provision.yml -e benchmark=mxnet_ngc")
-    return interpreter()
-
-
-def run(command: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command,
-        cwd=FOLDER,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def facts(text: str, kind: str) -> dict:
-    return json.loads(text.split(f"[scalebench] {kind} ", 1)[1].splitlines()[0])
+    return interpreter("mxnet_ngc", "mxnet")
 
 
 def test_the_model_is_resnet50_version_1_5(python):
@@ -80,9 +49,9 @@ def test_one_rank_learns_and_its_log_is_speedometers(python):
     assert (reading["reader"], reading["ending"]["kind"]) == ("mxnet_speedometer", "complete")
     identity = reading["identity"]
     assert (identity["parameters"], identity["world_size"]) == (25557032, 1)
-    assert [one["step"] for one in reading["observations"]] == list(range(6))
-    read = log_facts(reading, parameters={"warmup": 1, "iterations": 5})
-    assert read["count"] == 5
+    assert [one["step"] for one in reading["observations"]] == list(range(4))
+    read = log_facts(reading, parameters={"warmup": 1, "iterations": 3})
+    assert read["count"] == 3
     # Batch by batch: the clock and the printed speeds say the same.
     assert read["wall_clock_throughput"] == pytest.approx(read["harmonic_throughput"], rel=0.02)
     assert read["loss"]["last"] < read["loss"]["first"] - 1
@@ -131,21 +100,16 @@ def test_workers_of_the_key_value_store_end_with_the_same_weights(python):
 
 
 def test_amp_reads_real_images(python, tmp_path):
-    image = pytest.importorskip("PIL.Image", reason="needs Pillow to write images")
-    for name in ("ant", "bee"):
-        folder = tmp_path / "images/train" / name
-        folder.mkdir(parents=True)
-        for index in range(4):
-            image.effect_noise((50, 40), 64).convert("RGB").save(folder / f"{index}.png")
+    folder = folders_of_images(tmp_path)
     real = (*SHORT, "--precision=amp", "--data=real", f"--data-dir={tmp_path}", "--workers=1")
     ended = run([python, "train_mxnet.py", *real])
     assert ended.returncode == 0, ended.stderr
     assert facts(ended.stdout, "header")["autocast_dtype"] == "bfloat16"
-    assert "Epoch[2] Batch [1-1]" in ended.stdout
-    (folder / "1.png").write_bytes(b"no image")
+    assert "Epoch[1] Batch [1-1]" in ended.stdout
+    (folder / "bee/1.png").write_bytes(b"no image")
     ended = run([python, "train_mxnet.py", *real])
     assert ended.returncode == 1
-    assert facts(ended.stdout, "error")["detail"].startswith(f"cannot decode {folder}/1.png")
+    assert facts(ended.stdout, "error")["detail"].startswith(f"cannot decode {folder}/bee/1.png")
 
 
 def test_a_loss_that_is_no_number_ends_the_run(python):
