@@ -10,7 +10,7 @@ STAND_INS = Path(__file__).resolve().parents[3] / "molecule/shared/stand_ins/gpu
 
 
 def device(vendor, identifier, kind):
-    return {"address": "0000:1a:00.0", "vendor": vendor, "device": identifier, "class": kind}
+    return {"slot": "0000:1a:00.0", "vendor": vendor, "device": identifier, "device_class": kind}
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,10 @@ def device(vendor, identifier, kind):
     [("8xV100", "volta", [], "ConnectX-5"), ("8xH100", "hopper", ["NVSwitch 3"] * 4, "ConnectX-7")],
 )
 def test_the_nodes_of_the_stand_ins(name, architecture, switches, hca):
-    found = hardware(json.loads((STAND_INS / f"{name}.json").read_text())["pci"])
+    described = json.loads((STAND_INS / f"{name}.json").read_text())["pci"]
+    found = hardware(
+        {"slot": entry["address"], "device_class": entry["class"], **entry} for entry in described
+    )
     assert [gpu["architecture"] for gpu in found["gpus"]] == [architecture] * 8
     assert [switch["model"] for switch in found["nvswitches"]] == switches
     assert {entry["model"] for entry in found["hcas"]} == {hca}

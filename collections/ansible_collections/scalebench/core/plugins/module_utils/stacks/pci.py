@@ -47,19 +47,19 @@ _HCAS = {
 }
 
 
-def hardware(devices: Iterable[Mapping[str, str]]) -> Dict[str, List[Dict[str, Any]]]:
+def hardware(devices: Iterable[Mapping[str, Any]]) -> Dict[str, List[Dict[str, Any]]]:
     """Return ``gpus``, ``nvswitches`` and ``hcas`` among PCI devices.
 
-    :param devices: ``address`` and the kernel's ``vendor``, ``device``, ``class`` in hexadecimal.
-    :returns: each with its ``address`` and ``model``; a GPU with its ``architecture``, null where
+    :param devices: as module pci_devices_info returns them.
+    :returns: each with its ``slot`` and ``model``; a GPU with its ``architecture``, null where
         the chip is newer than this table. Virtual functions of an HCA count as none.
     :raises ValueError: an identifier is not hexadecimal.
     """
     found: Dict[str, List[Dict[str, Any]]] = {"gpus": [], "nvswitches": [], "hcas": []}
     for device in devices:
         vendor, identifier = int(device["vendor"], 16), int(device["device"], 16)
-        kind = int(device["class"], 16) >> 8
-        entry: Dict[str, Any] = {"address": device["address"], "model": f"{identifier:04x}"}
+        kind = int(device["device_class"], 16) >> 8
+        entry: Dict[str, Any] = {"slot": device["slot"], "model": f"{identifier:04x}"}
         if vendor == _NVIDIA and kind in _DISPLAY:
             found["gpus"].append({**entry, "architecture": _architecture(identifier)})
         elif vendor == _NVIDIA and identifier in _NVSWITCHES:

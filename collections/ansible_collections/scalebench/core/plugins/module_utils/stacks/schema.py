@@ -13,18 +13,16 @@ __all__ = ["SOURCES", "check_stack"]
 # Where the software of a record comes from; `given` is there already and only looked at.
 SOURCES: Dict[str, Tuple[str, ...]] = {
     "driver": ("repository", "distribution", "runfile", "given"),
-    "fabric_manager": ("repository", "distribution"),
     "cuda": ("repository", "distribution"),
-    "cudnn": ("repository", "distribution"),
     "nccl": ("repository", "local_repository", "distribution"),
     "ofed": ("mlnx_ofed", "doca", "distribution"),
 }
 _ARTEFACT = ("version", "url", "sha256")
 _KEYS: Dict[str, Tuple[str, ...]] = {
     "driver": (*_ARTEFACT, "source", "modules"),
-    "fabric_manager": (*_ARTEFACT, "source"),
+    "fabric_manager": _ARTEFACT,
     "cuda": (*_ARTEFACT, "source", "packages"),
-    "cudnn": (*_ARTEFACT, "source", "packages"),
+    "cudnn": (*_ARTEFACT, "packages"),
     "nccl": (*_ARTEFACT, "source", "packages"),
     "ofed": (*_ARTEFACT, "source"),
     "nccl_tests": _ARTEFACT,
