@@ -98,10 +98,13 @@ def test_the_next_command_waits_for_the_one_before(tmp_path):
     assert int(first.communicate()[0]) < int(second.stdout)
 
 
-@pytest.mark.parametrize("name", ["attended.py", "in_container.py"])
+PROGRAMS = ["attended", "in_container", "host_ranks", "join_ranks", "meeting", "reach_node"]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_python_3_5_can_run_it(name):
     """Images of 2019 have it; a later form would fail only there."""
-    tree = ast.parse((LAUNCH / name).read_text(), feature_version=(3, 5))
+    tree = ast.parse((LAUNCH / f"{name}.py").read_text(), feature_version=(3, 5))
     later = [node for node in ast.walk(tree) if isinstance(node, (ast.JoinedStr, ast.AnnAssign))]
     assert later == []
     imports = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
