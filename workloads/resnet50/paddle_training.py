@@ -70,11 +70,13 @@ def choose_device(options: Namespace, place: Place) -> bool:
         paddle.set_device("cpu")
         return False
     if place.local_rank >= found:
-        built = "with" if compiled else "without"
+        hint = (
+            "" if compiled else "; it is built for CPUs: name a build for GPUs (framework_python)"
+        )
         raise StoppedError(
             "no_device",
             f"this node has {place.local_size} ranks and {found} GPUs that Paddle "
-            f"{paddle.__version__}, built {built} CUDA, can use",
+            f"{paddle.__version__} can use{hint}",
         )
     paddle.set_device(f"gpu:{paddle.distributed.ParallelEnv().device_id}")
     return True
