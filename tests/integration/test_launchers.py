@@ -42,7 +42,8 @@ SUPERVISED = """
 import json, sys
 from ansible_collections.scalebench.core.plugins.module_utils.node.supervise import supervise
 given = json.loads(sys.argv[1])
-print(json.dumps(supervise(given["argv"], given["log"], given["env"], 30, 0)))
+folder = given["folder"]
+print(json.dumps(supervise(given["argv"], given["log"], given["env"], 120, 0, folder=folder)))
 """
 
 
@@ -82,8 +83,8 @@ def test_ranks_end_with_their_ansible_playbook(cluster, tmp_path):
 class Repeat:
     """One repeat of the stand-in, supervised on each node as module training_run does."""
 
-    def __init__(self, cluster, folder, absent=""):
-        self.state, self.folder = cluster.state, folder
+    def __init__(self, cluster, folder, absent="", patience=60):
+        self.state, self.folder, self.patience = cluster.state, folder, patience
         nodes = cluster_of(4, machine="same", interface="lo", rank_port=29722)
         for name, node in nodes.items():
             node.update(
@@ -106,8 +107,10 @@ class Repeat:
     def _supervise(self, name, command):
         run = str(self.state / "nodes" / name / "runs/by-hand")
         env = {**command["env"], "SCALEBENCH_RUN": run, "SCALEBENCH_NODE": name}
-        argv = [*command["argv"][:2], "--patience=3", *command["argv"][2:]]
-        given = {"argv": argv, "env": env, "log": str(self.folder / f"{name}.log")}
+        folder = self.folder / name
+        folder.mkdir()
+        argv = [*command["argv"][:2], f"--patience={self.patience}", *command["argv"][2:]]
+        given = {"argv": argv, "env": env, "folder": str(folder), "log": f"{folder}.log"}
         return subprocess.Popen(
             [sys.executable, "-c", SUPERVISED, json.dumps(given)],
             stdout=subprocess.PIPE,
@@ -133,7 +136,7 @@ class Repeat:
     def endings(self):
         """Wait for the supervisors; return ending and reason by node."""
         answers = {
-            name: json.loads(one.communicate(timeout=60)[0])
+            name: json.loads(one.communicate(timeout=150)[0])
             for name, one in self.supervisors.items()
         }
         return {name: (answer["ending"], answer["reason"]) for name, answer in answers.items()}
@@ -159,7 +162,7 @@ def test_a_killed_process_ends_all_with_a_reason(cluster, tmp_path, victim, wher
 
 
 def test_a_node_that_does_not_take_its_ranks_in_is_named(cluster, tmp_path):
-    repeat = Repeat(cluster, tmp_path, absent="node3")
+    repeat = Repeat(cluster, tmp_path, absent="node3", patience=15)
     assert repeat.endings()["node1"][0] == "crashed"
     assert "node3: nobody here took in the ranks of 127.0.0.2:29722" in repeat.said()
     assert cluster.running() == []
