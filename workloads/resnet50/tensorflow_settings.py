@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 from dataclasses import dataclass
 
 import tensorflow.compat.v2 as tf
@@ -55,11 +56,20 @@ def apply(settings, options):
     """Set what is global to the process, before anything is computed."""
     tf.config.threading.set_intra_op_parallelism_threads(options.threads)
     tf.config.threading.set_inter_op_parallelism_threads(2 if settings.on_gpu else 1)
-    tf.random.set_seed(options.seed)
+    set_seed(options.seed)
     if settings.autocast:
         _policy("mixed_" + settings.autocast)
     if not settings.on_gpu:
         keep_freed_memory()
+
+
+def set_seed(seed):
+    """Have weights drawn from here on depend on the seed alone.
+
+    Keras draws a seed for each layer from Python's own generator.
+    """
+    random.seed(seed)
+    tf.random.set_seed(seed)
 
 
 def peak_memory_mib(settings):
