@@ -11,6 +11,7 @@ import pytest
 
 SCRIPT = Path(__file__).resolve().parents[2] / "workloads/launch/reach_node.py"
 PEERS = {"10.11.0.3": {"node": "node2", "join": ["/a b/python", "/opt/join_ranks.py"]}}
+OWN = ["-F", "/the config", "-o", "LogLevel=ERROR"]
 SHOW = "import sys; print('\\0'.join(sys.argv[1:]), end='')"
 
 
@@ -35,8 +36,8 @@ def called(folder, *words):
 
 def test_the_daemons_command_is_one_word_for_who_joins(tmp_path):
     words = called(tmp_path, "-x", "10.11.0.3", "orted", "-mca", "ess", '"env"', "x;y")
-    assert words[:4] == ["-q", "-F", "/the config", "node2"]
-    assert shlex.split(words[4]) == [
+    assert words[:5] == [*OWN, "node2"]
+    assert shlex.split(words[5]) == [
         *["/a b/python", "/opt/join_ranks.py", "10.11.0.2:29500", "node2", "60"],
         'orted -mca ess "env" x;y',
     ]
@@ -51,6 +52,6 @@ def test_the_daemons_command_is_one_word_for_who_joins(tmp_path):
     ],
 )
 def test_options_of_the_launcher_do_not_count(tmp_path, options):
-    wanted = ["-q", "-F", "/the config", "node2", "date"]
+    wanted = [*OWN, "node2", "date"]
     assert called(tmp_path, *options, "10.11.0.3", "date") == wanted
     assert called(tmp_path, "10.11.0.3", *options, "date") == wanted

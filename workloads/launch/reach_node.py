@@ -27,8 +27,9 @@ def main():
         job, patience = os.environ["SCALEBENCH_JOB"], os.environ["SCALEBENCH_PATIENCE"]
         joining = [*peer["join"], job, peer["node"], patience, remote]
         remote = " ".join(shlex.quote(word) for word in joining)
-    ssh = [os.environ["SCALEBENCH_SSH"], "-q", "-F", os.environ["SCALEBENCH_SSH_CONFIG"]]
-    os.execv(ssh[0], [*ssh, peer["node"], remote])
+    ssh = [os.environ["SCALEBENCH_SSH"], "-F", os.environ["SCALEBENCH_SSH_CONFIG"]]
+    # Why it cannot log in belongs into the job's log, a banner does not.
+    os.execv(ssh[0], [*ssh, "-o", "LogLevel=ERROR", peer["node"], remote])
 
 
 def without_options(words):
