@@ -34,7 +34,7 @@ class ActionModule(ActionBase):
         _, args = self.validate_argument_spec(
             {
                 "directory": {"type": "str", "required": True},
-                "strategy": {"type": "str", "default": "mean_after_warmup"},
+                "strategy": {"type": "str", "default": "auto"},
                 "parameters": {"type": "dict", "default": {}},
                 **ARGUMENTS,
                 "published": {"type": "str", "default": ""},

@@ -17,9 +17,11 @@ options:
     type: path
     required: true
   strategy:
-    description: Rule from the observations of a log to its throughput.
+    description:
+      - Rule from the observations of a log to its throughput; C(auto) is the one that the benchmark
+        of a cell names.
     type: str
-    default: mean_after_warmup
+    default: auto
   parameters:
     description: Parameters of the strategy; warm-up and iterations are the cell's if not given.
     type: dict

@@ -61,8 +61,7 @@ def read_baseline(path: Path, strategy: str, parameters: dict[str, Any]) -> dict
 
 def _of_folder(folder: Path, strategy: str, parameters: dict[str, Any]) -> dict[str, Any]:
     if (folder / "plan.json").is_file() or any(folder.rglob("*.run.json")):
-        rule = "mean_after_warmup" if strategy == "auto" else strategy
-        return campaign_results(folder, rule, parameters)
+        return campaign_results(folder, strategy, parameters)
     if (folder / "results.json").is_file():
         return read_results(folder / "results.json")
     return log_tree_results(str(folder), strategy, parameters)

@@ -10,6 +10,10 @@ from typing import Any
 
 from ansible_collections.scalebench.core.plugins.module_utils.planning.plan import expected_identity
 from ansible_collections.scalebench.core.plugins.module_utils.results.cells import check_cell
+from ansible_collections.scalebench.core.plugins.module_utils.results.log_rule import (
+    AUTO,
+    log_rule,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from ansible_collections.scalebench.core.plugins.module_utils.strategies import parameters_of
 from ansible_collections.scalebench.core.plugins.plugin_utils.log_files import (
@@ -25,12 +29,14 @@ __all__ = ["campaign_results"]
 def campaign_results(folder: Path, strategy: str, parameters: dict[str, Any]) -> dict[str, Any]:
     """Return the results of the campaign in a folder, of its logs as they are now.
 
-    :param strategy: rule from the observations of a log to its throughput.
+    :param strategy: rule from the observations of a log to its throughput; ``auto`` is the one that
+        the benchmark names.
     :param parameters: of that rule; warm-up and iterations are the cell's if not given.
     :raises ValueError: there is no campaign; an unknown strategy or parameter.
     """
     plan, runs, problems = _load(folder)
-    parameters_of(strategy, parameters)
+    if strategy != AUTO:
+        parameters_of(strategy, parameters)
     again = partial(_read_again, folder=folder, strategy=strategy, parameters=parameters)
     runs = list(read_all(runs, again))
     problems += [
@@ -47,15 +53,6 @@ def _checked(cells: Any) -> None:
         check_cell(cell)
 
 
-def _parameters_for(
-    cell: dict[str, Any], strategy: str, parameters: dict[str, Any]
-) -> dict[str, Any]:
-    """Return the cell's own warm-up and iterations under what the user gave."""
-    known = parameters_of(strategy)
-    own = {key: cell[key] for key in ("warmup", "iterations") if cell.get(key) and key in known}
-    return {**own, **parameters}
-
-
 def _read_again(
     run: dict[str, Any], folder: Path, strategy: str, parameters: dict[str, Any]
 ) -> dict[str, Any]:
@@ -63,10 +60,10 @@ def _read_again(
     if run.get("ending") != "ok":
         return run
     cell = run["cell"]
-    given = _parameters_for(cell, strategy, parameters)
     try:
+        rule = log_rule(cell, strategy, parameters)
         path = folder / run["log"]
-        facts = read_facts(path, strategy, given, lambda _own: expected_identity(cell))
+        facts = read_facts(path, expected=lambda _own: expected_identity(cell), **rule)
     except FileNotFoundError:
         return dict(run, log_is_gone=True)
     except OSError as error:

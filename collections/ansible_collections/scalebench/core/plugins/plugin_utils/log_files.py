@@ -47,19 +47,23 @@ def files_below(folder: Path) -> tuple[list[str], list[dict[str, str]]]:
 
 
 def read_facts(
-    path: Path, strategy: str, parameters: dict[str, Any], expected: Expected
+    path: Path,
+    strategy: str,
+    parameters: dict[str, Any],
+    expected: Expected,
+    reader: str = "auto",
 ) -> dict[str, Any]:
     """Return the facts of one log.
 
     :param expected: whether one of our own trainers wrote the log -> the identity to expect.
-
+    :param reader: a key of ``logs.READERS``, or ``auto``.
     :raises ValueError: the file is no log; an unknown strategy or parameter.
     :raises OSError: it cannot be read.
     """
     if not stat.S_ISREG(path.stat().st_mode):
         raise ValueError("not a regular file")
     with path.open("rb") as file:
-        reading = logs.read(iter(lambda: file.read(PIECE), b""), name=path.name)
+        reading = logs.read(iter(lambda: file.read(PIECE), b""), reader, path.name)
     return log_facts(reading, strategy, parameters, expected(reading["own_trainer"]), str(path))
 
 
