@@ -12,7 +12,7 @@ FOLDER = Path(__file__).parents[2] / "roles/framework/vars/frameworks"
 FILES = sorted(FOLDER.glob("*.yml"))
 REQUIRED = {"python": list, "packages": list, "import": str}
 OPTIONAL = {"programs": dict, "wheel": dict}
-PIN = re.compile(r"[A-Za-z0-9._-]+(\[[a-z,]+\])?==[^ *=;]+(; python_version (<|>=) '3\.\d+')?")
+PIN = re.compile(r"[A-Za-z0-9._-]+(\[[a-z,]+\])?==[^ *=]+")
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

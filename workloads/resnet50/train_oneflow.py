@@ -51,6 +51,5 @@ def main():
 
 
 if __name__ == "__main__":
-    # OneFlow runs on Python 3.7 to 3.10.
     sys.stdout.reconfigure(line_buffering=True)
     sys.exit(main())
