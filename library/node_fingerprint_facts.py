@@ -22,6 +22,10 @@ options:
     description: Digest of the container image that each framework runs in, by framework.
     type: dict
     default: {}
+  data_dir:
+    description: Folder of the data set that campaigns would read.
+    type: path
+    default: ""
 attributes:
   check_mode:
     support: full
@@ -77,6 +81,11 @@ runs:
   type: dict
   returned: always
   sample: {}
+data_dir:
+  description: The folder of the data set; empty where it is not there.
+  type: str
+  returned: always
+  sample: /datasets/ImageNet
 """
 
 import os
@@ -111,6 +120,7 @@ def main() -> None:
             "work_dir": {"type": "path", "required": True},
             "pythons": {"type": "dict", "default": {}},
             "images": {"type": "dict", "default": {}},
+            "data_dir": {"type": "path", "default": ""},
         },
         supports_check_mode=True,
     )
@@ -138,7 +148,14 @@ def main() -> None:
     runs = {}
     for process, run in marked(module.params["work_dir"]):
         runs.setdefault(run, []).append(process.pid)
-    module.exit_json(changed=False, fingerprint=facts, unusable=unusable, runs=runs)
+    data_dir = module.params["data_dir"]
+    module.exit_json(
+        changed=False,
+        fingerprint=facts,
+        unusable=unusable,
+        runs=runs,
+        data_dir=data_dir if os.path.isdir(data_dir) else "",
+    )
 
 
 if __name__ == "__main__":

@@ -10,7 +10,9 @@ import time
 
 import ai_rank_lines
 from image_folder import class_folders, labelled_images
+from rate_schedule import scheduled_rate
 from shared_options import positive, positive_number
+from training_rules import learning_rate
 
 TRAIN, TRAIN_AND_EVALUATE = "train", "train_and_evaluate"
 
@@ -80,6 +82,48 @@ class TargetTraining:
         if self.target is not None and percent >= self.target and self.reached is None:
             self.reached = now
         return percent, self.reached is not None, now
+
+
+class EpochEvaluation:
+    """Evaluates after each epoch and prints the accuracy; a framework adds ``count_correct``.
+
+    :param training: the :class:`TargetTraining`.
+    :param images: how many are evaluated by all ranks together.
+    :param options: of the command line.
+    :param place: a ``rank_place.Place``; the first rank prints.
+    """
+
+    def __init__(self, training, images, options, place):
+        self.training, self.count, self.place, self.epochs = training, images, place, 0
+        self.peak = learning_rate(options, place.world_size)
+        self._print(ai_rank_lines.begin_line(training.begin))
+
+    def rate(self, number):
+        """Return the learning rate of iteration `number`, counted from 1."""
+        return scheduled_rate(self.peak, number, self.training.total)
+
+    def is_due(self, number):
+        """Tell whether iteration `number`, counted from 1, ends an epoch."""
+        return number % self.training.steps_per_epoch == 0
+
+    def count_correct(self):
+        """Return how many images of all ranks the model names rightly, the same on all ranks."""
+        raise NotImplementedError
+
+    def __call__(self):
+        """Evaluate; return whether the training ends, which is the same on all ranks."""
+        self.epochs += 1
+        percent, ends, now = self.training.evaluated(self.count_correct(), self.count)
+        self._print(ai_rank_lines.evaluation_line(now, percent, self.epochs))
+        return ends
+
+    def close(self):
+        """Print how long it took, and how long to the target."""
+        self._print(*ai_rank_lines.end_lines(time.time(), self.training))
+
+    def _print(self, *lines):
+        if self.place.rank == 0:
+            print(*lines, sep="\n")
 
 
 def target_training(parser, options, images, world_size):

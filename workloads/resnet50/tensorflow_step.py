@@ -16,6 +16,7 @@ class Step:
 
     def __init__(self, model, place, settings, rate):
         self.model, self.settings, self.rate = model, settings, rate
+        self._rate = tf.Variable(rate, dtype=tf.float32)
         self.world_size = place.world_size
         self.weights = model.trainable_variables
         self.speeds = [tf.Variable(tf.zeros_like(weight)) for weight in self.weights]
@@ -28,6 +29,11 @@ class Step:
         """Return cross entropy and the weights' share of the loss, averaged over the ranks."""
         return self._train(images, labels)
 
+    def set_rate(self, rate):
+        """Learn at another rate from now on."""
+        self.rate = rate
+        self._rate.assign(rate)
+
     def _step(self, images, labels):
         losses, gradients = self._gradients(images, labels)
         if self.world_size > 1:
@@ -37,7 +43,7 @@ class Step:
             tf.raw_ops.ResourceApplyMomentum(
                 var=weight.handle,
                 accum=speed.handle,
-                lr=self.rate,
+                lr=self._rate.read_value(),
                 grad=gradient,
                 momentum=MOMENTUM,
             )

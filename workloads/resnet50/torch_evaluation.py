@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import time
 from argparse import Namespace
 
-import ai_rank_lines
 import torch
 import torch.distributed as dist
 import torch_feed
 from rank_place import Place
-from rate_schedule import scheduled_rate
-from target_training import TargetTraining
+from target_training import EpochEvaluation, TargetTraining
 from torch import nn
 from torch_settings import Settings
-from training_rules import learning_rate
 
 
-class Evaluation:
-    """Evaluates `model` after each epoch, prints its accuracy, and schedules the learning rate."""
+class Evaluation(EpochEvaluation):
+    """Evaluates `model` after each epoch."""
 
     def __init__(
         self,
@@ -29,30 +25,13 @@ class Evaluation:
         place: Place,
         settings: Settings,
     ) -> None:
-        self.training, self.model, self.place, self.settings = training, model, place, settings
-        self.peak = learning_rate(options, place.world_size)
-        self.count, self.epochs = len(images), 0
+        super().__init__(training, len(images), options, place)
+        self.model, self.settings = model, settings
         share = images[place.rank :: place.world_size]
         self.loader = torch_feed.evaluation_loader(share, options, settings.device)
-        if place.rank == 0:
-            print(ai_rank_lines.begin_line(training.begin))
 
-    def rate(self, number: int) -> float:
-        """Return the learning rate of iteration `number`."""
-        return scheduled_rate(self.peak, number, self.training.total)
-
-    def is_due(self, number: int) -> bool:
-        """Tell whether iteration `number` ends an epoch."""
-        return number % self.training.steps_per_epoch == 0
-
-    def close(self) -> None:
-        """Print how long it took, and how long to the target."""
-        if self.place.rank == 0:
-            print(*ai_rank_lines.end_lines(time.time(), self.training), sep="\n")
-
-    def __call__(self) -> bool:
-        """Evaluate; return whether the training ends, which is the same on all ranks."""
-        self.epochs += 1
+    def count_correct(self) -> int:
+        """Return how many images of all ranks the model names rightly."""
         self._average_statistics()
         self.model.eval()
         correct = torch.zeros((), dtype=torch.int64, device=self.settings.device)
@@ -65,10 +44,7 @@ class Evaluation:
         self.model.train()
         if dist.is_initialized():
             dist.all_reduce(correct)
-        percent, ends, now = self.training.evaluated(correct.item(), self.count)
-        if self.place.rank == 0:
-            print(ai_rank_lines.evaluation_line(now, percent, self.epochs))
-        return ends
+        return int(correct.item())
 
     def _average_statistics(self) -> None:
         """Give all ranks the mean of their batch statistics, which training keeps apart."""

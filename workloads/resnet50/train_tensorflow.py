@@ -14,11 +14,13 @@ import traceback
 
 from report_lines import StoppedError, error_line
 from shared_options import check_sizes, images_to_read, shared_parser
+from target_training import TRAIN, add_target_options, target_training
 
 
 def make_parser():
     """Return the parser: the shared options and TensorFlow's own."""
     parser = shared_parser("Train ResNet-50 v1.5 with TensorFlow and Horovod, one rank of a job.")
+    add_target_options(parser)
     tensorflow = parser.add_argument_group("TensorFlow")
     tensorflow.add_argument(
         "--precision",
@@ -30,6 +32,12 @@ def make_parser():
     tensorflow.add_argument(
         "--xla", action="store_true", help="compile forward and backward pass with XLA"
     )
+    tensorflow.add_argument(
+        "--data-backend",
+        choices=("native", "tfrecord"),
+        default="native",
+        help="who reads real data: native: our own processes, from folders; tfrecord: tf.data",
+    )
     return parser
 
 
@@ -38,14 +46,20 @@ def main():
     parser = make_parser()
     options = parser.parse_args()
     check_sizes(parser, options)
-    images = images_to_read(parser, options, int(os.environ.get("OMPI_COMM_WORLD_SIZE", "1")))
+    world_size = int(os.environ.get("OMPI_COMM_WORLD_SIZE", "1"))
+    images = []
+    if options.data_backend == "native":
+        images = images_to_read(parser, options, world_size)
+    elif options.data != "real" or options.data_dir is None or options.mode != TRAIN:
+        parser.error(f"--data-backend tfrecord needs --data real, --data-dir and --mode {TRAIN}")
+    target, evaluated = target_training(parser, options, images, world_size)
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # errors only; read when it is loaded
     logging.getLogger("tensorflow").setLevel(logging.ERROR)  # Horovod uses names that grew old
 
     from tensorflow_training import train  # noqa: PLC0415 (bad options need no TensorFlow)
 
     try:
-        train(options, images)
+        train(options, images, target, evaluated)
     except StoppedError as error:
         rank = int(os.environ.get("OMPI_COMM_WORLD_RANK", "0"))
         print(error_line(error.kind, str(error), rank))
