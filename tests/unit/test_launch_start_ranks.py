@@ -49,7 +49,7 @@ def test_one_that_fails_is_named_and_ends_the_others():
     process = start(sleeper, rank("worker 0", "import time; time.sleep(1); exit(3)"))
     out, _ = process.communicate(timeout=30)
     assert process.returncode == 1
-    assert "[scalebench] worker 0 on this node failed: exit code 3" in out
+    assert "launch error: worker 0 on this node failed: exit code 3" in out
     assert time.monotonic() - began < 20
     assert not os.path.exists(f"/proc/{out.split()[0]}")
 

@@ -43,12 +43,12 @@ def main():
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, end)
     if options.launcher and not shutil.which("ssh"):
-        print("[scalebench] there is no ssh here to start ranks with: PATH is", os.environ["PATH"])
+        print("launch error: there is no ssh here to start ranks with: PATH is", os.environ["PATH"])
         return 1
     try:
         listener = meeting.listen(options.job, options.node)
     except OSError as error:
-        print("[scalebench] another job waits here for the ranks of", options.job, error)
+        print("launch error: another job waits here for the ranks of", options.job, error)
         return 1
     children = Children()
     ssh = stand_in_for_ssh() if options.launcher else None
@@ -133,7 +133,7 @@ def serve(listener, children, options):
         if not leads and joined is None and time.monotonic() > limit:
             leading = options.job.rpartition(":")[0]
             print(
-                "[scalebench] {}: no daemon of Open MPI came within {:g} s: can {}, the leading"
+                "launch error: {}: no daemon of Open MPI came within {:g} s: can {}, the leading"
                 " node, log in here by ssh?".format(options.node, options.patience, leading)
             )
             return 1
@@ -144,7 +144,7 @@ def said(name, status):
     if name == "orted" and status > SIGNALLED:
         status = SIGNALLED - status  # the shell above it says so
     if status < 0:
-        print("[scalebench]", name, "was ended by", signal.Signals(-status).name)
+        print("launch error:", name, "was ended by", signal.Signals(-status).name)
     return status if status >= 0 else SIGNALLED - status
 
 

@@ -19,7 +19,7 @@ def main():
     try:
         connection = meeting.connect(job, node, float(patience))
     except OSError as error:
-        print("[scalebench] {}: nobody here took in the ranks of {}: {}".format(node, job, error))
+        print("launch error: {}: nobody here took in the ranks of {}: {}".format(node, job, error))
         return 1
     with connection:
         request = {"command": command, "environment": passed_on()}

@@ -8,14 +8,16 @@ and runs on Python 3.5, as the oldest images need.
 import json
 import os
 import shlex
+import subprocess
 import sys
 
 WITH_VALUE = set("BbcDEeFIiJLlmOopQRSWw")  # ssh(1): options that are followed by a word
 DAEMON = "orted"
+OF_SSH = 255  # ssh(1): an error of its own, not of the command
 
 
 def main():
-    """Become ssh.
+    """Log in; return ssh's exit status.
 
     ssh would join the words of the command for a shell to take apart. Joined so, that of Open MPI's
     daemon is one word among those of ``join_ranks.py``; any other is run as it is.
@@ -29,7 +31,10 @@ def main():
         remote = " ".join(shlex.quote(word) for word in joining)
     ssh = [os.environ["SCALEBENCH_SSH"], "-F", os.environ["SCALEBENCH_SSH_CONFIG"]]
     # Why it cannot log in belongs into the job's log, a banner does not.
-    os.execv(ssh[0], [*ssh, "-o", "LogLevel=ERROR", peer["node"], remote])
+    status = subprocess.call([*ssh, "-o", "LogLevel=ERROR", peer["node"], remote])
+    if status == OF_SSH:
+        print("launch error: no connection to", peer["node"], "by", *ssh, peer["node"])
+    return status
 
 
 def without_options(words):
@@ -46,4 +51,4 @@ def without_options(words):
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

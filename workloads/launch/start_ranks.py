@@ -63,7 +63,7 @@ def wait(running):
         for name, status in states.items():
             if status:
                 how = f"ended by signal {-status}" if status < 0 else f"exit code {status}"
-                print(f"[scalebench] {name} on this node failed: {how}", flush=True)
+                print(f"launch error: {name} on this node failed: {how}", flush=True)
                 return 1
         left = [name for name, status in states.items() if status is None]
         if not left:
