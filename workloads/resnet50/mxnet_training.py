@@ -10,6 +10,7 @@ import mxnet as mx
 import mxnet_feed
 import mxnet_settings
 from mxnet_ranks import gather, join
+from mxnet_records import records
 from mxnet_resnet50 import parameter_count, resnet50, trained
 from mxnet_step import Step, compute_in
 from report_lines import StoppedError
@@ -42,6 +43,8 @@ def train(options, images):
     step = Step(model, ranks, settings, rate, options.batch_size)
     if options.data == "synthetic":
         feed = mxnet_feed.synthetic(options, settings, place)
+    elif options.data_backend == "recordio":
+        feed = records(options, settings, place)
     else:
         feed = mxnet_feed.folder(images, options, settings, place)
     seconds = run(options, ranks, step, feed, rate)
@@ -63,6 +66,7 @@ def announce(options, ranks, settings, model):
         "device_name": host_facts.processor_name() if not settings.on_gpu else None,
         "autocast_dtype": settings.autocast,
         "layout": settings.layout,
+        "data_backend": options.data_backend,
         "zero_init_residual": True,
     }
     begin_job(place, header, gather(ranks, place.facts()))

@@ -37,6 +37,13 @@ def make_parser():
         choices=("NCHW", "NHWC"),
         help="order of images and weights; unset: NHWC for less than fp32 on a GPU",
     )
+    mxnet.add_argument(
+        "--data-backend",
+        choices=("native", "recordio"),
+        default="native",
+        help="who reads real data: native: our own processes, from folders; recordio: MXNet's "
+        "ImageRecordIter",
+    )
     return parser
 
 
@@ -45,7 +52,11 @@ def main():
     parser = make_parser()
     options = parser.parse_args()
     check_sizes(parser, options)
-    images = images_to_read(parser, options, told(SIZES, 1))
+    images = []
+    if options.data_backend == "native":
+        images = images_to_read(parser, options, told(SIZES, 1))
+    elif options.data != "real" or options.data_dir is None:
+        parser.error("--data-backend recordio needs --data real and --data-dir")
     os.environ["OMP_NUM_THREADS"] = str(options.threads)  # read when MXNet is loaded
 
     from mxnet_training import train  # noqa: PLC0415 (bad options need no MXNet)
