@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import os
-import time
 from argparse import Namespace
 from collections.abc import Iterator
 
@@ -13,7 +11,7 @@ import numpy
 import paddle
 from image_batches import image_batches
 from paddle import Tensor
-from paddle_lines import step_line
+from paddle_loop import run
 from paddle_ranks import end_with_launcher, gather, join, meet, place_of
 from paddle_resnet50 import ResNet50
 from paddle_step import Step
@@ -49,7 +47,9 @@ def train(options: Namespace, images: list[tuple[str, int]]) -> None:
     feed = make_feed(options, images, place, layout)
     rate = learning_rate(options, place.world_size)
     step = Step(model, place, rate, options.precision == "amp", on_gpu)
-    seconds = run(options, place, step, feed, rate)
+    meet(place)
+    settle = paddle.device.synchronize if on_gpu else lambda: None
+    seconds = run(options, place, step, feed, rate, settle)
     mine = checksum(weight.numpy() for weight in weights), peak_memory(on_gpu)
     ends = gather(place, mine)
     end_job(place, options.warmup + options.iterations, seconds, ends)
@@ -122,41 +122,6 @@ def make_feed(
             normal.transpose((0, 3, 1, 2)) if layout == "NCHW" else normal,
             paddle.to_tensor(labels),
         )
-
-
-def run(options: Namespace, place: Place, step: Step, feed: Iterator[Batch], rate: float) -> float:
-    """Do warm-up and measured iterations, print each; return their wall time in seconds.
-
-    :raises StoppedError: on a loss that is no number; all ranks see the same mean.
-    """
-    batch = next(feed)
-    meet(place)
-    begin = before = time.perf_counter()
-    for number in range(options.warmup + options.iterations):
-        epoch, images, labels = batch
-        means_on_device = step(images, labels)
-        batch = next(feed)  # while a GPU still computes
-        loss, top1, top5 = means_on_device.tolist()
-        if not images.place.is_cpu_place():
-            paddle.device.synchronize()
-        now = time.perf_counter()
-        if place.rank == 0:
-            print(
-                step_line(
-                    number,
-                    epoch=epoch,
-                    loss=loss,
-                    top1=top1,
-                    top5=top5,
-                    rate=rate,
-                    seconds=now - before,
-                    now=time.time(),
-                )
-            )
-        if not math.isfinite(loss):
-            raise StoppedError("nan_loss", f"the loss of step {number} is {loss}")
-        before = now
-    return before - begin
 
 
 def peak_memory(on_gpu: bool) -> float:

@@ -10,6 +10,7 @@ first one's:
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import sys
 import traceback
@@ -39,10 +40,12 @@ def main() -> int:
     images = images_to_read(parser, options, int(os.environ.get("PADDLE_TRAINERS_NUM", "1")))
     os.environ["OMP_NUM_THREADS"] = str(options.threads)  # read when Paddle is loaded
 
-    from paddle_training import train  # noqa: PLC0415 (bad options need no Paddle)
+    import paddle  # noqa: PLC0415 (bad options need no Paddle)
 
+    old = paddle.__version__.startswith("1.")
     try:
-        train(options, images)
+        training = importlib.import_module("paddle_fluid_training" if old else "paddle_training")
+        training.train(options, images)
     except StoppedError as error:
         rank = int(os.environ.get("PADDLE_TRAINER_ID", "0"))
         print(error_line(error.kind, str(error), rank))
