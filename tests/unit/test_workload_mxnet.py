@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils import logs
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
-from trainers import FOLDER, facts, folders_of_images, interpreter, run
+from trainers import FOLDER, ROOT, facts, folders_of_images, interpreter, run
 
 SHORT = ("--warmup=1", "--iterations=3", "--device=cpu")
 
@@ -110,6 +110,28 @@ def test_amp_reads_real_images(python, tmp_path):
     ended = run([python, "train_mxnet.py", *real])
     assert ended.returncode == 1
     assert facts(ended.stdout, "error")["detail"].startswith(f"cannot decode {folder}/bee/1.png")
+
+
+@pytest.mark.parametrize(
+    ("backend", "package_set"), [("recordio", "mxnet"), ("dali", "mxnet_dali")]
+)
+def test_records_are_read_by_mxnet_or_by_dali(backend, package_set, tmp_path):
+    python = str(ROOT / f".state/venvs/{package_set}/bin/python")
+    if not Path(python).exists():
+        pytest.skip(f"no {package_set}: run playbooks/provision.yml -e benchmark=mxnet_ngc")
+    make = [ROOT / "workloads/dataset/make_small.py", tmp_path / "small", "--train=1"]
+    made = run([python, *map(str, make), "--validation=1", "--size=40"])
+    assert made.returncode == 0, made.stderr
+    command = [python, "train_mxnet.py", *SHORT, "--data=real", f"--data-dir={tmp_path}/small"]
+    ended = run([*command, f"--data-backend={backend}"])
+    assert ended.returncode == 0, ended.stderr
+    assert logs.read(ended.stdout)["identity"]["data_backend"] == backend
+    assert "Epoch[1] Batch [1-1]" in ended.stdout
+    (tmp_path / "small/recordio/train.rec").unlink()
+    ended = run([*command, f"--data-backend={backend}"])
+    assert ended.returncode == 1
+    error = facts(ended.stdout, "error")
+    assert (error["kind"], "small/recordio" in error["detail"]) == ("bad_data", True)
 
 
 def test_a_loss_that_is_no_number_ends_the_run(python):

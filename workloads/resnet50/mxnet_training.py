@@ -8,9 +8,9 @@ import time
 import host_facts
 import mxnet as mx
 import mxnet_feed
+import mxnet_records
 import mxnet_settings
 from mxnet_ranks import gather, join
-from mxnet_records import records
 from mxnet_resnet50 import parameter_count, resnet50, trained
 from mxnet_step import Step, compute_in
 from report_lines import StoppedError
@@ -41,16 +41,24 @@ def train(options, images):
     announce(options, ranks, settings, model)
     rate = learning_rate(options, place.world_size)
     step = Step(model, ranks, settings, rate, options.batch_size)
-    if options.data == "synthetic":
-        feed = mxnet_feed.synthetic(options, settings, place)
-    elif options.data_backend == "recordio":
-        feed = records(options, settings, place)
-    else:
-        feed = mxnet_feed.folder(images, options, settings, place)
+    feed = make_feed(images, options, settings, place)
     seconds = run(options, ranks, step, feed, rate)
     weights = checksum(weight.data().asnumpy() for weight in trained(model))
     ends = gather(ranks, (weights, peak_memory(settings.device)))
     end_job(place, options.warmup + options.iterations, seconds, ends)
+
+
+def make_feed(images, options, settings, place):
+    """Return this rank's batches, as :mod:`mxnet_feed` describes them."""
+    if options.data == "synthetic":
+        return mxnet_feed.synthetic(options, settings, place)
+    if options.data_backend == "native":
+        return mxnet_feed.folder(images, options, settings, place)
+    if options.data_backend == "recordio":
+        return mxnet_records.records(options, settings, place)
+    from mxnet_dali import records  # noqa: PLC0415 (DALI need not be there)
+
+    return records(options, settings, place)
 
 
 def announce(options, ranks, settings, model):

@@ -9,6 +9,7 @@ in their environment, beside RANK, WORLD_SIZE, LOCAL_RANK and LOCAL_WORLD_SIZE.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import sys
 import traceback
@@ -39,10 +40,10 @@ def make_parser():
     )
     mxnet.add_argument(
         "--data-backend",
-        choices=("native", "recordio"),
+        choices=("native", "recordio", "dali"),
         default="native",
         help="who reads real data: native: our own processes, from folders; recordio: MXNet's "
-        "ImageRecordIter",
+        "ImageRecordIter; dali: DALI's operators for CPUs, from RecordIO",
     )
     return parser
 
@@ -56,7 +57,12 @@ def main():
     if options.data_backend == "native":
         images = images_to_read(parser, options, told(SIZES, 1))
     elif options.data != "real" or options.data_dir is None:
-        parser.error("--data-backend recordio needs --data real and --data-dir")
+        parser.error(f"--data-backend {options.data_backend} needs --data real and --data-dir")
+    elif options.data_backend == "dali" and importlib.util.find_spec("nvidia") is None:
+        parser.error(
+            "--data-backend dali needs DALI, which this Python does not have: "
+            "pip install nvidia-dali-cuda120"
+        )
     os.environ["OMP_NUM_THREADS"] = str(options.threads)  # read when MXNet is loaded
 
     from mxnet_training import train  # noqa: PLC0415 (bad options need no MXNet)
