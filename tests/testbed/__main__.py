@@ -6,7 +6,7 @@ import argparse
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from . import daemon, image, machine, network, nodes, proxy
+from . import daemon, image, keys, machine, network, nodes, proxy
 from .commands import TestbedError, say
 from .settings import Settings, settings
 
@@ -27,7 +27,9 @@ def up(wanted: Settings, given: dict[str, str], renew: bool) -> None:
     with ThreadPoolExecutor() as pool:
         list(pool.map(lambda node: nodes.start(wanted, name, *node), missing.items()))
     nodes.wait(wanted, given)
-    say(f"{', '.join(f'{node} ({address})' for node, address in given.items())}: ready")
+    keys.client_configuration(wanted, given)
+    names = ", ".join(f"{node} ({address})" for node, address in given.items())
+    say(f"{names}: ready; to log in: ssh -F {wanted.state}/ssh_config {next(iter(given))}")
 
 
 def down(wanted: Settings) -> None:

@@ -21,6 +21,22 @@ def administrator(wanted: Settings) -> str:
     return key(wanted.state / "id_ed25519", "testbed")
 
 
+def client_configuration(wanted: Settings, nodes: dict[str, str]) -> None:
+    """Write ``ssh_config``, by which ``ssh -F`` knows all nodes started so far."""
+    folder = wanted.state / "nodes"
+    folder.mkdir(exist_ok=True)
+    for name, address in nodes.items():
+        (folder / name).write_text(f"Host {name}\n    HostName {address}\n")
+    (wanted.state / "ssh_config").write_text(
+        "".join(path.read_text() for path in sorted(folder.iterdir())) + "Host *\n"
+        "    User root\n"
+        f'    IdentityFile "{wanted.state}/id_ed25519"\n'
+        "    IdentitiesOnly yes\n"
+        "    StrictHostKeyChecking yes\n"
+        f'    UserKnownHostsFile "{wanted.state}/known_hosts"\n'
+    )
+
+
 def host_key(wanted: Settings, name: str, address: str) -> Path:
     """Return the path of a node's host key, and keep its public half in known_hosts.
 

@@ -14,6 +14,9 @@ PROGRAMS = {
     "docker": "docker.io",
     "iptables": "iptables",
     "mmdebstrap": "mmdebstrap",
+    # Stand-in packages are compiled and signed.
+    "cc": "gcc",
+    "gpg": "gpg",
     "tinyproxy": "tinyproxy-bin",
 }
 
