@@ -28,7 +28,8 @@ def main():
     # The address that sshd was reached at on this node.
     host = os.environ["SSH_CONNECTION"].split()[2]
     node = os.environ["SCALEBENCH_NODE"]
-    print(report_lines.rank_line(rank, 0, node, host, os.getpid()), flush=True)
+    # At once with its end, or the lines of two ranks run into each other.
+    os.write(1, (report_lines.rank_line(rank, 0, node, host, os.getpid()) + "\n").encode())
     if rank == 0:
         identity = {"batch_size_per_device": 2, "image_size": 32, "precision": "fp32"}
         print(report_lines.header_line({**identity, "world_size": ranks, "data": "synthetic"}))
