@@ -20,6 +20,11 @@ REAL = {
         (2, 5.35),
         {"framework": "mxnet", "world_size": 2, "ranks_seen": 2, "backend": "dist_sync"},
     ),
+    "mxnet/horovod_2n1g.log": (
+        "mxnet_speedometer",
+        (2, 3.25),
+        {"framework": "mxnet", "world_size": 2, "ranks_seen": 2, "backend": "horovod"},
+    ),
     "oneflow/graph_2n1g.log": (
         "oneflow",
         (1, 2.77),
