@@ -78,6 +78,12 @@ def test_the_kvstores_scheduler_is_on_the_first_node_and_a_server_on_each():
     }
 
 
+def test_a_single_worker_needs_no_kvstore():
+    command = launched("kvstore", 1)["node1"]
+    assert command["argv"] == ["/venv/bin/python", "/opt/workloads/train.py"]
+    assert not [key for key in command["env"] if key.startswith("DMLC")]
+
+
 def test_per_node_runs_the_program_itself():
     command = launched("per_node", 2, program=["run", "{node_addresses}"], workload=None)["node2"]
     assert command["argv"] == ["run", "10.11.0.2,10.11.0.3"]
