@@ -111,6 +111,16 @@ def test_a_cell_that_cannot_run_on_its_nodes_says_why():
     assert [cell.get("unavailable") for cell in marked] == [None, "node2: there is no such file"]
 
 
+def test_cells_without_their_data_are_unavailable_beside_others():
+    nodes = cluster(1)
+    nodes["node1"]["data_dir"] = ""
+    nodes["node1"]["pythons"]["tensorflow"] = "/tf/python"
+    options = parse_options({"benchmark": "pytorch,tensorflow_time2train", "topology": "1n1g"})
+    made = plan.with_unavailable(plan.build(benchmarks(), options, nodes)["cells"], nodes)
+    assert "unavailable" not in made[0]
+    assert made[1]["unavailable"].startswith("no data set is known on node1: make the small one")
+
+
 def test_real_data_needs_a_folder():
     nodes = cluster(2)
     nodes["node2"]["data_dir"] = ""

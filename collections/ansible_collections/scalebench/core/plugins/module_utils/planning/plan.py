@@ -22,6 +22,7 @@ __all__ = [
 ]
 
 SCHEMA = 1
+Nodes = Mapping[str, Mapping[str, Any]]
 
 
 def build(
@@ -38,8 +39,8 @@ def build(
     :raises ValueError: the options do not fit benchmarks or nodes.
     """
     cells = matrix.expand(benchmarks, options, nodes)
+    _check_data(cells, options, nodes)
     for cell in cells:
-        _check_data(cell, nodes)
         recipe = recipe_of(benchmarks[cell["benchmark"]], cell)
         cell["reading"] = _reading(cell, recipe)
         cell["not_there"] = [one["reason"] for one in matching(recipe.get("unavailable", []), cell)]
@@ -69,16 +70,30 @@ def _reading(cell: Mapping[str, Any], recipe: Mapping[str, Any]) -> Dict[str, An
     }
 
 
-def _check_data(cell: Mapping[str, Any], nodes: Mapping[str, Mapping[str, Any]]) -> None:
-    missing = [name for name in cell["node_names"] if not nodes[name]["data_dir"]]
-    if cell["data"] == "real" and missing:
-        raise ValueError(
-            f"-e data=real: no data set is known on {', '.join(missing)}: make the small one with"
-            " provision.yml -e dataset=small, or give the folder of one with"
-            " -e scalebench_data_dir= (docs/data.md)"
-        )
-    if cell["data"] == "synthetic" and cell["mode"] == TO_TARGET:
-        raise ValueError(f"-e mode={TO_TARGET}: it needs -e data=real, noise cannot be learnt")
+def _check_data(
+    cells: Sequence[Mapping[str, Any]], options: Mapping[str, Any], nodes: Nodes
+) -> None:
+    """Refuse to train on data that is not there, where that was asked for or nothing else is left.
+
+    :raises ValueError: what is missing, and what to do.
+    """
+    lacking = [_without_data(cell, nodes) for cell in cells]
+    if any(lacking) and ("data" in options or all(lacking)):
+        raise ValueError(f"-e data=real: {next(reason for reason in lacking if reason)}")
+    for cell in cells:
+        if cell["data"] == "synthetic" and cell["mode"] == TO_TARGET:
+            raise ValueError(f"-e mode={TO_TARGET}: it needs -e data=real, noise cannot be learnt")
+
+
+def _without_data(cell: Mapping[str, Any], nodes: Nodes) -> str:
+    missing = [name for name in cell["node_names"] if not nodes[name].get("data_dir")]
+    if cell["data"] != "real" or not missing:
+        return ""
+    return (
+        f"no data set is known on {', '.join(missing)}: make the small one with"
+        " provision.yml -e dataset=small, or give the folder of one with"
+        " -e scalebench_data_dir= (docs/data.md)"
+    )
 
 
 def with_unavailable(
@@ -91,6 +106,7 @@ def with_unavailable(
     found = []
     for cell in cells:
         reasons = list(cell.get("not_there", ()))
+        reasons += [reason for reason in (_without_data(cell, nodes),) if reason]
         reasons += [
             f"{name}: {nodes[name]['unusable'][cell['framework_set']]}"
             for name in cell["node_names"]
