@@ -43,7 +43,7 @@ bench: provision  ## Provision, run the default matrix, print the speed-up table
 	@ansible-playbook playbooks/bench.yml $(ARGS)
 
 bench-all: $(RUN)  ## The same with every framework: an hour and a half on two cores, ARGS as above.
-	@ansible-playbook playbooks/provision.yml -e benchmark=all
+	@ansible-playbook playbooks/provision.yml -e benchmark=all -e dataset=small
 	@ansible-playbook playbooks/bench.yml -e benchmark=all $(ARGS)
 
 teardown: $(RUN)  ## End the local nodes and all that runs in them.
