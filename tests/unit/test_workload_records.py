@@ -1,0 +1,55 @@
+"""TensorFlow and MXNet train from the small set's own files, as each framework reads them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils import logs
+from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
+from trainers import ROOT, facts, interpreter, run
+
+pytest.importorskip("PIL", reason="needs Pillow to make the small set")
+LENGTH = ("--warmup=1", "--batch-size=4", "--device=cpu", "--data=real", "--workers=1")
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data") / "small"
+    maker = ROOT / "workloads/dataset/make_small.py"
+    command = [sys.executable, maker, "--train=2", "--validation=1", "--size=32", folder]
+    subprocess.run(command, check=True, capture_output=True)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "framework", "backend"),
+    [("tensorflow_ngc", "tensorflow", "tfrecord"), ("mxnet_ngc", "mxnet", "recordio")],
+)
+def test_a_trainer_reads_its_framework_s_records(small, tmp_path, benchmark, framework, backend):
+    trainer = (interpreter(benchmark, framework), f"train_{framework}.py", *LENGTH)
+    source = f"--data-backend={backend}"
+    # 16 images are four batches: the sixth iteration is of the second epoch.
+    ended = run([*trainer, source, "--iterations=5", f"--data-dir={small}"])
+    assert ended.returncode == 0, ended.stderr
+    assert facts(ended.stdout, "header")["data_backend"] == backend
+    reading = logs.read(ended.stdout)
+    assert [seen["epoch"] for seen in reading["observations"]] == [0, 0, 0, 0, 1, 1]
+    ended = run([*trainer, source, "--iterations=5", f"--data-dir={tmp_path}"])
+    assert ended.returncode == 1
+    assert facts(ended.stdout, "error")["kind"] == "bad_data"
+
+
+def test_tensorflow_evaluates_after_each_epoch(small):
+    python = interpreter("tensorflow_ngc", "tensorflow")
+    mode = ("--mode=train_and_evaluate", "--epochs=2", "--target-accuracy=100")
+    ended = run([python, "train_tensorflow.py", *LENGTH, *mode, f"--data-dir={small}"])
+    assert ended.returncode == 0, ended.stderr
+    read = log_facts(logs.read(ended.stdout), parameters={"warmup": 1, "iterations": None})
+    assert (read["reader"], read["count"]) == ("tensorflow_ngc_train", 7)
+    found = read["time_to_train"]
+    assert (found["epochs"], found["evaluations"], found["target_accuracy"]) == (2, 2, 100)
+    assert facts(ended.stdout, "end")["iterations"] == 8
+    rates = [float(line.split()[-1]) for line in ended.stdout.splitlines() if "DLL" in line]
+    assert rates[0] > rates[-2] > rates[-1] == 0
