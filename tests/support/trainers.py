@@ -15,9 +15,12 @@ FOLDER = ROOT / "workloads/resnet50"
 
 
 @functools.cache
-def interpreter(benchmark: str, module: str) -> str:
-    """Return a Python that has `module`, as playbooks/provision.yml made it; skip without one."""
-    for python in sorted(ROOT.glob(f".state/venvs/{module}*/bin/python")):
+def interpreter(benchmark: str, module: str, name: str = "") -> str:
+    """Return a Python that has `module`, as playbooks/provision.yml made it; skip without one.
+
+    :param name: the package set that it must be; any of the module's where there is none.
+    """
+    for python in sorted(ROOT.glob(f".state/venvs/{name or module + '*'}/bin/python")):
         look = f"import importlib.util, sys; sys.exit(importlib.util.find_spec('{module}') is None)"
         if subprocess.run([python, "-c", look], check=False).returncode == 0:
             return str(python)

@@ -11,7 +11,7 @@ SHORT = ("--warmup=1", "--iterations=5", "--device=cpu")
 
 @pytest.fixture
 def python() -> str:
-    return interpreter("paddle", "paddle")
+    return interpreter("paddle", "paddle", "paddle")
 
 
 def losses(text: str) -> list[float]:
@@ -81,3 +81,28 @@ def test_what_needs_a_gpu_says_so_where_there_is_none(python, asked):
     error = facts(ended.stdout, "error")
     assert error["kind"] == "no_device"
     assert "GPU" in error["detail"]
+
+
+@pytest.fixture
+def python_of_1_8() -> str:
+    return interpreter("paddle -e framework_version=1.8.5", "paddle", "paddle_seed")
+
+
+def test_paddle_1_8_trains_the_same_model(python_of_1_8):
+    ended = run([python_of_1_8, "train_paddle.py", *SHORT])
+    assert ended.returncode == 0, ended.stderr
+    header = facts(ended.stdout, "header")
+    assert (header["framework_version"], header["parameters"]) == ("1.8.5", 25557032)
+    assert losses(ended.stdout)[-1] < losses(ended.stdout)[0] - 1
+
+
+def test_paddle_1_8_sees_scores_that_are_no_numbers(python_of_1_8):
+    ended = run([python_of_1_8, "train_paddle.py", *SHORT, "--learning-rate=1e30"])
+    assert ended.returncode == 1
+    assert facts(ended.stdout, "error")["kind"] == "nan_loss"
+
+
+def test_paddle_1_8_refuses_to_be_one_of_several(python_of_1_8):
+    ended = run([python_of_1_8, "train_paddle.py", *SHORT], WORLD_SIZE="2")
+    assert ended.returncode == 1
+    assert "as one rank on a CPU" in facts(ended.stdout, "error")["detail"]
