@@ -1,0 +1,114 @@
+"""What the roles leave on four nodes: two V100 stacks, an H100 stack, and a node without GPUs."""
+
+import pytest
+
+GPUS = ("node1", "node2", "node3")
+HELD = {
+    "node1": {"cuda-drivers", "nvidia-persistenced", "cuda-toolkit-12-9", "libcudnn9-cuda-12"},
+    "node2": {"nvidia-open", "nvidia-persistenced", "nvidia-fabricmanager", "cuda-toolkit-13-0"},
+    "node3": {"cuda-toolkit-10-2", "libcudnn7"},
+}
+VERSIONS = {
+    "node1": {
+        "nvidia-driver": "580.159.04-1",
+        "nvidia-kernel-dkms": "580.159.04-1",
+        "libcuda1": "580.159.04-1",
+        "cuda-toolkit-12-9": "12.9.1-1",
+        "libcudnn9-cuda-12": "9.10.2.21-1",
+        "libnccl2": "2.28.9-1+cuda12.9",
+        "libnccl-dev": "2.28.9-1+cuda12.9",
+    },
+    "node2": {
+        "nvidia-driver": "580.159.04-1",
+        "nvidia-kernel-open-dkms": "580.159.04-1",
+        "nvidia-fabricmanager": "580.159.04-1",
+        "cuda-toolkit-13-0": "13.0.2-1",
+        "libnccl2": "2.28.9-1+cuda13.0",
+    },
+    "node3": {"cuda-toolkit-10-2": "10.2.89-1", "libnccl2": "2.7.3-1+cuda10.2"},
+}
+
+
+@pytest.fixture
+def name(host):
+    """Return the node's name."""
+    return host.backend.get_hostname()
+
+
+@pytest.fixture
+def gpu_node(name):
+    """Return the node's name, for tests of nodes with GPUs."""
+    if name not in GPUS:
+        pytest.skip("this node has no GPUs")
+    return name
+
+
+def test_exactly_the_stacks_versions_are_installed(host, gpu_node):
+    listed = host.check_output("dpkg-query -W -f '${Package} ${Version}\\n'").splitlines()
+    installed = dict(line.split() for line in listed)
+    assert {key: installed.get(key) for key in VERSIONS[gpu_node]} == VERSIONS[gpu_node]
+
+
+def test_they_are_held_and_the_newest_is_not_the_candidate(host, gpu_node):
+    held = set(host.check_output("apt-mark showhold").split())
+    assert held >= HELD[gpu_node] | {"libnccl2", "libnccl-dev"}
+    if gpu_node != "node3":
+        policy = host.check_output("apt-cache policy nvidia-driver cuda-drivers nvidia-open")
+        candidates = {line.split()[1] for line in policy.splitlines() if "Candidate:" in line}
+        assert candidates == {"580.159.04-1"}
+        assert "590.44.01-1" in policy
+
+
+def test_an_upgrade_changes_nothing(host, gpu_node):
+    upgrade = host.check_output("apt-get --simulate dist-upgrade")
+    assert [line for line in upgrade.splitlines() if line.startswith(("Inst", "Remv"))] == []
+
+
+def test_the_repository_is_trusted_with_its_own_key_alone(host, gpu_node):
+    sources = host.file("/etc/apt/sources.list.d/scalebench-nvidia.sources").content_string
+    keyring = "/usr/share/keyrings/scalebench-nvidia.gpg"
+    assert f"Signed-By: {keyring}" in sources
+    assert "URIs: file:///opt/stand_ins/repository/debian12/x86_64/" in sources
+    assert host.file(keyring).mode == 0o644
+    assert host.run("grep -rqiE 'trusted[=:] *yes' /etc/apt").rc == 1
+
+
+def test_nouveau_is_kept_away_whatever_the_driver_came_from(host, gpu_node):
+    lines = host.file("/etc/modprobe.d/scalebench-nouveau.conf").content_string.splitlines()
+    assert "blacklist nouveau" in lines
+    assert "options nouveau modeset=0" in lines
+
+
+def test_the_daemons_run_and_start_at_boot(host, gpu_node):
+    daemons = ["nvidia-persistenced"] + ["nvidia-fabricmanager"] * (gpu_node == "node2")
+    for daemon in daemons:
+        assert host.service(daemon).is_running
+        assert host.service(daemon).is_enabled
+
+
+def test_the_driver_sees_all_gpus_in_the_stacks_version(host, gpu_node):
+    query = "nvidia-smi --query-gpu=driver_version --format=csv,noheader"
+    version = "440.33.01" if gpu_node == "node3" else "580.159.04"
+    assert host.check_output(query).split() == [version] * 8
+
+
+def test_the_compiler_and_nccl_are_the_stacks(host, gpu_node):
+    release = {"node1": "12.9", "node2": "13.0", "node3": "10.2"}[gpu_node]
+    assert f"release {release}," in host.check_output("/usr/local/cuda/bin/nvcc --version")
+    code = {"node3": "2703"}.get(gpu_node, "22809")
+    ask = (
+        "import ctypes; v = ctypes.c_int();"
+        " ctypes.CDLL('libnccl.so.2').ncclGetVersion(ctypes.byref(v)); print(v.value)"
+    )
+    assert host.check_output("python3 -c %s", ask).strip() == code
+
+
+def test_a_node_without_gpus_is_left_alone(host, name):
+    if name in GPUS:
+        pytest.skip("this node has GPUs")
+    for path in (
+        "/etc/modprobe.d/scalebench-nouveau.conf",
+        "/usr/share/keyrings/scalebench-nvidia.gpg",
+    ):
+        assert not host.file(path).exists
+    assert host.run("dpkg -l | grep -qE 'nvidia|cuda|nccl'").rc == 1
