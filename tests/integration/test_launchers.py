@@ -145,8 +145,8 @@ class Repeat:
 @pytest.mark.parametrize(
     ("victim", "where", "reason"),
     [
-        ("mpirun", "node1", "mpirun was ended by SIGKILL"),
-        ("orted", "node2", "orted was ended by SIGKILL"),
+        ("mpirun", "node1", "mpirun was ended by signal 9"),
+        ("orted", "node2", "orted was ended by signal 9"),
         (RANKS, "node1", "exited on signal 9"),
     ],
     ids=["mpirun", "daemon", "rank"],

@@ -118,7 +118,7 @@ def mpirun(nodes: int, per_node: int, rank: int, program: list[str], more: list[
     for at in range(nodes):
         words += [":"] if at else []
         words += ["-np", str(per_node), "-host", f"{ADDRESSES[at]}:{per_node}"]
-        words += ["-wdir", "/opt/scalebench/workloads", *program]
+        words += program
     ssh = "--ssh-config=/opt/scalebench/sshd/ssh_config"
     return [*command, ssh, f"--peers={json.dumps(peers)}", "--", *words]
 

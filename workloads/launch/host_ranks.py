@@ -15,7 +15,6 @@ import selectors
 import shlex
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -24,6 +23,7 @@ import meeting
 
 GRACE = 5  # seconds between asking a process to end and ending it
 SIGNALLED = 128  # a shell's status for a process that a signal ended, plus the signal's number
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class EndedError(Exception):
@@ -40,7 +40,7 @@ def main():
     parser.add_argument("--patience", type=float, default=60, help="seconds until ranks must come")
     parser.add_argument("launcher", nargs="*", help="mpirun's command, on the leading node")
     options = parser.parse_args()
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in SIGNALS:
         signal.signal(number, end)
     if options.launcher and not shutil.which("ssh"):
         print("launch error: there is no ssh here to start ranks with: PATH is", os.environ["PATH"])
@@ -66,7 +66,9 @@ def main():
 
 
 def end(_number, _frame):
-    """Leave by the way that ends the children."""
+    """Leave by the way that ends the children, once."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
     raise EndedError
 
 
@@ -112,19 +114,19 @@ def serve(listener, children, options):
     selector.register(listener, selectors.EVENT_READ)
     leads = bool(options.launcher)
     limit = time.monotonic() + options.patience
-    joined = None
+    joined, told = None, False
     while True:
         for key, _ in selector.select(0.1):
-            if key.fileobj is listener and joined is None:
+            if key.fileobj is listener:
                 joined = accept(listener, children, selector)
-            elif key.fileobj is joined and not joined.recv(1):
+            elif not joined.recv(1):
                 selector.unregister(joined)
                 children.ask("orted")
         ended = children.ended()
-        if joined is not None and "orted" in ended:
-            with contextlib.suppress(OSError):
+        if "orted" in ended and not told:
+            told = True
+            with contextlib.suppress(OSError):  # ssh may be gone
                 joined.sendall(b"%d\n" % abs(ended["orted"]))
-                joined.shutdown(socket.SHUT_WR)
         wanted = "mpirun" if leads else "orted"
         if wanted in ended:
             # Where all went well, the daemon here ends by itself when mpirun has.
@@ -144,7 +146,7 @@ def said(name, status):
     if name == "orted" and status > SIGNALLED:
         status = SIGNALLED - status  # the shell above it says so
     if status < 0:
-        print("launch error:", name, "was ended by", signal.Signals(-status).name)
+        print("launch error:", name, "was ended by signal", -status)
     return status if status >= 0 else SIGNALLED - status
 
 
@@ -154,6 +156,7 @@ def accept(listener, children, selector):
     if meeting.other_user(connection) != os.getuid():
         connection.close()
         return None
+    selector.unregister(listener)  # one daemon of a job runs on a node
     request = json.loads(meeting.read_line(connection))
     children.start("orted", ["/bin/sh", "-c", request["command"]], request["environment"])
     selector.register(connection, selectors.EVENT_READ)

@@ -36,11 +36,13 @@ def mpirun(job: Job, name: str) -> Started:
     for place, node in enumerate(job.names):
         words += [":"] if place else []
         words += ["-np", str(job.per_node), "-host", f"{job.nodes[node]['address']}:{job.per_node}"]
-        # Somewhere that is there on the node; mpirun's own folder need not be.
         command = job.command(node)
         if ":" in command:
             raise ValueError(f"{job.cell['directory']}: mpirun takes ':' for the end of a command")
-        words += ["-wdir", job.nodes[node]["workload_dir"], *command]
+        if "container" not in job.recipe:
+            # Somewhere that is there on the node; mpirun's own folder is in containers alone.
+            words += ["-wdir", job.nodes[node]["workload_dir"]]
+        words += command
     return _hosted(job, name, words)
 
 
