@@ -1,0 +1,52 @@
+"""The small data set made by provision.yml, and bench.yml that trains on it to a target."""
+
+import json
+import shutil
+
+import pytest
+from local_nodes import events, failures
+
+# A few seconds of training; what it learns by then is no matter.
+TINY = {"dataset": "small", "dataset_images": {"train": 6, "val": 2}}
+SHORT = {"epochs": 2, "batch_size_per_device": 8, "warmup": 2, "topology": "2n1g"}
+
+
+def test_the_small_set_is_made_once_and_trained_to_a_target(cluster):
+    only = ("--tags", "workload,dataset")
+    made = cluster.run("provision.yml", *only, **TINY)
+    assert made.rc == 0, failures(made)
+    (seen,) = {json.dumps(one["forms"], sort_keys=True) for one in events(made, "dataset_info")}
+    assert {form["state"] for form in json.loads(seen).values()} == {"complete"}
+
+    again = cluster.run("provision.yml", *only, **TINY)
+    assert again.rc == 0, failures(again)
+    assert not any(
+        event["event_data"]["res"].get("changed")
+        for event in again.events
+        if event["event"] == "runner_on_ok"
+    )
+
+    # No training learns that much in ten iterations: to miss the target is a result.
+    missed = cluster.bench(
+        campaign="to-target", recipe="time_to_train", target_accuracy=100, **SHORT
+    )
+    assert missed.rc == 0, failures(missed)
+    folder = cluster.results / "to-target"
+    (path,) = folder.glob("logs/pytorch/bz8-real-train_and_evaluate-time_to_train/2n1g/*.log")
+    assert path.read_text().count("eval_accuracy:") == 2
+    (cell,) = json.loads((folder / "results.json").read_text())["cells"]
+    found = cell["repeats"][0]["time_to_train"]
+    assert (cell["iterations"], cell["epochs"], found["epochs"]) == (None, 2, 2)
+    assert found["time_to_target"] is None
+    assert found["total_time"] > 0
+    # 6 images of each of 8 classes are 3 batches of 16 an epoch.
+    assert found["end_to_end_throughput"] * found["total_time"] == pytest.approx(2 * 48)
+    assert "100 % top-1 was not reached" in (folder / "report.md").read_text()
+
+    shard = cluster.state / "datasets/small/tfrecord/train-00000-of-00008"
+    shard.write_bytes(shard.read_bytes()[:-1])
+    broken = cluster.run("provision.yml", *only, **TINY)
+    assert broken.rc != 0
+    assert "train-00000-of-00008: record 5 at byte" in failures(broken)
+    # Other tests have no data set on these nodes.
+    shutil.rmtree(cluster.state / "datasets")
