@@ -83,7 +83,11 @@ def _hosted(job: Job, name: str, words: List[str]) -> Started:
         }
         argv += [f"--ssh-config={job.nodes[name]['ssh_config']}", f"--peers={json.dumps(peers)}"]
         argv += ["--", *words]
-    return Started(argv, {**_AS_ROOT, **job.environment(name)})
+    environment = {**_AS_ROOT, **job.environment(name)}
+    if any(job.share_machine(name, other) for other in job.names if other != name):
+        # Daemons on one machine would share, and remove, each other's store in shared memory.
+        environment["PMIX_MCA_gds"] = "hash"
+    return Started(argv, environment)
 
 
 def _parameters(job: Job) -> Dict[str, str]:
