@@ -109,6 +109,10 @@ def test_a_cell_that_cannot_run_on_its_nodes_says_why():
     nodes["node2"]["unusable"] = {"pytorch": "there is no such file"}
     marked = plan.with_unavailable(planned(cluster(2))["cells"], nodes)
     assert [cell.get("unavailable") for cell in marked] == [None, "node2: there is no such file"]
+    assert [cell.get("excused") for cell in marked] == [None, False]
+    nodes["node2"]["unusable"]["pytorch"] = "needs Python 3.11 (looked at python3.11: not there)"
+    marked = plan.with_unavailable(planned(cluster(2))["cells"], nodes)
+    assert [cell.get("excused") for cell in marked] == [None, True]
 
 
 def test_cells_without_their_data_are_unavailable_beside_others():
@@ -118,6 +122,7 @@ def test_cells_without_their_data_are_unavailable_beside_others():
     options = parse_options({"benchmark": "pytorch,tensorflow_time2train", "topology": "1n1g"})
     made = plan.with_unavailable(plan.build(benchmarks(), options, nodes)["cells"], nodes)
     assert "unavailable" not in made[0]
+    assert made[1]["excused"]
     assert made[1]["unavailable"].startswith("no data set is known on node1: make the small one")
 
 

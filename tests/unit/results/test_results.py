@@ -206,6 +206,20 @@ def test_unavailable_fails_a_campaign_and_skipped_does_not():
     ]
 
 
+def test_what_nobody_could_make_available_fails_only_a_campaign_that_measured_nothing():
+    plan, runs = campaign({"1n1g": [10.0, 10.0], "2n1g": [20.0, 20.0]})
+    one, two = plan["cells"]
+    reason = "node2: needs Python 3.7 (looked at python3.7 on the PATH: not there)"
+    told = {"ending": "unavailable", "reason": reason}
+    without = [recorded({**two, "excused": True}, i, None, **told) for i in (1, 2)]
+    results = build_results(plan, [*runs[:2], *without])
+    assert results["cells"][1]["state"] == "unavailable"
+    assert results["counts"]["unavailable"] == 2
+    assert results["failures"] == []
+    without += [recorded({**one, "excused": True}, i, None, **told) for i in (1, 2)]
+    assert len(build_results(plan, without)["failures"]) == 4
+
+
 def test_a_cell_that_has_a_speed_and_skipped_repeats_is_partial():
     plan, runs = campaign({"1n1g": [10.0, 10.0]})
     runs[1] = recorded(plan["cells"][0], 2, None, ending="skipped", reason="out of memory at 2")

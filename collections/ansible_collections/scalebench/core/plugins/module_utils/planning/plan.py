@@ -22,6 +22,8 @@ __all__ = [
 ]
 
 SCHEMA = 1
+# How role framework begins to say that a node has no interpreter for a package set.
+NEEDS_PYTHON = "needs Python "
 Nodes = Mapping[str, Mapping[str, Any]]
 
 
@@ -99,20 +101,26 @@ def _without_data(cell: Mapping[str, Any], nodes: Nodes) -> str:
 def with_unavailable(
     cells: Sequence[Mapping[str, Any]], nodes: Mapping[str, Mapping[str, Any]]
 ) -> List[Dict[str, Any]]:
-    """Return the cells; one that cannot run here has ``unavailable``, the reason.
+    """Return the cells; one that cannot run here has ``unavailable``, the reason, and ``excused``.
+
+    Excused is what nobody can mend by provisioning: what the benchmark says its framework cannot
+    do, data that was not asked for, an interpreter that the node does not have.
 
     :param nodes: each may have ``unusable``, the reason by package set of role framework.
     """
     found = []
     for cell in cells:
-        reasons = list(cell.get("not_there", ()))
-        reasons += [reason for reason in (_without_data(cell, nodes),) if reason]
-        reasons += [
-            f"{name}: {nodes[name]['unusable'][cell['framework_set']]}"
+        excused = list(cell.get("not_there", ()))
+        excused += [reason for reason in (_without_data(cell, nodes),) if reason]
+        unusable = {
+            name: nodes[name]["unusable"][cell["framework_set"]]
             for name in cell["node_names"]
             if cell.get("framework_set") in nodes[name].get("unusable", {})
-        ]
-        found.append({**cell, "unavailable": "; ".join(reasons)} if reasons else dict(cell))
+        }
+        reasons = excused + [f"{name}: {reason}" for name, reason in unusable.items()]
+        excuse = bool(excused) or all(why.startswith(NEEDS_PYTHON) for why in unusable.values())
+        more = {"unavailable": "; ".join(reasons), "excused": excuse} if reasons else {}
+        found.append({**cell, **more})
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Sequence, Set, Tuple
 
 from ..running import adaptive
 from .interference import interference, packing
@@ -30,7 +30,8 @@ def build_results(
 
     ``facts`` are the seeds', nested by benchmark, precision and variant. ``failures`` are the
     repeats that make a campaign fail: all that ended unwell or could not run, searches that found
-    nothing among them; not those that were skipped because a smaller batch ran out of memory.
+    nothing among them; not those that were skipped because a smaller batch ran out of memory, nor,
+    where anything was measured, those that nobody could have made available.
 
     :param plan: plan.json, or what stands for one: {campaign, cells, nodes, options}.
     :param runs: run records of schema 1 or 2, ``facts`` those of the log. Only those of kind
@@ -77,7 +78,7 @@ def build_results(
         "searches": searches,
         "packing": packed,
         "interference": alone if packed else None,
-        "failures": _failures(cells, [*searches, alone]),
+        "failures": _failures(cells, [*searches, alone], _excused(runs)),
         "unmatched": list(unmatched),
     }
 
@@ -122,10 +123,21 @@ def _unfinished(
     ]
 
 
+def _excused(runs: Sequence[Run]) -> Set[str]:
+    """Return the logs of the repeats that were unavailable for a reason that excuses them."""
+    return {
+        str(run.get("log"))
+        for run in runs
+        if run.get("ending") == "unavailable" and run["cell"].get("excused")
+    }
+
+
 def _failures(
-    cells: Sequence[Mapping[str, Any]], besides: Sequence[Mapping[str, Any]]
+    cells: Sequence[Mapping[str, Any]], besides: Sequence[Mapping[str, Any]], excused: Set[str]
 ) -> List[Dict[str, Any]]:
     ended = [one for cell in cells for one in (*cell["failures"], *cell["unavailable"])]
+    if any(ok_speeds(cell) for cell in cells):
+        ended = [one for one in ended if one["log"] not in excused]
     ended += [one for other in besides for one in other["failures"]]
     return [{key: one[key] for key in ("log", "ending", "reason")} for one in ended]
 
