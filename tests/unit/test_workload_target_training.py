@@ -16,7 +16,6 @@ import rate_schedule
 import report_lines
 from target_training import TargetTraining
 
-
 WHOLE = {"warmup": 0, "iterations": None}  # as the plan asks for it
 
 

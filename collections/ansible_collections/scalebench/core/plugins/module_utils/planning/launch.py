@@ -21,16 +21,20 @@ Command = Dict[str, Any]
 
 
 class Launcher(NamedTuple):
-    """How ranks are started on one of a job's nodes, and the data that a recipe may give for it."""
+    """How ranks are started on one of a job's nodes, and the data that a recipe may give for it.
+
+    ``over_ssh``: the leading node's launcher starts those of the other nodes by ssh.
+    """
 
     start: Callable[[Job, str], Started]
     options: Mapping[str, type]
+    over_ssh: bool = False
 
 
 LAUNCHERS: Mapping[str, Launcher] = {
-    "horovodrun": Launcher(launch_mpirun.horovodrun, launch_mpirun.OPTIONS),
+    "horovodrun": Launcher(launch_mpirun.horovodrun, launch_mpirun.OPTIONS, over_ssh=True),
     "kvstore": Launcher(launch_kvstore.kvstore, launch_kvstore.OPTIONS),
-    "mpirun": Launcher(launch_mpirun.mpirun, launch_mpirun.OPTIONS),
+    "mpirun": Launcher(launch_mpirun.mpirun, launch_mpirun.OPTIONS, over_ssh=True),
     "oneflow_launch": Launcher(launch_oneflow.oneflow_launch, launch_oneflow.OPTIONS),
     "paddle_launch": Launcher(launch_paddle.paddle_launch, launch_paddle.OPTIONS),
     "per_node": Launcher(launch_per_node.per_node, launch_per_node.OPTIONS),

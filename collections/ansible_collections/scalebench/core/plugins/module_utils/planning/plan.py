@@ -46,6 +46,7 @@ def build(
         recipe = recipe_of(benchmarks[cell["benchmark"]], cell)
         cell["reading"] = _reading(cell, recipe)
         cell["not_there"] = [one["reason"] for one in matching(recipe.get("unavailable", []), cell)]
+        cell["over_ssh"] = launch.LAUNCHERS[recipe["launcher"]].over_ssh
         cell["commands"] = launch.commands(cell, recipe, nodes)
         cell["oversubscribed"] = oversubscribed(cell, nodes)
         cell["estimate_seconds"] = recipe.get("estimate", {}).get(cell["topology"])

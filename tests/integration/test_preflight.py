@@ -1,0 +1,49 @@
+"""playbooks/preflight.yml over the local nodes, and as the first step of bench.yml."""
+
+import json
+
+from local_nodes import failures
+
+
+def test_local_nodes_pass_and_reach_each_other(cluster, tmp_path):
+    done = cluster.run("preflight.yml", preflight_file=str(tmp_path / "verdicts.json"))
+    assert done.rc == 0, failures(done)
+    verdicts = json.loads((tmp_path / "verdicts.json").read_text())
+    assert verdicts["verdict"] == "pass"
+    ssh = [row for row in verdicts["rows"] if row["check"] == "ssh to all nodes"]
+    assert [(row["node"], row["found"]) for row in ssh] == [
+        (f"node{number}", "4 of 4") for number in range(1, 5)
+    ]
+
+
+def test_a_node_that_is_not_what_was_expected_ends_it(cluster):
+    done = cluster.run("preflight.yml", preflight_gpus=8)
+    assert done.rc != 0
+    assert "4 check(s) failed, see the table above" in failures(done)
+
+
+def test_a_key_that_another_node_refuses_is_told_with_both_nodes(cluster, tmp_path):
+    keys = cluster.state / "nodes/node3/sshd/authorized_keys"
+    kept = keys.read_text()
+    controller = (cluster.state / "ssh/id_ed25519.pub").read_text()
+    keys.write_text(controller)
+    try:
+        done = cluster.run("preflight.yml", preflight_file=str(tmp_path / "verdicts.json"))
+    finally:
+        keys.write_text(kept)
+    assert done.rc != 0
+    rows = json.loads((tmp_path / "verdicts.json").read_text())["rows"]
+    lost = {row["node"]: row["found"] for row in rows if row["verdict"] == "fail"}
+    assert set(lost) == {"node1", "node2", "node3", "node4"}
+    assert all(found.startswith("node3: ") for found in lost.values())
+
+
+def test_bench_looks_first_and_says_when_it_does_not(cluster):
+    done = cluster.bench(topology="1n1g", campaign="preflight", preflight_gpus=8)
+    assert done.rc != 0
+    assert cluster.records("preflight") == {}
+    found = json.loads((cluster.results / "preflight/preflight.json").read_text())
+    assert found["counts"]["fail"] == 4
+    done = cluster.bench(topology="1n1g", campaign="preflight", preflight_gpus=8, preflight=False)
+    assert done.rc == 0, failures(done)
+    assert "The preflight was turned off" in done.stdout.read()

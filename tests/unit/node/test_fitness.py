@@ -1,0 +1,103 @@
+"""What the preflight asks a node, of programs that stand in for those of a GPU node."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.node import fitness
+
+STAND_INS = Path(__file__).resolve().parents[3] / "molecule/shared/stand_ins/gpus"
+
+
+def program(folder, name, text):
+    """Write a program that stands in for the one of that name."""
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+
+
+@pytest.fixture
+def gpus(tmp_path, monkeypatch):
+    """Return the folder of a stand-in for nvidia-smi on a node of eight V100."""
+    shutil.copy(STAND_INS / "8xV100.json", tmp_path / "gpus.json")
+    shutil.copy(STAND_INS / "nvidia-smi", tmp_path / "nvidia-smi")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("STAND_INS", str(tmp_path))
+    return tmp_path
+
+
+def test_healthy_gpus_have_no_errors_and_no_users(gpus):
+    health = fitness.gpu_health()
+    assert [gpu["index"] for gpu in health] == list(range(8))
+    assert {(gpu["ecc_uncorrected"], gpu["repair_pending"]) for gpu in health} == {(0, False)}
+    assert fitness.gpu_processes() == []
+
+
+def test_an_uncorrected_error_is_the_gpus_own(gpus):
+    (gpus / "gpu_fault").write_text("ecc")
+    assert [gpu["ecc_uncorrected"] for gpu in fitness.gpu_health()] == [0, 0, 0, 4, 0, 0, 0, 0]
+
+
+def test_a_repair_that_waits_is_told(gpus):
+    described = json.loads((gpus / "gpus.json").read_text())
+    described["gpus"][5]["retired_pages.pending"] = "Yes"
+    (gpus / "gpus.json").write_text(json.dumps(described))
+    assert [gpu["index"] for gpu in fitness.gpu_health() if gpu["repair_pending"]] == [5]
+
+
+@pytest.mark.parametrize("fault", ["gpu_lost", "driver_mismatch"])
+def test_a_failing_nvidia_smi_is_quoted(gpus, fault):
+    (gpus / "gpu_fault").write_text(fault)
+    with pytest.raises(ValueError, match=r"GPU is lost|Driver/library version mismatch"):
+        fitness.gpu_health()
+
+
+def test_a_node_without_nvidia_smi_has_no_gpus(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert fitness.gpu_health() == []
+    assert fitness.gpu_processes() == []
+
+
+def test_xid_errors_are_read_from_the_kernels_log(tmp_path, monkeypatch):
+    line = "NVRM: Xid (PCI:0000:3b:00): 79, pid=4711, GPU has fallen off the bus."
+    program(tmp_path, "journalctl", f"echo 'eth0: link up'\necho '{line}'")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    assert fitness.xid_codes() == [79]
+
+
+def test_a_log_that_nobody_may_read_is_no_clean_log(tmp_path, monkeypatch):
+    program(tmp_path, "journalctl", "true")
+    program(tmp_path, "dmesg", "echo 'dmesg: read kernel buffer failed' >&2\nexit 1")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    assert fitness.xid_codes() is None
+
+
+def test_every_peer_that_is_not_reached_has_its_reason(tmp_path, monkeypatch):
+    program(
+        tmp_path,
+        "ssh",
+        'case "$*" in *node2*) echo "ssh: connect to host node2: refused" >&2; exit 255;; esac',
+    )
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    found = fitness.reach({"node1": "node1", "node2": "node2"}, "/nowhere/ssh_config")
+    assert found == {"node1": "", "node2": "ssh: connect to host node2: refused"}
+
+
+def test_a_container_that_is_not_there_is_an_error_in_the_engines_words(tmp_path, monkeypatch):
+    program(tmp_path, "docker", 'echo "Error: No such object: tf" >&2; exit 1')
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with pytest.raises(ValueError, match="docker: Error: No such object: tf"):
+        fitness.container("docker", "tf")
+
+
+def test_a_container_tells_its_image_and_the_devices_it_can_open(tmp_path, monkeypatch):
+    program(
+        tmp_path,
+        "docker",
+        'case "$1" in inspect) echo sha256:0123;; *) printf "mlx5_1\\nmlx5_0\\n";; esac',
+    )
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    found = fitness.container("docker", "tf")
+    assert found == {"image": "sha256:0123", "devices": ["mlx5_0", "mlx5_1"]}
