@@ -24,6 +24,10 @@ def up(wanted: Settings, given: dict[str, str], renew: bool) -> None:
         for node, address in given.items()
         if renew or not nodes.is_running(wanted, node)
     }
+    # Before the nodes are started at once, which all authorise it and are known by theirs.
+    keys.administrator(wanted)
+    for node, address in missing.items():
+        keys.host_key(wanted, node, address)
     with ThreadPoolExecutor() as pool:
         list(pool.map(lambda node: nodes.start(wanted, name, *node), missing.items()))
     nodes.wait(wanted, given)

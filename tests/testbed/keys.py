@@ -37,16 +37,19 @@ def client_configuration(wanted: Settings, nodes: dict[str, str]) -> None:
     )
 
 
-def host_key(wanted: Settings, name: str, address: str) -> Path:
-    """Return the path of a node's host key, and keep its public half in known_hosts.
+def host_key_path(wanted: Settings, name: str) -> Path:
+    """Return the path of a node's private host key."""
+    return wanted.state / "host_keys" / name
+
+
+def host_key(wanted: Settings, name: str, address: str) -> None:
+    """Make a node's host key where there is none, and keep its public half in known_hosts.
 
     The key stays when the node is made anew, so that it is known before it answers.
     """
-    path = wanted.state / "host_keys" / name
-    public = key(path, name)
+    public = key(host_key_path(wanted, name), name)
     known = wanted.state / "known_hosts"
     lines = set(known.read_text().splitlines()) if known.exists() else set()
     lines = {line for line in lines if line.split()[0] != address}
     lines.add(f"{address} {' '.join(public.split()[:2])}")
     known.write_text("\n".join(sorted(lines)) + "\n")
-    return path

@@ -54,7 +54,7 @@ def shared_folder(wanted: Settings) -> str:
 
 def own_files(wanted: Settings, name: str, address: str) -> bytes:
     """Return a tar archive of what distinguishes a node from the image."""
-    host_key = keys.host_key(wanted, name, address)
+    host_key = keys.host_key_path(wanted, name)
     way_out = proxy.url(wanted)
     files = {
         "root/.ssh/authorized_keys": (0o600, keys.administrator(wanted)),

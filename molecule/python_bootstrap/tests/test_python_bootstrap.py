@@ -7,6 +7,8 @@ import subprocess
 
 from testbed_nodes import ROOT, STATE
 
+# Messages as Ansible writes them, not as our callback shortens them.
+PLAIN = {"ANSIBLE_STDOUT_CALLBACK": "default", "MOLECULE_PROJECT_DIRECTORY": str(ROOT)}
 INVENTORY = ROOT / "molecule/shared/inventory"
 GOOD = {"version": "3.11", "url": "file:///shared/python.tar.gz", "sha256": "0" * 64}
 
@@ -16,7 +18,7 @@ def ansible(*arguments):
     return subprocess.run(
         [*arguments, "-i", INVENTORY],
         cwd=ROOT,
-        env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg")},
+        env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), **PLAIN},
         capture_output=True,
         text=True,
         timeout=300,
@@ -37,11 +39,10 @@ def test_modules_run_on_every_node():
     for name, python in {
         "node1": "/usr/bin/python3",
         "node2": "/usr/bin/python3",
-        "node3": "/opt/scalebench/python",
+        "node3": "/usr/local/bin/python3.11",
     }.items():
         said = ansible("ansible", name, "-m", "setup", "-a", "filter=ansible_python").stdout
-        assert "SUCCESS" in said, said
-        assert f'"executable": "{python}' in said or '"executable": "/usr/local/bin/' in said
+        assert "SUCCESS" in said and f"executable: {python}" in said, said
 
 
 def test_packages_can_be_installed_where_there_was_no_python():
@@ -52,7 +53,7 @@ def test_packages_can_be_installed_where_there_was_no_python():
 
 def test_nothing_is_left_of_the_unpacking():
     said = ansible("ansible", "node3", "-m", "raw", "-a", "ls /opt/scalebench").stdout
-    assert said.split()[-1] == "python"
+    assert "python" in said.split() and "python.new" not in said.split()
 
 
 def test_an_old_python_without_an_archive_is_told(tmp_path):
@@ -64,8 +65,8 @@ def test_an_old_python_without_an_archive_is_told(tmp_path):
 def test_a_corrupted_archive_is_refused_and_nothing_unpacked(tmp_path):
     said = role(tmp_path, python_bootstrap_archive=GOOD)
     assert "FAILED" in said and "checksum did NOT match" in said
-    left = ansible("ansible", "node4", "-m", "raw", "-a", "ls -A /opt").stdout
-    assert "scalebench" not in left.splitlines()
+    left = ansible("ansible", "node4", "-m", "raw", "-a", "ls -A /opt/scalebench").stdout
+    assert "python" not in left.split()
 
 
 def test_a_package_manager_that_ansible_cannot_use_is_told(tmp_path):
