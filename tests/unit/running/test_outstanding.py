@@ -219,3 +219,21 @@ def test_an_adaptive_repeat_whose_record_was_lost_runs_again():
             campaign.end(repeat)
     (left,) = campaign.left()["repeats"]
     assert left["repeat"] == 3
+
+
+def test_a_probes_log_is_read_by_its_own_counts():
+    campaign = Campaign(topology="1n1g", batch_size_per_device="max")
+    (probe,) = campaign.left()["repeats"]
+    cell = probe["cell"]
+    assert cell["reading"]["parameters"] == {
+        "warmup": cell["warmup"],
+        "iterations": cell["iterations"],
+    }
+    assert cell["iterations"] < campaign.cells[0]["iterations"]
+
+
+def test_what_the_benchmarks_rule_says_of_its_own_holds_for_a_probe_too():
+    campaign = Campaign(topology="1n1g", batch_size_per_device="max")
+    campaign.cells[0]["reading"]["parameters"]["warmup"] = 0
+    (probe,) = campaign.left()["repeats"]
+    assert probe["cell"]["reading"]["parameters"]["warmup"] == 0

@@ -86,6 +86,7 @@ def next_probe(group: Sequence[Cell], endings: Mapping[int, str]) -> Optional[Di
     widest = max(group, key=lambda cell: cell["nodes"] * cell["devices_per_node"])
     method = {"warmup": _WARMUP, "iterations": _ITERATIONS, "repeats": 1}
     cell = {**concrete(widest, batch), **method}
+    cell["reading"] = _reading(widest, method)
     name = f"{cell['name']}_search"
     repeat = {
         "cell": {key: value for key, value in cell.items() if key != "commands"},
@@ -96,6 +97,17 @@ def next_probe(group: Sequence[Cell], endings: Mapping[int, str]) -> Optional[Di
         "kind": "search",
     }
     return seated(repeat, cell["node_names"])
+
+
+def _reading(cell: Cell, method: Mapping[str, int]) -> Dict[str, Any]:
+    """Return how a probe's log is read: by its own counts, where the rule takes the cell's."""
+    reading = cell["reading"]
+    counts = {
+        key: method[key]
+        for key, value in reading["parameters"].items()
+        if key in method and value == cell[key]
+    }
+    return {**reading, "parameters": {**reading["parameters"], **counts}}
 
 
 def largest(endings: Mapping[int, str]) -> int:
