@@ -1,7 +1,9 @@
 """What the roles leave on four nodes: two V100 stacks, an H100 stack, and a node without GPUs."""
 
 import pytest
+from testbed_nodes import HOSTS
 
+testinfra_hosts = HOSTS
 GPUS = ("node1", "node2", "node3")
 HELD = {
     "node1": {"cuda-drivers", "nvidia-persistenced", "cuda-toolkit-12-9", "libcudnn9-cuda-12"},
