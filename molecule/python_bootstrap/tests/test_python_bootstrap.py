@@ -8,7 +8,11 @@ import subprocess
 from testbed_nodes import ROOT, STATE
 
 # Messages as Ansible writes them, not as our callback shortens them.
-PLAIN = {"ANSIBLE_STDOUT_CALLBACK": "default", "MOLECULE_PROJECT_DIRECTORY": str(ROOT)}
+PLAIN = {
+    "ANSIBLE_STDOUT_CALLBACK": "default",
+    "ANSIBLE_FORCE_COLOR": "false",
+    "MOLECULE_PROJECT_DIRECTORY": str(ROOT),
+}
 INVENTORY = ROOT / "molecule/shared/inventory"
 GOOD = {"version": "3.11", "url": "file:///shared/python.tar.gz", "sha256": "0" * 64}
 

@@ -17,7 +17,7 @@ _ABOUT = (
 
 
 def sections(results: Mapping[str, Any]) -> List[Section]:
-    """Return the section, none where no log holds an evaluation.
+    """Return the section, none where no log is of a training with evaluations.
 
     :param results: of ``results.build_results``, or results.json.
     """
@@ -54,7 +54,17 @@ def sentences(results: Mapping[str, Any]) -> List[str]:
 
 
 def _evaluated(cell: Mapping[str, Any]) -> List[Mapping[str, Any]]:
-    return [one for one in cell["repeats"] if one.get("time_to_train")]
+    """Return the repeats that trained to a target, or show how accuracy grew.
+
+    Logs of other measurements may end with one evaluation, which says nothing of time to train.
+    """
+    told = [one for one in cell["repeats"] if one.get("time_to_train")]
+    return [
+        one
+        for one in told
+        if one["time_to_train"]["target_accuracy"] is not None
+        or one["time_to_train"]["evaluations"] > 1
+    ]
 
 
 def _label(cell: Mapping[str, Any]) -> str:
