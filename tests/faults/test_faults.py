@@ -182,7 +182,7 @@ def faulty(tmp_path, fault):
     [
         ("sleep:1:3", "stalled", "no output for 20 s"),
         ("deaf:1:3", "stalled", "no output for 20 s"),
-        ("nan:1:3", "nan_loss", "node1: the last loss printed is not a number"),
+        ("nan:1:3", "nan_loss", "the loss of iteration 3 is nan"),
         ("half_line:0:3", "crashed", "node2"),
         ("clock:0:20", "invalid", "rate_times_time"),
     ],
