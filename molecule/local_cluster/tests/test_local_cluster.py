@@ -53,7 +53,9 @@ def test_sshd_takes_the_clusters_key_and_nothing_else(host, name, folder):
 
 def test_every_node_logs_in_on_every_other(host, name, folder):
     for other in ("node1", "node2", "node3", "node4"):
-        said = host.check_output("ssh -F %s/ssh_config %s 'echo $SCALEBENCH_NODE'", folder, other)
+        said = host.check_output(
+            "ssh -F %s %s 'echo $SCALEBENCH_NODE'", f"{folder}/ssh_config", other
+        )
         assert said == other
 
 
