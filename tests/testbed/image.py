@@ -10,7 +10,6 @@ from .commands import run, say, succeeds
 from .settings import PACKAGES
 
 HERE = Path(__file__).parent
-MIRROR = "http://deb.debian.org/debian"
 # What this machine trusts beside the distribution's authorities, its nodes have to trust too.
 CERTIFICATES = Path("/usr/local/share/ca-certificates")
 
@@ -29,7 +28,7 @@ def ensure(release: str) -> str:
         kept.parent.mkdir(parents=True, exist_ok=True)
         part = kept.with_suffix(f".{os.getpid()}.tar")
         try:
-            run("mmdebstrap", "--variant=minbase", *customisation(), release, str(part), MIRROR)
+            run("mmdebstrap", "--variant=minbase", *customisation(), release, str(part))
             part.replace(kept)
         finally:
             part.unlink(missing_ok=True)
