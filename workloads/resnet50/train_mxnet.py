@@ -12,9 +12,8 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
-import traceback
 
-from report_lines import StoppedError, error_line
+from run_rank import run_rank
 from shared_options import check_sizes, images_to_read, shared_parser
 
 # What Open MPI, Horovod and the launcher of the key-value store call them.
@@ -67,15 +66,7 @@ def main():
 
     from mxnet_training import train  # noqa: PLC0415 (bad options need no MXNet)
 
-    try:
-        train(options, images)
-    except StoppedError as error:
-        print(error_line(error.kind, str(error), told(RANKS, 0)))
-        return 1
-    except Exception:
-        traceback.print_exc()
-        return 1
-    return 0
+    return run_rank(lambda: train(options, images), told(RANKS, 0))
 
 
 def told(names, otherwise):

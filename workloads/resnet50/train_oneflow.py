@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 
-from report_lines import StoppedError, error_line
+from run_rank import run_rank
 from shared_options import check_sizes, images_to_read, shared_parser
 
 
@@ -39,15 +38,7 @@ def main():
 
     from oneflow_training import train  # noqa: PLC0415 (bad options need no OneFlow)
 
-    try:
-        train(options, images)
-    except StoppedError as error:
-        print(error_line(error.kind, str(error), int(os.environ.get("RANK", "0"))))
-        return 1
-    except Exception:
-        traceback.print_exc()
-        return 1
-    return 0
+    return run_rank(lambda: train(options, images), int(os.environ.get("RANK", "0")))
 
 
 if __name__ == "__main__":

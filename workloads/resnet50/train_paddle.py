@@ -13,9 +13,8 @@ import argparse
 import importlib
 import os
 import sys
-import traceback
 
-from report_lines import StoppedError, error_line
+from run_rank import run_rank
 from shared_options import check_sizes, images_to_read, shared_parser
 
 
@@ -43,17 +42,12 @@ def main() -> int:
     import paddle  # noqa: PLC0415 (bad options need no Paddle)
 
     old = paddle.__version__.startswith("1.")
-    try:
+
+    def train() -> None:
         training = importlib.import_module("paddle_fluid_training" if old else "paddle_training")
         training.train(options, images)
-    except StoppedError as error:
-        rank = int(os.environ.get("PADDLE_TRAINER_ID", "0"))
-        print(error_line(error.kind, str(error), rank))
-        return 1
-    except Exception:
-        traceback.print_exc()
-        return 1
-    return 0
+
+    return run_rank(train, int(os.environ.get("PADDLE_TRAINER_ID", "0")))
 
 
 if __name__ == "__main__":

@@ -11,9 +11,8 @@ import argparse
 import gc
 import os
 import sys
-import traceback
 
-from report_lines import StoppedError, error_line
+from run_rank import run_rank
 from shared_options import check_sizes, images_to_read, positive, shared_parser
 from target_training import add_target_options, target_training
 
@@ -86,16 +85,9 @@ def main() -> int:
     gc.disable()  # importing PyTorch makes no garbage, and looking for it takes 0.3 s
     from torch_training import train  # noqa: PLC0415 (bad options need no PyTorch)
 
-    try:
-        train(options, images, target, evaluated)
-    except StoppedError as error:
-        rank = int(os.environ.get("RANK", "0"))
-        print(error_line(error.kind, str(error), rank))
-        return 1
-    except Exception:
-        traceback.print_exc()
-        return 1
-    return 0
+    return run_rank(
+        lambda: train(options, images, target, evaluated), int(os.environ.get("RANK", "0"))
+    )
 
 
 def end_now(status: int) -> None:

@@ -10,9 +10,8 @@ from __future__ import annotations
 import logging
 import os
 import sys
-import traceback
 
-from report_lines import StoppedError, error_line
+from run_rank import run_rank
 from shared_options import check_sizes, images_to_read, shared_parser
 from target_training import TRAIN, add_target_options, target_training
 
@@ -58,16 +57,10 @@ def main():
 
     from tensorflow_training import train  # noqa: PLC0415 (bad options need no TensorFlow)
 
-    try:
-        train(options, images, target, evaluated)
-    except StoppedError as error:
-        rank = int(os.environ.get("OMPI_COMM_WORLD_RANK", "0"))
-        print(error_line(error.kind, str(error), rank))
-        return 1
-    except Exception:
-        traceback.print_exc()
-        return 1
-    return 0
+    return run_rank(
+        lambda: train(options, images, target, evaluated),
+        int(os.environ.get("OMPI_COMM_WORLD_RANK", "0")),
+    )
 
 
 if __name__ == "__main__":
