@@ -17,6 +17,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 import meeting
@@ -50,7 +51,9 @@ def main():
     except OSError as error:
         print("launch error: another job waits here for the ranks of", options.job, error)
         return 1
-    children = Children()
+    # Open MPI's daemons on one machine would share and remove each other's files: some crash then.
+    temporary = tempfile.mkdtemp(prefix="scalebench-")
+    children = Children(temporary)
     ssh = stand_in_for_ssh() if options.launcher else None
     try:
         if options.launcher:
@@ -61,6 +64,7 @@ def main():
         return 1
     finally:
         children.end()
+        shutil.rmtree(temporary, ignore_errors=True)
         if ssh:
             os.remove(ssh)
 
@@ -164,9 +168,10 @@ def accept(listener, children, selector):
 
 
 class Children:
-    """The processes started here, by name."""
+    """The processes started here, by name, with a folder for their temporary files."""
 
-    def __init__(self):
+    def __init__(self, temporary):
+        self.temporary = temporary
         self.running = {}
 
     def start(self, name, command, environment):
@@ -174,7 +179,7 @@ class Children:
         self.running[name] = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
-            env={**os.environ, **environment},
+            env={**os.environ, **environment, "TMPDIR": self.temporary},
             # A shell, and the daemon below it, are signalled as one.
             start_new_session=True,
         )

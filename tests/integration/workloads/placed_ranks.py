@@ -29,7 +29,8 @@ def main():
     host = os.environ["SSH_CONNECTION"].split()[2]
     node = os.environ["SCALEBENCH_NODE"]
     # At once with its end, or the lines of two ranks run into each other.
-    os.write(1, (report_lines.rank_line(rank, 0, node, host, os.getpid()) + "\n").encode())
+    placed = report_lines.rank_line(rank, 0, node, host, os.getpid())
+    os.write(1, "{}\nrank {} temporary {}\n".format(placed, rank, os.environ["TMPDIR"]).encode())
     if rank == 0:
         identity = {"batch_size_per_device": 2, "image_size": 32, "precision": "fp32"}
         print(report_lines.header_line({**identity, "world_size": ranks, "data": "synthetic"}))

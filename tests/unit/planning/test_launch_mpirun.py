@@ -125,9 +125,3 @@ def test_horovodrun_refuses_nodes_with_other_paths():
     nodes["node2"]["workload_dir"] = "/elsewhere"
     with pytest.raises(ValueError, match="horovodrun starts one command on every node"):
         launched("horovodrun", nodes=nodes)
-
-
-def test_daemons_of_one_machine_share_no_memory():
-    shared = launched("mpirun", nodes=campaign_data.cluster(2, machine="same"))
-    assert shared["node2"]["env"]["PMIX_MCA_gds"] == "hash"
-    assert "PMIX_MCA_gds" not in launched("mpirun")["node2"]["env"]

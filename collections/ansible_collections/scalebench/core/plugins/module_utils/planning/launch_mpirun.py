@@ -83,11 +83,7 @@ def _hosted(job: Job, name: str, words: List[str]) -> Started:
         }
         argv += [f"--ssh-config={job.nodes[name]['ssh_config']}", f"--peers={json.dumps(peers)}"]
         argv += ["--", *words]
-    environment = {**_AS_ROOT, **job.environment(name)}
-    if any(job.share_machine(name, other) for other in job.names if other != name):
-        # Daemons on one machine would share, and remove, each other's store in shared memory.
-        environment["PMIX_MCA_gds"] = "hash"
-    return Started(argv, environment)
+    return Started(argv, {**_AS_ROOT, **job.environment(name)})
 
 
 def _parameters(job: Job) -> Dict[str, str]:
