@@ -56,3 +56,9 @@ def test_a_machine_whose_gpus_are_gone_has_none_and_a_broken_driver_is_an_error(
     tool("nvidia-smi", "echo Driver/library version mismatch; exit 18")
     with pytest.raises(ValueError, match="exit code 18: Driver/library version mismatch"):
         machine.texts()
+
+
+def test_of_a_gpu_that_is_lost_the_error_is_told_and_not_the_gpus_before_it(tool):
+    tool("nvidia-smi", "echo 0, Tesla V100; echo GPU is lost.; exit 15")
+    with pytest.raises(ValueError, match=r"^nvidia-smi: exit code 15: GPU is lost\.$"):
+        machine.texts()

@@ -27,7 +27,7 @@ NODE = {
     "peers": {"node1": "", "node2": "", "node3": "", "node4": ""},
     "container_infiniband": ["mlx5_0", "mlx5_1"],
     "image": "sha256:0123",
-    "dataset": "sha256:4567",
+    "dataset": {"tfrecord": {"digest": "45" * 32, "problems": []}},
 }
 
 
@@ -105,7 +105,11 @@ FAULTS = [
         [("InfiniBand in the container", "fail")],
     ),
     (lambda node: node.update(image="sha256:89ab"), [("image", "fail")]),
-    (lambda node: node.update(dataset="sha256:cdef"), [("dataset", "fail")]),
+    (lambda node: node["dataset"]["tfrecord"].update(digest="cd" * 32), [("dataset", "fail")]),
+    (
+        lambda node: node["dataset"]["tfrecord"].update(problems=["1 of 1024 files is missing"]),
+        [("dataset files", "warn")],
+    ),
     (lambda node: node.update(memlock_kib=8192), [("memlock", "fail")]),
     (lambda node: node["fingerprint"].update(disk_free_mib=100), [("disk", "fail")]),
     (lambda node: node.update(clock_skew=[1.0, 1.2]), [("clock", "warn")]),
@@ -157,3 +161,20 @@ def test_nodes_without_gpus_skip_with_a_reason():
     assert skipped["GPUs"] == "the node has no NVIDIA GPU"
     assert skipped["memlock"] == "64 KiB; the node has no RDMA device"
     assert [row["check"] for row in judge(nodes, {"gpus": 8})["rows"][:4]] == ["GPUs"] * 4
+
+
+def test_a_node_that_cannot_be_looked_at_fails_and_the_others_are_judged():
+    nodes = cluster()
+    nodes["node3"] = {"problem": "nvidia-smi: exit code 15:\nGPU is lost"}
+    nodes["node4"]["memlock_kib"] = 8192
+    assert wrong(nodes) == [("answer", "node3", "fail"), ("memlock", "node4", "fail")]
+    judged = judge(nodes)
+    assert judged["rows"][0]["found"] == "nvidia-smi: exit code 15: GPU is lost"
+    assert judged["counts"]["pass"] == 3 * 21 - 1
+    assert judged["summary"].startswith("preflight of 4 node(s): 2 fail")
+
+
+def test_nodes_that_cannot_be_looked_at_at_all_fail():
+    judged = judge({"node1": {"problem": "no route to host"}}, {"gpus": 8})
+    assert judged["verdict"] == "fail"
+    assert judged["counts"] == {"fail": 1, "warn": 0, "pass": 0, "skip": 0}

@@ -21,6 +21,10 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.log_files import (
     read_all,
     read_facts,
 )
+from ansible_collections.scalebench.core.plugins.plugin_utils.preflight_reading import (
+    FILE,
+    read_preflight,
+)
 from ansible_collections.scalebench.core.plugins.plugin_utils.record_files import attempts
 
 __all__ = ["campaign_results"]
@@ -44,7 +48,13 @@ def campaign_results(folder: Path, strategy: str, parameters: dict[str, Any]) ->
         for run in runs
         if run.get("log_is_gone")
     ]
-    return build_results(plan, runs, problems, attempts(folder))
+    try:
+        preflight = read_preflight(folder)
+    except ValueError as error:
+        preflight = None
+        problems.append({"path": FILE, "reason": str(error)})
+    results = build_results(plan, runs, problems, attempts(folder))
+    return {**results, "preflight": preflight} if preflight else results
 
 
 def _checked(cells: Any) -> None:

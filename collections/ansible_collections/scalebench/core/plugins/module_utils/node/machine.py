@@ -153,7 +153,9 @@ def _gpus() -> str:
     if "No devices were found" in done.stdout:
         return ""
     if done.returncode:
-        raise ValueError(f"nvidia-smi: exit code {done.returncode}: {done.stdout}{done.stderr}")
+        # Before the error it lists the GPUs that are well.
+        said = (done.stdout + done.stderr).strip().splitlines() or ["it says nothing"]
+        raise ValueError(f"nvidia-smi: exit code {done.returncode}: {said[-1]}")
     return done.stdout
 
 

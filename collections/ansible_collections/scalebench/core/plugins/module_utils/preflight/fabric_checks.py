@@ -10,7 +10,7 @@ __all__ = ["fabric_checks"]
 
 
 def fabric_checks(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
-    """Return the rows about InfiniBand, containers and data.
+    """Return the rows about InfiniBand and containers.
 
     :param expected: may have ``infiniband_ports``, how many active ports a node has.
     """
@@ -22,8 +22,7 @@ def fabric_checks(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
     wanted = expected.get("infiniband_ports")
     rows += agreement("active InfiniBand ports", nodes, _active, FAIL, todo, wanted)
     again = "provision again, so that all nodes have {wanted}"
-    rows += agreement("image", nodes, lambda node: node.get("image"), FAIL, again)
-    return rows + agreement("dataset", nodes, lambda node: node.get("dataset"), FAIL, again)
+    return rows + agreement("image", nodes, lambda node: node.get("image"), FAIL, again)
 
 
 def _active(node: Mapping[str, Any]) -> Optional[int]:

@@ -4,30 +4,36 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Optional
 
+from .data_checks import data_checks
 from .fabric_checks import fabric_checks
 from .gpu_checks import gpu_checks
 from .host_checks import host_checks
-from .verdict import FAIL, PASS, SKIP, WARN, Nodes, Row
+from .verdict import FAIL, PASS, SKIP, WARN, Nodes, Row, verdict
 
 __all__ = ["judge"]
 
 _ORDER = (FAIL, WARN, PASS, SKIP)
+_UNSEEN = "mend this first: nothing else of the node could be looked at"
 
 
 def judge(nodes: Nodes, expected: Optional[Mapping[str, Any]] = None) -> Dict[str, Any]:
     """Return ``rows`` (failures first), ``verdict`` (the worst), ``counts`` and ``summary``.
 
-    :param nodes: by name: ``fingerprint`` (module node_fingerprint_facts) and what module
-        preflight_facts returns.
+    :param nodes: by name: ``fingerprint`` (module node_fingerprint_facts), what module
+        preflight_facts returns, and ``dataset`` (module dataset_info) where one is read; or
+        ``problem`` alone, why the node could not be looked at.
     :param expected: what the checks' functions take: ``gpus``, ``gpu_model``, ``driver``,
         ``infiniband_ports``, ``free_mib``; None and absent mean the same.
     """
     given = {key: value for key, value in (expected or {}).items() if value not in (None, "", 0)}
+    seen = {name: node for name, node in nodes.items() if not node.get("problem")}
     rows: List[Row] = [
-        *gpu_checks(nodes, given),
-        *fabric_checks(nodes, given),
-        *host_checks(nodes, given),
+        verdict("answer", name, FAIL, " ".join(node["problem"].split()), _UNSEEN)
+        for name, node in nodes.items()
+        if name not in seen
     ]
+    rows += gpu_checks(seen, given) + fabric_checks(seen, given)
+    rows += data_checks(seen) + host_checks(seen, given)
     # Sorting keeps the order of equals, so that checks stay together.
     rows.sort(key=lambda row: _ORDER.index(row["verdict"]))
     counts = {word: len([row for row in rows if row["verdict"] == word]) for word in _ORDER}

@@ -9,13 +9,14 @@ from ..comparison.comparison_text import comparison_sections
 from ..comparison.gate_text import gate_sections
 from ..layout.sections import Section
 from ..published import text as published_text
-from . import training_time
+from . import preflight_text, training_time
 
 __all__ = ["extra_sections"]
 
 Builder = Callable[[Mapping[str, Any]], List[Section]]
 # Each returns nothing where the results hold nothing of it.
 _BUILDERS: Tuple[Builder, ...] = (
+    preflight_text.sections,
     training_time.sections,
     comparison_sections,
     gate_sections,
