@@ -20,8 +20,6 @@ def campaign(cluster):
         benchmark="mxnet_ngc",
         topology=["1n1g", "2n1g"],
         campaign="mxnet",
-        # Workers of the key-value store do not always agree: docs/frameworks.md, "Known defect".
-        campaign_retry={"endings": ["crashed"], "attempts": 4, "give_up_after": 5},
     )
     assert measured.rc == 0, failures(measured)
     return cluster.results / "mxnet"

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import socket
-import subprocess
 from pathlib import Path
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils import logs
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
-from trainers import FOLDER, ROOT, facts, folders_of_images, interpreter, run
+from trainers import ROOT, facts, folders_of_images, interpreter, run
 
 SHORT = ("--warmup=1", "--iterations=3", "--device=cpu")
 
@@ -55,62 +52,6 @@ def test_one_rank_learns_and_its_log_is_speedometers(python):
     # Batch by batch: the clock and the printed speeds say the same.
     assert read["wall_clock_throughput"] == pytest.approx(read["harmonic_throughput"], rel=0.02)
     assert read["loss"]["last"] < read["loss"]["first"] - 1
-
-
-def test_workers_of_the_key_value_store_end_with_the_same_weights(python):
-    """Now and then they do not (docs/frameworks.md): then the trainer must say so itself."""
-    for _ in range(4):
-        outputs, leader, done = two_workers_of_the_store(python)
-        if done:
-            break
-        assert facts(leader, "error")["kind"] == "weights_differ", outputs + leader
-    assert done, leader
-    assert outputs == ""
-    assert '"rank":1,"local_rank":0,"node":"node2"' in leader
-    header = facts(leader, "header")
-    assert (header["global_batch_size"], header["nodes"], header["backend"]) == (8, 2, "dist_sync")
-    assert facts(leader, "end")["weights_equal"] is True
-
-
-def two_workers_of_the_store(python: str) -> tuple[str, str, bool]:
-    """Return all that should not be printed, the first worker's output, whether both ended well."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.2", 0))
-        port = str(probe.getsockname()[1])
-    common = {
-        "DMLC_PS_ROOT_URI": "127.0.0.2",
-        "DMLC_PS_ROOT_PORT": port,
-        "DMLC_NUM_WORKER": "2",
-        "DMLC_NUM_SERVER": "1",
-        "DMLC_INTERFACE": "lo",
-        "DMLC_NODE_HOST": "127.0.0.2",
-        "WORLD_SIZE": "2",
-        "LOCAL_RANK": "0",
-        "LOCAL_WORLD_SIZE": "1",
-    }
-
-    def start(role: str, rank: int = 0) -> subprocess.Popen[str]:
-        trains = role == "worker"
-        node = {"DMLC_NODE_HOST": f"127.0.0.{rank + 2}", "SCALEBENCH_NODE": f"node{rank + 1}"}
-        return subprocess.Popen(
-            [python, *(["train_mxnet.py", *SHORT] if trains else ["-c", "import mxnet"])],
-            cwd=FOLDER,
-            env={**os.environ, **common, "DMLC_ROLE": role, "RANK": str(rank), **node},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    served = [start("scheduler"), start("server")]
-    # The one that connects first is rank 0 of the store; the one that prints is ours.
-    workers = [start("worker", 1), start("worker", 0)]
-    (other, other_errors), (leader, errors) = [worker.communicate() for worker in workers]
-    done = [worker.returncode for worker in workers] == [0, 0]
-    for process in served:
-        if not done:  # they wait for workers for ever
-            process.terminate()
-        process.communicate()
-    return (other + other_errors + errors) if done else errors, leader, done
 
 
 def test_amp_reads_real_images(python, tmp_path):

@@ -77,10 +77,22 @@ class StoreRanks(Alone):
 
     def trainer(self, parameters, settings, batch_size):
         # Each worker updates its own weights, as with Horovod: only the exchange differs.
-        trainer = gluon.Trainer(
+        trainer = _TrainerOfTheStore(
             parameters, "sgd", settings, kvstore=self.store, update_on_kvstore=False
         )
         return trainer, batch_size * self.place.world_size
+
+
+class _TrainerOfTheStore(gluon.Trainer):
+    """Hold the first gradients back until this worker has the weights that all begin with.
+
+    The servers keep both under one key, and MXNet waits for neither: a worker whose request for
+    the weights came after all gradients got their sum for its weights.
+    """
+
+    def _init_params(self):
+        super()._init_params()
+        mx.nd.waitall()
 
 
 def join():
