@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import hashlib
 import math
 import os
 import time
@@ -28,6 +27,7 @@ from torch_resnet50 import ResNet50
 from torch_settings import Settings
 from torch_step import Step
 from training_rules import header_facts, learning_rate
+from whole_job import begin_job, checksum, end_job
 
 MIB = 1 << 20
 
@@ -67,15 +67,13 @@ def train(
     done, seconds = run(options, place, settings.device, step, feed, evaluation)
     if evaluation is not None:
         evaluation.close()
-    finish(place, settings.device, model, done, seconds)
+    mine = checksum(bytes_of_weights(model)), peak_memory(settings.device)
+    end_job(place, done, seconds, gather(place, mine))
     leave(place)
 
 
 def announce(options: Namespace, place: Place, settings: Settings, facts: dict) -> None:
     """Print the header, with `facts` in it, and one line for each rank."""
-    ranks = gather(place, place.facts())
-    if place.rank != 0:
-        return
     header = {
         **header_facts(options, place),
         "framework": "pytorch",
@@ -89,9 +87,7 @@ def announce(options: Namespace, place: Place, settings: Settings, facts: dict) 
         "bucket_mib": settings.bucket_mb,
         "zero_init_residual": options.zero_init_residual,
     }
-    print(report_lines.header_line({**header, **facts}))
-    for rank in ranks:
-        print(report_lines.rank_line(**rank))
+    begin_job(place, {**header, **facts}, gather(place, place.facts()))
 
 
 def make_feed(
@@ -164,42 +160,16 @@ def synchronise(place: Place, device: torch.device) -> None:
         dist.barrier()
 
 
-def finish(
-    place: Place, device: torch.device, model: nn.Module, iterations: int, seconds: float
-) -> None:
-    """Compare the weights of all ranks and print the last line.
-
-    :raises StoppedError: if they differ.
-    """
-    ends = gather(place, (weights_checksum(model), peak_memory(device)))
-    checksums = [checksum for checksum, _ in ends]
-    memory = {name: max(peak[name] for _, peak in ends) for name in ends[0][1]}
-    equal = len(set(checksums)) == 1
-    if place.rank == 0:
-        print(
-            report_lines.end_line(
-                iterations, seconds, weights_checksum=checksums[0], weights_equal=equal, **memory
-            )
-        )
-    if not equal:
-        raise StoppedError("weights_differ", f"weights by rank: {', '.join(checksums)}")
-
-
-def weights_checksum(model: nn.Module) -> str:
-    """Return the first 16 digits of SHA-256 over all parameters' bytes."""
-    digest = hashlib.sha256()
+def bytes_of_weights(model: nn.Module) -> Iterator[ctypes.Array]:
+    """Give each parameter's bytes as they lie in memory, whatever its number format."""
     for parameter in model.parameters():
         weights = parameter.detach().cpu().contiguous()
         size = weights.numel() * weights.element_size()
-        digest.update((ctypes.c_char * size).from_address(weights.data_ptr()))
-    return digest.hexdigest()[:16]
+        yield (ctypes.c_char * size).from_address(weights.data_ptr())
 
 
-def peak_memory(device: torch.device) -> dict[str, float]:
-    """Return the peak in MiB: allocated and reserved on a GPU, else resident memory."""
+def peak_memory(device: torch.device) -> float:
+    """Return this rank's peak in MiB: allocated on a GPU, else resident memory."""
     if device.type == "cuda":
-        return {
-            "peak_memory_mib": torch.cuda.max_memory_allocated(device) / MIB,
-            "peak_memory_reserved_mib": torch.cuda.max_memory_reserved(device) / MIB,
-        }
-    return {"peak_memory_mib": host_facts.peak_resident_mib()}
+        return torch.cuda.max_memory_allocated(device) / MIB
+    return host_facts.peak_resident_mib()
