@@ -1,23 +1,17 @@
 """Does in one process what bench.yml's roles do, with the real plugins and modules, but no ssh.
 
-A session is the ansible-playbook: a process of its own that can be killed. Each task on a node is
-a worker process of it, as Ansible's are, and runs the module in a further process, as sshd does;
-all are forks, which saves 0.3 s of imports each. ``roles/campaign`` and ``roles/cell`` are what
-the functions here follow.
+A session is the ansible-playbook: a process of its own that can be killed. ``roles/campaign`` and
+``roles/cell`` are what the functions here follow.
 """
 
 from __future__ import annotations
 
-import json
-import multiprocessing
 import os
 import random
 import shutil
 import signal
-import subprocess
 import sys
 import time
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -25,9 +19,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from ansible.errors import AnsibleConnectionFailure, AnsibleError
-from ansible.module_utils import basic
+from ansible.errors import AnsibleConnectionFailure
 from ansible_collections.scalebench.core.plugins.plugin_utils.side_by_side import side_by_side
+from forked_nodes import WAITING, fork, on_nodes, outcome, run_module
 
 from action_plugins import (
     campaign_plan,
@@ -43,9 +37,8 @@ from library import training_run as training_run_module
 Result = dict[str, Any]
 # Seconds that a session may take; no campaign here needs a tenth of it on an idle machine.
 PATIENCE = 240
-FORK = multiprocessing.get_context("fork")
 # What the interpreter tells before it touches a file or makes a process (sys.audit).
-TOUCHES = ("open", "os.rename", "os.remove", "os.mkdir", "os.fork", "campaign_driver.wait")
+TOUCHES = ("open", "os.rename", "os.remove", "os.mkdir", "os.fork", WAITING)
 
 
 @dataclass
@@ -91,7 +84,7 @@ class Killer:
                 return
         self.left -= 1
         if self.left == 0:
-            if event == "campaign_driver.wait":
+            if event == WAITING:
                 time.sleep(self.pause)
             os.kill(self.pid, signal.SIGKILL)
 
@@ -111,7 +104,7 @@ def session(campaign: Campaign, number: int, killed_after: int | None = None) ->
             sys.addaudithook(Killer(campaign.folder, killed_after, rng.uniform(0, 0.15)))
         _play(campaign, rng)
 
-    pid = _fork(body, said)
+    pid = fork(body, said)
     end = time.monotonic() + PATIENCE
     while True:
         ended, status = os.waitpid(pid, os.WNOHANG)
@@ -148,13 +141,13 @@ def _play(campaign: Campaign, rng: random.Random) -> None:
 def _claim(campaign: Campaign, state: str) -> None:
     class Claim(node_claim.ActionModule):
         def _execute_module(self, module_args: Any = None, **_: Any) -> Result:
-            return _module(node_claim_module.main, module_args)
+            return run_module(node_claim_module.main, module_args)
 
     tasks = {}
     for node in campaign.nodes:
         args = {"work_dir": str(campaign.work_dir(node)), "campaign": "random", "state": state}
         tasks[node] = _action(Claim, args).run
-    for node, answer in _on_nodes(campaign, tasks).items():
+    for node, answer in on_nodes(campaign.folder, tasks).items():
         if answer.get("failed"):
             raise AssertionError(f"{node} cannot be {state}: {answer['msg']}")
 
@@ -192,7 +185,7 @@ def _wave(
         }
         if calls:
             tasks[node] = partial(_at_once, calls)
-    runs = _on_nodes(campaign, tasks)
+    runs = on_nodes(campaign.folder, tasks)
     facts = [
         _action(
             training_log_facts,
@@ -212,16 +205,7 @@ def _wave(
 
 def _at_once(calls: dict[str, Callable[[], Result]]) -> Result:
     """Do what a node does in a wave, as the action plugin training_runs."""
-    return {"runs": side_by_side({log: partial(_outcome, call) for log, call in calls.items()})}
-
-
-def _outcome(call: Callable[[], Result]) -> Result:
-    try:
-        return call()
-    except AnsibleConnectionFailure as error:
-        return {"unreachable": True, "msg": str(error)}
-    except AnsibleError as error:
-        return {"failed": True, "msg": str(error)}
+    return {"runs": side_by_side({log: partial(outcome, call) for log, call in calls.items()})}
 
 
 def _train_args(campaign: Campaign, plan: Result, share: Result, node: str) -> Result:
@@ -247,7 +231,7 @@ def _train(campaign: Campaign, rng: random.Random) -> Any:
         def _execute_module(self, module_args: Any = None, **_: Any) -> Result:
             if is_unreachable:
                 raise AnsibleConnectionFailure("no route to host")
-            answer = _module(training_run_module.main, module_args)
+            answer = run_module(training_run_module.main, module_args)
             if is_throttled and answer.get("telemetry"):
                 answer["telemetry"]["cpu_throttle_events"] = 1
             return answer
@@ -264,82 +248,3 @@ def _action(plugin: Any, args: Result) -> Any:
         transport="local", _shell=SimpleNamespace(tmpdir=""), fetch_file=shutil.copyfile
     )
     return getattr(plugin, "ActionModule", plugin)(task, connection, None, None, None, None)
-
-
-def _on_nodes(campaign: Campaign, tasks: dict[str, Callable[[], Result]]) -> dict[str, Result]:
-    """Run each node's task in a worker; return what Ansible would register."""
-    workers = {}
-    for node, task in tasks.items():
-        answer = campaign.folder / f"{node}.answer"
-        workers[node] = FORK.Process(target=_worker, args=(task, answer))
-        workers[node].start()
-    sys.audit("campaign_driver.wait")
-    found = {}
-    for node, worker in workers.items():
-        worker.join()
-        found[node] = json.loads((campaign.folder / f"{node}.answer").read_text(encoding="utf-8"))
-    return found
-
-
-def _worker(task: Callable[[], Result], path: Path) -> None:
-    """Do a task as Ansible's worker does: in a session of its own, which SIGTERM ends whole."""
-    os.setsid()
-    signal.signal(signal.SIGTERM, _end_group)
-    result = _outcome(task)
-    path.write_text(json.dumps(result), encoding="utf-8")
-
-
-def _end_group(number: int, _frame: Any) -> None:
-    signal.signal(number, signal.SIG_DFL)
-    os.killpg(os.getpid(), number)
-
-
-def _module(main: Callable[[], None], args: Result) -> Result:
-    """Run a module on the node, and read its answer through ``cat``, which stands in for ssh.
-
-    As over ssh, the module is no descendant of the worker, and sees a closed pipe when cat ends.
-    """
-    read, write = os.pipe()
-    between = _fork(lambda: _fork(lambda: _on_the_node(main, args, write), None), None)
-    os.close(write)
-    os.waitpid(between, 0)
-    with os.fdopen(read) as pipe:
-        ssh = subprocess.run(["cat"], stdin=pipe, stdout=subprocess.PIPE, check=False)
-    if ssh.returncode:
-        raise AnsibleConnectionFailure(f"the connection ended by {ssh.returncode}")
-    if not ssh.stdout:
-        return {"failed": True, "msg": "MODULE FAILURE: no output"}
-    found: Result = json.loads(ssh.stdout)
-    return found
-
-
-def _on_the_node(main: Callable[[], None], args: Result, write: int) -> None:
-    os.setsid()
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    os.dup2(write, 1)
-    os.closerange(3, 256)
-    sys.stdout = os.fdopen(1, "w")
-    basic._ANSIBLE_ARGS = json.dumps({"ANSIBLE_MODULE_ARGS": args}).encode()
-    basic._ANSIBLE_PROFILE = "legacy"
-    try:
-        main()
-    finally:
-        sys.stdout.flush()
-
-
-def _fork(body: Callable[[], None], said: Path | None) -> int:
-    """Run ``body`` in a child; its exit status is 1, and its traceback in ``said``, if it fails."""
-    pid = os.fork()
-    if pid:
-        return pid
-    status = 1
-    try:
-        body()
-        status = 0
-    except SystemExit as end:
-        status = int(end.code or 0)
-    except BaseException:
-        if said:
-            said.write_text(traceback.format_exc(), encoding="utf-8")
-    finally:
-        os._exit(status)
