@@ -53,7 +53,7 @@ teardown: $(RUN)  ## End the local nodes and all that runs in them.
 test: test-integration test-unit test-report test-faults test-roles  ## Run all tests.
 
 test-unit: $(TEST)  ## Test the pure code and the conventions.
-	@pytest -q tests/unit
+	@pytest -q -n 2 tests/unit
 
 test-integration: $(TEST)  ## Run the playbooks on local nodes of their own, with small real training.
 	@pytest -q tests/integration

@@ -70,7 +70,7 @@ def test_the_matrix_is_the_reports(planned):
     assert {cell["repeats"] for cell in planned.values()} == {5}
 
 
-@pytest.mark.parametrize(("name", "topology", "flags"), EXPECTED, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(("name", "topology", "flags"), EXPECTED, ids=[row[0] for row in EXPECTED])
 def test_every_node_runs_its_command(planned, name, topology, flags):
     nodes, per_node = int(topology[0]), int(topology[2])
     made = planned[name]["commands"]
