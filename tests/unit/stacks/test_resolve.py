@@ -32,6 +32,13 @@ def test_a_mirror_keeps_host_and_path_of_every_download():
     )
 
 
+def test_a_mirror_has_the_key_of_a_repository_too():
+    found = resolved_stack(stack("hopper-2026"), "hopper-2026", {}, "https://mirror.example")
+    repository = "https://mirror.example/linux.mellanox.com/public/repo/doca"
+    assert found["ofed"]["url"] == f"{repository}/3.2.0/ubuntu22.04/x86_64"
+    assert found["ofed"]["key_url"] == f"{repository}/GPG-KEY-Mellanox.pub"
+
+
 def test_what_the_user_gives_is_not_mirrored():
     given = {"driver": {"url": "https://files.example/d.run"}, "ofed": {"url": "file:///o.tgz"}}
     found = resolved_stack(stack("v100-2020"), "v100-2020", given, "https://mirror.example")

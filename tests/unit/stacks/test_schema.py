@@ -36,6 +36,7 @@ def test_no_package_of_a_shipped_stack_leaves_its_version_open(name):
         ({"driver": {"modules": "closed"}}, r"driver\.modules: open or proprietary, not 'closed'"),
         ({"driver": {"sha256": "abc"}}, r"driver\.sha256: 64 hexadecimal digits .* 'abc'"),
         ({"nccl": {"packages": ["libnccl2"]}}, r"nccl\.packages: for each family of distribution"),
+        ({"ofed": {"source": "doca"}}, r"ofed\.key_url is missing: the key of the repository"),
         ({"repository": {"url": ""}}, r"repository\.url is missing"),
         ({"images": {"paddle": {"image": "x"}}}, r"images\.paddle\.version: a text is needed"),
         (

@@ -47,7 +47,7 @@ def _mirrored(value: Any, mirror: str, image_mirror: str) -> Any:
         return value
     changed = {}
     for key, inner in value.items():
-        if key == "url" and mirror:
+        if key in ("url", "key_url") and mirror:
             parts = urlsplit(inner)
             remote = parts.scheme in ("http", "https")
             changed[key] = f"{mirror.rstrip('/')}/{parts.netloc}{parts.path}" if remote else inner

@@ -24,7 +24,7 @@ _KEYS: Dict[str, Tuple[str, ...]] = {
     "cuda": (*_ARTEFACT, "source", "packages"),
     "cudnn": (*_ARTEFACT, "packages"),
     "nccl": (*_ARTEFACT, "source", "packages"),
-    "ofed": (*_ARTEFACT, "source"),
+    "ofed": (*_ARTEFACT, "source", "key_url", "fingerprints"),
     "nccl_tests": _ARTEFACT,
     "repository": ("url", "fingerprints"),
 }
@@ -77,6 +77,8 @@ def _check_record(record: Any, where: str, key: str) -> None:
         raise ValueError(f"{where}.modules: open or proprietary, not {record.get('modules')!r}")
     if "packages" in _KEYS[key] and not isinstance(record.get("packages"), Mapping):
         raise ValueError(f"{where}.packages: for each family of distributions its packages")
+    if record.get("source") == "doca" and not record.get("key_url"):
+        raise ValueError(f"{where}.key_url is missing: the key of the repository that url names")
     checksum = record.get("sha256")
     if checksum is not None and not re.fullmatch(r"[0-9a-f]{64}", str(checksum)):
         raise ValueError(f"{where}.sha256: 64 hexadecimal digits are needed, not {checksum!r}")
