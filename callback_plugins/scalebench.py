@@ -79,7 +79,8 @@ class CallbackModule(Default):
         if self._display.verbosity:
             super().v2_playbook_on_start(playbook)
             return
-        self._printer = LivePrinter(self._status)
+        # Ansible has no public name for it.
+        self._printer = LivePrinter(self._status, self._display._lock)
         self._printer.start()
 
     def v2_playbook_on_play_start(self, play):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import os
 import sys
 import threading
 import time
@@ -25,14 +24,18 @@ class LivePrinter:
     On a terminal the status is redrawn in place twice a second; elsewhere it is printed as a line
     of its own every 20 s in which nothing else was printed.
 
-    Ansible forks its workers from this process. The thread that draws holds a lock while it does,
-    and a fork waits for that lock, so that no worker is born with a console in mid-sentence.
+    Ansible forks its workers from this process. The thread that draws holds ``lock`` while it does,
+    and a fork waits for it, so that no worker is born with a console in mid-sentence. It has to be
+    Ansible's own, which writing to standard output takes too: of two locks, each thread would hold
+    one and wait for the other.
+
+    :param lock: held by Ansible while it forks and while it writes, reentrant.
     """
 
-    def __init__(self, status: Callable[[], str]) -> None:
+    def __init__(self, status: Callable[[], str], lock: threading.RLock) -> None:
         self._status = status
         self._console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
-        self._lock = threading.RLock()
+        self._lock = lock
         self._printed = time.monotonic()
         self._live: Live | None = None
         self._stop = threading.Event()
@@ -40,11 +43,6 @@ class LivePrinter:
 
     def start(self) -> None:
         """Begin to show the status."""
-        os.register_at_fork(
-            before=self._lock.acquire,
-            after_in_parent=self._lock.release,
-            after_in_child=self._lock.release,
-        )
         atexit.register(self.stop)
         if self._console.is_terminal:
             self._live = Live(console=self._console, auto_refresh=False, transient=True)

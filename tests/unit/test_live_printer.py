@@ -1,0 +1,39 @@
+"""The live line and Ansible's forks: neither may wait for the other."""
+
+import subprocess
+import sys
+
+# As Ansible does: one lock around every fork and every write to standard output.
+PROGRAM = """
+import os
+import threading
+from ansible.utils.display import Display
+from ansible_collections.scalebench.core.plugins.plugin_utils import live
+
+live.REFRESH, live.REMINDER = 0.0005, 0.0
+display = Display()
+printer = live.LivePrinter(lambda: "status", display._lock)
+printer.start()
+for _ in range(300):
+    with display._lock:
+        child = os.fork()
+        if not child:
+            os._exit(0)
+    os.waitpid(child, 0)
+printer.stop()
+print("end")
+"""
+
+
+def test_a_fork_and_the_line_that_is_drawn_do_not_wait_for_each_other():
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        env={"PYTHONPATH": "collections", "PATH": "", "HOME": "/nonexistent"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[-1] == "end" and "status" in lines
