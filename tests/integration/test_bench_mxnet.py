@@ -5,7 +5,7 @@ import re
 import statistics
 
 import pytest
-from local_nodes import failures
+from local_nodes import failures, places_of_ranks
 
 SPEED = re.compile(r"Batch \[(\d+)-\1\]\tSpeed: ([0-9.]+) samples/sec")
 LOG = "logs/mxnet_ngc/bz2/{}/r50_b2_fp32_1.log"
@@ -37,12 +37,7 @@ def test_the_figures_are_those_of_the_logs_by_hand(campaign):
 
 def test_the_first_rank_of_the_leading_node_prints_for_all(campaign):
     log = (campaign / LOG.format("2n1g")).read_text()
-    ranks = [
-        json.loads(line.partition(" rank ")[2])
-        for line in log.splitlines()
-        if line.startswith("[scalebench] rank ")
-    ]
-    assert [(rank["rank"], rank["node"]) for rank in ranks] == [(0, "node1"), (1, "node2")]
+    assert places_of_ranks(log) == [(0, "node1"), (1, "node2")]
     assert '"backend":"dist_sync"' in log
     assert '"weights_equal":true' in log
 

@@ -1,10 +1,8 @@
 """Frameworks of the published systems: installed by provision.yml, trained by bench.yml."""
 
-import json
-
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.logs import read
-from local_nodes import ROOT, failures
+from local_nodes import ROOT, failures, places_of_ranks
 
 # A package that brings its own build system, so that building it takes nothing from elsewhere.
 PROJECT = '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
@@ -22,7 +20,6 @@ def build_wheel(folder, *_settings):
             wheel.writestr(f"tiny-1.5.dist-info/{file}", text)
     return "tiny-1.5-py3-none-any.whl"
 """
-NO_PYTHON = {"python": ["9.9"], "packages": [], "import": "tensorflow"}
 
 
 @pytest.fixture(scope="module")
@@ -75,13 +72,7 @@ def test_horovod_trains_over_nodes_and_a_missing_python_stops_nothing(
 ):
     (tmp_path / "tensorflow").symlink_to(tensorflow)
     own = {"benchmark": "tensorflow_ngc", "framework_dir": str(tmp_path)}
-    provisioned = cluster.run(
-        "provision.yml", "--tags", "framework", **own,
-        framework_names=["tensorflow_seed"], __framework_set=NO_PYTHON,
-    )  # fmt: skip
-    assert provisioned.rc == 0, failures(provisioned)
-    assert sum(provisioned.stats["changed"].values()) > 0
-
+    cluster.lack_python("tensorflow_seed", **own)
     done = cluster.bench(
         **own, framework_version="2.15,1.15", topology="1n1g,2n1g", campaign="horovod"
     )
@@ -97,10 +88,5 @@ def test_horovod_trains_over_nodes_and_a_missing_python_stops_nothing(
     assert all("needs Python 9.9 (looked at python9.9 on the PATH" in text for text in reasons)
 
     text = (cluster.results / "horovod/logs/tensorflow_ngc/bz2/2n1g/r50_b2_fp32_1.log").read_text()
-    ranks = [
-        json.loads(line.split(" rank ", 1)[1])
-        for line in text.splitlines()
-        if line.startswith("[scalebench] rank ")
-    ]
-    assert [(rank["rank"], rank["node"]) for rank in ranks] == [(0, "node1"), (1, "node2")]
+    assert places_of_ranks(text) == [(0, "node1"), (1, "node2")]
     assert read(text)["reader"] == "tensorflow_ngc_train"

@@ -1,14 +1,12 @@
 """PaddlePaddle and OneFlow: installed by provision.yml, trained by bench.yml, ended with it."""
 
-import json
 import os
 import signal
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.logs import read
-from local_nodes import ROOT, failures, interrupt, wait_until
+from local_nodes import ROOT, failures, interrupt, places_of_ranks, wait_until
 
-NO_PYTHON = {"python": ["9.9"], "packages": [], "import": "oneflow"}
 SHORT = {"warmup": 1, "iterations": 3, "topology": "1n1g,2n1g"}
 
 
@@ -20,23 +18,12 @@ def paddle(cluster):
     return ROOT / ".state/venvs/paddle"
 
 
-def nodes_of(text):
-    """Return the node of each rank, by rank, as the ranks said them."""
-    said = [line.split(" rank ", 1)[1] for line in text.splitlines() if "[scalebench] rank" in line]
-    return [rank["node"] for rank in map(json.loads, said)]
-
-
 def test_paddle_trains_over_nodes_and_oneflow_without_a_python_stops_nothing(
     cluster, paddle, tmp_path
 ):
     (tmp_path / "paddle").symlink_to(paddle)
     own = {"benchmark": "paddle,oneflow", "framework_dir": str(tmp_path)}
-    provisioned = cluster.run(
-        "provision.yml", "--tags", "framework", **own,
-        framework_names=["oneflow"], __framework_set=NO_PYTHON,
-    )  # fmt: skip
-    assert provisioned.rc == 0, failures(provisioned)
-
+    cluster.lack_python("oneflow", **own)
     done = cluster.bench(**own, **SHORT, campaign="paddle")
     records = cluster.records("paddle")
     endings = {log.split("/", 1)[1]: record["ending"] for log, record in records.items()}
@@ -50,7 +37,7 @@ def test_paddle_trains_over_nodes_and_oneflow_without_a_python_stops_nothing(
     assert all("needs Python 9.9 (looked at python9.9 on the PATH" in text for text in reasons)
 
     text = (cluster.results / "paddle/logs/paddle/bz2/2n1g/r50_b2_fp32_1.log").read_text()
-    assert nodes_of(text) == ["node1", "node2"]
+    assert places_of_ranks(text) == [(0, "node1"), (1, "node2")]
     reading = read(text)
     assert (reading["reader"], len(reading["observations"])) == ("paddle_fluid", 4)
     assert reading["summary"]["weights_equal"] is True
@@ -83,6 +70,6 @@ def test_oneflow_trains_over_nodes_where_it_is_installed(cluster):
     done = cluster.bench(benchmark="oneflow", **SHORT, campaign="oneflow")
     assert done.rc == 0, failures(done)
     text = (cluster.results / "oneflow/logs/oneflow/bz2/2n1g/r50_b2_fp32_1.log").read_text()
-    assert nodes_of(text) == ["node1", "node2"]
+    assert places_of_ranks(text) == [(0, "node1"), (1, "node2")]
     assert read(text)["reader"] == "oneflow"
     assert read(text)["summary"]["weights_equal"] is True

@@ -75,6 +75,16 @@ class Cluster:
         paths = sorted((self.results / campaign).glob("logs/**/*.run.json"))
         return {record["log"]: record for record in (json.loads(p.read_text()) for p in paths)}
 
+    def lack_python(self, framework: str, **variables: Any) -> None:
+        """Provision one of the frameworks for a Python that no machine has."""
+        missing = {"python": ["9.9"], "packages": [], "import": framework}
+        done = self.run(
+            "provision.yml", "--tags", "framework", **variables,
+            framework_names=[framework], __framework_set=missing,
+        )  # fmt: skip
+        assert done.rc == 0, failures(done)
+        assert sum(done.stats["changed"].values()) > 0
+
     def processes(self) -> list[Process]:
         """Return all that repeats have started and that lives."""
         return [process for process, _ in marked(str(self.state))]
@@ -91,6 +101,12 @@ def events(runner: Any, action: str) -> list[dict[str, Any]]:
         for event in runner.events
         if event["event"] == "runner_on_ok" and event["event_data"]["task_action"] == action
     ]
+
+
+def places_of_ranks(text: str) -> list[tuple[int, str]]:
+    """Return rank and node of each rank, as a trainer's log has them."""
+    said = [line.split(" rank ", 1)[1] for line in text.splitlines() if "[scalebench] rank" in line]
+    return [(rank["rank"], rank["node"]) for rank in map(json.loads, said)]
 
 
 def failures(runner: Any) -> str:
