@@ -19,7 +19,7 @@ import tfrecord
 from pictures import pictures
 from textures import TEXTURES
 
-VERSION = 1  # of the pictures and their files; another one is made anew
+VERSION = 2  # of the pictures and their files; another one is made anew
 SHARDS = {"train": 8, "val": 2}  # so that eight ranks each have files of their own
 OF_TENSORFLOW = {"train": "train", "val": "validation"}  # its names of the two parts
 

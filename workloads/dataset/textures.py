@@ -1,4 +1,4 @@
-"""Pictures that a network can tell apart: eight textures in changing colours, sizes and places.
+"""Pictures that a network soon tells apart: eight textures in changing hues, sizes and places.
 
 Each class looks the same in a mirror and in most crops, so that the usual augmentation leaves the
 label true. Only arithmetic that IEEE 754 rounds exactly is used: the pixels are the same anywhere.
@@ -6,10 +6,10 @@ label true. Only arithmetic that IEEE 754 rounds exactly is used: the pixels are
 
 from __future__ import annotations
 
-import random
+import colorsys
 
 NOISE = 32  # levels of noise on a pixel, centred on 0
-LEAST_CONTRAST = 60  # between the brightness of a picture's two colours, of 255
+SPREAD = 0.6  # of a class's hues to each side, in steps between classes: neighbours share a sixth
 
 
 def _bands(u, v):
@@ -66,7 +66,7 @@ def pixels(name, size, chance):
     scale = 1 / (size * chance.uniform(0.2, 0.45))
     lean_across, lean_down = chance.uniform(-0.1, 0.1), chance.uniform(-0.1, 0.1)
     left, top = chance.uniform(2, 4), chance.uniform(2, 4)
-    tones = [_tone(colour) for colour in _two_colours(chance)]
+    tones = [_tone(colour) for colour in _two_colours(name, chance)]
     noise = iter(chance.getrandbits(8 * size * size).to_bytes(size * size, "little"))
     return b"".join(
         tones[texture((x + lean_across * y) * scale + left, (y + lean_down * x) * scale + top)][
@@ -77,12 +77,15 @@ def pixels(name, size, chance):
     )
 
 
-def _two_colours(chance: random.Random):
-    while True:
-        pair = [[chance.randrange(256) for _ in range(3)] for _ in range(2)]
-        dark, bright = sorted(sum(colour) / 3 for colour in pair)
-        if bright - dark >= LEAST_CONTRAST:
-            return pair
+def _two_colours(name, chance):
+    """Return a dark and a bright tone of a hue near the class's own, in either order."""
+    place = list(TEXTURES).index(name) + chance.uniform(-SPREAD, SPREAD)
+    hue, saturation = place / len(TEXTURES) % 1, chance.uniform(0.5, 1)
+    values = chance.uniform(0.1, 0.4), chance.uniform(0.7, 1)
+    shares = [colorsys.hsv_to_rgb(hue, saturation, value) for value in values]
+    tones = [[round(255 * share) for share in colour] for colour in shares]
+    chance.shuffle(tones)
+    return tones
 
 
 def _tone(colour):
