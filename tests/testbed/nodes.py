@@ -84,7 +84,11 @@ def wait(wanted: Settings, nodes: dict[str, str], patience: float = 60.0) -> Non
         while not greets(address):
             if not is_running(wanted, name) or time.monotonic() > end:
                 log = f"docker logs {container(wanted, name)}"
-                raise TestbedError(f"{name} ({address}) does not answer on port 22: see {log}")
+                raise TestbedError(
+                    f"{name} ({address}) does not answer on port 22: see {log}. Of more than ten"
+                    " nodes at once systemd starts nothing in the last ones, until"
+                    " sysctl fs.inotify.max_user_instances is raised"
+                )
             time.sleep(0.1)
 
 
