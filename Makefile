@@ -80,13 +80,14 @@ lint: $(TEST)  ## Check style and types.
 	@yamllint .
 	@ansible-lint --offline
 
-benchmark: $(TEST)  ## Measure our own cost: reading logs, packing, telemetry, orchestration (13 minutes; ARGS="-e repeats=1": 7).
+benchmark: $(TEST)  ## Measure our own cost: reading logs, packing, telemetry, orchestration, provisioning (half an hour).
 	@ansible-playbook playbooks/provision.yml
 	@python tests/benchmarks/read_logs.py
 	@python tests/benchmarks/report_tree.py
 	@PYTHONPATH=collections python tests/benchmarks/schedule.py
 	@PYTHONPATH=collections python tests/benchmarks/telemetry.py
 	@PYTHONPATH=collections python tests/benchmarks/orchestration.py $(ARGS)
+	@python tests/benchmarks/provision.py
 
 clean:  ## End the local nodes; remove environments, keys and caches. Results stay.
 	@if [ -x $(VENV)/bin/ansible-playbook ] && [ -d .state ]; then ansible-playbook playbooks/teardown.yml; fi
