@@ -29,11 +29,11 @@ EXAMPLES = r"""
     config: /opt/scalebench/sshd/ssh_config
     nodes: [node1, node2]
   register: reached
-  failed_when: reached.unreachable | length > 0
+  failed_when: reached.refused | length > 0
 """
 
 RETURN = r"""
-unreachable:
+refused:
   description: The last line that ssh said, by node that it did not get into.
   type: dict
   returned: always
@@ -53,8 +53,9 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
+    # A result that says unreachable would be this node's own, to Ansible.
     found = unreachable(module.params["config"], module.params["nodes"])
-    module.exit_json(changed=False, unreachable=found)
+    module.exit_json(changed=False, refused=found)
 
 
 if __name__ == "__main__":
