@@ -247,6 +247,7 @@ def test_the_skip_link_leads_to_the_results(opened):
                 "comparison": "Against page",
                 "gate": "Gate",
                 "published": "Against published results",
+                "preflight": "Preflight",
             },
         ),
     ],

@@ -16,12 +16,12 @@ __all__ = ["extra_sections"]
 Builder = Callable[[Mapping[str, Any]], List[Section]]
 # Each returns nothing where the results hold nothing of it.
 _BUILDERS: Tuple[Builder, ...] = (
-    preflight_text.sections,
     training_time.sections,
     comparison_sections,
     gate_sections,
     published_text.sections,
     across_text.sections,
+    preflight_text.sections,
 )
 
 
