@@ -14,7 +14,9 @@ PLAIN = {
     "MOLECULE_PROJECT_DIRECTORY": str(ROOT),
 }
 INVENTORY = ROOT / "molecule/shared/inventory"
-GOOD = {"version": "3.11", "url": "file:///shared/python.tar.gz", "sha256": "0" * 64}
+VERSION = (STATE / "shared/python.version").read_text()
+UNPACKED = f"/usr/local/bin/python{VERSION}"
+GOOD = {"version": VERSION, "url": "file:///shared/python.tar.gz", "sha256": "0" * 64}
 
 
 def ansible(*arguments):
@@ -43,7 +45,7 @@ def test_modules_run_on_every_node():
     for name, python in {
         "node1": "/usr/bin/python3",
         "node2": "/usr/bin/python3",
-        "node3": "/usr/local/bin/python3.11",
+        "node3": UNPACKED,
     }.items():
         said = ansible("ansible", name, "-m", "setup", "-a", "filter=ansible_python").stdout
         assert "SUCCESS" in said and f"executable: {python}" in said, said
@@ -76,5 +78,5 @@ def test_a_corrupted_archive_is_refused_and_nothing_unpacked(tmp_path):
 def test_a_package_manager_that_ansible_cannot_use_is_told(tmp_path):
     digest = hashlib.sha256((STATE / "shared/python.tar.gz").read_bytes()).hexdigest()
     said = role(tmp_path, python_bootstrap_archive={**GOOD, "sha256": digest})
-    assert "node4 has /usr/local/bin/python3.11 for Ansible, but /usr/bin/python3 is 3.6" in said
+    assert f"node4 has {UNPACKED} for Ansible, but /usr/bin/python3 is 3.6" in said
     assert "python_bootstrap_without_packages" in said
