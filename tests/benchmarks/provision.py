@@ -25,13 +25,8 @@ sys.path.insert(0, str(ROOT / "tests"))
 from testbed import __main__ as testbed
 from testbed.settings import Settings, settings
 
-# The nodes share one environment of the framework, as on many clusters; no container engine runs
-# in a container.
-VARIABLES = {
-    "framework_dir": "/shared/venvs",
-    "framework_shared": True,
-    "container_engine_started": False,
-}
+# No container engine runs in a container.
+VARIABLES = {"container_engine_started": False}
 # Fresh nodes change in the first; a node that still changes in the third is a fault.
 _MOST_RUNS = 3
 

@@ -6,7 +6,7 @@ import signal
 import statistics
 
 import pytest
-from local_nodes import ROOT, events, failures, interrupt, places_of_ranks, wait_until
+from local_nodes import ROOT, events, failures, interrupt, ranks_of, wait_until
 
 LINE = re.compile(r"^iteration (\d+) .*throughput ([0-9.]+) images/s", re.MULTILINE)
 TOPOLOGIES = ("1n1g", "2n1g", "4n1g")
@@ -49,8 +49,9 @@ def test_the_figures_are_those_of_the_logs_by_hand(cluster, measured):
 
 def test_every_rank_ran_on_its_own_node(cluster, measured):
     log = cluster.results / "measured/logs/pytorch/bz2/4n1g/r50_b2_fp32_1.log"
-    ranks = places_of_ranks(log.read_text())
-    assert ranks == [(0, "node1"), (1, "node2"), (2, "node3"), (3, "node4")]
+    ranks = ranks_of(log.read_text())
+    assert [rank["node"] for rank in ranks] == ["node1", "node2", "node3", "node4"]
+    assert len({rank["pid"] for rank in ranks}) == 4
 
 
 def test_repeats_that_oversubscribe_the_cores_are_marked(cluster, measured):

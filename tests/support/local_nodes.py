@@ -103,10 +103,15 @@ def events(runner: Any, action: str) -> list[dict[str, Any]]:
     ]
 
 
-def places_of_ranks(text: str) -> list[tuple[int, str]]:
-    """Return rank and node of each rank, as a trainer's log has them."""
+def ranks_of(text: str) -> list[dict[str, Any]]:
+    """Return what each rank said of itself in a trainer's log."""
     said = [line.split(" rank ", 1)[1] for line in text.splitlines() if "[scalebench] rank" in line]
-    return [(rank["rank"], rank["node"]) for rank in map(json.loads, said)]
+    return [json.loads(facts) for facts in said]
+
+
+def places_of_ranks(text: str) -> list[tuple[int, str]]:
+    """Return rank and node of each rank."""
+    return [(rank["rank"], rank["node"]) for rank in ranks_of(text)]
 
 
 def failures(runner: Any) -> str:
