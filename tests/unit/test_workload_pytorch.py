@@ -132,7 +132,10 @@ def test_two_nodes_end_with_the_same_weights(python):
     ]
     (leader, leader_errors), (other, other_errors) = [node.communicate() for node in nodes]
     assert [node.returncode for node in nodes] == [0, 0], leader_errors + other_errors
-    assert leader_errors + other_errors + other == ""
+    assert leader_errors + other == ""
+    # The leader's agent may end, and its store with it, while the other still waits at the exit
+    # barrier: torchrun says so at length and ends well.
+    assert other_errors == "" or "Error waiting on exit barrier" in other_errors
     assert '"rank":1,"local_rank":0,"node":"node2"' in leader
     header = facts(leader, "header")
     assert (header["global_batch_size"], header["nodes"], header["backend"]) == (8, 2, "gloo")
