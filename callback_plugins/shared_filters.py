@@ -12,6 +12,8 @@ description:
     forks; it prints nothing.
 """
 
+import gc
+
 from ansible.plugins.callback import CallbackBase
 from ansible.plugins.loader import filter_loader, test_loader
 
@@ -27,3 +29,5 @@ class CallbackModule(CallbackBase):
         """Load them: at this point the folders of all roles and collections are known."""
         filter_loader.get("ansible.builtin.default")
         test_loader.get("ansible.builtin.defined")
+        # Else the first collection in every fork writes to, and so copies, all that is shared.
+        gc.freeze()

@@ -17,6 +17,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning.benchmark
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.controller import controller_facts
 from ansible_collections.scalebench.core.plugins.plugin_utils.written import write_texts
+from ansible_collections.scalebench.core.plugins.plugin_utils.yaml_documents import read_yaml
 
 __all__ = [
     "check_room",
@@ -41,7 +42,7 @@ def load_benchmarks(folder: Path) -> dict[str, Any]:
     found = {}
     for path in sorted(folder.glob("*.yml")):
         try:
-            content = yaml.safe_load(path.read_text(encoding="utf-8"))
+            content = read_yaml(path)
         except yaml.YAMLError as error:
             raise ValueError(f"{path}: {error}") from None
         definition = check_benchmark(content, str(path))

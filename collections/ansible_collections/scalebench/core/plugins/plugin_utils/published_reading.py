@@ -8,11 +8,9 @@ from typing import Any
 
 import yaml
 from ansible_collections.scalebench.core.plugins.module_utils.published.rows import published_rows
+from ansible_collections.scalebench.core.plugins.plugin_utils.yaml_documents import read_yaml
 
 __all__ = ["read_published"]
-
-# Ten times as fast as the loader in Python, which is there for installations without libyaml.
-_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def read_published(folder: Path, names: Sequence[str] = ()) -> list[dict[str, Any]]:
@@ -25,7 +23,7 @@ def read_published(folder: Path, names: Sequence[str] = ()) -> list[dict[str, An
     rows: list[dict[str, Any]] = []
     for path in paths:
         try:
-            document = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
+            document = read_yaml(path)
         except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
             raise ValueError(f"published results, {path}: {error}") from error
         rows += published_rows(document, path.stem)

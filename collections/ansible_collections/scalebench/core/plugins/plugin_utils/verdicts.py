@@ -20,6 +20,7 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.baseline_reading i
     find_baseline,
     read_baseline,
 )
+from ansible_collections.scalebench.core.plugins.plugin_utils.yaml_documents import read_yaml
 
 __all__ = ["ARGUMENTS", "baseline_of", "gate_answer", "gate_of", "verdicts"]
 
@@ -68,7 +69,7 @@ def gate_of(args: dict[str, Any]) -> list[dict[str, Any]] | None:
         if path is None:
             known = ", ".join(sorted(one.stem for one in folder.glob("*.yml"))) or "none"
             raise ValueError(f"no file, and no gate in {folder}: there are {known}")
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = read_yaml(path)
         return check_gate(content, with_baseline=bool(args["baseline"]))
     except OSError as error:
         raise ValueError(f"gate {args['gate']}: {error.strerror or error}") from None

@@ -1,0 +1,75 @@
+#!/usr/bin/python
+"""Door to MU node.kernel_parameters."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: kernel_parameters
+short_description: Set kernel parameters that differ, until the next start
+description:
+  - Reads all at once what is in force and sets what differs; files of C(sysctl.d) are not its
+    business.
+  - A parameter that the kernel does not have is passed over.
+options:
+  values:
+    description: Values by the names of sysctl.d(5).
+    type: dict
+    required: true
+attributes:
+  check_mode:
+    support: full
+    description: Tells what it would set.
+  diff_mode:
+    support: full
+    description: The values that differ, before and after.
+"""
+
+EXAMPLES = r"""
+- name: Reserve huge pages
+  kernel_parameters:
+    values:
+      vm.nr_hugepages: 1024
+"""
+
+RETURN = r"""
+foreign:
+  description: Parameters that are there and cannot be written, as those of a container's host.
+  type: list
+  elements: str
+  returned: always
+  sample: [vm.zone_reclaim_mode]
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.scalebench.core.plugins.module_utils.node.kernel_parameters import (
+    KernelParameters,
+)
+
+
+def main() -> None:
+    """Set what differs."""
+    module = AnsibleModule(
+        argument_spec={"values": {"type": "dict", "required": True}}, supports_check_mode=True
+    )
+    wanted = {name: str(value) for name, value in module.params["values"].items()}
+    kernel = KernelParameters()
+    name = ""
+    try:
+        differing, foreign = kernel.differing(wanted)
+        if not module.check_mode:
+            for name in differing:
+                kernel.set(name, wanted[name])
+    except (OSError, ValueError) as error:
+        module.fail_json(msg=f"{name}={wanted.get(name)}: {error}. Mend the value that is given.")
+    module.exit_json(
+        changed=bool(differing),
+        foreign=foreign,
+        diff={
+            "before": "".join(f"{name} = {differing[name]}\n" for name in differing),
+            "after": "".join(f"{name} = {wanted[name]}\n" for name in differing),
+        },
+    )
+
+
+if __name__ == "__main__":
+    main()

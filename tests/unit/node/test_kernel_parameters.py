@@ -1,0 +1,51 @@
+"""MU node.kernel_parameters, on files as those of /proc/sys."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.node.kernel_parameters import (
+    KernelParameters,
+)
+
+
+@pytest.fixture
+def kernel(tmp_path):
+    for name, value in {
+        "vm/swappiness": "60\n",
+        "net/ipv4/tcp_rmem": "4096\t131072\t6291456\n",
+        "net/ipv4/conf/eth0.5/rp_filter": "2\n",
+    }.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(value)
+    return KernelParameters(str(tmp_path))
+
+
+def test_only_what_differs_is_told(kernel):
+    wanted = {"vm.swappiness": "10", "net.ipv4.tcp_rmem": "4096 131072  6291456", "vm.none": "1"}
+    assert kernel.differing(wanted) == ({"vm.swappiness": "60"}, [])
+
+
+def test_a_slash_is_a_dot_of_a_name(kernel):
+    wanted = {"net.ipv4.conf.eth0/5.rp_filter": "1"}
+    assert kernel.differing(wanted) == ({"net.ipv4.conf.eth0/5.rp_filter": "2"}, [])
+
+
+def test_a_value_is_set(kernel, tmp_path):
+    kernel.set("vm.swappiness", "10")
+    assert (tmp_path / "vm/swappiness").read_text() == "10"
+    assert kernel.differing({"vm.swappiness": "10"}) == ({}, [])
+
+
+def test_what_cannot_be_written_is_the_hosts(kernel, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, mode: "vm" not in path)
+    found = kernel.differing({"vm.swappiness": "10", "net.ipv4.tcp_rmem": "1 2 3"})
+    assert found == ({"net.ipv4.tcp_rmem": "4096 131072 6291456"}, ["vm.swappiness"])
+
+
+def test_a_kernel_that_keeps_another_value_is_told(kernel, monkeypatch):
+    monkeypatch.setattr(kernel, "_value", lambda name: "7")
+    with pytest.raises(ValueError, match="told 10, and keeps 7"):
+        kernel.set("vm.swappiness", "10")
