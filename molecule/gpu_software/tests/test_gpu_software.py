@@ -67,10 +67,10 @@ def test_an_upgrade_changes_nothing(host, gpu_node):
 
 
 def test_the_repository_is_trusted_with_its_own_key_alone(host, gpu_node):
-    sources = host.file("/etc/apt/sources.list.d/scalebench-nvidia.sources").content_string
+    source = host.file("/etc/apt/sources.list.d/scalebench-nvidia.list").content_string
     keyring = "/usr/share/keyrings/scalebench-nvidia.gpg"
-    assert f"Signed-By: {keyring}" in sources
-    assert "URIs: file:///opt/stand_ins/repository/debian12/x86_64/" in sources
+    address = "file:///opt/stand_ins/repository/debian12/x86_64"
+    assert source == f"deb [signed-by={keyring}] {address} /\n"
     assert host.file(keyring).mode == 0o644
     assert host.run("grep -rqiE 'trusted[=:] *yes' /etc/apt").rc == 1
 
