@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from .commands import TestbedError, run, say
@@ -19,6 +21,10 @@ PROGRAMS = {
     "gpg": "gpg",
     "tinyproxy": "tinyproxy-bin",
 }
+
+INOTIFY = Path("/proc/sys/fs/inotify/max_user_instances")
+# Twelve were counted below one node's systemd, journald, logind and chrony.
+INOTIFY_OF_A_NODE = 16
 
 
 def install_programs() -> None:
@@ -38,6 +44,24 @@ def install_programs() -> None:
     apt = ("apt-get", "-o", "DPkg::Lock::Timeout=600")
     run(*apt, "update", "-qq")
     run(*apt, "install", "-y", "-qq", "--no-install-recommends", *missing)
+
+
+@contextmanager
+def room_for(count: int, limit: Path = INOTIFY) -> Iterator[None]:
+    """Let so many nodes run at once, and leave the kernel's limit as it was.
+
+    :param limit: the kernel's, of inotify instances: the nodes' root is one user to it.
+    """
+    before = limit.read_text()
+    needed = count * INOTIFY_OF_A_NODE
+    if needed > int(before):
+        say(f"raising {limit} from {before.strip()} to {needed} meanwhile")
+        limit.write_text(str(needed))
+    try:
+        yield
+    finally:
+        if limit.read_text() != before:
+            limit.write_text(before)
 
 
 def systemd_arguments(cgroups: Path = Path("/sys/fs/cgroup")) -> list[str]:

@@ -59,7 +59,11 @@ class Settings:
     @property
     def nodes(self) -> dict[str, str]:
         """Return the four nodes' addresses by name."""
-        return {f"node{number}": f"{self.prefix}.{number + 1}" for number in range(1, 5)}
+        return self.first(4)
+
+    def first(self, count: int) -> dict[str, str]:
+        """Return the addresses of so many nodes by name."""
+        return {f"node{number}": f"{self.prefix}.{number + 1}" for number in range(1, count + 1)}
 
 
 def settings() -> Settings:
