@@ -83,5 +83,5 @@ def listed(cells: Sequence[Cell], results: Mapping[str, Any]) -> str:
         places = ", ".join(cell["topology"] for cell in members if id(cell) in chosen)
         if places:
             named.append(f"{label} {places}" if len(groups) > 1 else places)
-    rest = f"; and {len(named) - _MOST_NAMED} groups more" if len(named) > _MOST_NAMED else ""
+    rest = f"; and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
     return "; ".join(named[:_MOST_NAMED]) + rest

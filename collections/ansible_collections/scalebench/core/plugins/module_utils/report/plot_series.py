@@ -71,7 +71,7 @@ def describe(series: Sequence[Series], figure: str) -> str:
         if values:
             said.append(f"{one['label']}, {unit or one['unit']}: {values}")
     if said and len(series) > _MOST_DESCRIBED:
-        said.append(f"{len(series) - _MOST_DESCRIBED} groups more are in the tables")
+        said.append(f"{len(series) - _MOST_DESCRIBED} more in the tables")
     return f"{title} by topology. " + ("; ".join(said) + "." if said else "Nothing was measured.")
 
 
