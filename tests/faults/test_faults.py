@@ -14,7 +14,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.proc import (
 from ansible_collections.scalebench.core.plugins.module_utils.node.runs import marked
 from local_nodes import ROOT, events, failures, interrupt, wait_until
 
-TWO = {"topology": "2n1g", "iterations": 40, "campaign_retry": {"attempts": 1}}
+TWO = {"topology": "2n1g", "iterations": 15, "campaign_retry": {"attempts": 1}}
 
 
 def ending(cluster, campaign):
@@ -85,7 +85,7 @@ SIDE_BY_SIDE = {
 
 
 def test_a_repeat_that_crashes_leaves_its_neighbour_on_the_same_nodes_alone(cluster):
-    options = {**SIDE_BY_SIDE, "iterations": 30}
+    options = {**SIDE_BY_SIDE, "iterations": 10}
     playbook = cluster.start_bench("neighbour", **options)
     wait_until(lambda: len(cluster.processes()) >= 16, 120)
     wait_until(lambda: [run for process, run in ranks_of(cluster) if run.endswith("_2")], 60)
@@ -184,7 +184,7 @@ def faulty(tmp_path, fault):
         ("deaf:1:3", "stalled", "no output for 20 s"),
         ("nan:1:3", "nan_loss", "the loss of iteration 3 is nan"),
         ("half_line:0:3", "crashed", "node2"),
-        ("clock:0:20", "invalid", "rate_times_time"),
+        ("clock:0:8", "invalid", "rate_times_time"),
     ],
 )
 def test_a_rank_that_goes_wrong_ends_the_repeat_and_not_the_campaign(
@@ -288,7 +288,7 @@ def test_a_full_disk_is_named(cluster, full_disk):
 
 
 def test_the_second_of_two_campaigns_is_refused_and_told_of_the_first(cluster):
-    playbook = cluster.start_bench("first-of-two", **{**TWO, "iterations": 100})
+    playbook = cluster.start_bench("first-of-two", **{**TWO, "iterations": 60})
     wait_until(lambda: len(training(cluster)) == 2, 120)
     second = cluster.bench(campaign="second-of-two", **TWO)
     assert second.rc != 0

@@ -188,7 +188,7 @@ def test_a_repeat_that_crashes_is_a_result_and_the_rest_runs(cluster, tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=lambda n: n.name)
 def test_an_interrupted_campaign_leaves_nothing_running_and_goes_on(cluster, number):
     campaign = f"interrupted-{number.name}"
-    options = {"topology": "1n1g,4n1g", "iterations": 30}
+    options = {"topology": "1n1g,4n1g", "iterations": 12}
     playbook = cluster.start_bench(campaign, **options)
     # One repeat is done, the second one's four nodes are training.
     wait_until(lambda: len(cluster.records(campaign)) == 1, 120)
