@@ -59,7 +59,8 @@ test-integration: $(TEST)  ## Run the playbooks on local nodes of their own, wit
 	@pytest -q tests/integration
 
 test-report: $(TEST) $(BROWSER)  ## Report real logs and campaigns, and look at the pages in a browser.
-	@pytest -q tests/report
+	@pytest -q -n 2 -m "not local_nodes" tests/report
+	@pytest -q -m local_nodes tests/report
 
 test-faults: $(TEST)  ## Kill, freeze, fill and starve what runs on local nodes, for real.
 	@pytest -q tests/faults

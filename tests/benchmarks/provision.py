@@ -92,7 +92,9 @@ def measure(wanted: Settings, count: int, arguments: list[str]) -> None:
     print(f"provisioning {count} nodes until nothing changes …", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         inventory = Path(folder) / "hosts.yml"
-        hosts = {name: {"ansible_host": address} for name, address in nodes.items()}
+        # The testbed's own inventory says it relative to itself.
+        state = {"scalebench_state_dir": str(wanted.state)}
+        hosts = {name: {"ansible_host": address, **state} for name, address in nodes.items()}
         inventory.write_text(json.dumps({"nodes": {"hosts": hosts}}))
         first = unchanging(inventory, arguments)
         load = os.getloadavg()[0]

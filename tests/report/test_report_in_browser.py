@@ -26,6 +26,8 @@ from playwright.sync_api import expect
 ROOT = Path(__file__).resolve().parents[2]
 TF2 = "Oneflow-Inc+DLPerf@e36df2e/Tensorflow/resnet50v1.5/logs/tensorflow/resnet50"
 NAMES = ("campaign", "compared", "dlperf", "eventful", "hostile")
+# Of the local nodes a machine has one set at a time: these are not run in two processes.
+pytestmark = pytest.mark.local_nodes
 GATE = {"rules": [{"min_throughput": 1e9}, {"allowed_failures": 0}]}
 
 
