@@ -180,8 +180,8 @@ def faulty(tmp_path, fault):
 @pytest.mark.parametrize(
     ("fault", "expected", "reason"),
     [
-        ("sleep:1:3", "stalled", "no output for 15 s"),
-        ("deaf:1:3", "stalled", "no output for 15 s"),
+        ("sleep:1:3", "stalled", "no output for 20 s"),
+        ("deaf:1:3", "stalled", "no output for 20 s"),
         ("nan:1:3", "nan_loss", "the loss of iteration 3 is nan"),
         ("half_line:0:3", "crashed", "node2"),
         ("clock:0:8", "invalid", "rate_times_time"),
@@ -191,7 +191,7 @@ def test_a_rank_that_goes_wrong_ends_the_repeat_and_not_the_campaign(
     cluster, tmp_path, fault, expected, reason
 ):
     campaign = fault.partition(":")[0]
-    options = {**TWO, **faulty(tmp_path, fault), "cell_stall": 15}
+    options = {**TWO, **faulty(tmp_path, fault), "cell_stall": 20}
     broken = cluster.bench(campaign=campaign, **options)
     assert broken.rc != 0
     how, why = ending(cluster, campaign)
