@@ -53,14 +53,15 @@ def main() -> None:
     )
     wanted = {name: str(value) for name, value in module.params["values"].items()}
     kernel = KernelParameters()
-    name = ""
     try:
         differing, foreign = kernel.differing(wanted)
-        if not module.check_mode:
-            for name in differing:
-                kernel.set(name, wanted[name])
-    except (OSError, ValueError) as error:
-        module.fail_json(msg=f"{name}={wanted.get(name)}: {error}. Mend the value that is given.")
+    except OSError as error:
+        module.fail_json(msg=f"{error.filename}: cannot be read: {error.strerror}")
+    for name in () if module.check_mode else differing:
+        try:
+            kernel.set(name, wanted[name])
+        except (OSError, ValueError) as error:
+            module.fail_json(msg=f"{name}={wanted[name]}: {error}. Mend the value that is given.")
     module.exit_json(
         changed=bool(differing),
         foreign=foreign,

@@ -23,7 +23,7 @@ PROGRAMS = {
 }
 
 INOTIFY = Path("/proc/sys/fs/inotify/max_user_instances")
-# Twelve were counted below one node's systemd, journald, logind and chrony.
+# Ten to thirteen were counted on provisioned nodes.
 INOTIFY_OF_A_NODE = 16
 
 

@@ -31,9 +31,8 @@ class KernelParameters:
         there = {name for name in wanted if os.path.exists(self._path(name))}
         foreign = sorted(name for name in there if not os.access(self._path(name), os.W_OK))
         found = {name: self._value(name) for name in wanted if name in there.difference(foreign)}
-        return {
-            name: value for name, value in found.items() if value != _plain(wanted[name])
-        }, foreign
+        differing = {name: one for name, one in found.items() if one != _plain(wanted[name])}
+        return differing, foreign
 
     def set(self, name: str, value: str) -> None:
         """Set a parameter until the next start.
