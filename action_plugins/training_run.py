@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.plugins.action import ActionBase
 from ansible_collections.scalebench.core.plugins.plugin_utils.parent_death import end_with_parent
-from ansible_collections.scalebench.core.plugins.plugin_utils.run_watch import RunWatch
+from ansible_collections.scalebench.core.plugins.plugin_utils.run_watch import (
+    PEER_GRACE,
+    RunWatch,
+)
 
 ENDED = {
-    "timeout": "the node gave no answer within {timeout} s and {grace} s more",
+    "timeout": "the node gave no answer within {timeout:g} s and {grace:g} s more",
     "cancelled": "ended, because another node of the repeat failed",
 }
 
@@ -34,7 +38,7 @@ class ActionModule(ActionBase):
     def _execute(self, task_vars):
         """Run the module, as long as there is something to wait for."""
         args = self._task.args
-        timeout, grace = float(args.get("timeout") or 0), float(args.get("grace") or 0)
+        timeout, grace = float(args.get("timeout") or 0), float(args.get("grace", 60))
         failed = args.get("failed_file")
         with RunWatch(timeout and timeout + grace, Path(failed) if failed else None) as watch:
             try:
@@ -45,10 +49,29 @@ class ActionModule(ActionBase):
                 if not watch.ended:
                     watch.fail()
                     raise
-                answer = {"ending": watch.ended, "reason": ENDED[watch.ended].format(**args)}
+                reason = ENDED[watch.ended].format(timeout=timeout, grace=grace)
+                log = self._log_of_the_ended(grace, task_vars)
+                answer = {"ending": watch.ended, "reason": reason, "log": log}
             if answer.get("ending") != "ok":
-                watch.fail()
+                # Peers of ranks that never began, or that fell silent with them, know nothing more.
+                knows_all = answer.get("ending", "launch_failed") in ("launch_failed", "stalled")
+                watch.fail(0 if knows_all else PEER_GRACE)
         return answer
+
+    def _log_of_the_ended(self, patience: float, task_vars) -> str | None:
+        """Wait until the node has ended the run, or ranks of the next could meet those of this."""
+        args = self._task.args
+        run = f"{args['work_dir']}/{args['directory']}/{args['name']}"
+        given = {"work_dir": args["work_dir"], "run": run, "patience": patience}
+        with contextlib.suppress(AnsibleConnectionFailure):
+            answer = self._execute_module(
+                module_name="training_run_end", module_args=given, task_vars=task_vars
+            )
+            if answer.get("ended"):
+                return answer["log"]
+            said = answer.get("msg", f"not ended after {patience:g} s")
+            self._display.warning(f"{task_vars['inventory_hostname']}: {run}: {said}")
+        return None
 
     def _fetch(self, log: str, target: Path) -> None:
         part = target.with_name(target.name + ".part")

@@ -33,8 +33,10 @@ from action_plugins import (
 )
 from library import node_claim as node_claim_module
 from library import training_run as training_run_module
+from library import training_run_end as training_run_end_module
 
 Result = dict[str, Any]
+MODULES = {"training_run": training_run_module, "training_run_end": training_run_end_module}
 # Seconds that a session may take; no campaign here needs a tenth of it on an idle machine.
 PATIENCE = 240
 # What the interpreter tells before it touches a file or makes a process (sys.audit).
@@ -228,10 +230,10 @@ def _train(campaign: Campaign, rng: random.Random) -> Any:
     is_throttled = rng.random() < campaign.throttled
 
     class Train(training_run.ActionModule):
-        def _execute_module(self, module_args: Any = None, **_: Any) -> Result:
+        def _execute_module(self, module_name: str, module_args: Any, **_: Any) -> Result:
             if is_unreachable:
                 raise AnsibleConnectionFailure("no route to host")
-            answer = run_module(training_run_module.main, module_args)
+            answer = run_module(MODULES[module_name].main, module_args)
             if is_throttled and answer.get("telemetry"):
                 answer["telemetry"]["cpu_throttle_events"] = 1
             return answer

@@ -160,15 +160,16 @@ def sessions(sshd):
     return [one.pid for one in reversed(forked)]
 
 
-def faulty(tmp_path, fault):
-    """Return the options of a campaign whose benchmark trains with a fault that strikes once."""
+def faulty(tmp_path, *faults):
+    """Return the options of a campaign whose benchmark trains with faults, one in each repeat."""
     content = yaml.safe_load((ROOT / "benchmarks/pytorch.yml").read_text())
     recipe = content["recipes"]["portable"]
     recipe["workload"] = "faulty.py"
     recipe["environment"] = {
-        "SCALEBENCH_FAULT": fault,
-        "SCALEBENCH_FAULT_MARK": str(tmp_path / "struck"),
+        "SCALEBENCH_FAULTS": " ".join(faults),
+        "SCALEBENCH_FAULTS_STRUCK": str(tmp_path / "struck"),
     }
+    (tmp_path / "struck").mkdir()
     (tmp_path / "benchmarks").mkdir()
     (tmp_path / "benchmarks/pytorch.yml").write_text(yaml.safe_dump(content))
     return {
@@ -177,29 +178,27 @@ def faulty(tmp_path, fault):
     }
 
 
-@pytest.mark.parametrize(
-    ("fault", "expected", "reason"),
-    [
-        ("sleep:1:3", "stalled", "no output for 20 s"),
-        ("deaf:1:3", "stalled", "no output for 20 s"),
-        ("nan:1:3", "nan_loss", "the loss of iteration 3 is nan"),
-        ("half_line:0:3", "crashed", "node2"),
-        ("clock:0:8", "invalid", "rate_times_time"),
-    ],
-)
-def test_a_rank_that_goes_wrong_ends_the_repeat_and_not_the_campaign(
-    cluster, tmp_path, fault, expected, reason
-):
-    campaign = fault.partition(":")[0]
-    options = {**TWO, **faulty(tmp_path, fault), "cell_stall": 20}
-    broken = cluster.bench(campaign=campaign, **options)
+# Fault, how the repeat ends, and what its reason says.
+OF_A_RANK = [
+    ("sleep:1:3", "stalled", "no output for 20 s"),
+    ("deaf:1:3", "stalled", "no output for 20 s"),
+    ("nan:1:3", "nan_loss", "the loss of iteration 3 is nan"),
+    ("half_line:0:3", "crashed", "node2"),
+    ("clock:0:8", "invalid", "rate_times_time"),
+]
+
+
+def test_a_rank_that_goes_wrong_ends_the_repeat_and_not_the_campaign(cluster, tmp_path):
+    faults = [fault for fault, _, _ in OF_A_RANK]
+    options = {**TWO, **faulty(tmp_path, *faults), "cell_stall": 20, "repeats": len(faults)}
+    broken = cluster.bench(campaign="wrong-rank", **options)
     assert broken.rc != 0
-    how, why = ending(cluster, campaign)
-    assert how == expected
-    assert reason in why
-    assert f"r50_b2_fp32_1.log: {expected}: " in failures(broken)
+    records = sorted(cluster.records("wrong-rank").items())
+    for (log, record), (fault, expected, reason) in zip(records, OF_A_RANK, strict=True):
+        assert (record["ending"], reason in record["reason"]) == (expected, True), (fault, record)
+        assert f"{log}: {expected}: " in failures(broken)
     assert cluster.running() == []
-    resume(cluster, campaign, options)
+    resume(cluster, "wrong-rank", options)
 
 
 def test_a_log_that_stops_in_mid_line_is_no_result(cluster, tmp_path):

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""The real PyTorch trainer, in which one rank goes wrong once.
+"""The real PyTorch trainer, in which one rank goes wrong, each time in another way.
 
-A stand-in for hardware and software that fail: SCALEBENCH_FAULT is `<fault>:<rank>:<iteration>`,
-SCALEBENCH_FAULT_MARK a file that is made when it strikes; as long as it is there, nothing does.
+A stand-in for hardware and software that fail: SCALEBENCH_FAULTS are `<fault>:<rank>:<iteration>`,
+separated by blanks. A run has the first that has not struck yet, and no fault once all have;
+in the folder SCALEBENCH_FAULTS_STRUCK a fault that strikes leaves a file of its name.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ FAULTS = {"sleep": sleep, "deaf": deaf, "nan": nan, "half_line": half_line, "clo
 
 
 def arm(fault, rank, iteration, mark):
-    """Have the given iteration of the given rank go wrong, unless it did before."""
+    """Have the given iteration of the given rank go wrong."""
     import torch_step  # noqa: PLC0415 (PyTorch is imported by the trainer alone)
 
     whole = torch_step.Step.__call__
@@ -60,7 +61,7 @@ def arm(fault, rank, iteration, mark):
     def step(self, images, labels):
         nonlocal count
         count += 1
-        if count == iteration and rank == int(os.environ["RANK"]) and not mark.exists():
+        if count == iteration and rank == int(os.environ["RANK"]):
             mark.touch()
             FAULTS[fault](self)
         return whole(self, images, labels)
@@ -70,6 +71,10 @@ def arm(fault, rank, iteration, mark):
 
 if __name__ == "__main__":
     sys.stdout.reconfigure(line_buffering=True)
-    name, of_rank, at = os.environ["SCALEBENCH_FAULT"].split(":")
-    arm(name, int(of_rank), int(at), Path(os.environ["SCALEBENCH_FAULT_MARK"]))
+    struck = Path(os.environ["SCALEBENCH_FAULTS_STRUCK"])
+    for fault in os.environ["SCALEBENCH_FAULTS"].split():
+        name, of_rank, at = fault.split(":")
+        if not (struck / name).exists():
+            arm(name, int(of_rank), int(at), struck / name)
+            break
     train_pytorch.end_now(train_pytorch.main())

@@ -1,5 +1,6 @@
 """Processes of this machine: found, ended, supervised. Everything here is real."""
 
+import contextlib
 import json
 import os
 import signal
@@ -156,6 +157,16 @@ def test_a_node_is_held_by_one_run_and_freed_by_its_death(tmp_path):
         ):
             pass
     assert runs.busy_with(str(tmp_path)) is None
+
+
+def test_a_repeat_has_ended_once_nobody_attends_it(tmp_path):
+    node = str(tmp_path)
+    first = contextlib.ExitStack()
+    first.enter_context(runs.attended(node, "runs/first", [0]))
+    with runs.attended(node, "runs/second", [1]):
+        assert not runs.has_ended(node, "runs/first", 0.2)
+        threading.Timer(0.5, first.close).start()
+        assert runs.has_ended(node, "runs/first", 60)
 
 
 def test_devices_of_a_node_are_held_side_by_side_but_not_twice_nor_with_the_whole_node(tmp_path):

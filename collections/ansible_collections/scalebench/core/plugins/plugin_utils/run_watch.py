@@ -40,23 +40,34 @@ class RunWatch:
         self._done.set()
         self._thread.join()
 
-    def fail(self) -> None:
-        """Tell the other nodes that this one failed."""
+    def fail(self, grace: float = PEER_GRACE) -> None:
+        """Tell the other nodes that this one failed, and that they are ended ``grace`` s later."""
         if self._failed is not None:
             self._failed.parent.mkdir(parents=True, exist_ok=True)
-            self._failed.touch()
+            self._failed.write_text(f"{grace}\n", encoding="ascii")
 
     def _watch(self) -> None:
         start = time.monotonic()
-        alone_since: float | None = None
+        end: float | None = None
         while not self._done.wait(0.5):
             now = time.monotonic()
-            if alone_since is None and self._failed is not None and self._failed.exists():
-                alone_since = now
+            if end is None:
+                end = self._end_of_grace(now)
             if self.limit and now - start > self.limit:
                 self._end("timeout")
-            elif alone_since is not None and now - alone_since > PEER_GRACE:
+            elif end is not None and now > end:
                 self._end("cancelled")
+
+    def _end_of_grace(self, now: float) -> float | None:
+        """Return when this node is ended because a peer failed; None while none has."""
+        if self._failed is None:
+            return None
+        try:
+            grace = self._failed.read_text(encoding="ascii")
+        except FileNotFoundError:
+            return None
+        # A moment after it was made the file may be empty.
+        return now + float(grace) if grace else None
 
     def _end(self, why: str) -> None:
         """End the ssh below this worker, once."""

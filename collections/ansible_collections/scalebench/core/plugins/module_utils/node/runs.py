@@ -13,7 +13,7 @@ from .ending import end_processes
 from .proc import Process, environment, processes
 from .supervise import RUN_VARIABLE
 
-__all__ = ["attended", "busy_with", "end_strays", "marked"]
+__all__ = ["attended", "busy_with", "end_strays", "has_ended", "marked"]
 
 # Held by the supervisor as long as it lives; the kernel lets go of it when it dies. Who takes some
 # devices alone shares the node's and holds theirs, named after their places.
@@ -89,6 +89,16 @@ def _take(locks: contextlib.ExitStack, work_dir: str, name: str, kind: int) -> T
 def busy_with(work_dir: str) -> Optional[str]:
     """Return the runs that living supervisors hold the node for, None where it is free."""
     return ", ".join(sorted(_held_by(work_dir))) or None
+
+
+def has_ended(work_dir: str, run: str, patience: float) -> bool:
+    """Wait until nobody attends ``run``; return False where it is so still after ``patience`` s."""
+    end = time.monotonic() + patience
+    while run in _held_by(work_dir):
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.1)
+    return True
 
 
 def _held_by(work_dir: str) -> Set[str]:
