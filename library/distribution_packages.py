@@ -1,0 +1,41 @@
+#!/usr/bin/python
+"""Documentation alone; the action plugin of the same name does the work."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: distribution_packages
+short_description: Install packages of the distribution where they are missing
+description:
+  - Asks the data base of dpkg or rpm, in one command without Python on the node, and runs
+    M(ansible.builtin.package) only where a package is missing. Ansible's modules for apt and dnf
+    load the whole of what the repositories offer to see that there is nothing to do, which takes
+    each node ten times as long.
+options:
+  name:
+    description: The packages, without versions.
+    type: list
+    elements: str
+    required: true
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: full
+    description: As M(ansible.builtin.package) of the distribution.
+"""
+
+EXAMPLES = r"""
+- name: Install sshd and ssh
+  distribution_packages:
+    name: [openssh-client, openssh-server]
+"""
+
+RETURN = r"""
+missing:
+  description: The packages that were missing.
+  type: list
+  elements: str
+  returned: always
+  sample: [openssh-server]
+"""
