@@ -63,7 +63,8 @@ options:
   grace:
     description:
       - Seconds that the node has beyond O(timeout) to end all processes and to answer. Then the
-        controller ends its connection, and the repeat ended by timeout.
+        controller ends its connection, and the repeat ended by timeout. Where it ended the
+        connection it waits as long for the node to end the processes.
     type: float
     default: 60
   failed_file:

@@ -30,16 +30,17 @@ def on_nodes(folder: Path, tasks: dict[str, Callable[[], Result]]) -> dict[str, 
 
     :param folder: for the answers.
     """
+    # Of this session alone: workers that a killed one left behind still write theirs.
+    answers = {node: folder / f"{node}.{os.getpid()}.answer" for node in tasks}
     workers = {}
     for node, task in tasks.items():
-        answer = folder / f"{node}.answer"
-        workers[node] = FORK.Process(target=_worker, args=(task, answer))
+        workers[node] = FORK.Process(target=_worker, args=(task, answers[node]))
         workers[node].start()
     sys.audit(WAITING)
     found = {}
     for node, worker in workers.items():
         worker.join()
-        found[node] = json.loads((folder / f"{node}.answer").read_text(encoding="utf-8"))
+        found[node] = json.loads(answers[node].read_text(encoding="utf-8"))
     return found
 
 
