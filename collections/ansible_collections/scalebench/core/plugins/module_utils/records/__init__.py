@@ -1,0 +1,1 @@
+"""What campaigns are recorded in: factors, cells, repeats, run records and endings."""
