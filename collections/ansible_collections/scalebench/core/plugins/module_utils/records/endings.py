@@ -38,7 +38,7 @@ ENDINGS: Tuple[Ending, ...] = (
         "out_of_memory",
         "out of memory",
         "the framework or the system ran out of memory",
-        "choose a smaller batch_size_per_device, or batch_size_per_device=max to search the largest",
+        "choose a smaller batch_size_per_device, or search the largest with max",
         retriable=True,
         told_by_log=True,
     ),
