@@ -6,14 +6,13 @@ import argparse
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from . import daemon, image, keys, machine, network, nodes, proxy
+from . import daemon, image, keys, network, nodes, proxy
 from .commands import TestbedError, say
 from .settings import Settings, settings
 
 
 def up(wanted: Settings, given: dict[str, str], renew: bool) -> None:
     """Bring nodes up; fresh ones where asked for or where they do not run."""
-    machine.install_programs()
     daemon.ensure()
     wanted.state.mkdir(parents=True, exist_ok=True, mode=0o700)
     network.ensure(wanted)
@@ -38,7 +37,6 @@ def up(wanted: Settings, given: dict[str, str], renew: bool) -> None:
 
 def down(wanted: Settings) -> None:
     """Remove nodes, network and proxy; keys and images stay."""
-    machine.install_programs()
     daemon.ensure()
     proxy.end(wanted)
     for node in nodes.all_containers(wanted):

@@ -8,6 +8,7 @@ import subprocess
 import time
 from pathlib import Path
 
+from . import machine
 from .commands import TestbedError, run, say, succeeds
 from .settings import ROOT
 
@@ -17,10 +18,11 @@ ARGUMENTS = ("--iptables=false", "--ip6tables=false", "--ip-forward=false", "--b
 
 
 def ensure(patience: float = 30.0) -> None:
-    """Make sure that a daemon answers.
+    """Install the programs of a testbed and make sure that a daemon answers.
 
     :raises TestbedError: none runs and we may not start one, or it does not come up.
     """
+    machine.install_programs()
     if succeeds("docker", "info"):
         return
     if os.geteuid() != 0:
