@@ -2,6 +2,7 @@
 
 import ast
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -116,3 +117,12 @@ def test_packages_import_only_what_stands_below_them_in_the_documentation():
     }
     assert arrows
     assert [(one, other) for one, other in sorted(arrows) if height[other] >= height[one]] == []
+
+
+def test_ruff_sees_every_python_file():
+    shown = subprocess.run(
+        ["ruff", "check", "--show-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    folders = ("collections", "library", "filter_plugins", "workloads", "tests")
+    files = {str(path) for folder in folders for path in (ROOT / folder).rglob("*.py")}
+    assert files - set(shown) == set()
