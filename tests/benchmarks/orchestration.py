@@ -15,7 +15,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from ansible_collections.scalebench.core.plugins.module_utils.planning.plan import cell_key, repeats
+from ansible_collections.scalebench.core.plugins.module_utils.planning.plan import repeats
+from ansible_collections.scalebench.core.plugins.module_utils.records.cells import cell_key
 
 ROOT = Path(__file__).resolve().parents[2]
 PORT = 10000

@@ -1,5 +1,7 @@
 """The table of factors, and factors that a benchmark declares."""
 
+import re
+
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.records.factors import (
     FACTORS,
@@ -16,6 +18,26 @@ def test_names_are_unique_and_every_choice_can_be_parsed():
     assert [one.parse("1") for one in FACTORS if one.name == "image_size"] == [1]
 
 
+@pytest.mark.parametrize(
+    ("name", "part", "value"),
+    [
+        ("batch_size_per_device", "bz128", "128"),
+        ("data_backend", "dali", "dali"),
+        ("data_backend", "recordio", "recordio"),
+        ("data", "real", "real"),
+        ("image_size", "64px", "64"),
+    ],
+)
+def test_a_part_of_a_foreign_path_is_matched(name, part, value):
+    patterns = {factor.name: factor.pattern for factor in FACTORS}
+    assert re.fullmatch(patterns[name], part).group(1) == value
+    assert [other for other in patterns if re.fullmatch(patterns[other], part)] == [name]
+
+
+def test_a_plain_value_is_in_no_path():
+    assert not any(re.fullmatch(factor.pattern, "native") for factor in FACTORS)
+
+
 def test_a_cell_has_the_tables_factors_and_its_own():
     values = factor_values({"precision": "amp", "own_factors": {"sequence_length": 128}})
     assert values["precision"] == "amp"
@@ -24,12 +46,14 @@ def test_a_cell_has_the_tables_factors_and_its_own():
 
 
 def test_an_own_factor_is_one_like_the_others():
-    factor = own_factor("sequence_length", {**DECLARED, "in_log": True})
+    factor = own_factor("sequence_length", DECLARED)
     assert factor.parse("128") == 128
     assert factor.token.format(128) == "s128"
     assert factor.in_log
     assert factor.decisive
-    assert factor_names([factor])[-1] == "sequence_length"
+    assert factor.needed and not factor.means
+    flag = own_factor("packed", {"type": "flag", "token": "packed"})
+    assert flag.parse("yes") is True and flag.plain is False and not flag.needed
 
 
 @pytest.mark.parametrize(
@@ -40,9 +64,12 @@ def test_an_own_factor_is_one_like_the_others():
         ("Sequence", DECLARED, "'Sequence' is no name of a factor"),
         ("length", {"type": "count"}, "length.token"),
         ("length", {"type": "count", "token": "s"}, "with {} for the value"),
-        ("packed", {"type": "flag", "token": "p{}"}, "a word without {}"),
+        ("length", {"type": "count", "token": "s-{}"}, "letters and digits"),
+        ("length", {"type": "count", "token": "{}{}"}, "letters and digits"),
+        ("packed", {"type": "flag", "token": "a/b"}, "letters and digits"),
+        ("packed", {"type": "flag", "token": "p{}"}, "without {} are needed"),
         ("length", {"type": "float", "token": "s{}"}, "not one of count, flag, text"),
-        ("length", {**DECLARED, "in_log": "yes"}, "neither true nor false"),
+        ("length", {**DECLARED, "in_log": True}, "unknown key in_log; known: type, token"),
         ("length", {**DECLARED, "unit": "x"}, "unknown key unit"),
         ("length", "count", "a mapping with type and token"),
     ],

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from ..published.conditions import plain_condition
+from ..records.factors import FACTORS
 
 __all__ = ["Column", "column_names", "column_of"]
 
-# What a table states for all of its columns: batch size, real data, image size.
-_OF_THE_TABLE = re.compile(r"bz\d+|real|\d+px")
+# The parts of a variant that a table states for all of its columns.
+_OF_THE_TABLE = re.compile(
+    "|".join(factor.pattern for factor in FACTORS if factor.token and not factor.means)
+)
 
 
 @dataclass(frozen=True)

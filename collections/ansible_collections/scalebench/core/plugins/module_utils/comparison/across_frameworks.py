@@ -6,6 +6,7 @@ from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 from ..published.cell_conditions import cell_conditions
 from ..published.conditions import plain_condition
+from ..records.factors import factor_names
 from ..results.cells import ok_speeds
 from ..stats.fastest import fastest
 from ..topology import sort_topologies
@@ -15,8 +16,10 @@ __all__ = ["across_frameworks"]
 
 Results = Mapping[str, Any]
 Cell = Mapping[str, Any]
-# Two cells stand in one table when they agree in these.
-_SAME = ("model", "precision", "batch_size_per_device", "gpu", "data", "image_size")
+# The conditions of a table, each with its value.
+Same = Tuple[Tuple[str, Any], ...]
+# Two cells stand in one table when they agree in these and in their benchmarks' own factors.
+_SAME = ("model", "gpu", *factor_names(lambda factor: not factor.means))
 _STATES = {"not_run": "not run", "failed": "failed", "unavailable": "could not run"}
 
 
@@ -31,33 +34,32 @@ def across_frameworks(several: Sequence[Results]) -> List[Dict[str, Any]]:
         column. ``elsewhere``: of the benchmarks that agree in all but the batch size, the sizes
         that they were run with.
     """
-    groups: Dict[Tuple[Any, ...], Dict[Column, Dict[str, Cell]]] = {}
+    groups: Dict[Same, Dict[Column, Dict[str, Cell]]] = {}
     for index, results in enumerate(several):
         for cell in results["cells"]:
             known = cell_conditions(cell, results)
-            same = tuple(plain_condition(name, known) for name in _SAME)
+            own = (cell.get("own_factors") or {}).items()
+            same = (*((name, plain_condition(name, known)) for name in _SAME), *own)
             column = column_of(index, cell, known["framework"])
             groups.setdefault(same, {}).setdefault(column, {})[cell["topology"]] = cell
     return [
-        _table(dict(zip(_SAME, same)), columns, _elsewhere(same, groups), several)
+        _table(dict(same), columns, _elsewhere(same, groups), several)
         for same, columns in groups.items()
         if len({column.benchmark for column in columns}) > 1
         and any(cell["median_speed"] for cells in columns.values() for cell in cells.values())
     ]
 
 
-def _elsewhere(
-    same: Tuple[Any, ...], groups: Mapping[Tuple[Any, ...], Mapping[Column, Any]]
-) -> Dict[Column, List[int]]:
+def _elsewhere(same: Same, groups: Mapping[Same, Mapping[Column, Any]]) -> Dict[Column, List[int]]:
     """Return the batch sizes of the columns that only other tables have."""
-    batch = _SAME.index("batch_size_per_device")
-    found: Dict[Column, List[int]] = {}
+    sizes: Dict[Column, List[int]] = {}
     for other, columns in groups.items():
-        if other[:batch] + other[batch + 1 :] == same[:batch] + same[batch + 1 :]:
+        batch = dict(other)["batch_size_per_device"]
+        if dict(other) == {**dict(same), "batch_size_per_device": batch}:
             for column in columns:
                 if column not in groups[same]:
-                    found.setdefault(column, []).append(other[batch])
-    return found
+                    sizes.setdefault(column, []).append(batch)
+    return sizes
 
 
 def _table(

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
-from ..planning.options import MAX
-from ..results.cells import cell_key, ok_speeds
+from ..records.cells import IDENTITY_KEYS, cell_key
+from ..records.factors import MAX, factor_values
+from ..results.cells import ok_speeds
 
 __all__ = ["cell_pairs", "check_common", "named"]
 
 Cell = Mapping[str, Any]
-_NAMES = ("benchmark", "precision", "variant", "model", "topology")
-# What else decides how fast a cell is; its name holds only some of it.
-_CONDITIONS = (
-    *("recipe", "framework", "batch_size_per_device", "xla", "data", "data_backend", "image_size"),
-    *("device", "warmup", "iterations", "unit"),
-)
 
 
 def named(cell: Cell) -> Dict[str, Any]:
     """Return what names a cell: benchmark, precision, variant, model, topology."""
-    return {name: cell.get(name) for name in _NAMES}
+    return {name: cell.get(name) for name in IDENTITY_KEYS}
 
 
 def check_common(ours: Sequence[Cell], baseline: Sequence[Cell]) -> None:
@@ -80,12 +75,29 @@ def _apart(cell: Cell, other: Cell) -> str:
         if not ok_speeds(one)
     ]
     differing = [
-        f"{name} {other[name]} in the baseline, {cell[name]} here"
-        for name in _CONDITIONS
-        if None not in (cell.get(name), other.get(name)) and cell[name] != other[name]
+        f"{name} {theirs} in the baseline, {ours} here"
+        for name, ours, theirs in _conditions(cell, other)
+        if None not in (ours, theirs) and ours != theirs
     ]
     return "; ".join(differing + without)
 
 
 def _unrecorded(cell: Cell, other: Cell) -> List[str]:
-    return [name for name in _CONDITIONS if (cell.get(name) is None) != (other.get(name) is None)]
+    return [
+        name
+        for name, ours, theirs in _conditions(cell, other)
+        if (ours is None) != (theirs is None)
+    ]
+
+
+def _conditions(cell: Cell, other: Cell) -> List[Tuple[str, Any, Any]]:
+    """Return what else decides how fast a cell is, on both sides; its name holds only some of it.
+
+    That is the program and its decisive factors, the device, the method and the unit.
+    """
+    names = ("recipe", "framework", "device", "warmup", "iterations", "unit")
+    ours, theirs = (
+        {**factor_values(one, lambda factor: factor.decisive), **{n: one.get(n) for n in names}}
+        for one in (cell, other)
+    )
+    return [(name, ours.get(name), theirs.get(name)) for name in {**ours, **theirs}]

@@ -6,10 +6,10 @@ import re
 from typing import Any, Dict, List, Mapping, Sequence
 
 from ..layout.sections import Section, section, table
+from ..records.cells import IDENTITY_KEYS
 
 __all__ = ["changed_names", "comparison_line", "comparison_sections"]
 
-_NAMES = ("benchmark", "precision", "variant", "model", "topology")
 _MOST_NAMED = 6
 _NUMBERED = re.compile(r"(.*?)(\d+)")
 
@@ -112,7 +112,7 @@ def _label(cell: Mapping[str, Any], every: Sequence[Mapping[str, Any]]) -> str:
     """Name a cell by its topology and whatever else differs among the cells."""
     return " ".join(
         str(cell[name])
-        for name in _NAMES
+        for name in IDENTITY_KEYS
         if name == "topology" or len({str(one[name]) for one in every}) > 1
     )
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any, Dict, List, Mapping
 
-__all__ = ["METRICS", "SELECTORS", "check_gate", "selector_text"]
+from ..records.cells import IDENTITY_KEYS
+
+__all__ = ["METRICS", "check_gate", "selector_text"]
 
 # What a rule holds, and what its value is.
 METRICS: Mapping[str, str] = {
@@ -17,14 +19,13 @@ METRICS: Mapping[str, str] = {
     "allowed_failures": "a whole number of repeats",
 }
 _SHARES = ("max_regression", "min_efficiency", "max_cv")
-SELECTORS = ("benchmark", "precision", "variant", "model", "topology")
 
 
 def check_gate(content: Any, with_baseline: bool) -> List[Dict[str, Any]]:
     """Return the rules of a gate file: ``metric``, ``value``, ``where`` (globs by name).
 
     :param content: what the YAML file holds: ``rules``, a list, each of one metric and its value,
-        and ``where`` with any of SELECTORS.
+        and ``where`` with any of IDENTITY_KEYS.
     :param with_baseline: whether there is a baseline, which max_regression needs.
     :raises ValueError: anything else, by the number of the rule.
     """
@@ -73,10 +74,12 @@ def _value(metric: str, value: Any) -> Any:
 
 def _where(where: Any) -> Dict[str, str]:
     if not isinstance(where, Mapping):
-        raise ValueError(f"where: {where!r} is no mapping; its keys are {', '.join(SELECTORS)}")
+        raise ValueError(f"where: {where!r} is no mapping; its keys are {', '.join(IDENTITY_KEYS)}")
     for name, glob in where.items():
-        if name not in SELECTORS:
-            raise ValueError(f"where: there is no {name!r}; the choices are {', '.join(SELECTORS)}")
+        if name not in IDENTITY_KEYS:
+            raise ValueError(
+                f"where: there is no {name!r}; the choices are {', '.join(IDENTITY_KEYS)}"
+            )
         if not isinstance(glob, str) or not glob:
             raise ValueError(f"where: {name}: {glob!r} is no text, as '4n*' or amp")
     return dict(where)

@@ -6,7 +6,7 @@ import math
 from fnmatch import fnmatchcase
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from ..results.cells import cell_key
+from ..records.cells import cell_key
 from ..stats.equivalence import below_p
 from ..stats.holm import holm
 from ..stats.log_ratio import LogRatio
@@ -84,10 +84,6 @@ def _failures(results: Mapping[str, Any], rule: Rule) -> List[Mapping[str, Any]]
     return [one for one in results["failures"] if not rule["where"] or one["log"] in logs]
 
 
-def _name(cell: Cell) -> str:
-    return " ".join(str(cell[key]) for key in ("benchmark", "precision", "variant", "topology"))
-
-
 def _cv(cell: Cell) -> Optional[float]:
     cv: Optional[float] = cell["spread"]["cv"] if cell["spread"] else None
     return cv
@@ -109,11 +105,13 @@ def _figures(cells: Sequence[Cell], metric: str, limit: float) -> Tuple[List[str
     for cell in cells:
         figure = figure_of(cell)
         if figure is None:
-            broken.append(f"{_name(cell)} has no {what}: {_missing(cell, metric)}")
+            broken.append(f"{cell_key(cell).short} has no {what}: {_missing(cell, metric)}")
         elif figure < limit if least else figure > limit:
-            broken.append(f"{_name(cell)}: {what} {figure:.4g}")
+            broken.append(f"{cell_key(cell).short}: {what} {figure:.4g}")
         else:
-            kept.append((figure if least else -figure, f"{_name(cell)}: {what} {figure:.4g}"))
+            kept.append(
+                (figure if least else -figure, f"{cell_key(cell).short}: {what} {figure:.4g}")
+            )
     return broken, f"{len(kept)} cell(s), worst {min(kept)[1]}" if kept else ""
 
 
@@ -135,19 +133,21 @@ def _regressions(
     for cell in cells:
         found = compared.get(cell_key(cell))
         if found is None:
-            broken.append(f"{_name(cell)} is not compared: {apart[cell_key(cell)]}")
+            broken.append(f"{cell_key(cell).short} is not compared: {apart[cell_key(cell)]}")
         elif found["low"] is None:
-            broken.append(f"{_name(cell)} is undecided: {found['why']}")
+            broken.append(f"{cell_key(cell).short} is undecided: {found['why']}")
         else:
             tested.append(found)
     p_values = holm([below_p(_ratio(found), 1 - limit) for found in tested])
     broken += [
-        f"{_name(found)}: {_change(found)}"
+        f"{cell_key(found).short}: {_change(found)}"
         for found, p_value in zip(tested, p_values)
         if p_value <= _ALPHA
     ]
     worst = min(tested, key=lambda found: float(found["ratio"]), default=None)
-    return broken, f"{len(tested)} cell(s), worst {_name(worst)}: {_change(worst)}" if worst else ""
+    if worst is None:
+        return broken, ""
+    return broken, f"{len(tested)} cell(s), worst {cell_key(worst).short}: {_change(worst)}"
 
 
 def _ratio(found: Cell) -> LogRatio:

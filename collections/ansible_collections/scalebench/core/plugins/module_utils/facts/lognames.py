@@ -13,6 +13,11 @@ from __future__ import annotations
 import re
 from typing import Any, Dict, List, Match, Optional, Tuple
 
+from ansible_collections.scalebench.core.plugins.module_utils.records.factors import (
+    FACTORS,
+    Factor,
+    parse_flag,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.topology import format_topology
 
 __all__ = ["Log", "parse_log_path"]
@@ -21,7 +26,6 @@ Log = Dict[str, Any]
 
 _TOPOLOGY = re.compile(r"0*([1-9]\d*)n0*([1-9]\d*)g", re.ASCII | re.IGNORECASE)
 _VARIANT = re.compile(r"bz(\d+)((?:[-_.]\w+)*)", re.ASCII)
-_PIXELS = re.compile(r"(\d+)px", re.ASCII)
 _PRECISION = r"(?P<precision>(?:pure_)?[A-Za-z][A-Za-z0-9]*)"
 _SEEDS = re.compile(
     rf"(?P<model>.+?)_b(?P<batch>\d+)_{_PRECISION}(?P<extra>(?:_[A-Za-z]\w*?)?)"
@@ -58,25 +62,29 @@ def _last(pattern: re.Pattern[str], parts: List[str]) -> Optional[Match[str]]:
 
 def _log(path: str, name: Match[str], benchmark: str, variant: str, nodes: int, each: int) -> Log:
     """Return the log with all its keys; ``each``: devices per node."""
-    factors = variant.split("-")[1:]
-    sizes = [int(match.group(1)) for match in map(_PIXELS.fullmatch, factors) if match]
+    parts = variant.split("-")[1:]
     return {
+        **{factor.name: _value(factor, parts) for factor in FACTORS},
         "path": path,
         "benchmark": benchmark,
         "model": name.group("model"),
         "precision": name.group("precision").lower(),
         "batch_size_per_device": int(name.group("batch")),
         "variant": variant,
-        "xla": "xla" in factors,
-        "data_backend": "dali" if "dali" in factors else None,
-        "data": "real" if "real" in factors else None,
-        "image_size": sizes[0] if sizes else None,
         "topology": format_topology(nodes, each),
         "nodes": nodes,
         "devices_per_node": each,
         "repeat": int(name.group("repeat") or 1),
         "run": None,
     }
+
+
+def _value(factor: Factor, parts: List[str]) -> Any:
+    """Return what the parts of a variant state of a factor, None where they do not."""
+    matches = [match for match in (re.fullmatch(factor.pattern, part) for part in parts) if match]
+    if factor.parse is parse_flag:
+        return bool(matches)
+    return factor.parse(matches[0].group(1)) if matches else None
 
 
 def _seeds(path: str, name: Match[str], folders: List[str], root: str) -> Log:
@@ -122,10 +130,9 @@ def parse_log_path(path: str, root: str = "") -> List[Log]:
 
     ``path`` is relative to the folder ``root``, of which only the name counts: its last part names
     the benchmark where the path does not, and ``…/bz128`` or ``…/bz128/1n1g`` stand for the folders
-    that are then missing in ``path``. Returns path, benchmark, model, precision,
-    batch_size_per_device, variant, xla, data_backend, data, image_size, topology, nodes,
-    devices_per_node, repeat, run (its number in the file, None for the only one); None where the
-    path does not say.
+    that are then missing in ``path``. Returns path, benchmark, model, all factors, variant,
+    topology, nodes, devices_per_node, repeat, run (its number in the file, None for the only one);
+    None where the path does not state it.
 
     :raises ValueError: the path follows no scheme, or contradicts itself.
     """

@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any, Dict, Iterable, List, Tuple
 
-from ansible_collections.scalebench.core.plugins.module_utils.facts.lognames import (
-    Log,
-    parse_log_path,
-)
+from ..records.cells import cell_key
+from .lognames import Log, parse_log_path
 
 __all__ = ["group_logs"]
 
@@ -22,8 +20,8 @@ _ENDINGS = (".log", ".txt", ".out", "_log")
 
 def _slot(log: Log) -> Tuple[Any, ...]:
     """Return what is one repeat of one cell, in the order of a report."""
-    precision, batch = log["precision"], log["batch_size_per_device"]
-    group = (log["benchmark"], precision != "fp32", precision, batch, log["variant"], log["model"])
+    key, batch = cell_key(log), log["batch_size_per_device"]
+    group = (key.benchmark, key.precision != "fp32", key.precision, batch, key.variant, key.model)
     return (*group, log["nodes"], log["devices_per_node"], log["repeat"])
 
 

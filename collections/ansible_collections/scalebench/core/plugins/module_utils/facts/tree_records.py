@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any, Dict, Mapping, Optional
 
+from ..records.cells import IDENTITY_KEYS
+from ..records.factors import factor_names
+
 __all__ = ["as_record", "expected_of_path", "no_facts_record"]
 
-_CELL = (
-    "benchmark model precision variant batch_size_per_device xla data data_backend image_size"
-    " topology nodes devices_per_node"
-)
+_CELL = (*IDENTITY_KEYS, *factor_names(), "nodes", "devices_per_node")
 _ENDINGS = {
     "out_of_memory": "out_of_memory",
     "nan_loss": "nan_loss",
@@ -46,7 +46,7 @@ def expected_of_path(log: Mapping[str, Any], own_trainer: bool) -> Dict[str, Any
 
 
 def _cell(log: Mapping[str, Any]) -> Dict[str, Any]:
-    return {key: log[key] for key in _CELL.split(" ")}
+    return {key: log[key] for key in _CELL}
 
 
 def no_facts_record(log: Mapping[str, Any], reason: str) -> Dict[str, Any]:

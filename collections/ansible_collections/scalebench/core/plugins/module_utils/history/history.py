@@ -11,6 +11,7 @@ from typing import Any, Dict, List, Mapping, Sequence
 from ..comparison.fingerprint_changes import shown
 from ..comparison.provenance_changes import provenance_changes
 from ..layout.plain_text import plain
+from ..records.cells import cell_key
 from ..stats.change_points import ALPHA, change_points
 from ..stats.change_points import LEAST as LEAST_FOR_CHANGES
 from ..stats.outliers import CUT, outliers
@@ -69,8 +70,7 @@ def build_history(
 
 def _labels(trends: Sequence[Mapping[str, Any]]) -> List[str]:
     """Name each trend by its cell, and by the other conditions where cells of a name differ."""
-    names = ("benchmark", "precision", "variant", "topology")
-    short = [" ".join(str(trend["conditions"][name]) for name in names) for trend in trends]
+    short = [cell_key(trend["conditions"]).short for trend in trends]
     found = []
     for label, trend in zip(short, trends):
         of = trend["conditions"]

@@ -5,21 +5,19 @@ from __future__ import annotations
 import json
 from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
+from ..records.cells import IDENTITY_KEYS, cell_key
+from ..records.factors import factor_values
 from ..results.campaign_time import unix_seconds
 from ..topology import world_size
 
-__all__ = ["SELECTABLE", "entry", "gather", "select"]
+__all__ = ["entry", "gather", "select"]
 
-# What must be the same for two medians to be of one trend, beside what is made from the nodes.
-_SAME = (
-    *("benchmark", "recipe", "framework", "model", "precision", "variant"),
-    *("batch_size_per_device", "xla", "data", "data_backend", "image_size", "topology"),
-    *("device", "warmup", "iterations", "unit"),
-)
+# What must be the same for two medians to be of one trend, beside the decisive factors and what is
+# made from the nodes.
+_SAME = (*IDENTITY_KEYS, "recipe", "framework", "device", "warmup", "iterations", "unit")
 # A cell that gave no speed tells nothing of these.
 _MEASURED = ("unit", "packed", "rule")
 _FIGURES = ("median", "low", "high", "n", "state")
-SELECTABLE = ("benchmark", "model", "precision", "variant", "topology")
 
 Campaign = Mapping[str, Any]
 
@@ -53,6 +51,7 @@ def _point(
     interval, spread = cell["interval"] or {}, cell["spread"] or {}
     return {
         "conditions": {
+            **factor_values(cell, lambda factor: factor.decisive),
             **{name: cell.get(name) for name in _SAME},
             "packed": any(repeat["packed_with"] for repeat in cell["repeats"]),
             "hardware": _hardware(cell, nodes),
@@ -135,8 +134,7 @@ def _planned(conditions: Mapping[str, Any]) -> Dict[str, Any]:
 
 def _place(trend: Mapping[str, Any]) -> Tuple[Any, ...]:
     known = trend["conditions"]
-    named = tuple(str(known[name]) for name in ("benchmark", "precision", "variant", "model"))
-    return (*named, world_size(known["topology"]), known["topology"], _key(known))
+    return (*cell_key(known).group, world_size(known["topology"]), known["topology"], _key(known))
 
 
 def select(
@@ -148,8 +146,8 @@ def select(
     :raises ValueError: no such condition, or a value that no trend has.
     """
     for name, values in wanted.items():
-        if name not in SELECTABLE:
-            raise ValueError(f"cannot select by {name!r}: use one of {', '.join(SELECTABLE)}")
+        if name not in IDENTITY_KEYS:
+            raise ValueError(f"cannot select by {name!r}: use one of {', '.join(IDENTITY_KEYS)}")
         there = sorted({str(trend["conditions"][name]) for trend in trends})
         missing = [value for value in values if value not in there]
         if missing:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
+from ..records.cells import GROUP_KEYS, cell_key
+
 __all__ = ["cell_groups", "failures", "group_title", "labels", "listed", "machines", "percent"]
 
 Cell = Mapping[str, Any]
-_NAMES = ("benchmark", "precision", "variant", "model")
 _MOST_NAMED = 4
 
 
@@ -15,7 +16,7 @@ def cell_groups(results: Mapping[str, Any]) -> List[List[Cell]]:
     """Return the cells by benchmark, precision, variant and model, topologies in order."""
     groups: Dict[Tuple[str, ...], List[Cell]] = {}
     for cell in results["cells"]:
-        groups.setdefault(tuple(str(cell[name]) for name in _NAMES), []).append(cell)
+        groups.setdefault(cell_key(cell).group, []).append(cell)
     return [
         sorted(cells, key=lambda cell: (cell["nodes"], cell["devices_per_node"]))
         for cells in groups.values()
@@ -54,14 +55,14 @@ def machines(results: Mapping[str, Any]) -> Dict[str, List[str]]:
 
 def labels(groups: Sequence[Sequence[Cell]]) -> List[str]:
     """Name each group by what tells it from the others; one alone by benchmark and precision."""
-    said = [{name: str(cells[0][name]) for name in _NAMES} for cells in groups]
+    said = [{name: str(cells[0][name]) for name in GROUP_KEYS} for cells in groups]
     for one in said:
         short = one["benchmark"].rpartition("/")[2]
         same = [other for other in said if other["benchmark"].rpartition("/")[2] == short]
         one["short"] = short if len({other["benchmark"] for other in same}) == 1 else ""
     names = ["benchmark", "precision"]
     if len(said) > 1:
-        names = [name for name in _NAMES if len({one[name] for one in said}) > 1]
+        names = [name for name in GROUP_KEYS if len({one[name] for one in said}) > 1]
         for name in reversed(list(names)):
             rest = [other for other in names if other != name]
             if len({tuple(one[other] for other in rest) for one in said}) == len(said):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
+from ..records.cells import cell_path
 from ..strategies import parameters_of
 from . import launch, matrix
 from .chosen import TO_TARGET
@@ -12,7 +13,6 @@ from .seating import oversubscribed
 
 __all__ = [
     "build",
-    "cell_key",
     "estimate",
     "expected_identity",
     "repeats",
@@ -201,9 +201,4 @@ def estimate(repeat: Mapping[str, Any], earlier: Mapping[str, Sequence[float]]) 
 def timing_key(cell: Mapping[str, Any]) -> str:
     """Return what the time of a repeat depends on: the cell and how many iterations it makes."""
     length = f"{cell['epochs']} epochs" if "epochs" in cell else cell.get("iterations")
-    return f"{cell_key(cell)} {cell.get('warmup')}+{length}"
-
-
-def cell_key(cell: Mapping[str, Any]) -> str:
-    """Return the name of a cell over all campaigns: its logs' path without the repeat."""
-    return f"{cell['directory']}/{cell['name']}"
+    return f"{cell_path(cell)} {cell.get('warmup')}+{length}"

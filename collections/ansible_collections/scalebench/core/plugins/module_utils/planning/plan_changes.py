@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Set
 
+from ..records.cells import cell_path
 from .options import as_arguments
-from .plan import cell_key
 
 __all__ = ["check_same", "differences"]
 
@@ -40,7 +40,7 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> List[str]:
             if before.get(key) != now.get(key):
                 found.append(f"{name}: {key} was {before.get(key)!r}, is {now.get(key)!r}")
     was, wanted = (
-        {cell_key(cell): _essence(cell) for cell in plan["cells"]} for plan in (old, new)
+        {cell_path(cell): _essence(cell) for cell in plan["cells"]} for plan in (old, new)
     )
     for cell in sorted({*was, *wanted}):
         if cell not in wanted:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
+from ..records.cells import cell_path
 from .options import PACKINGS
-from .plan import cell_key
 
 __all__ = ["makespan", "waves"]
 
@@ -61,7 +61,7 @@ def waves(repeats: Repeats, devices: Devices, packing: str) -> List[Dict[str, An
         seats = seats or _seat(members, repeats, devices, whole, {}) or {}
         for index, seat in seats.items():
             for name in seat:
-                key = cell_key(repeats[index]["cell"]), name
+                key = cell_path(repeats[index]["cell"]), name
                 uses[key] = uses.get(key, 0) + 1
         made.append(
             _wave([(i, [n for n in devices if n in s], s) for i, s in seats.items()], repeats)
@@ -140,7 +140,7 @@ def _seat(
     seats: Dict[int, Seat] = {}
     for index in sorted(members, key=asks):
         cell = repeats[index]["cell"]
-        key = cell_key(cell)
+        key = cell_path(cell)
         free = {
             name: [place for place, one in enumerate(ids) if one not in taken]
             for name, ids in devices.items()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
+from ..records.cells import IDENTITY_KEYS
 from .cell_conditions import cell_conditions
 from .compare import compare_published
 from .conditions import DECISIVE, plain_conditions
@@ -14,7 +15,6 @@ Row = Mapping[str, Any]
 # Of the intervals, as everywhere in a report; and the half width of what counts as equivalent.
 LEVEL = 0.95
 MARGIN = 0.05
-_CELL = ("benchmark", "precision", "variant", "model", "topology")
 _SOURCE = (
     *("kind", "repository", "path", "commit", "date", "benchmark", "framework"),
     *("framework_version", "container", "gpu", "statistic", "repeats", "note"),
@@ -66,7 +66,7 @@ def against_published(results: Row, published: Sequence[Row]) -> Dict[str, Any]:
 
 
 def _identity(cell: Row) -> Dict[str, Any]:
-    return {name: cell[name] for name in _CELL}
+    return {name: cell[name] for name in IDENTITY_KEYS}
 
 
 def _source_of(row: Row) -> Dict[str, Any]:

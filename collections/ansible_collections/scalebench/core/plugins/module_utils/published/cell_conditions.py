@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, Mapping, Optional
 
+from ..records.factors import FACTORS, parse_text
 from ..results.cells import ok_speeds
 from .conditions import FAMILIES, plain_condition
 from .schema import CONDITIONS
@@ -12,11 +13,10 @@ __all__ = ["STATABLE", "cell_conditions", "check_stated"]
 
 # What neither the path nor the format of a log tells for sure.
 STATABLE = (
-    *("model", "framework", "framework_version", "container", "gpu"),
-    *("xla", "data_backend", "data", "image_size"),
+    *("model", "framework", "container", "gpu"),
+    *(one.name for one in FACTORS if one.name in CONDITIONS and not one.needed),
 )
 _PACKAGES = {"pytorch": "torch", "paddle": "paddlepaddle"}
-_BOOLEANS = {"true": True, "yes": True, "false": False, "no": False}
 
 
 def check_stated(given: Mapping[str, Any]) -> Dict[str, Any]:
@@ -31,15 +31,13 @@ def check_stated(given: Mapping[str, Any]) -> Dict[str, Any]:
 def _typed(name: str, value: Any) -> Any:
     if name not in STATABLE:
         raise ValueError(f"conditions: {name!r} cannot be stated: use one of {', '.join(STATABLE)}")
-    kind, text = CONDITIONS[name], str(value).strip()
-    typed: Any = text
-    if kind is bool:
-        typed = _BOOLEANS.get(text.lower())
-    elif kind is int:
-        typed = int(text) if text.isdecimal() and int(text) else None
-    elif isinstance(kind, tuple):
-        typed = text if text in kind else None
-    if typed in (None, ""):
+    kind = CONDITIONS[name]
+    parse = next((factor.parse for factor in FACTORS if factor.name == name), parse_text)
+    try:
+        typed = parse(str(value).strip())
+    except ValueError:
+        typed = None
+    if typed is None or (isinstance(kind, tuple) and typed not in kind):
         choices = " or ".join(kind) if isinstance(kind, tuple) else kind.__name__
         raise ValueError(f"conditions: {name} is {value!r}: {choices} is needed")
     return typed
@@ -60,8 +58,10 @@ def cell_conditions(cell: Mapping[str, Any], results: Mapping[str, Any]) -> Dict
         name: stated[name] if not recorded.get(name) and name in stated else recorded.get(name)
         for name in (*CONDITIONS, "topology", "nodes", "devices_per_node", "device")
     }
+    own = {"own_factors": cell["own_factors"]} if cell.get("own_factors") else {}
     return {
         **found,
+        **own,
         "model": stated.get("model", cell["model"]),
         "throughput": cell["median_speed"],
         "runs": ok_speeds(cell),
@@ -80,7 +80,7 @@ def _framework(cell: Mapping[str, Any]) -> Optional[str]:
 def _of_nodes(cell: Mapping[str, Any], nodes: Mapping[str, Any]) -> Dict[str, Any]:
     """Return gpu, framework_version and container of the cell's nodes; several are listed."""
     own = [nodes[name] for name in cell.get("node_names") or () if name in nodes]
-    # A campaign of before there were several sets of a framework names only that.
+    # Older campaigns name the framework instead of its package set.
     chosen = cell.get("framework_set") or cell.get("framework")
     used = [(node.get("frameworks") or {}).get(chosen) or {} for node in own]
     package = _PACKAGES.get(str(cell.get("framework")), str(cell.get("framework")))

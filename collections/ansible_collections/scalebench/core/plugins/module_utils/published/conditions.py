@@ -5,23 +5,16 @@ from __future__ import annotations
 import re
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Sequence, Tuple
 
+from ansible_collections.scalebench.core.plugins.module_utils.records.factors import factor_names
 from ansible_collections.scalebench.core.plugins.module_utils.topology import parse_topology
 
 __all__ = ["CPU", "DECISIVE", "FAMILIES", "apart", "judge", "plain_condition", "plain_conditions"]
 
-# A difference in one of these makes two figures incomparable; one in the second list is only told.
+# A difference in one of these, or in a factor that a benchmark declares, makes two figures
+# incomparable; one in the second list is only stated.
 DECISIVE = (
-    "framework",
-    "model",
-    "gpu",
-    "nodes",
-    "devices_per_node",
-    "precision",
-    "batch_size_per_device",
-    "xla",
-    "data_backend",
-    "data",
-    "image_size",
+    *("framework", "model", "gpu", "nodes", "devices_per_node"),
+    *factor_names(lambda factor: factor.decisive),
 )
 # The gpu of a cell that has none.
 CPU = "none (CPU)"
@@ -38,7 +31,7 @@ def plain_condition(condition: str, row: Mapping[str, Any]) -> Any:
     V100-SXM2-16GB`` the gpu V100-SXM2-16GB, ``pure_fp16`` the precision fp16, ``device: cpu`` no
     gpu, and a topology gives nodes and devices per node.
     """
-    value = row.get(condition)
+    value = row.get(condition, (row.get("own_factors") or {}).get(condition))
     if condition in ("nodes", "devices_per_node") and value is None and row.get("topology"):
         return parse_topology(row["topology"])[condition == "devices_per_node"]
     if condition == "gpu" and row.get("device") == "cpu":
@@ -71,7 +64,12 @@ _PLAIN: Dict[str, Callable[[str], str]] = {
 
 def plain_conditions(row: Mapping[str, Any]) -> Dict[str, Any]:
     """Return all decisive conditions of a cell or row, each as :func:`plain_condition` does."""
-    return {condition: plain_condition(condition, row) for condition in DECISIVE}
+    return {condition: plain_condition(condition, row) for condition in _decisive(row)}
+
+
+def _decisive(*rows: Mapping[str, Any]) -> Tuple[str, ...]:
+    own = dict.fromkeys(name for row in rows for name in row.get("own_factors") or ())
+    return (*DECISIVE, *own)
 
 
 def apart(
@@ -81,7 +79,7 @@ def apart(
     return [
         condition
         for condition, value in measured.items()
-        if (value is None or value != published[condition]) and condition not in waive
+        if (value is None or value != published.get(condition)) and condition not in waive
     ]
 
 
@@ -95,17 +93,18 @@ def judge(
 
     :raises ValueError: a condition to waive is no decisive one.
     """
+    decisive = _decisive(measured, published)
     for condition in waive:
-        if condition not in DECISIVE:
-            raise ValueError(f"cannot waive {condition!r}: use one of {', '.join(DECISIVE)}")
+        if condition not in decisive:
+            raise ValueError(f"cannot waive {condition!r}: use one of {', '.join(decisive)}")
     sides: Dict[str, Tuple[Any, Any]] = {
-        c: (plain_condition(c, measured), plain_condition(c, published)) for c in DECISIVE + _TOLD
+        c: (plain_condition(c, measured), plain_condition(c, published)) for c in decisive + _TOLD
     }
 
     def listed(names: Iterable[str]) -> List[Dict[str, Any]]:
         return [{"condition": c, "measured": sides[c][0], "published": sides[c][1]} for c in names]
 
-    judged = [c for c in DECISIVE if c not in waive]
+    judged = [c for c in decisive if c not in waive]
     unknown = [c for c in judged if None in sides[c]]
     differing = [c for c in judged if c not in unknown and sides[c][0] != sides[c][1]]
     why = [f"{c}: {sides[c][0]} measured, {sides[c][1]} published" for c in differing]
@@ -113,7 +112,7 @@ def judge(
         "verdict": "not_comparable" if differing else "not_known" if unknown else "comparable",
         "differences": listed(differing),
         "unknown": listed(unknown),
-        "waived": listed(c for c in DECISIVE if c in waive and sides[c][0] != sides[c][1]),
+        "waived": listed(c for c in decisive if c in waive and sides[c][0] != sides[c][1]),
         "told": listed(c for c in _TOLD if sides[c][0] != sides[c][1]),
         "why": "; ".join(why + [f"{c}: not stated" for c in unknown]),
     }

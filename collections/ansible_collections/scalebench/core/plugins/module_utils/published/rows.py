@@ -29,11 +29,12 @@ def _row(name: str, series: Mapping[str, Any], topology: str, common: Mapping[st
     result = series["results"][topology]
     levels = (result, series, common)
     nodes, devices_per_node = parse_topology(topology)
+    stated = {key: at[key] for at in reversed(levels) for key in CONDITIONS if key in at}
     return {
         "id": f"{name}/{series['id']}/{topology}",
         "source": name,
         "series": series["id"],
-        **{key: next((at[key] for at in levels if key in at), None) for key in CONDITIONS},
+        **{key: stated.get(key) for key in CONDITIONS if key in stated or key != "own_factors"},
         "topology": topology,
         "nodes": nodes,
         "devices_per_node": devices_per_node,

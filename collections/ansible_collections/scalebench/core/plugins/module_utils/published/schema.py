@@ -5,27 +5,29 @@ from __future__ import annotations
 import math
 from typing import Any, Dict, List, Mapping, NoReturn, Sequence
 
+from ansible_collections.scalebench.core.plugins.module_utils.records.factors import (
+    FACTORS,
+    parse_flag,
+    parse_text,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.stats.rounding import ROUNDINGS
 from ansible_collections.scalebench.core.plugins.module_utils.topology import parse_topology
 
 __all__ = ["CONDITIONS", "FIGURES", "METHOD", "SOURCE", "check_document"]
 
-# What makes a figure comparable: name, then its type or the values that it may have.
+_TYPES: Dict[Any, type] = {parse_text: str, parse_flag: bool}
+# What makes a figure comparable: name, then its type or the values that it may have. ``mode`` is
+# not among them: what others published is training at a steady pace.
 CONDITIONS: Dict[str, Any] = {
-    "benchmark": str,
-    "framework": str,
-    "framework_version": str,
-    "container": str,
-    "model": str,
-    "image_size": int,
-    "gpu": str,
-    "precision": ("fp32", "amp", "fp16"),
+    **dict.fromkeys(("benchmark", "framework", "container", "model", "gpu"), str),
     "precision_printed": str,
-    "batch_size_per_device": int,
-    "xla": bool,
-    "data_backend": ("native", "dali"),
-    "data": ("real", "synthetic"),
+    **{
+        factor.name: factor.values or _TYPES.get(factor.parse, int)
+        for factor in FACTORS
+        if factor.name != "mode"
+    },
     "repeats": int,
+    "own_factors": dict,
 }
 # throughput and average in images/s over all devices; memory_mib of one device.
 FIGURES = (

@@ -6,7 +6,7 @@ from typing import Any, Dict, Iterator, List, Mapping
 
 from ..layout.rows import cell_groups, group_title
 from ..layout.sections import Section, section, table
-from ..results.cells import cell_key
+from ..records.cells import cell_key
 from .reasons import condition_words, why_not_compared
 from .sources import row_title, sources
 

@@ -1,10 +1,12 @@
-"""The identity of a cell: what tells one cell from another, over all campaigns and log trees."""
+"""The identity of a cell: what distinguishes cells over all campaigns and log trees."""
 
 from __future__ import annotations
 
-from typing import Any, Mapping, NamedTuple, Tuple
+from typing import Any, Dict, Mapping, NamedTuple, Tuple
 
-__all__ = ["GROUP_KEYS", "IDENTITY_KEYS", "CellKey", "cell_key"]
+from .factors import factor_values
+
+__all__ = ["GROUP_KEYS", "IDENTITY_KEYS", "CellKey", "cell_key", "cell_path", "task_values"]
 
 
 class CellKey(NamedTuple):
@@ -24,6 +26,11 @@ class CellKey(NamedTuple):
         """Return what cells have in common that differ in topology alone."""
         return self[:-1]
 
+    @property
+    def short(self) -> str:
+        """Return what a line calls the cell: all but its model."""
+        return f"{self.benchmark} {self.precision} {self.variant} {self.topology}"
+
 
 IDENTITY_KEYS: Tuple[str, ...] = CellKey._fields
 GROUP_KEYS: Tuple[str, ...] = IDENTITY_KEYS[:-1]
@@ -32,3 +39,14 @@ GROUP_KEYS: Tuple[str, ...] = IDENTITY_KEYS[:-1]
 def cell_key(cell: Mapping[str, Any]) -> CellKey:
     """Return the identity of a planned, recorded or measured cell, or of a path of a log."""
     return CellKey(*(str(cell.get(name)) for name in IDENTITY_KEYS))
+
+
+def cell_path(cell: Mapping[str, Any]) -> str:
+    """Return the path of a planned cell's logs without the repeat, as messages name the cell."""
+    return f"{cell['directory']}/{cell['name']}"
+
+
+def task_values(cell: Mapping[str, Any]) -> Dict[str, Any]:
+    """Return what a cell runs and where: its program, all factors, topology and device."""
+    names = ("benchmark", "recipe", "framework", "model", "topology", "device")
+    return {**{name: cell.get(name) for name in names}, **factor_values(cell)}

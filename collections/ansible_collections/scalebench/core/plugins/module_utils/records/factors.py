@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 __all__ = [
     "FACTORS",
     "MAX",
-    "PARSERS",
     "Factor",
     "factor_names",
     "factor_values",
     "own_factor",
-    "parse_batch_size",
     "parse_count",
     "parse_flag",
     "parse_text",
@@ -29,6 +27,7 @@ __all__ = [
 MAX = "max"
 _FLAGS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _NAME = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
+_TOKEN = re.compile(r"[A-Za-z0-9]*(\{\})?[A-Za-z0-9]*", re.ASCII)
 
 
 def parse_text(value: Any) -> str:
@@ -71,11 +70,8 @@ def parse_flag(value: Any) -> bool:
     return _FLAGS[str(value).strip().lower()]
 
 
-def parse_batch_size(value: Any) -> Any:
-    """Return a batch size in samples, or :data:`MAX`.
-
-    :raises ValueError: it is something else.
-    """
+def _parse_batch_size(value: Any) -> Any:
+    """Return a batch size in samples, or :data:`MAX`."""
     if value == MAX:
         return value
     try:
@@ -85,7 +81,7 @@ def parse_batch_size(value: Any) -> Any:
 
 
 # The types that a benchmark file may give its own factors.
-PARSERS: Mapping[str, Callable[[Any], Any]] = {
+_PARSERS: Mapping[str, Callable[[Any], Any]] = {
     "count": parse_count,
     "flag": parse_flag,
     "text": parse_text,
@@ -96,95 +92,98 @@ PARSERS: Mapping[str, Callable[[Any], Any]] = {
 class Factor:
     """One entry of the table.
 
-    ``title``: its name in a sentence, ``{}`` standing for the value where the order matters.
     ``token``: how the variant in a log's path names a value, ``{}`` standing for it; empty where
-    the path names it elsewhere. ``plain``: the value that the path does not mention; None where
-    the benchmark's defaults say which one that is. ``words``: the values that are recognised in the
-    path of a log that Scalebench did not write.
-    ``choices``: a recipe lists the values that may be asked for. ``in_log``: a log states it, and
-    must not contradict its cell. ``decisive``: figures that differ in it are not comparable.
-    ``memory``: the memory of a device depends on it.
+    the name of the log does. ``plain``: the value that the path does not mention; None where the
+    defaults of the recipe tell which one that is. ``values``: the values that published documents
+    and paths of foreign logs may have. ``needed``: every recipe gives it a value. ``listed``: a
+    recipe lists the values that may be asked for, else only the plain one may. ``in_log``: a log
+    that states it must not contradict its cell. ``decisive``: figures that differ in it are
+    not comparable. ``means``: how a framework does the work, so that a table of frameworks has a
+    column for each value; the others are the work itself, the same for a whole table.
     """
 
     name: str
     parse: Callable[[Any], Any]
-    title: str
     token: str = ""
     plain: Any = None
-    words: Tuple[str, ...] = ()
-    choices: bool = False
+    values: Tuple[str, ...] = ()
+    needed: bool = False
+    listed: bool = False
     in_log: bool = False
     decisive: bool = True
-    memory: bool = True
+    means: bool = False
+
+    @property
+    def pattern(self) -> str:
+        """Return the regular expression of its part of a foreign path; empty where it has none."""
+        values = "|".join(value for value in self.values if value != self.plain)
+        if self.parse is parse_text and not values:
+            return ""
+        return self.token.replace("{}", f"({values})" if values else r"(\d+)")
 
 
 # In the order in which a path names them and a matrix combines them.
 FACTORS: Tuple[Factor, ...] = (
-    Factor("precision", parse_text, "precision {}", choices=True, in_log=True),
     Factor(
-        *("batch_size_per_device", parse_batch_size, "batch size {} per device"),
-        token="bz{}",
+        *("precision", parse_text),
+        values=("fp32", "amp", "fp16"),
+        needed=True,
+        listed=True,
         in_log=True,
-        memory=False,
     ),
-    Factor("xla", parse_flag, "XLA", token="xla", plain=False, words=("xla",), choices=True),
+    Factor("batch_size_per_device", _parse_batch_size, token="bz{}", needed=True, in_log=True),
+    Factor("xla", parse_flag, token="xla", plain=False, listed=True, means=True),
     Factor(
-        *("data_backend", parse_text, "data backend {}"),
+        *("data_backend", parse_text),
         token="{}",
         plain="native",
-        words=("dali", "tfrecord", "recordio"),
-        choices=True,
+        values=("native", "dali", "tfrecord", "recordio"),
+        listed=True,
+        means=True,
     ),
     Factor(
-        *("data", parse_text, "{} data"),
+        *("data", parse_text),
         token="{}",
         plain="synthetic",
-        words=("real",),
-        choices=True,
+        values=("real", "synthetic"),
+        listed=True,
         in_log=True,
     ),
-    Factor("image_size", parse_count, "{} pixels", token="{}px", in_log=True),
+    Factor("image_size", parse_count, token="{}px", in_log=True),
+    Factor("framework_version", parse_text, token="v{}", decisive=False, means=True),
     Factor(
-        *("framework_version", parse_text, "framework version {}"),
-        token="v{}",
-        choices=True,
-        decisive=False,
-    ),
-    Factor(
-        *("mode", parse_text, "mode {}"),
-        token="{}",
-        plain="train",
-        choices=True,
-        decisive=False,
+        *("mode", parse_text), token="{}", plain="train", listed=True, decisive=False, means=True
     ),
 )
 
 
-def factor_names(
-    declared: Iterable[Factor] = (), wanted: Optional[Callable[[Factor], bool]] = None
-) -> List[str]:
-    """Return the names of the table's factors and of those declared, in order.
+def factor_names(wanted: Optional[Callable[[Factor], bool]] = None) -> Tuple[str, ...]:
+    """Return the names of the table's factors in order.
 
     :param wanted: which of them, by default all.
     """
-    return [one.name for one in (*FACTORS, *declared) if wanted is None or wanted(one)]
+    return tuple(factor.name for factor in FACTORS if wanted is None or wanted(factor))
 
 
-def factor_values(cell: Mapping[str, Any]) -> Dict[str, Any]:
-    """Return all factors of a cell with their values: the table's, then the benchmark's own.
+def factor_values(
+    cell: Mapping[str, Any], wanted: Optional[Callable[[Factor], bool]] = None
+) -> Dict[str, Any]:
+    """Return the factors of a cell with their values: the table's, then the benchmark's own.
 
     :param cell: a planned or measured cell; a factor that it does not have is None.
+    :param wanted: which of the table, by default all; a cell's own are always among them.
     """
-    values = {factor.name: cell.get(factor.name) for factor in FACTORS}
+    values = {name: cell.get(name) for name in factor_names(wanted)}
     return {**values, **(cell.get("own_factors") or {})}
 
 
-def own_factor(name: str, declared: Mapping[str, Any], reserved: Sequence[str] = ()) -> Factor:
+def own_factor(name: str, declared: Any, reserved: Sequence[str] = ()) -> Factor:
     """Return the factor that a benchmark file declares under ``factors:``.
 
-    :param declared: ``type`` (a name in :data:`PARSERS`), ``token`` (how the log path names a
-        value, with ``{}`` in it; a flag's without), and optionally ``title``, ``in_log``,
-        ``decisive`` and ``memory``.
+    Figures that differ in it are not comparable, and a log that states it must not contradict it.
+
+    :param declared: ``type`` (count, flag or text) and ``token`` (how the log path names a value:
+        letters and digits, with ``{}`` for the value; a flag's without).
     :param reserved: names that something else has.
     :raises ValueError: what is wrong with the name or the declaration.
     """
@@ -194,27 +193,20 @@ def own_factor(name: str, declared: Mapping[str, Any], reserved: Sequence[str] =
         raise ValueError(f"{name} is the name of something else")
     if not isinstance(declared, Mapping):
         raise ValueError(f"{name}: a mapping with type and token is needed, not {declared!r}")
-    known = ("type", "token", "title", "in_log", "decisive", "memory")
-    unknown = sorted(str(key) for key in declared if key not in known)
+    unknown: List[str] = sorted(str(key) for key in declared if key not in ("type", "token"))
     if unknown:
-        raise ValueError(f"{name}: unknown key {unknown[0]}; known: {', '.join(known)}")
+        raise ValueError(f"{name}: unknown key {unknown[0]}; known: type, token")
     kind, token = declared.get("type"), declared.get("token")
-    if kind not in PARSERS:
-        raise ValueError(f"{name}.type: {kind!r} is not one of {', '.join(PARSERS)}")
-    if not isinstance(token, str) or ("{}" in token) == (kind == "flag"):
-        form = "a word without {}" if kind == "flag" else "a word with {} for the value"
-        raise ValueError(f"{name}.token: {token!r}: {form} is needed")
-    flags = {}
-    for key in ("in_log", "decisive", "memory"):
-        if key in declared:
-            if not isinstance(declared[key], bool):
-                raise ValueError(f"{name}.{key}: {declared[key]!r} is neither true nor false")
-            flags[key] = declared[key]
+    if kind not in _PARSERS:
+        raise ValueError(f"{name}.type: {kind!r} is not one of {', '.join(_PARSERS)}")
+    is_flag = kind == "flag"
+    if not isinstance(token, str) or not _TOKEN.fullmatch(token) or ("{}" in token) == is_flag:
+        form = "without {}" if is_flag else "with {} for the value"
+        raise ValueError(f"{name}.token: {token!r}: letters and digits {form} are needed")
     return Factor(
-        name,
-        PARSERS[str(kind)],
-        str(declared.get("title", f"{name.replace('_', ' ')} {{}}")),
+        *(name, _PARSERS[str(kind)]),
         token=token,
-        plain=False if kind == "flag" else None,
-        **flags,
+        plain=False if is_flag else None,
+        needed=not is_flag,
+        in_log=True,
     )

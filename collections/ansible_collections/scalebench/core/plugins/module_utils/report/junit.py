@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 from ..layout.plain_text import plain
 from ..layout.rows import cell_groups
+from ..records.cells import GROUP_KEYS
 from ..results.campaign_time import unix_seconds
 
 __all__ = ["junit_text"]
@@ -57,10 +58,7 @@ def junit_text(results: Mapping[str, Any], last_lines: Mapping[str, Sequence[str
 def _suite(
     cells: Sequence[Cell], results: Mapping[str, Any], last_lines: Mapping[str, Sequence[str]]
 ) -> ElementTree.Element:
-    name = ".".join(
-        _text(cells[0][key]).replace(".", "_")
-        for key in ("benchmark", "precision", "variant", "model")
-    )
+    name = ".".join(_text(cells[0][key]).replace(".", "_") for key in GROUP_KEYS)
     suite = ElementTree.Element("testsuite", name=name)
     created = results["provenance"].get("created")
     if unix_seconds(created) is not None:

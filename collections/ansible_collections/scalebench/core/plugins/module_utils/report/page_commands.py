@@ -9,7 +9,7 @@ from ..evidence.redaction import Redactor
 from ..evidence.secret_patterns import RULES
 from ..layout.plain_text import plain
 from ..layout.rows import cell_groups, labels
-from ..results.cells import cell_key
+from ..records.cells import cell_key
 
 __all__ = ["cell_commands", "shell_line"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, Iterator, List, Mapping, Sequence
 
 from ..layout.rows import machines
+from ..records.cells import cell_key
 from .notes import code, unquoted
 
 __all__ = ["packing_lines", "search_parts"]
@@ -68,6 +69,5 @@ def packing_lines(results: Mapping[str, Any]) -> List[str]:
     )
     for cell in found["cells"]:
         ratios = ", ".join(f"{ratio:.3f}" for ratio in cell["ratios"])
-        name = " ".join(cell[key] for key in ("benchmark", "precision", "variant", "topology"))
-        said.append(f"{unquoted(name)}: {ratios}")
+        said.append(f"{unquoted(cell_key(cell).short)}: {ratios}")
     return said

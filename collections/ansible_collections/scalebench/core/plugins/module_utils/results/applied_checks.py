@@ -14,11 +14,7 @@ _CHECKED = 2
 # The only one of cell_checks that is no mere warning.
 _BREAKS = "speedup_at_most_ideal"
 # What must differ between cells for a rule to have something to compare; else the topology.
-_COMPARES = {
-    "amp_not_slower": "precision",
-    "real_not_faster": "data",
-    "dali_not_slower": "data_backend",
-}
+_COMPARES = {rule: factor for rule, factor, _slow, _fast in cell_checks.PAIRS}
 
 
 def applied_checks(

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
-from ansible_collections.scalebench.core.plugins.module_utils.results.cells import cell_key
+from ansible_collections.scalebench.core.plugins.module_utils.records.cells import (
+    cell_key,
+    task_values,
+)
 
-__all__ = ["RULES", "broken", "warnings"]
+__all__ = ["PAIRS", "RULES", "broken", "warnings"]
 
 Cell = Mapping[str, Any]
 Found = Dict[Tuple[str, ...], List[Dict[str, str]]]
@@ -38,12 +41,8 @@ RULES: Dict[str, Dict[str, str]] = {
         "source": "each device does the same work and more of them wait for each other",
     },
 }
-_FACTORS = (
-    *("benchmark", "recipe", "framework", "model", "precision", "batch_size_per_device"),
-    *("image_size", "xla", "data", "data_backend", "topology", "framework_version", "mode"),
-)
 # (rule, factor, the value expected to be slower, the one expected to be faster)
-_PAIRS = (
+PAIRS = (
     ("amp_not_slower", "precision", "fp32", "amp"),
     ("real_not_faster", "data", "real", "synthetic"),
     ("dali_not_slower", "data_backend", "native", "dali"),
@@ -97,14 +96,14 @@ def warnings(cells: Sequence[Cell]) -> Found:
 
 
 def _factors(cell: Cell, **changes: Any) -> Tuple[str, ...]:
-    return tuple(str(changes.get(factor, cell.get(factor))) for factor in _FACTORS)
+    return tuple(str(value) for value in {**task_values(cell), **changes}.values())
 
 
 def _against_variants(
     cell: Cell, by_factors: Mapping[Tuple[str, ...], Cell]
 ) -> Iterator[Dict[str, str]]:
     """Compare the cell with the one that should be slower, all other factors the same."""
-    for rule, factor, slow, fast in _PAIRS:
+    for rule, factor, slow, fast in PAIRS:
         slower = by_factors.get(_factors(cell, **{factor: slow}))
         if cell.get(factor) != fast or slower is None:
             continue

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence
 
+from ansible_collections.scalebench.core.plugins.module_utils.records.cells import IDENTITY_KEYS
+from ansible_collections.scalebench.core.plugins.module_utils.records.factors import (
+    factor_names,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.results.repeats import NEVER_RAN
 from ansible_collections.scalebench.core.plugins.module_utils.stats.rounding import round_as
 from ansible_collections.scalebench.core.plugins.module_utils.results.scaling import efficiency
@@ -15,18 +19,15 @@ from ansible_collections.scalebench.core.plugins.module_utils.stats.statistics i
 )
 from ansible_collections.scalebench.core.plugins.module_utils.topology import parse_topology
 
-__all__ = ["add_scaling", "cell_key", "check_cell", "invalidate", "measure_cell", "ok_speeds"]
+__all__ = ["add_scaling", "check_cell", "invalidate", "measure_cell", "ok_speeds"]
 
-_IDENTITY_KEY = ("benchmark", "precision", "variant", "model", "topology")
-# fmt: off
-_IDENTITY = (
-    "benchmark", "recipe", "framework", "framework_version", "framework_set", "model", "precision",
-    "variant", "batch_size_per_device", "xla", "data", "data_backend", "image_size", "topology",
-    "nodes", "devices_per_node", "device", "node_names", "directory", "warmup", "iterations",
-    "mode", "epochs", "target_accuracy",
+# What results keep of the plan, beside the benchmark's own factors.
+_PLANNED = (
+    *("benchmark", "recipe", "framework", "framework_set", "model", *factor_names(), "variant"),
+    *("topology", "nodes", "devices_per_node", "device", "node_names", "directory", "warmup"),
+    *("iterations", "epochs", "target_accuracy"),
 )
-_NEEDED = (*_IDENTITY_KEY, "batch_size_per_device", "nodes", "devices_per_node")
-# fmt: on
+_NEEDED = (*IDENTITY_KEYS, "batch_size_per_device", "nodes", "devices_per_node")
 # An interval of a quotient takes every pair of resampled medians: 78 * 78 of twelve repeats each.
 _MOST_REPEATS = 12
 
@@ -43,11 +44,6 @@ def check_cell(cell: Any) -> None:
         raise ValueError(f"the cell has no {', '.join(missing)}")
     if parse_topology(cell["topology"]) != (cell["nodes"], cell["devices_per_node"]):
         raise ValueError(f"topology {cell['topology']} does not fit nodes and devices_per_node")
-
-
-def cell_key(cell: Mapping[str, Any]) -> Tuple[str, ...]:
-    """Return what tells one cell from another."""
-    return tuple(str(cell.get(name)) for name in _IDENTITY_KEY)
 
 
 def _interval(speeds: Sequence[float], base: Sequence[float] = ()) -> Dict[str, Any]:
@@ -70,7 +66,7 @@ def _not_run(cell: Mapping[str, Any], repeats: Sequence[Mapping[str, Any]]) -> L
 def measure_cell(cell: Mapping[str, Any], repeats: Sequence[Mapping[str, Any]]) -> Dict[str, Any]:
     """Return the cell with its repeats, spread, interval, wall-clock speed, and what gave none.
 
-    Speeds are in the unit of the logs, in ``unit``. ``failures``, ``unavailable`` and ``skipped``
+    Speeds are in the benchmark's own unit or that of the logs, in ``unit``. ``failures``, ``unavailable`` and ``skipped``
     are the repeats without one, by ending; ``not_run`` the numbers of those without a record.
     ``state`` is measured (every repeat gave a speed), partial, or, where none did, failed,
     unavailable, skipped or not_run.
@@ -84,10 +80,11 @@ def measure_cell(cell: Mapping[str, Any], repeats: Sequence[Mapping[str, Any]]) 
     clock = [r["wall_clock_throughput"] for r in repeats if r.get("wall_clock_throughput")]
     flags = [r["oversubscribed"] for r in repeats if r["oversubscribed"] is not None]
     return {
-        **{key: cell.get(key) for key in _IDENTITY},
+        **{key: cell.get(key) for key in _PLANNED},
+        **({"own_factors": cell["own_factors"]} if "own_factors" in cell else {}),
         "devices": cell["nodes"] * cell["devices_per_node"],
         "state": _state(speeds, without, missing),
-        "unit": next((r["unit"] for r in repeats if "unit" in r), None),
+        "unit": cell.get("unit") or next((r["unit"] for r in repeats if "unit" in r), None),
         "repeats_planned": max(cell.get("repeats") or 0, len(repeats)),
         "repeats": repeats,
         "spread": spread(speeds) if speeds else None,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Dict, List, Sequence, Tuple
 
 from . import cell_checks
-from .cells import add_scaling, cell_key, invalidate, ok_speeds
+from ..records.cells import cell_key
+from .cells import add_scaling, invalidate, ok_speeds
 from .scaling import seed_facts
 
 __all__ = ["BASELINE", "add_facts", "check"]
@@ -22,7 +23,7 @@ def add_facts(cells: Sequence[Dict[str, Any]]) -> Dict[str, Any]:
     """
     groups: Dict[Tuple[str, ...], List[Dict[str, Any]]] = {}
     for cell in cells:
-        groups.setdefault(cell_key(cell)[:4], []).append(cell)
+        groups.setdefault(cell_key(cell).group, []).append(cell)
     facts: Dict[str, Any] = {}
     for (benchmark, precision, variant, model), members in groups.items():
         speeds = {cell["topology"]: ok_speeds(cell) for cell in members}

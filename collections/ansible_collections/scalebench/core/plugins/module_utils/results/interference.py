@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
-from .cells import cell_key
+from ..records.cells import GROUP_KEYS, cell_key
 from .repeats import NEVER_RAN
 from ..stats.statistics import median
 
@@ -56,7 +56,7 @@ def interference(
             if by_itself
         ]
         if ratios:
-            known = dict(zip(("benchmark", "precision", "variant", "model"), cell_key(cell)))
+            known = dict(zip(GROUP_KEYS, cell_key(cell)))
             known["topology"] = cell["topology"]
             shown = [round(ratio, 4) for ratio in ratios]
             found.append({**known, "ratios": shown, "median": round(median(ratios), 4)})

@@ -9,7 +9,8 @@ from .interference import interference, packing
 from ..running.policy import MOST_REPEATS
 from .provenance import provenance, units
 from .repeat_telemetry import machines_of
-from .cells import cell_key, measure_cell, ok_speeds
+from ..records.cells import cell_key
+from .cells import measure_cell, ok_speeds
 from .facts import BASELINE, add_facts, check
 from .repeats import NEVER_RAN, attempt_of, repeat_of
 from .searches import resolve

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 from ..running import search
-from ..planning.options import MAX
+from ..records.cells import GROUP_KEYS
+from ..records.factors import MAX
 
 __all__ = ["resolve"]
 
@@ -52,7 +53,7 @@ def _search(group: Sequence[Cell], runs: Sequence[Run]) -> Dict[str, Any]:
     if not probe and largest is None:
         spoiled = spoiled or own[-1:]
     return {
-        **{key: group[0][key] for key in ("benchmark", "precision", "variant", "model")},
+        **{key: group[0][key] for key in GROUP_KEYS},
         "topologies": [cell["topology"] for cell in group],
         "tried_on": own[0]["cell"]["topology"] if own else None,
         "largest": largest,

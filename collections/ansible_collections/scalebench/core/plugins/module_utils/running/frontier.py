@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterable, Mapping, Optional
+from typing import Any, Dict, Iterable, Mapping, Optional
+
+from ..records.cells import task_values
 
 __all__ = ["FITS", "OUT_OF_MEMORY", "largest", "next_batch", "skipped"]
 
-# All that the memory of one device depends on, but for the batch size.
-_SAME = (
-    *("benchmark", "recipe", "framework", "model", "precision", "image_size", "xla"),
-    *("data", "data_backend", "topology", "device", "framework_version", "mode"),
-)
 FITS, OUT_OF_MEMORY = "fits", "out_of_memory"
 # Above 64 only multiples of 8 are tried: it saves three probes, and tensor cores want them
 # (NVIDIA, Deep Learning Performance: "choose batch size ... to be divisible by 8").
@@ -26,10 +23,15 @@ def skipped(cell: Mapping[str, Any], ooms: Iterable[Mapping[str, Any]]) -> Optio
     smaller = [
         oom["batch_size_per_device"]
         for oom in ooms
-        if all(oom.get(factor) == cell.get(factor) for factor in _SAME)
+        if _without_batch(oom) == _without_batch(cell)
         and oom["batch_size_per_device"] < cell["batch_size_per_device"]
     ]
     return f"out of memory at {min(smaller)}" if smaller else None
+
+
+def _without_batch(cell: Mapping[str, Any]) -> Dict[str, Any]:
+    """Return all that the memory of one device depends on, but for the batch size."""
+    return {**task_values(cell), "batch_size_per_device": None}
 
 
 def next_batch(tried: Mapping[int, str], start: int, limit: int) -> Optional[int]:
@@ -43,7 +45,7 @@ def next_batch(tried: Mapping[int, str], start: int, limit: int) -> Optional[int
     A larger batch is taken to need more memory. Where that fails, the exhausted memory is
     believed: what fits above it does not count, since it may fail the next time.
 
-    :param tried: ``fits`` or ``out_of_memory`` by batch size per device, in images.
+    :param tried: ``fits`` or ``out_of_memory`` by batch size per device.
     :param start: the batch size to begin with.
     :param limit: the largest batch size to try.
     :raises ValueError: not 1 <= start <= limit, or another word in ``tried``.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, List, Mapping, Optional, Sequence
 
-from ..planning.plan import cell_key
+from ..records.cells import cell_key
 
 __all__ = ["Ledger", "ran_in"]
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Set
 
 from ..planning import plan
-from ..planning.options import MAX
 from ..planning.schedule_sample import sample_alone
+from ..records.cells import cell_path
+from ..records.factors import MAX
 from . import adaptive, frontier, retry, search
 from .ledger import Ledger, ran_in
 
@@ -137,7 +138,7 @@ class _Decision:
             record["facts"]["throughput"] if record["ending"] == "ok" else None for record in ended
         ]
         verdict = adaptive.enough(speeds, cell["repeats"], most, self.policy["half_width"])
-        self.remarks.append(f"{plan.cell_key(cell)}: {verdict['why']}")
+        self.remarks.append(f"{cell_path(cell)}: {verdict['why']}")
         if not verdict["enough"]:
             # Not the one after the last: a record in between may have been lost.
             missing = next(repeat for repeat, record in zip(made, records) if not record)
