@@ -72,7 +72,7 @@ def test_horovod_trains_over_nodes_and_a_missing_python_stops_nothing(
 ):
     (tmp_path / "tensorflow").symlink_to(tensorflow)
     own = {"benchmark": "tensorflow_ngc", "framework_dir": str(tmp_path)}
-    cluster.lack_python("tensorflow_seed", **own)
+    cluster.provision_without_python("tensorflow_seed", **own)
     done = cluster.bench(
         **own, framework_version="2.15,1.15", topology="1n1g,2n1g", campaign="horovod"
     )

@@ -23,7 +23,7 @@ def test_paddle_trains_over_nodes_and_oneflow_without_a_python_stops_nothing(
 ):
     (tmp_path / "paddle").symlink_to(paddle)
     own = {"benchmark": "paddle,oneflow", "framework_dir": str(tmp_path)}
-    cluster.lack_python("oneflow", **own)
+    cluster.provision_without_python("oneflow", **own)
     done = cluster.bench(**own, **SHORT, campaign="paddle")
     records = cluster.records("paddle")
     endings = {log.split("/", 1)[1]: record["ending"] for log, record in records.items()}

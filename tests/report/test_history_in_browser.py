@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from browser import SCHEMES, WIDTHS, grave_violations, outside
+from browser import SCHEMES, WIDTHS, overflowing_elements, serious_violations
 from history_data import nightly
 from page_data import HOSTILE
 
@@ -47,13 +47,13 @@ def history(tmp_path_factory):
 def test_no_error_no_request_no_overflow(open_file, history):
     for width, scheme in itertools.product(WIDTHS, SCHEMES):
         shown = open_file(history, width, color_scheme=scheme)
-        assert shown.said == []
-        assert outside(shown, width) == []
+        assert shown.messages == []
+        assert overflowing_elements(shown, width) == []
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_no_serious_accessibility_violation(open_file, history, scheme):
-    assert grave_violations(open_file(history, color_scheme=scheme)) == []
+    assert serious_violations(open_file(history, color_scheme=scheme)) == []
 
 
 def test_every_trend_has_its_plot_and_every_campaign_its_row(open_file, history):

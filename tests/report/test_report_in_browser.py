@@ -18,7 +18,7 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.page_html import p
 from ansible_collections.scalebench.core.plugins.plugin_utils.plot_files import svg_text
 from ansible_collections.scalebench.core.plugins.plugin_utils.report_files import plots
 from ansible_collections.scalebench.core.plugins.plugin_utils.scaling_figure import scaling_figure
-from browser import SCHEMES, WIDTHS, grave_violations, outside
+from browser import SCHEMES, WIDTHS, overflowing_elements, serious_violations
 from local_nodes import failures
 from page_data import HOSTILE, eventful_results, hostile_results
 from playwright.sync_api import expect
@@ -114,14 +114,14 @@ def opened(open_file, made):
 def test_no_error_no_request_no_overflow(opened, name):
     for width, scheme in itertools.product(WIDTHS, SCHEMES):
         shown = opened(name, width, color_scheme=scheme)
-        assert shown.said == []
-        assert outside(shown, width) == []
+        assert shown.messages == []
+        assert overflowing_elements(shown, width) == []
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("name", NAMES)
 def test_no_serious_accessibility_violation(opened, name, scheme):
-    assert grave_violations(opened(name, color_scheme=scheme)) == []
+    assert serious_violations(opened(name, color_scheme=scheme)) == []
 
 
 @pytest.mark.parametrize("script", [True, False])

@@ -1,4 +1,4 @@
-"""A headless Chromium of the system, in which a test looks at a page as its reader does."""
+"""Fixtures and checks for pages opened in the system's headless Chromium."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ SCHEMES = ("light", "dark")
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Yield the browser; skip where scripts/browser could install none."""
+    """Yield the browser; skip the test if scripts/browser could not install it."""
     program = shutil.which("chromium") or shutil.which("google-chrome")
     if not program:
-        pytest.skip("there is no chromium and no google-chrome: scripts/browser says why")
-    # Containers give 64 MiB of shared memory; and to root, as in CI, Chromium refuses its sandbox.
+        pytest.skip("neither chromium nor google-chrome is installed: run scripts/browser")
+    # Containers have 64 MiB of shared memory, and Chromium refuses its sandbox to root (as in CI).
     options = ["--disable-dev-shm-usage", *(["--no-sandbox"] if os.getuid() == 0 else [])]
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=program, args=options)
@@ -32,44 +32,44 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def open_file(browser: Browser) -> Iterator[Callable[..., Any]]:
-    """Yield a function that opens a page; what the browser said of it is in ``said``."""
+    """Yield a function that opens a page; its ``messages`` are console output, errors, requests."""
     contexts = []
 
-    def opened(path: Path, width: int = 1280, **options: Any) -> Any:
+    def open_page(path: Path, width: int = 1280, **options: Any) -> Any:
         context = browser.new_context(viewport={"width": width, "height": 900}, **options)
         contexts.append(context)
-        shown = context.new_page()
-        shown.said = []
-        shown.on("console", lambda message: shown.said.append(message.text))
-        shown.on("pageerror", lambda error: shown.said.append(str(error)))
-        shown.on("request", lambda request: shown.said.append(request.url))
-        shown.goto(path.as_uri())
-        # The page itself is the one request.
-        shown.said.remove(path.as_uri())
-        return shown
+        page = context.new_page()
+        page.messages = []
+        page.on("console", lambda message: page.messages.append(message.text))
+        page.on("pageerror", lambda error: page.messages.append(str(error)))
+        page.on("request", lambda request: page.messages.append(request.url))
+        page.goto(path.as_uri())
+        # Loading the page itself is the only request that is allowed.
+        page.messages.remove(path.as_uri())
+        return page
 
-    yield opened
+    yield open_page
     for context in contexts:
         context.close()
 
 
-def outside(shown: Any, width: int) -> list[str]:
-    """Return what stands out of a page to the right; a page that can be scrolled sideways first."""
-    if shown.evaluate("document.documentElement.scrollWidth") != width:
+def overflowing_elements(page: Any, width: int) -> list[str]:
+    """Return elements that overflow the page to the right, or the page if it scrolls sideways."""
+    if page.evaluate("document.documentElement.scrollWidth") != width:
         return ["the page itself"]
-    found: list[str] = shown.evaluate(
+    elements: list[str] = page.evaluate(
         """width => [...document.querySelectorAll("main > section > *, header > *, nav")]
-             .filter(one => one.getBoundingClientRect().right > width)
-             .map(one => one.outerHTML.slice(0, 100))""",
+             .filter(element => element.getBoundingClientRect().right > width)
+             .map(element => element.outerHTML.slice(0, 100))""",
         width,
     )
-    return found
+    return elements
 
 
-def grave_violations(shown: Any) -> list[tuple[str, str]]:
-    """Return the rules of axe that a page breaks gravely, each with the first place."""
+def serious_violations(page: Any) -> list[tuple[str, str]]:
+    """Return serious and critical violations of axe's rules, each with its first element."""
     return [
-        (one["id"], one["nodes"][0]["html"][:200])
-        for one in Axe().run(shown).response["violations"]
-        if one["impact"] in ("serious", "critical")
+        (violation["id"], violation["nodes"][0]["html"][:200])
+        for violation in Axe().run(page).response["violations"]
+        if violation["impact"] in ("serious", "critical")
     ]

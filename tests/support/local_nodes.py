@@ -1,4 +1,4 @@
-"""Four local nodes of the tests' own: another port, another state folder, the same environments."""
+"""Four local nodes for the tests: their own port and state folder, the shared environments."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.proc import P
 from ansible_collections.scalebench.core.plugins.module_utils.node.runs import marked
 
 ROOT = Path(__file__).resolve().parents[2]
-# A repeat of this takes seconds; only its start-up is as long as a real one's.
+# A repeat with these options takes seconds; only its start-up is as long as usual.
 SMALL = {"warmup": 1, "iterations": 3, "repeats": 1, "batch_size_per_device": 2}
 
 
 @dataclass
 class Cluster:
-    """The tests' nodes and how to run playbooks on them."""
+    """The nodes of the tests, with functions that run playbooks on them."""
 
     state: Path
     results: Path
 
     @property
     def variables(self) -> dict[str, Any]:
-        """Return the variables that keep these nodes apart from a user's own."""
+        """Return the variables that separate these nodes from the user's local nodes."""
         return {
             "scalebench_state_dir": str(self.state),
             "framework_dir": str(ROOT / ".state/venvs"),
@@ -42,7 +42,7 @@ class Cluster:
         }
 
     def run(self, playbook: str, *arguments: str, **variables: Any) -> Any:
-        """Run a playbook through ansible_runner; return its runner."""
+        """Run a playbook through ansible_runner and return the runner."""
         folder = self.state / "runner" / f"{time.monotonic_ns()}"
         folder.mkdir(parents=True)
         return ansible_runner.run(
@@ -55,14 +55,14 @@ class Cluster:
         )
 
     def bench(self, *arguments: str, **variables: Any) -> Any:
-        """Run bench.yml with small training."""
+        """Run bench.yml with the options SMALL."""
         return self.run("bench.yml", *arguments, **{**SMALL, **variables})
 
     def start_bench(self, campaign: str, **variables: Any) -> subprocess.Popen[str]:
-        """Start bench.yml as a user would, in a session of its own, to be interrupted."""
-        given = {**self.variables, **SMALL, "campaign": campaign, **variables}
+        """Start bench.yml in its own session, so that a test can interrupt it."""
+        extra_variables = {**self.variables, **SMALL, "campaign": campaign, **variables}
         return subprocess.Popen(
-            ["ansible-playbook", "playbooks/bench.yml", "-e", json.dumps(given)],
+            ["ansible-playbook", "playbooks/bench.yml", "-e", json.dumps(extra_variables)],
             cwd=ROOT,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -75,27 +75,27 @@ class Cluster:
         paths = sorted((self.results / campaign).glob("logs/**/*.run.json"))
         return {record["log"]: record for record in (json.loads(p.read_text()) for p in paths)}
 
-    def lack_python(self, framework: str, **variables: Any) -> None:
-        """Provision one of the frameworks for a Python that no machine has."""
-        missing = {"python": ["9.9"], "packages": [], "import": framework}
-        done = self.run(
+    def provision_without_python(self, framework: str, **variables: Any) -> None:
+        """Provision a framework that needs a Python version that does not exist."""
+        framework_set = {"python": ["9.9"], "packages": [], "import": framework}
+        provisioned = self.run(
             "provision.yml", "--tags", "framework", **variables,
-            framework_names=[framework], __framework_set=missing,
+            framework_names=[framework], __framework_set=framework_set,
         )  # fmt: skip
-        assert done.rc == 0, failures(done)
-        assert sum(done.stats["changed"].values()) > 0
+        assert provisioned.rc == 0, failures(provisioned)
+        assert sum(provisioned.stats["changed"].values()) > 0
 
     def processes(self) -> list[Process]:
-        """Return all that repeats have started and that lives."""
+        """Return the running processes that repeats have started."""
         return [process for process, _ in marked(str(self.state))]
 
     def running(self) -> list[str]:
-        """Return the command lines of all that repeats have started and that lives."""
+        """Return the command lines of the running processes that repeats have started."""
         return [process.command for process in self.processes()]
 
 
 def events(runner: Any, action: str) -> list[dict[str, Any]]:
-    """Return the results of every task of ``action`` that ended well."""
+    """Return the results of all successful tasks of ``action``."""
     return [
         event["event_data"]["res"]
         for event in runner.events
@@ -104,18 +104,18 @@ def events(runner: Any, action: str) -> list[dict[str, Any]]:
 
 
 def ranks_of(text: str) -> list[dict[str, Any]]:
-    """Return what each rank said of itself in a trainer's log."""
-    said = [line.split(" rank ", 1)[1] for line in text.splitlines() if "[scalebench] rank" in line]
-    return [json.loads(facts) for facts in said]
+    """Return the facts that each rank printed in a trainer's log."""
+    lines = [line for line in text.splitlines() if "[scalebench] rank" in line]
+    return [json.loads(line.split(" rank ", 1)[1]) for line in lines]
 
 
 def places_of_ranks(text: str) -> list[tuple[int, str]]:
-    """Return rank and node of each rank."""
+    """Return number and node of each rank."""
     return [(rank["rank"], rank["node"]) for rank in ranks_of(text)]
 
 
 def failures(runner: Any) -> str:
-    """Return the messages of all failed tasks."""
+    """Return the messages of all failed tasks and unreachable nodes."""
     return "\n".join(
         str(event["event_data"]["res"].get("msg"))
         for event in runner.events
@@ -124,30 +124,30 @@ def failures(runner: Any) -> str:
 
 
 def wait_until(condition: Callable[[], Any], patience: float = 60) -> None:
-    """Wait for a condition."""
+    """Wait until the condition is true; fail after ``patience`` seconds."""
     end = time.monotonic() + patience
     while not condition():
-        assert time.monotonic() < end, "it did not come about"
+        assert time.monotonic() < end, f"the condition was not met within {patience} s"
         time.sleep(0.05)
 
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """Yield provisioned nodes; end them after the last test."""
+    """Yield provisioned nodes; stop them after the last test."""
     os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    made = Cluster(tmp_path_factory.mktemp("cluster"), tmp_path_factory.mktemp("results"))
+    nodes = Cluster(tmp_path_factory.mktemp("cluster"), tmp_path_factory.mktemp("results"))
     try:
-        provisioned = made.run("provision.yml")
+        provisioned = nodes.run("provision.yml")
         assert provisioned.rc == 0, failures(provisioned)
-        yield made
+        yield nodes
     finally:
-        ended = made.run("teardown.yml")
-    assert ended.rc == 0, failures(ended)
-    assert made.running() == []
+        stopped = nodes.run("teardown.yml")
+    assert stopped.rc == 0, failures(stopped)
+    assert nodes.running() == []
 
 
 def interrupt(process: subprocess.Popen[str], number: signal.Signals) -> str:
-    """Signal ansible-playbook alone, as a terminal or an out-of-memory killer would."""
+    """Send a signal to ansible-playbook only; return its output."""
     os.kill(process.pid, number)
     out, _ = process.communicate(timeout=60)
     return out

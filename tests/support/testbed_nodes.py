@@ -1,4 +1,4 @@
-"""The testbed's nodes as testinfra sees them: by the system's sshd, as root."""
+"""Addresses of the testbed's nodes for testinfra: through the system's sshd, as root."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ ROOT = Path(__file__).resolve().parents[2]
 PREFIX = os.environ.get("TESTBED_PREFIX", "10.11.0")
 STATE = ROOT / ".state/testbed" / PREFIX
 NODES = {f"node{number}": f"{PREFIX}.{number + 1}" for number in range(1, 5)}
-# ssh itself takes a tenth of the time that testinfra's way through Ansible does.
+# testinfra's ssh backend takes a tenth of the time of its Ansible backend.
 HOSTS = [f"ssh://{name}?ssh_config={STATE}/ssh_config" for name in NODES]

@@ -1,4 +1,4 @@
-"""Runs the trainers of workloads/resnet50 with an interpreter that has their framework."""
+"""Run the trainers of workloads/resnet50 with an interpreter that has their framework."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ FOLDER = ROOT / "workloads/resnet50"
 
 @functools.cache
 def interpreter(benchmark: str, module: str, name: str = "") -> str:
-    """Return a Python that has `module`, as playbooks/provision.yml made it; skip without one.
+    """Return an interpreter with `module` that playbooks/provision.yml installed; skip without one.
 
-    :param name: the package set that it must be; any of the module's where there is none.
+    :param name: the framework set it must belong to; empty for any set of the module.
     """
     for python in sorted(ROOT.glob(f".state/venvs/{name or module + '*'}/bin/python")):
         look = f"import importlib.util, sys; sys.exit(importlib.util.find_spec('{module}') is None)"
@@ -30,7 +30,7 @@ def interpreter(benchmark: str, module: str, name: str = "") -> str:
 
 
 def run(command: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a command where the trainers are, one thread a rank."""
+    """Run a command in the trainers' folder, with one thread per rank."""
     return subprocess.run(
         command,
         cwd=FOLDER,
@@ -42,12 +42,12 @@ def run(command: list[str], **environment: str) -> subprocess.CompletedProcess[s
 
 
 def facts(text: str, kind: str) -> dict:
-    """Return what the line of a kind (header, end, error) says."""
+    """Return the facts in the first line of a kind (header, end, error)."""
     return json.loads(text.split(f"[scalebench] {kind} ", 1)[1].splitlines()[0])
 
 
 def folders_of_images(data_dir: Path, part: str = "train") -> Path:
-    """Write two classes of four images of noise, as real data; return the folder of the classes."""
+    """Write two classes with four images of noise each; return the folder of the classes."""
     image = pytest.importorskip("PIL.Image", reason="needs Pillow to write images")
     for name in ("ant", "bee"):
         folder = data_dir / "images" / part / name

@@ -1,4 +1,4 @@
-"""Writes campaigns as bench.yml leaves them, of given speeds, without any node."""
+"""Write campaigns like bench.yml, with given throughputs and without nodes."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ NODE = {"hostname": "h", "machine_id": "m", "cores": 2, "gpus": [], "kernel": "6
 
 
 def write_campaign(
-    folder: Path, speeds: dict[str, float], repeats: int = 5, **of_node: Any
+    folder: Path, speeds: dict[str, float], repeats: int = 5, **fingerprint: Any
 ) -> Path:
-    """Write plan, records and logs of {topology: images/s}; return the folder.
+    """Write plan, records and logs for {topology: images/s}; return the folder.
 
-    :param of_node: what differs of the fingerprint of its two nodes.
+    :param fingerprint: facts that replace those of ``NODE`` on both nodes.
     """
     cells = [_cell(topology, repeats) for topology in speeds]
     for cell, speed in zip(cells, speeds.values()):
@@ -35,7 +35,7 @@ def write_campaign(
                 "facts": {"reader": "scalebench", "unit": "images/s", "throughput": 1.0},
             }
             log.with_suffix(".run.json").write_text(json.dumps(record))
-    node = {**NODE, **of_node}
+    node = {**NODE, **fingerprint}
     plan = {
         "schema": 1,
         "campaign": folder.name,
@@ -50,7 +50,7 @@ def write_campaign(
 
 
 def fail_repeat(folder: Path, name: str) -> None:
-    """Make a repeat one that crashed."""
+    """Change the record of a repeat to that of a crashed one."""
     path = folder / name
     record = {**json.loads(path.read_text()), "ending": "crashed", "reason": "exit code 1"}
     path.write_text(json.dumps({**record, "facts": None}))

@@ -1,4 +1,4 @@
-"""Writes logs in the form of our own trainers, for reports on them."""
+"""Write logs in the format of the project's PyTorch trainer."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def write_log(
     iterations: int = 120,
     **header: object,
 ) -> list[float]:
-    """Write one log; return the throughputs that stand in it, images/s on all devices."""
+    """Write one log; return its printed throughputs (images/s over all devices)."""
     nodes, devices = (int(part) for part in topology[:-1].split("n"))
     ranks = nodes * devices
-    said = {
+    facts = {
         "format": 1,
         "model": "resnet50_v1.5",
         "framework": "pytorch",
@@ -34,14 +34,14 @@ def write_log(
         "data": "synthetic",
         **header,
     }
-    # The same in every run of the tests: some means end on a half, which floats round both ways.
+    # A fixed seed: a mean that ends on exactly half a unit could be rounded up or down by chance.
     seed = "/".join(part for part in path.parts if not part.startswith(("pytest-", "popen-")))
-    chance = random.Random(seed)
+    generator = random.Random(seed)
     clock = 1763690000.0
-    lines = [f"[scalebench] header {json.dumps(said)}"]
+    lines = [f"[scalebench] header {json.dumps(facts)}"]
     speeds = []
     for step in range(1, iterations + 1):
-        speeds.append(round(speed * chance.uniform(0.95, 1.05), 2))
+        speeds.append(round(speed * generator.uniform(0.95, 1.05), 2))
         seconds = batch * ranks / speeds[-1]
         clock += seconds
         lines.append(
@@ -55,18 +55,18 @@ def write_log(
 
 
 def write_tree(
-    root: Path, topologies: dict[str, float], repeats: int = 3, **of_log: object
+    root: Path, topologies: dict[str, float], repeats: int = 3, **options: object
 ) -> dict[str, list[list[float]]]:
-    """Write ``root/<topology>/r50_b4_<precision>_<i>.log``; return the throughputs of each log."""
-    precision = of_log.get("precision", "fp32")
-    batch = of_log.get("batch", 4)
+    """Write ``root/<topology>/r50_b<batch>_<precision>_<i>.log``; return their throughputs."""
+    precision = options.get("precision", "fp32")
+    batch = options.get("batch", 4)
     return {
         topology: [
             write_log(
                 root / topology / f"r50_b{batch}_{precision}_{index}.log",
                 topology,
                 speed=speed,
-                **of_log,
+                **options,
             )
             for index in range(1, repeats + 1)
         ]
