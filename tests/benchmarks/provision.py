@@ -64,10 +64,10 @@ def provision(inventory: Path, arguments: list[str]) -> Run:
     return Run(wall, spent, done.stdout)
 
 
-def logins(wanted: Settings, names: list[str]) -> float:
+def logins(config: Settings, names: list[str]) -> float:
     """Return the seconds of a bare ssh login on every node, all at once."""
     start = time.monotonic()
-    ssh = ["ssh", "-F", f"{wanted.state}/ssh_config"]
+    ssh = ["ssh", "-F", f"{config.state}/ssh_config"]
     started = [subprocess.Popen([*ssh, name, "true"]) for name in names]
     failed = [name for name, one in zip(names, started) if one.wait()]
     if failed:
@@ -76,7 +76,7 @@ def logins(wanted: Settings, names: list[str]) -> float:
 
 
 def unchanging(inventory: Path, arguments: list[str]) -> Run:
-    """Bring the nodes to the state that is wanted; return the first run that changes nothing."""
+    """Bring the nodes to the state that is config; return the first run that changes nothing."""
     for _ in range(_MOST_RUNS):
         run = provision(inventory, arguments)
         changed = re.findall(r"^(node\d+) .*changed=[1-9]", run.said, re.MULTILINE)
@@ -85,21 +85,21 @@ def unchanging(inventory: Path, arguments: list[str]) -> Run:
     raise SystemExit(f"run {_MOST_RUNS} still changes {', '.join(changed)}")
 
 
-def measure(wanted: Settings, count: int, arguments: list[str]) -> None:
+def measure(config: Settings, count: int, arguments: list[str]) -> None:
     """Print the row of so many nodes."""
-    nodes = wanted.first(count)
-    testbed.up(wanted, nodes, False)
+    nodes = config.first(count)
+    testbed.up(config, nodes, False)
     print(f"provisioning {count} nodes until nothing changes …", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         inventory = Path(folder) / "hosts.yml"
         # The testbed's own inventory says it relative to itself.
-        state = {"scalebench_state_dir": str(wanted.state)}
+        state = {"scalebench_state_dir": str(config.state)}
         hosts = {name: {"ansible_host": address, **state} for name, address in nodes.items()}
         inventory.write_text(json.dumps({"nodes": {"hosts": hosts}}))
         first = unchanging(inventory, arguments)
         load = os.getloadavg()[0]
         again = unchanging(inventory, arguments)
-    bare = min(logins(wanted, list(nodes)) for _ in range(3))
+    bare = min(logins(config, list(nodes)) for _ in range(3))
     tasks = len(re.findall(r"^TASK \[", again.said, re.MULTILINE))
     best = min(first, again, key=lambda run: run.wall)
     print(_ROW.format("nodes", "tasks", "wall, s", "its CPU, s", "bare logins, s", "load before"))
@@ -112,13 +112,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--nodes", type=int, nargs="+", default=[4], help="how many; 4 by default")
     given, arguments = parser.parse_known_args()
-    wanted = settings()
+    config = settings()
     with machine.room_for(max(given.nodes)):
         try:
             for count in sorted(given.nodes):
-                measure(wanted, count, arguments)
+                measure(config, count, arguments)
         finally:
-            testbed.down(wanted)
+            testbed.down(config)
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""Nodes for tests: systemd containers with fixed addresses, reached by ssh like any server."""
+"""Test nodes: systemd containers with fixed addresses, reached over ssh like servers."""

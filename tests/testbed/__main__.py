@@ -1,4 +1,4 @@
-"""Start, renew and end a testbed: ``scripts/testbed --help``."""
+"""Start, renew and remove a testbed: ``scripts/testbed --help``."""
 
 from __future__ import annotations
 
@@ -11,64 +11,67 @@ from .commands import TestbedError, say
 from .settings import Settings, settings
 
 
-def up(wanted: Settings, given: dict[str, str], renew: bool) -> None:
-    """Bring nodes up; fresh ones where asked for or where they do not run."""
+def up(config: Settings, addresses: dict[str, str], renew: bool) -> None:
+    """Start the nodes that are not running, or all of them with ``renew``.
+
+    :param addresses: the addresses of the nodes by name.
+    """
     daemon.ensure()
-    wanted.state.mkdir(parents=True, exist_ok=True, mode=0o700)
-    network.ensure(wanted)
-    proxy.ensure(wanted)
-    name = image.ensure(wanted.release)
+    config.state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    network.ensure(config)
+    proxy.ensure(config)
+    name = image.ensure(config.release)
     missing = {
         node: address
-        for node, address in given.items()
-        if renew or not nodes.is_running(wanted, node)
+        for node, address in addresses.items()
+        if renew or not nodes.is_running(config, node)
     }
-    # Before the nodes are started at once, which all authorise it and are known by theirs.
-    keys.administrator(wanted)
+    # The keys must exist before the nodes start in parallel: they contain both.
+    keys.administrator(config)
     for node, address in missing.items():
-        keys.host_key(wanted, node, address)
+        keys.host_key(config, node, address)
     with ThreadPoolExecutor() as pool:
-        list(pool.map(lambda node: nodes.start(wanted, name, *node), missing.items()))
-    nodes.wait(wanted, given)
-    keys.client_configuration(wanted, given)
-    names = ", ".join(f"{node} ({address})" for node, address in given.items())
-    say(f"{names}: ready; to log in: ssh -F {wanted.state}/ssh_config {next(iter(given))}")
+        list(pool.map(lambda node: nodes.start(config, name, *node), missing.items()))
+    nodes.wait(config, addresses)
+    keys.client_configuration(config, addresses)
+    names = ", ".join(f"{node} ({address})" for node, address in addresses.items())
+    say(f"{names} are ready; log in with: ssh -F {config.state}/ssh_config {next(iter(addresses))}")
 
 
-def down(wanted: Settings) -> None:
-    """Remove nodes, network and proxy; keys and images stay."""
+def down(config: Settings) -> None:
+    """Remove nodes, network and proxy; keep keys and images."""
     daemon.ensure()
-    proxy.end(wanted)
-    for node in nodes.all_containers(wanted):
-        nodes.remove(wanted, node)
-    network.remove(wanted)
+    proxy.end(config)
+    for node in nodes.all_containers(config):
+        nodes.remove(config, node)
+    network.remove(config)
     daemon.end()
-    say(f"{wanted.prefix}.0/24 is gone")
+    say(f"removed the testbed on {config.prefix}.0/24")
 
 
 def main() -> int:
-    """Do what the command line asks for."""
+    """Run the command given on the command line; return the exit status."""
     parser = argparse.ArgumentParser(
         prog="scripts/testbed",
         description="Four systemd nodes on a private network of this machine.",
-        epilog="Variables: TESTBED_PREFIX (10.11.0), the network; TESTBED_RELEASE (bookworm).",
+        epilog="Environment: TESTBED_PREFIX, the network (10.11.0); TESTBED_RELEASE (bookworm).",
     )
-    parser.add_argument("--renew", action="store_true", help="replace nodes that run by fresh ones")
-    verbs = parser.add_subparsers(dest="verb", required=True)
-    verbs.add_parser("up", help="start node1 to node4")
-    verbs.add_parser("down", help="remove all nodes and the network")
-    one = verbs.add_parser("node", help="start one more node")
-    one.add_argument("name")
-    one.add_argument("number", type=int, help="last number of its address, 10 to 250")
-    given = parser.parse_args()
+    parser.add_argument("--renew", action="store_true", help="replace running nodes by fresh ones")
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("up", help="start node1 to node4")
+    commands.add_parser("down", help="remove all nodes and the network")
+    node = commands.add_parser("node", help="start one more node")
+    node.add_argument("name")
+    node.add_argument("number", type=int, help="last number of its address, 10 to 250")
+    arguments = parser.parse_args()
     try:
-        wanted = settings()
-        if given.verb == "down":
-            down(wanted)
-        elif given.verb == "up":
-            up(wanted, wanted.nodes, given.renew)
+        config = settings()
+        if arguments.command == "down":
+            down(config)
+        elif arguments.command == "up":
+            up(config, config.nodes, arguments.renew)
         else:
-            up(wanted, {given.name: f"{wanted.prefix}.{given.number}"}, given.renew)
+            up(config, {arguments.name: f"{config.prefix}.{arguments.number}"}, arguments.renew)
     except TestbedError as error:
         print(f"testbed: {error}", file=sys.stderr)
         return 1

@@ -1,4 +1,4 @@
-"""Run programs; say what failed, and where."""
+"""Run programs and report failures."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 
 class TestbedError(Exception):
-    """What the user has to know or to do."""
+    """An error with a message for the user."""
 
     __test__ = False
 
@@ -15,20 +15,20 @@ class TestbedError(Exception):
 def run(*command: str, stdin: bytes | None = None) -> str:
     """Run a program and return its output.
 
-    :raises TestbedError: it is not there or fails; with the last lines of what it said.
+    :raises TestbedError: the program is missing or fails; with the last lines of its output.
     """
     try:
         done = subprocess.run(command, input=stdin, capture_output=True, check=False)
     except FileNotFoundError:
-        raise TestbedError(f"no {command[0]} here") from None
+        raise TestbedError(f"{command[0]} is not installed") from None
     if done.returncode:
-        said = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
-        raise TestbedError("\n  ".join([f"failed: {' '.join(command)}", *said[-5:]]))
+        output = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
+        raise TestbedError("\n  ".join([f"failed: {' '.join(command)}", *output[-5:]]))
     return done.stdout.decode(errors="replace")
 
 
 def succeeds(*command: str) -> bool:
-    """Return whether a program is there and ends well."""
+    """Return whether a program exists and succeeds."""
     try:
         return subprocess.run(command, capture_output=True, check=False).returncode == 0
     except FileNotFoundError:
@@ -36,5 +36,5 @@ def succeeds(*command: str) -> bool:
 
 
 def say(text: str) -> None:
-    """Tell the user what goes on."""
+    """Print a progress message."""
     print(f"testbed: {text}", file=sys.stderr, flush=True)

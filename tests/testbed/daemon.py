@@ -1,4 +1,4 @@
-"""Docker's daemon: used where it runs, started where it does not, ended only if we started it."""
+"""The Docker daemon: used if it runs, else started; stopped only if it was started here."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ ARGUMENTS = ("--iptables=false", "--ip6tables=false", "--ip-forward=false", "--b
 
 
 def ensure(patience: float = 30.0) -> None:
-    """Install the programs of a testbed and make sure that a daemon answers.
+    """Install the programs of a testbed and start a daemon if none runs.
 
-    :raises TestbedError: none runs and we may not start one, or it does not come up.
+    :raises TestbedError: no daemon runs and only root may start one, or it fails to start.
     """
     machine.install_programs()
     if succeeds("docker", "info"):
@@ -41,20 +41,20 @@ def ensure(patience: float = 30.0) -> None:
     end = time.monotonic() + patience
     while not succeeds("docker", "info"):
         if daemon.poll() is not None or time.monotonic() > end:
-            raise TestbedError(f"the Docker daemon does not come up: see {log}")
+            raise TestbedError(f"the Docker daemon does not start: see {log}")
         time.sleep(0.2)
 
 
 def end() -> None:
-    """End the daemon if it is ours and has no container left."""
+    """Stop the daemon if it was started here and no container is left."""
     pid = running_pid(FOLDER / "pid", "dockerd")
     if pid and not run("docker", "ps", "--quiet").strip():
-        say("ending the Docker daemon that was started here")
+        say("stopping the Docker daemon that was started here")
         os.kill(pid, signal.SIGTERM)
 
 
 def running_pid(file: Path, program: str) -> int:
-    """Return the process id in a file, 0 where that process is gone or another program's."""
+    """Return the process id in a file; 0 if that process has ended or runs another program."""
     try:
         pid = int(file.read_text())
         name = Path(f"/proc/{pid}/comm").read_text().strip()

@@ -1,4 +1,4 @@
-"""The nodes' image: a minimal Debian with systemd, made from its packages and kept."""
+"""The nodes' image: a minimal Debian with systemd, built from packages and cached."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from .commands import run, say, succeeds
 from .settings import PACKAGES
 
 HERE = Path(__file__).parent
-# What this machine trusts beside the distribution's authorities, its nodes have to trust too.
+# Additional certificate authorities of this machine, which its nodes must trust too.
 CERTIFICATES = Path("/usr/local/share/ca-certificates")
 
 
 def ensure(release: str) -> str:
-    """Make the image where it is missing; return its name.
+    """Build the image if it is missing; return its name.
 
-    The root file system is kept in ~/.cache/scalebench, for machines whose Docker forgets.
+    The root file system is kept in ~/.cache/scalebench, so that it survives Docker's storage.
     """
     kept = cache() / f"{release}-{digest(release)}.tar"
     name = f"scalebench/node:{kept.stem}"
     if succeeds("docker", "image", "inspect", name):
         return name
     if not kept.exists():
-        say(f"making a root file system of Debian {release} (about a minute)")
+        say(f"building a root file system of Debian {release} (about a minute)")
         kept.parent.mkdir(parents=True, exist_ok=True)
         part = kept.with_suffix(f".{os.getpid()}.tar")
         try:
@@ -38,7 +38,7 @@ def ensure(release: str) -> str:
 
 
 def cache() -> Path:
-    """Return the folder of root file systems."""
+    """Return the folder of cached root file systems."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     return Path(base) / "scalebench"
 
@@ -47,9 +47,9 @@ def customisation() -> list[str]:
     """Return mmdebstrap's arguments for packages and files."""
     hooks = [
         f"upload {HERE}/node-init /sbin/node-init",
-        # Every node gets keys of its own when it is started.
+        # Every node gets its own keys when it starts.
         'rm -f "$1"/etc/ssh/ssh_host_*',
-        # pip brings authorities of its own and would not know the machine's.
+        # pip has its own certificate authorities and would ignore the machine's.
         "printf '[global]\\ncert = /etc/ssl/certs/ca-certificates.crt\\n' >\"$1\"/etc/pip.conf",
     ]
     if any(CERTIFICATES.glob("*.crt")):
@@ -58,7 +58,7 @@ def customisation() -> list[str]:
 
 
 def digest(release: str) -> str:
-    """Return a hash of all that goes into the image but the packages' versions."""
+    """Return a hash of everything in the image except the packages' versions."""
     parts = [release, *customisation(), (HERE / "node-init").read_text()]
     parts += [path.read_text() for path in sorted(CERTIFICATES.glob("*.crt"))]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""What this machine allows: programs, control groups, capabilities."""
+"""Requirements on this machine: programs, inotify instances, control groups."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from pathlib import Path
 
 from .commands import TestbedError, run, say
 
-# Program -> Debian package.
+# Debian package of each program.
 PROGRAMS = {
     "dockerd": "docker.io",
     "docker": "docker.io",
     "iptables": "iptables",
     "mmdebstrap": "mmdebstrap",
-    # Stand-in packages are compiled and signed.
+    # To compile and sign stand-in packages.
     "cc": "gcc",
     "gpg": "gpg",
     "tinyproxy": "tinyproxy-bin",
 }
 
 INOTIFY = Path("/proc/sys/fs/inotify/max_user_instances")
-# Ten to thirteen were counted on provisioned nodes.
-INOTIFY_OF_A_NODE = 16
+# Provisioned nodes use ten to thirteen.
+INOTIFY_PER_NODE = 16
 
 
 def install_programs() -> None:
-    """Install what is missing through apt.
+    """Install missing programs through apt.
 
-    :raises TestbedError: this is no Debian, or apt needs a root that we are not.
+    :raises TestbedError: there is no apt, or the user is not root.
     """
-    # Debian keeps daemons where an ordinary user's PATH does not look.
+    # Debian installs daemons in folders that are not on an ordinary user's PATH.
     os.environ["PATH"] += ":/usr/sbin:/sbin"
     missing = sorted({name for program, name in PROGRAMS.items() if not shutil.which(program)})
     if not missing:
@@ -48,14 +48,14 @@ def install_programs() -> None:
 
 @contextmanager
 def room_for(count: int, limit: Path = INOTIFY) -> Iterator[None]:
-    """Let so many nodes run at once, and leave the kernel's limit as it was.
+    """Raise the kernel's limit of inotify instances for ``count`` nodes; restore it afterwards.
 
-    :param limit: the kernel's, of inotify instances: the nodes' root is one user to it.
+    :param limit: file of the limit per user; root of all nodes counts as one user.
     """
     before = limit.read_text()
-    needed = count * INOTIFY_OF_A_NODE
+    needed = count * INOTIFY_PER_NODE
     if needed > int(before):
-        say(f"raising {limit} from {before.strip()} to {needed} meanwhile")
+        say(f"raising {limit} from {before.strip()} to {needed} temporarily")
         limit.write_text(str(needed))
     try:
         yield
@@ -65,14 +65,13 @@ def room_for(count: int, limit: Path = INOTIFY) -> Iterator[None]:
 
 
 def systemd_arguments(cgroups: Path = Path("/sys/fs/cgroup")) -> list[str]:
-    """Return the arguments of ``docker run`` with which systemd can be a container's first process.
+    """Return the arguments of ``docker run`` that let systemd be a container's first process.
 
-    Where control groups are of version 1, systemd gets the tree of version 2 that lies beside
-    them. All of /sys/fs/cgroup must never be bound there: with CAP_SYS_ADMIN systemd would remount
-    the machine's own. Where they are of version 2, the container has a namespace of its own, which
-    node-init opens.
+    On a machine with control groups v1, systemd gets the v2 tree that is mounted beside them. Never
+    mount all of /sys/fs/cgroup: with CAP_SYS_ADMIN systemd would remount the machine's own. With
+    control groups v2 the container has its own namespace, which node-init makes writable.
 
-    :raises TestbedError: control groups of version 1 alone.
+    :raises TestbedError: the machine has only control groups v1.
     """
     if (cgroups / "unified/cgroup.controllers").exists():
         return ["--cgroupns", "host", "--volume", f"{cgroups}/unified:/sys/fs/cgroup:rw"]

@@ -6,24 +6,24 @@ from .commands import TestbedError, run, succeeds
 from .settings import Settings
 
 
-def ensure(wanted: Settings) -> None:
-    """Make the network, so that nothing is ever sent to its addresses before it is there.
+def ensure(config: Settings) -> None:
+    """Create the network if it is missing.
 
-    :raises TestbedError: the addresses are another network's.
+    :raises TestbedError: another network uses its addresses.
     """
-    if succeeds("docker", "network", "inspect", wanted.network):
+    if succeeds("docker", "network", "inspect", config.network):
         return
-    reached_by = run("ip", "route", "show", "root", f"{wanted.prefix}.0/24").strip()
-    if reached_by:
+    route = run("ip", "route", "show", "root", f"{config.prefix}.0/24").strip()
+    if route:
         raise TestbedError(
-            f"{wanted.prefix}.0/24 is in use here ({reached_by.splitlines()[0]}):"
-            " choose another network, as TESTBED_PREFIX=10.12.0"
+            f"{config.prefix}.0/24 is already in use ({route.splitlines()[0]}):"
+            " choose another network, for example TESTBED_PREFIX=10.12.0"
         )
-    addresses = ["--subnet", f"{wanted.prefix}.0/24", "--gateway", wanted.gateway]
-    run("docker", "network", "create", *addresses, wanted.network)
+    addresses = ["--subnet", f"{config.prefix}.0/24", "--gateway", config.gateway]
+    run("docker", "network", "create", *addresses, config.network)
 
 
-def remove(wanted: Settings) -> None:
+def remove(config: Settings) -> None:
     """Remove the network."""
-    if succeeds("docker", "network", "inspect", wanted.network):
-        run("docker", "network", "rm", wanted.network)
+    if succeeds("docker", "network", "inspect", config.network):
+        run("docker", "network", "rm", config.network)

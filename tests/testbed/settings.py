@@ -1,4 +1,4 @@
-"""What a testbed is made of, and the variables of the environment that change it."""
+"""Settings of a testbed, and the environment variables that change them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .commands import TestbedError
 
 ROOT = Path(__file__).resolve().parents[2]
 RELEASES = ("bookworm", "trixie")
-# What servers have when they are handed over, and Open MPI, which is large and no role's.
+# Packages of a freshly installed server, and Open MPI, which is large and not installed by a role.
 PACKAGES = (
     "ca-certificates",
     "dbus",
@@ -32,7 +32,7 @@ PACKAGES = (
 
 @dataclass(frozen=True)
 class Settings:
-    """One testbed, known by its network.
+    """One testbed, identified by its network.
 
     :param prefix: the first three numbers of its addresses: node 1 is ``<prefix>.2``.
     :param release: Debian release of the nodes.
@@ -43,12 +43,12 @@ class Settings:
 
     @property
     def network(self) -> str:
-        """Return the name of the Docker network, and what names of containers begin with."""
+        """Return the name of the Docker network and prefix of the containers' names."""
         return f"scalebench-{self.prefix}"
 
     @property
     def gateway(self) -> str:
-        """Return this machine's own address on the network."""
+        """Return this machine's address on the network."""
         return f"{self.prefix}.254"
 
     @property
@@ -58,23 +58,23 @@ class Settings:
 
     @property
     def nodes(self) -> dict[str, str]:
-        """Return the four nodes' addresses by name."""
+        """Return the addresses of the four nodes by name."""
         return self.first(4)
 
     def first(self, count: int) -> dict[str, str]:
-        """Return the addresses of so many nodes by name."""
+        """Return the addresses of the first ``count`` nodes by name."""
         return {f"node{number}": f"{self.prefix}.{number + 1}" for number in range(1, count + 1)}
 
 
 def settings() -> Settings:
-    """Return the settings of the environment.
+    """Return the settings from the environment.
 
-    :raises TestbedError: a value that cannot be meant.
+    :raises TestbedError: an invalid value.
     """
     prefix = os.environ.get("TESTBED_PREFIX", "10.11.0")
     release = os.environ.get("TESTBED_RELEASE", RELEASES[0])
     if not re.fullmatch(r"\d{1,3}\.\d{1,3}\.\d{1,3}", prefix):
-        raise TestbedError(f"TESTBED_PREFIX={prefix}: three numbers are meant, as 10.11.0")
+        raise TestbedError(f"TESTBED_PREFIX={prefix}: give three numbers, such as 10.11.0")
     if release not in RELEASES:
-        raise TestbedError(f"TESTBED_RELEASE={release}: there are {', '.join(RELEASES)}")
+        raise TestbedError(f"TESTBED_RELEASE={release}: choose one of {', '.join(RELEASES)}")
     return Settings(prefix, release)
