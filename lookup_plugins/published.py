@@ -1,4 +1,4 @@
-"""Door to MU published: reads the documents of published/ and gives their rows."""
+"""Look up the rows of published results."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from typing import Any
 
 DOCUMENTATION = r"""
 name: published
-version_added: 0.1.0
-short_description: Rows of published results, from the documents of published/
+short_description: Read published results from the documents of published/
 description:
   - Reads and checks the documents and gives one row per published figure, with its conditions,
     source, method and errata. See P(published_rows#filter).
   - A document that cannot be read or is not right is an error that names the file and the place.
 options:
   _terms:
-    description: Names of documents without their ending; none means all.
+    description: Names of documents without the file extension; by default all.
     type: list
     elements: str
   folder:
@@ -24,11 +23,11 @@ options:
 """
 
 EXAMPLES = r"""
-- name: Every row that seed 000 prints
+- name: Show all throughputs of one document
   ansible.builtin.debug:
     msg: "{{ lookup('published', 'seed_000_tensorflow_ngc') | map(attribute='throughput') }}"
 
-- name: Count what is published of OneFlow
+- name: Count the published figures of OneFlow
   ansible.builtin.debug:
     msg: "{{ lookup('published') | selectattr('framework', 'eq', 'OneFlow') | length }}"
 """

@@ -1,0 +1,32 @@
+"""Filters of the roles that plan a campaign and check its nodes.
+
+Every filter of this file is documented in <filter>.yml beside it.
+"""
+
+from __future__ import annotations
+
+from ansible_collections.scalebench.core.plugins.module_utils.dataset.agreement import agreement
+from ansible_collections.scalebench.core.plugins.module_utils.planning.container import (
+    start_command,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.planning.options import misspelt
+from ansible_collections.scalebench.core.plugins.module_utils.planning.plan_text import plan_text
+from ansible_collections.scalebench.core.plugins.module_utils.preflight.judge import judge
+from ansible_collections.scalebench.core.plugins.module_utils.running.node_problems import (
+    node_problems,
+)
+
+
+class FilterModule:
+    """Registers the pure functions as filters."""
+
+    def filters(self) -> dict:
+        """Return the functions by filter name."""
+        return {
+            "campaign_plan_text": plan_text,
+            "container_start_command": start_command,
+            "dataset_agreement": agreement,
+            "misspelt": misspelt,
+            "node_problems": node_problems,
+            "preflight_verdict": judge,
+        }

@@ -1,0 +1,30 @@
+"""Filters for speed-ups over topologies and for tables.
+
+Every filter of this file is documented in <filter>.yml beside it.
+"""
+
+from __future__ import annotations
+
+from ansible_collections.scalebench.core.plugins.module_utils.layout.table import (
+    speedup_rows,
+    speedup_table,
+    text_table,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.results.scaling import (
+    seed_facts,
+    speedups,
+)
+
+
+class FilterModule:
+    """Registers the pure functions as filters."""
+
+    def filters(self) -> dict:
+        """Return the functions by filter name."""
+        return {
+            "scaling_facts": seed_facts,
+            "speedup_rows": speedup_rows,
+            "speedup_table": speedup_table,
+            "speedups": speedups,
+            "text_table": text_table,
+        }

@@ -1,0 +1,24 @@
+"""Filters for the lines of authorized_keys and known_hosts files.
+
+Every filter of this file is documented in <filter>.yml beside it.
+"""
+
+from __future__ import annotations
+
+from ansible_collections.scalebench.core.plugins.module_utils.running.authorized_keys import (
+    authorized_keys_lines,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.running.known_hosts import (
+    known_hosts_lines,
+)
+
+
+class FilterModule:
+    """Registers the pure functions as filters."""
+
+    def filters(self) -> dict:
+        """Return the functions by filter name."""
+        return {
+            "authorized_keys_lines": authorized_keys_lines,
+            "known_hosts_lines": known_hosts_lines,
+        }

@@ -1,0 +1,28 @@
+"""Filters for GPU software stacks, GPU hardware, packages and repository keys.
+
+Every filter of this file is documented in <filter>.yml beside it.
+"""
+
+from __future__ import annotations
+
+from ansible_collections.scalebench.core.plugins.module_utils.stacks.openpgp import key_fingerprints
+from ansible_collections.scalebench.core.plugins.module_utils.stacks.package_changes import (
+    kernel_changes,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.stacks.pci import hardware
+from ansible_collections.scalebench.core.plugins.module_utils.stacks.problems import stack_problems
+from ansible_collections.scalebench.core.plugins.module_utils.stacks.resolve import resolved_stack
+
+
+class FilterModule:
+    """Registers the pure functions as filters."""
+
+    def filters(self) -> dict:
+        """Return the functions by filter name."""
+        return {
+            "gpu_hardware": hardware,
+            "kernel_changes": kernel_changes,
+            "key_fingerprints": key_fingerprints,
+            "resolved_stack": resolved_stack,
+            "stack_problems": stack_problems,
+        }
