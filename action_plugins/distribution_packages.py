@@ -1,4 +1,4 @@
-"""Installs what is missing; asks dpkg or rpm what is."""
+"""Ask dpkg or rpm which packages are missing, and install those."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import shlex
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
+from ansible_collections.scalebench.core.plugins.plugin_utils.other_action import run_action
 
-# Each prints "installed NAME" for a package that is, and something else for one that is not.
+# Prints "installed NAME" for each installed package, and other lines for the rest.
 _ASK = (
     "if command -v dpkg-query >/dev/null;"
     " then dpkg-query --show --showformat='${{db:Status-Status}} ${{Package}}\\n' {names};"
@@ -16,13 +17,13 @@ _ASK = (
 
 
 class ActionModule(ActionBase):
-    """All of distribution_packages; what installs is ansible.builtin.package."""
+    """The whole of distribution_packages; ansible.builtin.package installs."""
 
     _requires_connection = True
     _supports_check_mode = True
 
     def run(self, tmp=None, task_vars=None):
-        """Return what ansible.builtin.package does, or nothing where nothing is missing."""
+        """Return ``missing`` and, if there are any, the result of ansible.builtin.package."""
         result = super().run(tmp, task_vars)
         names = self._task.args.get("name")
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
@@ -34,22 +35,12 @@ class ActionModule(ActionBase):
         return result
 
     def _missing(self, names):
-        """Return those that are not installed; all of them where the node cannot tell."""
+        """Return the packages that are not installed; all if the node has neither dpkg nor rpm."""
         asked = _ASK.format(names=" ".join(map(shlex.quote, names)))
-        # With something to read the command gets no terminal, as modules.
-        said = self._low_level_execute_command(asked, in_data=b"\n")["stdout"].splitlines()
-        return [name for name in names if f"installed {name}" not in said]
+        # With standard input the command gets no terminal, as modules.
+        lines = self._low_level_execute_command(asked, in_data=b"\n")["stdout"].splitlines()
+        return [name for name in names if f"installed {name}" not in lines]
 
     def _install(self, names, task_vars):
-        task = self._task.copy()
-        task.args = {"name": names, "state": "present"}
-        package = self._shared_loader_obj.action_loader.get(
-            "ansible.builtin.package",
-            task=task,
-            connection=self._connection,
-            play_context=self._play_context,
-            loader=self._loader,
-            templar=self._templar,
-            shared_loader_obj=self._shared_loader_obj,
-        )
-        return package.run(task_vars=task_vars)
+        args = {"name": names, "state": "present"}
+        return run_action(self, "ansible.builtin.package", args, task_vars)

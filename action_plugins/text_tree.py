@@ -1,4 +1,4 @@
-"""Reads a folder on the controller for module text_tree."""
+"""Read a folder on the controller for module text_tree."""
 
 from __future__ import annotations
 
@@ -30,5 +30,5 @@ class ActionModule(ActionBase):
             if path.is_file()
         }
         if not texts:
-            raise AnsibleActionFail(f"{source}: no file there matches {pattern}")
+            raise AnsibleActionFail(f"{source}: no file matches {pattern}")
         return texts

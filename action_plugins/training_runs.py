@@ -6,6 +6,7 @@ from functools import partial
 
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.plugins.action import ActionBase
+from ansible_collections.scalebench.core.plugins.plugin_utils.other_action import run_action
 from ansible_collections.scalebench.core.plugins.plugin_utils.side_by_side import side_by_side
 
 OF_A_SHARE = ("argv", "environment", "rank", "devices", "name")
@@ -30,28 +31,18 @@ class ActionModule(ActionBase):
         return result
 
     def _train(self, share, task_vars):
-        """Return the result of one run; a node that is lost is one too."""
+        """Return the result of one run; a lost node is a result too."""
         given = self._task.args
         campaign = given["campaign"]
-        task = self._task.copy()
-        task.args = {
+        args = {
             **{key: share[key] for key in OF_A_SHARE},
             **{key: given[key] for key in OF_ALL},
             "directory": f"runs/{campaign['name']}/{share['directory']}",
             "failed_file": f"{campaign['directory']}/{share['log']}.failed-{campaign['session']}",
             "fetch_to": f"{campaign['directory']}/{share['output']}",
         }
-        action = self._shared_loader_obj.action_loader.get(
-            "training_run",
-            task=task,
-            connection=self._connection,
-            play_context=self._play_context,
-            loader=self._loader,
-            templar=self._templar,
-            shared_loader_obj=self._shared_loader_obj,
-        )
         try:
-            return action.run(task_vars=task_vars)
+            return run_action(self, "training_run", args, task_vars)
         except AnsibleConnectionFailure as error:
             return {"unreachable": True, "msg": str(error)}
         except AnsibleError as error:
