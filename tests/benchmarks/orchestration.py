@@ -1,7 +1,7 @@
-"""What bench.yml costs over a plain shell loop that starts the same commands over ssh.
+"""Measure the overhead of bench.yml over a plain shell loop with the same commands over ssh.
 
-Both run the same plan on the same provisioned nodes, one after the other. Further arguments go to
-bench.yml: `python tests/benchmarks/orchestration.py -e repeats=1`.
+Both run the same plan on the same provisioned nodes, one after the other. Arguments are passed
+on to bench.yml: `python tests/benchmarks/orchestration.py -e repeats=1`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PORT = 10000
 
 
 def bench(arguments: list[str], campaign: str) -> float:
-    """Run the campaign through bench.yml; return its wall time in seconds."""
+    """Run the campaign through bench.yml; return the wall-clock time in seconds."""
     command = ["ansible-playbook", "playbooks/bench.yml", "-e", f"campaign={campaign}"]
     start = time.monotonic()
     subprocess.run([*command, *arguments], cwd=ROOT, check=True)
@@ -31,7 +31,7 @@ def bench(arguments: list[str], campaign: str) -> float:
 
 
 def loop_script(plan: dict, logs: Path) -> str:
-    """Return the shell loop: per repeat one ssh a node in the background, then wait."""
+    """Return the shell loop: for each repeat one ssh per node in the background, then wait."""
     ssh = (
         f"ssh -F none -p {PORT} -i {ROOT}/.state/ssh/id_ed25519 -o IdentitiesOnly=yes"
         f" -o UserKnownHostsFile={ROOT}/.state/ssh/known_hosts"
@@ -54,7 +54,7 @@ def loop_script(plan: dict, logs: Path) -> str:
 
 
 def main() -> None:
-    """Measure both and print the cost of a repeat and the ratio."""
+    """Measure both; print the overhead per repeat and the ratio."""
     campaign = time.strftime("orchestration-%Y%m%d-%H%M%S")
     with_ansible = bench(sys.argv[1:], campaign)
     plan = json.loads((ROOT / f"results/{campaign}/plan.json").read_text())
@@ -68,12 +68,12 @@ def main() -> None:
         logs = sorted(Path(folder).glob("*-node1.log"))
         ended = sum("[scalebench] end" in log.read_text() for log in logs)
     if ended != count:
-        raise SystemExit(f"only {ended} of the loop's {count} repeats ended well: no comparison")
+        raise SystemExit(f"no comparison: {ended} of {count} repeats of the shell loop succeeded")
     shutil.rmtree(ROOT / f"results/{campaign}")
     cost = (with_ansible - plain) / count
     print(f"bench.yml, {count} repeats      {with_ansible:8.1f} s")
     print(f"shell loop over ssh     {plain:8.1f} s")
-    print(f"cost of a repeat        {cost:8.2f} s   (goal: at most 1.0)")
+    print(f"overhead per repeat     {cost:8.2f} s   (goal: at most 1.0)")
     print(f"ratio                   {with_ansible / plain:8.3f}     (goal: at most 1.05)")
 
 

@@ -1,9 +1,9 @@
-"""How long provision.yml takes where nothing is to be changed, and how that grows with the nodes.
+"""Measure provision.yml when nothing has to change, for several numbers of nodes.
 
-The nodes are systemd containers of the testbed on this machine (``TESTBED_PREFIX``), so they share
-its cores with Ansible: what nodes of a cluster compute at once, they compute here one after the
-other. Hence the CPU time of the controller's own processes stands beside the wall time, and a bare
-ssh login on every node at once beside both. Arguments that are not its own go to provision.yml.
+The nodes are systemd containers of the testbed on this machine (``TESTBED_PREFIX``). They share its
+cores with Ansible, so they compute one after the other what the nodes of a cluster compute in
+parallel. The output therefore also has the CPU time of the controller's processes, and the time of
+simultaneous bare ssh logins on all nodes. Unknown arguments are passed on to provision.yml.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ from testbed import __main__ as testbed
 from testbed import machine
 from testbed.settings import Settings, settings
 
-# No container engine runs in a container.
+# A container engine cannot run in a container.
 VARIABLES = {"container_engine_started": False}
-# Fresh nodes change in the first; a node that still changes in the third is a fault.
-_MOST_RUNS = 3
+# Fresh nodes change in the first run; a node that still changes in the third is an error.
+_MAX_RUNS = 3
 _ROW = "{:>6} {:>7} {:>9} {:>12} {:>15} {:>14}"
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run of provision.yml: wall and controller's CPU seconds, and what it printed."""
+    """One run of provision.yml: wall-clock time, CPU time of the controller (s), and its output."""
 
     wall: float
     cpu: float
-    said: str
+    output: str
 
 
 def provision(inventory: Path, arguments: list[str]) -> Run:
-    """Run provision.yml on the nodes of the testbed and those of another inventory."""
+    """Run provision.yml with the testbed's inventory and an additional one."""
     command = ["ansible-playbook", "-i", "inventory/testbed", "-i", str(inventory)]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.monotonic()
-    done = subprocess.run(
+    completed = subprocess.run(
         [*command, "playbooks/provision.yml", "-e", json.dumps(VARIABLES), *arguments],
         cwd=ROOT,
         env={**os.environ, "ANSIBLE_STDOUT_CALLBACK": "default", "ANSIBLE_FORCE_COLOR": "false"},
@@ -58,51 +58,51 @@ def provision(inventory: Path, arguments: list[str]) -> Run:
     )
     wall = time.monotonic() - start
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if done.returncode:
-        raise SystemExit(f"provision.yml failed:\n{done.stdout[-3000:]}")
+    if completed.returncode:
+        raise SystemExit(f"provision.yml failed:\n{completed.stdout[-3000:]}")
     spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Run(wall, spent, done.stdout)
+    return Run(wall, spent, completed.stdout)
 
 
 def logins(config: Settings, names: list[str]) -> float:
-    """Return the seconds of a bare ssh login on every node, all at once."""
+    """Return the time (s) of simultaneous bare ssh logins on all nodes."""
     start = time.monotonic()
     ssh = ["ssh", "-F", f"{config.state}/ssh_config"]
-    started = [subprocess.Popen([*ssh, name, "true"]) for name in names]
-    failed = [name for name, one in zip(names, started) if one.wait()]
+    processes = [subprocess.Popen([*ssh, name, "true"]) for name in names]
+    failed = [name for name, process in zip(names, processes) if process.wait()]
     if failed:
-        raise SystemExit(f"no login on {', '.join(failed)}")
+        raise SystemExit(f"the login failed on {', '.join(failed)}")
     return time.monotonic() - start
 
 
-def unchanging(inventory: Path, arguments: list[str]) -> Run:
-    """Bring the nodes to the state that is config; return the first run that changes nothing."""
-    for _ in range(_MOST_RUNS):
+def run_without_changes(inventory: Path, arguments: list[str]) -> Run:
+    """Run provision.yml until nothing changes; return the first run without changes."""
+    for _ in range(_MAX_RUNS):
         run = provision(inventory, arguments)
-        changed = re.findall(r"^(node\d+) .*changed=[1-9]", run.said, re.MULTILINE)
+        changed = re.findall(r"^(node\d+) .*changed=[1-9]", run.output, re.MULTILINE)
         if not changed:
             return run
-    raise SystemExit(f"run {_MOST_RUNS} still changes {', '.join(changed)}")
+    raise SystemExit(f"run {_MAX_RUNS} still changed {', '.join(changed)}")
 
 
 def measure(config: Settings, count: int, arguments: list[str]) -> None:
-    """Print the row of so many nodes."""
+    """Measure ``count`` nodes and print one row."""
     nodes = config.first(count)
     testbed.up(config, nodes, False)
     print(f"provisioning {count} nodes until nothing changes …", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         inventory = Path(folder) / "hosts.yml"
-        # The testbed's own inventory says it relative to itself.
+        # The testbed's inventory sets it relative to its own path.
         state = {"scalebench_state_dir": str(config.state)}
         hosts = {name: {"ansible_host": address, **state} for name, address in nodes.items()}
         inventory.write_text(json.dumps({"nodes": {"hosts": hosts}}))
-        first = unchanging(inventory, arguments)
+        first = run_without_changes(inventory, arguments)
         load = os.getloadavg()[0]
-        again = unchanging(inventory, arguments)
+        again = run_without_changes(inventory, arguments)
     bare = min(logins(config, list(nodes)) for _ in range(3))
-    tasks = len(re.findall(r"^TASK \[", again.said, re.MULTILINE))
+    tasks = len(re.findall(r"^TASK \[", again.output, re.MULTILINE))
     best = min(first, again, key=lambda run: run.wall)
-    print(_ROW.format("nodes", "tasks", "wall, s", "its CPU, s", "bare logins, s", "load before"))
+    print(_ROW.format("nodes", "tasks", "wall, s", "CPU, s", "bare logins, s", "load before"))
     figures = (f"{best.wall:.1f}", f"{best.cpu:.1f}", f"{bare:.2f}", f"{load:.1f}")
     print(_ROW.format(count, tasks, *figures), flush=True)
 
@@ -110,12 +110,14 @@ def measure(config: Settings, count: int, arguments: list[str]) -> None:
 def main() -> None:
     """Start the nodes, measure, remove them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--nodes", type=int, nargs="+", default=[4], help="how many; 4 by default")
-    given, arguments = parser.parse_known_args()
+    parser.add_argument(
+        "--nodes", type=int, nargs="+", default=[4], help="numbers of nodes; default 4"
+    )
+    options, arguments = parser.parse_known_args()
     config = settings()
-    with machine.room_for(max(given.nodes)):
+    with machine.room_for(max(options.nodes)):
         try:
-            for count in sorted(given.nodes):
+            for count in sorted(options.nodes):
                 measure(config, count, arguments)
         finally:
             testbed.down(config)

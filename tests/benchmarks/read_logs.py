@@ -1,8 +1,8 @@
-"""Speed of reading: lines/s, ratio to one pass of one compiled pattern, memory, start-up.
+"""Measure the log readers: lines/s, ratio to one pass of a compiled pattern, memory, start-up.
 
 Run ``python tests/benchmarks/read_logs.py [--logs DIR] [--stream GIB]``. Without ``--logs`` the
-logs are made here, one in each of four formats. The pass compared with is ``findall`` of the one
-pattern that takes step and throughput out of that format, over the same text in memory.
+logs are generated, one in each of four formats. The pass for comparison is ``findall`` of a single
+pattern that extracts step and throughput of that format, over the same text in memory.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ LINES: dict[str, tuple[Callable[[int], str], str]] = {
 
 
 def timed(call: Callable[[], object], repeats: int = 5) -> float:
-    """Return the least processor time of a call, in s: other work on the machine does not count."""
+    """Return the lowest CPU time (s) of a call, which excludes other work on the machine."""
     best = float("inf")
     for _ in range(repeats):
         start = time.process_time()
@@ -70,7 +70,7 @@ def timed(call: Callable[[], object], repeats: int = 5) -> float:
 
 
 def compare(name: str, count: int) -> None:
-    """Print the speed of one format over ``count`` lines."""
+    """Print the reading speed for one format over ``count`` lines."""
     line, pattern = LINES[name]
     text = "".join(f"{line(n)}\n" for n in range(1, count + 1))
     data = text.encode()
@@ -80,12 +80,12 @@ def compare(name: str, count: int) -> None:
     one_pass, ours = timed(lambda: compiled.findall(text)), timed(lambda: logs.read(data))
     print(
         f"{name:20} {count / ours / 1000:8.0f} thousand lines/s  {len(data) / ours / 1e6:6.0f} MB/s"
-        f"  {ours / one_pass:5.2f} x one pass of one pattern"
+        f"  {ours / one_pass:5.2f} x one pass of a pattern"
     )
 
 
 def tree(folder: Path) -> None:
-    """Print the speed over all logs of a folder, each read on its own."""
+    """Print the reading speed for all logs in a folder, read one by one."""
     paths = [p for p in sorted(folder.rglob("*")) if p.suffix in (".log", ".txt") and p.is_file()]
     data = [path.read_bytes() for path in paths]
     pattern = re.compile(
@@ -97,12 +97,12 @@ def tree(folder: Path) -> None:
     print(
         f"{len(data)} logs of {folder.name}: {lines} lines in {ours:.3f} s,"
         f" {lines / ours / 1000:.0f} thousand lines/s, {ours / len(data) * 1000:.2f} ms a log,"
-        f" {ours / one_pass:.2f} x one pass of one pattern"
+        f" {ours / one_pass:.2f} x one pass of a pattern"
     )
 
 
 def stream(gib: float) -> None:
-    """Print time and memory of one long log that comes in pieces and is never whole in memory."""
+    """Print time and memory for a long log that is read in pieces and never held in memory."""
     line, _pattern = LINES["scalebench"]
     block = "".join(f"{line(n)}\n" for n in range(1, 2001)).encode()
 
@@ -118,12 +118,12 @@ def stream(gib: float) -> None:
     count = len(reading["observations"]) + reading["observations"].beyond["count"]
     print(
         f"a log of {gib} GiB, {count} lines: {seconds:.1f} s, {count / seconds / 1000:.0f} thousand"
-        f" lines/s, {(after - before) / 1024:.0f} MiB more memory, {after / 1024:.0f} MiB at most"
+        f" lines/s, {(after - before) / 1024:.0f} MiB more memory, peak {after / 1024:.0f} MiB"
     )
 
 
 def start_up() -> None:
-    """Print the time of importing the readers in a fresh Python, less that of an empty one."""
+    """Print the CPU time of importing the readers in a new interpreter, minus its start-up."""
     module = "ansible_collections.scalebench.core.plugins.module_utils.logs"
     environment = {"PYTHONPATH": str(ROOT / "collections")}
 
@@ -143,14 +143,14 @@ def main() -> None:
     parser.add_argument("--lines", type=int, default=50_000)
     parser.add_argument("--logs", type=Path)
     parser.add_argument("--stream", type=float, default=0.0)
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     start_up()
     for name in LINES:
-        compare(name, given.lines)
-    if given.logs:
-        tree(given.logs)
-    if given.stream:
-        stream(given.stream)
+        compare(name, arguments.lines)
+    if arguments.logs:
+        tree(arguments.logs)
+    if arguments.stream:
+        stream(arguments.stream)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Time of report.yml over 1,200 logs of 408 lines, against reading the same bytes."""
+"""Measure report.yml on 1,200 logs of 408 lines, compared with reading the same bytes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ITERATIONS = 405
 
 
 def write_tree(folder: Path) -> int:
-    """Write the logs; return their number."""
+    """Write the logs and return their number."""
     count = 0
     for batch, precision, topology, repeat in itertools.product(
         BATCHES, PRECISIONS, TOPOLOGIES, range(1, REPEATS + 1)
@@ -37,9 +37,9 @@ def write_tree(folder: Path) -> int:
 
 
 def main() -> None:
-    """Measure and print both."""
-    with tempfile.TemporaryDirectory() as made:
-        folder = Path(made, "logs")
+    """Measure both and print the times."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary, "logs")
         count = write_tree(folder)
         texts = list(folder.rglob("*.log"))
         start = time.monotonic()
@@ -54,7 +54,7 @@ def main() -> None:
                 "-e",
                 f"log_dir={folder}",
                 "-e",
-                f"output_dir={made}/result",
+                f"output_dir={temporary}/result",
             ],
             cwd=ROOT,
             env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg")},

@@ -1,9 +1,9 @@
-"""What watching and sampling a repeat cost: CPU time of the supervisor, and throughput lost.
+"""Measure the cost of supervising and sampling a repeat: CPU time and lost throughput.
 
-Run ``python tests/benchmarks/telemetry.py [--pairs N] [--seconds N]``. Throughput is that
-of plain counting on every core, with and without a supervisor, in pairs one after the other in
-alternating order. The loss is far below what other work on a machine does to a pair, so the
-supervisor looks and samples at a multiple of its rate, and the loss is that part of what was seen.
+Run ``python tests/benchmarks/telemetry.py [--pairs N] [--seconds N]``. The workload counts on every
+core, with and without a supervisor, in pairs of runs in alternating order. The loss is far below
+the noise of a pair, so the supervisor polls and samples at a multiple of its usual rate, and the
+measured loss is divided by this factor.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 INTERVAL = 2.0
-# The supervisor looks once a second and samples every second look; here both at every look.
-TIMES = 50
+# The supervisor polls once a second and samples at every second poll; here at every poll.
+FACTOR = 50
 SUPERVISE = """
 import json, resource, sys
 from ansible_collections.scalebench.core.plugins.module_utils.node.supervise import supervise
@@ -50,23 +50,23 @@ with multiprocessing.Pool(cores) as pool:
 
 
 def supervised(argv: list[str], interval: float, log: str) -> dict:
-    """Return the supervisor's answer, and the CPU seconds it took itself."""
+    """Return the supervisor's answer, with its own CPU time as ``supervisor_seconds``."""
     command = [sys.executable, "-c", SUPERVISE, json.dumps([argv, log, interval])]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "collections")}
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-    return json.loads(done.stdout)
+    completed = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    return json.loads(completed.stdout)
 
 
 def cpu_cost(seconds: float, log: str) -> None:
-    """Print the CPU time of watching, of one sample and of the readings before and after."""
+    """Print the CPU time of polling, of one sample and of the readings at start and end."""
     idle = ["sleep", str(seconds)]
-    watching = supervised(idle, 0, log)
+    polling = supervised(idle, 0, log)
     ends = supervised(idle, 10 * seconds, log)["telemetry"]["sampling_seconds"]
-    dense = supervised(idle, 1 / TIMES, log)["telemetry"]
+    dense = supervised(idle, 1 / FACTOR, log)["telemetry"]
     sample = (dense["sampling_seconds"] - ends) / (dense["samples"] - 1)
-    per_second = watching["supervisor_seconds"] / seconds
-    print(f"watching                {per_second * 1e3:8.3f} ms of CPU time a second")
-    print(f"readings at both ends   {ends * 1e3:8.3f} ms of CPU time a repeat")
+    per_second = polling["supervisor_seconds"] / seconds
+    print(f"polling                 {per_second * 1e3:8.3f} ms of CPU time per second")
+    print(f"readings at both ends   {ends * 1e3:8.3f} ms of CPU time per repeat")
     print(f"one sample              {sample * 1e3:8.3f} ms of CPU time")
     share = (per_second + sample / INTERVAL) / (os.cpu_count() or 1)
     print(f"both, every {INTERVAL:g} s         {share:8.4%} of this machine   (goal: under 1 %)")
@@ -76,31 +76,31 @@ def throughput_lost(pairs: int, seconds: float, log: str) -> None:
     """Print the median of the pairs' losses with its 95 % interval by order statistics."""
     argv = [sys.executable, "-c", COUNT, str(seconds)]
 
-    def plain() -> int:
+    def without_supervisor() -> int:
         return int(subprocess.run(argv, capture_output=True, check=True).stdout)
 
-    def watched() -> int:
-        supervised(argv, 1 / TIMES, log)
+    def with_supervisor() -> int:
+        supervised(argv, 1 / FACTOR, log)
         return int(Path(log).read_text())
 
     losses = []
     for number in range(pairs):
         if number % 2:
-            without, with_it = plain(), watched()
+            without, supervised_count = without_supervisor(), with_supervisor()
         else:
-            with_it, without = watched(), plain()
-        losses.append(1 - with_it / without)
+            supervised_count, without = with_supervisor(), without_supervisor()
+        losses.append(1 - supervised_count / without)
     losses.sort()
-    # Ranks n/2 -+ 0.98 sqrt(n) hold the median with 95 %: the binomial's normal approximation.
+    # The order statistics n/2 -+ 0.98 sqrt(n) enclose the median with 95 % (normal approximation).
     reach = round(0.98 * pairs**0.5)
     least, greatest = losses[max(0, pairs // 2 - reach)], losses[min(pairs - 1, pairs // 2 + reach)]
     median = statistics.median(losses)
     print(
-        f"throughput lost         {median:8.2%} at {TIMES} times the rate (95 %: {least:.2%} to"
-        f" {greatest:.2%}, {pairs} pairs of {seconds:g} s)"
+        f"throughput lost         {median:8.2%} at {FACTOR} times the usual rate (95 %:"
+        f" {least:.2%} to {greatest:.2%}, {pairs} pairs of {seconds:g} s)"
     )
     print(
-        f"so at its own rate      {median / TIMES:8.4%} (95 %: at most {greatest / TIMES:.4%})"
+        f"at the usual rate       {median / FACTOR:8.4%} (95 %: at most {greatest / FACTOR:.4%})"
         "   (goal: under 1 %)"
     )
 
@@ -110,11 +110,11 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--pairs", type=int, default=12)
     parser.add_argument("--seconds", type=float, default=3.0)
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         log = f"{folder}/x.log"
-        cpu_cost(3 * given.seconds, log)
-        throughput_lost(given.pairs, given.seconds, log)
+        cpu_cost(3 * arguments.seconds, log)
+        throughput_lost(arguments.pairs, arguments.seconds, log)
 
 
 if __name__ == "__main__":
