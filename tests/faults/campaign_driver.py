@@ -1,7 +1,7 @@
-"""Does in one process what bench.yml's roles do, with the real plugins and modules, but no ssh.
+"""Run the tasks of bench.yml in one process, with the real plugins and modules but without ssh.
 
-A session is the ansible-playbook: a process of its own that can be killed. ``roles/campaign`` and
-``roles/cell`` are what the functions here follow.
+A session stands for one ansible-playbook: a separate process that can be killed. The functions
+follow ``roles/campaign`` and ``roles/cell``.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ from library import training_run_end as training_run_end_module
 
 Result = dict[str, Any]
 MODULES = {"training_run": training_run_module, "training_run_end": training_run_end_module}
-# Seconds that a session may take; no campaign here needs a tenth of it on an idle machine.
+# Time limit of a session in seconds; on an idle machine no campaign needs a tenth of it.
 PATIENCE = 240
-# What the interpreter tells before it touches a file or makes a process (sys.audit).
-TOUCHES = ("open", "os.rename", "os.remove", "os.mkdir", "os.fork", WAITING)
+# Audit events (sys.audit) raised before a file is accessed or a process is created.
+AUDIT_EVENTS = ("open", "os.rename", "os.remove", "os.mkdir", "os.fork", WAITING)
 
 
 @dataclass
 class Campaign:
-    """What a user gives to bench.yml, and the cluster."""
+    """The options of one campaign and its cluster."""
 
     seed: int
     folder: Path
@@ -55,30 +55,30 @@ class Campaign:
     requeue: int
     timeout: float
     sample_interval: float
-    # Shares of the tasks on nodes that find no node, or a node that says its CPU was throttled.
+    # Shares of the tasks whose node is unreachable, or whose node reports CPU throttling.
     unreachable: float = 0.0
     throttled: float = 0.0
 
     @property
     def results(self) -> Path:
-        """Return the campaign's own folder."""
+        """Return the folder of the campaign."""
         return self.folder / "results" / "random"
 
     def work_dir(self, node: str) -> Path:
-        """Return a node's folder."""
+        """Return the folder of a node."""
         return self.folder / node
 
 
 class Killer:
-    """Kills this process with SIGKILL at its n-th touch of a file of the campaign."""
+    """Kill this process with SIGKILL at the n-th access to a file of the campaign."""
 
-    def __init__(self, folder: Path, touches: int, pause: float) -> None:
-        self.folder, self.left, self.pause = str(folder), touches, pause
+    def __init__(self, folder: Path, accesses: int, pause: float) -> None:
+        self.folder, self.left, self.pause = str(folder), accesses, pause
         self.pid = os.getpid()
 
     def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Count; the interpreter calls this at every event."""
-        if event not in TOUCHES or os.getpid() != self.pid:
+        """Count the event; the interpreter calls this at every audit event."""
+        if event not in AUDIT_EVENTS or os.getpid() != self.pid:
             return
         if event in ("open", "os.rename", "os.remove", "os.mkdir"):
             path = arguments[0]
@@ -92,21 +92,21 @@ class Killer:
 
 
 def session(campaign: Campaign, number: int, killed_after: int | None = None) -> bool:
-    """Run bench.yml's first play once; return whether it came to its end.
+    """Run the tasks of bench.yml once; return False if the session was killed.
 
-    :param number: of the session, from 1; its random faults come from it and the seed.
-    :param killed_after: how many touches of the campaign's files it lives; None for all.
-    :raises AssertionError: it failed, or is stuck.
+    :param number: number of the session, from 1; with the seed it determines the random faults.
+    :param killed_after: number of file accesses after which it is killed; None for never.
+    :raises AssertionError: the session failed or did not end in time.
     """
     rng = random.Random(f"{campaign.seed}/{number}")
-    said = campaign.folder / f"session{number}.txt"
+    error_file = campaign.folder / f"session{number}.txt"
 
     def body() -> None:
         if killed_after:
             sys.addaudithook(Killer(campaign.folder, killed_after, rng.uniform(0, 0.15)))
         _play(campaign, rng)
 
-    pid = fork(body, said)
+    pid = fork(body, error_file)
     end = time.monotonic() + PATIENCE
     while True:
         ended, status = os.waitpid(pid, os.WNOHANG)
@@ -115,16 +115,16 @@ def session(campaign: Campaign, number: int, killed_after: int | None = None) ->
         if time.monotonic() > end:
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
-            raise AssertionError(f"session {number} is stuck")
+            raise AssertionError(f"session {number} did not end within {PATIENCE} s")
         time.sleep(0.01)
     code = os.waitstatus_to_exitcode(status)
     if code not in (0, -signal.SIGKILL):
-        raise AssertionError(f"session {number} failed: {said.read_text(encoding='utf-8')}")
+        raise AssertionError(f"session {number} failed: {error_file.read_text(encoding='utf-8')}")
     return code == 0
 
 
 def results(campaign: Campaign) -> Result:
-    """Return what bench.yml's second play makes of the campaign."""
+    """Compute the results of the campaign, as the report does."""
     answer: Result = _action(campaign_results, {"directory": str(campaign.results)}).run()
     return answer
 
@@ -175,7 +175,7 @@ def _plan(campaign: Campaign, name: str) -> Result:
 def _wave(
     campaign: Campaign, plan: Result, wave: Result, skipped: list[str], rng: random.Random
 ) -> list[str]:
-    """Train, read, record; return the logs that are skipped from now on."""
+    """Run, read and record the repeats of a wave; return the logs to skip from now on."""
     tasks = {}
     for node, shares in wave["shares"].items():
         calls = {
@@ -186,7 +186,7 @@ def _wave(
             if share["log"] not in skipped
         }
         if calls:
-            tasks[node] = partial(_at_once, calls)
+            tasks[node] = partial(_in_parallel, calls)
     runs = on_nodes(campaign.folder, tasks)
     facts = [
         _action(
@@ -199,14 +199,14 @@ def _wave(
         ).run()
         for repeat in wave["repeats"]
     ]
-    given = {key: plan[key] for key in ("campaign", "session", "directory")}
-    given.update(wave=wave, runs=runs, facts=facts, skipped=skipped)
-    logs: list[str] = _action(repeat_record, given).run()["skipped_logs"]
+    arguments = {key: plan[key] for key in ("campaign", "session", "directory")}
+    arguments.update(wave=wave, runs=runs, facts=facts, skipped=skipped)
+    logs: list[str] = _action(repeat_record, arguments).run()["skipped_logs"]
     return logs
 
 
-def _at_once(calls: dict[str, Callable[[], Result]]) -> Result:
-    """Do what a node does in a wave, as the action plugin training_runs."""
+def _in_parallel(calls: dict[str, Callable[[], Result]]) -> Result:
+    """Run the repeats of a node in a wave in parallel, like the action plugin training_runs."""
     return {"runs": side_by_side({log: partial(outcome, call) for log, call in calls.items()})}
 
 
@@ -225,7 +225,7 @@ def _train_args(campaign: Campaign, plan: Result, share: Result, node: str) -> R
 
 
 def _train(campaign: Campaign, rng: random.Random) -> Any:
-    """Return the action plugin training_run with a node that may fail."""
+    """Return the action plugin training_run, with a node that may be unreachable or throttled."""
     is_unreachable = rng.random() < campaign.unreachable
     is_throttled = rng.random() < campaign.throttled
 
@@ -242,7 +242,7 @@ def _train(campaign: Campaign, rng: random.Random) -> Any:
 
 
 def _action(plugin: Any, args: Result) -> Any:
-    """Return an action plugin ready to run, with a connection that is this machine."""
+    """Return an action plugin that is ready to run, with a connection to this machine."""
     task = SimpleNamespace(
         args=args, action="", async_val=0, check_mode=False, diff=False, become=False
     )

@@ -1,7 +1,7 @@
-"""What runs a task on a node, without ssh: stand-ins for Ansible's workers and for its connection.
+"""Run tasks on nodes without ssh: stand-ins for Ansible's workers and its connection.
 
-A worker is a process of its session, and the module a further one, as sshd has it; all are forks,
-which saves 0.3 s of imports each.
+Each worker is a process of its session, and each module runs in a separate process, as below sshd.
+All of them are forks, which saves 0.3 s of imports each.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ from ansible.module_utils import basic
 
 Result = dict[str, Any]
 FORK = multiprocessing.get_context("fork")
-WAITING = "forked_nodes.wait"  # the name of the event (sys.audit) that workers are waited for
+WAITING = "forked_nodes.wait"  # audit event (sys.audit) raised before waiting for the workers
 
 
 def on_nodes(folder: Path, tasks: dict[str, Callable[[], Result]]) -> dict[str, Result]:
-    """Run each node's task in a worker; return what Ansible would register.
+    """Run each node's task in a worker; return the results as Ansible would register them.
 
-    :param folder: for the answers.
+    :param folder: folder for the result files.
     """
-    # Of this session alone: workers that a killed one left behind still write theirs.
+    # The name contains the pid: workers left behind by a killed session still write their files.
     answers = {node: folder / f"{node}.{os.getpid()}.answer" for node in tasks}
     workers = {}
     for node, task in tasks.items():
         workers[node] = FORK.Process(target=_worker, args=(task, answers[node]))
         workers[node].start()
     sys.audit(WAITING)
-    found = {}
+    results = {}
     for node, worker in workers.items():
         worker.join()
-        found[node] = json.loads(answers[node].read_text(encoding="utf-8"))
-    return found
+        results[node] = json.loads(answers[node].read_text(encoding="utf-8"))
+    return results
 
 
 def outcome(call: Callable[[], Result]) -> Result:
-    """Return the answer, or the error as Ansible registers it."""
+    """Return the result of the call, or its error as Ansible registers it."""
     try:
         return call()
     except AnsibleConnectionFailure as error:
@@ -55,7 +55,7 @@ def outcome(call: Callable[[], Result]) -> Result:
 
 
 def _worker(task: Callable[[], Result], path: Path) -> None:
-    """Do a task as Ansible's worker does: in a session of its own, which SIGTERM ends whole."""
+    """Run a task like an Ansible worker: in its own session, all of which SIGTERM ends."""
     os.setsid()
     signal.signal(signal.SIGTERM, _end_group)
     result = outcome(task)
@@ -68,9 +68,9 @@ def _end_group(number: int, _frame: Any) -> None:
 
 
 def run_module(main: Callable[[], None], args: Result) -> Result:
-    """Run a module on the node, and read its answer through ``cat``, which stands in for ssh.
+    """Run a module on the node and read its result through ``cat``, the stand-in for ssh.
 
-    As over ssh, the module is no descendant of the worker, and sees a closed pipe when cat ends.
+    As over ssh, the module is not a descendant of the worker, and its pipe closes when cat ends.
     """
     read, write = os.pipe()
     between = fork(lambda: fork(lambda: _on_the_node(main, args, write), None), None)
@@ -82,8 +82,8 @@ def run_module(main: Callable[[], None], args: Result) -> Result:
         raise AnsibleConnectionFailure(f"the connection ended by {ssh.returncode}")
     if not ssh.stdout:
         return {"failed": True, "msg": "MODULE FAILURE: no output"}
-    found: Result = json.loads(ssh.stdout)
-    return found
+    result: Result = json.loads(ssh.stdout)
+    return result
 
 
 def _on_the_node(main: Callable[[], None], args: Result, write: int) -> None:
@@ -100,8 +100,11 @@ def _on_the_node(main: Callable[[], None], args: Result, write: int) -> None:
         sys.stdout.flush()
 
 
-def fork(body: Callable[[], None], said: Path | None) -> int:
-    """Run ``body`` in a child; its exit status is 1, and its traceback in ``said``, if it fails."""
+def fork(body: Callable[[], None], error_file: Path | None) -> int:
+    """Run ``body`` in a child; return its pid.
+
+    If ``body`` fails, the exit status is 1 and ``error_file`` contains the traceback.
+    """
     pid = os.fork()
     if pid:
         return pid
@@ -112,7 +115,7 @@ def fork(body: Callable[[], None], said: Path | None) -> int:
     except SystemExit as end:
         status = int(end.code or 0)
     except BaseException:
-        if said:
-            said.write_text(traceback.format_exc(), encoding="utf-8")
+        if error_file:
+            error_file.write_text(traceback.format_exc(), encoding="utf-8")
     finally:
         os._exit(status)

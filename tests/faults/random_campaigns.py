@@ -1,4 +1,4 @@
-"""Random campaigns with random faults, each the same for the same seed."""
+"""Random campaigns with random faults; the same seed gives the same campaign."""
 
 from __future__ import annotations
 
@@ -49,15 +49,15 @@ BENCHMARK = {
         }
     },
 }
-# Of 100 starts 3 have each of these; those that cost seconds of waiting are rarer.
+# Each of these happens in 3 of 100 starts; the slow ones, which cost seconds of waiting, are rarer.
 QUICK = ("crash", "die", "nan", "memory", "cut", "silent", "child", "supervisor", "interrupt")
 SLOW = {"hang": 0.8, "endless": 0.8, "deaf": 0.4}
-# Images per device that no plan here asks for.
-ROOMY = 1000
+# A batch size that no plan here requests.
+NO_MEMORY_LIMIT = 1000
 
 
 def random_campaign(seed: int, folder: Path) -> Campaign:
-    """Return a campaign with its nodes installed below ``folder``, faults and all."""
+    """Return a campaign whose nodes, with their faults, are installed below ``folder``."""
     rng = random.Random(seed)
     (folder / "benchmarks").mkdir(parents=True)
     (folder / "benchmarks/small.yml").write_text(yaml.safe_dump(BENCHMARK), encoding="utf-8")
@@ -85,7 +85,7 @@ def random_campaign(seed: int, folder: Path) -> Campaign:
         unreachable=0.02 if has_faults else 0.0,
         throttled=rng.choice((0.0, 0.3)),
     )
-    limit = rng.choice((ROOMY, ROOMY, 3, 6))
+    limit = rng.choice((NO_MEMORY_LIMIT, NO_MEMORY_LIMIT, 3, 6))
     if "max" in campaign.options["batch_size_per_device"]:
         limit = rng.randint(1, 12)
     for name in nodes:
@@ -96,7 +96,7 @@ def random_campaign(seed: int, folder: Path) -> Campaign:
 
 
 def _install(folder: Path) -> None:
-    """Put the workload into a node's folder."""
+    """Install the workload in a node's folder."""
     folder.mkdir()
     python = Path(sys.executable).resolve()
     text = (HERE / "small_workload.py").read_text(encoding="utf-8")
@@ -120,20 +120,20 @@ def _options(rng: random.Random, nodes: int) -> dict[str, Any]:
         "packing": rng.choice(("none", "nodes", "devices")),
     }
     if rng.random() < 0.1:
-        # So narrow that only luck stops it before the maximum.
+        # So narrow that it is reached before the maximum only by chance.
         options.update(half_width=0.05, max_repeats=7, topology=["1n1g"], batch_size_per_device=[4])
     return options
 
 
 def _faults(rng: random.Random) -> str:
-    """Return what goes wrong in the first starts on a node: in each fourth or so."""
+    """Return the faults of the first 60 starts on a node; about every fourth start has one."""
     weights = {**dict.fromkeys(QUICK, 3), **SLOW, "none": 73 - sum(SLOW.values())}
     words = rng.choices(list(weights), list(weights.values()), k=60)
     return " ".join(words)
 
 
 def damage(campaign: Campaign, rng: random.Random) -> list[str]:
-    """Do to a campaign, between two sessions, what a crash of the controller's machine may do.
+    """Damage the files of a campaign as a crash of the controller's machine may do.
 
     :returns: the runs whose record was cut in half.
     """
@@ -152,8 +152,8 @@ def damage(campaign: Campaign, rng: random.Random) -> list[str]:
     return cut
 
 
-def leave_stray(campaign: Campaign, rng: random.Random) -> subprocess.Popen[bytes]:
-    """Leave a process on a node as a repeat would whose supervisor was killed."""
+def start_stray(campaign: Campaign, rng: random.Random) -> subprocess.Popen[bytes]:
+    """Start a process like one that a killed supervisor leaves on a node."""
     work_dir = campaign.work_dir(rng.choice(list(campaign.nodes)))
     return subprocess.Popen(
         ["sleep", "600"],
@@ -162,20 +162,20 @@ def leave_stray(campaign: Campaign, rng: random.Random) -> subprocess.Popen[byte
     )
 
 
-def mend(campaign: Campaign) -> None:
-    """Take all faults away but the memory's size and missing installations."""
+def remove_faults(campaign: Campaign) -> None:
+    """Remove all faults except the memory limit and missing installations."""
     campaign.unreachable = campaign.throttled = 0.0
     for node in campaign.nodes:
         (campaign.work_dir(node) / "faults").write_text("", encoding="utf-8")
 
 
-def living(campaign: Campaign) -> list[str]:
-    """Return what repeats of the campaign have started and that lives."""
+def running_commands(campaign: Campaign) -> list[str]:
+    """Return the command lines of running processes that the campaign's repeats have started."""
     return [process.command for process, _ in marked(str(campaign.folder))]
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """End a process of ``leave_stray`` that is still there."""
+    """Kill a process of ``start_stray`` if it is still running."""
     if process.poll() is None:
         process.send_signal(signal.SIGKILL)
     process.wait()

@@ -1,4 +1,4 @@
-"""Faults, for real, in the middle of real training: the ending, no stray process, the resume."""
+"""Real faults during real training: the recorded ending, no stray process, and the resume."""
 
 import contextlib
 import os
@@ -18,13 +18,13 @@ TWO = {"topology": "2n1g", "iterations": 15, "campaign_retry": {"attempts": 1}}
 
 
 def ending(cluster, campaign):
-    """Return ending and reason of the campaign's only repeat."""
+    """Return ending and reason of the only repeat of a campaign."""
     (record,) = cluster.records(campaign).values()
     return record["ending"], record["reason"]
 
 
 def resume(cluster, campaign, options):
-    """Run the campaign again without the fault; everything must be ok then."""
+    """Run the campaign again without the fault and require that every repeat is ok."""
     resumed = cluster.bench(campaign=campaign, **options)
     assert resumed.rc == 0, failures(resumed)
     assert {record["ending"] for record in cluster.records(campaign).values()} == {"ok"}
@@ -32,18 +32,18 @@ def resume(cluster, campaign, options):
 
 
 def training(cluster):
-    """Return the ranks that train, as processes by node."""
-    found = {}
+    """Return the processes of the training ranks by node."""
+    ranks = {}
     for process in cluster.processes():
         with open(f"/proc/{process.pid}/environ", "rb") as environ:
             variables = dict(entry.split(b"=", 1) for entry in environ.read().split(b"\0") if entry)
         if b"LOCAL_RANK" in variables:
-            found[variables[b"SCALEBENCH_NODE"].decode()] = process
-    return found
+            ranks[variables[b"SCALEBENCH_NODE"].decode()] = process
+    return ranks
 
 
-def in_mid_run(cluster, campaign, nodes):
-    """Wait until iterations are printed; return the ranks by node."""
+def wait_for_training(cluster, campaign, nodes):
+    """Wait until the third iteration is printed; return the ranks by node."""
     logs = f"node1/runs/{campaign}/**/*_1.log"
     wait_until(
         lambda: any("iteration 3 " in p.read_text() for p in cluster.state.glob(f"nodes/{logs}")),
@@ -55,7 +55,7 @@ def in_mid_run(cluster, campaign, nodes):
 
 
 def finish(playbook):
-    """Wait for an ansible-playbook that was started in the background."""
+    """Wait for a background ansible-playbook; return its exit status and output."""
     out, _ = playbook.communicate(timeout=400)
     return playbook.returncode, out
 
@@ -64,7 +64,7 @@ def finish(playbook):
 def test_a_killed_process_is_a_crash_and_takes_the_others_with_it(cluster, what):
     campaign = f"killed-{what}"
     playbook = cluster.start_bench(campaign, **{**TWO, "iterations": 4000})
-    rank = in_mid_run(cluster, campaign, {"node1", "node2"})["node2"]
+    rank = wait_for_training(cluster, campaign, {"node1", "node2"})["node2"]
     os.kill(rank.pid if what == "rank" else rank.parent, signal.SIGKILL)
     code, out = finish(playbook)
     assert code != 0
@@ -74,7 +74,7 @@ def test_a_killed_process_is_a_crash_and_takes_the_others_with_it(cluster, what)
     assert cluster.running() == []
 
 
-# Each of two repeats takes one of the two devices of all four nodes.
+# Each of the two repeats uses one of the two devices of every node.
 SIDE_BY_SIDE = {
     "topology": "4n1g",
     "repeats": 2,
@@ -110,7 +110,7 @@ def test_repeats_side_by_side_end_with_their_ansible_playbook(cluster, number):
 
 
 def ranks_of(cluster):
-    """Yield the ranks that train, each with the run that it belongs to."""
+    """Yield each training rank with the run it belongs to."""
     for process, run in marked(str(cluster.state)):
         if "LOCAL_RANK" in environment(process.pid):
             yield process, run
@@ -119,7 +119,7 @@ def ranks_of(cluster):
 def test_a_retry_settles_what_crashed_once(cluster):
     options = {**TWO, "campaign_retry": {"attempts": 2}}
     playbook = cluster.start_bench("retried", **options)
-    os.kill(in_mid_run(cluster, "retried", {"node1", "node2"})["node2"].pid, signal.SIGKILL)
+    os.kill(wait_for_training(cluster, "retried", {"node1", "node2"})["node2"].pid, signal.SIGKILL)
     code, out = finish(playbook)
     assert code == 0, out
     assert "again: pytorch/bz2/2n1g/r50_b2_fp32_1: crashed: attempt 2 of 2 follows" in out
@@ -145,7 +145,7 @@ def test_an_sshd_that_dies_takes_its_node_out_and_the_rest_goes_on(cluster):
     assert "node2: unreachable" in out
     wait_until(lambda: cluster.running() == [], 20)
 
-    # A node that is gone from the start is refused, before anything runs.
+    # A node that is unreachable from the start is refused before anything runs.
     refused = cluster.bench(campaign="sshd", **options)
     assert refused.rc != 0
     assert "node2: 127.0.0.3 port 10022 cannot be reached" in failures(refused)
@@ -155,13 +155,13 @@ def test_an_sshd_that_dies_takes_its_node_out_and_the_rest_goes_on(cluster):
 
 
 def sessions(sshd):
-    """Return the pids of what an sshd has forked, children before parents."""
-    forked = [one for one in descendants(sshd) if one.command.startswith("sshd")]
-    return [one.pid for one in reversed(forked)]
+    """Return the pids of the sshd processes below an sshd, children before parents."""
+    children = [child for child in descendants(sshd) if child.command.startswith("sshd")]
+    return [child.pid for child in reversed(children)]
 
 
 def faulty(tmp_path, *faults):
-    """Return the options of a campaign whose benchmark trains with faults, one in each repeat."""
+    """Return the options of a campaign that injects one of the faults into each repeat."""
     content = yaml.safe_load((ROOT / "benchmarks/pytorch.yml").read_text())
     recipe = content["recipes"]["portable"]
     recipe["workload"] = "faulty.py"
@@ -178,8 +178,8 @@ def faulty(tmp_path, *faults):
     }
 
 
-# Fault, how the repeat ends, and what its reason says.
-OF_A_RANK = [
+# Fault, ending of the repeat, part of its reason.
+FAULTS_OF_A_RANK = [
     ("sleep:1:3", "stalled", "no output for 20 s"),
     ("deaf:1:3", "stalled", "no output for 20 s"),
     ("nan:1:3", "nan_loss", "the loss of iteration 3 is nan"),
@@ -189,12 +189,12 @@ OF_A_RANK = [
 
 
 def test_a_rank_that_goes_wrong_ends_the_repeat_and_not_the_campaign(cluster, tmp_path):
-    faults = [fault for fault, _, _ in OF_A_RANK]
+    faults = [fault for fault, _, _ in FAULTS_OF_A_RANK]
     options = {**TWO, **faulty(tmp_path, *faults), "cell_stall": 20, "repeats": len(faults)}
     broken = cluster.bench(campaign="wrong-rank", **options)
     assert broken.rc != 0
     records = sorted(cluster.records("wrong-rank").items())
-    for (log, record), (fault, expected, reason) in zip(records, OF_A_RANK, strict=True):
+    for (log, record), (fault, expected, reason) in zip(records, FAULTS_OF_A_RANK, strict=True):
         assert (record["ending"], reason in record["reason"]) == (expected, True), (fault, record)
         assert f"{log}: {expected}: " in failures(broken)
     assert cluster.running() == []
@@ -205,9 +205,9 @@ def test_a_log_that_stops_in_mid_line_is_no_result(cluster, tmp_path):
     options = {**TWO, "topology": "1n1g", **faulty(tmp_path, "half_line:0:3")}
     broken = cluster.bench(campaign="midline", **options)
     assert broken.rc != 0
-    how, why = ending(cluster, "midline")
-    assert how == "invalid"
-    assert why.startswith("the log is truncated: ")
+    kind, reason = ending(cluster, "midline")
+    assert kind == "invalid"
+    assert reason.startswith("the log is truncated: ")
     resume(cluster, "midline", options)
 
 
@@ -224,7 +224,7 @@ def test_a_node_that_answers_no_more_is_given_up_by_the_controller(cluster):
     playbook = cluster.start_bench(
         "frozen", **{**TWO, "iterations": 4000}, cell_timeout=9, cell_grace=4
     )
-    rank = in_mid_run(cluster, "frozen", {"node1", "node2"})["node2"]
+    rank = wait_for_training(cluster, "frozen", {"node1", "node2"})["node2"]
     supervisor = parent_of(rank.parent)
     os.kill(supervisor, signal.SIGSTOP)
     try:
@@ -247,16 +247,16 @@ def test_a_batch_beyond_the_memory_rules_out_larger_ones(cluster):
     options = {**TWO, "topology": "1n1g", "iterations": 2, "cell_memory_mib": 1000}
     broken = cluster.bench(campaign="memory", **{**options, "batch_size_per_device": "2,512,2048"})
     assert broken.rc != 0
-    found = {record["cell"]["batch_size_per_device"]: (record["ending"], record["reason"])
-             for record in cluster.records("memory").values()}  # fmt: skip
-    assert found[2] == ("ok", "")
-    assert found[512][0] == "out_of_memory"
-    assert found[2048] == ("skipped", "out of memory at 512")
+    endings = {record["cell"]["batch_size_per_device"]: (record["ending"], record["reason"])
+               for record in cluster.records("memory").values()}  # fmt: skip
+    assert endings[2] == ("ok", "")
+    assert endings[512][0] == "out_of_memory"
+    assert endings[2048] == ("skipped", "out of memory at 512")
 
 
 @pytest.fixture
 def full_disk(cluster):
-    """Yield node2's folder of runs on a file system that has no room; needs root to mount it."""
+    """Yield node2's folder of runs on a full file system; mounting it needs root."""
     runs = cluster.state / "nodes/node2/runs"
     runs.mkdir(parents=True, exist_ok=True)
     mounted = subprocess.run(
@@ -279,8 +279,9 @@ def test_a_full_disk_is_named(cluster, full_disk):
     options = {**TWO, "iterations": 2}
     broken = cluster.bench(campaign="full", **options)
     assert broken.rc != 0
-    how, why = ending(cluster, "full")
-    assert (how, "node2" in why, "No space left on device" in why) == ("launch_failed", True, True)
+    kind, reason = ending(cluster, "full")
+    named = ("node2" in reason, "No space left on device" in reason)
+    assert (kind, *named) == ("launch_failed", True, True)
     assert cluster.running() == []
     subprocess.run(["umount", "-l", full_disk], check=True)
     resume(cluster, "full", options)

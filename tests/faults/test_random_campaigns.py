@@ -1,7 +1,7 @@
-"""200 campaigns of random plans with random faults end consistent; the workload is a stand-in.
+"""Check that 200 random campaigns with random faults end in a consistent state.
 
-Everything else is real: plugins, modules, processes, signals. A failing campaign names its seed;
-``pytest tests/faults/test_random_campaigns.py -k 'seed17-'`` runs it alone.
+The workload is a stand-in; plugins, modules, processes and signals are real. The name of a failing
+test contains the seed; ``pytest tests/faults/test_random_campaigns.py -k 'seed17-'`` runs it alone.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 import campaign_driver as driver
 import pytest
-import random_campaigns as made
+import random_campaigns
 from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
 from ansible_collections.scalebench.core.plugins.module_utils.running import frontier, search
 from ansible_collections.scalebench.core.plugins.module_utils.running.record import ENDINGS
@@ -25,13 +25,13 @@ from ansible_collections.scalebench.core.plugins.plugin_utils import record_file
 from ansible_collections.scalebench.core.plugins.plugin_utils.log_files import read_facts
 
 SEEDS = range(200)
-# At once: most of the time is waiting for limits, not computing.
-AT_ONCE = 12
+# Number of parallel campaigns: most of the time is spent waiting for time limits.
+PARALLEL = 12
 
 
 @pytest.fixture(scope="module")
 def outcomes(request, tmp_path_factory):
-    """Start all chosen campaigns; return by seed what will come of each."""
+    """Start all selected campaigns; return their futures by seed."""
     folder = tmp_path_factory.mktemp("campaigns")
     seeds = [
         item.callspec.params["seed"]
@@ -39,7 +39,7 @@ def outcomes(request, tmp_path_factory):
         if item.originalname == "test_a_campaign_ends_consistent"
     ]
     fork = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(AT_ONCE, mp_context=fork) as pool:
+    with ProcessPoolExecutor(PARALLEL, mp_context=fork) as pool:
         yield {seed: pool.submit(run_campaign, seed, folder / str(seed)) for seed in seeds}
 
 
@@ -50,49 +50,49 @@ def test_a_campaign_ends_consistent(outcomes, seed):
 
 def test_the_faults_made_every_ending(outcomes):
     if len(outcomes) < len(SEEDS):
-        pytest.skip("not all campaigns were chosen")
+        pytest.skip("not all campaigns were selected")
     total = sum((outcome.result() for outcome in outcomes.values()), Counter())
     assert set(ENDINGS) <= set(total), total
     assert total["killed"] > len(SEEDS) / 4
 
 
 def run_campaign(seed: int, folder: Path) -> Counter[str]:
-    """Run one campaign, killed, damaged and resumed; return how often what happened.
+    """Run, kill, damage and resume one campaign; return the number of endings, sessions and kills.
 
-    :raises AssertionError: it did not end consistent.
+    :raises AssertionError: its final state is not consistent.
     """
     rng = random.Random(f"session {seed}")
-    campaign = made.random_campaign(seed, folder)
+    campaign = random_campaigns.random_campaign(seed, folder)
     cuts: Counter[str] = Counter()
     sessions = killed = 0
     for _ in range(rng.choice((0, 1, 1, 1, 2, 3))):
         sessions += 1
-        touches = rng.randint(1, rng.choice((10, 60, 300, 1000)))
-        killed += not driver.session(campaign, sessions, touches)
-        cuts.update(made.damage(campaign, rng))
-    stray = made.leave_stray(campaign, rng)
+        accesses = rng.randint(1, rng.choice((10, 60, 300, 1000)))
+        killed += not driver.session(campaign, sessions, accesses)
+        cuts.update(random_campaigns.damage(campaign, rng))
+    stray = random_campaigns.start_stray(campaign, rng)
     if rng.random() < 0.7:
-        made.mend(campaign)
+        random_campaigns.remove_faults(campaign)
     sessions += 1
     assert driver.session(campaign, sessions)
     stray.wait(timeout=1)
-    found = Found(campaign)
-    found.check_endings()
-    found.check_attempts(killed, cuts)
-    found.check_retries()
-    found.check_skipped(cuts)
-    assert made.living(campaign) == []
+    finished = FinishedCampaign(campaign)
+    finished.check_endings()
+    finished.check_attempts(killed, cuts)
+    finished.check_retries()
+    finished.check_skipped(cuts)
+    assert random_campaigns.running_commands(campaign) == []
     driver.results(campaign)
-    if {record["ending"] for record in found.records.values()} == {"ok"}:
-        before = found.files()
+    if {record["ending"] for record in finished.records.values()} == {"ok"}:
+        before = finished.files()
         assert driver.session(campaign, sessions + 1)
-        assert found.files() == before, "a campaign that is complete started something"
-    endings = Counter(record["ending"] for record in found.every())
+        assert finished.files() == before, "a complete campaign started something"
+    endings = Counter(record["ending"] for record in finished.every())
     return endings + Counter(sessions=sessions, killed=killed)
 
 
-class Found:
-    """What a campaign left, read from its files."""
+class FinishedCampaign:
+    """The files that a campaign left, with checks of their consistency."""
 
     def __init__(self, campaign: driver.Campaign) -> None:
         self.campaign = campaign
@@ -103,18 +103,21 @@ class Found:
             try:
                 record = json.loads(path.read_text(encoding="utf-8"))
             except ValueError:
-                # Cut in half; ``check_endings`` misses it where it was planned.
+                # Cut in half; ``check_endings`` reports it if it was planned.
                 continue
             assert path == (self.folder / record["log"]).with_suffix(".run.json")
             self.records[record["log"]] = record
         self.attempts = record_files.attempts(self.folder)
 
     def every(self) -> list[dict[str, Any]]:
-        """Return all records, of final and of earlier attempts."""
-        return [*self.records.values(), *(one for many in self.attempts.values() for one in many)]
+        """Return the records of all attempts, final and earlier ones."""
+        return [
+            *self.records.values(),
+            *(record for records in self.attempts.values() for record in records),
+        ]
 
     def files(self) -> dict[str, int]:
-        """Return all files of the campaign but for its results, with the time they changed."""
+        """Return the modification times of all files of the campaign except its results."""
         return {
             str(path): path.stat().st_mtime_ns
             for path in sorted(self.folder.rglob("*"))
@@ -122,7 +125,7 @@ class Found:
         }
 
     def check_endings(self) -> None:
-        """Every planned repeat has one ending; an ok one has its log, with the speed it says."""
+        """Every planned repeat has one ending; for ``ok`` the log gives the recorded throughput."""
         sized = [cell for cell in self.plan["cells"] if cell["batch_size_per_device"] != "max"]
         for repeat in plan.repeats(sized):
             assert repeat["log"] in self.records, f"{repeat['log']} has no ending"
@@ -140,7 +143,7 @@ class Found:
                 assert facts["throughput"] == record["facts"]["throughput"]
 
     def _check_search(self, group: list[dict[str, Any]]) -> None:
-        """A search ended with a batch size whose repeats all have an ending, or says why not."""
+        """A search ended with a batch size whose repeats all have an ending, or with a reason."""
         probes = [record for record in self.records.values() if record.get("kind") == "search"]
         if any(record["ending"] not in ("ok", "out_of_memory") for record in probes):
             return
@@ -152,7 +155,7 @@ class Found:
             assert repeat["log"] in self.records, f"{repeat['log']} has no ending"
 
     def check_attempts(self, killed: int, cuts: Counter[str]) -> None:
-        """Every start has its record, but for those in the moment of a kill and cut ones."""
+        """Every start has a record, except starts at the moment of a kill and cut records."""
         starts = Counter(
             line.split("/runs/random/")[1]
             for node in self.campaign.nodes
@@ -163,15 +166,15 @@ class Found:
         for run in {*starts, *kept}:
             lost = starts[run] - kept[run]
             assert 0 <= lost <= killed + cuts[run], f"{run}: {starts[run]} starts, {kept[run]} kept"
-        for log, many in self.attempts.items():
-            numbers = {path.name for path in (self.folder / log).parent.glob("*.out")}
-            for number, record in enumerate(many, 1):
+        for log, records in self.attempts.items():
+            names = {path.name for path in (self.folder / log).parent.glob("*.out")}
+            for number, record in enumerate(records, 1):
                 if record["facts"]:
                     name = Path(log).with_suffix(f".attempt{number}.out").name
-                    assert name in numbers, f"the output of {log}, attempt {number}, is lost"
+                    assert name in names, f"the output of {log}, attempt {number}, is lost"
 
     def check_retries(self) -> None:
-        """No repeat ran more often in one session than the policy allows."""
+        """No repeat ran more often in a session than the retry policy allows."""
         runs = Counter(
             (record["log"], record["session"])
             for record in self.every()
@@ -181,33 +184,33 @@ class Found:
         assert max(runs.values(), default=0) <= most
 
     def check_skipped(self, cuts: Counter[str]) -> None:
-        """What is skipped has its reason, and what has the reason is skipped."""
+        """A repeat is skipped exactly if a smaller batch of its cell ran out of memory."""
         every = [record for record in self.every() if record.get("kind") != "search"]
-        for one, other in combinations(sorted(every, key=lambda r: r["recorded"]), 2):
-            if one["ending"] != "out_of_memory" or one["session"] != other["session"]:
+        for earlier, later in combinations(sorted(every, key=lambda r: r["recorded"]), 2):
+            if earlier["ending"] != "out_of_memory" or earlier["session"] != later["session"]:
                 continue
-            if other.get("why") or one["log"] in other.get("packed_with", ()):
+            if later.get("why") or earlier["log"] in later.get("packed_with", ()):
                 continue
-            reason = frontier.skipped(other["cell"], [one["cell"]])
-            assert not reason or other["ending"] == "skipped", f"{other['log']}: {reason}"
+            reason = frontier.skipped(later["cell"], [earlier["cell"]])
+            assert not reason or later["ending"] == "skipped", f"{later['log']}: {reason}"
         for record in every:
             if record["ending"] == "skipped":
                 ooms = [
-                    one["cell"]
-                    for one in self.every()
-                    if one["ending"] == "out_of_memory" and one["session"] == record["session"]
+                    other["cell"]
+                    for other in self.every()
+                    if other["ending"] == "out_of_memory" and other["session"] == record["session"]
                 ]
                 assert record["reason"].startswith("out of memory at ")
                 assert cuts or frontier.skipped(record["cell"], ooms)
 
 
 def _run(log: str) -> str:
-    """Return what the workload calls the run of a log."""
+    """Return the name of the run of a log, as the workload records it."""
     return log[len("logs/") : -len(".log")]
 
 
 def _was_started(record: dict[str, Any]) -> bool:
-    """Return whether the leading node began to run."""
+    """Return whether the repeat was started on the leading node."""
     if not record["nodes"]:
         return False
     leading = record["nodes"][record["cell"]["node_names"][0]]

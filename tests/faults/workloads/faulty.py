@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The real PyTorch trainer, in which one rank goes wrong, each time in another way.
+"""The real PyTorch trainer with an injected fault in one rank, a different one in each run.
 
-A stand-in for hardware and software that fail: SCALEBENCH_FAULTS are `<fault>:<rank>:<iteration>`,
-separated by blanks. A run has the first that has not struck yet, and no fault once all have;
-in the folder SCALEBENCH_FAULTS_STRUCK a fault that strikes leaves a file of its name.
+It stands for failing hardware and software. SCALEBENCH_FAULTS lists `<fault>:<rank>:<iteration>`,
+separated by spaces. A run injects the first fault that has not occurred yet, or none if all have
+occurred. A fault that occurs leaves a file of its name in the folder SCALEBENCH_FAULTS_STRUCK.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import train_pytorch
 
 
 def sleep(_step):
-    """Hang, as in a collective whose peer is gone."""
+    """Hang, like a collective whose peer has died."""
     time.sleep(3600)
 
 
@@ -32,18 +32,18 @@ def deaf(step):
 
 
 def nan(step):
-    """Spoil a weight: this rank's loss is no number, and so is the mean over all ranks."""
+    """Set weights to NaN, so that this rank's loss and the mean over all ranks become NaN."""
     next(step.model.parameters()).data.fill_(float("nan"))
 
 
 def half_line(_step):
-    """Stop in the middle of a line, as when the pipe to the log breaks, and end well."""
+    """Exit successfully in the middle of a line, as if the pipe to the log had broken."""
     os.write(1, b"iteration 4 epoch 0 loss 6.")
     os._exit(0)
 
 
 def clock(_step):
-    """Set this process's wall clock forward by an hour, as a time server would the machine's."""
+    """Advance the wall clock of this process by an hour, as a time server may do."""
     real = time.time
     time.time = lambda: real() + 3600
 
@@ -52,10 +52,10 @@ FAULTS = {"sleep": sleep, "deaf": deaf, "nan": nan, "half_line": half_line, "clo
 
 
 def arm(fault, rank, iteration, mark):
-    """Have the given iteration of the given rank go wrong."""
-    import torch_step  # noqa: PLC0415 (PyTorch is imported by the trainer alone)
+    """Inject the fault into an iteration of a rank; touch ``mark`` when it occurs."""
+    import torch_step  # noqa: PLC0415 (only the trainer imports PyTorch)
 
-    whole = torch_step.Step.__call__
+    original = torch_step.Step.__call__
     count = 0
 
     def step(self, images, labels):
@@ -64,7 +64,7 @@ def arm(fault, rank, iteration, mark):
         if count == iteration and rank == int(os.environ["RANK"]):
             mark.touch()
             FAULTS[fault](self)
-        return whole(self, images, labels)
+        return original(self, images, labels)
 
     torch_step.Step.__call__ = step
 
