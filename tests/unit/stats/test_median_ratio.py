@@ -5,6 +5,7 @@ import math
 import numpy
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.stats.median_ratio import (
+    fastest,
     ratio_of_medians,
     ratio_to_figure,
 )
@@ -101,3 +102,31 @@ def test_speeds_must_be_above_nothing():
         ratio_of_medians([1.0, 0.0], [1.0, 2.0], LEVEL)
     with pytest.raises(ValueError, match="no speeds"):
         ratio_to_figure([], 1.0, 1, LEVEL)
+
+
+A, B = [100.0, 101.0, 99.5], [90.0, 91.0, 89.5]
+
+
+@pytest.mark.parametrize(
+    ("speeds", "name"),
+    [
+        ({"a": A, "b": B}, "a"),
+        ({"b": B, "a": A}, "a"),
+        ({"a": A, "b": B, "c": [99.0, 101.5, 100.5]}, None),
+        ({"a": A, "b": [90.0]}, None),
+        ({"a": A}, None),
+        ({}, None),
+    ],
+)
+def test_a_lead_beyond_noise_has_a_name(speeds, name):
+    assert fastest(speeds) == name
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_of_equals_one_is_called_the_fastest_no_more_often_than_stated(count):
+    random, rounds = numpy.random.default_rng(5), 300
+    named = 0
+    for _ in range(rounds):
+        speeds = 100 * numpy.exp(0.01 * random.normal(size=(count, 5)))
+        named += fastest({str(i): list(one) for i, one in enumerate(speeds)}) is not None
+    assert named <= 0.05 * rounds

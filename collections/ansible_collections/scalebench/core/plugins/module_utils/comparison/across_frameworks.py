@@ -8,7 +8,7 @@ from ..published.cell_conditions import cell_conditions
 from ..published.conditions import plain_condition
 from ..records.factors import factor_names
 from ..results.cells import ok_speeds
-from ..stats.fastest import fastest
+from ..stats.median_ratio import fastest
 from ..topology import sort_topologies
 from .across_columns import Column, column_names, column_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ..layout.sections import Section, section, table
-from ..stats.fastest import LEVEL
+from ..stats.median_ratio import LEVEL
 from .across_frameworks import across_frameworks
 
 __all__ = ["sections"]

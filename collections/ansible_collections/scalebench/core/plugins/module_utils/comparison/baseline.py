@@ -6,9 +6,7 @@ from statistics import geometric_mean
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ..results.cells import ok_speeds
-from ..stats.equivalence import equivalence_p
-from ..stats.holm import holm
-from ..stats.log_ratio import LogRatio, difference_p, interval, log_ratio
+from ..stats.log_ratio import LogRatio, difference_p, equivalence_p, holm, interval, log_ratio
 from .cell_pairs import cell_pairs, named
 from .provenance_changes import provenance_changes
 

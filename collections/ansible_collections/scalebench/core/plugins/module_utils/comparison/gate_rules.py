@@ -7,9 +7,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ..records.cells import cell_key
-from ..stats.equivalence import below_p
-from ..stats.holm import holm
-from ..stats.log_ratio import LogRatio
+from ..stats.log_ratio import LogRatio, below_p, holm
 from .gate_file import selector_text
 
 __all__ = ["judge_gate"]

@@ -12,10 +12,8 @@ from ..comparison.fingerprint_changes import shown
 from ..comparison.provenance_changes import provenance_changes
 from ..layout.plain_text import plain
 from ..records.cells import cell_key
-from ..stats.change_points import ALPHA, change_points
+from ..stats.change_points import ALPHA, CUT, LEAST_FOR_OUTLIERS, change_points, outliers
 from ..stats.change_points import LEAST as LEAST_FOR_CHANGES
-from ..stats.outliers import CUT, outliers
-from ..stats.outliers import LEAST as LEAST_FOR_OUTLIERS
 from .trends import gather, select
 
 __all__ = ["METHOD", "SCHEMA", "build_history"]

@@ -10,7 +10,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.published.conditio
     judge,
     plain_conditions,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.stats.finding import finding
+from ansible_collections.scalebench.core.plugins.module_utils.stats.median_ratio import finding
 from ansible_collections.scalebench.core.plugins.module_utils.stats.statistics import finite, median
 
 __all__ = ["compare", "compare_published"]

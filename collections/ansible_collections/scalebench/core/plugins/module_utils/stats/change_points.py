@@ -1,13 +1,13 @@
-"""Where a series of campaigns changed its level: permutation tests and binary segmentation.
+"""Outliers of a series, and the places where it changes its level.
 
-Two shapes are looked for: a level that changes and stays (the maximum of the CUSUM statistic over
-all splits) and an episode, a level that changes and comes back (the same over all pairs of
-places; Olshen et al. 2004, Biostatistics 5, 557, circular binary segmentation). Each is held
-against random orders of the same values, which needs no assumption on their distribution: only
-that without a change any order is as likely (Pesarin and Salmaso 2010). A series that changed is
-cut there and its pieces are searched again (Vostrikova 1981), so a series without any change is
-marked no more often than its first tests say. A lone value far from both its neighbours is left
-out first: it would hide a change, and is none.
+Two kinds of change are searched: a level that changes and stays (the maximum of the CUSUM
+statistic over all splits) and an episode, a level that changes and returns (the same over all
+pairs of places; Olshen et al. 2004, Biostatistics 5, 557, circular binary segmentation). Each is
+tested against random permutations of the values, which assumes nothing about their distribution:
+without a change every order is equally likely (Pesarin and Salmaso 2010). A series that changed is
+cut there and its pieces are searched again (binary segmentation, Vostrikova 1981), so a series
+without a change is marked no more often than the first tests allow. A single value far from both
+its neighbours is left out first: it is not a change, and would hide one.
 """
 
 from __future__ import annotations
@@ -17,17 +17,40 @@ import random
 import statistics
 from typing import Callable, List, Optional, Sequence, Tuple
 
-from .outliers import CUT, MAD_TO_SD
+__all__ = ["ALPHA", "CUT", "LEAST", "LEAST_FOR_OUTLIERS", "MAD_TO_SD", "change_points", "outliers"]
 
-__all__ = ["ALPHA", "LEAST", "change_points"]
+# Iglewicz and Hoaglin 1993, How to detect and handle outliers: modified z-scores above this.
+CUT = 3.5
+# The median absolute deviation of normal values times this is their standard deviation.
+MAD_TO_SD = 1 / 0.6745
+# Normal values marked in error, simulated: 5 % of 5 values, 2 % of 8, 0.7 % of 20.
+LEAST_FOR_OUTLIERS = 8
 
-# Share of the series without a change that are marked, at most: simulated, with normal noise.
+
+def outliers(values: Sequence[float]) -> List[int]:
+    """Return the indexes of the values whose modified z-score is above 3.5.
+
+    The score is 0.6745 (value - median) / MAD. The list is empty for fewer than
+    ``LEAST_FOR_OUTLIERS`` values, and where more than half of them are equal, so that MAD is 0.
+
+    :param values: of one quantity at one level, in any unit and order.
+    """
+    if len(values) < LEAST_FOR_OUTLIERS:
+        return []
+    centre = statistics.median(values)
+    scale = MAD_TO_SD * statistics.median(abs(value - centre) for value in values)
+    return [
+        index for index, value in enumerate(values) if scale and abs(value - centre) > CUT * scale
+    ]
+
+
+# The largest fraction of series without a change that are marked; simulated, with normal noise.
 ALPHA = 0.05
-# Level of the test of either shape; the rest of ALPHA is for the values that are left out.
+# Level of the test for each kind of change; the rest of ALPHA allows for values left out.
 _LEVEL = 0.02
-# Fewer values have too few orders: of 8, split in 4 and 4, 2 of 70 are as extreme.
+# Fewer values have too few permutations: of 8, split in 4 and 4, 2 of 70 are as extreme.
 LEAST = 9
-# One value apart is an outlier until a second one agrees.
+# A single value apart is an outlier until a second one agrees.
 _SHORTEST = 2
 _ORDERS = 1999
 # The same values give the same answer, so that a second run changes nothing.
@@ -37,7 +60,9 @@ Places = Tuple[int, ...]
 
 
 def change_points(values: Sequence[float]) -> List[int]:
-    """Return the indexes, in order, of the first value after each change; none below ``LEAST``.
+    """Return the indexes, in order, of the first value after each change.
+
+    Fewer than ``LEAST`` values give an empty list.
 
     :param values: of one quantity in order of time, in any unit.
     """
@@ -46,10 +71,11 @@ def change_points(values: Sequence[float]) -> List[int]:
 
 
 def _without_spikes(values: Sequence[float]) -> List[int]:
-    """Return the indexes of all values but those far from both neighbours.
+    """Return the indexes of all values except those far from both neighbours.
 
-    Far is as for outliers, with the scale of the noise from the steps between neighbours: a level
-    that changed does not widen it. A step of two noisy values scatters sqrt(2) times as much.
+    "Far" is defined as for outliers, with the noise estimated from the steps between neighbours,
+    which a change of level does not widen. A step between two values scatters sqrt(2) times as
+    much as a value.
     """
     steps = [abs(values[index] - values[index - 1]) for index in range(1, len(values))]
     far = CUT * MAD_TO_SD * statistics.median(steps) / math.sqrt(2) if steps else 0
@@ -66,10 +92,10 @@ def _search(values: Sequence[float], start: int) -> List[int]:
     places = _tested(values, _best_split) or _tested(values, _best_episode)
     if not places:
         return []
-    found = [start + place for place in places]
+    changes = [start + place for place in places]
     for low, high in zip([0, *places], [*places, len(values)]):
-        found += _search(values[low:high], start + low)
-    return found
+        changes += _search(values[low:high], start + low)
+    return changes
 
 
 def _tested(
@@ -77,18 +103,19 @@ def _tested(
 ) -> Optional[Places]:
     """Return the places of the greatest statistic where it is significant, else None.
 
-    p is (orders at least as extreme + 1) / (orders + 1), which keeps the level with few of them
-    (Phipson and Smyth 2010). It stops where p can no longer be small (Besag and Clifford 1991).
+    p is (permutations at least as extreme + 1) / (permutations + 1), which keeps the level even
+    with few of them (Phipson and Smyth 2010). The loop stops as soon as p is too large (Besag and
+    Clifford 1991).
     """
-    seen, places = statistic(values)
-    seen *= 1 - 1e-9
+    observed, places = statistic(values)
+    observed *= 1 - 1e-9
     most = int(_LEVEL * (_ORDERS + 1)) - 1
     chance = random.Random(_SEED)
     order = list(values)
     extreme = 0
     for _ in range(_ORDERS):
         chance.shuffle(order)
-        extreme += statistic(order)[0] >= seen
+        extreme += statistic(order)[0] >= observed
         if extreme > most:
             return None
     return places
@@ -112,14 +139,14 @@ def _best_episode(values: Sequence[float]) -> Tuple[float, Places]:
     for start in range(_SHORTEST, n - 2 * _SHORTEST + 1):
         before = sums[start]
         for end in range(start + _SHORTEST, n - _SHORTEST + 1):
-            found = (sums[end] - before) ** 2 / weights[end - start]
-            if found > best:
-                best, place = found, (start, end)
+            statistic = (sums[end] - before) ** 2 / weights[end - start]
+            if statistic > best:
+                best, place = statistic, (start, end)
     return best, place
 
 
 def _sums(values: Sequence[float]) -> List[float]:
-    """Return the sums of the first 0, 1, 2, … values less their mean (CUSUM)."""
+    """Return the cumulative sums (CUSUM) of the first 0, 1, 2, … values minus their mean."""
     mean = sum(values) / len(values)
     sums = [0.0]
     for value in values:

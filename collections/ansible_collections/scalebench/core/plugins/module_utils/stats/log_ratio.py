@@ -1,18 +1,30 @@
-"""The ratio of two sets of repeats by Welch's t on logarithms: estimate, interval, difference.
+"""Two sets of repeats compared by Welch's t on logarithms.
 
-Logarithms, because noise of a throughput is a share of it, and so that ours / theirs and
-theirs / ours tell the same.
+Estimate and interval of the ratio of their geometric means, tests for a difference, for a bound
+and for equivalence, and Holm's correction for many such tests.
+
+Logarithms, because the noise of a throughput is proportional to it, and because the results then
+do not depend on which side is the numerator.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Sequence, Tuple
+from typing import List, Sequence, Tuple
 
 from .student_t import quantile, upper_tail
 
-__all__ = ["LogRatio", "difference_p", "interval", "log_ratio"]
+__all__ = [
+    "LogRatio",
+    "above_p",
+    "below_p",
+    "difference_p",
+    "equivalence_p",
+    "holm",
+    "interval",
+    "log_ratio",
+]
 
 # Throughputs are rounded to two places (rule numpy_2).
 _RESOLUTION = 0.01
@@ -34,8 +46,9 @@ def log_ratio(ours: Sequence[float], baseline: Sequence[float]) -> LogRatio:
     are involved", Biometrika 34 (1947): the two sides need not scatter alike. Degrees of freedom
     by Satterthwaite, Biometrics Bulletin 2 (1946).
 
-    :param ours: throughputs of the repeats, above 0; ``baseline`` in the same unit.
-    :raises ValueError: one repeat only on a side: nothing is known of its spread.
+    :param ours: throughputs of the repeats, above 0.
+    :param baseline: the same of the other side, in the same unit.
+    :raises ValueError: a side has fewer than two repeats, so that its variance is unknown.
     """
     if min(len(ours), len(baseline)) < 2:
         raise ValueError("one repeat only on a side: nothing is known of its spread")
@@ -49,18 +62,61 @@ def _centre(speeds: Sequence[float]) -> Tuple[float, float]:
     logs = [math.log(speed) for speed in speeds]
     n, mean = len(logs), math.fsum(logs) / len(logs)
     variance = math.fsum((value - mean) ** 2 for value in logs) / (n - 1)
-    # Repeats that all print the same still differ below the last place that is printed: variance
-    # resolution^2 / 12, JCGM 100:2008 (GUM), F.2.2.1. As a share of the speed, as logarithms are.
+    # Repeats that print equal values still differ below the last printed digit: the variance is
+    # at least resolution^2 / 12, JCGM 100:2008 (GUM), F.2.2.1, here relative to the speed.
     return mean, max(variance, (_RESOLUTION / math.exp(mean)) ** 2 / 12) / n
 
 
-def interval(found: LogRatio, level: float) -> Tuple[float, float]:
-    """Return low and high of ours / baseline at a level between 0 and 1."""
-    half = quantile((1 + level) / 2, found.degrees_of_freedom) * found.standard_error
-    return math.exp(found.estimate - half), math.exp(found.estimate + half)
+def interval(ratio: LogRatio, level: float) -> Tuple[float, float]:
+    """Return the bounds of the confidence interval of ours / baseline.
+
+    :param level: between 0 and 1.
+    """
+    half = quantile((1 + level) / 2, ratio.degrees_of_freedom) * ratio.standard_error
+    return math.exp(ratio.estimate - half), math.exp(ratio.estimate + half)
 
 
-def difference_p(found: LogRatio) -> float:
-    """Return the probability of so large a difference, either way, where there is none."""
-    t = abs(found.estimate) / found.standard_error
-    return min(1.0, 2 * upper_tail(t, found.degrees_of_freedom))
+def difference_p(ratio: LogRatio) -> float:
+    """Return the two-sided p value of the hypothesis that the sides are equal."""
+    t = abs(ratio.estimate) / ratio.standard_error
+    return min(1.0, 2 * upper_tail(t, ratio.degrees_of_freedom))
+
+
+def above_p(ratio: LogRatio, bound: float) -> float:
+    """Return the p value of the test that the ratio is above ``bound``; small where it is."""
+    t = (ratio.estimate - math.log(bound)) / ratio.standard_error
+    return upper_tail(t, ratio.degrees_of_freedom)
+
+
+def below_p(ratio: LogRatio, bound: float) -> float:
+    """Return the p value of the test that the ratio is below ``bound``; small where it is."""
+    t = (ratio.estimate - math.log(bound)) / ratio.standard_error
+    return upper_tail(-t, ratio.degrees_of_freedom)
+
+
+def equivalence_p(ratio: LogRatio, margin: float) -> float:
+    """Return the p value of the test that the ratio is between 1 - margin and 1 + margin.
+
+    Two one-sided tests, both of which must be passed: Schuirmann, "A comparison of the two
+    one-sided tests procedure and the power approach", Journal of Pharmacokinetics and
+    Biopharmaceutics 15 (1987). At 0.05 it is equivalent to a 90 % interval within the margin.
+
+    :param margin: a fraction between 0 and 1.
+    """
+    return max(above_p(ratio, 1 - margin), below_p(ratio, 1 + margin))
+
+
+def holm(p_values: Sequence[float]) -> List[float]:
+    """Return the adjusted p values, in the order given.
+
+    Rejecting all at or below a limit such as 0.05 makes the probability of one or more false
+    positives at most that limit, however the tests depend on each other: Holm, "A simple
+    sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6 (1979).
+    """
+    order = sorted(range(len(p_values)), key=lambda index: p_values[index])
+    adjusted = [0.0] * len(p_values)
+    largest = 0.0
+    for rank, index in enumerate(order):
+        largest = max(largest, min(1.0, (len(order) - rank) * p_values[index]))
+        adjusted[index] = largest
+    return adjusted

@@ -1,31 +1,33 @@
-"""The interval of a ratio of two medians of few repeats, or of a median and one printed figure.
+"""The interval of a ratio of two medians of few repeats, or of a median and a published figure.
 
-Noise of a speed is a share of it, so the interval is that of a difference of logarithms, by
-Student's t. A median of n values scatters more than their mean: its variance is at most pi/2 of
+The noise of a speed is proportional to it, so the interval is that of a difference of logarithms,
+by Student's t. A median of n values scatters more than their mean: its variance is at most pi/2 of
 the mean's, the limit for many values (Kendall and Stuart, The Advanced Theory of Statistics, 1,
-14.12). That limit is taken from three values on, where it is too wide rather than too narrow.
+14.12). That limit is used from three values on, where it makes the interval too wide rather than
+too narrow.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from .statistics import finite, median
 from .student_t import quantile
 
-__all__ = ["ratio_of_medians", "ratio_to_figure"]
+__all__ = ["LEVEL", "fastest", "finding", "ratio_of_medians", "ratio_to_figure"]
 
 
 def ratio_of_medians(
     speeds: Sequence[float], base: Sequence[float], level: float
 ) -> Dict[str, Any]:
-    """Return ``low``, ``high`` and ``reason`` of median(speeds) / median(base), by Welch's test.
+    """Return the interval of median(speeds) / median(base), by Welch's test.
 
     :param speeds: of the repeats, above 0, in the unit of ``base``.
-    :param level: how often such an interval holds the true ratio, as 0.95.
-    :returns: low and high are None where ``reason`` says why there is no interval.
-    :raises ValueError: no values, or one that is no finite number above 0.
+    :param level: of confidence, such as 0.95.
+    :returns: ``low``, ``high`` and ``reason``; without an interval low and high are None, and
+        ``reason`` says why.
+    :raises ValueError: no values, or one that is not a finite number above 0.
     """
     above, below = _positive(speeds), _positive(base)
     if min(len(above), len(below)) < 2:
@@ -44,10 +46,12 @@ def ratio_of_medians(
 def ratio_to_figure(
     speeds: Sequence[float], figure: float, repeats: Optional[int], level: float
 ) -> Dict[str, Any]:
-    """Return the same of median(speeds) / figure; the figure is taken to scatter as the speeds do.
+    """Return the interval of median(speeds) / figure, assuming equal noise on both sides.
 
-    :param figure: the median of ``repeats`` runs, each of which is not known; None: of one run.
-    :raises ValueError: no values, or one that is no finite number above 0.
+    :param figure: the median of ``repeats`` runs whose own values are unknown.
+    :param repeats: None for one run.
+    :returns: as :func:`ratio_of_medians`.
+    :raises ValueError: no values, or one that is not a finite number above 0.
     """
     above, n = _positive(speeds), repeats or 1
     theirs = _positive([figure])[0]
@@ -75,7 +79,7 @@ def _variance(speeds: Sequence[float]) -> float:
 
 
 def _factor(n: int) -> float:
-    """Return the variance of a median over that of the mean; the two are one up to two values."""
+    """Return the variance of a median over that of the mean: 1 up to two values."""
     return math.pi / 2 if n > 2 else 1.0
 
 
@@ -86,3 +90,84 @@ def _nothing(reason: str) -> Dict[str, Any]:
 def _interval(ratio: float, variance: float, freedom: float, level: float) -> Dict[str, Any]:
     half = quantile((1 + level) / 2, freedom) * math.sqrt(variance)
     return {"low": ratio * math.exp(-half), "high": ratio * math.exp(half), "reason": ""}
+
+
+LEVEL = 0.95
+
+
+def fastest(speeds: Mapping[str, Sequence[float]], level: float = LEVEL) -> Optional[str]:
+    """Return the name whose median is above every other beyond noise; None without one.
+
+    The level of each comparison is Bonferroni's, so that among equals a fastest is named with a
+    probability of at most 1 - level.
+
+    :param speeds: of the repeats, by name.
+    """
+    others = len(speeds) - 1
+    if others < 1:
+        return None
+    for name, own in speeds.items():
+        rest = [runs for other, runs in speeds.items() if other != name]
+        lows = [ratio_of_medians(own, runs, 1 - (1 - level) / others)["low"] for runs in rest]
+        if all(low is not None and low > 1 for low in lows):
+            return name
+    return None
+
+
+def finding(
+    runs: Sequence[float],
+    published: Mapping[str, Any],
+    figure: float,
+    tolerance: float,
+    level: float,
+) -> Dict[str, Any]:
+    """Return the interval of median(runs) / figure and the verdict that follows from it.
+
+    :param runs: the measured repeats, in the unit of ``figure``.
+    :param published: the row of the figure: ``runs`` by repeat where known, ``repeats``,
+        ``statistic``.
+    :param tolerance: half width of the margin of equivalence, as a fraction.
+    :param level: of the interval.
+    :returns: ``low`` and ``high`` of the ratio; ``beyond_noise``, whether 1 lies outside them;
+        ``finding``: equivalent where both lie within 1 +- tolerance, which is two one-sided tests
+        at (1 - level) / 2 (Schuirmann 1987, https://doi.org/10.1007/BF01068419), faster or slower
+        where both lie beyond it, else undecided; ``why``. Without an interval low, high and
+        beyond_noise are None.
+    :raises ValueError: a speed is not a number above 0.
+    """
+    interval = _ratio_to_published(runs, published, figure, level)
+    low, high = interval["low"], interval["high"]
+    if low is None:
+        nothing = dict.fromkeys(("low", "high", "beyond_noise"))
+        return {**nothing, "finding": "undecided", "why": f"no interval: {interval['reason']}"}
+    verdict = "undecided"
+    if low >= 1 - tolerance and high <= 1 + tolerance:
+        verdict = "equivalent"
+    elif low > 1 + tolerance:
+        verdict = "faster"
+    elif high < 1 - tolerance:
+        verdict = "slower"
+    return {
+        "low": low,
+        "high": high,
+        "beyond_noise": not low <= 1 <= high,
+        "finding": verdict,
+        "why": f"interval {low:.4f} to {high:.4f} of the ratio at level {level:g}, margin"
+        f" {tolerance:g}; {interval['basis']}",
+    }
+
+
+def _ratio_to_published(
+    runs: Sequence[float], published: Mapping[str, Any], figure: float, level: float
+) -> Dict[str, Any]:
+    """Return ``low``, ``high``, ``reason``, and in ``basis`` which noise the interval contains."""
+    if not runs:
+        return {"low": None, "high": None, "reason": "the measured repeats are not known"}
+    theirs = list((published.get("runs") or {}).values())
+    if len(theirs) > 1:
+        interval = ratio_of_medians(runs, theirs, level)
+        return {**interval, "basis": "noise of the runs of both sides"}
+    of = published.get("repeats") if published.get("statistic") == "median" else 1
+    taken = f"a median of {of} runs" if of and of > 1 else "one run"
+    basis = f"the published figure is taken for {taken} as noisy as the measured ones"
+    return {**ratio_to_figure(runs, figure, of, level), "basis": basis}

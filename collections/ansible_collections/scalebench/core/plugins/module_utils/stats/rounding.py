@@ -1,4 +1,4 @@
-"""Named roundings: how the published figures went from a float to the digits that were printed."""
+"""Named rounding rules: how published figures were rounded to the digits that they print."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ __all__ = ["ROUNDINGS", "round_as"]
 
 
 def _numpy(places: int) -> Callable[[float], float]:
-    """numpy.round: scale, round half to even on the scaled float, scale back.
+    """Return the rule of numpy.round: scale, round half to even, scale back.
 
-    Source of ``numpy_2``: it is the only rule that gives every printed median of the seeds
-    (5099.425 -> 5099.42, 352.715 -> 352.72); Python's ``round`` gives 352.71 for the second.
+    Source of ``numpy_2``: it is the only rule that gives every median printed by the reference
+    efforts (5099.425 -> 5099.42, 352.715 -> 352.72, where Python's ``round`` gives 352.71).
     """
     scale = 10**places
 
@@ -25,7 +25,7 @@ def _numpy(places: int) -> Callable[[float], float]:
 
 
 def _python(places: int) -> Callable[[float], float]:
-    """Python's ``round``: correct rounding of the exact binary value."""
+    """Return Python's ``round``: correct rounding of the exact binary value."""
 
     def rule(value: float) -> float:
         return round(value, places)
@@ -34,7 +34,7 @@ def _python(places: int) -> Callable[[float], float]:
 
 
 def _truncate(places: int) -> Callable[[float], float]:
-    """Cut the shortest decimal form, so that 1271.291 stays 1271.291 and 3038.7306 gives 3038.730.
+    """Return a rule that truncates the shortest decimal form: 3038.7306 gives 3038.730.
 
     Source of ``truncate_3``: the TensorFlow and Paddle tables of PerformanceReport@66245fd.
     """
@@ -48,7 +48,7 @@ def _truncate(places: int) -> Callable[[float], float]:
 
 
 def _significant(digits: int) -> Callable[[float], float]:
-    """``%.<digits>g``: significant digits. ``g5`` is the MXNet benchmark's summary table."""
+    """Return the rule ``%.<digits>g``; ``g5`` is that of the MXNet benchmark's summary table."""
 
     def rule(value: float) -> float:
         return float(f"{value:.{digits}g}")
@@ -57,7 +57,7 @@ def _significant(digits: int) -> Callable[[float], float]:
 
 
 def _none(value: float) -> float:
-    """Every digit kept."""
+    """Return the value with every digit."""
     return value
 
 
@@ -82,9 +82,9 @@ ROUNDINGS: Dict[str, Callable[[float], float]] = {
 
 
 def round_as(value: Any, rounding: str = "numpy_2") -> float:
-    """Round one number by the rule named ``rounding`` (a key of :data:`ROUNDINGS`).
+    """Return one number rounded by the rule ``rounding`` (a key of :data:`ROUNDINGS`).
 
-    :raises ValueError: no such rule, or ``value`` is not a finite number.
+    :raises ValueError: unknown rule, or ``value`` is not a finite number.
     """
     if rounding not in ROUNDINGS:
         raise ValueError(f"no rounding named {rounding!r}: use one of {', '.join(ROUNDINGS)}")

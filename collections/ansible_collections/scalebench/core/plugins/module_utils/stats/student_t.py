@@ -1,4 +1,4 @@
-"""Student's t distribution from the standard library alone: its tail, and the quantile."""
+"""Student's t distribution in pure Python: upper tail and quantile."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def upper_tail(t: float, degrees_of_freedom: float) -> float:
         raise ValueError(f"degrees of freedom {degrees_of_freedom!r}: a number above 0 is needed")
     square = t * t
     x = degrees_of_freedom / (degrees_of_freedom + square)
-    # Near 0 its complement is what keeps its digits: 1 - x is lost in rounding there.
+    # The complement is computed apart: near x = 1 the difference 1 - x loses its digits.
     tail = 0.5 * _beta(x, square / (degrees_of_freedom + square), degrees_of_freedom / 2, 0.5)
     return tail if t >= 0 else 1 - tail
 
@@ -33,7 +33,7 @@ def upper_tail(t: float, degrees_of_freedom: float) -> float:
 def quantile(probability: float, degrees_of_freedom: float) -> float:
     """Return the value below which lies ``probability`` of the distribution, by bisection.
 
-    :raises ValueError: no probability between 0 and 1; degrees of freedom not above 0.
+    :raises ValueError: the probability is not between 0 and 1; degrees of freedom not above 0.
     """
     if not 0 < probability < 1:
         raise ValueError(f"probability {probability!r}: a number between 0 and 1 is needed")
@@ -52,7 +52,10 @@ def quantile(probability: float, degrees_of_freedom: float) -> float:
 
 
 def _beta(x: float, complement: float, a: float, b: float) -> float:
-    """Return I_x(a, b); ``complement`` is 1 - x, on whose side the fraction may converge sooner."""
+    """Return I_x(a, b), from the side on which the continued fraction converges faster.
+
+    :param complement: 1 - x.
+    """
     if x <= 0 or complement <= 0:
         return 0.0 if x <= 0 else 1.0
     log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
