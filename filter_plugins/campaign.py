@@ -5,7 +5,7 @@ Every filter of this file is documented in <filter>.yml beside it.
 
 from __future__ import annotations
 
-from ansible_collections.scalebench.core.plugins.module_utils.dataset.agreement import agreement
+from ansible_collections.scalebench.core.plugins.module_utils.dataset.layouts import agreement
 from ansible_collections.scalebench.core.plugins.module_utils.planning.container import (
     start_command,
 )

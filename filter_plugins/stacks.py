@@ -5,13 +5,13 @@ Every filter of this file is documented in <filter>.yml beside it.
 
 from __future__ import annotations
 
-from ansible_collections.scalebench.core.plugins.module_utils.stacks.openpgp import key_fingerprints
-from ansible_collections.scalebench.core.plugins.module_utils.stacks.package_changes import (
+from ansible_collections.scalebench.core.plugins.module_utils.stacks.packages import (
     kernel_changes,
+    key_fingerprints,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.stacks.pci import hardware
 from ansible_collections.scalebench.core.plugins.module_utils.stacks.problems import stack_problems
-from ansible_collections.scalebench.core.plugins.module_utils.stacks.resolve import resolved_stack
+from ansible_collections.scalebench.core.plugins.module_utils.stacks.schema import resolved_stack
 
 
 class FilterModule:

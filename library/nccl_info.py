@@ -36,9 +36,7 @@ version:
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.scalebench.core.plugins.module_utils.node.nccl import version_code
-from ansible_collections.scalebench.core.plugins.module_utils.stacks.nccl_version import (
-    nccl_version,
-)
+from ansible_collections.scalebench.core.plugins.module_utils.stacks.versions import nccl_version
 
 
 def main() -> None:

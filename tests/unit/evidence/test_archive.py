@@ -4,17 +4,15 @@ import json
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.archive import (
+    MOST_BYTES,
+    MOST_FILES,
     belongs,
+    check_size,
     checksums_text,
     is_log,
     manifest_text,
-    refusal,
-)
-from ansible_collections.scalebench.core.plugins.module_utils.evidence.archive_limits import (
-    MOST_BYTES,
-    MOST_FILES,
-    check_size,
     parse_checksums,
+    refusal,
     split_member,
     written_by_report,
 )

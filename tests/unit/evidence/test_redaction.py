@@ -3,8 +3,8 @@
 from itertools import pairwise
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import Redactor
-from ansible_collections.scalebench.core.plugins.module_utils.evidence.secret_patterns import (
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import (
+    Redactor,
     is_secret_name,
     patterns,
 )

@@ -1,14 +1,10 @@
 """Version numbers of drivers, packages and NCCL, and what a package manager would change."""
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.stacks.nccl_version import (
-    nccl_version,
-)
-from ansible_collections.scalebench.core.plugins.module_utils.stacks.package_changes import (
-    kernel_changes,
-)
+from ansible_collections.scalebench.core.plugins.module_utils.stacks.packages import kernel_changes
 from ansible_collections.scalebench.core.plugins.module_utils.stacks.versions import (
     branch,
+    nccl_version,
     numbers,
     same_release,
 )

@@ -2,11 +2,11 @@
 
 import statistics
 
-from ansible_collections.scalebench.core.plugins.module_utils.telemetry.gpu_telemetry import (
+from ansible_collections.scalebench.core.plugins.module_utils.telemetry.telemetry import (
     GpuTelemetry,
+    Spread,
+    Telemetry,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.telemetry.spread import Spread
-from ansible_collections.scalebench.core.plugins.module_utils.telemetry.telemetry import Telemetry
 from hypothesis import given
 from hypothesis import strategies as some
 

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ansible_collections.scalebench.core.plugins.module_utils.evidence.archive import CHECKSUMS
-from ansible_collections.scalebench.core.plugins.module_utils.evidence.archive_limits import (
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.archive import (
+    CHECKSUMS,
     split_member,
 )
 

@@ -8,8 +8,8 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from ansible_collections.scalebench.core.plugins.module_utils.evidence.archive import CHECKSUMS
-from ansible_collections.scalebench.core.plugins.module_utils.evidence.archive_limits import (
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.archive import (
+    CHECKSUMS,
     check_size,
     parse_checksums,
     written_by_report,

@@ -15,8 +15,10 @@ from ansible_collections.scalebench.core.plugins.module_utils.evidence.archive i
     is_log,
     is_text,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import Redactor
-from ansible_collections.scalebench.core.plugins.module_utils.evidence.secret_patterns import Rule
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import (
+    Redactor,
+    Rule,
+)
 
 __all__ = ["PIECE", "Packed", "redacted", "survey"]
 

@@ -10,8 +10,10 @@ import tarfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import Redactor
-from ansible_collections.scalebench.core.plugins.module_utils.evidence.secret_patterns import Rule
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import (
+    Redactor,
+    Rule,
+)
 from ansible_collections.scalebench.core.plugins.plugin_utils.archive_survey import (
     PIECE,
     Packed,

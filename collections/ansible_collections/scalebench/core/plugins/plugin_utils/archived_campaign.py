@@ -15,9 +15,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.evidence.archive i
     manifest_text,
     refusal,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.evidence.secret_patterns import (
-    patterns,
-)
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import patterns
 from ansible_collections.scalebench.core.plugins.plugin_utils.archive_members import head
 from ansible_collections.scalebench.core.plugins.plugin_utils.archive_reading import file_sha256
 from ansible_collections.scalebench.core.plugins.plugin_utils.archive_survey import survey

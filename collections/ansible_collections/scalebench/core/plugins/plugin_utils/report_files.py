@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import Redactor
-from ansible_collections.scalebench.core.plugins.module_utils.evidence.secret_patterns import RULES
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import (
+    RULES,
+    Redactor,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import last_lines
 from ansible_collections.scalebench.core.plugins.module_utils.report.inline_svg import inline_svg
 from ansible_collections.scalebench.core.plugins.module_utils.report.plot_style import (

@@ -1,1 +1,1 @@
-"""Data sets in the forms of the five systems: what belongs to one, and whether it is there."""
+"""Data sets in the layouts of the five frameworks: their files, and whether they are complete."""

@@ -1,13 +1,13 @@
-"""What belongs to a data set in each form: names and numbers of its files."""
+"""The files of a data set in each layout, and a comparison of the data sets of several nodes."""
 
 from __future__ import annotations
 
-from typing import Dict, List, Mapping, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
-__all__ = ["KINDS", "LAYOUTS", "lacking"]
+__all__ = ["KINDS", "LAYOUTS", "agreement", "lacking"]
 
-# The numbers of files (of images: class folders) that make a part complete. ImageNet: the 1024 and
-# 128 shards of TensorFlow's converter, the 256 parts of DLPerf's OneFlow, the 44 of the seed's.
+# The numbers of files (images: of class folders) of a complete part. ImageNet: the 1024 and 128
+# shards of TensorFlow's converter, the 256 parts of DLPerf's OneFlow, the 44 of the reference's.
 _COUNTS: Mapping[str, Mapping[str, Mapping[str, Tuple[int, ...]]]] = {
     "imagenet": {
         "images": {"train": (1000,), "val": (1000,)},
@@ -32,16 +32,16 @@ _NAMED = 3
 
 
 def lacking(kind: str, layout: str, sizes: Mapping[str, int]) -> List[str]:
-    """Return in words what a data set lacks in one form; nothing for a complete one.
+    """Return a sentence for each problem of a data set in one layout; none for a complete one.
 
     :param kind: one of ``KINDS``.
-    :param layout: one of ``LAYOUTS``; also the name of its folder.
-    :param sizes: by path below that folder, the size of every file in bytes.
+    :param layout: one of ``LAYOUTS``, which is also the name of its folder.
+    :param sizes: the size of every file in bytes, by its path below that folder.
     """
-    said: List[str] = []
+    problems: List[str] = []
     for part, counts in _COUNTS[kind][layout].items():
         if layout == "images":
-            said += _lacking_images(kind, part, counts[0], sizes)
+            problems += _lacking_images(kind, part, counts[0], sizes)
             continue
         wanted = min(
             (_names(layout, part, count) for count in counts),
@@ -49,8 +49,9 @@ def lacking(kind: str, layout: str, sizes: Mapping[str, int]) -> List[str]:
         )
         missing = [name for name in wanted if name not in sizes]
         empty = [name for name in wanted if sizes.get(name) == 0]
-        said += _sentence(missing, len(wanted), "missing") + _sentence(empty, len(wanted), "empty")
-    return said
+        problems += _sentence(missing, len(wanted), "missing")
+        problems += _sentence(empty, len(wanted), "empty")
+    return problems
 
 
 def _names(layout: str, part: str, count: int) -> List[str]:
@@ -62,18 +63,18 @@ def _names(layout: str, part: str, count: int) -> List[str]:
 
 
 def _lacking_images(kind: str, part: str, classes: int, sizes: Mapping[str, int]) -> List[str]:
-    found: Dict[str, int] = {}
+    images_of: Dict[str, int] = {}
     for path in sizes:
         folders = path.split("/")
         if len(folders) == 3 and folders[0] == part:
-            found[folders[1]] = found.get(folders[1], 0) + 1
-    said = []
-    if len(found) != classes:
-        said.append(f"{part}: {len(found)} class folders with images, not {classes}")
-    images, wanted = sum(found.values()), _IMAGES.get(kind, {}).get(part)
+            images_of[folders[1]] = images_of.get(folders[1], 0) + 1
+    problems = []
+    if len(images_of) != classes:
+        problems.append(f"{part}: {len(images_of)} class folders with images, not {classes}")
+    images, wanted = sum(images_of.values()), _IMAGES.get(kind, {}).get(part)
     if wanted is not None and images != wanted:
-        said.append(f"{part}: {images} images, not {wanted}")
-    return said + _sentence(
+        problems.append(f"{part}: {images} images, not {wanted}")
+    return problems + _sentence(
         sorted(path for path, size in sizes.items() if path.startswith(f"{part}/") and not size),
         images,
         "empty",
@@ -86,3 +87,41 @@ def _sentence(names: Sequence[str], count: int, what: str) -> List[str]:
     listed = ", ".join(names[:_NAMED]) + (", ..." if len(names) > _NAMED else "")
     verb = "is" if len(names) == 1 else "are"
     return [f"{len(names)} of {count} files {verb} {what}: {listed}"]
+
+
+def agreement(
+    nodes: Mapping[str, Mapping[str, Mapping[str, Any]]], wanted: List[str]
+) -> Dict[str, Any]:
+    """Return ``rows``, one per node and layout, and ``problems``; none where all nodes agree.
+
+    :param nodes: by node the result of module dataset_info: by layout ``state`` (complete,
+        incomplete, absent), ``problems``, ``files``, ``bytes``, ``digest``.
+    :param wanted: layouts that every node must have.
+    """
+    rows: List[Dict[str, Any]] = []
+    problems: List[str] = []
+    for layout in LAYOUTS:
+        states = {name: layouts[layout] for name, layouts in nodes.items() if layout in layouts}
+        for name, state in states.items():
+            rows.append(
+                {
+                    "node": name,
+                    "form": layout,
+                    "state": state["state"],
+                    "files": state["files"],
+                    "MiB": round(state["bytes"] / (1 << 20), 1),
+                    "digest": state["digest"][:12],
+                    "what": "; ".join(state["problems"]),
+                }
+            )
+            problems += [f"{name}: {layout}: {problem}" for problem in state["problems"]]
+            if state["state"] == "absent" and layout in wanted:
+                problems.append(f"{name}: {layout}: there is no such folder")
+        digests: Dict[str, List[str]] = {}
+        for name, state in states.items():
+            if state["state"] == "complete":
+                digests.setdefault(state["digest"], []).append(name)
+        if len(digests) > 1:
+            sides = " and ".join(", ".join(names) for names in digests.values())
+            problems.append(f"{layout}: the files of {sides} differ")
+    return {"rows": rows, "problems": problems}

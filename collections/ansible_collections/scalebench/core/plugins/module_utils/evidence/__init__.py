@@ -1,1 +1,1 @@
-"""What nodes and code were, and how a campaign travels without its secrets."""
+"""Fingerprints of nodes, and archives of campaigns without secrets."""

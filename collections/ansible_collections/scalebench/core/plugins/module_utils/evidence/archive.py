@@ -1,26 +1,30 @@
-"""What the archive of a campaign holds: which files, their checksums, what was taken out."""
+"""The contents of a campaign's archive: its files, checksums, manifest, and the limits of one."""
 
 from __future__ import annotations
 
 import json
 import re
-from typing import Mapping, Tuple
+from typing import Dict, Mapping, Optional, Tuple
 
 __all__ = [
     "CHECKSUMS",
     "MANIFEST",
     "belongs",
+    "check_size",
     "checksums_text",
     "is_log",
     "is_text",
     "manifest_text",
+    "parse_checksums",
     "refusal",
+    "split_member",
+    "written_by_report",
 ]
 
 SCHEMA = 1
 CHECKSUMS = "SHA256SUMS"
 MANIFEST = "MANIFEST.json"
-# Names that checksums and a terminal can show; without control characters and backslashes.
+# Names without control characters and backslashes, which SHA256SUMS and a terminal can show.
 _PARTS = re.compile(r"[^/\\\x00-\x1f\x7f]+(/[^/\\\x00-\x1f\x7f]+)*")
 _TOP = re.compile(
     r"plan\.json|[^/]+_result\.json|results\.json|results\.csv|report\.md|junit\.xml"
@@ -31,15 +35,16 @@ _BELOW_LOGS = (".log", ".out", ".txt", ".json", ".jsonl", ".csv")
 _LOGS = (".log", ".out", ".txt")
 _MOST_SHOWN = 10
 
-# Of one file, by kind of secret: the first line with one, and how many there are.
+# Of one file, by kind of secret: the first line with such a secret, and their number.
 Findings = Mapping[str, Tuple[int, int]]
 
 
 def belongs(path: str) -> bool:
-    """Return whether a file is the campaign's own: plan, logs and records, results and report.
+    """Return whether a file belongs to a campaign: plan, logs, run records, results, report.
 
-    :param path: relative to the campaign's folder, with ``/``. No part of it begins with a dot:
-        a file that is being written does, and a path that leads out of the folder.
+    Paths with a part that begins with a dot do not: files that are being written, and ``..``.
+
+    :param path: relative to the campaign's folder, with ``/``.
     """
     if not _PARTS.fullmatch(path) or any(part.startswith(".") for part in path.split("/")):
         return False
@@ -49,7 +54,7 @@ def belongs(path: str) -> bool:
 
 
 def is_log(path: str) -> bool:
-    """Return whether a file is a program's output, in which a secret is replaced, not refused."""
+    """Return whether a file is a program's output, in which secrets are replaced, not refused."""
     return path.startswith("logs/") and path.endswith(_LOGS)
 
 
@@ -59,7 +64,7 @@ def is_text(path: str) -> bool:
 
 
 def checksums_text(sums: Mapping[str, str]) -> str:
-    """Return checksums as sha256sum writes and reads them, in the order of the paths.
+    """Return the text of SHA256SUMS, as sha256sum writes and reads it, sorted by path.
 
     :param sums: SHA-256 in hexadecimal by path.
     """
@@ -67,9 +72,9 @@ def checksums_text(sums: Mapping[str, str]) -> str:
 
 
 def manifest_text(campaign: str, findings: Mapping[str, Findings]) -> str:
-    """Return what the archive says of itself, as JSON.
+    """Return the text of MANIFEST.json: schema, name of the campaign, redactions.
 
-    :param findings: by log, what was taken out of it.
+    :param findings: the secrets replaced in each log, by its path.
     """
     redactions = [
         {"path": path, "kind": kind, "line": line, "count": count}
@@ -81,20 +86,78 @@ def manifest_text(campaign: str, findings: Mapping[str, Findings]) -> str:
 
 
 def refusal(findings: Mapping[str, Findings]) -> str:
-    """Return why a campaign cannot be archived, and what to do; empty for no reason.
+    """Return why a campaign cannot be archived and what to do; empty if it can.
 
-    :param findings: by file that is no log, what was found in it.
+    :param findings: the secrets in each file that is not a log, by its path.
     """
-    found = [
+    places = [
         f"{path} line {line}: {kind}"
         for path in sorted(findings)
         for kind, (line, _) in sorted(findings[path].items())
     ]
-    if not found:
+    if not places:
         return ""
-    more = f"; {len(found) - _MOST_SHOWN} more" if len(found) > _MOST_SHOWN else ""
+    more = f"; {len(places) - _MOST_SHOWN} more" if len(places) > _MOST_SHOWN else ""
     return (
-        f"secrets would leave with the archive: {'; '.join(found[:_MOST_SHOWN])}{more}."
+        f"secrets would leave with the archive: {'; '.join(places[:_MOST_SHOWN])}{more}."
         " Take them out of these files (in logs they are replaced), and out of the variables and"
         " commands that they come from"
     )
+
+
+# An archive that claims more is refused; campaigns are far smaller.
+MOST_FILES = 100_000
+MOST_BYTES = 64 * 2**30
+
+_CAMPAIGN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
+_SUM = re.compile(r"([0-9a-f]{64})  (.+)")
+
+
+def parse_checksums(text: str) -> Dict[str, str]:
+    """Return the checksums of SHA256SUMS by path.
+
+    :raises ValueError: a line is not in the format of sha256sum, or a path is listed twice.
+    """
+    sums: Dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        match = _SUM.fullmatch(line)
+        if not match:
+            raise ValueError(f"{CHECKSUMS}: line {number} is no checksum: {line[:80]!r}")
+        if match[2] in sums:
+            raise ValueError(f"{CHECKSUMS}: {match[2]} is there twice")
+        sums[match[2]] = match[1]
+    return sums
+
+
+def written_by_report(path: str) -> bool:
+    """Return whether a report rewrites this file, so that it may differ from the archived one."""
+    return "/" not in path and path not in ("plan.json", MANIFEST)
+
+
+def split_member(name: str) -> Tuple[str, str]:
+    """Return the campaign and the path below its folder of an archive's member.
+
+    :raises ValueError: the name leads out of the campaign's folder, or is not a campaign's file.
+    """
+    campaign, slash, path = name.partition("/")
+    if not slash or not _CAMPAIGN.fullmatch(campaign):
+        raise ValueError(f"{name!r} is no path below a campaign's folder")
+    if path not in (CHECKSUMS, MANIFEST) and not belongs(path):
+        raise ValueError(f"{name!r} is no file of a campaign")
+    return campaign, path
+
+
+def check_size(number: int, size: int, room: Optional[int] = None) -> None:
+    """Raise an error for an archive that is larger than a campaign can be.
+
+    :param number: of the files so far.
+    :param size: of these files together, in bytes.
+    :param room: free bytes where they are unpacked; None where they are not.
+    :raises ValueError: too many files, too large, or too little room.
+    """
+    if number > MOST_FILES:
+        raise ValueError(f"it holds more than {MOST_FILES} files")
+    if size > MOST_BYTES:
+        raise ValueError(f"it holds more than {MOST_BYTES >> 30} GiB")
+    if room is not None and size > room:
+        raise ValueError(f"it holds more than the {room >> 20} MiB that are free")

@@ -1,25 +1,127 @@
-"""Takes the secrets out of a file's text, piece by piece, and tells where they were."""
+"""Secrets in text: patterns that recognise them, and a redactor that replaces them.
+
+Recognised are tokens of known forms, private keys, and the values of variables whose names mark
+them as secret.
+"""
 
 from __future__ import annotations
 
 import re
 from functools import partial
-from typing import Dict, Iterable, Iterator, Match, Sequence, Tuple
+from typing import (
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    Mapping,
+    Match,
+    NamedTuple,
+    Pattern,
+    Sequence,
+    Tuple,
+)
 
-from .secret_patterns import HARMLESS, Rule
+__all__ = ["HARMLESS", "Redactor", "Rule", "is_secret_name", "patterns"]
 
-__all__ = ["Redactor"]
 
-# RFC 7468 and OpenPGP's.
+class Rule(NamedTuple):
+    """One kind of secret. Only a text that contains one of the ``anchors`` is searched.
+
+    Group ``value`` of the pattern is the secret; the rest of the match identifies it.
+    """
+
+    kind: str
+    anchors: Tuple[bytes, ...]
+    pattern: Pattern[bytes]
+
+
+def _rule(kind: str, anchors: Sequence[bytes], pattern: bytes) -> Rule:
+    return Rule(kind, tuple(anchors), re.compile(pattern))
+
+
+# A longer word has another meaning: TOKENIZERS_PARALLELISM, KEYRING.
+_NAME = rb"[A-Z0-9_]*(?:TOKEN|SECRET|PASSWORD|PASSWD|KEY)(?![A-Z])[A-Z0-9_]*"
+# Not secret: the path of a secret, and InfiniBand's partition key (NCCL_IB_PKEY).
+HARMLESS = re.compile(rb".*_(?:FILE|PATH|DIR|PKEY)")
+# Not secret: an empty value, a reference to a variable, a value that is already masked.
+_NOTHING = rb"(?!\$|\*|\[redacted|null\b|None\b|[\"',\s])"
+
+# The formats that issuers document, among them
+# https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html,
+# https://docs.github.com/en/authentication, RFC 7519 (JSON web token) and RFC 4253 (ssh key).
+RULES = (
+    _rule("AWS access key", [b"AKIA", b"ASIA"], rb"\b(?P<value>(?:AKIA|ASIA)[A-Z0-9]{16})\b"),
+    _rule(
+        "GitHub token",
+        [b"ghp_", b"gho_", b"ghu_", b"ghs_", b"ghr_", b"github_pat_"],
+        rb"(?P<value>gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{22,})",
+    ),
+    _rule("GitLab token", [b"glpat-"], rb"(?P<value>glpat-[A-Za-z0-9_-]{20,})"),
+    _rule("Hugging Face token", [b"hf_"], rb"(?<![A-Za-z0-9_])(?P<value>hf_[A-Za-z0-9]{30,})"),
+    _rule("NGC key", [b"nvapi-"], rb"(?P<value>nvapi-[A-Za-z0-9_-]{20,})"),
+    _rule(
+        "JSON web token",
+        [b"eyJ"],
+        rb"(?P<value>eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+)",
+    ),
+    _rule(
+        "authorization header",
+        [b"uthorization"],
+        rb"uthorization[\"']?\s*[:=]\s*[\"']?(?:Bearer|Basic|Token)\s+(?P<value>"
+        + _NOTHING
+        + rb"[^\s\"']+)",
+    ),
+    _rule(
+        "password in a URL", [b"://"], rb"://[^/\s:@\"']*:(?P<value>" + _NOTHING + rb"[^/\s@\"']+)@"
+    ),
+    _rule(
+        "ssh key",
+        [b" AAAA"],
+        rb"(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-[a-z0-9]+) (?P<value>AAAA[A-Za-z0-9+/=]{40,})",
+    ),
+    _rule(
+        "secret of the environment",
+        [b"TOKEN", b"SECRET", b"PASSWORD", b"PASSWD", b"KEY"],
+        rb"(?<![A-Z0-9_])(?P<name>"
+        + _NAME
+        + rb")(?:\\?[\"'])?(?:\s*:\s*|\s+=\s+|=)(?:\\?[\"'])?(?P<value>"
+        + _NOTHING
+        + rb"(?:(?<=[\"'])[^\"'\r\n\\]+|[^\s\"',;}\\]+))",
+    ),
+)
+
+
+def is_secret_name(name: str) -> bool:
+    """Return whether an environment variable of this name holds a secret."""
+    text = name.upper().encode("utf-8", "replace")
+    return bool(re.fullmatch(_NAME, text)) and not HARMLESS.fullmatch(text)
+
+
+def patterns(environment: Mapping[str, bytes]) -> List[Rule]:
+    """Return ``RULES`` and one more rule for each secret value of the environment.
+
+    Values shorter than eight bytes are left out: they would match ordinary text.
+
+    :param environment: value by name of variable.
+    """
+    own = [
+        _rule(f"value of {name}", [value], rb"(?P<value>" + re.escape(value) + rb")")
+        for name, value in sorted(environment.items())
+        if is_secret_name(name) and len(value) >= 8
+    ]
+    return [*own, *RULES]
+
+
+# The formats of RFC 7468 and OpenPGP.
 _KEY_BEGIN = re.compile(rb"-----BEGIN [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----")
 _KEY_END = re.compile(rb"-----END [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----")
 _PRIVATE_KEY = "private key"
 
 
 class Redactor:
-    """Goes over one file piece by piece; keeps the findings and gives the text without them.
+    """Replaces the secrets of one file, piece by piece.
 
-    ``findings`` holds by kind the first line with one, counted from 1, and how many there are.
+    ``findings`` holds by kind of secret the first line with one, counted from 1, and their number.
     """
 
     def __init__(self, rules: Sequence[Rule]) -> None:
@@ -53,9 +155,9 @@ class Redactor:
         return b"\n".join(cleaned)
 
     def _without_key(self, line: bytes) -> bytes:
-        """Take out all from the first line of a private key to its last, which may be this one.
+        """Return a line without the part that belongs to a private key.
 
-        Where the last is missing, the rest of the file goes: it may be the key. Line ends stay.
+        Where the end of a key is missing, the rest of the file is removed. Line ends stay.
         """
         kept = b""
         while True:

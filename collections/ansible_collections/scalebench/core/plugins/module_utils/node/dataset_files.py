@@ -6,9 +6,14 @@ import hashlib
 import os
 from typing import Any, Dict, List, Mapping, Tuple
 
-from ..dataset.indexes import dali_index, dali_index_problem, recordio_index_problem
 from ..dataset.layouts import lacking
-from ..dataset.spans import WALKS, tfrecord_spans
+from ..dataset.records import (
+    WALKS,
+    dali_index,
+    dali_index_problem,
+    recordio_index_problem,
+    tfrecord_spans,
+)
 
 __all__ = ["look", "missing_indexes", "write_index"]
 

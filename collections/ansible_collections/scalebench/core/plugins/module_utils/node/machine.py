@@ -9,7 +9,7 @@ import shutil
 import subprocess
 from typing import Any, Dict, Optional, Sequence
 
-from ansible_collections.scalebench.core.plugins.module_utils.telemetry.gpus import (
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.fingerprint import (
     GPU_QUERY,
     SETTINGS_QUERY,
 )

@@ -1,1 +1,1 @@
-"""Whether nodes are fit to be measured, from what they tell of themselves."""
+"""Whether nodes are fit to be measured, judged by the facts that they report."""

@@ -1,4 +1,4 @@
-"""Checks of the GPUs: which there are, their software, their health, who else uses them."""
+"""Checks of the GPUs: number and model, software, settings, health, processes that use them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .verdict import FAIL, PASS, SKIP, WARN, Nodes, Row, agreement, verdict
 
 __all__ = ["gpu_checks"]
 
-# Xid errors after which results are wrong or the GPU is gone: double-bit ECC, NVLink, contained and
+# Xid errors after which results are wrong or the GPU is lost: double-bit ECC, NVLink, contained and
 # uncontained ECC, fallen off the bus (NVIDIA, "XID Errors", r560 and later).
 _FATAL_XID = frozenset((48, 62, 64, 74, 79, 94, 95))
 _NO_GPU = "the node has no NVIDIA GPU"
@@ -17,14 +17,14 @@ _NO_GPU = "the node has no NVIDIA GPU"
 def gpu_checks(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
     """Return the rows about GPUs.
 
-    :param expected: may have ``gpus`` (how many each node has), ``gpu_model`` (a part of the name)
-        and ``driver``; what is absent is what most nodes have.
+    :param expected: optional ``gpus`` (number per node), ``gpu_model`` (a part of the name) and
+        ``driver``; an absent one is the value of most nodes.
     """
     rows = _presence(nodes, expected)
-    told = "install {wanted} on this node as on the others: playbooks/provision.yml"
-    rows += agreement("driver", nodes, _driver, FAIL, told, expected.get("driver"))
+    install = "install {wanted} on this node as on the others: playbooks/provision.yml"
+    rows += agreement("driver", nodes, _driver, FAIL, install, expected.get("driver"))
     for check, key in (("CUDA of the driver", "cuda_driver"), ("NCCL", "nccl")):
-        rows += agreement(check, nodes, _of_fingerprint(key), FAIL, told)
+        rows += agreement(check, nodes, _of_fingerprint(key), FAIL, install)
     todo = "set clocks, power limit, ECC and persistence as on the others: nvidia-smi -q"
     rows += agreement("GPU settings", nodes, _settings, WARN, todo)
     for name, node in nodes.items():
@@ -71,14 +71,14 @@ def _of_fingerprint(key: str) -> Any:
 
 
 def _settings(node: Mapping[str, Any]) -> Optional[str]:
-    """Return how the GPUs are set, as one text: the same for all, or a part for each group."""
-    found = []
+    """Return the distinct settings of a node's GPUs as one text; None where unknown."""
+    settings: List[str] = []
     for gpu in node["fingerprint"].get("gpu_settings") or []:
         known = {key: value for key, value in gpu.items() if key != "index" and value is not None}
         text = ", ".join(f"{key} {value}" for key, value in sorted(known.items()))
-        if text not in found:
-            found.append(text)
-    return "; ".join(found) or None
+        if text not in settings:
+            settings.append(text)
+    return "; ".join(settings) or None
 
 
 def _memory_errors(name: str, node: Mapping[str, Any]) -> Row:

@@ -1,13 +1,11 @@
-"""All checks of the preflight over all nodes, and their sum."""
+"""All checks of the preflight on all nodes, and the overall verdict."""
 
 from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Optional
 
-from .data_checks import data_checks
-from .fabric_checks import fabric_checks
 from .gpu_checks import gpu_checks
-from .host_checks import host_checks
+from .host_checks import data_checks, fabric_checks, host_checks
 from .verdict import FAIL, PASS, SKIP, WARN, Nodes, Row, verdict
 
 __all__ = ["judge"]
@@ -19,10 +17,10 @@ _UNSEEN = "mend this first: nothing else of the node could be looked at"
 def judge(nodes: Nodes, expected: Optional[Mapping[str, Any]] = None) -> Dict[str, Any]:
     """Return ``rows`` (failures first), ``verdict`` (the worst), ``counts`` and ``summary``.
 
-    :param nodes: by name: ``fingerprint`` (module node_fingerprint_facts), what module
-        preflight_facts returns, and ``dataset`` (module dataset_info) where one is read; or
-        ``problem`` alone, why the node could not be looked at.
-    :param expected: what the checks' functions take: ``gpus``, ``gpu_model``, ``driver``,
+    :param nodes: by name: ``fingerprint`` (module node_fingerprint_facts), the facts of module
+        preflight_facts, and ``dataset`` (module dataset_info) where one is read; or ``problem``
+        alone, why the node could not be examined.
+    :param expected: the arguments of the checks: ``gpus``, ``gpu_model``, ``driver``,
         ``infiniband_ports``, ``free_mib``; None and absent mean the same.
     """
     given = {key: value for key, value in (expected or {}).items() if value not in (None, "", 0)}
@@ -34,7 +32,7 @@ def judge(nodes: Nodes, expected: Optional[Mapping[str, Any]] = None) -> Dict[st
     ]
     rows += gpu_checks(seen, given) + fabric_checks(seen, given)
     rows += data_checks(seen) + host_checks(seen, given)
-    # Sorting keeps the order of equals, so that checks stay together.
+    # The sort is stable, so that the rows of a check stay together.
     rows.sort(key=lambda row: _ORDER.index(row["verdict"]))
     counts = {word: len([row for row in rows if row["verdict"] == word]) for word in _ORDER}
     worst = next(word for word in (FAIL, WARN, PASS, SKIP) if counts[word] or word == SKIP)

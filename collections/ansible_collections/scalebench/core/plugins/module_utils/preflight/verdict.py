@@ -1,23 +1,32 @@
-"""What one check says of one node, and what nodes say when they should all say the same."""
+"""One row of the preflight's table, and the check that all nodes report the same value."""
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Mapping
+from typing import Any, Callable, List, Mapping, TypedDict
 
 __all__ = ["FAIL", "PASS", "SKIP", "WARN", "Nodes", "Row", "agreement", "verdict"]
 
 PASS, WARN, FAIL, SKIP = "pass", "warn", "fail", "skip"
-Row = Dict[str, Any]
-# By name, what module preflight_facts and the fingerprint say of a node.
+# By name of the node: its fingerprint and the facts of module preflight_facts.
 Nodes = Mapping[str, Mapping[str, Any]]
+
+
+class Row(TypedDict):
+    """The verdict of one check on one node."""
+
+    check: str
+    node: str
+    verdict: str
+    found: str
+    todo: str
 
 
 def verdict(check: str, node: str, word: str, found: str, todo: str = "") -> Row:
     """Return a row of the preflight's table.
 
     :param word: one of ``PASS``, ``WARN``, ``FAIL``, ``SKIP``.
-    :param found: what was seen, or for ``SKIP`` why nothing was.
-    :param todo: what to do about it; empty where nothing is to be done.
+    :param found: the observed value, or for ``SKIP`` why there is none.
+    :param todo: what to do about it; empty for nothing.
     """
     return {"check": check, "node": node, "verdict": word, "found": found, "todo": todo}
 
@@ -30,20 +39,21 @@ def agreement(
     todo: str,
     expected: Any = None,
 ) -> List[Row]:
-    """Return a row for each node: does it say what is expected, or else what most nodes say?
+    """Return a row for each node: whether it has the expected value, or else that of most nodes.
 
-    A node whose ``value`` is None does not have what is compared, and is skipped; where there is
-    an expected value it fails like any other that differs.
+    Without an expected value a node whose ``value`` is None is skipped; with one it fails like any
+    other that differs.
 
+    :param value: reads the compared value from a node's facts.
     :param word: the verdict of a node that differs.
     :param todo: what to do there; ``{wanted}`` is filled in.
     """
     values = {name: value(node) for name, node in nodes.items()}
-    told = [found for found in values.values() if found is not None]
+    known = [found for found in values.values() if found is not None]
     wanted = expected
-    if wanted is None and told:
-        # Of several that are as frequent the first node's is wanted, which leads the campaign.
-        wanted = max(told, key=told.count)
+    if wanted is None and known:
+        # Of equally frequent values that of the first node is wanted, which leads the campaign.
+        wanted = max(known, key=known.count)
     rows = []
     for name, found in values.items():
         if found is None and expected is None:

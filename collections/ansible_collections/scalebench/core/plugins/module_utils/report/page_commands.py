@@ -5,8 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
-from ..evidence.redaction import Redactor
-from ..evidence.secret_patterns import RULES
+from ..evidence.redaction import RULES, Redactor
 from ..layout.plain_text import plain
 from ..layout.rows import cell_groups, labels
 from ..records.cells import cell_key

@@ -1,1 +1,1 @@
-"""Which versions of GPU software go together, and with which hardware."""
+"""Which versions of GPU software work together, and with which hardware."""

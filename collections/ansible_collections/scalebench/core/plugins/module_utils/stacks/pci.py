@@ -1,4 +1,4 @@
-"""What the PCI devices of a node are, by the identifiers that the kernel shows."""
+"""GPUs, NVSwitches and HCAs among the PCI devices of a node, by their identifiers."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ __all__ = ["ARCHITECTURES", "hardware"]
 
 _NVIDIA = 0x10DE
 _MELLANOX = 0x15B3
-# VGA controllers and 3D controllers: the GPUs of servers are the latter.
+# Classes VGA controller and 3D controller; the GPUs of servers are 3D controllers.
 _DISPLAY = (0x0300, 0x0302)
-# The first and the last device id of each chip family, as in the PCI ID Repository (pci.ids).
+# First and last device id of each chip family, from the PCI ID Repository (pci.ids).
 _FAMILIES: Tuple[Tuple[int, int, str], ...] = (
     (0x0FC0, 0x12BF, "kepler"),
     (0x1340, 0x15EF, "maxwell"),
@@ -51,22 +51,22 @@ def hardware(devices: Iterable[Mapping[str, Any]]) -> Dict[str, List[Dict[str, A
     """Return ``gpus``, ``nvswitches`` and ``hcas`` among PCI devices.
 
     :param devices: as module pci_devices_info returns them.
-    :returns: each with its ``slot`` and ``model``; a GPU with its ``architecture``, null where
-        the chip is newer than this table. Virtual functions of an HCA count as none.
+    :returns: ``slot`` and ``model`` of each, and the ``architecture`` of a GPU, null for a chip
+        newer than this table. Virtual functions of an HCA are left out.
     :raises ValueError: an identifier is not hexadecimal.
     """
-    found: Dict[str, List[Dict[str, Any]]] = {"gpus": [], "nvswitches": [], "hcas": []}
+    parts: Dict[str, List[Dict[str, Any]]] = {"gpus": [], "nvswitches": [], "hcas": []}
     for device in devices:
         vendor, identifier = int(device["vendor"], 16), int(device["device"], 16)
         kind = int(device["device_class"], 16) >> 8
         entry: Dict[str, Any] = {"slot": device["slot"], "model": f"{identifier:04x}"}
         if vendor == _NVIDIA and kind in _DISPLAY:
-            found["gpus"].append({**entry, "architecture": _architecture(identifier)})
+            parts["gpus"].append({**entry, "architecture": _architecture(identifier)})
         elif vendor == _NVIDIA and identifier in _NVSWITCHES:
-            found["nvswitches"].append({**entry, "model": _NVSWITCHES[identifier]})
+            parts["nvswitches"].append({**entry, "model": _NVSWITCHES[identifier]})
         elif vendor == _MELLANOX and identifier in _HCAS:
-            found["hcas"].append({**entry, "model": _HCAS[identifier]})
-    return found
+            parts["hcas"].append({**entry, "model": _HCAS[identifier]})
+    return parts
 
 
 def _architecture(identifier: int) -> Optional[str]:

@@ -1,17 +1,90 @@
-"""Why a stack cannot work on the hardware of a node, before anything is installed."""
+"""Why a stack cannot work on the hardware of a node, before anything is installed.
+
+The requirements of drivers and toolkits are from their release notes.
+"""
 
 from __future__ import annotations
 
-from typing import Any, List, Mapping
+from typing import Any, List, Mapping, Optional, Tuple
 
-from .requirements import architecture_problems, driver_for_toolkit, toolkit_problems
-from .versions import numbers, same_release
+from .versions import branch, numbers, same_release
 
 __all__ = ["stack_problems"]
 
-# By HCA the first version without it and the last software with it. MLNX_OFED 5.0 dropped
-# ConnectX-3 and Connect-IB (release notes of 4.9 LTS); DOCA 2.9 LTS is the last with ConnectX-4
-# (DOCA-Host release notes) and never had the older ones.
+# The oldest Linux driver of a toolkit release, newest first: CUDA Toolkit Release Notes, table
+# "CUDA Toolkit and Corresponding Driver Versions". From 11 on an older driver of the same major
+# version may work (minor version compatibility); the role installs both, so it requires the pair.
+_DRIVERS: Tuple[Tuple[str, str], ...] = (
+    ("13.0.1", "580.82.07"),
+    ("13.0", "580.65.06"),
+    ("12.9.1", "575.57.08"),
+    ("12.9", "575.51.03"),
+    ("12.8.1", "570.124.06"),
+    ("12.8", "570.26"),
+    ("12.0", "525.60.13"),
+    ("11.0", "450.36.06"),
+    ("10.2", "440.33"),
+    ("10.1", "418.39"),
+    ("10.0", "410.48"),
+)
+# The last driver branch of an architecture: NVIDIA's Unix driver notices.
+_LAST_BRANCH = {"kepler": 470, "maxwell": 580, "pascal": 580, "volta": 580}
+# The first driver branch of an architecture: the release notes of the data centre drivers.
+_FIRST_BRANCH = {"volta": 384, "turing": 410, "ampere": 450, "ada": 520, "hopper": 520}
+# The first toolkit without an architecture: release notes of CUDA 12.0 and 13.0.
+_REMOVED_IN_TOOLKIT = {"kepler": "12.0", "maxwell": "13.0", "pascal": "13.0", "volta": "13.0"}
+# The first toolkit with an architecture.
+_FIRST_TOOLKIT = {"volta": "9.0", "turing": "10.0", "ampere": "11.0", "ada": "11.8"}
+_FIRST_TOOLKIT.update({"hopper": "11.8", "blackwell": "12.8"})
+# Open kernel modules drive Turing and later: README of NVIDIA/open-gpu-kernel-modules.
+_CLOSED_ONLY = ("kepler", "maxwell", "pascal", "volta")
+# Blackwell has no proprietary modules: NVIDIA's driver installation guide.
+_OPEN_ONLY = ("blackwell",)
+
+
+def _driver_for_toolkit(toolkit: str) -> Optional[str]:
+    """Return the oldest driver for a CUDA toolkit; None for a toolkit older than the table."""
+    for release, driver in _DRIVERS:
+        if numbers(toolkit) >= numbers(release):
+            return driver
+    return None
+
+
+def _unsupported_by_driver(architecture: str, driver: Mapping[str, str]) -> List[str]:
+    """Return why a driver does not support GPUs of an architecture.
+
+    :param driver: ``version``, and ``modules``: open or proprietary.
+    """
+    problems = []
+    version, modules = driver["version"], driver.get("modules")
+    last, first = _LAST_BRANCH.get(architecture), _FIRST_BRANCH.get(architecture)
+    if last is not None and branch(version) > last:
+        problems.append(f"driver {version}: {last} is the last branch that drives {architecture}")
+    if first is not None and branch(version) < first:
+        problems.append(f"driver {version}: {architecture} needs branch {first} or later")
+    if modules == "open" and architecture in _CLOSED_ONLY:
+        problems.append(
+            f"open kernel modules: they drive turing and later, and this is {architecture};"
+            " set driver.modules to proprietary"
+        )
+    if modules == "proprietary" and architecture in _OPEN_ONLY:
+        problems.append(f"proprietary kernel modules: {architecture} has open ones only")
+    return problems
+
+
+def _unsupported_by_toolkit(architecture: str, toolkit: str) -> List[str]:
+    """Return why a CUDA toolkit does not support an architecture."""
+    removed, since = _REMOVED_IN_TOOLKIT.get(architecture), _FIRST_TOOLKIT.get(architecture)
+    if removed is not None and numbers(toolkit) >= numbers(removed):
+        return [f"CUDA {toolkit}: {architecture} was removed in {removed}"]
+    if since is not None and numbers(toolkit) < numbers(since):
+        return [f"CUDA {toolkit}: {architecture} needs {since} or later"]
+    return []
+
+
+# By HCA the first version without support for it, and the last software with it. MLNX_OFED 5.0
+# dropped ConnectX-3 and Connect-IB (release notes of 4.9 LTS); DOCA 2.9 LTS is the last to support
+# ConnectX-4 (DOCA-Host release notes) and never supported the older ones.
 _REMOVED = {
     "mlnx_ofed": {
         "ConnectX-3": ("5.0", "MLNX_OFED 4.9"),
@@ -29,7 +102,7 @@ _REMOVED = {
 
 
 def stack_problems(stack: Mapping[str, Any], hardware: Mapping[str, Any]) -> List[str]:
-    """Return one sentence for each reason why the stack cannot work there.
+    """Return one sentence for each reason why the stack cannot work on the hardware.
 
     :param stack: as ``resolved_stack`` returns it.
     :param hardware: ``gpus``, ``nvswitches`` and ``hcas`` as ``pci.hardware`` returns them, and
@@ -45,16 +118,16 @@ def _architectures(hardware: Mapping[str, Any]) -> List[str]:
 
 
 def _driver_problems(stack: Mapping[str, Any], hardware: Mapping[str, Any]) -> List[str]:
-    found, problems = _architectures(hardware), []
-    if found and "driver" in stack:
-        meant = stack["architectures"]
+    present, problems = _architectures(hardware), []
+    if present and "driver" in stack:
+        supported = stack["architectures"]
         problems += [
-            f"stack {stack['stack']} is for {', '.join(meant)} GPUs, and this node has {name}"
-            for name in found
-            if name not in meant
+            f"stack {stack['stack']} is for {', '.join(supported)} GPUs, and this node has {name}"
+            for name in present
+            if name not in supported
         ]
-        for name in found:
-            problems += architecture_problems(name, stack["driver"])
+        for name in present:
+            problems += _unsupported_by_driver(name, stack["driver"])
         given, loaded = stack["driver"]["source"] == "given", hardware.get("driver_loaded")
         if given and loaded != stack["driver"]["version"]:
             runs = f"{loaded} runs" if loaded else "none runs"
@@ -69,8 +142,8 @@ def _toolkit_problems(stack: Mapping[str, Any], hardware: Mapping[str, Any]) -> 
         return []
     toolkit, problems = stack["cuda"]["version"], []
     for name in _architectures(hardware):
-        problems += toolkit_problems(name, toolkit)
-    driver, needed = stack.get("driver", {}).get("version"), driver_for_toolkit(toolkit)
+        problems += _unsupported_by_toolkit(name, toolkit)
+    driver, needed = stack.get("driver", {}).get("version"), _driver_for_toolkit(toolkit)
     if driver and needed and numbers(driver) < numbers(needed):
         problems.append(
             f"CUDA {toolkit} needs driver {needed} or later, and the stack has {driver}"

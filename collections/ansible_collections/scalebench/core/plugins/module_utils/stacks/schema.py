@@ -1,16 +1,17 @@
-"""The schema of a file in ``stacks/``: what it must say, checked before anything uses it."""
+"""The files in ``stacks/``: checked against their schema, resolved with overrides and mirrors."""
 
 from __future__ import annotations
 
 import re
 from typing import Any, Dict, Mapping, Tuple
+from urllib.parse import urlsplit
 
 from .pci import ARCHITECTURES
 from .versions import numbers
 
-__all__ = ["SOURCES", "check_stack"]
+__all__ = ["SOURCES", "check_stack", "resolved_stack"]
 
-# Where the software of a record comes from; `given` is there already and only looked at.
+# Where the software of a record comes from; `given` is installed already and only verified.
 SOURCES: Dict[str, Tuple[str, ...]] = {
     "driver": ("repository", "distribution", "runfile", "given"),
     "cuda": ("repository", "distribution"),
@@ -34,11 +35,12 @@ _TOP = ("stack", "architectures", "images", "code", *_KEYS)
 
 
 def check_stack(definition: Any, name: str) -> Dict[str, Any]:
-    """Return the definition of one stack if every part of it can be used.
+    """Return the definition of one stack, if it is valid.
 
-    :param definition: what the YAML file holds, with the user's overrides in it.
+    :param definition: the content of the YAML file, with the user's overrides applied.
     :param name: the stack's name, for the message.
-    :raises ValueError: the stack, the key and what should stand there.
+    :raises ValueError: an invalid key or value; the message names the stack, the key and what is
+        expected.
     """
     _known(definition, name, _TOP)
     if definition.get("stack") != name:
@@ -100,3 +102,52 @@ def _known(value: Any, where: str, keys: Tuple[str, ...]) -> None:
     for key in value:
         if key not in keys:
             raise ValueError(f"{where}.{key}: no such key; there are {', '.join(sorted(keys))}")
+
+
+def resolved_stack(
+    definition: Mapping[str, Any],
+    name: str,
+    overrides: Mapping[str, Any],
+    mirror: str = "",
+    image_mirror: str = "",
+) -> Dict[str, Any]:
+    """Return a stack with the user's overrides, and with its addresses on the mirrors.
+
+    :param overrides: in the form of the file, with only the keys that differ; null removes a
+        record.
+    :param mirror: prefix of downloads: ``https://host/path`` becomes ``<mirror>/host/path``. Other
+        schemes and the addresses of overrides are kept.
+    :param image_mirror: registry that replaces those of the images.
+    :raises ValueError: as :func:`check_stack`.
+    """
+    check_stack(definition, name)
+    stack = _merged(_mirrored(definition, mirror, image_mirror), overrides)
+    return check_stack(stack, name)
+
+
+def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> Dict[str, Any]:
+    merged = dict(base)
+    for key, value in over.items():
+        if value is None:
+            merged.pop(key, None)
+        elif isinstance(value, Mapping) and isinstance(merged.get(key), Mapping):
+            merged[key] = _merged(merged[key], value)
+        else:
+            merged[key] = value
+    return merged
+
+
+def _mirrored(value: Any, mirror: str, image_mirror: str) -> Any:
+    if not isinstance(value, Mapping):
+        return value
+    changed = {}
+    for key, inner in value.items():
+        if key in ("url", "key_url") and mirror:
+            parts = urlsplit(inner)
+            remote = parts.scheme in ("http", "https")
+            changed[key] = f"{mirror.rstrip('/')}/{parts.netloc}{parts.path}" if remote else inner
+        elif key == "image" and image_mirror:
+            changed[key] = f"{image_mirror.rstrip('/')}/{inner.split('/', 1)[1]}"
+        else:
+            changed[key] = _mirrored(inner, mirror, image_mirror)
+    return changed

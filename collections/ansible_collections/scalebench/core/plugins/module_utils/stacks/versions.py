@@ -1,26 +1,26 @@
-"""Compare version numbers."""
+"""Version numbers: parsed, compared, and decoded from NCCL's version code."""
 
 from __future__ import annotations
 
 import re
 from typing import Tuple
 
-__all__ = ["branch", "numbers", "same_release"]
+__all__ = ["branch", "nccl_version", "numbers", "same_release"]
 
 
 def numbers(version: str) -> Tuple[int, ...]:
-    """Return the numbers of a version, to be compared: ``440.33.01`` is (440, 33, 1).
+    """Return the numbers of a version, for comparison: ``440.33.01`` gives (440, 33, 1).
 
-    :raises ValueError: the version holds no number.
+    :raises ValueError: the version contains no number.
     """
-    found = tuple(int(text) for text in re.findall(r"\d+", version))
-    if not found:
+    parts = tuple(int(text) for text in re.findall(r"\d+", version))
+    if not parts:
         raise ValueError(f"{version!r} is no version")
-    return found
+    return parts
 
 
 def branch(version: str) -> int:
-    """Return the driver branch that a driver version belongs to: 440 of ``440.33.01``.
+    """Return the branch of a driver version: 440 for ``440.33.01``.
 
     :raises ValueError: as ``numbers``.
     """
@@ -28,9 +28,20 @@ def branch(version: str) -> int:
 
 
 def same_release(version: str, package_version: str) -> bool:
-    """Return whether a package is that release, whatever revision its packager gave it.
+    """Return whether a package is of a release, whatever its packaging revision.
 
     ``580.159.04`` is ``580.159.04-1`` and ``1:580.159.04-0ubuntu1``, not ``580.159.041-1``.
     """
     bare = package_version.split(":", 1)[-1]
     return re.match(rf"{re.escape(version)}(?![0-9.])", bare) is not None
+
+
+def nccl_version(code: int) -> str:
+    """Return the version for a code of ``ncclGetVersion``: 22203 is 2.22.3, 2703 is 2.7.3.
+
+    Macro ``NCCL_VERSION`` of nccl.h: the major version counts thousands up to 2.8, ten thousands
+    after it.
+    """
+    if code < 10000:
+        return f"{code // 1000}.{code // 100 % 10}.{code % 100}"
+    return f"{code // 10000}.{code // 100 % 100}.{code % 100}"

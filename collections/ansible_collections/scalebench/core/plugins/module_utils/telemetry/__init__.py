@@ -1,1 +1,1 @@
-"""What the nodes did during a repeat, and what disturbed it."""
+"""Telemetry of the nodes during a repeat, and the disturbances that it shows."""

@@ -1,28 +1,120 @@
-"""What a node did during one repeat: readings of counters and gauges, made into a summary."""
+"""Telemetry of one repeat on one node: samples of counters and gauges, reduced to a summary.
+
+The size of what is kept does not grow with the number of samples.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping
+from typing import Any, Dict, List, Mapping, Optional
 
-from .gpu_telemetry import GpuTelemetry
-from .spread import Spread
+__all__ = ["GpuTelemetry", "Spread", "Telemetry"]
 
-__all__ = ["Telemetry"]
+
+class Spread:
+    """Minimum, mean and maximum of a series whose values are not kept, in their own unit."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._sum = 0.0
+        self._least = float("inf")
+        self._greatest = float("-inf")
+
+    def add(self, value: float) -> None:
+        """Add one value."""
+        self._count += 1
+        self._sum += value
+        self._least = min(self._least, value)
+        self._greatest = max(self._greatest, value)
+
+    def summary(self) -> Dict[str, float]:
+        """Return ``min``, ``mean`` and ``max``; an empty mapping without a value."""
+        if not self._count:
+            return {}
+        return {
+            "min": round(self._least, 3),
+            "mean": round(self._sum / self._count, 3),
+            "max": round(self._greatest, 3),
+        }
+
+
+_GPU_GAUGES = (
+    *("utilisation", "memory_used_mib", "sm_clock_mhz", "memory_clock_mhz"),
+    *("power_w", "temperature_c"),
+)
+_LAST_KNOWN = ("index", "uuid", "name", "power_limit_w")
+
+
+class GpuTelemetry:
+    """The telemetry of one GPU during one repeat."""
+
+    def __init__(self) -> None:
+        self._known: Dict[str, Any] = {}
+        self._gauges: Dict[str, Spread] = {}
+        self._throttle: Optional[Dict[str, int]] = None
+        self._throttle_samples = 0
+        self._first_ecc: Optional[int] = None
+        self._last_ecc = 0
+        self._xid: Optional[List[int]] = None
+
+    def add(self, sample: Mapping[str, Any]) -> None:
+        """Add one sample.
+
+        :param sample: ``index`` and, where the GPU reports them, ``uuid``, ``name``,
+            ``utilisation`` (percent), ``memory_used_mib``, ``sm_clock_mhz``, ``memory_clock_mhz``,
+            ``power_w``, ``power_limit_w``, ``temperature_c``, ``throttle`` (names of the active
+            reasons), ``ecc_uncorrected`` (count since the driver was loaded), ``xid`` (codes since
+            the last sample).
+        """
+        self._known.update({name: sample[name] for name in _LAST_KNOWN if name in sample})
+        for name in _GPU_GAUGES:
+            if name in sample:
+                self._gauges.setdefault(name, Spread()).add(sample[name])
+        if "throttle" in sample:
+            self._throttle = self._throttle or {}
+            self._throttle_samples += 1
+            for reason in sample["throttle"]:
+                self._throttle[reason] = self._throttle.get(reason, 0) + 1
+        if "ecc_uncorrected" in sample:
+            self._last_ecc = sample["ecc_uncorrected"]
+            self._first_ecc = self._last_ecc if self._first_ecc is None else self._first_ecc
+        if "xid" in sample:
+            self._xid = [*(self._xid or ()), *sample["xid"]]
+
+    def summary(self) -> Dict[str, Any]:
+        """Return the summary; a figure that the GPU does not report is absent.
+
+        :returns: the identity of the GPU, the spread of each gauge, ``throttle`` (by reason, the
+            fraction of the samples), ``ecc_uncorrected`` (errors during the repeat), ``xid``
+            (codes).
+        """
+        summary = dict(self._known)
+        summary.update({name: gauge.summary() for name, gauge in self._gauges.items()})
+        if self._throttle is not None:
+            summary["throttle"] = {
+                reason: round(count / self._throttle_samples, 4)
+                for reason, count in sorted(self._throttle.items())
+            }
+        if self._first_ecc is not None:
+            summary["ecc_uncorrected"] = self._last_ecc - self._first_ecc
+        if self._xid is not None:
+            summary["xid"] = self._xid
+        return summary
+
 
 _MIB = 1 << 20
 _GAUGES = ("load", "memory_used_mib", "cpu_mhz")
 
 
 class Telemetry:
-    """The telemetry of one repeat on one node; its size does not grow with the samples.
+    """The telemetry of one repeat on one node.
 
-    Counters run on since boot, so two readings of them are enough: one before the first process of
-    the repeat and one after its last. Gauges are of the moment and are read in between.
+    Counters accumulate from boot, so they are read twice: before the first process of the repeat
+    and after its last one. Gauges show the current state and are sampled in between.
 
     :param interval: seconds between two samples.
-    :param before: the reading of the counters before the repeat: ``time`` (s, monotonic) and, where
-        the node has them, ``load``, ``cpu``, ``network``, ``infiniband``,
-        ``cpu_throttle_events``, ``memory_stall_seconds``, ``swapped_in_mib``.
+    :param before: the counters before the repeat: ``time`` (s, monotonic) and, where the node has
+        them, ``load``, ``cpu``, ``network``, ``infiniband``, ``cpu_throttle_events``,
+        ``memory_stall_seconds``, ``swapped_in_mib``.
     """
 
     def __init__(self, interval: float, before: Mapping[str, Any]) -> None:
@@ -33,9 +125,9 @@ class Telemetry:
         self._gpus: Dict[int, GpuTelemetry] = {}
 
     def add(self, sample: Mapping[str, Any]) -> None:
-        """Take one sample in.
+        """Add one sample.
 
-        :param sample: ``load``, ``memory_used_mib``, ``cpu_mhz`` and ``gpus``, as far as read.
+        :param sample: ``load``, ``memory_used_mib``, ``cpu_mhz`` and ``gpus``, where available.
         """
         self._samples += 1
         for name, gauge in self._gauges.items():
@@ -47,14 +139,14 @@ class Telemetry:
     def summary(
         self, after: Mapping[str, Any], own_seconds: float, sampling_seconds: float
     ) -> Dict[str, Any]:
-        """Return the summary; a figure that the node does not have is absent from it.
+        """Return the summary; a figure that the node does not report is absent.
 
-        :param after: the reading of the counters after the repeat, as ``before``.
+        :param after: the counters after the repeat, with the keys of ``before``.
         :param own_seconds: CPU seconds of all processes of the repeat on this node.
-        :param sampling_seconds: CPU seconds that the readings took.
+        :param sampling_seconds: CPU seconds that sampling took.
         """
         before = self._before
-        found: Dict[str, Any] = {
+        summary: Dict[str, Any] = {
             "interval": self._interval,
             "samples": self._samples,
             "seconds": round(after["time"] - before["time"], 3),
@@ -62,44 +154,46 @@ class Telemetry:
             "sampling_seconds": round(sampling_seconds, 4),
         }
         if "cpu" in before and "cpu" in after:
-            found["cpu"].update(_grown(before["cpu"], after["cpu"]), cores=after["cpu"]["cores"])
+            summary["cpu"].update(
+                _increase(before["cpu"], after["cpu"]), cores=after["cpu"]["cores"]
+            )
         for name in ("cpu_throttle_events", "memory_stall_seconds", "swapped_in_mib"):
             if name in before and name in after:
-                found[name] = _less(after[name], before[name])
+                summary[name] = _difference(after[name], before[name])
         for name in ("network", "infiniband"):
             if name in before and name in after:
-                found[name] = _traffic(before[name], after[name])
+                summary[name] = _traffic(before[name], after[name])
         for name, gauge in self._gauges.items():
             spread = gauge.summary()
             if spread:
-                found[name] = spread
+                summary[name] = spread
         if "load" in before:
-            found["load"] = {"before": before["load"], **found.get("load", {})}
+            summary["load"] = {"before": before["load"], **summary.get("load", {})}
         if self._gpus:
-            found["gpus"] = [self._gpus[index].summary() for index in sorted(self._gpus)]
-        return found
+            summary["gpus"] = [self._gpus[index].summary() for index in sorted(self._gpus)]
+        return summary
 
 
-def _less(after: float, before: float) -> float:
-    # The kernel says that iowait may go backwards: proc_stat(5).
+def _difference(after: float, before: float) -> float:
+    # iowait may decrease: proc_stat(5).
     return max(0, round(after - before, 3))
 
 
-def _grown(before: Mapping[str, float], after: Mapping[str, float]) -> Dict[str, float]:
-    """Return by how much each counter grew that both readings have."""
-    return {name: _less(after[name], before[name]) for name in before if name in after}
+def _increase(before: Mapping[str, float], after: Mapping[str, float]) -> Dict[str, float]:
+    """Return the increase of each counter that both readings have."""
+    return {name: _difference(after[name], before[name]) for name in before if name in after}
 
 
 def _traffic(
     before: Mapping[str, Mapping[str, float]], after: Mapping[str, Mapping[str, float]]
 ) -> Dict[str, Dict[str, float]]:
-    """Return what each interface moved, bytes as MiB; one that came or went has no figure."""
-    found: Dict[str, Dict[str, float]] = {}
+    """Return the traffic of each interface that both readings have, bytes as MiB."""
+    traffic: Dict[str, Dict[str, float]] = {}
     for interface in sorted(set(before) & set(after)):
-        for name, value in _grown(before[interface], after[interface]).items():
-            figures = found.setdefault(interface, {})
+        for name, value in _increase(before[interface], after[interface]).items():
+            figures = traffic.setdefault(interface, {})
             if name.endswith("_bytes"):
                 figures[name.replace("_bytes", "_mib")] = round(value / _MIB, 3)
             else:
                 figures[name] = value
-    return found
+    return traffic

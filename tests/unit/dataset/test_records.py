@@ -5,9 +5,12 @@ from __future__ import annotations
 import struct
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.dataset.spans import (
+from ansible_collections.scalebench.core.plugins.module_utils.dataset.records import (
     WALKS,
+    dali_index,
+    dali_index_problem,
     ofrecord_spans,
+    recordio_index_problem,
     recordio_spans,
     tfrecord_spans,
 )
@@ -56,3 +59,37 @@ def test_what_is_no_recordio_is_refused():
 def test_a_length_that_cannot_be_is_refused(length):
     with pytest.raises(ValueError, match="record 0 at byte 0 claims"):
         spans(ofrecord_spans, struct.pack("<q", length) + b"abc")
+
+
+def test_an_index_has_offset_and_size_a_line_and_fits():
+    text = dali_index([(0, 19), (19, 21)])
+    assert text == "0 19\n19 21\n"
+    assert dali_index_problem(text, 40) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("0 19\n", "its index ends at byte 19, the shard at 40"),
+        ("0 19\n20 20\n", "line 2 of its index begins at byte 20, not 19"),
+        ("0 19\n19\n", "line 2 of its index is not 'offset size'"),
+        ("nonsense\n", "line 1 of its index is not 'offset size'"),
+        ("", "its index ends at byte 0, the shard at 40"),
+    ],
+)
+def test_an_index_that_does_not_fit_is_told(text, said):
+    assert dali_index_problem(text, 40) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("0\t0\n1\t12\n", ""),
+        ("0\t0\n1\t40\n", "its index goes to byte 40, the file has 40"),
+        ("0\t12\n1\t0\n", "line 2 of its index goes back to byte 0"),
+        ("0 zero\n", "line 1 of its index is not 'number<tab>offset'"),
+        ("", "its index is empty"),
+    ],
+)
+def test_an_index_of_recordio_points_into_its_file(text, said):
+    assert recordio_index_problem(text, 40) == said

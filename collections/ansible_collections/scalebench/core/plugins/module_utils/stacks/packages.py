@@ -1,25 +1,27 @@
-"""Tell which OpenPGP keys a keyring holds, where no gpg is installed."""
+"""Package repositories: keys of a keyring without gpg, kernel changes of a simulated install."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import hashlib
+import itertools
+import re
 from typing import Iterator, List, Tuple
 
-__all__ = ["key_fingerprints"]
+__all__ = ["kernel_changes", "key_fingerprints"]
 
 _PUBLIC_KEY = 6
 
 
 def key_fingerprints(content: str) -> List[str]:
-    """Return the fingerprints of the primary keys of a keyring, in upper-case hexadecimal.
+    """Return the fingerprints of the primary keys of an OpenPGP keyring, in upper-case hexadecimal.
 
     A version 4 fingerprint is the SHA-1 of 0x99, the packet's length in two bytes and the packet:
-    RFC 4880, section 12.2. Packets are told apart as in section 4.2, armour as in section 6.
+    RFC 4880, section 12.2. Packets are parsed by section 4.2, armour by section 6.
 
     :param content: the file, binary or armoured, in base64, as module slurp returns it.
-    :raises ValueError: it is no keyring, or has a key that is not version 4.
+    :raises ValueError: not a keyring, or a key that is not version 4.
     """
     try:
         data = base64.b64decode(content)
@@ -33,7 +35,7 @@ def key_fingerprints(content: str) -> List[str]:
             if body[:1] != b"\x04":
                 raise ValueError("the keyring has a key that is not version 4")
             hashed = b"\x99" + len(body).to_bytes(2, "big") + body
-            # SHA-1 because the format says so; apt verifies with the key itself.
+            # The format requires SHA-1; apt verifies signatures with the key itself.
             fingerprints.append(hashlib.sha1(hashed).hexdigest().upper())
     if not fingerprints:
         raise ValueError("this is no OpenPGP keyring: it holds no public key")
@@ -43,12 +45,8 @@ def key_fingerprints(content: str) -> List[str]:
 def _dearmoured(data: bytes) -> bytes:
     lines = data.decode("ascii", "replace").splitlines()
     body = lines[lines.index("") + 1 :] if "" in lines else lines[1:]
-    wanted = []
-    for line in body:
-        if line.startswith(("=", "-----")):
-            break
-        wanted.append(line)
-    return base64.b64decode("".join(wanted))
+    encoded = itertools.takewhile(lambda line: not line.startswith(("=", "-----")), body)
+    return base64.b64decode("".join(encoded))
 
 
 def _packets(data: bytes) -> Iterator[Tuple[int, bytes]]:
@@ -65,7 +63,7 @@ def _packets(data: bytes) -> Iterator[Tuple[int, bytes]]:
 
 
 def _header(data: bytes, place: int, first: int) -> Tuple[int, int, int]:
-    """Return a packet's tag, the size of its body and where the body starts."""
+    """Return a packet's tag, the size of its body in bytes, and the offset of the body."""
     padded = data[place : place + 6] + b"\x00" * 6
     if not first & 0x40:
         width = 1 << (first & 0x03)
@@ -79,3 +77,16 @@ def _header(data: bytes, place: int, first: int) -> Tuple[int, int, int]:
     if padded[1] == 255:
         return first & 0x3F, int.from_bytes(padded[2:6], "big"), place + 6
     raise ValueError("this is no OpenPGP keyring: a key in parts")
+
+
+# `Inst linux-image-6.1.0-40-amd64 (6.1.153-1 Debian:12/stable [amd64])`, and the same with Remv.
+_APT = re.compile(r"^(Inst|Remv) (linux-image-\S+)", re.MULTILINE)
+
+
+def kernel_changes(simulation: str) -> List[str]:
+    """Return the changes to kernels in the output of ``apt-get --simulate``.
+
+    :returns: ``install <package>`` or ``remove <package>`` for each.
+    """
+    words = {"Inst": "install", "Remv": "remove"}
+    return [f"{words[verb]} {package}" for verb, package in _APT.findall(simulation)]

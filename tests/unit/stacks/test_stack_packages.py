@@ -5,7 +5,9 @@ import shutil
 import subprocess
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.stacks.openpgp import key_fingerprints
+from ansible_collections.scalebench.core.plugins.module_utils.stacks.packages import (
+    key_fingerprints,
+)
 
 GPG = shutil.which("gpg")
 
