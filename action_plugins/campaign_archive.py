@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.scalebench.core.plugins.plugin_utils.archived_campaign import archive
+from ansible_collections.scalebench.core.plugins.plugin_utils.archive_writing import archive
 
 
 class ActionModule(ActionBase):

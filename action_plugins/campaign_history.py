@@ -12,13 +12,13 @@ from ansible_collections.scalebench.core.plugins.module_utils.history.history_te
     history_markdown,
     history_table,
 )
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import write_only
 from ansible_collections.scalebench.core.plugins.plugin_utils.history_files import (
     history_html,
     plots_in,
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.history_reading import read_campaigns
 from ansible_collections.scalebench.core.plugins.plugin_utils.report_answer import json_text
-from ansible_collections.scalebench.core.plugins.plugin_utils.written import write_only
 
 
 class ActionModule(ActionBase):

@@ -29,7 +29,6 @@ from ansible_collections.scalebench.core.plugins.module_utils.running.outstandin
 from ansible_collections.scalebench.core.plugins.module_utils.running.policy import policy
 from ansible_collections.scalebench.core.plugins.module_utils.running.record import not_run
 from ansible_collections.scalebench.core.plugins.plugin_utils import campaign_files as files
-from ansible_collections.scalebench.core.plugins.plugin_utils import record_files
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 
@@ -101,21 +100,21 @@ class ActionModule(ActionBase):
 
     def _missing(self, folder, campaign, planned, benchmarks, args):
         records = files.records(folder)
-        ledger = Ledger(campaign, records, record_files.attempts(folder), args["session"])
+        ledger = Ledger(campaign, records, files.attempts(folder), args["session"])
         cells = plan.with_unavailable(planned["cells"], args["nodes"])
         rules = policy(planned["options"], args)
         left = outstanding(cells, ledger, rules)
-        session = args["session"] or record_files.now()
+        session = args["session"] or files.now()
         if not self._task.check_mode:
             for repeat in [*left["repeats"], *left["given_up"]]:
                 if repeat["log"] in records:
                     files.set_aside(folder, records[repeat["log"]])
                 else:
                     files.set_aside_unrecorded(folder, repeat["log"])
-            known = {"campaign": campaign, "session": session, "recorded": record_files.now()}
+            known = {"campaign": campaign, "session": session, "recorded": files.now()}
             for repeat in left["given_up"]:
                 made = not_run(known, repeat, repeat["ending"], repeat["reason"])
-                record_files.write_record(folder, made)
+                files.write_record(folder, made)
         times = files.earlier(folder.parent)
         timed = [
             {

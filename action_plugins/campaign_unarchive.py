@@ -8,7 +8,7 @@ from pathlib import Path
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible_collections.scalebench.core.plugins.plugin_utils import archive_reading
-from ansible_collections.scalebench.core.plugins.plugin_utils.archive_members import head
+from ansible_collections.scalebench.core.plugins.plugin_utils.archive_reading import head
 
 
 class ActionModule(ActionBase):

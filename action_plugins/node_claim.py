@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.scalebench.core.plugins.module_utils.node.proc import read_process
+from ansible_collections.scalebench.core.plugins.module_utils.node.processes import read_process
 
 
 class ActionModule(ActionBase):

@@ -11,10 +11,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning import pl
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import MAX
 from ansible_collections.scalebench.core.plugins.module_utils.running import frontier
 from ansible_collections.scalebench.core.plugins.module_utils.running.record import not_run, record
-from ansible_collections.scalebench.core.plugins.plugin_utils import (
-    campaign_files,
-    record_files,
-)
+from ansible_collections.scalebench.core.plugins.plugin_utils import campaign_files
 
 SHOWN = ("log", "ending", "reason", "seconds", "disturbances")
 
@@ -39,7 +36,7 @@ class ActionModule(ActionBase):
                     continue
                 runs = {node: _run_of(told, repeat) for node, told in args["runs"].items()}
                 made = record(self._campaign(), repeat, runs, facts)
-                record_files.write_record(folder, made)
+                campaign_files.write_record(folder, made)
                 Path(f"{folder / repeat['log']}.failed-{args['session']}").unlink(missing_ok=True)
                 shown.append(made)
                 if made["ending"] == "out_of_memory":
@@ -52,7 +49,7 @@ class ActionModule(ActionBase):
     def _campaign(self):
         args = self._task.args
         known = {"campaign": args["campaign"], "session": args["session"]}
-        return {**known, "recorded": record_files.now()}
+        return {**known, "recorded": campaign_files.now()}
 
     def _kept(self, folder, log):
         path = (folder / log).with_suffix(".run.json")
@@ -71,7 +68,7 @@ class ActionModule(ActionBase):
         for repeat in plan.repeats(sized):
             reason = frontier.skipped(repeat["cell"], [cell])
             if reason and repeat["log"] not in ended:
-                record_files.write_record(
+                campaign_files.write_record(
                     folder, not_run(self._campaign(), repeat, "skipped", reason)
                 )
                 logs.append(repeat["log"])

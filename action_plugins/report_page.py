@@ -11,13 +11,13 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.page import
 from ansible_collections.scalebench.core.plugins.module_utils.report.page_failures import (
     logs_to_quote,
 )
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import write_texts
 from ansible_collections.scalebench.core.plugins.plugin_utils.page_html import page_html
 from ansible_collections.scalebench.core.plugins.plugin_utils.report_files import (
     plan_and_records,
     plots,
     tails,
 )
-from ansible_collections.scalebench.core.plugins.plugin_utils.written import write_texts
 
 
 class ActionModule(ActionBase):

@@ -9,7 +9,7 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.scalebench.core.plugins.module_utils.layout.sections import in_markdown
 from ansible_collections.scalebench.core.plugins.module_utils.report.plot_series import describe
 from ansible_collections.scalebench.core.plugins.module_utils.report.plot_style import FIGURES
-from ansible_collections.scalebench.core.plugins.plugin_utils.written import write_only
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import write_only
 
 
 class ActionModule(ActionBase):

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.plugins.action import ActionBase
-from ansible_collections.scalebench.core.plugins.plugin_utils.parent_death import end_with_parent
 from ansible_collections.scalebench.core.plugins.plugin_utils.run_watch import (
     PEER_GRACE,
     RunWatch,
+    end_with_parent,
 )
 
 ENDED = {

@@ -35,7 +35,7 @@ version:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.scalebench.core.plugins.module_utils.node.nccl import version_code
+from ansible_collections.scalebench.core.plugins.module_utils.node.drivers import version_code
 from ansible_collections.scalebench.core.plugins.module_utils.stacks.versions import nccl_version
 
 

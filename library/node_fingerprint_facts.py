@@ -97,12 +97,12 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.fingerprint import (
     fingerprint,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.node.interpreters import why_not
+from ansible_collections.scalebench.core.plugins.module_utils.node.interpreters import (
+    environment_facts,
+    why_not,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.node.machine import devices, texts
 from ansible_collections.scalebench.core.plugins.module_utils.node.runs import marked
-from ansible_collections.scalebench.core.plugins.module_utils.node.site_packages import (
-    environment_facts,
-)
 
 
 def free_mib(path: str) -> int:

@@ -47,7 +47,7 @@ nouveau_loaded:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.scalebench.core.plugins.module_utils.node.nvidia_driver import driver
+from ansible_collections.scalebench.core.plugins.module_utils.node.drivers import driver
 
 
 def main() -> None:

@@ -54,7 +54,7 @@ devices:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.scalebench.core.plugins.module_utils.node.pci import pci_devices
+from ansible_collections.scalebench.core.plugins.module_utils.node.drivers import pci_devices
 
 
 def main() -> None:

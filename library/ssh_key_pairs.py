@@ -56,7 +56,7 @@ made:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.scalebench.core.plugins.module_utils.node.ssh_keys import SshKeys
+from ansible_collections.scalebench.core.plugins.module_utils.node.ssh import SshKeys
 
 
 def main() -> None:

@@ -41,7 +41,7 @@ refused:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.scalebench.core.plugins.module_utils.node.ssh_reach import unreachable
+from ansible_collections.scalebench.core.plugins.module_utils.node.ssh import unreachable
 
 
 def main() -> None:

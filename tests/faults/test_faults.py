@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 import yaml
-from ansible_collections.scalebench.core.plugins.module_utils.node.proc import (
+from ansible_collections.scalebench.core.plugins.module_utils.node.processes import (
     descendants,
     environment,
 )

@@ -21,7 +21,7 @@ import random_campaigns
 from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
 from ansible_collections.scalebench.core.plugins.module_utils.running import frontier, search
 from ansible_collections.scalebench.core.plugins.module_utils.running.record import ENDINGS
-from ansible_collections.scalebench.core.plugins.plugin_utils import record_files
+from ansible_collections.scalebench.core.plugins.plugin_utils import campaign_files
 from ansible_collections.scalebench.core.plugins.plugin_utils.log_files import read_facts
 
 SEEDS = range(200)
@@ -107,7 +107,7 @@ class FinishedCampaign:
                 continue
             assert path == (self.folder / record["log"]).with_suffix(".run.json")
             self.records[record["log"]] = record
-        self.attempts = record_files.attempts(self.folder)
+        self.attempts = campaign_files.attempts(self.folder)
 
     def every(self) -> list[dict[str, Any]]:
         """Return the records of all attempts, final and earlier ones."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import ansible_runner
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.node.proc import Process
+from ansible_collections.scalebench.core.plugins.module_utils.node.processes import Process
 from ansible_collections.scalebench.core.plugins.module_utils.node.runs import marked
 
 ROOT = Path(__file__).resolve().parents[2]

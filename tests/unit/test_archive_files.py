@@ -10,14 +10,14 @@ import tarfile
 import time
 
 import pytest
-from ansible_collections.scalebench.core.plugins.plugin_utils import archive_survey
-from ansible_collections.scalebench.core.plugins.plugin_utils.archive_members import head
+from ansible_collections.scalebench.core.plugins.plugin_utils import archive_writing
 from ansible_collections.scalebench.core.plugins.plugin_utils.archive_reading import (
+    head,
     unpack,
     unpacked_before,
     verify,
 )
-from ansible_collections.scalebench.core.plugins.plugin_utils.archived_campaign import archive
+from ansible_collections.scalebench.core.plugins.plugin_utils.archive_writing import archive
 from archive_data import FILES, member, sums, write_archive_of, write_campaign
 
 LOG = "logs/pytorch/bz4/1n1g/r50_b4_fp32_1.log"
@@ -118,14 +118,14 @@ def test_secrets_elsewhere_are_refused_and_nothing_is_written(campaign, tmp_path
 
 
 def test_a_secret_across_two_pieces_is_found(campaign, tmp_path, monkeypatch):
-    monkeypatch.setattr(archive_survey, "PIECE", 64)
+    monkeypatch.setattr(archive_writing, "PIECE", 64)
     write_campaign(campaign, **{LOG: "x" * 60 + " A_TOKEN=0123456789\n" + "y" * 500})
     assert make(campaign, tmp_path / "mine.tar.gz")["redactions"] == 1
 
 
 def test_a_line_that_is_too_long_to_be_searched_is_refused(campaign, tmp_path, monkeypatch):
-    monkeypatch.setattr(archive_survey, "PIECE", 64)
-    monkeypatch.setattr(archive_survey, "LONGEST_LINE", 128)
+    monkeypatch.setattr(archive_writing, "PIECE", 64)
+    monkeypatch.setattr(archive_writing, "LONGEST_LINE", 128)
     write_campaign(campaign, **{LOG: "x" * 1000})
     with pytest.raises(ValueError, match="cannot be searched"):
         make(campaign, tmp_path / "mine.tar.gz")
@@ -137,7 +137,7 @@ def test_a_writer_that_is_killed_leaves_no_half_archive(campaign, tmp_path):
     path = tmp_path / "mine.tar.gz"
     code = (
         "import sys; from pathlib import Path;"
-        "from ansible_collections.scalebench.core.plugins.plugin_utils.archived_campaign"
+        "from ansible_collections.scalebench.core.plugins.plugin_utils.archive_writing"
         " import archive; archive(Path(sys.argv[1]), Path(sys.argv[2]), False, False)"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -159,7 +159,7 @@ def test_a_writer_that_is_killed_leaves_no_half_archive(campaign, tmp_path):
 
 
 def test_a_campaign_that_is_written_to_meanwhile_is_refused(campaign, tmp_path, monkeypatch):
-    survey = archive_survey.survey
+    survey = archive_writing.survey
 
     def and_then_more(*given):
         seen = survey(*given)
@@ -167,7 +167,7 @@ def test_a_campaign_that_is_written_to_meanwhile_is_refused(campaign, tmp_path, 
             log.write("more\n")
         return seen
 
-    module = "ansible_collections.scalebench.core.plugins.plugin_utils.archived_campaign"
+    module = "ansible_collections.scalebench.core.plugins.plugin_utils.archive_writing"
     monkeypatch.setattr(f"{module}.survey", and_then_more)
     with pytest.raises(ValueError, match="changes while it is archived"):
         make(campaign, tmp_path / "mine.tar.gz")

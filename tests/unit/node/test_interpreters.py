@@ -1,6 +1,13 @@
 """Interpreters of this machine, and why one cannot be used."""
 
+import sys
+from importlib.metadata import version
+
+import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.node.interpreters import (
+    environment_facts,
+    nccl_version,
+    packages,
     platform_tag,
     why_not,
 )
@@ -35,3 +42,60 @@ def test_a_missing_and_a_useless_file_are_told_apart(tmp_path):
 def test_the_platform_names_machine_and_c_library():
     assert platform_tag().startswith("linux-")
     assert platform_tag().count("-") <= 2
+
+
+def test_packages_are_read_out_of_their_folders_names():
+    names = [
+        "torch-2.9.1+cpu.dist-info",
+        "typing_extensions-4.16.0.dist-info",
+        "horovod-0.28.1-py3.8.egg-info",
+        "Cython-3.0a1.dist-info",
+        "torch",
+        "no_version.dist-info",
+        "distutils-precedence.pth",
+    ]
+    assert packages(names) == {
+        "cython": "3.0a1",
+        "horovod": "0.28.1",
+        "torch": "2.9.1+cpu",
+        "typing-extensions": "4.16.0",
+    }
+
+
+@pytest.mark.parametrize(
+    ("installed", "expected"),
+    [({"torch": "2", "nvidia-nccl-cu12": "2.21.5"}, "2.21.5"), ({"nvidia-cudnn": "9"}, None)],
+)
+def test_nccl_is_the_one_that_came_as_a_package(installed, expected):
+    assert nccl_version(installed) == expected
+
+
+def test_packages_of_this_interpreter_are_those_it_has():
+    facts = environment_facts(sys.executable)
+    assert facts["python"] == sys.version.split()[0]
+    assert facts["packages"]["pytest"] == version("pytest")
+    assert facts["packages"]["ansible-core"] == version("ansible-core")
+
+
+def test_an_environment_over_another_has_the_packages_of_both_and_its_own_first(tmp_path):
+    base, made = tmp_path / "base", tmp_path / "made"
+    for prefix, names in {base: ("numpy-1.0", "six-1.16"), made: ("numpy-2.0",)}.items():
+        for name in names:
+            (prefix / "lib/python3.9/site-packages" / f"{name}.dist-info").mkdir(parents=True)
+        (prefix / "bin").mkdir()
+    (base / "bin/python3.9").touch()
+    (made / "bin/python").symlink_to(base / "bin/python3.9")
+    (made / "pyvenv.cfg").write_text(
+        f"home = {base}/bin\ninclude-system-site-packages = true\nversion = 3.9.18\n"
+    )
+    assert environment_facts(str(made / "bin/python")) == {
+        "python": "3.9.18",
+        "packages": {"numpy": "2.0", "six": "1.16"},
+        "nccl": None,
+    }
+    assert environment_facts(str(base / "bin/python3.9"))["packages"]["numpy"] == "1.0"
+
+
+def test_an_interpreter_that_is_not_there_has_no_packages(tmp_path):
+    facts = environment_facts(str(tmp_path / "bin/python"))
+    assert facts == {"python": None, "packages": {}, "nccl": None}

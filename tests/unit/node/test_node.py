@@ -12,10 +12,10 @@ import time
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.node import runs
-from ansible_collections.scalebench.core.plugins.module_utils.node.ending import end_processes
 from ansible_collections.scalebench.core.plugins.module_utils.node.interpreters import find
-from ansible_collections.scalebench.core.plugins.module_utils.node.proc import (
+from ansible_collections.scalebench.core.plugins.module_utils.node.processes import (
     descendants,
+    end_processes,
     environment,
     listener,
     read_process,

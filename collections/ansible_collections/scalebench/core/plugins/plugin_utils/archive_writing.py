@@ -1,4 +1,4 @@
-"""Writes the archive of a campaign piece by piece: the same campaign gives the same bytes."""
+"""doc-archive_writing"""
 
 from __future__ import annotations
 
@@ -6,27 +6,163 @@ import gzip
 import hashlib
 import io
 import os
+import stat
 import tarfile
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, BinaryIO
 
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.archive import (
+    CHECKSUMS,
+    MANIFEST,
+    belongs,
+    checksums_text,
+    is_log,
+    is_text,
+    manifest_text,
+    refusal,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import (
     Redactor,
     Rule,
+    patterns,
 )
-from ansible_collections.scalebench.core.plugins.plugin_utils.archive_survey import (
+from ansible_collections.scalebench.core.plugins.plugin_utils.archive_reading import (
     PIECE,
-    Packed,
-    redacted,
+    file_sha256,
+    head,
 )
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import write_texts
 
-__all__ = ["write_archive"]
+__all__ = ["archive", "survey"]
+
+
+def archive(folder: Path, path: Path, check_mode: bool, with_diff: bool) -> dict[str, Any]:
+    """Archive the campaign in ``folder`` at ``path``, its checksum in ``<path>.sha256``.
+
+    :returns: ``changed``, ``path``, ``files`` and ``redactions`` (how many), ``left_out`` (the
+        paths that are not the campaign's own), ``diff`` of the checksums.
+    :raises ValueError: no campaign, or one with secrets in files that are no logs.
+    :raises OSError: something cannot be read or written.
+    """
+    if not (folder / "plan.json").is_file():
+        raise ValueError(f"no campaign {folder.name} in {folder.parent}: there is no plan.json")
+    rules = patterns({os.fsdecode(name): value for name, value in os.environb.items()})
+    files, left_out = survey(folder, rules)
+    refused = refusal({file.path: file.findings for file in files if not is_log(file.path)})
+    if refused:
+        raise ValueError(f"{folder}: {refused}")
+    findings = {file.path: file.findings for file in files if file.findings}
+    manifest = manifest_text(folder.name, findings)
+    sums = {file.path: file.sha256 for file in files}
+    sums[MANIFEST] = hashlib.sha256(manifest.encode("utf-8")).hexdigest()
+    texts = {CHECKSUMS: checksums_text(sums), MANIFEST: manifest}
+    before = _before(path)
+    changed = before != texts[CHECKSUMS]
+    if changed and not check_mode:
+        _write_archive(path, folder.name, folder, texts, files, rules)
+        beside = {_beside(path): f"{file_sha256(path)}  {path.name}\n"}
+        write_texts(beside, check_mode=False, with_diff=False)
+    header = {"before_header": f"{path}: {CHECKSUMS}", "after_header": f"{path}: {CHECKSUMS}"}
+    diff = {**header, "before": before, "after": texts[CHECKSUMS]}
+    return {
+        "changed": changed,
+        "path": str(path),
+        "files": len(files),
+        "redactions": sum(count for found in findings.values() for _, count in found.values()),
+        "left_out": left_out,
+        **({"diff": diff} if with_diff else {}),
+    }
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f"{path.name}.sha256")
+
+
+def _before(path: Path) -> str:
+    """Return the checksums in the archive that is there; empty for none, or a damaged one."""
+    try:
+        sent = _beside(path).read_text(encoding="utf-8")
+        return head(path)[1] if sent == f"{file_sha256(path)}  {path.name}\n" else ""
+    except (FileNotFoundError, ValueError):
+        return ""
+
+
+LONGEST_LINE = 16 << 20
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A file as it lies in the archive; size in bytes, findings as ``Redactor`` has them."""
+
+    path: str
+    size: int
+    sha256: str
+    findings: dict[str, tuple[int, int]]
+
+
+def survey(folder: Path, rules: Sequence[Rule]) -> tuple[list[Packed], list[str]]:
+    """Return the campaign's own files, in the order of their paths, and the paths of all others.
+
+    :param rules: as ``secret_patterns.patterns`` returns them.
+    :raises ValueError: a line is too long to be searched.
+    :raises OSError: a file cannot be read.
+    """
+    own, others = [], []
+    for root, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in names:
+            file = Path(root, name)
+            path = file.relative_to(folder).as_posix()
+            # A link may lead anywhere, a pipe has no end.
+            if belongs(path) and stat.S_ISREG(file.lstat().st_mode):
+                own.append(path)
+            else:
+                others.append(path)
+    return [_measured(folder, path, rules) for path in sorted(own)], sorted(others)
+
+
+def _measured(folder: Path, path: str, rules: Sequence[Rule]) -> Packed:
+    redactor, digest, size = Redactor(rules), hashlib.sha256(), 0
+    for piece in _redacted(folder, path, redactor):
+        digest.update(piece)
+        size += len(piece)
+    return Packed(path, size, digest.hexdigest(), redactor.findings)
+
+
+def _redacted(folder: Path, path: str, redactor: Redactor) -> Iterator[bytes]:
+    """Yield a file as it goes into the archive; only what a program printed is changed."""
+    with (folder / path).open("rb") as file:
+        if not is_text(path):
+            yield from iter(lambda: file.read(PIECE), b"")
+        elif is_log(path):
+            yield from redactor.redact(_whole_lines(file, path))
+        else:
+            for piece in _whole_lines(file, path):
+                # For the findings alone: with one, there will be no archive.
+                list(redactor.redact([piece]))
+                yield piece
+
+
+def _whole_lines(file: BinaryIO, path: str) -> Iterator[bytes]:
+    while piece := file.read(PIECE):
+        if not piece.endswith(b"\n"):
+            rest = file.readline(LONGEST_LINE)
+            if len(rest) == LONGEST_LINE and not rest.endswith(b"\n"):
+                raise ValueError(
+                    f"{path}: a line of more than {LONGEST_LINE >> 20} MiB cannot be searched for"
+                    " secrets: remove the file, or break its lines"
+                )
+            piece += rest
+        yield piece
+
 
 # 1980-01-01, the first day that every archive format knows; tar warns of 1970.
 TIME = 315532800
 
 
-def write_archive(
+def _write_archive(
     archive: Path,
     campaign: str,
     folder: Path,
@@ -79,7 +215,7 @@ def _remove_left(archive: Path) -> None:
 def _add(
     tar: tarfile.TarFile, campaign: str, folder: Path, file: Packed, rules: Sequence[Rule]
 ) -> None:
-    content = _Content(redacted(folder, file.path, Redactor(rules)))
+    content = _Content(_redacted(folder, file.path, Redactor(rules)))
     try:
         tar.addfile(_member(campaign, file.path, file.size), content)
         same = content.sha256.hexdigest() == file.sha256 and not content.read(1)

@@ -6,8 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.scalebench.core.plugins.plugin_utils.archive_members import head
-from ansible_collections.scalebench.core.plugins.plugin_utils.archive_reading import unpack
+from ansible_collections.scalebench.core.plugins.plugin_utils.archive_reading import head, unpack
 from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_reading import (
     campaign_results,
 )

@@ -1,33 +1,39 @@
-"""The files of a campaign that planning reads and writes, on the controller."""
+"""doc-campaign_files"""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import yaml
-from ansible_collections.scalebench.core.plugins.module_utils.evidence.evidence import plan_sha256
 from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
 from ansible_collections.scalebench.core.plugins.module_utils.planning.benchmark_file import (
     check_benchmark,
 )
-from ansible_collections.scalebench.core.plugins.plugin_utils.controller import controller_facts
-from ansible_collections.scalebench.core.plugins.plugin_utils.written import write_texts
-from ansible_collections.scalebench.core.plugins.plugin_utils.yaml_documents import read_yaml
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import read_yaml, write_texts
+from ansible_collections.scalebench.core.plugins.plugin_utils.plan_evidence import (
+    controller_facts,
+    plan_sha256,
+)
 
 __all__ = [
+    "attempts",
     "check_room",
     "earlier",
     "kept_plan",
     "load_benchmarks",
+    "now",
     "records",
     "set_aside",
     "set_aside_unrecorded",
     "write",
+    "write_record",
 ]
 
 # How many earlier campaigns the estimate looks at.
@@ -142,3 +148,43 @@ def set_aside_unrecorded(folder: Path, log: str) -> None:
     path = folder / log
     if path.exists():
         path.rename(path.with_suffix(".unrecorded.out"))
+
+
+_ATTEMPT = re.compile(r"\.attempt(\d+)\.json$")
+
+
+def attempts(folder: Path) -> dict[str, list[dict[str, Any]]]:
+    """Return the records of earlier attempts by the path of the log, oldest first.
+
+    One that cannot be read is left out: it settles nothing.
+    """
+    found: dict[str, list[tuple[int, dict[str, Any]]]] = {}
+    for path in folder.glob("logs/**/*.attempt*.json"):
+        number = _ATTEMPT.search(path.name)
+        try:
+            record = json.loads(path.read_text(encoding="utf-8"))
+            entry = {"ending": record["ending"], **record}
+            if number:
+                found.setdefault(record["log"], []).append((int(number.group(1)), entry))
+        except (ValueError, KeyError, TypeError):
+            continue
+    return {log: [entry for _, entry in sorted(many, key=_first)] for log, many in found.items()}
+
+
+def now() -> str:
+    """Return the time, UTC, ISO 8601, to the microsecond: records are put in order by it."""
+    return datetime.now(UTC).isoformat(timespec="microseconds")
+
+
+def write_record(folder: Path, record: dict[str, Any]) -> Path:
+    """Write a run record beside its log, whole or not at all; return its path."""
+    path = (folder / record["log"]).with_suffix(".run.json")
+    part = path.with_name(path.name + ".part")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    os.replace(part, path)
+    return path
+
+
+def _first(pair: tuple[int, Any]) -> int:
+    return pair[0]

@@ -16,6 +16,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.results.log_rule i
 )
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from ansible_collections.scalebench.core.plugins.module_utils.strategies import parameters_of
+from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files import attempts
 from ansible_collections.scalebench.core.plugins.plugin_utils.log_files import (
     files_below,
     read_all,
@@ -25,7 +26,6 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.preflight_reading 
     FILE,
     read_preflight,
 )
-from ansible_collections.scalebench.core.plugins.plugin_utils.record_files import attempts
 
 __all__ = ["campaign_results"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 from ansible_collections.scalebench.core.plugins.module_utils.published.rows import published_rows
-from ansible_collections.scalebench.core.plugins.plugin_utils.yaml_documents import read_yaml
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import read_yaml
 
 __all__ = ["read_published"]
 

@@ -23,8 +23,8 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.text import
     csv_text,
     terminal_table,
 )
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import write_texts
 from ansible_collections.scalebench.core.plugins.plugin_utils.report_files import tails
-from ansible_collections.scalebench.core.plugins.plugin_utils.written import write_texts
 
 __all__ = ["answer", "json_text"]
 

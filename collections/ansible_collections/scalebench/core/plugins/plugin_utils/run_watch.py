@@ -1,16 +1,21 @@
-"""The controller's watch over one node of a repeat: its limit, and how its peers fare."""
+"""doc-run_watch"""
 
 from __future__ import annotations
 
+import ctypes
 import os
+import signal
 import threading
 import time
 from pathlib import Path
 
-from ansible_collections.scalebench.core.plugins.module_utils.node.ending import end_processes
-from ansible_collections.scalebench.core.plugins.module_utils.node.proc import Process, descendants
+from ansible_collections.scalebench.core.plugins.module_utils.node.processes import (
+    Process,
+    descendants,
+    end_processes,
+)
 
-__all__ = ["PEER_GRACE", "RunWatch"]
+__all__ = ["PEER_GRACE", "RunWatch", "end_with_parent"]
 
 # Seconds that a node has to notice by itself that a peer failed: then it tells more than we could.
 PEER_GRACE = 15.0
@@ -78,3 +83,15 @@ class RunWatch:
 
 def _below_this_worker() -> list[Process]:
     return descendants(os.getpid())
+
+
+_PR_SET_PDEATHSIG = 1
+
+
+def end_with_parent() -> None:
+    """Have the kernel send SIGTERM to this process when its parent dies: prctl(2).
+
+    An Ansible worker outlives a killed ansible-playbook, and with it the connection by which a node
+    knows that somebody waits. The worker's handler of SIGTERM ends its group, ssh among it.
+    """
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)

@@ -20,7 +20,7 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.baseline_reading i
     find_baseline,
     read_baseline,
 )
-from ansible_collections.scalebench.core.plugins.plugin_utils.yaml_documents import read_yaml
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import read_yaml
 
 __all__ = ["ARGUMENTS", "baseline_of", "gate_answer", "gate_of", "verdicts"]
 

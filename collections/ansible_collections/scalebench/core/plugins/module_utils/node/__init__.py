@@ -1,1 +1,1 @@
-"""What touches a node: its processes, its sockets, its facts. The rest of module_utils is pure."""
+"""Code that runs on a node: processes, files, devices. The rest of module_utils is pure."""

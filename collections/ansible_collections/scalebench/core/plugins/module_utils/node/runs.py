@@ -9,8 +9,7 @@ import os
 import time
 from typing import Iterator, List, Optional, Sequence, Set, TextIO, Tuple
 
-from .ending import end_processes
-from .proc import Process, environment, processes
+from .processes import Process, end_processes, environment, processes
 from .supervise import RUN_VARIABLE
 
 __all__ = ["attended", "busy_with", "end_strays", "has_ended", "marked"]

@@ -8,7 +8,7 @@ import time
 from typing import Any, Dict, List, Optional, Sequence
 
 from ..telemetry.telemetry import Telemetry
-from .gpu_sampler import GpuSampler, find_nvml
+from .gpus import GpuSampler, find_nvml
 from .kernel_counters import first_number, kernel_counters, numbers, read_text
 
 __all__ = ["Sampler", "gauges", "spread_out"]

@@ -8,8 +8,7 @@ import subprocess
 import time
 from typing import List, Optional
 
-from .ending import end_processes
-from .proc import Process, descendants, listener, read_process
+from .processes import Process, descendants, end_processes, listener, read_process
 
 __all__ = ["Sshd"]
 

@@ -13,9 +13,8 @@ import time
 from typing import Any, Dict, List, Mapping, Optional
 
 from ..running.last_words import telling_line
-from .ending import end_processes
-from .gpu_sampler import visible_gpus
-from .proc import descendants
+from .gpus import visible_gpus
+from .processes import descendants, end_processes
 from .sampler import Sampler
 
 __all__ = ["RUN_VARIABLE", "supervise"]

@@ -1,15 +1,17 @@
-"""What made a campaign: the commit of the code, and the Ansible and Python it ran in."""
+"""doc-plan_evidence"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import platform
 import subprocess
 from pathlib import Path
-from typing import Any
+from typing import Any, Mapping
 
 from ansible.release import __version__ as ansible_core
 
-__all__ = ["controller_facts"]
+__all__ = ["controller_facts", "plan_sha256"]
 
 PROJECT = Path(__file__).resolve().parents[6]
 
@@ -39,3 +41,19 @@ def _git(project: Path, *arguments: str) -> str:
     except (FileNotFoundError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def plan_sha256(plan: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of a plan's options and cells, in hexadecimal.
+
+    Estimates and the state of the nodes are no part of it: the same matrix on the same nodes has
+    the same checksum, whenever and at whatever load it was planned.
+
+    :param plan: as ``plan.build`` returns it; must be plain data.
+    """
+    cells = [
+        {key: cell[key] for key in cell if key != "estimate_seconds"} for cell in plan["cells"]
+    ]
+    essence = {"options": plan["options"], "cells": cells}
+    text = json.dumps(essence, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()

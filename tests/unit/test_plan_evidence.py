@@ -4,10 +4,10 @@ import platform
 import subprocess
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.evidence.evidence import plan_sha256
-from ansible_collections.scalebench.core.plugins.plugin_utils.controller import (
+from ansible_collections.scalebench.core.plugins.plugin_utils.plan_evidence import (
     PROJECT,
     controller_facts,
+    plan_sha256,
 )
 
 CELL = {"name": "r50_b4_fp32", "topology": "1n1g", "estimate_seconds": 15}

@@ -2,7 +2,7 @@
 
 import pytest
 from ansible.errors import AnsibleActionFail
-from ansible_collections.scalebench.core.plugins.plugin_utils.written import (
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
     write_files,
     write_only,
     write_texts,

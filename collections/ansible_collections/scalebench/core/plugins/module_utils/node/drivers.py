@@ -1,0 +1,115 @@
+"""PCI devices of this node, and the software that drives them: NVIDIA driver and NCCL."""
+
+from __future__ import annotations
+
+import ctypes
+import glob
+import os
+from typing import Dict, List, Optional, Sequence, TypedDict, Union
+
+__all__ = ["LIBRARY_FOLDERS", "driver", "pci_devices", "version_code"]
+
+
+class PciDevice(TypedDict):
+    """One PCI device; its identifiers are lower-case hexadecimal digits without 0x."""
+
+    slot: str
+    vendor: str  # four digits
+    device: str  # four digits
+    device_class: str  # six digits: class, subclass, programming interface
+    driver: Optional[str]
+
+
+def pci_devices(vendor: str = "", sysfs: str = "/sys") -> List[PciDevice]:
+    """Return the PCI devices in the order of the bus; none on a node without a PCI bus.
+
+    They are read from sysfs, so they need no driver. Format of its files:
+    Documentation/ABI/testing/sysfs-bus-pci of the Linux kernel.
+
+    :param vendor: four hexadecimal digits, ``10de`` for NVIDIA, ``15b3`` for Mellanox; empty for
+        all.
+    :param sysfs: where sysfs is mounted.
+    """
+    folder = os.path.join(sysfs, "bus/pci/devices")
+    try:
+        slots = sorted(os.listdir(folder))
+    except FileNotFoundError:
+        return []
+    devices = [_device(os.path.join(folder, slot), slot) for slot in slots]
+    return [device for device in devices if not vendor or device["vendor"] == vendor.lower()]
+
+
+def _device(path: str, slot: str) -> PciDevice:
+    try:
+        driver: Optional[str] = os.path.basename(os.readlink(os.path.join(path, "driver")))
+    except OSError:
+        driver = None
+    return {
+        "slot": slot,
+        "vendor": _digits(path, "vendor"),
+        "device": _digits(path, "device"),
+        "device_class": _digits(path, "class"),
+        "driver": driver,
+    }
+
+
+def _digits(path: str, name: str) -> str:
+    """Return a hexadecimal number without 0x."""
+    with open(os.path.join(path, name), encoding="ascii") as file:
+        return file.read().strip()[2:].lower()
+
+
+# Folders of Debian and Ubuntu, of the RHEL family, and of a .run file on either.
+LIBRARY_FOLDERS = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64")
+_LIBRARY = "libnvidia-ml.so."
+
+
+def driver(
+    sysfs: str = "/sys", folders: Sequence[str] = LIBRARY_FOLDERS
+) -> Dict[str, Union[str, bool, None]]:
+    """Return the versions of the driver's libraries and of its kernel module.
+
+    :param sysfs: where sysfs is mounted.
+    :param folders: where the driver's libraries may be.
+    :returns: ``driver_installed``, the version in the file name of NVML's library, however it was
+        installed; ``driver_loaded``, the version of the loaded kernel module; both None without
+        one; ``nouveau_loaded``, whether nouveau is loaded instead.
+    """
+    return {
+        "driver_installed": _installed(folders),
+        "driver_loaded": _read(os.path.join(sysfs, "module/nvidia/version")),
+        "nouveau_loaded": os.path.isdir(os.path.join(sysfs, "module/nouveau")),
+    }
+
+
+def _installed(folders: Sequence[str]) -> Optional[str]:
+    for folder in folders:
+        for path in sorted(glob.glob(os.path.join(folder, f"{_LIBRARY}*.*"))):
+            return os.path.basename(path)[len(_LIBRARY) :]
+    return None
+
+
+def _read(path: str) -> Optional[str]:
+    try:
+        with open(path, encoding="ascii") as file:
+            return file.read().strip()
+    except FileNotFoundError:
+        return None
+
+
+def version_code(library: str) -> int:
+    """Return the code of ``ncclGetVersion`` of a library.
+
+    :param library: its name, resolved by the dynamic linker, or its path.
+    :raises OSError: the library or one that it needs cannot be loaded.
+    :raises ValueError: the library is not NCCL, or its call fails.
+    """
+    loaded = ctypes.CDLL(library)
+    code = ctypes.c_int()
+    try:
+        result = loaded.ncclGetVersion(ctypes.byref(code))
+    except AttributeError:
+        raise ValueError(f"{library} has no ncclGetVersion: it is no NCCL") from None
+    if result:
+        raise ValueError(f"ncclGetVersion of {library} failed with ncclResult_t {result}")
+    return code.value

@@ -1,0 +1,152 @@
+"""The processes of this node: read from /proc, and ended by pid."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple
+
+__all__ = [
+    "Process",
+    "descendants",
+    "end_processes",
+    "environment",
+    "listener",
+    "processes",
+    "read_process",
+]
+
+LISTEN = "0A"
+
+
+class Process(NamedTuple):
+    """One process; ``start`` is in clock ticks since boot, ``state`` the letter of proc(5)."""
+
+    pid: int
+    parent: int
+    group: int
+    state: str
+    start: int
+    command: str
+
+    @property
+    def alive(self) -> bool:
+        """Return whether the process can still run, as a zombie cannot."""
+        return self.state not in "ZX"
+
+
+def read_process(pid: int) -> Optional[Process]:
+    """Return process ``pid``; None if it does not exist."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
+            # The name, in parentheses, may itself hold spaces and parentheses.
+            fields = stat.read().rpartition(")")[2].split()
+        with open(f"/proc/{pid}/cmdline", "rb") as cmdline:
+            command = cmdline.read().replace(b"\0", b" ").decode("utf-8", "replace").strip()
+    except OSError:
+        return None
+    return Process(pid, int(fields[1]), int(fields[2]), fields[0], int(fields[19]), command)
+
+
+def processes() -> Iterator[Process]:
+    """Yield every process that this user may read."""
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            process = read_process(int(name))
+            if process is not None:
+                yield process
+
+
+def descendants(pid: int) -> List[Process]:
+    """Return the living processes below ``pid``, parents before children."""
+    children: Dict[int, List[Process]] = {}
+    for process in processes():
+        children.setdefault(process.parent, []).append(process)
+    below, queue = [], [pid]
+    while queue:
+        for child in children.get(queue.pop(0), []):
+            below.append(child)
+            queue.append(child.pid)
+    return [process for process in below if process.alive]
+
+
+def environment(pid: int) -> Dict[str, str]:
+    """Return the environment that ``pid`` was started with; empty if it cannot be read."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as environ:
+            text = environ.read().decode("utf-8", "replace")
+    except OSError:
+        return {}
+    return dict(entry.split("=", 1) for entry in text.split("\0") if "=" in entry)
+
+
+def listener(address: str, port: int) -> Optional[str]:
+    """Return which process listens on IPv4 ``address``:``port`` or on all addresses, or None."""
+    inodes = _listening_inodes(address, port)
+    if not inodes:
+        return None
+    for process in processes():
+        if inodes & _socket_inodes(process.pid):
+            return f"process {process.pid} ({process.command or 'no command line'})"
+    return "a process of another user"
+
+
+def _listening_inodes(address: str, port: int) -> Set[str]:
+    """Return the inodes of the listening sockets; format of the table: proc(5), /proc/net/tcp."""
+    packed = "".join(f"{int(part):02X}" for part in reversed(address.split(".")))
+    wanted = {f"{host}:{port:04X}" for host in (packed, "00000000")}
+    with open("/proc/net/tcp", encoding="ascii") as table:
+        rows = [line.split() for line in table.readlines()[1:]]
+    return {row[9] for row in rows if row[1] in wanted and row[3] == LISTEN}
+
+
+def _socket_inodes(pid: int) -> Set[str]:
+    """Return the inodes of the sockets that ``pid`` has open."""
+    inodes = set()
+    try:
+        for name in os.listdir(f"/proc/{pid}/fd"):
+            target = os.readlink(f"/proc/{pid}/fd/{name}")
+            if target.startswith("socket:["):
+                inodes.add(target[8:-1])
+    except OSError:
+        pass
+    return inodes
+
+
+def end_processes(find: Callable[[], List[Process]], grace: float = 5.0) -> List[Process]:
+    """End the processes that ``find`` returns, repeatedly, until it returns none.
+
+    :param find: returns the living processes to end; called again in every round.
+    :param grace: seconds between SIGTERM and SIGKILL.
+    :returns: every process that was signalled.
+    :raises ValueError: a process survives SIGKILL for ``grace`` more seconds (uninterruptible).
+    """
+    signalled: Dict[Tuple[int, int], Process] = {}
+    start = time.monotonic()
+    nothing = 0
+    while True:
+        left = find()
+        # Two empty rounds: a process forked during a round by one that ended is seen in the next.
+        nothing = 0 if left else nothing + 1
+        if nothing > bool(signalled):
+            return list(signalled.values())
+        waited = time.monotonic() - start
+        if left and waited > 2 * grace:
+            names = ", ".join(f"{process.pid} ({process.command})" for process in left)
+            raise ValueError(f"still alive {grace:.0f} s after SIGKILL: {names}")
+        for process in left:
+            known = (process.pid, process.start) in signalled
+            if not known or waited > grace:
+                _signal(process, signal.SIGKILL if waited > grace else signal.SIGTERM)
+                signalled[process.pid, process.start] = process
+        time.sleep(0.05)
+
+
+def _signal(process: Process, number: int) -> None:
+    """Signal a process, unless another process has its pid by now."""
+    now = read_process(process.pid)
+    if now is not None and now.start == process.start:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process.pid, number)

@@ -1,0 +1,138 @@
+"""Which driver is found, on folders that look like a node's."""
+
+import os
+import shutil
+import subprocess
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.node.drivers import (
+    driver,
+    pci_devices,
+    version_code,
+)
+
+V100 = {"vendor": "0x10de", "device": "0x1db1", "class": "0x030200"}
+HCA = {"vendor": "0x15b3", "device": "0x1017", "class": "0x020700"}
+
+
+def sysfs(folder, devices):
+    """Write devices as sysfs shows them."""
+    for slot, files in devices.items():
+        path = folder / "bus/pci/devices" / slot
+        path.mkdir(parents=True)
+        for name, text in files.items():
+            if name == "driver":
+                target = folder / "bus/pci/drivers" / text
+                target.mkdir(parents=True, exist_ok=True)
+                os.symlink(target, path / "driver")
+            else:
+                (path / name).write_text(text + "\n")
+    return str(folder)
+
+
+def test_devices_of_a_vendor_come_in_the_order_of_the_bus(tmp_path):
+    root = sysfs(
+        tmp_path,
+        {
+            "0000:b1:00.0": V100,
+            "0000:3b:00.0": {**V100, "driver": "nvidia"},
+            "0000:5e:00.0": {**HCA, "driver": "mlx5_core"},
+        },
+    )
+    assert pci_devices("10DE", root) == [
+        {
+            "slot": "0000:3b:00.0",
+            "vendor": "10de",
+            "device": "1db1",
+            "device_class": "030200",
+            "driver": "nvidia",
+        },
+        {
+            "slot": "0000:b1:00.0",
+            "vendor": "10de",
+            "device": "1db1",
+            "device_class": "030200",
+            "driver": None,
+        },
+    ]
+    assert [device["driver"] for device in pci_devices(sysfs=root)] == ["nvidia", "mlx5_core", None]
+
+
+def test_a_node_without_a_pci_bus_has_no_devices(tmp_path):
+    assert pci_devices("10de", str(tmp_path)) == []
+
+
+@pytest.fixture
+def node(tmp_path):
+    """Return a function that looks at the folders, after it put files there."""
+
+    def look(libraries=(), loaded=None, nouveau=False):
+        folder, sysfs = tmp_path / "lib", tmp_path / "sys"
+        folder.mkdir(exist_ok=True)
+        for name in libraries:
+            (folder / name).touch()
+        if loaded:
+            (sysfs / "module/nvidia").mkdir(parents=True)
+            (sysfs / "module/nvidia/version").write_text(f"{loaded}\n")
+        if nouveau:
+            (sysfs / "module/nouveau").mkdir(parents=True)
+        return driver(str(sysfs), [str(tmp_path / "none"), str(folder)])
+
+    return look
+
+
+def test_a_bare_node_has_none(node):
+    nothing = {"driver_installed": None, "driver_loaded": None, "nouveau_loaded": False}
+    assert node() == nothing
+
+
+def test_what_is_installed_and_what_runs_are_told_apart(node):
+    found = node(["libnvidia-ml.so.1", "libnvidia-ml.so.580.159.04"], loaded="570.133.20")
+    assert found["driver_installed"] == "580.159.04"
+    assert found["driver_loaded"] == "570.133.20"
+
+
+def test_a_link_alone_is_no_driver(node):
+    assert node(["libnvidia-ml.so.1"])["driver_installed"] is None
+
+
+def test_nouveau_is_seen(node):
+    assert node(nouveau=True)["nouveau_loaded"] is True
+
+
+CC = shutil.which("cc")
+
+
+@pytest.fixture
+def library(tmp_path):
+    """Return a function that compiles a library and gives its path."""
+    if CC is None:
+        pytest.skip("no C compiler here")
+
+    def compiled(source):
+        path = tmp_path / "library.so"
+        command = [CC, "-shared", "-fPIC", "-nostdlib", "-x", "c", "-", "-o", str(path)]
+        subprocess.run(command, input=source, text=True, check=True)
+        return str(path)
+
+    return compiled
+
+
+def test_the_version_is_the_librarys_own(library):
+    path = library("int ncclGetVersion(int *version) { *version = 22203; return 0; }")
+    assert version_code(path) == 22203
+
+
+def test_a_call_that_fails_is_an_error(library):
+    with pytest.raises(ValueError, match="failed with ncclResult_t 3"):
+        version_code(library("int ncclGetVersion(int *version) { return 3; }"))
+
+
+def test_another_library_is_no_nccl(library):
+    with pytest.raises(ValueError, match="it is no NCCL"):
+        version_code(library("int other(void) { return 0; }"))
+
+
+def test_a_library_that_is_not_there_is_named():
+    with pytest.raises(OSError, match=r"libnothing\.so\.9"):
+        version_code("libnothing.so.9")
