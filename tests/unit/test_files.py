@@ -40,7 +40,7 @@ def test_what_is_left_over_is_removed_once(tmp_path):
 def test_what_is_no_text_is_told_by_its_size(tmp_path):
     path = tmp_path / "a.png"
     (diff,) = write_files({path: b"\x89PNG"}, False, True)["diff"]
-    assert diff["after"] == "4 bytes that are no text\n"
+    assert diff["after"] == "4 bytes that are not text\n"
     assert path.read_bytes() == b"\x89PNG"
 
 

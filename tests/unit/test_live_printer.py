@@ -1,7 +1,12 @@
 """The live line and Ansible's forks: neither may wait for the other."""
 
+import io
 import subprocess
 import sys
+import threading
+import time
+
+from ansible_collections.scalebench.core.plugins.plugin_utils import live
 
 # As Ansible does: one lock around every fork and every write to standard output.
 PROGRAM = """
@@ -23,6 +28,20 @@ for _ in range(300):
 printer.stop()
 print("end")
 """
+
+
+def test_nothing_is_drawn_after_stop_by_a_thread_that_waited_for_the_lock(monkeypatch):
+    monkeypatch.setattr(live, "REFRESH", 0.001)
+    monkeypatch.setattr(live, "REMINDER", 0.0)
+    monkeypatch.setattr(sys, "stdout", output := io.StringIO())
+    lock = threading.RLock()
+    printer = live.LivePrinter(lambda: "status", lock)
+    with lock:
+        printer.start()
+        time.sleep(0.05)
+        printer.stop()
+    time.sleep(0.05)
+    assert output.getvalue() == ""
 
 
 def test_a_fork_and_the_line_that_is_drawn_do_not_wait_for_each_other():

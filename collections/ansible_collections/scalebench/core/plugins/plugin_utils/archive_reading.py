@@ -1,4 +1,8 @@
-"""doc-archive_reading"""
+"""Verify and unpack the archive of a campaign, from any source.
+
+Members are read here and not by tarfile, whose reader holds long names and sparse maps of any size
+in memory; our archives have neither.
+"""
 
 from __future__ import annotations
 
@@ -20,31 +24,22 @@ from ansible_collections.scalebench.core.plugins.module_utils.evidence.archive i
     written_by_report,
 )
 
-__all__ = [
-    "PIECE",
-    "Member",
-    "file_sha256",
-    "head",
-    "head_of",
-    "members",
-    "opened",
-    "path_of",
-    "unpack",
-    "unpacked_before",
-    "verify",
-]
+__all__ = ["PIECE", "file_sha256", "head", "unpack", "unpacked_before", "verify"]
 
-PIECE = 1 << 20
-# 100 000 paths and their checksums fit.
+PIECE = 1 << 20  # bytes
+# Room for 100,000 paths and their checksums, in bytes.
 LONGEST_CHECKSUMS = 32 << 20
 
-# Header and content; the content is to be read before the next member is asked for.
+# Header and content; the content must be read before the next member.
 Member = tuple[tarfile.TarInfo, Iterator[bytes]]
 
 
 @contextmanager
-def opened(archive: Path) -> Iterator[gzip.GzipFile]:
-    """Open an archive; every way in which one can be broken becomes a ValueError that names it."""
+def _opened(archive: Path) -> Iterator[gzip.GzipFile]:
+    """Open an archive.
+
+    :raises ValueError: the archive is damaged; the message names it.
+    """
     try:
         with gzip.GzipFile(archive, "rb") as unzipped:
             yield unzipped
@@ -54,11 +49,11 @@ def opened(archive: Path) -> Iterator[gzip.GzipFile]:
         raise ValueError(f"{archive}: {error}") from None
 
 
-def members(unzipped: gzip.GzipFile) -> Iterator[Member]:
+def _members(unzipped: gzip.GzipFile) -> Iterator[Member]:
     """Yield header and content of every member.
 
-    :raises tarfile.HeaderError: what stands where a header must be is none.
-    :raises ValueError: a content is cut off.
+    :raises tarfile.HeaderError: a header is invalid.
+    :raises ValueError: a content is truncated.
     """
     while any(block := unzipped.read(tarfile.BLOCKSIZE)):
         header = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
@@ -67,35 +62,36 @@ def members(unzipped: gzip.GzipFile) -> Iterator[Member]:
 
 
 def head(archive: Path) -> tuple[str, str]:
-    """Return what ``head_of`` returns of the archive at a path.
+    """Return the campaign's name and the text of SHA256SUMS of an archive.
 
-    :raises ValueError: it is no archive of a campaign.
+    :raises ValueError: the file is not an archive of a campaign.
     :raises OSError: it cannot be read.
     """
-    with opened(archive) as unzipped:
-        return head_of(members(unzipped))
+    with _opened(archive) as unzipped:
+        return _head(_members(unzipped))
 
 
-def head_of(found: Iterator[Member]) -> tuple[str, str]:
+def _head(contents: Iterator[Member]) -> tuple[str, str]:
     """Return the campaign's name and the text of SHA256SUMS, which is the first member.
 
-    :raises ValueError: the first member is another.
+    :raises ValueError: the first member is a different file.
     """
-    header, content = next(found, (None, iter(())))
+    header, content = next(contents, (None, iter(())))
     if header is None:
         raise ValueError("it is empty")
     campaign = split_member(header.name)[0]
-    if path_of(header, campaign) != CHECKSUMS:
+    if _path_of(header, campaign) != CHECKSUMS:
         raise ValueError(f"its first file is {header.name}, not {CHECKSUMS}")
     if header.size > LONGEST_CHECKSUMS:
         raise ValueError(f"{CHECKSUMS} is of absurd size")
     return campaign, b"".join(content).decode("utf-8", "replace")
 
 
-def path_of(header: tarfile.TarInfo, campaign: str) -> str:
-    """Return the path below the campaign's folder of a member that may be unpacked.
+def _path_of(header: tarfile.TarInfo, campaign: str) -> str:
+    """Return the path of a member below the campaign's folder.
 
-    :raises ValueError: it may not: it is a link, a device, of another campaign, or no campaign's.
+    :raises ValueError: the member must not be unpacked: a link, a device, a file of another
+        campaign or of none.
     """
     of, path = split_member(header.name)
     if of != campaign:
@@ -115,24 +111,24 @@ def _content(unzipped: gzip.GzipFile, size: int) -> Iterator[bytes]:
 
 
 def verify(archive: Path, into: Path | None = None) -> None:
-    """Hold every file against its checksum; write the files below ``into`` where it is given.
+    """Compare every file with its checksum; write the files below ``into``, if given.
 
-    :param into: a folder that is not there yet.
-    :raises ValueError: the first thing that is wrong.
-    :raises OSError: something cannot be read or written.
+    :param into: a folder that does not exist yet.
+    :raises ValueError: the archive is invalid; with the first problem.
+    :raises OSError: a file cannot be read or written.
     """
     _check_beside(archive)
-    room = shutil.disk_usage(_there(into)).free if into else None
-    with opened(archive) as unzipped:
-        found = members(unzipped)
-        campaign, text = head_of(found)
+    room = shutil.disk_usage(_nearest_existing(into)).free if into else None
+    with _opened(archive) as unzipped:
+        contents = _members(unzipped)
+        campaign, text = _head(contents)
         sums = parse_checksums(text)
         left, size = dict(sums), 0
         if into:
             into.mkdir(parents=True)
             (into / CHECKSUMS).write_text(text, encoding="utf-8")
-        for header, content in found:
-            path = path_of(header, campaign)
+        for header, content in contents:
+            path = _path_of(header, campaign)
             size += header.size
             check_size(len(sums) - len(left) + 1, size, room)
             if path not in left:
@@ -141,17 +137,17 @@ def verify(archive: Path, into: Path | None = None) -> None:
                 raise ValueError(f"{path} differs from its checksum")
         if left:
             raise ValueError(f"{min(left)} is missing")
-        # To the end: only there is the checksum of the whole.
+        # Read to the end, where gzip has the checksum of the whole.
         if unzipped.read(PIECE).strip(b"\0"):
             raise ValueError("something follows its end")
 
 
 def unpack(archive: Path, folder: Path) -> None:
-    """Verify the archive and unpack it, whole or not at all.
+    """Verify the archive and unpack it, atomically.
 
-    :param folder: not there, or empty.
-    :raises ValueError: as ``verify``.
-    :raises OSError: as ``verify``.
+    :param folder: does not exist, or is empty.
+    :raises ValueError: as :func:`verify`.
+    :raises OSError: as :func:`verify`.
     """
     part = folder.with_name(f".{folder.name}.{os.getpid()}.part")
     try:
@@ -162,10 +158,10 @@ def unpack(archive: Path, folder: Path) -> None:
 
 
 def unpacked_before(archive: Path, text: str, folder: Path) -> bool:
-    """Return whether the archive lies in the folder already.
+    """Return whether the folder contains the unpacked archive.
 
     :param text: of the archive's SHA256SUMS.
-    :raises ValueError: the folder holds something else, or a file there has changed since.
+    :raises ValueError: the folder contains something else, or a file there has changed.
     :raises OSError: a file cannot be read.
     """
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
@@ -192,7 +188,7 @@ def file_sha256(path: Path) -> str:
 
 
 def _copied(content: Iterator[bytes], to: Path | None) -> str:
-    """Return the SHA-256 of a content; write it where ``to`` is given."""
+    """Return the SHA-256 of a content; write it to ``to``, if given."""
     digest = hashlib.sha256()
     if to is None:
         for piece in content:
@@ -207,16 +203,19 @@ def _copied(content: Iterator[bytes], to: Path | None) -> str:
 
 
 def _check_beside(archive: Path) -> None:
-    """Hold the archive against the checksum that was sent with it, where there is one."""
+    """Compare the archive with its checksum file, if there is one.
+
+    :raises ValueError: they differ.
+    """
     try:
-        sent = Path(f"{archive}.sha256").read_text(encoding="utf-8", errors="replace").split()
+        expected = Path(f"{archive}.sha256").read_text(encoding="utf-8", errors="replace").split()
     except FileNotFoundError:
         return
-    if sent[:1] != [file_sha256(archive)]:
+    if expected[:1] != [file_sha256(archive)]:
         raise ValueError(f"{archive} differs from its checksum in {archive.name}.sha256")
 
 
-def _there(folder: Path) -> Path:
+def _nearest_existing(folder: Path) -> Path:
     while not folder.exists():
         folder = folder.parent
     return folder

@@ -1,4 +1,8 @@
-"""doc-archive_writing"""
+"""Pack a campaign into one archive with checksums; the same campaign gives the same bytes.
+
+The files are read twice: ``survey`` finds secrets and computes checksums, then the archive is
+written piece by piece.
+"""
 
 from __future__ import annotations
 
@@ -37,14 +41,20 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.files import write
 
 __all__ = ["archive", "survey"]
 
+LONGEST_LINE = 16 << 20  # bytes
+# 1980-01-01, the earliest date of all archive formats; tar warns about 1970.
+TIME = 315532800
+
 
 def archive(folder: Path, path: Path, check_mode: bool, with_diff: bool) -> dict[str, Any]:
-    """Archive the campaign in ``folder`` at ``path``, its checksum in ``<path>.sha256``.
+    """Archive the campaign in ``folder`` at ``path``, unless ``path`` is that archive already.
 
-    :returns: ``changed``, ``path``, ``files`` and ``redactions`` (how many), ``left_out`` (the
-        paths that are not the campaign's own), ``diff`` of the checksums.
-    :raises ValueError: no campaign, or one with secrets in files that are no logs.
-    :raises OSError: something cannot be read or written.
+    The checksum of the archive is written to ``<path>.sha256``.
+
+    :returns: ``changed``, ``path``, ``files`` and ``redactions`` (numbers), ``left_out`` (paths
+        that do not belong to the campaign), ``diff`` of the checksums.
+    :raises ValueError: not a campaign, or one with secrets in files other than logs.
+    :raises OSError: a file cannot be read or written.
     """
     if not (folder / "plan.json").is_file():
         raise ValueError(f"no campaign {folder.name} in {folder.parent}: there is no plan.json")
@@ -70,7 +80,7 @@ def archive(folder: Path, path: Path, check_mode: bool, with_diff: bool) -> dict
         "changed": changed,
         "path": str(path),
         "files": len(files),
-        "redactions": sum(count for found in findings.values() for _, count in found.values()),
+        "redactions": sum(count for kinds in findings.values() for _, count in kinds.values()),
         "left_out": left_out,
         **({"diff": diff} if with_diff else {}),
     }
@@ -81,20 +91,17 @@ def _beside(path: Path) -> Path:
 
 
 def _before(path: Path) -> str:
-    """Return the checksums in the archive that is there; empty for none, or a damaged one."""
+    """Return the text of SHA256SUMS in the existing archive; empty without a valid one."""
     try:
-        sent = _beside(path).read_text(encoding="utf-8")
-        return head(path)[1] if sent == f"{file_sha256(path)}  {path.name}\n" else ""
+        expected = _beside(path).read_text(encoding="utf-8")
+        return head(path)[1] if expected == f"{file_sha256(path)}  {path.name}\n" else ""
     except (FileNotFoundError, ValueError):
         return ""
 
 
-LONGEST_LINE = 16 << 20
-
-
 @dataclass(frozen=True)
 class Packed:
-    """A file as it lies in the archive; size in bytes, findings as ``Redactor`` has them."""
+    """A file as it is in the archive; size in bytes, findings as those of ``Redactor``."""
 
     path: str
     size: int
@@ -103,9 +110,9 @@ class Packed:
 
 
 def survey(folder: Path, rules: Sequence[Rule]) -> tuple[list[Packed], list[str]]:
-    """Return the campaign's own files, in the order of their paths, and the paths of all others.
+    """Return the files that belong to the campaign, sorted by path, and the paths of the others.
 
-    :param rules: as ``secret_patterns.patterns`` returns them.
+    :param rules: of ``redaction.patterns``.
     :raises ValueError: a line is too long to be searched.
     :raises OSError: a file cannot be read.
     """
@@ -115,7 +122,7 @@ def survey(folder: Path, rules: Sequence[Rule]) -> tuple[list[Packed], list[str]
         for name in names:
             file = Path(root, name)
             path = file.relative_to(folder).as_posix()
-            # A link may lead anywhere, a pipe has no end.
+            # Regular files only: a link may lead anywhere, a pipe has no end.
             if belongs(path) and stat.S_ISREG(file.lstat().st_mode):
                 own.append(path)
             else:
@@ -132,7 +139,7 @@ def _measured(folder: Path, path: str, rules: Sequence[Rule]) -> Packed:
 
 
 def _redacted(folder: Path, path: str, redactor: Redactor) -> Iterator[bytes]:
-    """Yield a file as it goes into the archive; only what a program printed is changed."""
+    """Yield the content of a file in the archive; secrets are replaced in logs only."""
     with (folder / path).open("rb") as file:
         if not is_text(path):
             yield from iter(lambda: file.read(PIECE), b"")
@@ -140,7 +147,7 @@ def _redacted(folder: Path, path: str, redactor: Redactor) -> Iterator[bytes]:
             yield from redactor.redact(_whole_lines(file, path))
         else:
             for piece in _whole_lines(file, path):
-                # For the findings alone: with one, there will be no archive.
+                # Only for the findings: with a secret here the campaign is not archived.
                 list(redactor.redact([piece]))
                 yield piece
 
@@ -158,10 +165,6 @@ def _whole_lines(file: BinaryIO, path: str) -> Iterator[bytes]:
         yield piece
 
 
-# 1980-01-01, the first day that every archive format knows; tar warns of 1970.
-TIME = 315532800
-
-
 def _write_archive(
     archive: Path,
     campaign: str,
@@ -170,18 +173,18 @@ def _write_archive(
     files: Sequence[Packed],
     rules: Sequence[Rule],
 ) -> None:
-    """Write the archive whole or not at all: first ``texts`` by path, then the files.
+    """Write the archive atomically: first ``texts`` by path, then the files.
 
-    :raises ValueError: a file is not what ``survey`` saw: something writes to the campaign; or a
-        path or a file is too long for the plain tar format (255 bytes, 8 GiB).
-    :raises OSError: something cannot be read or written.
+    :raises ValueError: a file has changed since ``survey``, or a path or file exceeds the limits
+        of the ustar format (255 bytes, 8 GiB).
+    :raises OSError: a file cannot be read or written.
     """
     archive.parent.mkdir(parents=True, exist_ok=True)
-    _remove_left(archive)
+    _remove_partial_files(archive)
     part = archive.with_name(f".{archive.name}.{os.getpid()}.part")
     try:
         with part.open("wb") as raw:
-            # Neither name nor time of the file go into it.
+            # Without name and time of the file, so that the bytes are reproducible.
             with (
                 gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed,
                 tarfile.open(
@@ -200,15 +203,15 @@ def _write_archive(
         part.unlink(missing_ok=True)
 
 
-def _remove_left(archive: Path) -> None:
-    """Remove what processes left that were killed while they wrote this archive."""
+def _remove_partial_files(archive: Path) -> None:
+    """Remove the partial files of processes that were killed while they wrote this archive."""
     for part in archive.parent.glob(f".{archive.name}.*.part"):
         try:
             os.kill(int(part.suffixes[-2][1:]), 0)
         except ProcessLookupError:
             part.unlink(missing_ok=True)
         except PermissionError:
-            # Somebody else's process, so not one that can have written here.
+            # A process of another user, which cannot have written here.
             continue
 
 
@@ -234,7 +237,7 @@ def _member(campaign: str, path: str, size: int) -> tarfile.TarInfo:
 
 
 class _Content:
-    """Pieces as the file that tarfile wants to read, with the checksum of what was read."""
+    """Pieces of bytes as a readable file for tarfile, with the checksum of what was read."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self.sha256 = hashlib.sha256()
@@ -242,7 +245,7 @@ class _Content:
         self._rest = b""
 
     def read(self, size: int) -> bytes:
-        """Return the next ``size`` bytes, fewer at the end."""
+        """Return the next ``size`` bytes; fewer at the end."""
         while len(self._rest) < size:
             piece = next(self._pieces, b"")
             if not piece:

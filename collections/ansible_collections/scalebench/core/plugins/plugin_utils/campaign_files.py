@@ -1,4 +1,4 @@
-"""doc-campaign_files"""
+"""The files of a campaign on the controller: its plan, run records and failed attempts."""
 
 from __future__ import annotations
 
@@ -36,32 +36,33 @@ __all__ = [
     "write_record",
 ]
 
-# How many earlier campaigns the estimate looks at.
+# Number of earlier campaigns from which durations are estimated.
 RECENT = 5
+_ATTEMPT = re.compile(r"\.attempt(\d+)\.json$")
 
 
 def load_benchmarks(folder: Path) -> dict[str, Any]:
-    """Return the checked definitions of a folder by name.
+    """Return the validated benchmark definitions of a folder by name.
 
-    :raises ValueError: there is none, or one is broken; the file is named.
+    :raises ValueError: there is none, or one is invalid; the message names the file.
     """
-    found = {}
+    definitions = {}
     for path in sorted(folder.glob("*.yml")):
         try:
             content = read_yaml(path)
         except yaml.YAMLError as error:
             raise ValueError(f"{path}: {error}") from None
         definition = check_benchmark(content, str(path))
-        found[definition["benchmark"]] = definition
-    if not found:
+        definitions[definition["benchmark"]] = definition
+    if not definitions:
         raise ValueError(f"{folder}: no benchmark file (*.yml) there")
-    return found
+    return definitions
 
 
 def check_room(folder: Path, free_mib: int) -> None:
-    """Refuse a disk on which the results may not find room.
+    """Check the free space on the disk of the results.
 
-    :raises ValueError: less than ``free_mib`` MiB are free there.
+    :raises ValueError: less than ``free_mib`` MiB are free.
     """
     while not folder.exists():
         folder = folder.parent
@@ -74,9 +75,9 @@ def check_room(folder: Path, free_mib: int) -> None:
 
 
 def kept_plan(folder: Path) -> dict[str, Any]:
-    """Return the plan that is already in the folder, an empty one for a new campaign.
+    """Return the plan of an existing campaign; empty for a new one.
 
-    :raises ValueError: the folder holds something else.
+    :raises ValueError: the folder is not a campaign's.
     """
     path = folder / "plan.json"
     if path.exists():
@@ -84,7 +85,7 @@ def kept_plan(folder: Path) -> dict[str, Any]:
             return dict(json.loads(path.read_text(encoding="utf-8")))
         except ValueError as error:
             raise ValueError(f"{path}: no plan: {error}") from None
-    # Half a plan is what is left of a controller that was killed while it wrote its first one.
+    # A partial file is left by a controller that was killed while it wrote its first plan.
     if folder.exists() and any(path.suffix != ".part" for path in folder.iterdir()):
         raise ValueError(f"{folder} is no campaign: it holds files but no plan.json")
     return {}
@@ -93,31 +94,50 @@ def kept_plan(folder: Path) -> dict[str, Any]:
 def records(folder: Path) -> dict[str, dict[str, Any]]:
     """Return the run records of a campaign by the path of the log, relative to the campaign.
 
-    A record that cannot be read is none: its repeat runs again.
+    Unreadable records are left out, so that their repeats run again.
     """
-    found = {}
-    for path in sorted(folder.glob("logs/**/*.run.json")):
-        try:
-            record = json.loads(path.read_text(encoding="utf-8"))
-            found[record["log"]] = {"ending": record["ending"], **record}
-        except (ValueError, KeyError, TypeError):
-            continue
-    return found
+    read = map(_record, sorted(folder.glob("logs/**/*.run.json")))
+    return {record["log"]: record for record in read if record}
+
+
+def attempts(folder: Path) -> dict[str, list[dict[str, Any]]]:
+    """Return the records of earlier attempts by the path of the log, oldest first.
+
+    Unreadable records are left out.
+    """
+    numbered = []
+    for path in folder.glob("logs/**/*.attempt*.json"):
+        number, record = _ATTEMPT.search(path.name), _record(path)
+        if number and record:
+            numbered.append((int(number[1]), record))
+    by_log: dict[str, list[dict[str, Any]]] = {}
+    for _, record in sorted(numbered, key=lambda entry: entry[0]):
+        by_log.setdefault(record["log"], []).append(record)
+    return by_log
+
+
+def _record(path: Path) -> dict[str, Any]:
+    """Return a run record; empty if it cannot be read."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        return {"ending": record["ending"], **record} if isinstance(record["log"], str) else {}
+    except (ValueError, KeyError, TypeError):
+        return {}
 
 
 def earlier(results: Path) -> dict[str, list[float]]:
     """Return the seconds of the repeats of the latest campaigns by ``plan.timing_key``."""
-    found: dict[str, list[float]] = {}
+    seconds: dict[str, list[float]] = {}
     plans = sorted(results.glob("*/plan.json"), key=lambda path: path.stat().st_mtime)
     for path in plans[-RECENT:]:
         for record in records(path.parent).values():
             if record["ending"] == "ok" and record.get("cell"):
-                found.setdefault(plan.timing_key(record["cell"]), []).append(record["seconds"])
-    return found
+                seconds.setdefault(plan.timing_key(record["cell"]), []).append(record["seconds"])
+    return seconds
 
 
 def write(folder: Path, campaign: str, planned: dict[str, Any]) -> None:
-    """Write plan.json whole or not at all, with what made it; a resumed campaign keeps its own."""
+    """Write plan.json atomically, with the evidence of what made it."""
     evidence = {
         "campaign": campaign,
         "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -129,14 +149,14 @@ def write(folder: Path, campaign: str, planned: dict[str, Any]) -> None:
 
 
 def set_aside(folder: Path, record: dict[str, Any]) -> None:
-    """Keep a repeat that did not end well beside the one to come, as attempt 1, 2, …"""
+    """Rename log and record of a failed repeat to attempt 1, 2, …, before it runs again."""
     log = folder / record["log"]
     number = 1
     while log.with_suffix(f".attempt{number}.json").exists():
         number += 1
     kept = log.with_suffix(f".attempt{number}.out")
     if log.exists():
-        # Two names for a moment: killed in between, no record ever stands without its log.
+        # A link first: if this process is killed here, the record still has its log.
         kept.unlink(missing_ok=True)
         os.link(log, kept)
     log.with_suffix(".run.json").rename(log.with_suffix(f".attempt{number}.json"))
@@ -144,47 +164,22 @@ def set_aside(folder: Path, record: dict[str, Any]) -> None:
 
 
 def set_aside_unrecorded(folder: Path, log: str) -> None:
-    """Keep what a repeat printed that was cut off before its record, out of the next one's way."""
+    """Rename the log of a repeat without a record, before it runs again."""
     path = folder / log
     if path.exists():
         path.rename(path.with_suffix(".unrecorded.out"))
 
 
-_ATTEMPT = re.compile(r"\.attempt(\d+)\.json$")
-
-
-def attempts(folder: Path) -> dict[str, list[dict[str, Any]]]:
-    """Return the records of earlier attempts by the path of the log, oldest first.
-
-    One that cannot be read is left out: it settles nothing.
-    """
-    found: dict[str, list[tuple[int, dict[str, Any]]]] = {}
-    for path in folder.glob("logs/**/*.attempt*.json"):
-        number = _ATTEMPT.search(path.name)
-        try:
-            record = json.loads(path.read_text(encoding="utf-8"))
-            entry = {"ending": record["ending"], **record}
-            if number:
-                found.setdefault(record["log"], []).append((int(number.group(1)), entry))
-        except (ValueError, KeyError, TypeError):
-            continue
-    return {log: [entry for _, entry in sorted(many, key=_first)] for log, many in found.items()}
-
-
 def now() -> str:
-    """Return the time, UTC, ISO 8601, to the microsecond: records are put in order by it."""
+    """Return the time in UTC, ISO 8601, to the microsecond; it gives the order of the records."""
     return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
 def write_record(folder: Path, record: dict[str, Any]) -> Path:
-    """Write a run record beside its log, whole or not at all; return its path."""
+    """Write a run record beside its log, atomically; return its path."""
     path = (folder / record["log"]).with_suffix(".run.json")
     part = path.with_name(path.name + ".part")
     path.parent.mkdir(parents=True, exist_ok=True)
     part.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     os.replace(part, path)
     return path
-
-
-def _first(pair: tuple[int, Any]) -> int:
-    return pair[0]

@@ -1,4 +1,4 @@
-"""doc-files"""
+"""Read YAML files, and write files atomically where they differ, on the controller."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _shown(content: bytes | None) -> str:
     try:
         return (content or b"").decode("utf-8")
     except UnicodeDecodeError:
-        return f"{len(content or b'')} bytes that are no text\n"
+        return f"{len(content or b'')} bytes that are not text\n"
 
 
 def _difference(path: Path, before: bytes | None, after: bytes) -> dict[str, str]:
@@ -43,14 +43,16 @@ def _difference(path: Path, before: bytes | None, after: bytes) -> dict[str, str
 
 
 def write_texts(texts: dict[Path, str], check_mode: bool, with_diff: bool) -> dict[str, Any]:
-    """Write the texts that differ, as UTF-8; see :func:`write_files`."""
+    """Write the texts that differ, as UTF-8; as :func:`write_files`."""
     contents = {path: text.encode("utf-8") for path, text in texts.items()}
     return write_files(contents, check_mode, with_diff)
 
 
 def write_files(contents: dict[Path, bytes], check_mode: bool, with_diff: bool) -> dict[str, Any]:
-    """Write what differs; return ``changed``, ``paths`` of what was (or would be), and ``diff``.
+    """Write the files whose content differs.
 
+    :returns: ``changed``, ``paths`` of the files that were or would be written, and with
+        ``with_diff`` the ``diff``.
     :raises AnsibleActionFail: a path cannot be read or written.
     """
     changed: list[str] = []
@@ -72,13 +74,13 @@ def write_files(contents: dict[Path, bytes], check_mode: bool, with_diff: bool) 
 def write_only(
     contents: dict[Path, bytes], others: Iterable[Path], check_mode: bool, with_diff: bool
 ) -> dict[str, Any]:
-    """Write what differs, and remove others that an earlier run left.
+    """Write the files whose content differs, and remove others that an earlier run left.
 
-    :param others: files that must not be there; none that is there is no error.
-    :returns: as :func:`write_files`, and ``removed``: the files that were, or would be.
+    :param others: files to remove; they need not exist.
+    :returns: as :func:`write_files`, and in ``removed`` the files that were or would be removed.
     :raises AnsibleActionFail: a path cannot be read, written or removed.
     """
-    made = write_files(contents, check_mode, with_diff)
+    written = write_files(contents, check_mode, with_diff)
     removed: list[str] = []
     for path in others:
         try:
@@ -91,18 +93,18 @@ def write_only(
             raise AnsibleActionFail(f"{path}: cannot be removed: {error.strerror}") from error
         removed.append(str(path))
         if with_diff:
-            made["diff"].append(_difference(path, before, b""))
-    return {**made, "changed": made["changed"] or bool(removed), "removed": removed}
+            written["diff"].append(_difference(path, before, b""))
+    return {**written, "changed": written["changed"] or bool(removed), "removed": removed}
 
 
-# Ten times as fast as the loader in Python, which is there for installations without libyaml.
+# Ten times as fast as SafeLoader, which is for installations without libyaml.
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def read_yaml(path: Path) -> Any:
-    """Return the document of a file.
+    """Return the document of a YAML file.
 
-    :raises OSError: it cannot be read.
+    :raises OSError: the file cannot be read.
     :raises UnicodeDecodeError: it is not UTF-8.
     :raises yaml.YAMLError: it is not YAML.
     """

@@ -1,4 +1,4 @@
-"""Lines on standard output, with a live last line where that is a terminal."""
+"""Lines on standard output, with a live status line below them on a terminal."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ REMINDER = 20.0
 
 
 class LivePrinter:
-    """Prints lines, and keeps ``status()`` up to date below them.
+    """Prints lines, with the current ``status()`` below them.
 
     On a terminal the status is redrawn in place twice a second; elsewhere it is printed as a line
-    of its own every 20 s in which nothing else was printed.
+    whenever nothing was printed for 20 s.
 
-    Ansible forks its workers from this process. The thread that draws holds ``lock`` while it does,
-    and a fork waits for it, so that no worker is born with a console in mid-sentence. It has to be
-    Ansible's own, which writing to standard output takes too: of two locks, each thread would hold
-    one and wait for the other.
+    Ansible forks its workers from this process. The drawing thread holds ``lock`` while it draws,
+    and a fork waits for it, so that no worker inherits a console in the middle of a line. It must
+    be the lock that Ansible also takes to write to standard output: with two locks, each thread
+    could hold one and wait for the other.
 
-    :param lock: held by Ansible while it forks and while it writes, reentrant.
+    :param lock: reentrant; held by Ansible while it forks and while it writes.
     """
 
     def __init__(self, status: Callable[[], str], lock: threading.RLock) -> None:
@@ -42,26 +42,26 @@ class LivePrinter:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begin to show the status."""
+        """Start to show the status."""
         atexit.register(self.stop)
         if self._console.is_terminal:
             self._live = Live(console=self._console, auto_refresh=False, transient=True)
             self._live.start()
-            # A killed process could not show it again.
+            # Live hides the cursor, and a killed process could not restore it.
             self._console.show_cursor(True)
         self._thread = threading.Thread(target=self._draw, daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Take the status away and draw no more."""
-        self._stop.set()
+        """Remove the status; nothing is drawn once this has returned."""
         with self._lock:
+            self._stop.set()
             if self._live is not None:
                 self._live.stop()
                 self._live = None
 
     def print(self, line: str, style: str = "") -> None:
-        """Print a line above the status; it may hold line breaks."""
+        """Print a line, which may contain line breaks, above the status."""
         with self._lock:
             self._printed = time.monotonic()
             self._console.print(Text(line, style=style), soft_wrap=True)
@@ -69,6 +69,9 @@ class LivePrinter:
     def _draw(self) -> None:
         while not self._stop.wait(REFRESH):
             with self._lock:
+                # stop() may have been called while this thread waited for the lock.
+                if self._stop.is_set():
+                    return
                 if self._live is not None:
                     line = Text(self._status(), no_wrap=True, overflow="ellipsis", style="cyan")
                     self._live.update(line, refresh=True)

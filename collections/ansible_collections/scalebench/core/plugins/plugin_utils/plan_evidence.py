@@ -1,4 +1,4 @@
-"""doc-plan_evidence"""
+"""The evidence in plan.json: the plan's checksum, the commit, and the versions that made it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import hashlib
 import json
 import platform
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Mapping
+from typing import Any
 
 from ansible.release import __version__ as ansible_core
 
@@ -19,22 +20,22 @@ PROJECT = Path(__file__).resolve().parents[6]
 def controller_facts(project: Path = PROJECT) -> dict[str, Any]:
     """Return ``ansible_core``, ``python``, and in a checkout ``commit`` and ``dirty``.
 
-    ``dirty`` tells that files differ from the commit, or are not in it. Both are absent without
-    git, or where the project is no checkout of its own.
+    ``dirty`` is whether files differ from the commit or are not in it. Both are absent without
+    git, or where the project is not a checkout of its own.
     """
     facts: dict[str, Any] = {
         "ansible_core": ansible_core,
         "python": platform.python_version(),
     }
-    known = _git(project, "rev-parse", "--show-toplevel", "HEAD").splitlines()
-    # Unpacked inside somebody's checkout, the project has not that checkout's commit.
-    if len(known) == 2 and Path(known[0]) == project:
-        facts.update(commit=known[1], dirty=bool(_git(project, "status", "--porcelain")))
+    lines = _git(project, "rev-parse", "--show-toplevel", "HEAD").splitlines()
+    # A project unpacked inside another checkout does not have that checkout's commit.
+    if len(lines) == 2 and Path(lines[0]) == project:
+        facts.update(commit=lines[1], dirty=bool(_git(project, "status", "--porcelain")))
     return facts
 
 
 def _git(project: Path, *arguments: str) -> str:
-    """Return what git prints; empty where it is not there or refuses."""
+    """Return the output of git; empty if it is not installed or fails."""
     command = ["git", "-C", str(project), *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
@@ -46,10 +47,10 @@ def _git(project: Path, *arguments: str) -> str:
 def plan_sha256(plan: Mapping[str, Any]) -> str:
     """Return the SHA-256 of a plan's options and cells, in hexadecimal.
 
-    Estimates and the state of the nodes are no part of it: the same matrix on the same nodes has
-    the same checksum, whenever and at whatever load it was planned.
+    Estimates and the state of the nodes are not included: the same matrix on the same nodes has
+    the same checksum at any time and load.
 
-    :param plan: as ``plan.build`` returns it; must be plain data.
+    :param plan: as ``plan.build`` returns it, in plain data.
     """
     cells = [
         {key: cell[key] for key in cell if key != "estimate_seconds"} for cell in plan["cells"]

@@ -1,4 +1,4 @@
-"""doc-run_watch"""
+"""The controller's watch over one node of a repeat: time limit, failed peers, own parent."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.processes imp
 
 __all__ = ["PEER_GRACE", "RunWatch", "end_with_parent"]
 
-# Seconds that a node has to notice by itself that a peer failed: then it tells more than we could.
+# Seconds in which a node may notice by itself that a peer failed, which gives a better message.
 PEER_GRACE = 15.0
 
 
 class RunWatch:
-    """Ends this worker's connection when there is nothing left to wait for; the node ends the run.
+    """Ends the connection of this worker after a timeout or the failure of a peer.
 
-    The nodes of a repeat run in worker processes of their own and know of each other by a file.
+    The node then ends its run. Each node of a repeat has a worker process; they learn of failures
+    by a file.
 
-    :param limit: seconds after which a node that does not answer is given up; 0 for never.
-    :param failed: the file that the first node of the repeat to fail makes.
+    :param limit: seconds after which the connection is ended; 0 for no limit.
+    :param failed: the file that the first failing node of the repeat creates; None without peers.
     """
 
     def __init__(self, limit: float, failed: Path | None) -> None:
@@ -46,7 +47,7 @@ class RunWatch:
         self._thread.join()
 
     def fail(self, grace: float = PEER_GRACE) -> None:
-        """Tell the other nodes that this one failed, and that they are ended ``grace`` s later."""
+        """Have the other nodes ended after ``grace`` seconds, because this one failed."""
         if self._failed is not None:
             self._failed.parent.mkdir(parents=True, exist_ok=True)
             self._failed.write_text(f"{grace}\n", encoding="ascii")
@@ -64,18 +65,18 @@ class RunWatch:
                 self._end("cancelled")
 
     def _end_of_grace(self, now: float) -> float | None:
-        """Return when this node is ended because a peer failed; None while none has."""
+        """Return when this node is ended, on the monotonic clock; None while no peer has failed."""
         if self._failed is None:
             return None
         try:
             grace = self._failed.read_text(encoding="ascii")
         except FileNotFoundError:
             return None
-        # A moment after it was made the file may be empty.
+        # Empty for a moment after its creation.
         return now + float(grace) if grace else None
 
     def _end(self, why: str) -> None:
-        """End the ssh below this worker, once."""
+        """End the ssh below this worker."""
         self.ended = why
         self._done.set()
         end_processes(_below_this_worker)
@@ -91,7 +92,8 @@ _PR_SET_PDEATHSIG = 1
 def end_with_parent() -> None:
     """Have the kernel send SIGTERM to this process when its parent dies: prctl(2).
 
-    An Ansible worker outlives a killed ansible-playbook, and with it the connection by which a node
-    knows that somebody waits. The worker's handler of SIGTERM ends its group, ssh among it.
+    Otherwise an Ansible worker survives a killed ansible-playbook, and with it the connection that
+    keeps the run on the node alive. The worker's handler of SIGTERM ends its process group,
+    including ssh.
     """
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)

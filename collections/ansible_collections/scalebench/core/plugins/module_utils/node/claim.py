@@ -1,4 +1,4 @@
-"""The claim of a campaign on a node: a file that names the ansible-playbook that holds it."""
+"""The claim of a campaign on a node: a file that identifies the ansible-playbook that holds it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ __all__ = ["held", "release", "take"]
 
 _CLAIM = "claim.json"
 _LOCK = "claim.lock"
-# What tells one ansible-playbook from another, over restarts and over machines too.
-_WHO = ("boot_id", "pid", "start")
+# Keys that identify one ansible-playbook process, also across machines and reboots.
+_IDENTITY = ("boot_id", "pid", "start")
 
 Claim = Dict[str, Any]
 
@@ -21,17 +21,18 @@ Claim = Dict[str, Any]
 def take(
     work_dir: str, claim: Mapping[str, Any], dead: Optional[Mapping[str, Any]] = None
 ) -> Optional[Claim]:
-    """Take the node, and return None; or the claim that another holds.
+    """Claim the node.
 
-    :param claim: ``campaign``, and its ansible-playbook: ``controller`` (host name), ``boot_id``,
-        ``pid``, ``start`` (clock ticks since boot), ``taken`` (when).
-    :param dead: a claim that may be replaced, since its ansible-playbook is known to have ended.
+    :param claim: ``campaign``, and of its ansible-playbook ``controller`` (host name),
+        ``boot_id``, ``pid``, ``start`` (clock ticks since boot), ``taken`` (time).
+    :param dead: a claim that may be replaced, because its ansible-playbook has ended.
+    :returns: None, or the claim of another ansible-playbook that holds the node.
     """
     os.makedirs(work_dir, exist_ok=True)
     with _locked(work_dir):
-        there = held(work_dir)
-        if there is not None and not _same(there, claim) and not (dead and _same(there, dead)):
-            return there
+        holder = held(work_dir)
+        if holder is not None and not _same(holder, claim) and not (dead and _same(holder, dead)):
+            return holder
         path = os.path.join(work_dir, _CLAIM)
         with open(path + ".part", "w", encoding="utf-8") as file:
             json.dump(dict(claim), file)
@@ -40,19 +41,19 @@ def take(
 
 
 def release(work_dir: str, claim: Mapping[str, Any]) -> bool:
-    """Give the node back; return whether it was held by ``claim``."""
+    """Release the node; return whether ``claim`` held it."""
     if not os.path.isdir(work_dir):
         return False
     with _locked(work_dir):
-        there = held(work_dir)
-        if there is None or not _same(there, claim):
+        holder = held(work_dir)
+        if holder is None or not _same(holder, claim):
             return False
         os.remove(os.path.join(work_dir, _CLAIM))
     return True
 
 
 def held(work_dir: str) -> Optional[Claim]:
-    """Return the claim on the node, None where there is none; half a one, of a crash, is none."""
+    """Return the claim on the node, or None. A truncated claim, left by a crash, counts as none."""
     try:
         with open(os.path.join(work_dir, _CLAIM), encoding="utf-8") as file:
             claim = json.load(file)
@@ -61,8 +62,8 @@ def held(work_dir: str) -> Optional[Claim]:
     return claim if isinstance(claim, dict) else None
 
 
-def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    return all(one.get(key) == other.get(key) for key in _WHO)
+def _same(claim: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return all(claim.get(key) == other.get(key) for key in _IDENTITY)
 
 
 @contextlib.contextmanager

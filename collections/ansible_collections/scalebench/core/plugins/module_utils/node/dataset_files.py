@@ -1,10 +1,10 @@
-"""Looks at a data set on this node: its files, what it lacks, a digest to compare nodes by."""
+"""The data set on this node: its state in one layout, a digest of it, and DALI's indexes."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from typing import Any, Dict, List, Mapping, Tuple
+from typing import Any, Dict, List, Mapping, Tuple, TypedDict
 
 from ..dataset.layouts import lacking
 from ..dataset.records import (
@@ -17,19 +17,27 @@ from ..dataset.records import (
 
 __all__ = ["look", "missing_indexes", "write_index"]
 
-# Read of each end of a file for the digest, in bytes: a head, and where a copy broke off.
+# Bytes read at both ends of a file for the digest: its head, and where a copy was cut off.
 _SAMPLE = 4096
 _MOST_PROBLEMS = 10
 
 
-def look(data_dir: str, kind: str, layout: str, every_record: bool) -> Dict[str, Any]:
-    """Return what there is of a data set in one form.
+class LayoutState(TypedDict):
+    """The state of a data set in one layout."""
+
+    state: str  # complete, incomplete or absent
+    problems: List[str]
+    files: int
+    bytes: int
+    digest: str  # SHA-256 of all names and sizes, and of both ends of a sample of files
+
+
+def look(data_dir: str, kind: str, layout: str, every_record: bool) -> LayoutState:
+    """Return the state of a data set in one layout.
 
     :param kind: imagenet or small.
     :param layout: one of ``layouts.LAYOUTS``.
-    :param every_record: whether to walk through the record files from length to length.
-    :returns: ``state`` (complete, incomplete, absent), ``problems``, ``files``, ``bytes``,
-        ``digest`` (SHA-256 of all names and sizes, and of both ends of a sample of files).
+    :param every_record: whether to walk through the record files, record by record.
     """
     folder = os.path.join(data_dir, layout)
     sizes = _sizes(folder)
@@ -48,20 +56,20 @@ def look(data_dir: str, kind: str, layout: str, every_record: bool) -> Dict[str,
 
 
 def missing_indexes(data_dir: str) -> List[Tuple[str, str]]:
-    """Return path of shard and path of index for each shard that has none or one that misfits."""
-    found = []
+    """Return the paths of shard and index for each shard whose index is missing or wrong."""
+    missing = []
     folder = os.path.join(data_dir, "tfrecord")
     for name, size in sorted(_sizes(folder).items()):
         index = os.path.join(data_dir, "dali_idx", name)
         if not os.path.exists(index) or dali_index_problem(_text(index), size):
-            found.append((os.path.join(folder, name), index))
-    return found
+            missing.append((os.path.join(folder, name), index))
+    return missing
 
 
 def write_index(shard: str, index: str) -> None:
-    """Write DALI's index of a shard, whole or not at all.
+    """Write DALI's index of a shard, atomically.
 
-    :raises ValueError: the shard is damaged; it is named.
+    :raises ValueError: the shard is damaged; the message names it.
     """
     with open(shard, "rb") as file:
         try:
@@ -75,17 +83,19 @@ def write_index(shard: str, index: str) -> None:
 
 
 def _sizes(folder: str) -> Dict[str, int]:
-    found = {}
+    """Return the size in bytes of every file below a folder, by its relative path."""
+    sizes = {}
     for place, _, names in os.walk(folder):
         for name in names:
             path = os.path.join(place, name)
             if not name.endswith((".making", "_list.txt")):
-                found[os.path.relpath(path, folder)] = os.path.getsize(path)
-    return found
+                sizes[os.path.relpath(path, folder)] = os.path.getsize(path)
+    return sizes
 
 
 def _broken(folder: str, layout: str, sizes: Mapping[str, int], every_record: bool) -> List[str]:
-    said = []
+    """Return a sentence for each file whose records or index are inconsistent."""
+    problems = []
     for name, size in sorted(sizes.items()):
         path, problem = os.path.join(folder, name), ""
         if layout == "dali_idx":
@@ -98,8 +108,8 @@ def _broken(folder: str, layout: str, sizes: Mapping[str, int], every_record: bo
                 problem = recordio_index_problem(_text(path), sizes[records])
         elif every_record and layout in WALKS and size:
             problem = _walked(path, layout, size)
-        said += [f"{name}: {problem}"] if problem else []
-    return said
+        problems += [f"{name}: {problem}"] if problem else []
+    return problems
 
 
 def _walked(path: str, layout: str, size: int) -> str:
@@ -121,7 +131,7 @@ def _reader(file: Any) -> Any:
 
 
 def _digest(folder: str, sizes: Mapping[str, int]) -> str:
-    """Hash names and sizes of all files, and both ends of at most some thousand of them."""
+    """Return the hash of all names and sizes, and of both ends of 2,000 to 4,000 files at most."""
     total = hashlib.sha256()
     step = max(1, len(sizes) // 2000)
     for number, (name, size) in enumerate(sorted(sizes.items())):

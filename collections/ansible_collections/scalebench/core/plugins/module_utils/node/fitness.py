@@ -1,4 +1,4 @@
-"""Read what the preflight asks a node beyond its fingerprint."""
+"""Facts for the preflight beyond the fingerprint: limits, health of GPUs, ssh, containers."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence
 __all__ = ["container", "gpu_health", "gpu_processes", "memlock_kib", "reach", "xid_codes"]
 
 PATIENCE = 30
-# nvidia-smi's names; row_remapper is of A100 and later, retired_pages of V100 and earlier.
+# Field names of nvidia-smi; row_remapper is for A100 and later, retired_pages for V100 and earlier.
 HEALTH = (
     "index",
     "ecc.errors.uncorrected.volatile.total",
     "retired_pages.pending",
     "row_remapper.pending",
 )
-# sysfs shows a device also to containers that have not its node in /dev.
+# sysfs shows a device also in containers that do not have its node in /dev.
 _DEVICES = (
     "for path in /dev/infiniband/uverbs*; do"
     ' cat "/sys/class/infiniband_verbs/${path##*/}/ibdev" 2>/dev/null; done; true'
@@ -28,21 +28,21 @@ _DEVICES = (
 
 
 def memlock_kib() -> int:
-    """Return what a session may lock, in KiB; -1 for all it likes."""
+    """Return the limit of memory that a session may lock, in KiB; -1 for no limit."""
     soft, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
     return -1 if soft == resource.RLIM_INFINITY else soft // 1024
 
 
 def gpu_health() -> List[Dict[str, Any]]:
-    """Return for each GPU ``index``, ``ecc_uncorrected`` and ``repair_pending``; none without GPUs.
+    """Return for each GPU ``index``, ``ecc_uncorrected`` (None without ECC), ``repair_pending``.
 
-    :raises ValueError: nvidia-smi fails; its words.
+    :raises ValueError: nvidia-smi fails; with its message.
     """
     rows = _nvidia_smi("--query-gpu=" + ",".join(HEALTH))
     return [
         {
             "index": int(fields[0]),
-            # A GPU without ECC answers [N/A].
+            # [N/A] for a GPU without ECC.
             "ecc_uncorrected": int(fields[1]) if fields[1].isdigit() else None,
             "repair_pending": "Yes" in fields[2:],
         }
@@ -51,28 +51,29 @@ def gpu_health() -> List[Dict[str, Any]]:
 
 
 def gpu_processes() -> List[str]:
-    """Return ``<pid> <name>`` of every process that computes on a GPU."""
+    """Return ``<pid> <name>`` of every compute process on a GPU."""
     rows = _nvidia_smi("--query-compute-apps=pid,process_name")
     return [f"{fields[0]} {os.path.basename(fields[1])}" for fields in rows]
 
 
 def xid_codes() -> Optional[List[int]]:
-    """Return the Xid errors in the kernel's log since the start; None where it cannot be read."""
+    """Return the codes of Xid errors in the kernel's log since boot; None if it is unreadable."""
     for command in (["journalctl", "--dmesg", "--output=cat", "--no-pager"], ["dmesg"]):
         try:
             done = _run(command)
         except ValueError:
             continue
-        # journalctl answers with nothing, and no error, to who may not read the log.
+        # Without permission to read the log journalctl prints nothing and exits with 0.
         if not done.returncode and done.stdout.strip():
             return [int(code) for code in re.findall(r"NVRM: Xid \([^)]*\): (\d+)", done.stdout)]
     return None
 
 
 def reach(peers: Mapping[str, str], ssh_config: str) -> Dict[str, str]:
-    """Return for each peer why ssh does not reach it; empty where it does. All are tried at once.
+    """Return for each peer why an ssh login fails; empty if it succeeds. All are tried at once.
 
-    :param peers: by name in the inventory what ``ssh -F ssh_config`` knows it by.
+    :param peers: by name in the inventory, the name of the peer in ``ssh_config``.
+    :param ssh_config: path of ssh's configuration (``ssh -F``).
     """
     with concurrent.futures.ThreadPoolExecutor(32) as pool:
         answers = pool.map(lambda target: _try(target, ssh_config), peers.values())
@@ -91,7 +92,7 @@ def _try(target: str, ssh_config: str) -> str:
 def container(engine: str, name: str) -> Dict[str, Any]:
     """Return the ``image`` (its id) of a running container and the RDMA ``devices`` it can open.
 
-    :raises ValueError: the container cannot be looked at; the engine's words.
+    :raises ValueError: the container cannot be inspected; with the engine's message.
     """
     image = _answer([engine, "inspect", "--format", "{{.Image}}", name])
     devices = _answer([engine, "exec", name, "sh", "-c", _DEVICES])
@@ -114,7 +115,10 @@ def _nvidia_smi(query: str) -> List[List[str]]:
 
 
 def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """Run a program; raise ValueError where it is not there or hangs."""
+    """Run a program to its end.
+
+    :raises ValueError: it is not installed, or does not end within ``PATIENCE`` seconds.
+    """
     try:
         return subprocess.run(
             command,

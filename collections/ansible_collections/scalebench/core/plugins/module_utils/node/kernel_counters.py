@@ -1,4 +1,4 @@
-"""Read the counters that Linux keeps since boot: CPU time, traffic, errors, memory pressure."""
+"""The counters that Linux keeps since boot: CPU time, traffic, errors, memory pressure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["first_number", "kernel_counters", "numbers", "read_text"]
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE_MIB = os.sysconf("SC_PAGE_SIZE") / 2**20
-# Symbol errors are left out: a healthy link has some (its specified bit error rate is not zero).
+# Without symbol errors, of which a healthy link has some (its specified bit error rate is not 0).
 _LINK_ERRORS = (
     *("port_rcv_errors", "link_error_recovery"),
     *("local_link_integrity_errors", "excessive_buffer_overrun_errors"),
@@ -18,7 +18,7 @@ _LINK_ERRORS = (
 
 
 def read_text(path: str) -> str:
-    """Return a file's text; empty where it is not there or cannot be read now."""
+    """Return a file's text; empty if it cannot be read."""
     try:
         with open(path, encoding="ascii", errors="replace") as file:
             return file.read()
@@ -27,7 +27,7 @@ def read_text(path: str) -> str:
 
 
 def first_number(path: str) -> Optional[float]:
-    """Return the number that a file of /sys begins with; None where it tells none."""
+    """Return the number at the start of a file; None without one."""
     try:
         return float(read_text(path).split()[0])
     except (IndexError, ValueError):
@@ -35,17 +35,17 @@ def first_number(path: str) -> Optional[float]:
 
 
 def numbers(paths: List[str]) -> List[float]:
-    """Return the numbers of those files that tell one."""
+    """Return the numbers at the start of files, without those that have none."""
     return [number for number in map(first_number, paths) if number is not None]
 
 
 def kernel_counters(proc: str = "/proc", sys: str = "/sys") -> Dict[str, Any]:
-    """Return all counters that the node has, in the form ``telemetry.Telemetry`` takes.
+    """Return the counters of the node that ``Telemetry`` takes; absent where not available.
 
-    Times are of all cores together, in seconds. Layouts: proc_stat(5), proc_vmstat(5),
+    CPU times are in seconds, summed over all cores. Formats: proc_stat(5), proc_vmstat(5),
     proc_net(5), the kernel's accounting/psi and ABI/stable/sysfs-class-infiniband.
     """
-    found: Dict[str, Any] = {}
+    counters: Dict[str, Any] = {}
     cpu = _cpu(read_text(f"{proc}/stat"))
     network = _network(read_text(f"{proc}/net/dev"))
     infiniband = _infiniband(f"{sys}/class/infiniband")
@@ -55,22 +55,22 @@ def kernel_counters(proc: str = "/proc", sys: str = "/sys") -> Dict[str, Any]:
         glob.glob(f"{sys}/devices/system/cpu/cpu[0-9]*/thermal_throttle/core_throttle_count")
     )
     if cpu:
-        found["cpu"] = cpu
+        counters["cpu"] = cpu
     if network:
-        found["network"] = network
+        counters["network"] = network
     if infiniband:
-        found["infiniband"] = infiniband
+        counters["infiniband"] = infiniband
     if stall is not None:
-        found["memory_stall_seconds"] = stall
+        counters["memory_stall_seconds"] = stall
     if swapped is not None:
-        found["swapped_in_mib"] = swapped
+        counters["swapped_in_mib"] = swapped
     if throttles:
-        found["cpu_throttle_events"] = sum(throttles)
-    return found
+        counters["cpu_throttle_events"] = sum(throttles)
+    return counters
 
 
 def _cpu(text: str) -> Dict[str, float]:
-    """Return the times of the line ``cpu``; guests' time is already in that of user and nice."""
+    """Return the CPU times of /proc/stat; those of guests are included in user and nice."""
     lines = [line.split() for line in text.splitlines() if line.startswith("cpu")]
     if not lines:
         return {}
@@ -85,28 +85,28 @@ def _cpu(text: str) -> Dict[str, float]:
 
 
 def _network(text: str) -> Dict[str, Dict[str, int]]:
-    found = {}
+    traffic = {}
     for line in text.splitlines()[2:]:
         interface, _, figures = line.partition(":")
         fields = [int(field) for field in figures.split()]
-        found[interface.strip()] = {
+        traffic[interface.strip()] = {
             "received_bytes": fields[0],
             "sent_bytes": fields[8],
             "errors": fields[2] + fields[10],
         }
-    return found
+    return traffic
 
 
 def _infiniband(folder: str) -> Dict[str, Dict[str, float]]:
-    """Return the counters of each port, named as ``mlx5_0/1``."""
-    found = {}
+    """Return the counters of each port, by name, such as ``mlx5_0/1``."""
+    ports = {}
     for counters in glob.glob(f"{folder}/*/ports/*/counters"):
         parts = counters.split("/")
         port: Dict[str, float] = {}
         for name, file in (("received", "port_rcv_data"), ("sent", "port_xmit_data")):
             words = first_number(f"{counters}/{file}")
             if words is not None:
-                # The counter is in units of four bytes.
+                # The counter has units of four bytes.
                 port[f"{name}_bytes"] = words * 4
         errors = numbers([f"{counters}/{name}" for name in _LINK_ERRORS])
         if errors:
@@ -114,12 +114,12 @@ def _infiniband(folder: str) -> Dict[str, Dict[str, float]]:
         downed = first_number(f"{counters}/link_downed")
         if downed is not None:
             port["link_downed"] = downed
-        found[f"{parts[-4]}/{parts[-2]}"] = port
-    return found
+        ports[f"{parts[-4]}/{parts[-2]}"] = port
+    return ports
 
 
 def _memory_stall(text: str) -> Optional[float]:
-    """Return for how many seconds at least one task waited for memory."""
+    """Return the seconds in which at least one task waited for memory."""
     for line in text.splitlines():
         if line.startswith("some"):
             return int(line.rpartition("total=")[2]) / 1e6

@@ -1,4 +1,4 @@
-"""Read and set the kernel's parameters where it shows them, below /proc/sys."""
+"""Kernel parameters, read and set below /proc/sys."""
 
 from __future__ import annotations
 
@@ -7,38 +7,38 @@ from typing import Dict, List, Tuple
 
 __all__ = ["KernelParameters"]
 
-_OTHER_WAY = str.maketrans("./", "/.")
+_SWAP_SEPARATORS = str.maketrans("./", "/.")
 
 
 class KernelParameters:
-    """Parameters by the names of sysctl.d(5): a dot parts, and a slash stands for a dot in a part.
+    """Kernel parameters by the names of sysctl.d(5), with dots and slashes swapped.
 
-    :param root: where the kernel shows them.
+    :param root: the folder of the parameters.
     """
 
     def __init__(self, root: str = "/proc/sys") -> None:
         self._root = root
 
     def differing(self, wanted: Dict[str, str]) -> Tuple[Dict[str, str], List[str]]:
-        """Return the values in force that are not the wanted ones, and what cannot be written.
+        """Return the current values that differ from the wanted ones, and the names not writable.
 
-        A parameter that this kernel does not have is in neither. White space between the numbers of
-        one value does not count. In a container some parameters are its own, as those of the
-        network, and others its host's, which it cannot write.
+        Parameters that this kernel does not have are in neither. White space between the numbers
+        of a value is ignored. A container can write some parameters, such as those of the network;
+        the others are its host's.
 
-        :raises OSError: one cannot be read.
+        :raises OSError: a parameter cannot be read.
         """
-        there = {name for name in wanted if os.path.exists(self._path(name))}
-        foreign = sorted(name for name in there if not os.access(self._path(name), os.W_OK))
-        found = {name: self._value(name) for name in wanted if name in there.difference(foreign)}
-        differing = {name: one for name, one in found.items() if one != _plain(wanted[name])}
-        return differing, foreign
+        present = {name for name in wanted if os.path.exists(self._path(name))}
+        read_only = sorted(name for name in present if not os.access(self._path(name), os.W_OK))
+        current = {name: self._value(name) for name in wanted if name in present - {*read_only}}
+        differing = {name: kept for name, kept in current.items() if kept != _plain(wanted[name])}
+        return differing, read_only
 
     def set(self, name: str, value: str) -> None:
-        """Set a parameter until the next start.
+        """Set a parameter until the next boot.
 
-        :raises OSError: the kernel refuses the value.
-        :raises ValueError: it takes the value, and keeps another one; both are named.
+        :raises OSError: the kernel rejects the value.
+        :raises ValueError: it accepts the value and keeps another one; the message has both.
         """
         with open(self._path(name), "w", encoding="ascii") as file:
             file.write(value)
@@ -47,7 +47,7 @@ class KernelParameters:
             raise ValueError(f"the kernel was told {value}, and keeps {kept}")
 
     def _path(self, name: str) -> str:
-        return os.path.join(self._root, name.translate(_OTHER_WAY))
+        return os.path.join(self._root, name.translate(_SWAP_SEPARATORS))
 
     def _value(self, name: str) -> str:
         with open(self._path(name), encoding="ascii") as file:

@@ -1,4 +1,4 @@
-"""Read log files where they lie and return their facts: what module training_log_facts does."""
+"""The facts of log files: the work of module training_log_facts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SUFFIXES = (".log", ".txt", ".out", "_log")
 
 
 def _files(paths: List[str]) -> Iterator[Path]:
-    """Yield the logs that paths name; a folder is searched at any depth."""
+    """Yield the log files at some paths; folders are searched recursively."""
     for path in map(Path, paths):
         if not path.is_dir():
             yield path
@@ -33,7 +33,7 @@ def _files(paths: List[str]) -> Iterator[Path]:
 
 
 def _facts_of(path: Path, given: Dict[str, Any]) -> Dict[str, Any]:
-    """Read one file, in pieces."""
+    """Return the facts of one file, which is read in pieces."""
     with path.open("rb") as file:
         pieces = iter(lambda: file.read(1 << 18), b"")
         reading = logs.read(pieces, reader=given["reader"], name=str(path))
@@ -49,7 +49,10 @@ def _facts_of(path: Path, given: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def _check(given: Dict[str, Any]) -> None:
-    """Raise ValueError now where a name is wrong, rather than once for every log."""
+    """Check reader, strategy and parameters once, rather than for every log.
+
+    :raises ValueError: one of them is unknown.
+    """
     if given["strategy"] != "auto":
         parameters_of(given["strategy"], given["parameters"])
     if given["reader"] not in ("auto", *logs.READERS):
@@ -58,22 +61,22 @@ def _check(given: Dict[str, Any]) -> None:
 
 
 def read_logs(given: Dict[str, Any]) -> Dict[str, Any]:
-    """Return ``logs``, ``failures``, and one log's facts at the top as well.
+    """Return ``logs`` and ``failures``; the facts of a single log also at the top level.
 
-    :param given: the arguments of ``ARGUMENTS``, all of them.
+    :param given: all the arguments of ``ARGUMENTS``.
     :raises ValueError: an unknown reader, strategy or parameter; no log could be read.
     """
     _check(given)
-    found: List[Dict[str, Any]] = []
+    facts: List[Dict[str, Any]] = []
     failures = []
     for path in _files(given["path"]):
         try:
-            found.append(_facts_of(path, given))
+            facts.append(_facts_of(path, given))
         except (ValueError, OSError) as error:
             failures.append({"path": str(path), "reason": str(error)})
-    if not found:
+    if not facts:
         reasons = "; ".join(failure["reason"] for failure in failures) or "no log in it"
         raise ValueError(f"no log could be read from {given['path']}: {reasons}")
-    one = dict(found[0]) if len(found) == 1 and not failures else {}
-    one.pop("path", None)  # Ansible would add the owner and mode of a file of that name
-    return {"changed": False, **one, "logs": found, "failures": failures}
+    single = dict(facts[0]) if len(facts) == 1 and not failures else {}
+    single.pop("path", None)  # Ansible would add owner and mode of the file at that path
+    return {"changed": False, **single, "logs": facts, "failures": failures}

@@ -1,4 +1,4 @@
-"""Read what this node is made of: the files of /proc and /sys, and the tools of its drivers."""
+"""Input of the node's fingerprint: files of /proc and /sys, and the output of driver tools."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ TOOLS = {
 }
 GOVERNORS = "/sys/devices/system/cpu/cpufreq/policy*/scaling_governor"
 NCCL_LIBRARIES = ("/usr/lib/*/libnccl.so.2.*", "/usr/lib64/libnccl.so.2.*")
-# An ssh login without a terminal has not the PATH of an interactive one.
+# Not on the PATH of a non-interactive ssh login.
 CUDA_PROGRAMS = "/usr/local/cuda/bin"
 PATIENCE_SECONDS = 10
 GPU_PATIENCE_SECONDS = 60
 
 
 def texts() -> Dict[str, str]:
-    """Return what ``fingerprint.fingerprint`` reads; empty texts for what is not there.
+    """Return the texts for ``fingerprint.fingerprint``; empty for what does not exist.
 
     :raises ValueError: nvidia-smi is there and fails.
     :raises subprocess.TimeoutExpired: nvidia-smi hangs.
@@ -47,7 +47,7 @@ def texts() -> Dict[str, str]:
     libraries = [path for pattern in NCCL_LIBRARIES for path in sorted(glob.glob(pattern))]
     return {
         **{name: _read(path) for name, path in FILES.items()},
-        **{name: _told(command) for name, command in TOOLS.items()},
+        **{name: _output(command) for name, command in TOOLS.items()},
         "governors": "".join(_read(path) for path in glob.glob(GOVERNORS)),
         "nccl": os.path.basename(libraries[-1]) if libraries else "",
         "cuda_driver": _cuda_driver(),
@@ -58,8 +58,8 @@ def texts() -> Dict[str, str]:
 def devices() -> Dict[str, Any]:
     """Return ``numa_nodes`` (their CPUs), ``interfaces`` that are not down, and ``infiniband``.
 
-    MTU in bytes, speed in Mbit/s, the rate of an InfiniBand port in the driver's words; null where
-    the driver does not tell.
+    MTU is in bytes, speed in Mbit/s, the rate of an InfiniBand port as the driver prints it; None
+    where not reported.
     """
     return {
         "numa_nodes": {
@@ -104,15 +104,15 @@ def _line(path: str) -> Optional[str]:
 
 
 def _integer(path: str) -> Optional[int]:
-    # The kernel answers -1 for the speed of an interface that has none.
+    # The speed of an interface without one is -1.
     text = _read(path).strip()
     return int(text) if text.isdigit() else None
 
 
-def _told(command: Sequence[str]) -> str:
-    """Return what a tool prints, whatever its exit code; empty where it is not there or hangs.
+def _output(command: Sequence[str]) -> str:
+    """Return the output of a tool, whatever its exit code; empty if it is not installed or hangs.
 
-    systemd-detect-virt ends with 1 and says ``none`` on bare metal.
+    systemd-detect-virt prints ``none`` and exits with 1 on bare metal.
     """
     program = shutil.which(command[0], path=f"{os.environ.get('PATH', '')}:{CUDA_PROGRAMS}")
     if program is None:
@@ -132,7 +132,7 @@ def _told(command: Sequence[str]) -> str:
 
 
 def _cuda_driver() -> str:
-    """Return the CUDA version of the driver as its library counts, without a GPU being started."""
+    """Return the code of the driver's CUDA version, which needs no GPU; empty without a driver."""
     try:
         library = ctypes.CDLL("libcuda.so.1")
     except OSError:
@@ -142,10 +142,14 @@ def _cuda_driver() -> str:
 
 
 def _gpus() -> str:
-    """Return nvidia-smi's answer; empty where there is no nvidia-smi or no GPU."""
+    """Return nvidia-smi's CSV of the GPUs; empty without nvidia-smi or a GPU.
+
+    :raises ValueError: nvidia-smi fails.
+    :raises subprocess.TimeoutExpired: nvidia-smi hangs.
+    """
     try:
         done = _query_gpus((*GPU_QUERY, *SETTINGS_QUERY))
-        # A driver that does not know one field answers none: what the GPUs are counts more.
+        # A driver that does not know a field prints none: then without the settings.
         if done.returncode and "not a valid field" in done.stdout + done.stderr:
             done = _query_gpus(GPU_QUERY)
     except FileNotFoundError:
@@ -153,9 +157,9 @@ def _gpus() -> str:
     if "No devices were found" in done.stdout:
         return ""
     if done.returncode:
-        # Before the error it lists the GPUs that are well.
-        said = (done.stdout + done.stderr).strip().splitlines() or ["it says nothing"]
-        raise ValueError(f"nvidia-smi: exit code {done.returncode}: {said[-1]}")
+        # The GPUs that work are listed before the error.
+        lines = (done.stdout + done.stderr).strip().splitlines() or ["no message"]
+        raise ValueError(f"nvidia-smi: exit code {done.returncode}: {lines[-1]}")
     return done.stdout
 
 

@@ -1,4 +1,7 @@
-"""Find what earlier repeats left running on this node, by the mark in their environment."""
+"""The runs of repeats on this node: who holds it, and processes that an earlier run left.
+
+Processes of a run are recognised by ``RUN_VARIABLE`` in their environment.
+"""
 
 from __future__ import annotations
 
@@ -14,55 +17,55 @@ from .supervise import RUN_VARIABLE
 
 __all__ = ["attended", "busy_with", "end_strays", "has_ended", "marked"]
 
-# Held by the supervisor as long as it lives; the kernel lets go of it when it dies. Who takes some
-# devices alone shares the node's and holds theirs, named after their places.
+# Locked by the supervisor; the kernel releases the lock when the process ends. A run on some of the
+# devices shares the lock of the node and holds those of its devices, numbered by index.
 _LOCK = "busy.lock"
 _DEVICE_LOCK = "busy.{}.lock"
-# Seconds; to see whether a lock is held is to hold it for a moment.
+# Seconds to wait for a lock: another process that tests it holds it for a moment.
 _PATIENCE = 0.5
 
 
 def marked(work_dir: str) -> List[Tuple[Process, str]]:
     """Return every living process that a repeat below ``work_dir`` started, with its run."""
     prefix = work_dir.rstrip("/") + "/"
-    found = []
+    result = []
     for process in processes():
         if process.alive and process.pid != os.getpid():
             run = environment(process.pid).get(RUN_VARIABLE, "")
             if run.startswith(prefix):
-                found.append((process, run))
-    return found
+                result.append((process, run))
+    return result
 
 
 def end_strays(work_dir: str, own: str = "") -> List[Process]:
-    """End every process that ``marked`` finds and nobody attends; return those that were signalled.
+    """End the processes of runs without a supervisor; return those that were signalled.
 
-    :param own: the run that the caller attends and has not started yet: what bears its name is of
-        an earlier attempt.
-    :raises ValueError: one of them does not end.
+    :param own: the run that the caller supervises and has not started yet: processes with its name
+        are left over from an earlier attempt.
+    :raises ValueError: a process does not end.
     """
 
     def strays() -> List[Process]:
-        # In this order: a repeat holds its locks before it starts anything.
-        found = marked(work_dir)
+        # Processes first: a repeat takes its locks before it starts any.
+        candidates = marked(work_dir)
         attended_runs = _held_by(work_dir) - {own}
-        return [process for process, run in found if run not in attended_runs]
+        return [process for process, run in candidates if run not in attended_runs]
 
     return end_processes(strays)
 
 
 @contextlib.contextmanager
 def attended(work_dir: str, run: str, devices: Sequence[int] = ()) -> Iterator[None]:
-    """Hold the node, or only some of its devices, for ``run`` while the block runs.
+    """Hold the node, or some of its devices, for ``run`` while the block runs.
 
-    :param devices: their places on the node; none for the whole node.
-    :raises ValueError: another repeat holds it, named.
+    :param devices: their indexes on the node; none for the whole node.
+    :raises ValueError: another repeat holds it; the message names its run.
     """
     os.makedirs(work_dir, exist_ok=True)
     with contextlib.ExitStack() as locks:
         if devices:
             _take(locks, work_dir, _LOCK, fcntl.LOCK_SH)
-        names = [_DEVICE_LOCK.format(place) for place in sorted(devices)] or [_LOCK]
+        names = [_DEVICE_LOCK.format(index) for index in sorted(devices)] or [_LOCK]
         for name in names:
             lock = _take(locks, work_dir, name, fcntl.LOCK_EX)
             lock.truncate(0)
@@ -86,12 +89,12 @@ def _take(locks: contextlib.ExitStack, work_dir: str, name: str, kind: int) -> T
 
 
 def busy_with(work_dir: str) -> Optional[str]:
-    """Return the runs that living supervisors hold the node for, None where it is free."""
+    """Return the runs for which supervisors hold the node, separated by commas; None if free."""
     return ", ".join(sorted(_held_by(work_dir))) or None
 
 
 def has_ended(work_dir: str, run: str, patience: float) -> bool:
-    """Wait until nobody attends ``run``; return False where it is so still after ``patience`` s."""
+    """Wait at most ``patience`` seconds for the end of ``run``; return whether it has ended."""
     end = time.monotonic() + patience
     while run in _held_by(work_dir):
         if time.monotonic() > end:
@@ -101,7 +104,7 @@ def has_ended(work_dir: str, run: str, patience: float) -> bool:
 
 
 def _held_by(work_dir: str) -> Set[str]:
-    """Return the runs that are attended now."""
+    """Return the runs that have a supervisor now."""
     held = set()
     for path in glob.glob(os.path.join(glob.escape(work_dir), _DEVICE_LOCK.format("*"))):
         held.add(_holder(path))
@@ -110,7 +113,7 @@ def _held_by(work_dir: str) -> Set[str]:
 
 
 def _holder(path: str) -> str:
-    """Return the run for which a lock is held exclusively, empty where it is not."""
+    """Return the run for which a lock is held exclusively; empty if it is not."""
     try:
         with open(path, encoding="utf-8") as lock:
             try:

@@ -1,4 +1,4 @@
-"""Sample a node while a repeat runs on it, between the looks that its supervisor takes anyway."""
+"""Telemetry of a repeat on this node, sampled by its supervisor."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from .kernel_counters import first_number, kernel_counters, numbers, read_text
 
 __all__ = ["Sampler", "gauges", "spread_out"]
 
-# On kernels before 5.18 asking an idle core for its clock can take 10 ms of waiting.
-_CORES_ASKED = 8
+# On kernels before 5.18 reading the clock of an idle core can take 10 ms.
+_CORES_SAMPLED = 8
 
 
 class Sampler:
-    """The telemetry of one repeat, read by the process that starts it.
+    """The telemetry of one repeat, sampled by the process that starts it.
 
-    Made before the repeat's first process, asked for the summary after its last was waited for.
+    It is created before the first process of the repeat, and ``summary`` is called after the last
+    one was waited for.
 
     :param interval: seconds between two samples.
     :param gpus: indices of the repeat's GPUs; None for all of the node.
@@ -41,7 +42,7 @@ class Sampler:
         self._cpu_seconds += time.thread_time() - start
 
     def sample(self, now: float) -> None:
-        """Take a sample if one is due.
+        """Take a sample, if one is due.
 
         :param now: seconds of the monotonic clock.
         """
@@ -50,57 +51,57 @@ class Sampler:
         self._due = now + self.interval
         start = time.thread_time()
         if self._gpus is None:
-            # Only now: where the driver is not kept loaded, opening it takes seconds, and the
-            # repeat is already on its way.
+            # Only now that the repeat runs: without persistence mode opening the driver takes
+            # seconds.
             self._gpus = GpuSampler(*find_nvml(), self._indices)
         self._telemetry.add({**gauges(self._clocks), **self._gpus.sample()})
         self._cpu_seconds += time.thread_time() - start
 
     def summary(self) -> Dict[str, Any]:
-        """Return what ``Telemetry.summary`` does, and ``gpu``: why GPUs were not sampled."""
+        """Return ``Telemetry.summary``, and in ``gpu`` why GPUs were not sampled."""
         start = time.thread_time()
         after = _counters()
         own_seconds = _children_seconds() - self._own_before
         reason = self._gpus.close() if self._gpus else ""
         sampling_seconds = self._cpu_seconds + time.thread_time() - start
-        found = self._telemetry.summary(after, own_seconds, sampling_seconds)
-        return {**found, "gpu": f"not sampled: {reason}"} if reason else found
+        summary = self._telemetry.summary(after, own_seconds, sampling_seconds)
+        return {**summary, "gpu": f"not sampled: {reason}"} if reason else summary
 
 
 def gauges(clocks: List[str], proc: str = "/proc") -> Dict[str, float]:
-    """Return load, memory in use and mean CPU clock of the moment, as far as the node tells them.
+    """Return the current ``load``, ``memory_used_mib`` and mean ``cpu_mhz``, where available.
 
-    :param clocks: files that tell a core's clock in kHz.
+    :param clocks: files with a core's clock in kHz.
     """
-    found: Dict[str, float] = {}
+    sample: Dict[str, float] = {}
     load = first_number(f"{proc}/loadavg")
     if load is not None:
-        found["load"] = load
+        sample["load"] = load
     memory = dict(line.split(":", 1) for line in read_text(f"{proc}/meminfo").splitlines())
     if "MemTotal" in memory and "MemAvailable" in memory:
         total, available = (int(memory[f"Mem{kind}"].split()[0]) for kind in ("Total", "Available"))
-        found["memory_used_mib"] = (total - available) / 1024
+        sample["memory_used_mib"] = (total - available) / 1024
     kilohertz = numbers(clocks)
     if kilohertz:
-        found["cpu_mhz"] = sum(kilohertz) / len(kilohertz) / 1000
-    return found
+        sample["cpu_mhz"] = sum(kilohertz) / len(kilohertz) / 1000
+    return sample
 
 
-def spread_out(paths: List[str], count: int = _CORES_ASKED) -> List[str]:
-    """Return at most ``count`` of the paths, evenly spread, so that every socket has its part."""
+def spread_out(paths: List[str], count: int = _CORES_SAMPLED) -> List[str]:
+    """Return at most ``count`` of the paths, evenly spread, so that every socket is represented."""
     step = max(1, len(paths) / count)
     return [paths[int(n * step)] for n in range(min(count, len(paths)))]
 
 
 def _counters() -> Dict[str, Any]:
-    found = {"time": time.monotonic(), **kernel_counters()}
+    counters = {"time": time.monotonic(), **kernel_counters()}
     load = first_number("/proc/loadavg")
     if load is not None:
-        found["load"] = load
-    return found
+        counters["load"] = load
+    return counters
 
 
 def _children_seconds() -> float:
-    """Return the CPU seconds of all descendants that were waited for: getrusage(2)."""
+    """Return the CPU seconds of all descendants that were waited for, by getrusage(2)."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime

@@ -1,4 +1,4 @@
-"""Run one sshd of our own, known by its configuration file."""
+"""An sshd of our own, identified by its configuration file."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["Sshd"]
 
 
 class Sshd:
-    """An sshd that was started with ``config`` and writes its pid beside it.
+    """The sshd with the configuration ``config``.
 
-    :param config: path of its configuration; ``sshd.pid`` and ``sshd.log`` lie in the same folder.
-    :param program: absolute path of sshd, which insists on one.
+    :param config: path of its configuration; ``sshd.pid`` and ``sshd.log`` are in the same folder.
+    :param program: path of sshd, which must be absolute.
     """
 
     def __init__(self, config: str, program: str = "/usr/sbin/sshd") -> None:
@@ -29,7 +29,7 @@ class Sshd:
         self._started_with = os.path.join(folder, "sshd_config.sha256")
 
     def process(self) -> Optional[Process]:
-        """Return the running daemon, None where the pid is gone or another's."""
+        """Return the running daemon; None if it has ended or its pid belongs to another process."""
         try:
             with open(self.pid_file, encoding="ascii") as file:
                 process = read_process(int(file.read()))
@@ -39,7 +39,7 @@ class Sshd:
         return process if ours else None
 
     def is_current(self) -> bool:
-        """Return whether the daemon has read configuration and host keys as they are now."""
+        """Return whether the daemon runs with the current configuration and host keys."""
         try:
             with open(self._started_with, encoding="ascii") as file:
                 return file.read() == self._digest()
@@ -47,9 +47,10 @@ class Sshd:
             return False
 
     def start(self, address: str, port: int, patience: float = 10.0) -> None:
-        """Start the daemon and wait until it listens.
+        """Start the daemon and wait until it listens, for at most ``patience`` seconds.
 
-        :raises ValueError: no sshd, a bad configuration, a port taken by another, no answer.
+        :raises ValueError: sshd is not installed, rejects its configuration or does not listen, or
+            another process uses the port.
         """
         if not os.access(self.program, os.X_OK):
             raise ValueError(f"no sshd at {self.program}: install the package openssh-server")
@@ -60,7 +61,7 @@ class Sshd:
                 " with -e cluster_ssh_port=N"
             )
         if os.geteuid() == 0:
-            # Where no system sshd has run yet, nobody has made its empty folder.
+            # The folder is missing where no system sshd has been started yet.
             os.makedirs("/run/sshd", mode=0o755, exist_ok=True)
         self._run("-t", "-f", self.config)
         self._run("-f", self.config, "-E", self.log)
@@ -76,11 +77,11 @@ class Sshd:
             file.write(self._digest())
 
     def stop(self) -> List[Process]:
-        """End the daemon and every session below it; return what was ended."""
+        """End the daemon and its sessions; return the processes that were signalled."""
         daemon = self.process()
         if daemon is None:
             return []
-        # Sessions lose their parent when the daemon ends: list them first.
+        # Listed first, because sessions lose their parent when the daemon ends.
         known = [daemon, *descendants(daemon.pid)]
 
         def left() -> List[Process]:
@@ -96,15 +97,15 @@ class Sshd:
             [self.program, *arguments], capture_output=True, text=True, check=False
         )
         if done.returncode:
-            said = (done.stderr or done.stdout).strip()
-            raise ValueError(f"sshd {' '.join(arguments)}: {said}")
+            message = (done.stderr or done.stdout).strip()
+            raise ValueError(f"sshd {' '.join(arguments)}: {message}")
 
     def _digest(self) -> str:
-        """Return a hash of what the daemon reads once: its configuration and its host keys."""
+        """Return the hash of the files that the daemon reads at its start: configuration, keys."""
         with open(self.config, "rb") as file:
-            read = file.read()
-        for line in read.decode().splitlines():
+            content = file.read()
+        for line in content.decode().splitlines():
             if line.startswith("HostKey "):
                 with open(line.partition(" ")[2].strip('"') + ".pub", "rb") as file:
-                    read += file.read()
-        return hashlib.sha256(read).hexdigest()
+                    content += file.read()
+        return hashlib.sha256(content).hexdigest()

@@ -1,4 +1,4 @@
-"""Run one launcher to its end, watched, and leave nothing of it behind."""
+"""Run one launcher under supervision, and end all processes that it started."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .sampler import Sampler
 
 __all__ = ["RUN_VARIABLE", "supervise"]
 
-# Set in the environment of everything a repeat starts, so that it can be told from all else.
+# Set in the environment of all processes of a repeat, which are recognised by it.
 RUN_VARIABLE = "SCALEBENCH_RUN"
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
@@ -27,7 +27,7 @@ _TAIL = 65536
 
 
 class _InterruptedError(Exception):
-    """The controller is gone, or somebody asked this process to end."""
+    """The controller is gone, or this process received a signal to end."""
 
 
 def supervise(
@@ -43,21 +43,21 @@ def supervise(
 ) -> Dict[str, Any]:
     """Run ``argv`` with its output in ``log`` and return how it ended.
 
-    All descendants are ended before the return, whatever the ending: the launcher's workers too,
-    which lead sessions of their own.
+    All descendants are ended before the return, however the launcher ended, including workers in
+    sessions of their own.
 
-    :param environment: added to this process's; ``RUN_VARIABLE`` should be among it.
+    :param environment: added to that of this process; it should contain ``RUN_VARIABLE``.
     :param timeout: seconds after which the run is ended; 0 for none.
     :param stall: seconds without output after which the run is ended; 0 for none.
-    :param controller: file descriptor of the pipe to whoever waits for the result; the run is
-        ended when its other end is closed.
+    :param controller: file descriptor of the pipe to the process that waits for the result; the
+        run is ended when the other end is closed.
     :param sample_interval: seconds between two samples of the node's telemetry; 0 for none.
     :param memory_mib: memory that each process may take; 0 for no limit.
-    :param folder: where the launcher starts, which some write their logs to; None for here.
+    :param folder: working directory of the launcher; None for the current one.
     :returns: ``ending`` (ok, crashed, timeout, stalled, interrupted, launch_failed), ``reason``,
-        ``exit_code`` (None where it was ended or never began), ``seconds``, ``ended`` (the number
-        of processes that had to be ended), ``telemetry`` (what ``Sampler.summary`` returns; None
-        where none was asked for or nothing ran).
+        ``exit_code`` (None if the launcher was ended or not started), ``seconds``, ``ended`` (the
+        number of processes that had to be ended), ``telemetry`` (of ``Sampler.summary``; None if
+        not sampled).
     """
     gpus = visible_gpus(environment)
     sampler = Sampler(sample_interval, gpus) if sample_interval > 0 else None
@@ -68,7 +68,7 @@ def supervise(
     def die_with_us() -> None:
         prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
         if memory_mib:
-            # Private writable memory, getrlimit(2); an address space limit would count libraries.
+            # Limits private writable memory, getrlimit(2); RLIMIT_AS would include libraries.
             resource.setrlimit(resource.RLIMIT_DATA, (memory_mib << 20, memory_mib << 20))
 
     exit_code = None
@@ -113,7 +113,7 @@ def _watch(
 ) -> tuple[str, str]:
     poller = select.poll()
     if controller is not None:
-        # No event is asked for: a closed other end is reported all the same.
+        # No events are requested: a closed other end is reported always.
         poller.register(controller, 0)
     exited = _pidfd(launcher.pid)
     if exited is not None:
@@ -143,9 +143,9 @@ def _watch(
 
 
 def _wait_for_all(launcher: subprocess.Popen[bytes]) -> None:
-    """Wait for the launcher and for the orphans adopted from it, all of them ended by now.
+    """Wait for the launcher and its adopted orphans, all of which have ended.
 
-    The CPU time of a process counts as ours only once it was waited for.
+    The CPU time of a process is counted as that of this one only after it was waited for.
     """
     launcher.wait()
     with contextlib.suppress(ChildProcessError):
@@ -160,8 +160,8 @@ def _verdict(exit_code: int, log: str) -> tuple[str, str]:
         how = f"ended by signal {-exit_code} ({signal.Signals(-exit_code).name})"
     else:
         how = f"exit code {exit_code}"
-    words = telling_line(_tail(log))
-    return "crashed", f"{how}: {words}" if words else f"{how}, no output"
+    message = telling_line(_tail(log))
+    return "crashed", f"{how}: {message}" if message else f"{how}, no output"
 
 
 def _tail(log: str) -> str:
@@ -184,7 +184,7 @@ def _ended(
 
 
 def _pidfd(pid: int) -> Optional[int]:
-    """Return a descriptor that is readable when ``pid`` ends; None before Python 3.9, Linux 5.3."""
+    """Return a descriptor that is readable once ``pid`` ends; None on Python 3.8 or Linux < 5.3."""
     try:
         return os.pidfd_open(pid)
     except (AttributeError, OSError):

@@ -1,4 +1,4 @@
-"""Build a wheel from source, watched, and leave nothing else behind."""
+"""Build a wheel from source, under supervision."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _STALL = 600  # s without output: a compiler that hangs
 def build_wheel(python: str, requirement: str, environment: Mapping[str, str], folder: str) -> str:
     """Build ``requirement`` against the packages of ``python``; return the wheel's path.
 
-    The wheel appears in ``folder`` whole or not at all. What was started is ended when the
-    controller goes away (standard output's other end closes).
+    The wheel is moved into ``folder`` when it is complete. The build is ended when the controller
+    goes away (the other end of standard output closes).
 
     :param requirement: one package with its exact version.
-    :param environment: settings of the build, added to this process's.
-    :param folder: made where it is missing; ``build.log`` in it is the build's output.
-    :raises ValueError: the build failed; its last telling line and the log are named.
+    :param environment: settings of the build, added to the environment of this process.
+    :param folder: created if missing; ``build.log`` in it is the build's output.
+    :raises ValueError: the build failed; the message has its last meaningful line and the log.
     :raises OSError: the folder cannot be written.
     """
     os.makedirs(folder, exist_ok=True)
