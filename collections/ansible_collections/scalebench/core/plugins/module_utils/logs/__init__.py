@@ -1,39 +1,35 @@
-"""Readers of training logs: text of any known format to one reading, a plain dict.
+"""Readers of training logs: the text of any known format becomes one reading, a plain dict.
 
 A reading has ``reader``, ``own_trainer`` (whether one of ours wrote the log), ``identity``,
-``ending``, ``unit``, ``scope``, ``observations``, ``summary`` and ``runs``. One file per format;
-each names the source of its format.
+``ending``, ``unit``, ``scope``, ``observations``, ``summary`` and ``runs``. Every format names its
+source.
 """
 
 from __future__ import annotations
 
+import re
+
 from . import (
     ai_rank,
-    bert_pytorch,
-    bert_tensorflow,
-    mxnet_dllogger,
-    mxnet_speedometer,
+    bert,
+    mxnet,
     oneflow,
     paddle_fluid,
-    paddle_suites,
     paddleclas,
     paddlenlp,
     pytorch_ngc,
     scalebench,
-    tensorflow_ngc_benchmark,
-    tensorflow_ngc_nvlog,
-    tensorflow_ngc_train,
+    tensorflow_ngc,
     tensorflow_official,
 )
 from ._columns import LIMIT, Observations
-from ._detect import choose, fits
 from ._ending import judge, scan
 from ._engine import Engine
 from ._text import blocks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, List
+    from typing import Any, Callable, Dict, List, Mapping, Tuple
 
     from ._format import Format
     from ._text import Source
@@ -41,43 +37,44 @@ if TYPE_CHECKING:
 __all__ = ["READERS", "Observations", "read"]
 
 READERS: Dict[str, Format] = {
-    module.FORMAT.name: module.FORMAT
-    for module in (
-        ai_rank,
-        bert_pytorch,
-        bert_tensorflow,
-        mxnet_dllogger,
-        mxnet_speedometer,
-        oneflow,
-        paddle_fluid,
-        paddle_suites,
-        paddleclas,
-        paddlenlp,
-        pytorch_ngc,
-        scalebench,
-        tensorflow_ngc_benchmark,
-        tensorflow_ngc_nvlog,
-        tensorflow_ngc_train,
-        tensorflow_official,
+    format_.name: format_
+    for format_ in (
+        ai_rank.FORMAT,
+        bert.PYTORCH,
+        bert.TENSORFLOW,
+        mxnet.DLLOGGER,
+        mxnet.SPEEDOMETER,
+        oneflow.FORMAT,
+        paddle_fluid.FORMAT,
+        paddlenlp.SUITES,
+        paddleclas.FORMAT,
+        paddlenlp.PRETRAINING,
+        pytorch_ngc.FORMAT,
+        scalebench.FORMAT,
+        tensorflow_ngc.BENCHMARK,
+        tensorflow_ngc.NVLOG,
+        tensorflow_ngc.TRAIN,
+        tensorflow_official.FORMAT,
     )
 }
-UNDECIDED = 1 << 24  # how much of a text of no known format is kept
+UNDECIDED = 1 << 24  # characters of a text without a known format that are kept
+CLOSE = 2
 
 
 def read(
     source: Source, reader: str = "auto", name: str = "", limit: int = LIMIT
 ) -> Dict[str, Any]:
-    """Read one log.
+    """Return the reading of one log.
 
     :param source: text, bytes, a list of lines, or any iterable of pieces (an open file).
-    :param reader: a key of :data:`READERS`, or ``auto``: the reader whose lines the text has.
-    :param name: what to call the log in errors.
-    :param limit: how many observations to keep; see :class:`Observations`.
+    :param reader: a key of :data:`READERS`, or ``auto`` to recognise the format.
+    :param name: of the log, for error messages.
+    :param limit: number of observations to keep; see :class:`Observations`.
     :returns: ``observations`` is an :class:`Observations`, the rest plain data. ``runs`` lists the
-        runs in the file (first observation, count, identity, ending, summary); the last one's
-        identity, ending and summary stand at the top.
-    :raises ValueError: empty, of no known format, of more than one, not of the format that
-        ``reader`` names, or no such reader. It names the log and the cause.
+        runs in the log (first observation, count, identity, ending, summary); identity, ending and
+        summary of the last run are also at the top level.
+    :raises ValueError: the log is empty, has no known format, several formats, or not that of
+        ``reader``; or the reader is unknown. The message names the log and the cause.
     """
     try:
         return _read(source, reader, limit)
@@ -95,9 +92,9 @@ def _read(source: Source, reader: str, limit: int) -> Dict[str, Any]:
         waiting.append(block)
         size += len(block)
         if engine is None:
-            found = fits(block, READERS)
-            if found:
-                engine = Engine(READERS[choose(found)], limit)
+            matches = _fits(block, READERS)
+            if matches:
+                engine = Engine(READERS[_choose(matches)], limit)
             elif size > UNDECIDED:
                 waiting = waiting[-1:]
         while engine is not None and len(waiting) > 1:
@@ -109,8 +106,45 @@ def _read(source: Source, reader: str, limit: int) -> Dict[str, Any]:
     return engine.reading()
 
 
+def _fits(text: str, readers: Mapping[str, Format]) -> Dict[str, int]:
+    """Return by matching reader the number of its signature lines; 1 if it is the only one."""
+    matches = _with_words(text, readers, lambda format_: format_.needles)
+    matches = matches or _with_words(text, readers, lambda format_: format_.end)
+    certain = [name for name in matches if not readers[name].fallback]
+    if certain:
+        matches = dict.fromkeys(certain, 1)
+    if len(matches) > 1:
+        for name in matches:
+            matches[name] = sum(1 for _ in re.finditer(readers[name].signature, text))
+    return matches
+
+
+def _with_words(
+    text: str, readers: Mapping[str, Format], words_of: Callable[[Format], Tuple[str, ...]]
+) -> Dict[str, int]:
+    """Return, as keys, the readers of which the text contains some words and the signature."""
+    return {
+        name: 1
+        for name, format_ in readers.items()
+        if any(words in text for words in words_of(format_)) and re.search(format_.signature, text)
+    }
+
+
+def _choose(matches: Mapping[str, int]) -> str:
+    """Return the reader with the most signature lines.
+
+    :raises ValueError: another reader has more than half as many, so that the format is ambiguous.
+    """
+    ranked = sorted(matches, key=lambda key: -matches[key])
+    close = [key for key in ranked if matches[key] * CLOSE > matches[ranked[0]]]
+    if len(close) > 1:
+        counts = ", ".join(f"{key} ({matches[key]} lines)" for key in close)
+        raise ValueError(f"more than one reader fits: {counts}; name one with reader")
+    return ranked[0]
+
+
 def _why_not(waiting: List[str]) -> str:
-    """Say why a text has no reader, with the crash that may explain it."""
+    """Return why a text has no reader, with the crash that may explain it."""
     text = "".join(waiting)
     if not text.strip():
         return "the log is empty"

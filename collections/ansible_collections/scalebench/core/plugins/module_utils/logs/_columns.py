@@ -1,4 +1,4 @@
-"""Observations as compact columns: 8 bytes a value, so that a log of any length can be held."""
+"""Observations as compact columns of 8 bytes per value, for logs of any length."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ ABSURD = 1e15
 class Observations:
     """The observations of one log, in the order in which they were printed.
 
-    Reads like a list of dicts (``len``, index, iteration); :meth:`column` gives one field of all.
-    The first ``limit`` observations are kept. Of those beyond it ``beyond`` holds the count, the
-    sum and the sum of reciprocals of their throughputs, so that a mean stays exact and memory flat.
+    It behaves like a list of dicts (``len``, index, iteration); :meth:`column` returns one field of
+    all. The first ``limit`` observations are kept. For the others ``beyond`` has the count, the sum
+    and the sum of reciprocals of their throughputs, so that means stay exact in constant memory.
 
-    Units: step and epoch as printed, timestamp in s (differences are meant, the time zone is
-    unknown), throughput in the reading's unit, accuracy as printed with the step, memory in MiB,
-    seconds = time of the step or steps in s.
+    Units: step and epoch as printed, timestamp in s (only differences are meaningful, the time zone
+    is unknown), throughput in the reading's unit, accuracy as printed with the step, memory in MiB,
+    seconds = duration of the step or steps in s.
     """
 
     def __init__(self, scope: str = "global", limit: int = LIMIT) -> None:
@@ -65,14 +65,14 @@ class Observations:
         return row
 
     def column(self, field: str) -> Optional[array[float]]:
-        """Return all values of one field (NaN where not printed), or None if no line had it.
+        """Return all values of one field (NaN where not printed); None if no line has it.
 
-        A loss that was printed as nan or inf is inf.
+        A loss printed as nan or inf is inf.
         """
         return self.columns.get(field)
 
     def extend(self, rows: Mapping[str, array[float]], count: int) -> None:
-        """Add ``count`` observations given as columns of that length."""
+        """Add ``count`` observations, given as columns of that length."""
         room = min(count, self.limit - self.stored)
         for field in rows:
             if field not in self.columns:
@@ -92,10 +92,7 @@ class Observations:
 
 
 def numbers(texts: Sequence[str]) -> array[float]:
-    """Return texts as numbers.
-
-    NaN stands for what is none: an absent field, words, nan, inf, or a number of absurd size.
-    """
+    """Return texts as numbers; NaN for an absent field, words, nan, inf, or an absurd number."""
     values = _numbers(texts)
     if abs(sum(values)) < ABSURD:
         return values
@@ -112,7 +109,7 @@ def _numbers(texts: Sequence[str]) -> array[float]:
 
 
 def whole_numbers(texts: Sequence[str]) -> array[float]:
-    """Return texts of digits as numbers; json reads them three times as fast as float does."""
+    """Return texts of digits as numbers; json parses them three times as fast as float."""
     if texts[0] != texts[-1] or texts.count(texts[0]) != len(texts):
         try:
             return array("d", loads(f"[{','.join(texts)}]"))
@@ -122,7 +119,7 @@ def whole_numbers(texts: Sequence[str]) -> array[float]:
 
 
 def losses(texts: Sequence[str]) -> array[float]:
-    """Return losses as numbers: NaN if not printed, inf if what is printed is no number."""
+    """Return losses as numbers: NaN if not printed, inf if the printed text is not a number."""
     values = numbers(texts)
     if not isnan(sum(values)):
         return values

@@ -1,4 +1,4 @@
-"""What NVIDIA's DLLogger prints to standard output, whatever the framework above it.
+"""The standard output of NVIDIA's DLLogger, for any framework.
 
 Source: NVIDIA/dllogger, StdOutBackend: ``DLL <time> - <step> <metric> : <value> <unit> ...``.
 """
@@ -27,42 +27,35 @@ VALIDATION = (
 
 
 def parameters(head: str) -> Dict[str, str]:
-    """Return all ``PARAMETER`` lines as text values."""
-    found: Dict[str, str] = {}
+    """Return the parameters of all ``PARAMETER`` lines, as text."""
+    given: Dict[str, str] = {}
     for line in re.findall(r" - PARAMETER ([^\n]{1,20000})", head):
         for pair in re.split(r" +(?=[\w.]{1,60} : )", line):
             key, colon, value = pair.partition(" : ")
             if colon:
-                found[key.strip()] = value.strip()
-    return found
+                given[key.strip()] = value.strip()
+    return given
 
 
 def metrics(text: str) -> Dict[str, float]:
     """Return the finite numbers of one record by the names of their metrics."""
-    found = {}
-    for key, value in re.findall(METRIC, text):
-        try:
-            found[key] = number(value)
-        except (ValueError, OverflowError):
-            continue
-    return found
+    printed = ((key, number(value)) for key, value in re.findall(METRIC, text))
+    return {key: value for key, value in printed if value is not None}
 
 
 def summarise(text: str, summary: Dict[str, Any]) -> None:
-    """Add the metrics of records that belong to no step, and the time of the last of them."""
+    """Add the metrics of records without a step, and the time of the last such record."""
     for stamp, record in re.findall(SUMMARY, text):
-        found = metrics(record)
-        if found and not record.startswith("PARAMETER"):
-            summary.update(found)
+        totals = metrics(record)
+        if totals and not record.startswith("PARAMETER"):
+            summary.update(totals)
             summary["finished"] = moment(stamp)
 
 
 def validations(text: str, summary: Dict[str, Any]) -> None:
-    """Add the evaluations printed at the ends of epochs, in percent."""
+    """Add the evaluations at the ends of epochs, in percent."""
     for stamp, epoch, accuracy, percent in re.findall(VALIDATION, text):
-        try:
-            value = number(accuracy)
-        except (ValueError, OverflowError):
-            continue
-        value = value if percent or value > 1 else value * 100
-        evaluate(summary, value, int(epoch), moment(stamp))
+        value = number(accuracy)
+        if value is not None:
+            value = value if percent or value > 1 else value * 100
+            evaluate(summary, value, int(epoch), moment(stamp))

@@ -1,4 +1,4 @@
-"""How a log ends: what a crash, a kill or an exhausted memory wrote, and whether it matters."""
+"""The ending of a log: messages of crashes, kills and exhausted memory, and whether they count."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["WORDS", "judge", "scan"]
 
-# (text to look for, what it means); the framework that says so stands behind it.
+# (text, kind of ending), with the software that prints it.
 WORDS = (
     ("ut of memory", "out_of_memory"),  # CUDA, PyTorch, MXNet, OneFlow, Paddle, the kernel
     ("utOfMemory", "out_of_memory"),  # torch.OutOfMemoryError
@@ -47,14 +47,14 @@ WORDS = (
     ("core dumped", "killed"),
     ("exitcode: -9", "killed"),  # torchrun
 )
-# TensorFlow says so of an allocation that it then makes otherwise.
+# Messages of TensorFlow about an allocation that it then makes in another way.
 HARMLESS = r"not a failure|ran out of memory trying to allocate|garbage_collection"
 PREFIX = r"^(?:[^\[\n]{0,40}\[\d+,\d+\]<std\w{3}>:|\[\w+\d+\]:)"
 SEARCHED = 20_000
 
 
 def scan(text: str) -> Iterator[Tuple[str, str, str]]:
-    """Yield (kind, words, line) of the last fatal words of each sort in a text."""
+    """Yield (kind, words, line) for the last occurrence of each of ``WORDS`` in a text."""
     for words, kind in WORDS:
         if words not in text:
             continue
@@ -70,14 +70,17 @@ def scan(text: str) -> Iterator[Tuple[str, str, str]]:
 def judge(
     events: Dict[str, Event], printed: int, ended: int, has_end: bool, loss_is_nan: bool
 ) -> Dict[str, str]:
-    """Decide how a run ended.
+    """Return ``kind`` and ``detail`` of the ending of a run.
 
-    A complaint counts if no observation and no end followed it. An exhausted memory counts also
-    where other ranks printed a little more, if the format prints its end and did not.
+    An error message counts if neither an observation nor the end of the run follows it. Exhausted
+    memory also counts where other ranks still printed observations, if the format has an end line
+    and it is missing.
 
-    :param events: last event of each kind, with positions in the log.
+    :param events: last event of each kind: position in the log, line.
     :param printed: position of the last observation, -1 for none.
     :param ended: position of the last line that only a complete run prints, -1 for none.
+    :param has_end: whether complete runs of this format print an end line.
+    :param loss_is_nan: whether the last loss is not a number.
     """
     after = max(printed, ended)
     kept = {kind: event for kind, event in events.items() if event[0] > after}

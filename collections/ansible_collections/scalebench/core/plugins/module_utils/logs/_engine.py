@@ -1,11 +1,11 @@
-"""Reads one log by one format: one pass over the text, block by block, in flat memory."""
+"""Reads one log in one format: one pass over the text, block by block, in constant memory."""
 
 from __future__ import annotations
 
 import re
 from math import isinf
 
-from . import _ending, _own, ai_rank
+from . import _ending, ai_rank, scalebench
 from ._columns import Observations
 from ._format import STAMP
 from ._lines import RANK, Lines, restarts
@@ -23,7 +23,7 @@ HEAD = 1 << 18
 
 
 class Engine:
-    """The state of one reading. Feed it blocks of clean text, then ask for the reading."""
+    """The state of one reading: call ``feed`` with blocks of clean text, then ``reading``."""
 
     def __init__(self, format_: Format, limit: int) -> None:
         self.format = format_
@@ -59,13 +59,13 @@ class Engine:
             self.position += len(piece)
 
     def reading(self) -> Dict[str, Any]:
-        """Close the log and return the reading; its last run stands for it.
+        """End the log and return the reading; identity, ending and summary are of the last run.
 
-        :raises ValueError: the log has nothing of the format, not even a beginning.
+        :raises ValueError: the log contains nothing of the format, not even a start.
         """
         self._close()
         run = self.runs[-1]
-        if not (len(self.observations) or self.begun or any(one["summary"] for one in self.runs)):
+        if not (len(self.observations) or self.begun or any(read["summary"] for read in self.runs)):
             crash = f"; it ends with {run['ending']['kind']}: {run['ending']['detail']}"
             crash = crash if run["ending"]["kind"] not in ("complete", "truncated") else ""
             raise ValueError(f"no line of format {self.format.name}{crash}")
@@ -82,7 +82,7 @@ class Engine:
         }
 
     def _hold(self, block: str, last: bool) -> str:
-        """Keep back the first line of an observation of two lines until the other one comes."""
+        """Return the block without the first line of an incomplete two-line observation."""
         block = self.held + block
         self.held = ""
         first, second = self.format.needles
@@ -93,11 +93,11 @@ class Engine:
         return block
 
     def _whole(self, block: str) -> str:
-        """Drop a last line without an end if its last number may have been cut.
+        """Return the block without an unterminated last line, if its last number may be truncated.
 
-        A killed writer stops anywhere, but ``lookup('file')`` strips the last line end as well: a
-        number that touches the end of the log is taken for whole if the one before it also ended
-        its line, and had as many decimals, or no more digits where there are none.
+        A killed writer stops anywhere, but ``lookup('file')`` also strips the last line end. A
+        number at the end of the log counts as complete if the same field ends the line before it,
+        with as many decimals, or with no more digits where there are no decimals.
         """
         start = block.rfind("\n") + 1
         tail = block[start:]
@@ -116,9 +116,9 @@ class Engine:
         return block[:start]
 
     def _pieces(self, block: str) -> Iterator[Tuple[bool, str]]:
-        """Cut a block where a run begins: yield (a run begins here, text)."""
+        """Split a block at the starts of runs: yield (a run starts here, text)."""
         starts = set()
-        for words in (*self.format.start, _own.START):
+        for words in (*self.format.start, scalebench.START):
             at = block.find(words)
             while at >= 0:
                 line = block.rfind("\n", 0, at) + 1
@@ -147,7 +147,7 @@ class Engine:
             self._read_others(text, others)
 
     def _read_others(self, text: str, others: str) -> None:
-        """Read what is no observation: settings, sums, complaints, the end."""
+        """Read the other lines: settings, totals, error messages, the end."""
         if self.head_size < HEAD:
             self.heads.append(others[: HEAD - self.head_size])
             self.head_size += len(self.heads[-1])
@@ -159,18 +159,18 @@ class Engine:
         for words in self.format.end:
             if words in others:
                 self.ended = max(self.ended, self.position + text.rfind(words))
-        if _own.END in others:
-            _own.note(others, self.summary)
-            self.own_ended = self.position + text.rfind(_own.END)
+        if scalebench.END in others:
+            scalebench.note(others, self.summary)
+            self.own_ended = self.position + text.rfind(scalebench.END)
         for kind, words, line in _ending.scan(others):
             at = self.position + text.rfind(words)
             if kind not in self.events or self.events[kind][0] < at:
                 self.events[kind] = (at, line)
 
     def _close(self) -> None:
-        """End the run that is being read; one that goes back to an earlier step is two runs."""
+        """End the current run; where its steps start again, it is split into several runs."""
         head = "".join(self.heads)
-        identity = _own.identify(head)
+        identity = scalebench.identify(head)
         own = bool(identity) or self.own_ended >= 0
         if not identity and self.format.identify:
             identity = self.format.identify(head)
@@ -188,7 +188,7 @@ class Engine:
         loss = self.observations.column("loss")
         loss_is_nan = loss is not None and len(loss) > self.first and isinf(loss[-1])
         end = self.format.end if self.format.closes else ()
-        end, ended = ((_own.END,), self.own_ended) if own else (end, self.ended)
+        end, ended = ((scalebench.END,), self.own_ended) if own else (end, self.ended)
         ending = _ending.judge(self.events, self.printed, ended, bool(end), loss_is_nan)
         if ending["kind"] != "complete" or ended >= 0:
             return ending
@@ -227,6 +227,6 @@ class Engine:
 
 
 def _places(text: str) -> Tuple[int, int]:
-    """Count the digits before and behind the point."""
+    """Return the numbers of digits before and after the decimal point."""
     whole, _point, decimals = text.partition(".")
     return len(whole), len(decimals)

@@ -1,8 +1,9 @@
-"""What one log format looks like, as data, and small helpers to read what it says of itself."""
+"""The description of one log format as data, and helpers to parse the settings in a log."""
 
 from __future__ import annotations
 
 import re
+from math import isfinite
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ __all__ = [
 
 NUMBER = r"[-+0-9.eEnNaAiIfF]{1,32}"
 STAMP = r"\d[-/\d]{9}[ T][\d:.,]{7,17}\d"
-# What may stand on a line before its own words: a time and what else loggers add.
+# The start of a line: a time, and other prefixes of loggers.
 LEAD = r"(?:[^\n]{0,60}?(?P<timestamp>" + STAMP + r"))?[^\n]{0,120}?"
 
 
@@ -32,25 +33,25 @@ class Format:
     """One log format.
 
     :param name: name of the reader.
-    :param source: where the format comes from: project, file, and how it was learnt.
-    :param needles: an observation line has one of these texts (a cheap test before any pattern).
+    :param source: origin of the format: project, file, and how it was learnt.
+    :param needles: an observation line contains one of these texts (tested before any pattern).
     :param pair: an observation is two lines, the first with the first needle.
-    :param observation: pattern of an observation from the start of its line, behind a launcher's
+    :param observation: pattern of an observation from the start of its line, after a launcher's
         tag; its groups are named as in ``_columns.FIELDS``, or ``unit``. ``x_2`` is ``x`` where
-        another version of the software prints it at another place.
-    :param signature: pattern that only this format has; it begins with fixed text.
-    :param unit: unit of the throughput, where the line does not say it.
-    :param scope: what a printed throughput counts: ``global``, ``per_device`` or ``rank``.
-    :param mark: fixed text with which a record begins; one line may hold several records.
-    :param fallback: chosen only where no other format fits.
-    :param whole: ``note`` is to see observation lines as well.
-    :param start: texts that begin a run; a log may hold several runs one after another.
+        another version of the software prints it in another place.
+    :param signature: pattern that only this format matches; it begins with fixed text.
+    :param unit: unit of the throughput, where the line does not print it.
+    :param scope: what a printed throughput refers to: ``global``, ``per_device`` or ``rank``.
+    :param mark: fixed text at the start of a record; a line may contain several records.
+    :param fallback: chosen only where no other format matches.
+    :param whole: ``note`` gets the observation lines as well.
+    :param start: texts that begin a run; a log may contain several runs in sequence.
     :param end: texts that only a complete run prints.
     :param closes: whether every complete run prints one of ``end``.
-    :param identify: head of a run's text -> what it says of itself.
-    :param notes: texts of lines that ``note`` wants to see.
-    :param note: (block, summary so far) -> None; adds what the log itself sums up.
-    :param finish: (run, observations) -> None; last step, may derive from both.
+    :param identify: (head of a run's text) -> the settings that it prints.
+    :param notes: ``note`` is called for text that contains one of these.
+    :param note: (text, summary so far) -> None; adds the results that the log prints itself.
+    :param finish: (run, observations) -> None; the last step, may derive values from both.
     """
 
     def __init__(
@@ -95,10 +96,12 @@ class Format:
 
 
 def fields(head: str, wanted: Fields) -> Dict[str, Any]:
-    """Look up settings in a text: ``{key: (a text that must be there, pattern, conversion)}``.
+    """Return the settings in a text.
 
-    The last match counts, as a later line overrides; what is not printed, is printed as None, or
-    cannot be converted is left out.
+    The last match is used, as a later line overrides; a setting that is not printed, printed as
+    None, or cannot be converted is left out.
+
+    :param wanted: by key a text that must be present, a pattern, and a conversion.
     """
     found: Dict[str, Any] = {}
     for key, (needle, pattern, convert) in wanted.items():
@@ -121,24 +124,24 @@ def _converted(text: str, convert: Callable[[str], Any]) -> Any:
         return None
 
 
-def number(text: str) -> Union[int, float]:
-    """Read a whole or a decimal number.
-
-    :raises ValueError: it is none, or not finite.
-    """
-    value = float(text)
-    if value - value != 0:
-        raise ValueError(f"{text} is not finite")
+def number(text: str) -> Union[int, float, None]:
+    """Return a whole or decimal number; None if the text is not a finite number."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    if not isfinite(value):
+        return None
     return int(value) if value == int(value) and "." not in text else value
 
 
 def truth(text: str) -> bool:
-    """Read a printed flag: True, true, 1, yes, on; anything else is False."""
+    """Return a printed flag: True for True, true, 1, yes, on; False for any other text."""
     return text.strip().lower() in {"true", "1", "yes", "on"}
 
 
 def precision(amp: Optional[bool], dtype: str = "") -> str:
-    """Name the precision that an AMP flag and a data type make: amp, fp16, fp32, or the type."""
+    """Return the precision of an AMP flag and a data type: amp, fp16, fp32, or the type."""
     if amp:
         return "amp"
     return {"float16": "fp16", "float32": "fp32", "half": "fp16"}.get(dtype, dtype or "fp32")
@@ -147,6 +150,6 @@ def precision(amp: Optional[bool], dtype: str = "") -> str:
 def evaluate(
     summary: Dict[str, Any], accuracy: float, epoch: Optional[int], timestamp: Optional[float]
 ) -> None:
-    """Add an evaluation: top-1 accuracy in percent, epoch as printed, time in s."""
+    """Add an evaluation to a summary: top-1 accuracy in percent, epoch as printed, time in s."""
     done: List[Dict[str, Any]] = summary.setdefault("evaluations", [])
     done.append({"epoch": epoch, "timestamp": timestamp, "accuracy": accuracy})

@@ -1,4 +1,4 @@
-"""Takes the observations out of a piece of text: the lines that may be ones, then their fields."""
+"""Parses the observations in a piece of text: selects candidate lines, then extracts the fields."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["RANK", "Lines", "restarts"]
 
 OVERTAKEN = 4
-# What launchers put before a line: Open MPI "[1,0]<stdout>:" (also behind a date) and "[0] ",
+# Prefixes of launchers: Open MPI "[1,0]<stdout>:" (also after a date) and "[0] ",
 # torchrun "[default0]:", Slurm's srun --label "0: ".
 RANK = re.compile(
     r"(?:[^\[\n]{0,40}\[\d{1,9},|\[(?:default|rank)?|[ ]{0,8})(?P<rank>\d{1,9})"
@@ -28,7 +28,7 @@ RANK = re.compile(
 
 
 class Lines:
-    """Reads the observation lines of one format."""
+    """Parses the observation lines of one format."""
 
     def __init__(self, format_: Format) -> None:
         self.needles = format_.needles
@@ -40,7 +40,7 @@ class Lines:
         self.unit = ""
 
     def split(self, text: str) -> Tuple[List[str], str]:
-        """Return the lines that may be observations, and the other lines as text."""
+        """Return the candidate observation lines, and the other lines as text."""
         lines = text.split("\n")
         needles = [needle for needle in self.needles if needle in text]
         if not needles:
@@ -56,16 +56,16 @@ class Lines:
         return chosen, "\n".join([line for line, kept in zip(lines, keep) if not kept]) + "\n"
 
     def columns(self, lines: List[str]) -> Tuple[Dict[str, array[float]], int, bool]:
-        """Return the fields of the observations, how many there are, and if every line is one."""
+        """Return the fields as columns, the number of observations, and if all lines are ones."""
         text = "\n".join(lines)
         if self.mark and text.count(self.mark) > len(lines):
             lines = [part for line in lines for part in _parts(line, self.mark)]
             text = "\n".join(lines)
         pattern = self.ranked if _tagged(lines[0]) or _tagged(lines[-1]) else self.plain
         rows = pattern.findall(text)
-        found: Dict[str, array[float]] = {}
+        columns: Dict[str, array[float]] = {}
         if not rows:
-            return found, 0, False
+            return columns, 0, False
         if isinstance(rows[0], str):
             rows = [(row,) for row in rows]
         fields = sorted(pattern.groupindex, key=pattern.groupindex.__getitem__)
@@ -73,17 +73,17 @@ class Lines:
             if field == "unit":
                 self.unit = _unit(texts[-1]) or self.unit
             elif field == "timestamp":
-                found[field] = seconds(texts)
+                columns[field] = seconds(texts)
             elif field == "loss" and any(texts):
-                found[field] = losses(texts)
+                columns[field] = losses(texts)
             elif field in WHOLE and any(texts):
-                found[field] = whole_numbers(texts)
+                columns[field] = whole_numbers(texts)
             elif any(texts):
-                found[field.replace("_2", "")] = numbers(texts)
-        return found, len(rows), len(rows) * (2 if self.pair else 1) == len(lines)
+                columns[field.replace("_2", "")] = numbers(texts)
+        return columns, len(rows), len(rows) * (2 if self.pair else 1) == len(lines)
 
     def last_field(self, lines: List[str]) -> Optional[Tuple[str, str, str]]:
-        """Return (name, text, what follows) of the last field of the last observation."""
+        """Return (name, text, text after it) of the last field of the last observation."""
         match = None
         for match in self.ranked.finditer("\n".join(lines)):  # noqa: B007 (the last one counts)
             pass
@@ -98,7 +98,7 @@ def _tagged(line: str) -> bool:
 
 
 def _parts(line: str, mark: str) -> List[str]:
-    """Cut a line before each mark; every part gets the launcher's tag that the line begins with."""
+    """Split a line before each mark; every part gets the launcher's prefix of the line."""
     tag = RANK.match(line)
     head, *records = line.split(mark)
     if not records:
@@ -116,9 +116,10 @@ def _unit(text: str) -> str:
 def restarts(
     steps: Sequence[float], epochs: Optional[Sequence[float]], ranks: Optional[Sequence[float]]
 ) -> List[int]:
-    """Return where training begins again: the first rank goes back to its first step and epoch.
+    """Return the indexes at which training starts again, by the steps of the first rank.
 
-    A fall of a few intervals is none: ranks without tags overtake each other by that.
+    There it returns to its first step and epoch. A decrease by a few intervals is ignored, because
+    ranks without prefixes overtake each other by that much.
     """
     kept: Sequence[int] = range(len(steps))
     if ranks is not None:
@@ -129,12 +130,12 @@ def restarts(
     if not any(map(gt, steps, islice(steps, 1, None))):
         return []
     interval = min([b - a for a, b in zip(steps, islice(steps, 1, None)) if b > a] or [1.0])
-    found: List[int] = []
+    starts: List[int] = []
     begin = 0
     for at in range(1, len(steps)):
         falls = steps[at - 1] - steps[at] >= OVERTAKEN * interval  # false for a step not printed
         at_begin = steps[at] <= steps[begin] and (epochs is None or epochs[at] <= epochs[begin])
         if falls and at_begin:
-            found.append(kept[at])
+            starts.append(kept[at])
             begin = at
-    return found
+    return starts

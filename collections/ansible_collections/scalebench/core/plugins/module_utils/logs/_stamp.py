@@ -1,4 +1,4 @@
-"""Times as logs print them, in seconds; the zone is not printed, so only differences mean much."""
+"""Times in logs, as seconds; without a time zone, so that only differences are meaningful."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["moment", "seconds"]
 
 
 def seconds(texts: Sequence[str]) -> array[float]:
-    """Return times as seconds, NaN where a text is no time.
+    """Return times as seconds since 1970 in UTC; NaN where a text is not a time.
 
-    Known: ``2020-12-10 12:21:09.010588`` (also ``/``, ``T``, a comma, or no fraction), absl's
-    ``0826 15:13:29.256277`` (it prints no year: 2000 is taken, as it has a 29 February), and unix
-    seconds. Nobody prints a zone: UTC is taken.
+    Formats: ``2020-12-10 12:21:09.010588`` (also with ``/``, ``T``, a comma, or no fraction),
+    absl's ``0826 15:13:29.256277`` (without a year: 2000 is assumed, which has a 29 February), and
+    unix seconds.
     """
     end = texts[0].rfind(":") + 1
     if not end:
@@ -34,13 +34,13 @@ def seconds(texts: Sequence[str]) -> array[float]:
 
 
 def moment(text: str) -> Optional[float]:
-    """Return one time in seconds, None if the text is no time."""
+    """Return one time as seconds; None if the text is not a time."""
     value = seconds([text])[0]
     return None if isnan(value) else value
 
 
 class _Minutes(dict):  # type: ignore[type-arg]
-    """Seconds from 1970 to the minute that a text such as ``2020-12-10 12:21:`` names."""
+    """Seconds from 1970 to the minute of a text such as ``2020-12-10 12:21:``, computed once."""
 
     def __missing__(self, text: str) -> float:
         try:
@@ -66,7 +66,10 @@ def _one(text: str, minutes: Dict[str, float]) -> float:
 
 
 def _days(year: int, month: int, day: int) -> int:
-    """Days from 1970-01-01 in the Gregorian calendar."""
+    """Return the days from 1970-01-01 in the Gregorian calendar.
+
+    :raises ValueError: not a date.
+    """
     if not (0 < year < 10000 and 0 < month < 13 and 0 < day < 32):
         raise ValueError(f"{year}-{month}-{day} is no date")
     year -= month < 3

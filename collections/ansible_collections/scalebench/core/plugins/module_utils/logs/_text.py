@@ -1,4 +1,4 @@
-"""Clean text in blocks of whole lines, without what terminals, launchers and crashes add."""
+"""The text of a log in blocks of whole lines, without the additions of terminals and launchers."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ TAG = r"((?:\w{3} \w{3} {1,2}\d{1,2} \d\d:\d\d:\d\d \d{4})?\[\d{1,9},\d{1,9}\]<s
 
 
 def blocks(source: Source) -> Iterator[str]:
-    """Yield clean text; every block but the last one ends with a line end.
+    """Yield clean text; every block except the last one ends with a line end.
 
-    :param source: text, bytes, a list or tuple of lines (with or without their ends), or any other
-        iterable of pieces that are joined as they are (an open file, a generator of blocks).
-        Bytes are UTF-8; what is not is replaced.
+    :param source: text, bytes, a list or tuple of lines (with or without line ends), or any other
+        iterable of pieces, which are joined unchanged (an open file, a generator of blocks).
+        Bytes are decoded as UTF-8, with replacement of invalid ones.
     :raises ValueError: ``source`` or one of its items is neither text nor bytes.
     """
     if isinstance(source, str):
@@ -42,7 +42,7 @@ def blocks(source: Source) -> Iterator[str]:
 
 
 def clean(text: str) -> str:
-    """Remove NUL, ANSI sequences and carriage returns; give each rank lines of its own."""
+    """Return text without NUL, ANSI sequences and carriage returns, and with a line per rank."""
     if "\0" in text:
         text = text.replace("\0", "")
     if "\x1b" in text:
@@ -105,7 +105,7 @@ def _cut(pieces: Iterable[bytes]) -> Iterator[str]:
 
 
 def _untangle(line: str) -> str:
-    """Join the pieces of one rank that its launcher tagged apart; start a line at another rank."""
+    """Return a line with the pieces of one rank joined, and a new line at every other rank."""
     head, *tagged = re.split(TAG, line)
     if not tagged:
         return line

@@ -1,4 +1,4 @@
-"""AI-Rank's own lines, which any framework's log may hold: evaluations, times, average images/s."""
+"""The lines of AI-Rank, in logs of any framework: evaluations, times, average images/s."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["FORMAT", "WORDS", "in_percent", "note"]
 
 WORDS = "AI-Rank-log "
 RECORD = r"AI-Rank-log (\d{9,11}(?:\.\d{1,9})?) ([^\n]{1,300})"
-# printed name -> (name here, unit of both: s, s, images/s)
+# Key of the summary by printed name; in s, s, images/s.
 TOTALS = {
     "target_quality_time": "time_to_train",
     "total_use_time": "total_time",
@@ -25,7 +25,7 @@ TOTALS = {
 
 
 def note(text: str, summary: Dict[str, Any]) -> None:
-    """Add evaluations (accuracy as printed, see :func:`in_percent`), begin, end and totals."""
+    """Add evaluations (accuracy as printed, see :func:`in_percent`), start, end and totals."""
     for stamp, words in re.findall(RECORD, text):
         when = float(stamp)
         name, _colon, value = words.partition(":")
@@ -33,11 +33,8 @@ def note(text: str, summary: Dict[str, Any]) -> None:
             summary.setdefault("started", when)
         if name.startswith("test_finish"):
             summary["finished"] = when
-        found = re.match(r"\s*([0-9.]{1,30})", value)
-        try:
-            amount = number(found.group(1)) if found else None
-        except (ValueError, OverflowError):
-            continue
+        digits = re.match(r"\s*([0-9.]{1,30})", value)
+        amount = number(digits.group(1)) if digits else None
         if amount is None:
             continue
         if name == "eval_accuracy":
@@ -53,16 +50,16 @@ def note(text: str, summary: Dict[str, Any]) -> None:
 
 
 def in_percent(summary: Dict[str, Any]) -> None:
-    """Turn shares into percent: a log with no accuracy above 1 prints shares."""
+    """Convert fractions into percent: a log without an accuracy above 1 prints fractions."""
     done = summary.get("evaluations", [])
     if done and max(row["accuracy"] for row in done) <= 1:
         for row in done:
-            # As exact as it was printed: 0.29 is 29 %, not a little less.
+            # Rounded to the printed precision: 0.29 is 29 %, not a little less.
             row["accuracy"] = round(row["accuracy"] * 100, 9)
 
 
 def finish(run: Dict[str, Any], _observations: Observations) -> None:
-    """Name the average as the log's own throughput."""
+    """Make the average the throughput of the summary."""
     if "avg_ips" in run["summary"]:
         run["summary"]["throughput_key"] = "avg_ips"
 
@@ -77,7 +74,7 @@ FORMAT = Format(
     ),
     signature=r"AI-Rank-log \d{9,11}(?:\.\d+)? (?:test_begin|eval_accuracy|avg_ips|t\w+_time)",
     whole=True,
-    # Any framework's log may hold these lines beside its own.
+    # A framework's own lines in the same log have precedence.
     fallback=True,
     end=("target_quality_time:", "total_use_time:", "test_finish", "test_end"),
     finish=finish,

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 def identify(head: str) -> Dict[str, Any]:
-    """Return what the lines ``name = value`` before the training say."""
+    """Return the settings of the lines ``name = value`` before the training."""
 
     def line(key: str) -> str:
         return r"(?m)^[^\n]{0,60}?\b" + key + r" *= *([^\s]{1,200})"
 
-    found: Dict[str, Any] = {"framework": "oneflow"}
-    found.update(
+    settings: Dict[str, Any] = {"framework": "oneflow"}
+    settings.update(
         fields(
             head,
             {
@@ -40,11 +40,13 @@ def identify(head: str) -> Dict[str, Any]:
             },
         )
     )
-    if found.get("nodes") and found.get("devices_per_node"):
-        found["world_size"] = found["nodes"] * found["devices_per_node"]
-        if found.get("batch_size_per_device"):
-            found["global_batch_size"] = found["world_size"] * found["batch_size_per_device"]
-    return found
+    if settings.get("nodes") and settings.get("devices_per_node"):
+        settings["world_size"] = settings["nodes"] * settings["devices_per_node"]
+        if settings.get("batch_size_per_device"):
+            settings["global_batch_size"] = (
+                settings["world_size"] * settings["batch_size_per_device"]
+            )
+    return settings
 
 
 def note(text: str, summary: Dict[str, Any]) -> None:
@@ -59,8 +61,8 @@ def note(text: str, summary: Dict[str, Any]) -> None:
 
 FORMAT = Format(
     name="oneflow",
-    source="Oneflow-Inc/OneFlow-Benchmark Classification/cnns, learnt from the lines that seed 002"
-    " shows and, for the unix time, from issue threads",
+    source="Oneflow-Inc/OneFlow-Benchmark Classification/cnns, learnt from the lines of reference"
+    " effort 002 and, for the unix time, from issue threads",
     needles=("train: epoch ",),
     observation=(
         r"[^\n]{0,120}?train: epoch (?P<epoch>\d{1,9}), iter (?P<step>\d{1,12}),"

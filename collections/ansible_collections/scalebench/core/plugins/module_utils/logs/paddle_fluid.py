@@ -1,4 +1,4 @@
-"""Paddle 1.8's image classification: the seconds of every step, from which images/s follow."""
+"""Paddle 1.8's image classification: the seconds of every step, from which images/s are derived."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 def identify(head: str) -> Dict[str, Any]:
-    """Return what the lines ``name: value`` of the arguments say; ``batch_size`` is of one node."""
+    """Return the settings of the lines ``name: value``; their ``batch_size`` is of one node."""
 
     def line(key: str) -> str:
         return r"(?m)^[^\n]{0,80}?\b" + key + r": *([^\s|]{1,200})"
 
-    found: Dict[str, Any] = {"framework": "paddle"}
-    found.update(
+    settings: Dict[str, Any] = {"framework": "paddle"}
+    settings.update(
         fields(
             head,
             {
@@ -55,14 +55,14 @@ def identify(head: str) -> Dict[str, Any]:
             },
         )
     )
-    devices, batch = found.get("devices_per_node"), found.pop("batch_size_per_node", None)
-    if devices and "nodes" in found:
-        found.setdefault("world_size", devices * found["nodes"])
+    devices, batch = settings.get("devices_per_node"), settings.pop("batch_size_per_node", None)
+    if devices and "nodes" in settings:
+        settings.setdefault("world_size", devices * settings["nodes"])
     if batch and devices:
-        found["batch_size_per_device"] = batch // devices
-        if "world_size" in found:
-            found["global_batch_size"] = batch // devices * found["world_size"]
-    return found
+        settings["batch_size_per_device"] = batch // devices
+        if "world_size" in settings:
+            settings["global_batch_size"] = batch // devices * settings["world_size"]
+    return settings
 
 
 def note(text: str, summary: Dict[str, Any]) -> None:
@@ -73,7 +73,7 @@ def note(text: str, summary: Dict[str, Any]) -> None:
 
 
 def finish(run: Dict[str, Any], observations: Observations) -> None:
-    """Derive the throughput of every step of the run where the log says the global batch size."""
+    """Derive the throughput of every step of the run, if the global batch size is known."""
     batch = run["identity"].get("global_batch_size")
     seconds = observations.column("seconds")
     if not batch or seconds is None:

@@ -21,13 +21,13 @@ EVALUATION = (
 
 
 def identify(head: str) -> Dict[str, Any]:
-    """Return what the launcher and the configuration tree say."""
+    """Return the settings of the launcher and the configuration tree."""
 
     def line(key: str) -> str:
         return r"INFO: +" + key + r" : ([^\n]{1,200})"
 
-    found: Dict[str, Any] = {"framework": "paddle"}
-    found.update(
+    settings: Dict[str, Any] = {"framework": "paddle"}
+    settings.update(
         fields(
             head,
             {
@@ -69,17 +69,17 @@ def identify(head: str) -> Dict[str, Any]:
             },
         )
     )
-    found["precision"] = _precision(head)
-    total, world = found.pop("batch_size_total", None), found.get("world_size")
-    if world is None and found.get("devices_per_node"):
-        world = found["world_size"] = found["devices_per_node"] * found.get("nodes", 1)
+    settings["precision"] = _precision(head)
+    total, world = settings.pop("batch_size_total", None), settings.get("world_size")
+    if world is None and settings.get("devices_per_node"):
+        world = settings["world_size"] = settings["devices_per_node"] * settings.get("nodes", 1)
     if total and world:
-        found["batch_size_per_device"] = total // world
+        settings["batch_size_per_device"] = total // world
     elif total:
-        found["global_batch_size"] = total
-    if world and "batch_size_per_device" in found:
-        found["global_batch_size"] = found["batch_size_per_device"] * world
-    return found
+        settings["global_batch_size"] = total
+    if world and "batch_size_per_device" in settings:
+        settings["global_batch_size"] = settings["batch_size_per_device"] * world
+    return settings
 
 
 def _precision(head: str) -> str:
@@ -89,13 +89,12 @@ def _precision(head: str) -> str:
 
 
 def note(text: str, summary: Dict[str, Any]) -> None:
-    """Add the ``ips`` of the last epoch's end and the evaluations."""
-    for value in re.findall(r"END epoch:\d{1,9} +train [^\n]{0,300}?ips: (" + NUMBER + ") ", text):
-        try:
-            summary["ips"] = number(value)
-        except (ValueError, OverflowError):
-            continue
-        summary["throughput_key"] = "ips"
+    """Add the ``ips`` at the end of the last epoch and the evaluations."""
+    pattern = r"END epoch:\d{1,9} +train [^\n]{0,300}?ips: (" + NUMBER + ") "
+    for value in map(number, re.findall(pattern, text)):
+        if value is not None:
+            summary["ips"] = value
+            summary["throughput_key"] = "ips"
     for epoch in re.findall(r"END epoch:(\d{1,9}) +train ", text):
         summary["epochs_ended"] = int(epoch) + 1
     for stamp, old, new, accuracy in re.findall(EVALUATION, text):
@@ -105,7 +104,7 @@ def note(text: str, summary: Dict[str, Any]) -> None:
 def finish(run: Dict[str, Any], observations: Observations) -> None:
     """Derive what is not printed: whether the epochs are complete, batch size and devices.
 
-    ``ips`` times ``batch_cost`` is the batch size of one device; the configuration of 2020 gives
+    ``ips`` times ``batch_cost`` is the batch size of one device; the configuration of 2020 has
     that of all devices of a node.
     """
     identity = run["identity"]

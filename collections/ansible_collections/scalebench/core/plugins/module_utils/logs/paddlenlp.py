@@ -1,4 +1,4 @@
-"""PaddleNLP's pre-training: ``ips`` of one device, every n-th step."""
+"""PaddleNLP's pre-training and other suites of Paddle: ``ips`` of one device, every n-th step."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ if TYPE_CHECKING:
 
     from ._columns import Observations
 
+__all__ = ["PRETRAINING", "SUITES"]
+
 
 def identify(head: str) -> Dict[str, Any]:
-    """Return what the launcher and the arguments say."""
-    found: Dict[str, Any] = {"framework": "paddle"}
-    found.update(
+    """Return the settings of the launcher and the arguments."""
+    settings: Dict[str, Any] = {"framework": "paddle"}
+    settings.update(
         fields(
             head,
             {
@@ -38,13 +40,13 @@ def identify(head: str) -> Dict[str, Any]:
             },
         )
     )
-    if "world_size" not in found and found.get("devices_per_node"):
-        found["world_size"] = found["devices_per_node"] * found.get("nodes", 1)
-    return found
+    if "world_size" not in settings and settings.get("devices_per_node"):
+        settings["world_size"] = settings["devices_per_node"] * settings.get("nodes", 1)
+    return settings
 
 
 def finish(run: Dict[str, Any], observations: Observations) -> None:
-    """Derive the batch size of a device, ``ips`` times ``avg_batch_cost``, where not printed."""
+    """Derive the batch size of a device, ``ips`` times ``avg_batch_cost``, if not printed."""
     ips, cost = observations.column("throughput"), observations.column("seconds")
     last = run["first"] + run["count"] - 1
     if run["count"] and ips is not None and cost is not None and ips[last] * cost[last] >= 0.5:
@@ -55,7 +57,7 @@ def finish(run: Dict[str, Any], observations: Observations) -> None:
         run["identity"]["global_batch_size"] = world * batch_size
 
 
-FORMAT = Format(
+PRETRAINING = Format(
     name="paddlenlp",
     source="PaddlePaddle/PaddleNLP run_pretrain.py, learnt from the lines of PaddlePaddle/Perf",
     needles=("ips: ",),
@@ -70,4 +72,23 @@ FORMAT = Format(
     scope="per_device",
     identify=identify,
     finish=finish,
+)
+
+SUITES = Format(
+    name="paddle_suites",
+    source="PaddleSeg, PaddleDetection, PaddleVideo and PaddleNLP's translation, from the format"
+    " strings of their training loops; no log of them was available",
+    needles=("batch_cost: ",),
+    observation=(
+        LEAD + r"(?:step_idx: (?P<step>\d{1,12}), )?[Ee]poch:? ?\[? {0,4}(?P<epoch>\d{1,9})"
+        r"(?:[^\n]{0,20}?(?:iter: |train step:|\] \[ {0,9})(?P<step_2>\d{1,12}))?"
+        r"(?:[^\n]{0,200}?\bloss: *(?P<loss>" + NUMBER + "))?"
+        r"[^\n]{0,300}?batch_cost: *(?P<seconds>[0-9.]{1,20})"
+        r"[^\n]{0,200}?[ ,]ips: *(?P<throughput>" + NUMBER + ") (?P<unit>[a-z]{1,20}/s)"
+    ),
+    signature=r"batch_cost: *[0-9.]+[^\n]{1,200}?[ ,]ips: *[0-9.]+ [a-z]+/s",
+    unit="samples/s",
+    scope="per_device",
+    fallback=True,
+    identify=identify,
 )

@@ -13,27 +13,27 @@ if TYPE_CHECKING:
 
 
 def identify(head: str) -> Dict[str, Any]:
-    """Return what the PARAMETER lines say; ``batch_size`` is of one device."""
+    """Return the settings of the PARAMETER lines; ``batch_size`` is of one device."""
     given = parameters(head)
-    found: Dict[str, Any] = {"framework": "pytorch"}
+    settings: Dict[str, Any] = {"framework": "pytorch"}
     if "arch" in given:
-        found["model"] = given["arch"]
+        settings["model"] = given["arch"]
     images = re.search(r"\bread (\d{1,12}) files from", head)
     if images:
-        found["images_per_epoch"] = int(images.group(1))
+        settings["images_per_epoch"] = int(images.group(1))
     for key, name in (("batch_size", "batch_size_per_device"), ("world_size", "world_size")):
         if given.get(key, "").isdigit():
-            found[name] = int(given[key])
+            settings[name] = int(given[key])
     if "amp" in given:
         fp16 = "float16" if truth(given.get("fp16", "")) else "float32"
-        found["precision"] = precision(truth(given["amp"]), fp16)
+        settings["precision"] = precision(truth(given["amp"]), fp16)
     if "data_backend" in given:
         backend = given["data_backend"]
-        found["data_backend"] = "dali" if backend.startswith("dali") else "native"
-        found["data"] = "synthetic" if backend.startswith("syn") else "real"
-    if "world_size" in found and "batch_size_per_device" in found:
-        found["global_batch_size"] = found["world_size"] * found["batch_size_per_device"]
-    return found
+        settings["data_backend"] = "dali" if backend.startswith("dali") else "native"
+        settings["data"] = "synthetic" if backend.startswith("syn") else "real"
+    if "world_size" in settings and "batch_size_per_device" in settings:
+        settings["global_batch_size"] = settings["world_size"] * settings["batch_size_per_device"]
+    return settings
 
 
 def note(text: str, summary: Dict[str, Any]) -> None:

@@ -1,9 +1,86 @@
-"""The iterations of our own PyTorch trainer, one line each; ``_own`` reads what is around them."""
+"""The lines of our own trainers: the iterations of the PyTorch trainer, and what all trainers add.
+
+Source: workloads/resnet50/report_lines.py. The other trainers print their iterations in the format
+of their framework, which another reader reads; identity and ending they print as all of ours do.
+"""
 
 from __future__ import annotations
 
-from . import _own
+import json
+
 from ._format import NUMBER, Format
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict
+
+__all__ = ["END", "FORMAT", "START", "identify", "note"]
+
+START = "[scalebench] header "
+END = "[scalebench] end "
+_RANK = "[scalebench] rank {"
+_KEPT = frozenset(
+    {
+        "model",
+        "parameters",
+        "framework",
+        "framework_version",
+        "python",
+        "world_size",
+        "nodes",
+        "devices_per_node",
+        "device",
+        "device_name",
+        "backend",
+        "precision",
+        "autocast_dtype",
+        "xla",
+        "batch_size_per_device",
+        "global_batch_size",
+        "image_size",
+        "data",
+        "data_backend",
+        "warmup",
+        "iterations",
+        "mode",
+        "epochs",
+        "target_accuracy",
+        "images_per_epoch",
+        "threads_per_rank",
+    }
+)
+
+
+def identify(head: str) -> Dict[str, Any]:
+    """Return the settings of the header line and the number of rank lines; empty without a header.
+
+    :param head: the start of a run's text.
+    """
+    header = _json(head, START)
+    identity = {key: value for key, value in header.items() if key in _KEPT and value is not None}
+    ranks = head.count(_RANK)
+    if identity and ranks:
+        identity["ranks_seen"] = ranks
+    return identity
+
+
+def note(text: str, summary: Dict[str, Any]) -> None:
+    """Add the end line: iterations, seconds, peak memory in MiB, checksum of the weights."""
+    summary.update(_json(text, END))
+
+
+def _json(text: str, words: str) -> Dict[str, Any]:
+    """Return the JSON object after the last ``words``; empty without one."""
+    at = text.rfind(words)
+    if at < 0:
+        return {}
+    line = text[at + len(words) :].split("\n", 1)[0]
+    try:
+        content = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
 
 FORMAT = Format(
     name="scalebench",
@@ -18,5 +95,5 @@ FORMAT = Format(
         r"(?=\s|$)"
     ),
     signature=r"\[scalebench\] (?:header|end) \{|iteration \d+ epoch \d+ loss \S+ throughput",
-    end=(_own.END,),
+    end=(END,),
 )

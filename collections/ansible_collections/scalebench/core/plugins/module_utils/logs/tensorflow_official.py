@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def identify(head: str) -> Dict[str, Any]:
-    """Return what the merged parameters and the distribution strategy say."""
-    found: Dict[str, Any] = {"framework": "tensorflow"}
-    found.update(
+    """Return the settings of the merged parameters and the distribution strategy."""
+    settings: Dict[str, Any] = {"framework": "tensorflow"}
+    settings.update(
         fields(
             head,
             {
@@ -42,21 +42,18 @@ def identify(head: str) -> Dict[str, Any]:
             },
         )
     )
-    if found.get("devices_per_node"):
-        found.setdefault("nodes", 1)
-        found["world_size"] = found["nodes"] * found["devices_per_node"]
-    return found
+    if settings.get("devices_per_node"):
+        settings.setdefault("nodes", 1)
+        settings["world_size"] = settings["nodes"] * settings["devices_per_node"]
+    return settings
 
 
 def note(text: str, summary: Dict[str, Any]) -> None:
-    """Add what "Run stats" says: average throughput (start-up included) and accuracy."""
+    """Add the "Run stats": average throughput (including start-up) and accuracy."""
     at = text.rfind("Run stats:")
     stats = re.findall(r"'(\w{1,60})': (" + NUMBER + r")(?=[,}])", text[at : at + 20000])
-    for key, value in stats:
-        try:
-            summary[key] = number(value)
-        except (ValueError, OverflowError):
-            continue
+    printed = ((key, number(value)) for key, value in stats)
+    summary.update((key, value) for key, value in printed if value is not None)
     if "avg_exp_per_second" in summary:
         summary["throughput_key"] = "avg_exp_per_second"
     if "accuracy_top_1" in summary:

@@ -1,0 +1,140 @@
+"""NVIDIA's MXNet ResNet-50, of all devices: DLLogger's ``train.ips``, or the Speedometer callback.
+
+With Speedometer every rank prints the speed of all devices. Both print the same settings, and some
+a table of throughputs at the end.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ._dllogger import DLL, MARK, parameters, summarise, validations
+from ._format import LEAD, NUMBER, Format, evaluate, number, precision, truth
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, Mapping
+
+__all__ = ["DLLOGGER", "SPEEDOMETER"]
+
+TABLES = ("train.total_ips\n", "train.ips\n")
+TABLE = (
+    r"(?m)"
+    r"^train\.(?:total_)?ips[ \t]*\n[ \t]*\|([^\n]{1,500})\n-{3,}[^\n]*\n"
+    r"((?:[ \t]*\d{1,6}[ \t]*\|[^\n]{1,500}\n)+)"
+)
+
+
+def _settings(given: Mapping[str, str], head: str) -> Dict[str, Any]:
+    """Return the settings in the printed arguments; ``batch_size`` is of all devices.
+
+    With Horovod ``gpus`` lists those of one node, or a default, so that it counts only with the
+    launcher's rank prefixes.
+    """
+    settings: Dict[str, Any] = {"framework": "mxnet"}
+    if "arch" in given:
+        layers = given.get("num_layers", "")
+        settings["model"] = given["arch"] + (f"-{layers}" if layers.isdigit() else "")
+    if "dtype" in given:
+        settings["precision"] = precision(truth(given.get("amp", "")), given["dtype"])
+    if given.get("batch_size", "").isdigit():
+        settings["global_batch_size"] = int(given["batch_size"])
+    devices = len(re.findall(r"\d{1,6}", given.get("gpus", "")))
+    ranks = 1 + max(map(int, re.findall(r"\[\d{1,9},(\d{1,9})\]<std", head)), default=-1)
+    if devices and (ranks or given.get("kv_store") != "horovod"):
+        settings["world_size"] = max(devices, ranks)
+        if "global_batch_size" in settings:
+            settings["batch_size_per_device"] = (
+                settings["global_batch_size"] // settings["world_size"]
+            )
+    if "data_backend" in given:
+        backend = given["data_backend"]
+        settings["data_backend"] = "dali" if backend.startswith("dali") else "native"
+        settings["data"] = "synthetic" if backend.startswith("syn") else "real"
+    size = re.findall(r"\d{1,6}", given.get("image_shape", ""))
+    if size:
+        settings["image_size"] = int(size[-1])
+    return settings
+
+
+def _tables(text: str, summary: Dict[str, Any]) -> None:
+    """Add the throughput table: ``{devices: {batch size per device: images/s or None}}``."""
+    for columns, rows in re.findall(TABLE, text):
+        sizes = [size.strip() for size in columns.split("|") if size.strip()]
+        table: Dict[str, Any] = {}
+        for row in rows.splitlines():
+            devices, *cells = (cell.strip() for cell in row.rstrip("| \t").split("|"))
+            table[devices] = {size: number(cell) for size, cell in zip(sizes, cells)}
+        summary["table"] = table
+
+
+def _dllogger_identify(head: str) -> Dict[str, Any]:
+    """Return the settings of the PARAMETER line."""
+    return _settings(parameters(head), head)
+
+
+def _dllogger_note(text: str, summary: Dict[str, Any]) -> None:
+    """Add the Summary record, the evaluations and the table."""
+    summarise(text, summary)
+    if "train.ips" in summary:
+        summary["throughput_key"] = "train.ips"
+    validations(text, summary)
+    _tables(text, summary)
+
+
+DLLOGGER = Format(
+    name="mxnet_dllogger",
+    source="NVIDIA/DeepLearningExamples, MxNet/Classification/RN50v1.5, learnt from the logs of"
+    " PaddlePaddle/Perf@6f36264 and @3b2ad78",
+    needles=("train.ips : ",),
+    observation=(
+        DLL + r"Epoch: (?P<epoch>\d{1,9}) Iteration: (?P<step>\d{1,12}) +"
+        r"(?:train\.loss : (?P<loss>" + NUMBER + r"))?[^\n]{0,120}?"
+        r"train\.ips : (?P<throughput>" + NUMBER + r")(?=[ \n]|$)"
+    ),
+    signature=r"train\.ips : \d",
+    mark=MARK,
+    start=(" - PARAMETER arch : ",),
+    end=(" - Summary: ",),
+    identify=_dllogger_identify,
+    notes=(" - Summary: ", "val.", *TABLES),
+    note=_dllogger_note,
+)
+
+
+def _speedometer_identify(head: str) -> Dict[str, Any]:
+    """Return the settings of the line "Start with arguments Namespace(...)"."""
+    lines = re.findall(r"Namespace\(([^\n]{1,20000})\)", head)
+    pairs = re.findall(r"(\w{1,60})=('[^']*'|\[[^\]]*\]|[^,]*)", lines[-1]) if lines else []
+    return _settings({key: value.strip("'") for key, value in pairs}, head)
+
+
+def _speedometer_note(text: str, summary: Dict[str, Any]) -> None:
+    """Add the duration of the experiment in s, the evaluations and the table."""
+    for seconds in map(number, re.findall(r"Experiment took: (" + NUMBER + ") sec", text)):
+        if seconds is not None:
+            summary["total_time"] = seconds
+    for epoch, value in re.findall(r"Epoch\[(\d{1,9})\] Validation-accuracy=(0\.\d{1,20})", text):
+        evaluate(summary, float(value) * 100, int(epoch), None)
+    _tables(text, summary)
+
+
+SPEEDOMETER = Format(
+    name="mxnet_speedometer",
+    source="apache/mxnet python/mxnet/callback.py and NVIDIA/DeepLearningExamples 99b1c898, learnt"
+    " from the logs of wanghuancoder/PerformanceReport@66245fd",
+    needles=("Speed: ",),
+    observation=(
+        LEAD + r"Epoch\[(?P<epoch>\d{1,9})\] +Batch +\[(?:\d{1,12}-)?(?P<step>\d{1,12})\]\s{1,4}"
+        r"Speed: (?P<throughput>" + NUMBER + ") samples/sec"
+        r"(?:\tLR: [^\t\n]{1,32})?(?:\s{1,4}accuracy=(?P<accuracy>" + NUMBER + "))?"
+        r"(?:\tloss=(?P<loss>" + NUMBER + "))?"
+    ),
+    signature=r"Epoch\[\d+\] +Batch +\[[\d-]+\]\s{1,4}Speed: \d",
+    start=("Start with arguments Namespace(",),
+    end=("Experiment took: ",),
+    closes=False,
+    identify=_speedometer_identify,
+    notes=("Experiment took: ", "Validation-accuracy=", *TABLES),
+    note=_speedometer_note,
+)
