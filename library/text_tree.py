@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Writes a small folder of text files in one call."""
+"""Write a small folder of text files in one call."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ DOCUMENTATION = r"""
 module: text_tree
 short_description: Copy a small folder of text files in one call
 description:
-  - M(ansible.builtin.copy) takes two connections a file; a folder of trainers on many nodes is
-    copied in one here. Files that are not in the source are left alone.
-  - Files that are written for the node come as O(texts), where M(ansible.builtin.template) would
-    take three connections each.
+  - M(ansible.builtin.copy) needs two connections for each file and M(ansible.builtin.template)
+    three; this module needs one for all files. Other files in the folder are left alone.
 options:
   source:
     description: Folder on the controller; the action plugin of the same name reads it.
@@ -20,23 +18,29 @@ options:
     type: str
     default: "**/*.py"
   destination:
-    description: Folder on the node; made where it is missing.
+    description: Folder on the node; created if it is missing.
     type: path
     required: true
   texts:
     description: The files' texts by relative path; the action plugin adds those of O(source).
     type: dict
     default: {}
+  validate:
+    description:
+      - Commands by relative path that check a new file before it replaces the old one. C(%s) stands
+        for its path. Not run in check mode.
+    type: dict
+    default: {}
   mode:
-    description: Permissions of the files, in octal digits; by default whatever they have or get.
+    description: Permissions of the files, in octal digits; by default they are not changed.
     type: str
 attributes:
   check_mode:
     support: full
-    description: Tells which files it would write.
+    description: Returns the files that it would write.
   diff_mode:
     support: full
-    description: Shows the change of every file.
+    description: The change of every file.
 """
 
 EXAMPLES = r"""
@@ -65,13 +69,15 @@ written:
 
 import contextlib
 import os
-from typing import Optional
+import shlex
+from functools import partial
+from typing import Callable, Optional
 
 from ansible.module_utils.basic import AnsibleModule
 
 
 def read(path: str) -> str:
-    """Return the file's text; empty where there is none yet."""
+    """Return the file's text; empty if the file is missing."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.read()
@@ -79,8 +85,11 @@ def read(path: str) -> str:
         return ""
 
 
-def write(path: str, text: str, mode: Optional[int]) -> None:
-    """Write the file whole or not at all, and never open to more than it will be."""
+def write(path: str, text: str, mode: Optional[int], check: Callable[[str], None]) -> None:
+    """Write the file completely or not at all, never with wider permissions than the final ones.
+
+    :param check: raises for the path of a file that must not replace the old one.
+    """
     os.makedirs(os.path.dirname(path), exist_ok=True)
     part = path + ".part"
     with contextlib.suppress(FileNotFoundError):
@@ -90,24 +99,39 @@ def write(path: str, text: str, mode: Optional[int]) -> None:
         file.write(text)
     if mode is not None:
         os.chmod(part, mode)
+    try:
+        check(part)
+    except ValueError:
+        os.remove(part)
+        raise
     os.replace(part, path)
 
 
-def is_as(path: str, text: str, mode: Optional[int]) -> bool:
-    """Return whether the file has the text and the permissions."""
+def is_current(path: str, text: str, mode: Optional[int]) -> bool:
+    """Return whether the file has this text and these permissions."""
     if not os.path.exists(path) or read(path) != text:
         return False
     return mode is None or os.stat(path).st_mode & 0o7777 == mode
 
 
+def validate(module: AnsibleModule, name: str, path: str) -> None:
+    """Run the file's command; raise ValueError with its message if it fails."""
+    command = module.params["validate"].get(name)
+    if command:
+        rc, stdout, stderr = module.run_command(command.replace("%s", shlex.quote(path)))
+        if rc:
+            raise ValueError(f"{command}: {(stderr or stdout).strip()}")
+
+
 def main() -> None:
-    """Write what differs."""
+    """Write the files that differ."""
     module = AnsibleModule(
         argument_spec={
             "source": {"type": "path"},
             "pattern": {"type": "str", "default": "**/*.py"},
             "destination": {"type": "path", "required": True},
             "texts": {"type": "dict", "default": {}},
+            "validate": {"type": "dict", "default": {}},
             "mode": {"type": "str"},
         },
         supports_check_mode=True,
@@ -116,16 +140,18 @@ def main() -> None:
     written, diff = [], []
     for name, text in sorted(module.params["texts"].items()):
         path = os.path.join(module.params["destination"], name)
-        if is_as(path, text, mode):
+        if is_current(path, text, mode):
             continue
         before = read(path)
         written.append(name)
         diff.append({"before": before, "after": text, "before_header": path, "after_header": path})
         if not module.check_mode:
             try:
-                write(path, text, mode)
+                write(path, text, mode, partial(validate, module, name))
             except OSError as error:
                 module.fail_json(msg=f"{path}: {error.strerror}", written=written)
+            except ValueError as error:
+                module.fail_json(msg=f"{path} was not changed: {error}", written=written)
     module.exit_json(changed=bool(written), written=written, diff=diff)
 
 

@@ -173,3 +173,82 @@ def test_ruff_sees_every_python_file():
     folders = ("collections", "library", "filter_plugins", "workloads", "tests")
     files = {str(path) for folder in folders for path in (ROOT / folder).rglob("*.py")}
     assert files - set(shown) == set()
+
+
+# Modules that run any command: Ansible cannot know what they change, nor check or diff it.
+FREE_FORM = {"command", "shell", "raw"}
+FREE_FORM_SHARE = 0.06
+# First words that say nothing about what a task does.
+VAGUE_VERBS = {
+    *("Bring", "Give", "Go", "Keep", "Know", "Let", "Look", "Say", "See", "Take", "Tell", "Think"),
+}
+TASK_FILES = sorted(
+    path for part in ("tasks", "handlers") for path in (ROOT / "roles").glob(f"*/{part}/**/*.yml")
+)
+PLAY_FILES = sorted(
+    path
+    for folder in ("playbooks", "molecule")
+    for path in (ROOT / folder).rglob("*.yml")
+    if "inventory" not in path.parts
+)
+
+
+def mappings(path):
+    """Return every mapping of a YAML file, as (line of its first key from 0, keys and values)."""
+    nodes = [yaml.compose(path.read_text())]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, yaml.SequenceNode):
+            nodes += node.value
+        elif isinstance(node, yaml.MappingNode):
+            yield (
+                node.start_mark.line,
+                {key.value: value.value for key, value in node.value},
+            )
+            nodes += [value for _, value in node.value]
+
+
+def tasks_of_roles():
+    """Return (path, line, keys) of every task and handler of a role, without blocks."""
+    return [
+        (path, line, keys)
+        for path in TASK_FILES
+        for line, keys in mappings(path)
+        if "name" in keys and "block" not in keys and is_task(keys)
+    ]
+
+
+def is_task(keys):
+    """Return whether a mapping is a task: it has a module, of Ansible's or of library."""
+    own = {path.stem for path in (ROOT / "library").glob("*.py")}
+    return any(key.startswith("ansible.") or key in own for key in keys)
+
+
+def test_few_tasks_of_roles_run_free_commands_and_each_has_a_reason():
+    tasks = tasks_of_roles()
+    free = [
+        (path.relative_to(ROOT), line)
+        for path, line, keys in tasks
+        if {key.rpartition(".")[2] for key in keys} & FREE_FORM
+    ]
+    assert len(tasks) > 200
+    assert len(free) <= FREE_FORM_SHARE * len(tasks), f"{len(free)} of {len(tasks)}: {free}"
+    without_reason = [
+        f"{path}:{line + 1}"
+        for path, line in free
+        if not (ROOT / path).read_text().splitlines()[line - 1].lstrip().startswith("#")
+    ]
+    assert without_reason == []
+
+
+@pytest.mark.parametrize(
+    "path", [*TASK_FILES, *PLAY_FILES], ids=lambda path: str(path.relative_to(ROOT))
+)
+def test_names_of_tasks_and_plays_begin_with_a_telling_verb(path):
+    names = [
+        keys["name"]
+        for _, keys in mappings(path)
+        if "name" in keys and (is_task(keys) or {"block", "hosts", "import_playbook"} & set(keys))
+    ]
+    first_words = {name: name.rpartition(" | ")[2].split()[0] for name in names}
+    assert {name: word for name, word in first_words.items() if word in VAGUE_VERBS} == {}

@@ -1,0 +1,157 @@
+#!/usr/bin/python
+"""Open TCP ports in the firewall that this node runs."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: firewall_ports
+short_description: Open TCP ports to some addresses in firewalld and ufw
+description:
+  - Adds permanent rules to firewalld where it runs and to ufw where it is enabled; both keep the
+    rules that are there. Rules of C(nftables.service) are written by hand and are left alone.
+  - Asks systemd for three services only; M(ansible.builtin.service_facts) asks for hundreds.
+options:
+  ports:
+    description: Ports, and ranges written as C(29500-29999).
+    type: list
+    elements: str
+    required: true
+  sources:
+    description: IPv4 addresses or networks that may connect.
+    type: list
+    elements: str
+    required: true
+attributes:
+  check_mode:
+    support: full
+    description: Returns the rules that would be added.
+  diff_mode:
+    support: full
+    description: The rules that are added.
+"""
+
+EXAMPLES = r"""
+- name: Open sshd and the ports of the ranks to the nodes
+  firewall_ports:
+    ports: [10000, 29500-29999]
+    sources: [10.11.0.2, 10.11.0.3]
+"""
+
+RETURN = r"""
+firewalls:
+  description: Those that filter on this node, C(firewalld), C(ufw) and C(nftables).
+  type: list
+  elements: str
+  returned: always
+  sample: [ufw]
+added:
+  description: The rules that were added, or would be in check mode.
+  type: list
+  elements: str
+  returned: always
+  sample: [allow proto tcp from 10.11.0.2 to any port 10000]
+"""
+
+import itertools
+from typing import Callable, List, Sequence, Tuple
+
+from ansible.module_utils.basic import AnsibleModule
+
+Run = Callable[[List[str]], Tuple[int, str, str]]
+# The property and its value that show that a firewall filters, or will after the next boot.
+FILTERS = {
+    "firewalld": "ActiveState=active",
+    "ufw": "UnitFileState=enabled",
+    "nftables": "UnitFileState=enabled",
+}
+
+
+def firewalls(run: Run) -> List[str]:
+    """Return the names of the firewalls that filter on this node.
+
+    :raises ValueError: systemd does not answer.
+    """
+    units = [f"{name}.service" for name in FILTERS]
+    answer = checked(run, ["systemctl", "show", "--property=Id,ActiveState,UnitFileState", *units])
+    shown = [block.splitlines() for block in answer.split("\n\n")]
+    return [
+        name
+        for name, value in FILTERS.items()
+        if any(f"Id={name}.service" in lines and value in lines for lines in shown)
+    ]
+
+
+def open_in_firewalld(
+    run: Run, check: bool, ports: Sequence[str], sources: Sequence[str]
+) -> List[str]:
+    """Add the missing rules to the permanent configuration, load it, and return them.
+
+    :raises ValueError: firewalld refuses a rule.
+    """
+    command = ["firewall-cmd", "--permanent"]
+    missing = []
+    for port, source in itertools.product(ports, sources):
+        rule = (
+            f'rule family="ipv4" source address="{source}" port port="{port}" protocol="tcp" accept'
+        )
+        query = [*command, f"--query-rich-rule={rule}"]
+        rc, _, stderr = run(query)
+        if rc not in (0, 1):  # 0 is yes and 1 is no
+            raise ValueError(f"{' '.join(query)}: {stderr.strip()}")
+        if rc:
+            missing.append(rule)
+    if missing and not check:
+        for rule in missing:
+            checked(run, [*command, f"--add-rich-rule={rule}"])
+        # Open connections stay open.
+        checked(run, ["firewall-cmd", "--reload"])
+    return missing
+
+
+def open_in_ufw(run: Run, check: bool, ports: Sequence[str], sources: Sequence[str]) -> List[str]:
+    """Add the rules, which hold as soon as ufw is on, and return those that were missing.
+
+    :raises ValueError: ufw refuses a rule.
+    """
+    added = []
+    for port, source in itertools.product(ports, sources):
+        rule = ["allow", "proto", "tcp", "from", source, "to", "any", "port"]
+        rule.append(port.replace("-", ":"))
+        if "Skipping" not in checked(run, ["ufw", *(["--dry-run"] if check else []), *rule]):
+            added.append(" ".join(rule))
+    return added
+
+
+def checked(run: Run, command: List[str]) -> str:
+    """Return the standard output of a command; raise ValueError if it fails."""
+    rc, stdout, stderr = run(command)
+    if rc:
+        raise ValueError(f"{' '.join(command)}: {(stderr or stdout).strip()}")
+    return stdout
+
+
+def main() -> None:
+    """Open the ports in every firewall that has rules of ours."""
+    module = AnsibleModule(
+        argument_spec={
+            "ports": {"type": "list", "elements": "str", "required": True},
+            "sources": {"type": "list", "elements": "str", "required": True},
+        },
+        supports_check_mode=True,
+    )
+    wanted = (module.check_mode, module.params["ports"], module.params["sources"])
+    added: List[str] = []
+    try:
+        names = firewalls(module.run_command)
+        if "firewalld" in names:
+            added += open_in_firewalld(module.run_command, *wanted)
+        if "ufw" in names:
+            added += open_in_ufw(module.run_command, *wanted)
+    except ValueError as error:
+        module.fail_json(msg=str(error), added=added)
+    diff = {"before": "", "after": "".join(f"{rule}\n" for rule in added)}
+    module.exit_json(changed=bool(added), firewalls=names, added=added, diff=diff)
+
+
+if __name__ == "__main__":
+    main()

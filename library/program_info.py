@@ -1,0 +1,103 @@
+#!/usr/bin/python
+"""Read the versions that programs on this node report."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: program_info
+short_description: Read the versions that programs on this node report
+description:
+  - Runs each program with the option that prints its version, at most a minute. A program that is
+    missing or fails is a result and not an error.
+options:
+  names:
+    description:
+      - Names on the PATH, or absolute paths.
+      - C(nvidia-smi) reports the driver version of each GPU, C(ofed_info) the release and
+        C(ibv_devinfo) the RDMA devices; all others run with C(--version).
+    type: list
+    elements: str
+    required: true
+attributes:
+  check_mode:
+    support: full
+    description: Reads, and changes nothing in any mode.
+"""
+
+EXAMPLES = r"""
+- name: Read the versions of compiler and MPI
+  program_info:
+    names: [g++, mpirun]
+  register: programs
+"""
+
+RETURN = r"""
+programs:
+  description:
+    - By name C(path) (null if the program is missing), C(rc) (null if it did not run), C(lines) of
+      its standard output, and C(error), its standard error or the reason why it did not run.
+  type: dict
+  returned: always
+  sample:
+    mpirun:
+      path: /usr/bin/mpirun
+      rc: 0
+      lines: ["mpirun (Open MPI) 4.1.4"]
+      error: ""
+"""
+
+import shutil
+import subprocess
+from typing import Any, Dict
+
+from ansible.module_utils.basic import AnsibleModule
+
+TIMEOUT_SECONDS = 60
+ARGUMENTS = {
+    "nvidia-smi": ["--query-gpu=driver_version", "--format=csv,noheader"],
+    "ofed_info": ["-s"],
+    "ibv_devinfo": ["--list"],
+}
+
+
+def report(name: str) -> Dict[str, Any]:
+    """Return path, exit status, output lines and error text of one program."""
+    path = shutil.which(name)
+    result: Dict[str, Any] = {"path": path, "rc": None, "lines": [], "error": ""}
+    if path is None:
+        return {**result, "error": f"{name}: not installed"}
+    try:
+        done = subprocess.run(
+            [path, *ARGUMENTS.get(name, ["--version"])],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=TIMEOUT_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return {**result, "error": f"{path}: no answer within {TIMEOUT_SECONDS} s"}
+    except OSError as error:
+        return {**result, "error": f"{path}: {error.strerror}"}
+    return {
+        **result,
+        "rc": done.returncode,
+        "lines": done.stdout.splitlines(),
+        "error": done.stderr.strip(),
+    }
+
+
+def main() -> None:
+    """Run the programs."""
+    module = AnsibleModule(
+        argument_spec={"names": {"type": "list", "elements": "str", "required": True}},
+        supports_check_mode=True,
+    )
+    module.exit_json(
+        changed=False, programs={name: report(name) for name in module.params["names"]}
+    )
+
+
+if __name__ == "__main__":
+    main()
