@@ -1,14 +1,14 @@
 #!/usr/bin/python
-"""Door to MU node.dataset_files: makes the DALI indexes that are missing or do not fit."""
+"""Create DALI's indexes of TFRecord shards; see node.dataset_files in module_utils."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: dali_index
-short_description: Make DALI's indexes of TFRecord shards
+short_description: Create missing DALI indexes of TFRecord shards
 description:
-  - For each shard in C(tfrecord/) of O(data_dir), an index of the same name in C(dali_idx/), in the
-    form of DALI's tool C(tfrecord2idx); only where it is missing or does not fit the shard.
+  - Creates for each shard in C(tfrecord/) of O(data_dir) an index of the same name in C(dali_idx/),
+    in the format of DALI's tool C(tfrecord2idx), if it is missing or does not match the shard.
 options:
   data_dir:
     description: Folder of the data set.
@@ -17,18 +17,18 @@ options:
 attributes:
   check_mode:
     support: full
-    description: Tells which indexes it would make.
+    description: Returns the indexes that it would create.
 """
 
 EXAMPLES = r"""
-- name: Make the indexes that are missing
+- name: Create missing indexes
   dali_index:
     data_dir: /datasets/ImageNet
 """
 
 RETURN = r"""
 made:
-  description: The indexes that were made, or would be.
+  description: The indexes that were created, or would be in check mode.
   type: list
   elements: str
   returned: success
@@ -43,7 +43,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.dataset_files
 
 
 def main() -> None:
-    """Make what is missing."""
+    """Create the missing indexes."""
     module = AnsibleModule(
         argument_spec={"data_dir": {"type": "path", "required": True}}, supports_check_mode=True
     )

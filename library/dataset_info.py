@@ -1,57 +1,51 @@
 #!/usr/bin/python
-"""Door to MU node.dataset_files: looks at a data set, changes nothing."""
+"""Verify an image data set on this node; see node.dataset_files in module_utils."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: dataset_info
-short_description: Tell what there is of an image data set on this node, in each form
+short_description: Verify an image data set on this node, in each form
 description:
-  - Counts and sizes the files of each form, holds indexes against what they index, walks through
-    records where asked to, and makes a digest by which nodes can be compared.
-  - Forms are folders below O(data_dir), see C(docs/data.md).
+  - Counts the files and bytes of each form, compares indexes with the files that they index, and
+    computes a digest for comparing nodes.
+  - Forms are folders of O(data_dir), C(images), C(tfrecord), C(dali_idx), C(recordio) and
+    C(ofrecord); see C(docs/data.md).
 options:
   data_dir:
     description: Folder of the data set.
     type: path
     required: true
   kind:
-    description: What makes it complete, ImageNet's numbers of files or those of the small set.
+    description: The set, which determines how many files are complete.
     type: str
     choices: [imagenet, small]
     required: true
-  forms:
-    description: The forms to look at.
-    type: list
-    elements: str
-    choices: [images, tfrecord, dali_idx, recordio, ofrecord]
-    default: [images, tfrecord, dali_idx, recordio, ofrecord]
   every_record:
     description:
-      - Walk through every record file from length to length, which finds what was cut off.
-      - Reads a few bytes a record; minutes for all of ImageNet.
+      - Read the length of every record, which finds truncated files.
+      - Takes minutes for all of ImageNet.
     type: bool
     default: false
 attributes:
   check_mode:
     support: full
-    description: Reads, and changes nothing in any mode.
+    description: Changes nothing in any mode.
 """
 
 EXAMPLES = r"""
-- name: Look at the TFRecord shards
+- name: Verify ImageNet
   dataset_info:
     data_dir: /datasets/ImageNet
     kind: imagenet
-    forms: [tfrecord, dali_idx]
   register: dataset
 """
 
 RETURN = r"""
 forms:
   description:
-    - By form, C(state) (complete, incomplete, absent), C(problems) in words, C(files), C(bytes) and
-      C(digest), SHA-256 of names, sizes and both ends of a sample of the files.
+    - By form C(state) (complete, incomplete, absent), C(problems) as sentences, C(files), C(bytes)
+      and C(digest), SHA-256 of names and sizes, and of both ends of a sample of the files.
   type: dict
   returned: success
   sample:
@@ -69,17 +63,11 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.dataset_files
 
 
 def main() -> None:
-    """Look and tell."""
+    """Verify every form."""
     module = AnsibleModule(
         argument_spec={
             "data_dir": {"type": "path", "required": True},
             "kind": {"type": "str", "choices": list(KINDS), "required": True},
-            "forms": {
-                "type": "list",
-                "elements": "str",
-                "choices": list(LAYOUTS),
-                "default": list(LAYOUTS),
-            },
             "every_record": {"type": "bool", "default": False},
         },
         supports_check_mode=True,
@@ -88,7 +76,7 @@ def main() -> None:
     try:
         forms = {
             form: look(given["data_dir"], given["kind"], form, given["every_record"])
-            for form in given["forms"]
+            for form in LAYOUTS
         }
     except OSError as error:
         module.fail_json(msg=f"{error.filename}: {error.strerror}")

@@ -1,19 +1,18 @@
 #!/usr/bin/python
-"""Documentation alone; the action plugin of the same name does the work."""
+"""Documentation only; the action plugin of the same name does the work."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: distribution_packages
-short_description: Install packages of the distribution where they are missing
+short_description: Install missing packages of the distribution
 description:
-  - Asks the data base of dpkg or rpm, in one command without Python on the node, and runs
-    M(ansible.builtin.package) only where a package is missing. Ansible's modules for apt and dnf
-    load the whole of what the repositories offer to see that there is nothing to do, which takes
-    each node ten times as long.
+  - Queries dpkg or rpm with one command, without Python on the node, and runs
+    M(ansible.builtin.package) only if a package is missing. Ansible's modules for apt and dnf load
+    all package lists to find that there is nothing to do, which takes ten times as long.
 options:
   name:
-    description: The packages, without versions.
+    description: Names of packages, without versions.
     type: list
     elements: str
     required: true

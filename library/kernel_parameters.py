@@ -1,15 +1,14 @@
 #!/usr/bin/python
-"""Door to MU node.kernel_parameters."""
+"""Set kernel parameters that differ, until the next boot."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: kernel_parameters
-short_description: Set kernel parameters that differ, until the next start
+short_description: Set kernel parameters that differ, until the next boot
 description:
-  - Reads all at once what is in force and sets what differs; files of C(sysctl.d) are not its
-    business.
-  - A parameter that the kernel does not have is passed over.
+  - Reads the values in force and sets those that differ; it does not read or write C(sysctl.d).
+  - Parameters that the kernel does not have are skipped.
 options:
   values:
     description: Values by the names of sysctl.d(5).
@@ -18,7 +17,7 @@ options:
 attributes:
   check_mode:
     support: full
-    description: Tells what it would set.
+    description: Returns what it would set.
   diff_mode:
     support: full
     description: The values that differ, before and after.
@@ -33,7 +32,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 foreign:
-  description: Parameters that are there and cannot be written, as those of a container's host.
+  description: Parameters that exist and cannot be written, such as those of a container's host.
   type: list
   elements: str
   returned: always
@@ -47,7 +46,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.kernel_parame
 
 
 def main() -> None:
-    """Set what differs."""
+    """Set the parameters that differ."""
     module = AnsibleModule(
         argument_spec={"values": {"type": "dict", "required": True}}, supports_check_mode=True
     )
@@ -61,7 +60,9 @@ def main() -> None:
         try:
             kernel.set(name, wanted[name])
         except (OSError, ValueError) as error:
-            module.fail_json(msg=f"{name}={wanted[name]}: {error}. Mend the value that is given.")
+            module.fail_json(
+                msg=f"{name}={wanted[name]}: {error}. Correct the value in the playbook."
+            )
     module.exit_json(
         changed=bool(differing),
         foreign=foreign,

@@ -1,14 +1,14 @@
 #!/usr/bin/python
-"""Door to MU node.nvidia_driver."""
+"""Read which NVIDIA driver is installed and which one is loaded."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: nvidia_driver_info
-short_description: Read which NVIDIA driver is installed and which one runs
+short_description: Read which NVIDIA driver is installed and which one is loaded
 description:
-  - Asks neither the package manager nor the driver, so that a driver of any origin is found and one
-    that hangs does no harm.
+  - Reads files only and asks neither the package manager nor the driver, so it finds a driver of
+    any origin and does not wait for one that hangs.
 options:
   sysfs:
     description: Where sysfs is mounted.
@@ -17,30 +17,30 @@ options:
 attributes:
   check_mode:
     support: full
-    description: Reads, and changes nothing in any mode.
+    description: Changes nothing in any mode.
 seealso:
   - module: pci_devices_info
 """
 
 EXAMPLES = r"""
-- name: Look at the driver
+- name: Read the driver
   nvidia_driver_info:
   register: driver
 """
 
 RETURN = r"""
 driver_installed:
-  description: Version of the driver's libraries; null without any.
+  description: Version of the driver's libraries; null if there are none.
   type: str
   returned: always
   sample: 580.159.04
 driver_loaded:
-  description: Version of the kernel module that runs; null without one.
+  description: Version of the loaded kernel module; null if none is loaded.
   type: str
   returned: always
   sample: 580.159.04
 nouveau_loaded:
-  description: Whether nouveau runs.
+  description: Whether nouveau is loaded.
   type: bool
   returned: always
   sample: false
@@ -51,7 +51,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.drivers impor
 
 
 def main() -> None:
-    """Read and tell."""
+    """Read the versions."""
     module = AnsibleModule(
         argument_spec={"sysfs": {"type": "path", "default": "/sys"}}, supports_check_mode=True
     )

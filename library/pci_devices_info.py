@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Door to MU node.pci."""
+"""Read which PCI devices this node has; see node.pci in module_utils."""
 
 from __future__ import annotations
 
@@ -7,20 +7,8 @@ DOCUMENTATION = r"""
 module: pci_devices_info
 short_description: Read which PCI devices this node has
 description:
-  - Reads sysfs, and so sees GPUs and network adapters that have no driver yet.
+  - Reads sysfs, and so lists GPUs and network adapters that have no driver yet.
 options:
-  vendor:
-    description:
-      - Only devices of this vendor, in four hexadecimal digits.
-      - C(10de) is NVIDIA, C(15b3) Mellanox.
-    type: str
-    default: ""
-  device_class:
-    description:
-      - Only devices whose class begins so.
-      - C(03) are display controllers, as GPUs; C(02) network adapters.
-    type: str
-    default: ""
   sysfs:
     description: Where sysfs is mounted.
     type: path
@@ -28,20 +16,18 @@ options:
 attributes:
   check_mode:
     support: full
-    description: Reads, and changes nothing in any mode.
+    description: Changes nothing in any mode.
 """
 
 EXAMPLES = r"""
-- name: Look for NVIDIA GPUs
+- name: Read the PCI devices
   pci_devices_info:
-    vendor: "10de"
-    device_class: "03"
-  register: gpus
+  register: pci
 """
 
 RETURN = r"""
 devices:
-  description: The devices in the order of the bus; empty where there is none.
+  description: The devices in the order of the bus; empty if the node has no PCI bus.
   type: list
   elements: dict
   returned: always
@@ -58,20 +44,11 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.drivers impor
 
 
 def main() -> None:
-    """Read and tell."""
+    """Read the devices."""
     module = AnsibleModule(
-        argument_spec={
-            "vendor": {"type": "str", "default": ""},
-            "device_class": {"type": "str", "default": ""},
-            "sysfs": {"type": "path", "default": "/sys"},
-        },
-        supports_check_mode=True,
+        argument_spec={"sysfs": {"type": "path", "default": "/sys"}}, supports_check_mode=True
     )
-    found = pci_devices(module.params["vendor"], module.params["sysfs"])
-    wanted = module.params["device_class"]
-    module.exit_json(
-        devices=[device for device in found if device["device_class"].startswith(wanted)]
-    )
+    module.exit_json(changed=False, devices=pci_devices(sysfs=module.params["sysfs"]))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Door to MU node.wheel_build."""
+"""Build a Python package from source into a wheel; see node.wheel_build in module_utils."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ DOCUMENTATION = r"""
 module: python_wheel
 short_description: Build a Python package from source into a wheel
 description:
-  - Builds against the packages that the interpreter has, without its dependencies, for packages
+  - Builds against the installed packages of the interpreter and without dependencies, for packages
     that compile against another one, as Horovod does against a framework.
-  - A wheel that is in the folder already is kept. Everything that was started is ended when the
-    controller ends its connection.
+  - A wheel in the folder is kept and not built again. When the controller closes the connection,
+    all processes of the build are ended.
 options:
   python:
     description: The interpreter to build with; it needs pip, setuptools and wheel.
@@ -21,17 +21,17 @@ options:
     type: str
     required: true
   environment:
-    description: Settings of the build.
+    description: Environment variables of the build.
     type: dict
     default: {}
   folder:
-    description: Where the wheel is put, and the build's output as C(build.log).
+    description: Folder for the wheel and for C(build.log), the output of the build.
     type: path
     required: true
 attributes:
   check_mode:
     support: full
-    description: Tells whether it would build.
+    description: Returns whether it would build.
 """
 
 EXAMPLES = r"""
@@ -45,9 +45,9 @@ EXAMPLES = r"""
 
 RETURN = r"""
 path:
-  description: The wheel.
+  description: Path of the wheel.
   type: str
-  returned: except in check mode where it would be built
+  returned: unless check mode would build it
   sample: /opt/venvs/tensorflow/wheels/horovod-0.28.1-cp311-cp311-linux_x86_64.whl
 """
 
@@ -59,7 +59,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.wheel_build i
 
 
 def main() -> None:
-    """Build where no wheel is there."""
+    """Build the wheel unless there is one."""
     module = AnsibleModule(
         argument_spec={
             "python": {"type": "path", "required": True},
@@ -70,9 +70,9 @@ def main() -> None:
         supports_check_mode=True,
     )
     wanted = module.params
-    there = glob.glob(os.path.join(glob.escape(wanted["folder"]), "*.whl"))
-    if there:
-        module.exit_json(changed=False, path=there[0])
+    wheels = glob.glob(os.path.join(glob.escape(wanted["folder"]), "*.whl"))
+    if wheels:
+        module.exit_json(changed=False, path=wheels[0])
     if module.check_mode:
         module.exit_json(changed=True)
     environment = {key: str(value) for key, value in wanted["environment"].items()}

@@ -1,43 +1,38 @@
 #!/usr/bin/python
-"""Door to MU node.sshd."""
+"""Run an sshd of the cluster beside the system's; see node.sshd in module_utils."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: scalebench_sshd
-short_description: Run an sshd of the cluster's own, beside the system's
+short_description: Run an sshd of the cluster beside the system's
 description:
-  - Starts or ends the sshd that was configured in C(config), known by the pid
-    file in the same folder.
-  - Needs no root; as an ordinary user it can log in that user only.
-  - A daemon that was started with an older content of C(config) is started again; its
-    sessions end.
+  - Starts or stops the sshd of O(config), which is identified by the pid file in the same folder.
+  - Needs no root; without root only the user who started it can log in.
+  - A daemon that was started with an older content of O(config) is restarted, which ends its
+    sessions.
 options:
   state:
-    description: Whether it runs.
+    description: Whether sshd runs.
     type: str
     choices: [started, stopped]
     default: started
   config:
-    description: Path of its configuration, whose PidFile is C(sshd.pid) in the same folder.
+    description: Path of the configuration, whose PidFile is C(sshd.pid) in the same folder.
     type: path
     required: true
   address:
-    description: The IPv4 address in the configuration; checked before the start, awaited after.
+    description: The IPv4 address in the configuration; sshd is started when the port there is free.
     type: str
     required: true
   port:
     description: The port in the configuration.
     type: int
     required: true
-  program:
-    description: Absolute path of sshd.
-    type: path
-    default: /usr/sbin/sshd
 attributes:
   check_mode:
     support: full
-    description: Tells whether it would start or end the daemon.
+    description: Returns whether it would start or stop the daemon.
 """
 
 EXAMPLES = r"""
@@ -47,7 +42,7 @@ EXAMPLES = r"""
     address: 127.0.0.2
     port: 10000
 
-- name: End it
+- name: Stop the node's sshd
   scalebench_sshd:
     state: stopped
     config: /home/me/node1/sshd/sshd_config
@@ -57,12 +52,12 @@ EXAMPLES = r"""
 
 RETURN = r"""
 pid:
-  description: The daemon's process id; 0 where none runs.
+  description: Process id of the daemon; 0 if it does not run.
   type: int
   returned: always
   sample: 4242
 ended:
-  description: Process ids that were ended, the sessions' included.
+  description: Ids of the processes that were ended, including sessions.
   type: list
   elements: int
   returned: always
@@ -74,19 +69,18 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.sshd import S
 
 
 def main() -> None:
-    """Bring the daemon to the state asked for."""
+    """Start or stop the daemon."""
     module = AnsibleModule(
         argument_spec={
             "state": {"type": "str", "choices": ["started", "stopped"], "default": "started"},
             "config": {"type": "path", "required": True},
             "address": {"type": "str", "required": True},
             "port": {"type": "int", "required": True},
-            "program": {"type": "path", "default": "/usr/sbin/sshd"},
         },
         supports_check_mode=True,
     )
     wanted = module.params
-    sshd = Sshd(wanted["config"], wanted["program"])
+    sshd = Sshd(wanted["config"])
     running = sshd.process()
     start = wanted["state"] == "started" and not (running and sshd.is_current())
     stop = running is not None and (wanted["state"] == "stopped" or start)

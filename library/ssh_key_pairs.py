@@ -1,13 +1,13 @@
 #!/usr/bin/python
-"""Door to MU node.ssh_keys."""
+"""Create missing ssh key pairs in a private folder."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: ssh_key_pairs
-short_description: Keep ssh key pairs in a private folder
+short_description: Create missing ssh key pairs in a private folder
 description:
-  - Makes the folder (mode 0700) and the pairs that are missing in it; returns the public halves.
+  - Creates the folder (mode 0700) and the missing pairs in it; returns the public keys.
   - Private keys never leave the host.
 options:
   folder:
@@ -15,7 +15,7 @@ options:
     type: path
     required: true
   names:
-    description: File names; what follows the last C(_) is the kind of key, C(ed25519) or C(rsa).
+    description: File names that end in the type of the key, C(_ed25519) or C(_rsa).
     type: list
     elements: str
     required: true
@@ -24,17 +24,17 @@ options:
     type: str
     required: true
   renew:
-    description: Whether to replace pairs that are there.
+    description: Whether to replace existing pairs.
     type: bool
     default: false
 attributes:
   check_mode:
     support: full
-    description: Tells which pairs it would make, and returns those that are there.
+    description: Returns the pairs that it would create, and the public keys that exist.
 """
 
 EXAMPLES = r"""
-- name: Make a host key and a user key
+- name: Create a host key and a user key
   ssh_key_pairs:
     folder: /opt/scalebench/sshd
     names: [host_ed25519, id_ed25519]
@@ -43,12 +43,12 @@ EXAMPLES = r"""
 
 RETURN = r"""
 public:
-  description: The public half of every pair by name, empty where check mode made none.
+  description: The public key of every pair by name; empty if check mode did not create it.
   type: dict
   returned: always
   sample: {id_ed25519: ssh-ed25519 AAAAC3Nz node1}
 made:
-  description: The pairs that were made.
+  description: The pairs that were created, or would be in check mode.
   type: list
   elements: str
   returned: always
@@ -60,7 +60,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.ssh import Ss
 
 
 def main() -> None:
-    """Make what is missing."""
+    """Create the missing pairs."""
     module = AnsibleModule(
         argument_spec={
             "folder": {"type": "path", "required": True},

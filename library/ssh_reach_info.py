@@ -1,15 +1,15 @@
 #!/usr/bin/python
-"""Door to MU node.ssh_reach."""
+"""Log in to other nodes and return the failures."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: ssh_reach_info
-short_description: Which nodes this node cannot log in on
-description: Logs in on all of them at once, with strict host key checking as configured.
+short_description: List the nodes that this node cannot log in to
+description: Logs in to 16 nodes at a time, with strict host key checking if so configured.
 options:
   config:
-    description: Configuration of ssh on this node, which knows the nodes by name.
+    description: Configuration of ssh on this node, with the nodes by name.
     type: path
     required: true
   nodes:
@@ -20,11 +20,11 @@ options:
 attributes:
   check_mode:
     support: full
-    description: Logs in all the same.
+    description: Logs in as without check mode.
 """
 
 EXAMPLES = r"""
-- name: Log in on the others
+- name: Log in to the other nodes
   ssh_reach_info:
     config: /opt/scalebench/sshd/ssh_config
     nodes: [node1, node2]
@@ -34,7 +34,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 refused:
-  description: The last line that ssh said, by node that it did not get into.
+  description: The last line of the output of ssh, by node that refused the login.
   type: dict
   returned: always
   sample: {node2: Host key verification failed.}
@@ -45,7 +45,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.ssh import un
 
 
 def main() -> None:
-    """Log in and tell."""
+    """Log in to every node."""
     module = AnsibleModule(
         argument_spec={
             "config": {"type": "path", "required": True},
@@ -53,9 +53,9 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    # A result that says unreachable would be this node's own, to Ansible.
-    found = unreachable(module.params["config"], module.params["nodes"])
-    module.exit_json(changed=False, refused=found)
+    # Not under the key `unreachable`, which would mark this node as such.
+    refused = unreachable(module.params["config"], module.params["nodes"])
+    module.exit_json(changed=False, refused=refused)
 
 
 if __name__ == "__main__":
