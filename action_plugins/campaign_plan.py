@@ -24,8 +24,10 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning.schedule_
 )
 from ansible_collections.scalebench.core.plugins.module_utils.planning.seating import device_ids
 from ansible_collections.scalebench.core.plugins.module_utils.running import search
-from ansible_collections.scalebench.core.plugins.module_utils.running.ledger import Ledger
-from ansible_collections.scalebench.core.plugins.module_utils.running.outstanding import outstanding
+from ansible_collections.scalebench.core.plugins.module_utils.running.outstanding import (
+    Ledger,
+    outstanding,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.running.policy import policy
 from ansible_collections.scalebench.core.plugins.module_utils.running.record import not_run
 from ansible_collections.scalebench.core.plugins.plugin_utils import campaign_files as files

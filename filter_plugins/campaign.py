@@ -12,7 +12,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning.container
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import misspelt
 from ansible_collections.scalebench.core.plugins.module_utils.planning.plan_text import plan_text
 from ansible_collections.scalebench.core.plugins.module_utils.preflight.judge import judge
-from ansible_collections.scalebench.core.plugins.module_utils.running.node_problems import (
+from ansible_collections.scalebench.core.plugins.module_utils.running.cluster_nodes import (
     node_problems,
 )
 

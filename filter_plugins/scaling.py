@@ -11,7 +11,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.layout.table impor
     text_table,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.results.scaling import (
-    seed_facts,
+    reference_facts,
     speedups,
 )
 
@@ -22,7 +22,7 @@ class FilterModule:
     def filters(self) -> dict:
         """Return the functions by filter name."""
         return {
-            "scaling_facts": seed_facts,
+            "scaling_facts": reference_facts,
             "speedup_rows": speedup_rows,
             "speedup_table": speedup_table,
             "speedups": speedups,

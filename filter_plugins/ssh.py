@@ -5,10 +5,8 @@ Every filter of this file is documented in <filter>.yml beside it.
 
 from __future__ import annotations
 
-from ansible_collections.scalebench.core.plugins.module_utils.running.authorized_keys import (
+from ansible_collections.scalebench.core.plugins.module_utils.running.cluster_nodes import (
     authorized_keys_lines,
-)
-from ansible_collections.scalebench.core.plugins.module_utils.running.known_hosts import (
     known_hosts_lines,
 )
 

@@ -5,7 +5,7 @@ Every filter of this file is documented in <filter>.yml beside it.
 
 from __future__ import annotations
 
-from ansible_collections.scalebench.core.plugins.module_utils.facts.log_text import (
+from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import (
     facts_of_text,
     reading_of_text,
 )

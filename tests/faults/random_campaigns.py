@@ -13,10 +13,11 @@ from typing import Any
 import campaign_data
 import yaml
 from ansible_collections.scalebench.core.plugins.module_utils.node.runs import marked
-from ansible_collections.scalebench.core.plugins.module_utils.running.retry import RETRIABLE
+from ansible_collections.scalebench.core.plugins.module_utils.records.endings import ending_names
 from campaign_driver import Campaign
 
 HERE = Path(__file__).parent
+RETRIABLE = ending_names(retriable=True)
 REPORT_LINES = HERE.parents[1] / "workloads/resnet50/report_lines.py"
 BENCHMARK = {
     "benchmark": "small",

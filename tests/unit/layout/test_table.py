@@ -17,7 +17,7 @@ PRINTED = """\
 
 def test_table_of_seed_000():
     printed = by_series()["seed_000_tensorflow_ngc", "fp32_b128_dali"]
-    facts = scaling.seed_facts({topology: row["runs"] for topology, row in printed.items()})
+    facts = scaling.reference_facts({topology: row["runs"] for topology, row in printed.items()})
     assert table.speedup_table(facts) == PRINTED
     assert table.speedup_table(facts["r50"]) == PRINTED
     rows = table.speedup_rows(facts)
@@ -31,7 +31,7 @@ def test_table_of_seed_000():
 
 
 def test_missing_figures_are_a_dash():
-    facts = scaling.seed_facts({"1n8g": [10.0], "2n8g": [None]})
+    facts = scaling.reference_facts({"1n8g": [10.0], "2n8g": [None]})
     assert table.speedup_table(facts).splitlines()[2:] == [
         "|        1 |       8 |     10.00 |       - |",
         "|        2 |      16 |         - |       - |",
@@ -39,7 +39,10 @@ def test_missing_figures_are_a_dash():
 
 
 def test_several_models_need_a_name():
-    facts = {**scaling.seed_facts({"1n1g": [1.0]}), **scaling.seed_facts({"1n1g": [2.0]}, "bert")}
+    facts = {
+        **scaling.reference_facts({"1n1g": [1.0]}),
+        **scaling.reference_facts({"1n1g": [2.0]}, "bert"),
+    }
     with pytest.raises(ValueError, match=r"\['bert', 'r50'\], not None: name one of them"):
         table.speedup_rows(facts)
     assert table.speedup_rows(facts, "bert")[0]["samples/s"] == 2.0

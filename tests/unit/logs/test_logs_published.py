@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils import logs, strategies
-from ansible_collections.scalebench.core.plugins.module_utils.results.scaling import seed_facts
+from ansible_collections.scalebench.core.plugins.module_utils.results.scaling import reference_facts
 
 LOGS = Path(__file__).parents[4] / "shared" / "logs"
 needs_logs = pytest.mark.skipif(not LOGS.is_dir(), reason="the raw logs are not beside this tree")
@@ -109,7 +109,7 @@ def test_the_thirty_logs_of_dlperf_give_its_table():
         found = strategies.apply(read(str(path.relative_to(LOGS))), "dlperf_tf2")
         runs.setdefault(path.parent.name, {})[path.stem[-1]] = found["throughput"]
     assert sum(map(len, runs.values())) == 30
-    facts = seed_facts(runs, "rn50")["rn50"]
+    facts = reference_facts(runs, "rn50")["rn50"]
     assert {key: (one["median_speed"], one["speedup"]) for key, one in facts.items()} == {
         "1n1g": (321.8, 1.0),
         "1n2g": (574.66, 1.79),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 
+from ansible_collections.scalebench.core.plugins.module_utils.records.endings import ending_names
 from ansible_collections.scalebench.core.plugins.module_utils.report.events import what_happened
 from ansible_collections.scalebench.core.plugins.module_utils.report.markdown import markdown_parts
 from ansible_collections.scalebench.core.plugins.module_utils.report.notes import notes
@@ -13,7 +14,6 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.text import
     terminal_table,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
-from ansible_collections.scalebench.core.plugins.module_utils.running.record import ENDINGS
 from report_data import campaign, disturbed, recorded
 
 
@@ -86,7 +86,7 @@ def test_both_lines_fit_a_terminal_whatever_they_name():
     of = plan["cells"][0]
     for number, run in enumerate(runs):
         run["disturbances"] = disturbed(f"node{number:03}.cluster.example")
-    attempts = {runs[0]["log"]: [recorded(of, 1, None, ending=e) for e in ENDINGS * 9]}
+    attempts = {runs[0]["log"]: [recorded(of, 1, None, ending=e) for e in ending_names() * 9]}
     results = build_results(plan, runs, attempts=attempts)
     assert [len(line) <= 100 for line in what_happened(results)] == [True, True]
     table = terminal_table(results)

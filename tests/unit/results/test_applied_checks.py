@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ansible_collections.scalebench.core.plugins.module_utils.results import cell_checks
-from ansible_collections.scalebench.core.plugins.module_utils.running import invariants
-from ansible_collections.scalebench.core.plugins.module_utils.results.applied_checks import (
+from ansible_collections.scalebench.core.plugins.module_utils.report.markdown import markdown_parts
+from ansible_collections.scalebench.core.plugins.module_utils.results import checks
+from ansible_collections.scalebench.core.plugins.module_utils.results.checks import (
     applied_checks,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.report.markdown import markdown_parts
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
+from ansible_collections.scalebench.core.plugins.module_utils.running import invariants
 from report_data import campaign
 
 
@@ -30,7 +30,7 @@ def test_cells_are_held_against_those_that_differ():
     assert list(found["warning"]) == ["more_devices_not_slower", "efficiency_not_growing"]
     every = {**one, "topology": "2n1g", "precision": "amp", "data": "x", "data_backend": "dali"}
     found = applied_checks([], [one, every])
-    assert {*found["invalid_cell"], *found["warning"]} == set(cell_checks.RULES)
+    assert {*found["invalid_cell"], *found["warning"]} == set(checks.RULES)
 
 
 def test_the_report_tells_the_checks_that_were_made():

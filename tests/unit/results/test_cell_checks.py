@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.results.cell_checks import (
+from ansible_collections.scalebench.core.plugins.module_utils.results.cells import (
+    add_facts,
+    measure_cell,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.results.checks import (
     RULES,
     broken,
     warnings,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.results.cells import measure_cell
-from ansible_collections.scalebench.core.plugins.module_utils.results.facts import add_facts
 from ansible_collections.scalebench.core.plugins.module_utils.results.repeats import repeat_of
 from report_data import SEED_004, campaign
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.results.repeat_telemetry import (
+from ansible_collections.scalebench.core.plugins.module_utils.report.telemetry_text import (
+    telemetry_tables,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.results.repeats import (
     machines_of,
     short_telemetry,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
-from ansible_collections.scalebench.core.plugins.module_utils.report.telemetry_text import (
-    telemetry_tables,
-)
 from report_data import campaign, recorded
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
-from ansible_collections.scalebench.core.plugins.module_utils.running import search
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
 from ansible_collections.scalebench.core.plugins.module_utils.report.events import what_happened
 from ansible_collections.scalebench.core.plugins.module_utils.report.parts import search_parts
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
+from ansible_collections.scalebench.core.plugins.module_utils.running import search
 from campaign_data import benchmarks, cluster
 from report_data import recorded
 

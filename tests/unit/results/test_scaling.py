@@ -1,8 +1,8 @@
 """Facts from the speeds of repeats: every figure that the seeds print, to the digit."""
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.stats import rounding, statistics
 from ansible_collections.scalebench.core.plugins.module_utils.results import scaling
+from ansible_collections.scalebench.core.plugins.module_utils.stats import rounding, statistics
 from published_data import by_series, rows
 
 SEEDS = [("seed_000_tensorflow_ngc", "fp32_b128_dali"), ("seed_004_paddle", "fp32_b128")]
@@ -13,7 +13,7 @@ RUNS = {"1n1g": [100.0, 102.0, 101.0], "2n1g": [190.0, 200.0, 198.0]}
 def test_runs_of_the_seeds_give_every_printed_figure(document, series):
     printed = by_series()[document, series]
     runs = {topology: row["runs"] for topology, row in printed.items()}
-    facts = scaling.seed_facts(runs, "r50", 128)["r50"]
+    facts = scaling.reference_facts(runs, "r50", 128)["r50"]
     assert len(runs) in (5, 6) and all(len(speeds) == 6 for speeds in runs.values())
     for topology, row in printed.items():
         assert facts[topology] == {
@@ -67,12 +67,12 @@ def test_sample_log_of_seed_002_by_its_rule():
 
 
 def test_topologies_are_ordered_by_number():
-    facts = scaling.seed_facts({"16n8g": [9.0], "1n1g": [1.0], "2n10g": [3.0], "2n8g": [2.0]})
+    facts = scaling.reference_facts({"16n8g": [9.0], "1n1g": [1.0], "2n10g": [3.0], "2n8g": [2.0]})
     assert list(facts["r50"]) == ["1n1g", "2n8g", "2n10g", "16n8g"]
 
 
 def test_missing_baseline_gives_no_speedup_and_a_reason():
-    facts = scaling.seed_facts({"1n8g": [10.0, 11.0]})["r50"]["1n8g"]
+    facts = scaling.reference_facts({"1n8g": [10.0, 11.0]})["r50"]["1n8g"]
     assert facts["speedup"] is None
     assert facts["speedup_reason"] == "no baseline: no speed of 1n1g"
     assert facts["median_speed"] == 10.5
@@ -80,23 +80,27 @@ def test_missing_baseline_gives_no_speedup_and_a_reason():
 
 
 def test_failed_repeats_are_left_out_and_a_failed_topology_has_no_figure():
-    facts = scaling.seed_facts({**RUNS, "1n1g": [None, 102.0, 101.0], "4n1g": [None, None]})["r50"]
+    facts = scaling.reference_facts({**RUNS, "1n1g": [None, 102.0, 101.0], "4n1g": [None, None]})[
+        "r50"
+    ]
     assert facts["1n1g"]["median_speed"] == 101.5
     assert facts["4n1g"]["median_speed"] is facts["4n1g"]["speedup"] is None
     assert facts["4n1g"]["speedup_reason"] == "no speed of 4n1g"
-    facts = scaling.seed_facts({**RUNS, "1n1g": [None]})["r50"]
+    facts = scaling.reference_facts({**RUNS, "1n1g": [None]})["r50"]
     assert facts["2n1g"]["speedup_reason"] == "no baseline: no speed of 1n1g"
 
 
 def test_another_baseline_and_other_roundings():
-    facts = scaling.seed_facts(RUNS, baseline="2n1g", rounding="none", speedup_rounding="numpy_4")
+    facts = scaling.reference_facts(
+        RUNS, baseline="2n1g", rounding="none", speedup_rounding="numpy_4"
+    )
     assert facts["r50"]["1n1g"]["speedup"] == 0.5101
     assert facts["r50"]["2n1g"]["average_speed"] == 196.0
 
 
 @pytest.mark.parametrize("repeats", [1, 2, 3, 5, 6])
 def test_any_number_of_repeats(repeats):
-    facts = scaling.seed_facts({"1n1g": list(range(1, repeats + 1))})["r50"]["1n1g"]
+    facts = scaling.reference_facts({"1n1g": list(range(1, repeats + 1))})["r50"]["1n1g"]
     assert facts["median_speed"] == (repeats + 1) / 2 and facts["speedup"] == 1.0
 
 
@@ -119,4 +123,4 @@ def test_efficiency_is_the_share_of_ideal_scaling():
 )
 def test_errors_name_the_topology(runs, message):
     with pytest.raises(ValueError, match=message):
-        scaling.seed_facts(runs)
+        scaling.reference_facts(runs)

@@ -1,6 +1,6 @@
 """authorized_keys: renewed, kept for members, dropped for everyone else."""
 
-from ansible_collections.scalebench.core.plugins.module_utils.running.authorized_keys import (
+from ansible_collections.scalebench.core.plugins.module_utils.running.cluster_nodes import (
     authorized_keys_lines,
 )
 

@@ -1,6 +1,6 @@
 """known_hosts: renewed, kept, sorted."""
 
-from ansible_collections.scalebench.core.plugins.module_utils.running.known_hosts import (
+from ansible_collections.scalebench.core.plugins.module_utils.running.cluster_nodes import (
     known_hosts_lines,
 )
 

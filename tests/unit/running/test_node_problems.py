@@ -1,6 +1,6 @@
 """Why a node will not do."""
 
-from ansible_collections.scalebench.core.plugins.module_utils.running.node_problems import (
+from ansible_collections.scalebench.core.plugins.module_utils.running.cluster_nodes import (
     node_problems,
 )
 

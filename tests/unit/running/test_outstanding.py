@@ -3,8 +3,10 @@
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
-from ansible_collections.scalebench.core.plugins.module_utils.running.ledger import Ledger
-from ansible_collections.scalebench.core.plugins.module_utils.running.outstanding import outstanding
+from ansible_collections.scalebench.core.plugins.module_utils.running.outstanding import (
+    Ledger,
+    outstanding,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.running.policy import policy
 from campaign_data import benchmarks, cluster
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.running.retry import (
-    DEFAULTS,
-    RETRIABLE,
-    again,
-    check_policy,
-    hopeless,
+from ansible_collections.scalebench.core.plugins.module_utils.records.endings import ending_names
+from ansible_collections.scalebench.core.plugins.module_utils.running.policy import (
+    check_retry_policy,
+    default_retry_policy,
+    retries_are_hopeless,
+    should_retry,
 )
 from hypothesis import given
 from hypothesis import strategies as st
 
-POLICY = check_policy({})
+RETRIABLE = ending_names(retriable=True)
+POLICY = check_retry_policy({})
 ENDINGS = st.sampled_from((*RETRIABLE, "ok", "unavailable", "interrupted", "skipped"))
 POLICIES = st.fixed_dictionaries(
     {
@@ -38,18 +39,18 @@ POLICIES = st.fixed_dictionaries(
     ],
 )
 def test_what_runs_again_and_why(history, run, reason):
-    assert again(history, POLICY) == (run, reason)
+    assert should_retry(history, POLICY) == (run, reason)
 
 
 def test_nothing_is_retried_before_it_was_tried():
     with pytest.raises(ValueError, match="no attempt yet"):
-        again([], POLICY)
+        should_retry([], POLICY)
 
 
 @given(POLICIES, st.lists(ENDINGS, min_size=20, max_size=20))
 def test_retries_are_bounded_and_only_of_endings_in_the_policy(policy, endings):
     history = endings[:1]
-    while again(history, policy)[0]:
+    while should_retry(history, policy)[0]:
         assert history[-1] in policy["endings"]
         history.append(endings[len(history)])
     assert len(history) <= policy["attempts"]
@@ -57,27 +58,27 @@ def test_retries_are_bounded_and_only_of_endings_in_the_policy(policy, endings):
 
 def test_failures_in_a_row_are_hopeless_until_one_is_ok():
     row = ["ok", "crashed", "launch_failed", "stalled", "timeout"]
-    assert hopeless(row, POLICY) is None
-    assert hopeless([*row, "crashed"], POLICY) == (
+    assert retries_are_hopeless(row, POLICY) is None
+    assert retries_are_hopeless([*row, "crashed"], POLICY) == (
         "5 attempts in a row failed, the last one crashed"
     )
-    assert hopeless([*row, "crashed", "ok"], POLICY) is None
-    assert hopeless([*row, "ok", "crashed"], POLICY) is None
+    assert retries_are_hopeless([*row, "crashed", "ok"], POLICY) is None
+    assert retries_are_hopeless([*row, "ok", "crashed"], POLICY) is None
 
 
 def test_what_is_not_retried_says_nothing_of_hope():
-    assert hopeless(["out_of_memory", "skipped", "invalid"] * 5, POLICY) is None
+    assert retries_are_hopeless(["out_of_memory", "skipped", "invalid"] * 5, POLICY) is None
     row = ["crashed", "out_of_memory"] * 5
-    assert hopeless(row, POLICY) == "5 attempts in a row failed, the last one crashed"
+    assert retries_are_hopeless(row, POLICY) == "5 attempts in a row failed, the last one crashed"
 
 
 @given(POLICIES, st.lists(ENDINGS))
 def test_an_ok_always_brings_hope_back(policy, endings):
-    assert hopeless([*endings, "ok"], policy) is None
+    assert retries_are_hopeless([*endings, "ok"], policy) is None
 
 
 def test_what_is_not_given_has_its_default():
-    assert check_policy({"attempts": 3}) == {**DEFAULTS, "attempts": 3}
+    assert check_retry_policy({"attempts": 3}) == {**default_retry_policy(), "attempts": 3}
 
 
 @pytest.mark.parametrize(
@@ -95,5 +96,5 @@ def test_what_is_not_given_has_its_default():
 )
 def test_a_policy_that_cannot_be_meant_is_refused(given_policy, words):
     with pytest.raises(ValueError, match="retry policy") as error:
-        check_policy(given_policy)
+        check_retry_policy(given_policy)
     assert words in str(error.value)

@@ -8,11 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import AUTO, log_rule
 from ansible_collections.scalebench.core.plugins.module_utils.planning.plan import expected_identity
-from ansible_collections.scalebench.core.plugins.module_utils.results.cells import check_cell
-from ansible_collections.scalebench.core.plugins.module_utils.results.log_rule import (
-    AUTO,
-    log_rule,
+from ansible_collections.scalebench.core.plugins.module_utils.records.results import Results
+from ansible_collections.scalebench.core.plugins.module_utils.records.runs import (
+    RunRecord,
+    check_cell,
+    check_run,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from ansible_collections.scalebench.core.plugins.module_utils.strategies import parameters_of
@@ -30,8 +32,8 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.preflight_reading 
 __all__ = ["campaign_results"]
 
 
-def campaign_results(folder: Path, strategy: str, parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return the results of the campaign in a folder, of its logs as they are now.
+def campaign_results(folder: Path, strategy: str, parameters: dict[str, Any]) -> Results:
+    """Return the results of the campaign in a folder, from its logs as they are now.
 
     :param strategy: rule from the observations of a log to its throughput; ``auto`` is the one that
         the benchmark names.
@@ -54,20 +56,16 @@ def campaign_results(folder: Path, strategy: str, parameters: dict[str, Any]) ->
         preflight = None
         problems.append({"path": FILE, "reason": str(error)})
     results = build_results(plan, runs, problems, attempts(folder))
-    return {**results, "preflight": preflight} if preflight else results
-
-
-def _checked(cells: Any) -> None:
-    """Refuse cells that a damaged file holds."""
-    for cell in cells:
-        check_cell(cell)
+    if preflight:
+        results["preflight"] = preflight
+    return results
 
 
 def _read_again(
-    run: dict[str, Any], folder: Path, strategy: str, parameters: dict[str, Any]
-) -> dict[str, Any]:
-    """Return the record with the facts that its log gives now; a log that is gone changes none."""
-    if run.get("ending") != "ok":
+    run: RunRecord, folder: Path, strategy: str, parameters: dict[str, Any]
+) -> RunRecord:
+    """Return the record with the facts that its log gives now; without a log, those it has."""
+    if run["ending"] != "ok":
         return run
     cell = run["cell"]
     try:
@@ -75,16 +73,17 @@ def _read_again(
         path = folder / run["log"]
         facts = read_facts(path, expected=lambda _own: expected_identity(cell), **rule)
     except FileNotFoundError:
-        return dict(run, log_is_gone=True)
+        return {**run, "log_is_gone": True}
     except OSError as error:
-        return dict(run, facts=None, ending="invalid", reason=error.strerror or str(error))
+        reason = error.strerror or str(error)
+        return {**run, "facts": None, "ending": "invalid", "reason": reason}
     except ValueError as error:
-        return dict(run, facts=None, ending="invalid", reason=str(error))
-    return dict(run, facts=facts)
+        return {**run, "facts": None, "ending": "invalid", "reason": str(error)}
+    return {**run, "facts": facts}
 
 
-def _load(folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]], list[dict[str, str]]]:
-    """Return plan, run records, and what is in the folder and is neither.
+def _load(folder: Path) -> tuple[dict[str, Any], list[RunRecord], list[dict[str, str]]]:
+    """Return plan, run records, and the problems of all other files of the folder.
 
     The records alone make a report: a plan that cannot be read is a problem to state.
     """
@@ -96,19 +95,17 @@ def _load(folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]], list[dict
         try:
             read = json.loads((folder / path).read_text(encoding="utf-8"))
             if path == "plan.json":
-                _checked(read["cells"])
+                for cell in read["cells"]:
+                    check_cell(cell)
                 plan.update(read)
             else:
-                _checked([read["cell"]])
-                log = f"{path[: -len('.run.json')]}.log"
-                facts = dict(read["facts"]) if read.get("facts") else None
-                runs.append({**read, "log": log, "repeat": int(read["repeat"]), "facts": facts})
+                runs.append(check_run(read, f"{path[: -len('.run.json')]}.log"))
         except FileNotFoundError:
             problems.append({"path": path, "reason": "it is not there"})
         except (OSError, ValueError, KeyError, TypeError) as error:
             problems.append({"path": path, "reason": f"it cannot be read: {error}"})
     if not runs and "cells" not in plan:
-        raise ValueError(_nothing(folder, problems))
+        raise ValueError(_no_campaign(folder, problems))
     known = {run["log"] for run in runs}
     problems += [
         {"path": path, "reason": "no run record beside it: the repeat did not end"}
@@ -118,10 +115,10 @@ def _load(folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]], list[dict
     return plan, runs, problems
 
 
-def _nothing(folder: Path, problems: list[dict[str, str]]) -> str:
+def _no_campaign(folder: Path, problems: list[dict[str, str]]) -> str:
     if folder.is_dir():
-        said = "; ".join(f"{item['path']}: {item['reason']}" for item in problems)
-        return f"{folder} is no campaign: {said}"
+        reasons = "; ".join(f"{item['path']}: {item['reason']}" for item in problems)
+        return f"{folder} is no campaign: {reasons}"
     others = sorted(path.parent.name for path in folder.parent.glob("*/plan.json"))
     there = f"there are {', '.join(others[-8:])}" if others else "there is none"
     return f"no campaign {folder.name} in {folder.parent}: {there}"

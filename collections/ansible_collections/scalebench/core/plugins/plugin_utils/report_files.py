@@ -15,12 +15,12 @@ from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction
     Redactor,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import last_lines
+from ansible_collections.scalebench.core.plugins.module_utils.records.runs import check_cell
 from ansible_collections.scalebench.core.plugins.module_utils.report.inline_svg import inline_svg
 from ansible_collections.scalebench.core.plugins.module_utils.report.plot_style import (
     FIGURES,
     PAGE_COLOURS,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.results.cells import check_cell
 from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files import records
 
 __all__ = ["plan_and_records", "plots", "tails"]

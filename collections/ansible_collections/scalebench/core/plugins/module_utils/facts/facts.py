@@ -1,8 +1,8 @@
-"""From the reading of one log to its facts: a throughput, and what stands beside it."""
+"""From one log to its facts: a throughput by a strategy, and the measures beside it."""
 
 from __future__ import annotations
 
-from .. import strategies
+from .. import logs, strategies
 from ..strategies._rules import middle
 from ..strategies._series import chosen_run, series
 from .time_to_train import time_to_train
@@ -12,7 +12,67 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Dict, List, Mapping, Optional, Sequence
 
-__all__ = ["contradictions", "log_facts"]
+    from ..records.runs import LogFacts
+
+__all__ = ["AUTO", "contradictions", "facts_of_text", "log_facts", "log_rule", "reading_of_text"]
+
+# The strategy that stands for the benchmark's own, or the usual one of the log's format.
+AUTO = "auto"
+# Campaigns that were planned before benchmarks named a rule.
+_USUAL = {"reader": "auto", "strategy": "mean_after_warmup", "parameters": {}}
+
+
+def log_rule(
+    cell: Mapping[str, Any], strategy: str = AUTO, parameters: Optional[Mapping[str, Any]] = None
+) -> Dict[str, Any]:
+    """Return ``reader``, ``strategy`` and ``parameters`` for the logs of a cell.
+
+    Warm-up and iterations are the cell's, unless the benchmark or the user says otherwise.
+
+    :param cell: planned; its benchmark's rule is ``reading``.
+    :param strategy: what the user asks for.
+    :param parameters: of the strategy; they take precedence over those of the benchmark.
+    :raises ValueError: an unknown strategy.
+    """
+    planned: Mapping[str, Any] = cell.get("reading") or _USUAL
+    name = planned["strategy"] if strategy == AUTO else strategy
+    known = strategies.parameters_of(name)
+    own = {key: cell[key] for key in ("warmup", "iterations") if cell.get(key) and key in known}
+    if name == planned["strategy"]:
+        own.update(planned["parameters"])
+    return {
+        "reader": planned["reader"],
+        "strategy": name,
+        "parameters": {**own, **(parameters or {})},
+    }
+
+
+def reading_of_text(text: str, reader: str = "auto", name: str = "log") -> Dict[str, Any]:
+    """Return what ``logs.read`` does, with the observations as a list of dicts.
+
+    :raises ValueError: not text, empty, or of no known format; it names the log and the cause.
+    """
+    reading = logs.read(text, reader=reader, name=name)
+    return {**reading, "observations": list(reading["observations"])}
+
+
+def facts_of_text(
+    text: str,
+    strategy: str = "mean_after_warmup",
+    parameters: Optional[Mapping[str, Any]] = None,
+    reader: str = "auto",
+    expect: Optional[Mapping[str, Any]] = None,
+    target_accuracy: Optional[float] = None,
+    name: str = "log",
+) -> LogFacts:
+    """Return the facts of a log that is at hand as text; see :func:`log_facts`.
+
+    :raises ValueError: as :func:`reading_of_text`; or no such strategy or parameter.
+    """
+    reading = logs.read(text, reader=reader, name=name)
+    return log_facts(
+        reading, strategy, parameters, expect, path=name, target_accuracy=target_accuracy
+    )
 
 
 def log_facts(
@@ -23,11 +83,11 @@ def log_facts(
     path: str = "",
     observations: bool = False,
     target_accuracy: Optional[float] = None,
-) -> Dict[str, Any]:
+) -> LogFacts:
     """Return the facts of one log.
 
-    A log that does not give the strategy what it needs, or that is not of the cell it is said to
-    be of, has ``throughput: null`` and says why in ``reason``: a failed run is a result as well.
+    A log that does not give the strategy what it needs, or that contradicts ``expect``, has
+    ``throughput: null`` and says why in ``reason``: a failed run is a result as well.
 
     :param reading: what ``logs.read`` returned.
     :param expect: identity that the log must not contradict, as ``{batch_size_per_device: 128}``.
@@ -35,7 +95,7 @@ def log_facts(
     :param target_accuracy: top-1 accuracy in percent that ``time_to_train`` looks for.
     :raises ValueError: no such strategy, or no such parameter.
     """
-    if strategy == "auto":
+    if strategy == AUTO:
         strategy = strategies.usual(reading)
     given = strategies.parameters_of(strategy, parameters)
     reason = ""
@@ -53,7 +113,8 @@ def log_facts(
     problems = contradictions(run["identity"], expect or {})
     if problems:
         reason, result["throughput"] = "; ".join(problems), None
-    facts = {
+    reached = time_to_train(reading, run, target_accuracy)
+    facts: LogFacts = {
         "path": path,
         "reader": reading["reader"],
         "identity": run["identity"],
@@ -69,29 +130,28 @@ def log_facts(
         "valid": not problems,
         "reason": reason,
         "summary": run["summary"],
+        **_measures(reading, run, given),
+        "time_to_train": reached,
+        "accuracy": reached["best_accuracy"] if reached else None,
     }
-    facts.update(_measures(reading, run, given))
-    reached = time_to_train(reading, run, target_accuracy)
-    facts["time_to_train"] = reached
-    facts["accuracy"] = reached["best_accuracy"] if reached else None
     if observations:
         facts["observations"] = list(reading["observations"])
     return facts
 
 
 def contradictions(identity: Mapping[str, Any], expect: Mapping[str, Any]) -> List[str]:
-    """List where an identity differs from what is expected; what the log does not say passes.
+    """Return where an identity differs from what is expected; what the log does not state passes.
 
     Text is compared without regard to case, and numbers by value.
     """
-    found = []
+    differences = []
     for key, wanted in expect.items():
-        said = identity.get(key)
-        if said is None or wanted is None:
+        logged = identity.get(key)
+        if logged is None or wanted is None:
             continue
-        if said != wanted and str(said).lower() != str(wanted).lower():
-            found.append(f"the log says {key} {said}, expected {wanted}")
-    return found
+        if logged != wanted and str(logged).lower() != str(wanted).lower():
+            differences.append(f"the log says {key} {logged}, expected {wanted}")
+    return differences
 
 
 def _run(reading: Mapping[str, Any], given: Mapping[str, Any]) -> Dict[str, Any]:
@@ -104,8 +164,8 @@ def _run(reading: Mapping[str, Any], given: Mapping[str, Any]) -> Dict[str, Any]
 
 def _measures(
     reading: Mapping[str, Any], run: Mapping[str, Any], given: Mapping[str, Any]
-) -> Dict[str, Any]:
-    """Return what stands beside the throughput: wall clock, loss, steadiness, memory, accuracy."""
+) -> LogFacts:
+    """Return the measures beside the throughput: wall clock, loss, memory, steadiness."""
     ranks = given.get("ranks", "auto")
     ranks = "auto" if given.get("by") else ranks
     try:
@@ -145,14 +205,14 @@ def _harmonic(reading: Mapping[str, Any], given: Mapping[str, Any]) -> Optional[
     keys = ("run", "scope", "devices", "warmup", "iterations", "ranks")
     try:
         wanted = {key: given[key] for key in keys if key in given}
-        found: float = strategies.apply(reading, "harmonic_mean", wanted)["throughput"]
+        rate: float = strategies.apply(reading, "harmonic_mean", wanted)["throughput"]
     except ValueError:
         return None
-    return found
+    return rate
 
 
 def _wall_clock(reading: Mapping[str, Any], given: Mapping[str, Any]) -> Optional[float]:
-    """Return the wall-clock throughput over the same observations, None where it cannot be had."""
+    """Return the wall-clock throughput over the same observations, None without time stamps."""
     wanted = {
         key: given[key]
         for key in ("run", "scope", "devices", "warmup", "iterations")
@@ -164,7 +224,7 @@ def _wall_clock(reading: Mapping[str, Any], given: Mapping[str, Any]) -> Optiona
         count = wanted.get("iterations")
         wanted["iterations"] = None if count is None else max(1, count - 1)
     try:
-        found: float = strategies.apply(reading, "wall_clock", wanted)["throughput"]
+        rate: float = strategies.apply(reading, "wall_clock", wanted)["throughput"]
     except ValueError:
         return None
-    return found
+    return rate

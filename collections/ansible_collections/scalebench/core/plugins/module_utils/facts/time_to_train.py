@@ -1,4 +1,4 @@
-"""From a log with evaluations: total time, time to a target accuracy, best accuracy, end to end."""
+"""From a log with evaluations: total time, time to a target accuracy, best accuracy."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from math import isfinite
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, List, Mapping, Optional
+    from typing import Any, List, Mapping, Optional
+
+    from ..records.runs import TimeToTrain
 
 __all__ = ["time_to_train"]
 
@@ -16,7 +18,7 @@ def time_to_train(
     run: Mapping[str, Any],
     target_accuracy: Optional[float] = None,
     images_per_epoch: Optional[int] = None,
-) -> Optional[Dict[str, Any]]:
+) -> Optional[TimeToTrain]:
     """Return times and accuracies of one run, None where its log has neither.
 
     Definitions: a run starts with the first time its log prints (AI-Rank: ``test_begin``) and
@@ -33,38 +35,44 @@ def time_to_train(
         ``evaluations``; ``epochs``; ``end_to_end_throughput`` in images/s. None: not in the log.
     """
     summary = run["summary"]
-    done: List[Dict[str, Any]] = summary.get("evaluations", [])
-    if not done and "total_time" not in summary and "time_to_train" not in summary:
+    evaluations: List[Mapping[str, Any]] = summary.get("evaluations", [])
+    if not evaluations and "total_time" not in summary and "time_to_train" not in summary:
         return None
     if target_accuracy is None:
         target_accuracy = run["identity"].get("target_accuracy")
-    started, finished = summary.get("started", run.get("started")), _finished(reading, run)
+    started = summary.get("started", run.get("started"))
     total = summary.get("total_time")
-    if total is None and started is not None and finished is not None and finished > started:
-        total = finished - started
-    best = max(done, key=lambda row: row["accuracy"]) if done else {}
+    if total is None:
+        total = _seconds(started, _finished(reading, run))
+    best = max(evaluations, key=lambda row: row["accuracy"], default={})
     reached: Mapping[str, Any] = {}
     time_to_target = summary.get("time_to_train")
     if target_accuracy is not None:
-        reached = next((row for row in done if row["accuracy"] >= target_accuracy), {})
+        reached = next((row for row in evaluations if row["accuracy"] >= target_accuracy), {})
         stamp = reached.get("timestamp")
         time_to_target = stamp - started if stamp is not None and started is not None else None
     total = None if total is None else round(total, 3)
-    time_to_target = None if time_to_target is None else round(time_to_target, 3)
     epochs = _epochs(reading, run)
     images = images_per_epoch or run["identity"].get("images_per_epoch")
     return {
         "total_time": total,
-        "time_to_target": time_to_target,
+        "time_to_target": None if time_to_target is None else round(time_to_target, 3),
         "target_accuracy": target_accuracy,
         "target_epoch": reached.get("epoch"),
         "best_accuracy": best.get("accuracy"),
         "best_epoch": best.get("epoch"),
-        "final_accuracy": done[-1]["accuracy"] if done else None,
-        "evaluations": len(done),
+        "final_accuracy": evaluations[-1]["accuracy"] if evaluations else None,
+        "evaluations": len(evaluations),
         "epochs": epochs,
         "end_to_end_throughput": epochs * images / total if epochs and images and total else None,
     }
+
+
+def _seconds(started: Optional[float], finished: Optional[float]) -> Optional[float]:
+    """Return the seconds between two times, None where one is missing or they are reversed."""
+    if started is None or finished is None or finished <= started:
+        return None
+    return finished - started
 
 
 def _finished(reading: Mapping[str, Any], run: Mapping[str, Any]) -> Optional[float]:

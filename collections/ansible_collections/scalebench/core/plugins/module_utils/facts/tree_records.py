@@ -6,17 +6,12 @@ import re
 from typing import Any, Dict, Mapping, Optional
 
 from ..records.cells import IDENTITY_KEYS
+from ..records.endings import ending_of_log
 from ..records.factors import factor_names
 
 __all__ = ["as_record", "expected_of_path", "no_facts_record"]
 
 _CELL = (*IDENTITY_KEYS, *factor_names(), "nodes", "devices_per_node")
-_ENDINGS = {
-    "out_of_memory": "out_of_memory",
-    "nan_loss": "nan_loss",
-    "traceback": "crashed",
-    "killed": "crashed",
-}
 _ARCHITECTURE = re.compile(r"(resnext|resnet|vgg|densenet|(?<![a-z])rn?)[-_]?(\d+)", re.ASCII)
 
 
@@ -75,6 +70,7 @@ def as_record(log: Mapping[str, Any], facts: Mapping[str, Any]) -> Dict[str, Any
     if facts["throughput"] is not None:
         return dict(record, ending="ok", reason="")
     kind, detail = facts["ending"]["kind"], facts["ending"]["detail"]
-    if not facts["valid"] or kind not in _ENDINGS:
+    ending = ending_of_log(kind)
+    if not facts["valid"] or ending is None:
         return record
-    return dict(record, ending=_ENDINGS[kind], reason=f"{detail}; {facts['reason']}")
+    return dict(record, ending=ending.name, reason=f"{detail}; {facts['reason']}")

@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 from ..records.cells import IDENTITY_KEYS, cell_key
 from ..records.factors import factor_values
-from ..results.campaign_time import unix_seconds
+from ..results.provenance import unix_seconds
 from ..topology import world_size
 
 __all__ = ["entry", "gather", "select"]

@@ -37,7 +37,7 @@ def _facts_of(path: Path, given: Dict[str, Any]) -> Dict[str, Any]:
     with path.open("rb") as file:
         pieces = iter(lambda: file.read(1 << 18), b"")
         reading = logs.read(pieces, reader=given["reader"], name=str(path))
-    return log_facts(
+    facts = log_facts(
         reading,
         given["strategy"],
         given["parameters"],
@@ -46,6 +46,7 @@ def _facts_of(path: Path, given: Dict[str, Any]) -> Dict[str, Any]:
         observations=given["observations"],
         target_accuracy=given["target_accuracy"],
     )
+    return dict(facts)
 
 
 def _check(given: Dict[str, Any]) -> None:

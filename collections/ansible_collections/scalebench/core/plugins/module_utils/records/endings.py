@@ -1,128 +1,168 @@
-"""How a repeat can end: one table, read by planning, retry, records, results and reports."""
+"""How a repeat can end: one table, read by planning, retry, records, results and reports.
+
+A new ending is an entry here and the code that decides it.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Dict, Optional, Tuple
+from typing import Optional, Tuple
 
-__all__ = ["BY_NAME", "ENDINGS", "Ending", "ending_names"]
+__all__ = ["ENDINGS", "Ending", "count_key", "ending_names", "ending_of_log", "groups", "never_ran"]
+
+# Who decides an ending: the supervisor on a node, the words of the log, the checks of a log that
+# is complete, or the plan, before anything is started.
+NODE, LOG, CHECKS, PLAN = "node", "log", "checks", "plan"
 
 
 @dataclass(frozen=True)
 class Ending:
     """One entry of the table.
 
-    ``title``: its name in a heading. ``words``: what it means. ``advice``: what the user can do.
-    ``ran``: something was started for the repeat. ``retriable``: another attempt may end otherwise,
-    so that a retry policy may name it; ``retried``: the default policy does.
-    ``cause``: its rank among the endings of several nodes, of which the lowest is taken for the
-    cause of the others; None where no node ends so. ``told_by_log``: the log tells it more exactly
-    than an exit code. ``group``: where a report counts it.
+    ``words``: what happened; ``advice``: what the user can do, if anything. ``judged_by``: who
+    decides it.
+    ``log_kinds``: the endings of a log (``logs.read``) that mean it.
+    ``retriable``: another attempt may end otherwise, so that a retry policy may name it;
+    ``retried``: the default policy does. ``group``: the list of the cell that the repeat is in.
+    ``fails``: it makes the campaign fail. ``junit``: its element in junit.xml.
     """
 
     name: str
-    title: str
     words: str
-    advice: str = ""
-    ran: bool = True
+    advice: str
+    judged_by: str
+    log_kinds: Tuple[str, ...] = ()
     retriable: bool = False
     retried: bool = False
-    cause: Optional[int] = None
-    told_by_log: bool = False
     group: str = "failures"
+    fails: bool = True
+    junit: str = "error"
 
 
+# Those that a node decides stand in the order of effect and cause: where the nodes of a repeat end
+# differently, the last of them is the cause of the others.
 ENDINGS: Tuple[Ending, ...] = (
-    Ending("ok", "ok", "it ended well and its log gives a valid throughput", group="ok"),
     Ending(
-        "out_of_memory",
-        "out of memory",
-        "the framework or the system ran out of memory",
-        "choose a smaller batch_size_per_device, or search the largest with max",
-        retriable=True,
-        told_by_log=True,
+        "ok",
+        "every node ended well, the log is complete and the cell's own, and no check is broken",
+        "",
+        judged_by=CHECKS,
+        group="ok",
+        fails=False,
+        junit="",
     ),
     Ending(
-        "nan_loss",
-        "loss is not a number",
-        "the loss became NaN",
-        "lower the learning rate, or check precision and loss scaling",
-        retriable=True,
-        told_by_log=True,
-    ),
-    Ending(
-        "stalled",
-        "stalled",
-        "nothing was printed for longer than cell_stall",
-        "look at the network between the nodes and at the last lines of every node's output",
+        "crashed",
+        "a rank or its launcher ended with an error or by a signal; the reason quotes the line that"
+        " names the error",
+        "read the end of the log of the node that is named",
+        judged_by=NODE,
+        log_kinds=("traceback", "killed"),
         retriable=True,
         retried=True,
-        cause=3,
+    ),
+    Ending(
+        "stalled",
+        "rank 0 printed nothing for `cell_stall` seconds (600)",
+        "look at the network between the nodes, and at the last lines of every node's output",
+        judged_by=NODE,
+        retriable=True,
+        retried=True,
     ),
     Ending(
         "timeout",
-        "timed out",
-        "it took longer than cell_timeout",
-        "raise cell_timeout, or find out what made it slow",
+        "not done after `cell_timeout` seconds (3600) on the node or, `cell_grace` (60) later, at"
+        " the controller",
+        "raise `cell_timeout`, or find out what made it slow",
+        judged_by=NODE,
         retriable=True,
         retried=True,
-        cause=2,
-    ),
-    Ending(
-        "crashed",
-        "crashed",
-        "a process ended with an error",
-        "read the end of the log of the node that is named",
-        retriable=True,
-        retried=True,
-        cause=4,
     ),
     Ending(
         "launch_failed",
-        "not launched",
-        "the command could not be started, or the node was lost",
-        "check that the node answers over ssh, has room, and was provisioned",
+        "the command could not be started, or the node was lost: ssh, disk space, a missing"
+        " program",
+        "check that the node answers over ssh, has free space, and was provisioned",
+        judged_by=NODE,
         retriable=True,
         retried=True,
-        cause=1,
     ),
     Ending(
-        "invalid",
-        "invalid",
-        "the log is incomplete, or contradicts the cell or a physical invariant",
-        "read the reason and the log",
+        "out_of_memory",
+        "the framework or the system ran out of memory; larger batches of the same cell are"
+        " `skipped`",
+        "choose a smaller `batch_size_per_device`, or search the largest with `max`",
+        judged_by=LOG,
+        log_kinds=("out_of_memory",),
         retriable=True,
     ),
     Ending(
+        "nan_loss",
+        "the loss became NaN",
+        "lower the learning rate, or check precision and loss scaling",
+        judged_by=LOG,
+        log_kinds=("nan_loss",),
+        retriable=True,
+        junit="failure",
+    ),
+    Ending(
+        "invalid",
+        "the log is incomplete, contradicts the cell, or breaks a physical invariant (section"
+        " *Method* of the report)",
+        "read the reason and the log",
+        judged_by=CHECKS,
+        retriable=True,
+        junit="failure",
+    ),
+    Ending(
+        "interrupted",
+        "the controller went away",
+        "run `bench.yml` again with `-e campaign=NAME`",
+        judged_by=NODE,
+    ),
+    Ending(
         "unavailable",
-        "unavailable",
-        "it cannot run on these nodes",
+        "the benchmark cannot run on a node of the cell; the reason names it",
         "provision what is missing, or leave the cell out",
-        ran=False,
+        judged_by=PLAN,
         group="unavailable",
     ),
     Ending(
-        "interrupted",
-        "interrupted",
-        "the playbook was interrupted",
-        "run bench.yml again with -e campaign=NAME",
-        cause=0,
-    ),
-    Ending(
         "skipped",
-        "skipped",
-        "a smaller batch of the same cell ran out of memory",
-        ran=False,
+        "not tried, because a smaller batch size of the same cell ran out of memory",
+        "",
+        judged_by=PLAN,
         group="skipped",
+        fails=False,
+        junit="skipped",
     ),
 )
-BY_NAME: Dict[str, Ending] = {ending.name: ending for ending in ENDINGS}
+
+
+def ending_of_log(kind: Optional[str]) -> Optional[Ending]:
+    """Return the ending that an ending of a log means, None for one that means no failure."""
+    return next((ending for ending in ENDINGS if kind in ending.log_kinds), None)
 
 
 def ending_names(**wanted: object) -> Tuple[str, ...]:
-    """Return the names of the endings that have these attributes, as ``ran=False``."""
+    """Return the names of the endings that have these attributes, as ``judged_by=PLAN``."""
     return tuple(
         ending.name
         for ending in ENDINGS
         if all(getattr(ending, key) == value for key, value in wanted.items())
     )
+
+
+def never_ran(name: str) -> bool:
+    """Return whether nothing is started for a repeat that ends so."""
+    return name in ending_names(judged_by=PLAN)
+
+
+def groups() -> Tuple[str, ...]:
+    """Return the lists of a cell that hold repeats without a speed, as ``failures``."""
+    return tuple(dict.fromkeys(ending.group for ending in ENDINGS if ending.group != "ok"))
+
+
+def count_key(group: str) -> str:
+    """Return what counts and the states of cells call a group."""
+    return "failed" if group == "failures" else group

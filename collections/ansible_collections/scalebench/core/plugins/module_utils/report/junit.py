@@ -12,16 +12,16 @@ from xml.etree import ElementTree
 
 from ..layout.plain_text import plain
 from ..layout.rows import cell_groups
+from ..records import endings
 from ..records.cells import GROUP_KEYS
-from ..results.campaign_time import unix_seconds
+from ..results.provenance import unix_seconds
 
 __all__ = ["junit_text"]
 
 Cell = Mapping[str, Any]
 Repeat = Mapping[str, Any]
-# A judgement on what was measured is a failure, all that kept it from being measured an error.
-_JUDGED = ("invalid", "nan_loss", "broken_rule")
-_SKIPPED = ("skipped", "not_run")
+# Of the entries that are no endings of a repeat.
+_OTHERS = {"broken_rule": "failure", "not_run": "skipped"}
 _FIGURES = ("median_speed", "speedup", "efficiency")
 # Unicode gives these two no character, and XML 1.0 forbids them.
 _FORBIDDEN = re.compile("[\ufffe\uffff]")
@@ -124,7 +124,8 @@ def _case(place: Dict[str, str], repeat: Repeat, lines: Sequence[str]) -> Elemen
         case.set("time", f"{repeat['seconds']:.3f}")
     ending = repeat["ending"]
     if ending != "ok":
-        kind = "failure" if ending in _JUDGED else "skipped" if ending in _SKIPPED else "error"
+        kinds = {**{entry.name: entry.junit for entry in endings.ENDINGS}, **_OTHERS}
+        kind = kinds.get(ending, "error")
         what = ElementTree.SubElement(case, kind, type=_text(ending))
         # GitLab shows the text of the element, Jenkins its message.
         what.text = _text(repeat["reason"] or "no reason given")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
 
 from ..layout.plain_text import plain
-from ..results.repeats import NEVER_RAN
+from ..records.endings import never_ran
 
 __all__ = ["code", "notes", "unquoted"]
 
@@ -69,7 +69,7 @@ def _tried_again(cells: Sequence[Cell]) -> Lines:
         for repeat in cell["repeats"]:
             if repeat["earlier"]:
                 now = f"{_ordinal(repeat['attempt'])} attempt {unquoted(repeat['ending'])}"
-                if repeat["ending"] in NEVER_RAN:
+                if never_ran(repeat["ending"]):
                     now = f"not tried again, {repeat['ending']}"
                 yield f"{code(repeat['log'])}: {now}; {_earlier(repeat)}"
         for repeat in cell["unfinished"]:

@@ -7,13 +7,13 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence
 from ..layout.plain_text import plain
 from ..layout.rows import cell_groups, labels
 from ..layout.sections import table
+from ..records import endings
 from .page_part import Part, part
 
 __all__ = ["failures_part", "logs_to_quote"]
 
 # More last words than these nobody reads; the table names every log.
 _MOST_QUOTED = 40
-_NEVER_RAN = ("unavailable", "skipped")
 
 
 def logs_to_quote(results: Mapping[str, Any]) -> List[Dict[str, str]]:
@@ -22,7 +22,9 @@ def logs_to_quote(results: Mapping[str, Any]) -> List[Dict[str, str]]:
     The reason starts with the node that failed, where one did.
     """
     found = [
-        row for row in _without_speed(results) if row["ending"] not in (*_NEVER_RAN, "not run")
+        row
+        for row in _without_speed(results)
+        if row["ending"] != "not run" and not endings.never_ran(row["ending"])
     ]
     return [{"log": row["log"], "reason": row["reason"]} for row in found[:_MOST_QUOTED]]
 
@@ -42,7 +44,9 @@ def failures_part(results: Mapping[str, Any], tails: Mapping[str, Sequence[str]]
         for row in rows
         if tails.get(row["log"])
     ]
-    failed = [row for row in rows if row["ending"] not in (*_NEVER_RAN, "not run")]
+    failed = [
+        row for row in rows if row["ending"] != "not run" and not endings.never_ran(row["ending"])
+    ]
     said = [
         f"{len(rows)} repeats gave no speed. None of them counts as a zero."
         if len(rows) > 1
@@ -64,7 +68,7 @@ def _without_speed(results: Mapping[str, Any]) -> Iterator[Dict[str, Any]]:
     for label, cells in zip(labels(groups), groups):
         for cell in cells:
             name = f"{label} {cell['topology']}"
-            for kind in ("failures", *_NEVER_RAN):
+            for kind in endings.groups():
                 for one in cell[kind]:
                     told.add(one["log"])
                     yield _row(name, one["repeat"], one)

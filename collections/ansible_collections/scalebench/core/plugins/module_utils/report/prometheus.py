@@ -10,7 +10,7 @@ from collections import Counter
 from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 from ..layout.plain_text import plain
-from ..results.campaign_time import unix_seconds
+from ..results.provenance import unix_seconds
 
 __all__ = ["prometheus_text"]
 

@@ -1,87 +1,49 @@
-"""One cell of a campaign and the records of its repeats, as figures."""
+"""One cell of a campaign and its repeats, as figures."""
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional, Sequence
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, cast
 
-from ansible_collections.scalebench.core.plugins.module_utils.records.cells import IDENTITY_KEYS
-from ansible_collections.scalebench.core.plugins.module_utils.records.factors import (
-    factor_names,
-)
-from ansible_collections.scalebench.core.plugins.module_utils.results.repeats import NEVER_RAN
-from ansible_collections.scalebench.core.plugins.module_utils.stats.rounding import round_as
-from ansible_collections.scalebench.core.plugins.module_utils.results.scaling import efficiency
-from ansible_collections.scalebench.core.plugins.module_utils.stats.statistics import (
-    median,
-    median_interval,
-    ratio_interval,
-    spread,
-)
-from ansible_collections.scalebench.core.plugins.module_utils.topology import parse_topology
+from ..records.cells import cell_key
+from ..records.endings import count_key, ending_names, groups
+from ..records.factors import factor_names
+from ..records.results import Interval, MeasuredCell, Repeat, WithoutSpeed
+from ..stats.rounding import round_as
+from ..stats.statistics import median, median_interval, ratio_interval, spread
+from . import checks
+from .scaling import BASELINE, efficiency, reference_facts
 
-__all__ = ["add_scaling", "check_cell", "invalidate", "measure_cell", "ok_speeds"]
+__all__ = ["add_checks", "add_facts", "measure_cell", "ok_speeds", "repeats_without_speed"]
 
 # What results keep of the plan, beside the benchmark's own factors.
-_PLANNED = (
+_PLAN_KEYS = (
     *("benchmark", "recipe", "framework", "framework_set", "model", *factor_names(), "variant"),
     *("topology", "nodes", "devices_per_node", "device", "node_names", "directory", "warmup"),
     *("iterations", "epochs", "target_accuracy"),
 )
-_NEEDED = (*IDENTITY_KEYS, "batch_size_per_device", "nodes", "devices_per_node")
+_FACTS_KEYS = ("average_speed", "batch_size_per_device", "median_speed", "speedup")
 # An interval of a quotient takes every pair of resampled medians: 78 * 78 of twelve repeats each.
 _MOST_REPEATS = 12
 
 
-def check_cell(cell: Any) -> None:
-    """Refuse what is no cell, as a damaged file may hold.
+def measure_cell(cell: Mapping[str, Any], repeats: Sequence[Repeat]) -> MeasuredCell:
+    """Return the cell with its repeats, spread, interval and wall-clock speed.
 
-    :raises ValueError: it is no mapping, or a key that a report needs is missing or no count.
-    """
-    if not isinstance(cell, Mapping):
-        raise ValueError(f"a cell is a mapping, not {cell!r}")
-    missing = [key for key in _NEEDED if not cell.get(key)]
-    if missing:
-        raise ValueError(f"the cell has no {', '.join(missing)}")
-    if parse_topology(cell["topology"]) != (cell["nodes"], cell["devices_per_node"]):
-        raise ValueError(f"topology {cell['topology']} does not fit nodes and devices_per_node")
+    Speeds are in the benchmark's own unit or that of the logs, in ``unit``. The repeats without
+    one are in the lists of ``endings.groups()``, the numbers of those without a record in
+    ``not_run``. ``state`` is measured (every repeat gave a speed), partial, or, where none did,
+    failed, unavailable, skipped or not_run.
 
-
-def _interval(speeds: Sequence[float], base: Sequence[float] = ()) -> Dict[str, Any]:
-    """Return the interval of the median, or of its quotient with that of ``base``."""
-    n = max(len(speeds), len(base))
-    if base and n > _MOST_REPEATS:
-        reason = f"{n} repeats: not computed for a quotient above {_MOST_REPEATS}"
-        return {"low": None, "high": None, "n": n, "reason": reason}
-    try:
-        return ratio_interval(speeds, base) if base else median_interval(speeds)
-    except ValueError as error:
-        return {"low": None, "high": None, "n": n, "reason": str(error)}
-
-
-def _not_run(cell: Mapping[str, Any], repeats: Sequence[Mapping[str, Any]]) -> List[int]:
-    there = {repeat["repeat"] for repeat in repeats}
-    return [index for index in range(1, (cell.get("repeats") or 0) + 1) if index not in there]
-
-
-def measure_cell(cell: Mapping[str, Any], repeats: Sequence[Mapping[str, Any]]) -> Dict[str, Any]:
-    """Return the cell with its repeats, spread, interval, wall-clock speed, and what gave none.
-
-    Speeds are in the benchmark's own unit or that of the logs, in ``unit``. ``failures``, ``unavailable`` and ``skipped``
-    are the repeats without one, by ending; ``not_run`` the numbers of those without a record.
-    ``state`` is measured (every repeat gave a speed), partial, or, where none did, failed,
-    unavailable, skipped or not_run.
-
+    :param cell: planned, or of a record.
     :param repeats: the cell's own, of ``repeats.repeat_of``.
     """
     repeats = sorted(repeats, key=lambda repeat: repeat["repeat"])
-    speeds = ok_speeds({"repeats": repeats})
+    speeds = _speeds(repeats)
     missing = _not_run(cell, repeats)
-    without = _without(repeats)
+    without = _without_speed(repeats)
     clock = [r["wall_clock_throughput"] for r in repeats if r.get("wall_clock_throughput")]
     flags = [r["oversubscribed"] for r in repeats if r["oversubscribed"] is not None]
-    return {
-        **{key: cell.get(key) for key in _PLANNED},
-        **({"own_factors": cell["own_factors"]} if "own_factors" in cell else {}),
+    figures = {
         "devices": cell["nodes"] * cell["devices_per_node"],
         "state": _state(speeds, without, missing),
         "unit": cell.get("unit") or next((r["unit"] for r in repeats if "unit" in r), None),
@@ -94,16 +56,58 @@ def measure_cell(cell: Mapping[str, Any], repeats: Sequence[Mapping[str, Any]]) 
         **without,
         "not_run": missing,
     }
+    own = {"own_factors": cell["own_factors"]} if "own_factors" in cell else {}
+    return cast(MeasuredCell, {**{key: cell.get(key) for key in _PLAN_KEYS}, **own, **figures})
 
 
-def _without(repeats: Sequence[Mapping[str, Any]]) -> Dict[str, List[Dict[str, Any]]]:
-    """Return the repeats that gave no speed: those that failed, and those never tried."""
-    found: Dict[str, List[Dict[str, Any]]] = {"failures": [], "unavailable": [], "skipped": []}
+def ok_speeds(cell: Mapping[str, Any]) -> List[float]:
+    """Return the speeds of the repeats of a measured cell that gave one."""
+    return _speeds(cell["repeats"])
+
+
+def _speeds(repeats: Sequence[Repeat]) -> List[float]:
+    return [repeat["throughput"] for repeat in repeats if repeat["throughput"] is not None]
+
+
+def repeats_without_speed(cell: MeasuredCell, group: str) -> List[WithoutSpeed]:
+    """Return the repeats of a measured cell in one of ``endings.groups()``."""
+    repeats: List[WithoutSpeed] = cast(Dict[str, Any], cell)[group]
+    return repeats
+
+
+def _interval(speeds: Sequence[float], base: Sequence[float] = ()) -> Interval:
+    """Return the interval of the median, or of its quotient with that of ``base``."""
+    n = max(len(speeds), len(base))
+    if base and n > _MOST_REPEATS:
+        reason = f"{n} repeats: not computed for a quotient above {_MOST_REPEATS}"
+        return {"low": None, "high": None, "n": n, "reason": reason}
+    try:
+        interval = ratio_interval(speeds, base) if base else median_interval(speeds)
+    except ValueError as error:
+        return {"low": None, "high": None, "n": n, "reason": str(error)}
+    return cast(Interval, interval)
+
+
+def _not_run(cell: Mapping[str, Any], repeats: Sequence[Repeat]) -> List[int]:
+    recorded = {repeat["repeat"] for repeat in repeats}
+    return [index for index in range(1, (cell.get("repeats") or 0) + 1) if index not in recorded]
+
+
+def _without_speed(repeats: Sequence[Repeat]) -> Dict[str, List[WithoutSpeed]]:
+    """Return the repeats that gave no speed by the group of their ending."""
+    by_group: Dict[str, List[WithoutSpeed]] = {group: [] for group in groups()}
+    group_of = {name: group for group in groups() for name in ending_names(group=group)}
     for repeat in repeats:
         if repeat["throughput"] is None:
-            kind = repeat["ending"] if repeat["ending"] in NEVER_RAN else "failures"
-            found[kind].append({key: repeat[key] for key in ("repeat", "ending", "reason", "log")})
-    return found
+            by_group[group_of.get(repeat["ending"], "failures")].append(
+                {
+                    "repeat": repeat["repeat"],
+                    "ending": repeat["ending"],
+                    "reason": repeat["reason"],
+                    "log": repeat["log"],
+                }
+            )
+    return by_group
 
 
 def _state(
@@ -111,46 +115,67 @@ def _state(
 ) -> str:
     if speeds:
         return "partial" if missing or any(without.values()) else "measured"
-    for kind, state in (
-        *(("failures", "failed"), ("unavailable", "unavailable"), ("skipped", "skipped")),
-    ):
-        if without[kind]:
-            return state
-    return "not_run"
+    return next((count_key(group) for group in groups() if without[group]), "not_run")
 
 
-def ok_speeds(cell: Mapping[str, Any]) -> List[float]:
-    """Return the speeds of the repeats that gave one."""
-    return [r["throughput"] for r in cell["repeats"] if r["throughput"] is not None]
+def add_facts(cells: Sequence[MeasuredCell]) -> Dict[str, Any]:
+    """Complete the cells and return facts[benchmark][precision][variant][model][topology].
+
+    :param cells: measured (:func:`measure_cell`); they get the average and median speed, speed-up
+        with its reason and interval, and efficiency.
+    :raises ValueError: a speed is not a number above 0.
+    """
+    by_group: Dict[Tuple[str, ...], List[MeasuredCell]] = {}
+    for cell in cells:
+        by_group.setdefault(cell_key(cell).group, []).append(cell)
+    facts: Dict[str, Any] = {}
+    for (benchmark, precision, variant, model), members in by_group.items():
+        speeds = {cell["topology"]: ok_speeds(cell) for cell in members}
+        batch = members[0]["batch_size_per_device"]
+        figures = reference_facts(speeds, model, batch)[model]
+        baseline = next((cell for cell in members if cell["topology"] == BASELINE), None)
+        for cell in members:
+            _add_scaling(cell, figures[cell["topology"]], baseline)
+        place = facts.setdefault(benchmark, {}).setdefault(precision, {}).setdefault(variant, {})
+        place[model] = {
+            topology: {key: figures[topology][key] for key in _FACTS_KEYS} for topology in figures
+        }
+    return facts
 
 
-def add_scaling(
-    cell: Dict[str, Any], figures: Mapping[str, Any], baseline: Optional[Mapping[str, Any]]
+def _add_scaling(
+    cell: MeasuredCell, figures: Mapping[str, Any], baseline: Optional[MeasuredCell]
 ) -> None:
-    """Add average_speed, median_speed, speedup and its reason and interval, efficiency to a cell.
+    """Add to a cell its part of the reference facts, and the efficiency.
 
-    ``figures``: the cell's part of the seeds' facts; ``baseline``: the measured cell of 1n1g.
+    :param baseline: the measured cell of 1n1g.
     """
     speeds, base = ok_speeds(cell), ok_speeds(baseline) if baseline else []
     share = efficiency(figures["speedup"], cell["topology"])
     is_quotient = bool(speeds and base) and cell is not baseline
-    cell.update(
-        average_speed=figures["average_speed"],
-        median_speed=figures["median_speed"],
-        speedup=figures["speedup"],
-        speedup_reason=figures.get("speedup_reason", ""),
-        speedup_interval=_interval(speeds, base) if is_quotient else None,
-        efficiency=None if share is None else round_as(share, "numpy_4"),
-    )
+    cell["average_speed"] = figures["average_speed"]
+    cell["median_speed"] = figures["median_speed"]
+    cell["speedup"] = figures["speedup"]
+    cell["speedup_reason"] = figures.get("speedup_reason", "")
+    cell["speedup_interval"] = _interval(speeds, base) if is_quotient else None
+    cell["efficiency"] = None if share is None else round_as(share, "numpy_4")
 
 
-def invalidate(cell: Dict[str, Any]) -> None:
-    """Take the speed-up out of a cell that has ``invalid`` rules; they are its reason then."""
-    reasons = "; ".join(one["detail"] for one in cell["invalid"])
-    cell.update(
-        state="invalid",
-        speedup=None,
-        speedup_reason=f"invalid: {reasons}",
-        speedup_interval=None,
-        efficiency=None,
-    )
+def add_checks(cells: Sequence[MeasuredCell], facts: Dict[str, Any]) -> None:
+    """Add ``invalid`` and ``warnings`` of :mod:`checks` to the cells.
+
+    An invalid cell loses its speed-up, in ``facts`` too; the reason holds the figure.
+
+    :param cells: completed by :func:`add_facts`, which returned ``facts``.
+    """
+    broken, odd = checks.broken(cells), checks.warnings(cells)
+    for cell in cells:
+        key = cell_key(cell)
+        cell["invalid"], cell["warnings"] = broken.get(key, []), odd.get(key, [])
+        if cell["invalid"]:
+            reasons = "; ".join(finding["detail"] for finding in cell["invalid"])
+            cell["state"] = "invalid"
+            cell["speedup"] = cell["speedup_interval"] = cell["efficiency"] = None
+            cell["speedup_reason"] = f"invalid: {reasons}"
+            place = facts[key.benchmark][key.precision][key.variant][key.model]
+            place[key.topology]["speedup"] = None

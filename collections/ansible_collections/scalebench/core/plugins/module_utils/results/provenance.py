@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Sequence
+import calendar
+from datetime import datetime
+from typing import Any, Dict, List, Mapping, Optional, Sequence
 
-from ansible_collections.scalebench.core.plugins.module_utils.results.applied_checks import (
-    applied_checks,
-)
-from ansible_collections.scalebench.core.plugins.module_utils.strategies import (
-    STRATEGIES,
-    parameters_of,
-)
+from ..records.results import MeasuredCell
+from ..records.runs import RunRecord
+from ..strategies import STRATEGIES, parameters_of
+from .checks import applied_checks
+from .scaling import BASELINE
 
-__all__ = ["provenance", "units"]
+__all__ = ["provenance", "units", "unix_seconds"]
 
 RULES = {
     "average_speed": "arithmetic mean over the repeats, rounded like numpy to 2 places",
@@ -25,16 +25,16 @@ RULES = {
     "wall_clock_throughput": "samples of the measured iterations / the time between their time"
     " stamps; median over the repeats",
 }
+# Parameters of a strategy that belong to one log and do not make another rule.
+_LOG_PARAMETERS = ("run", "devices")
+_TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
+_PLAN_KEYS = ("created", "options", "controller", "sha256", "nodes")
 
 
-_OF_ONE_LOG = ("run", "devices")
-_OF_THE_PLAN = ("created", "options", "controller", "sha256", "nodes")
-
-
-def units(cells: Sequence[Mapping[str, Any]]) -> Dict[str, str]:
+def units(cells: Sequence[MeasuredCell]) -> Dict[str, str]:
     """Return the unit of every figure in results.json."""
-    found = sorted({cell["unit"] for cell in cells if cell["unit"]})
-    speed = found[0] if len(found) == 1 else "the unit of each cell"
+    known = sorted({cell["unit"] for cell in cells if cell["unit"]})
+    speed = known[0] if len(known) == 1 else "the unit of each cell"
     names = ("throughput", "average_speed", "median_speed", "wall_clock_throughput")
     return {
         **dict.fromkeys((*names, "minimum", "maximum", "range", "sd", "interval"), speed),
@@ -53,51 +53,65 @@ def units(cells: Sequence[Mapping[str, Any]]) -> Dict[str, str]:
     }
 
 
-def _strategies(runs: Sequence[Mapping[str, Any]]) -> List[Any]:
+def unix_seconds(created: Any) -> Optional[int]:
+    """Return ``created`` of plan.json in seconds since 1970, UTC; None where it is not a time.
+
+    :param created: as ``2026-11-21T04:28:55Z``.
+    """
+    try:
+        return calendar.timegm(datetime.strptime(created, _TIME_FORMAT).timetuple())
+    except (TypeError, ValueError):
+        return None
+
+
+def provenance(
+    plan: Mapping[str, Any], runs: Sequence[RunRecord], cells: Sequence[MeasuredCell]
+) -> Dict[str, Any]:
+    """Return strategies, rules, checks, baseline, readers, and what the plan records of its origin.
+
+    :param plan: plan.json, or what stands for one.
+    :param runs: the measured run records.
+    """
+    readers = {(run.get("facts") or {}).get("reader") for run in runs}
+    return {
+        "strategies": _strategies(runs),
+        "rules": dict(RULES),
+        "checks": applied_checks(runs, cells),
+        "baseline": BASELINE,
+        "readers": sorted(reader for reader in readers if reader),
+        **{key: plan[key] for key in _PLAN_KEYS if key in plan},
+    }
+
+
+def _strategies(runs: Sequence[RunRecord]) -> List[Dict[str, Any]]:
     """Return each strategy that a log was read by, once.
 
-    ``about`` is its rule in words, ``changed`` holds the parameters that are not its own.
+    ``about`` is its rule in words, ``changed`` holds the parameters that are not the defaults.
     """
-    found: List[Any] = []
+    used: List[Dict[str, Any]] = []
     for run in runs:
-        strategy = (run.get("facts") or {}).get("strategy")
-        if strategy:
-            # The run in the file and its devices are the log's and make no other rule.
-            kept = {k: v for k, v in strategy["parameters"].items() if k not in _OF_ONE_LOG}
-            strategy = {"name": strategy["name"], "parameters": kept}
-        if strategy and strategy not in found:
-            found.append(strategy)
+        given = (run.get("facts") or {}).get("strategy")
+        if given:
+            parameters = {
+                key: value
+                for key, value in given["parameters"].items()
+                if key not in _LOG_PARAMETERS
+            }
+            strategy = {"name": given["name"], "parameters": parameters}
+            if strategy not in used:
+                used.append(strategy)
     return [
         {
             **strategy,
             "about": STRATEGIES.get(strategy["name"], {}).get("about", ""),
             "changed": _changed(strategy),
         }
-        for strategy in found
+        for strategy in used
     ]
 
 
 def _changed(strategy: Mapping[str, Any]) -> Dict[str, Any]:
-    """Return the parameters that differ from the strategy's own."""
-    own = parameters_of(strategy["name"]) if strategy["name"] in STRATEGIES else {}
+    """Return the parameters that differ from the strategy's defaults."""
+    defaults = parameters_of(strategy["name"]) if strategy["name"] in STRATEGIES else {}
     given: Mapping[str, Any] = strategy["parameters"]
-    return {key: given[key] for key in given if given[key] != own.get(key)}
-
-
-def provenance(
-    plan: Mapping[str, Any],
-    runs: Sequence[Mapping[str, Any]],
-    cells: Sequence[Mapping[str, Any]],
-    baseline: str,
-) -> Dict[str, Any]:
-    """Return strategies, rules, checks, baseline, readers, and what the plan says of its origin."""
-    return {
-        "strategies": _strategies(runs),
-        "rules": dict(RULES),
-        "checks": applied_checks(runs, cells),
-        "baseline": baseline,
-        "readers": sorted(
-            {reader for run in runs if (reader := (run.get("facts") or {}).get("reader"))}
-        ),
-        **{key: plan[key] for key in _OF_THE_PLAN if key in plan},
-    }
+    return {key: given[key] for key in given if given[key] != defaults.get(key)}

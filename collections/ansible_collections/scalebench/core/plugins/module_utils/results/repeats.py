@@ -1,37 +1,39 @@
-"""One repeat of a campaign as results.json has it: from its run record and earlier attempts."""
+"""One repeat as results.json has it: from its run record, earlier attempts and telemetry."""
 
 from __future__ import annotations
 
 from math import isfinite
-from typing import Any, Dict, List, Mapping, Sequence, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, cast
 
-from .repeat_telemetry import short_telemetry
+from ..records.endings import never_ran
+from ..records.results import Attempt, Repeat
+from ..records.runs import LogFacts, NodeRun, RunRecord
 
-__all__ = ["NEVER_RAN", "attempt_of", "repeat_of"]
+__all__ = ["attempt_of", "machines_of", "repeat_of", "short_telemetry"]
 
-Record = Mapping[str, Any]
-# Endings of a repeat that nothing was started for.
-NEVER_RAN = ("skipped", "unavailable")
-_OF_THE_LOG = (
+Telemetry = Mapping[str, Any]
+_LOG_KEYS = (
     *("unit", "reader", "count", "wall_clock_throughput", "loss", "memory", "accuracy"),
     *("time_to_train", "steady_state", "within_run"),
 )
+# A GPU that waits between two samples was not held back.
+_IDLE = "gpu_idle"
 
 
 def repeat_of(
-    run: Record, earlier: Sequence[Record] = (), machines: Mapping[str, str] = {}
-) -> Dict[str, Any]:
-    """Return one repeat; throughput is None and a reason stands there where it gave none.
+    run: RunRecord, earlier: Sequence[RunRecord] = (), machines: Mapping[str, str] = {}
+) -> Repeat:
+    """Return one repeat; throughput is None and ``reason`` says why where it gave none.
 
-    :param run: its run record, of schema 1 or 2, ``facts`` those of its log.
     :param earlier: the records of earlier attempts, oldest first. Those that were skipped or
-        unavailable are none.
-    :param machines: of ``repeat_telemetry.machines_of``.
+        unavailable do not count as attempts.
+    :param machines: what :func:`machines_of` returned.
     """
-    facts = run.get("facts") or {}
+    facts: LogFacts = run.get("facts") or {}
     ending, reason = _ending(run)
-    before = [attempt_of(one) for one in earlier if one["ending"] not in NEVER_RAN]
-    found: Dict[str, Any] = {
+    before = [attempt_of(record) for record in earlier if not never_ran(record["ending"])]
+    nodes = run.get("nodes") or {}
+    repeat: Dict[str, Any] = {
         "repeat": run["repeat"],
         "log": run.get("log"),
         "ending": ending,
@@ -45,44 +47,156 @@ def repeat_of(
         "disturbances": list(run.get("disturbances") or ()),
         "packed_with": list(run.get("packed_with") or ()),
         "shares_machine": bool(run.get("shares_machine")),
-        "telemetry": short_telemetry(run.get("nodes") or {}, machines),
-        "warnings": _warnings(run.get("nodes") or {}),
+        "telemetry": short_telemetry(nodes, machines),
+        "warnings": _warnings(nodes),
     }
-    if (facts.get("ending") or {}).get("kind", "complete") != "complete":
-        found["log_ending"] = facts["ending"]
-    return {**found, **{key: facts[key] for key in _OF_THE_LOG if facts.get(key) is not None}}
+    log_ending = facts.get("ending")
+    if log_ending and log_ending.get("kind", "complete") != "complete":
+        repeat["log_ending"] = log_ending
+    told_by_log = {key: value for key in _LOG_KEYS if (value := facts.get(key)) is not None}
+    return cast(Repeat, {**repeat, **told_by_log})
 
 
-def _ending(run: Record) -> Tuple[str, str]:
-    facts = run.get("facts") or {}
-    ending, reason = run.get("ending") or "invalid", run.get("reason") or ""
-    speed = facts.get("throughput")
-    if ending == "ok" and not (isinstance(speed, (int, float)) and isfinite(speed) and speed > 0):
-        said = facts.get("reason") or f"its log gave no throughput but {speed}"
-        return "invalid", reason or said
-    return ending, reason
-
-
-def attempt_of(run: Record) -> Dict[str, Any]:
-    """Return what is told of an earlier attempt, by its run record."""
+def attempt_of(run: RunRecord) -> Attempt:
+    """Return what the results keep of an earlier attempt."""
     ending, reason = _ending(run)
+    facts: LogFacts = run.get("facts") or {}
     return {
         "ending": ending,
         "reason": reason,
-        "throughput": run["facts"]["throughput"] if ending == "ok" else None,
+        "throughput": facts["throughput"] if ending == "ok" else None,
         "disturbances": list(run.get("disturbances") or ()),
     }
 
 
-def _warnings(nodes: Mapping[str, Mapping[str, Any]]) -> List[str]:
+def _ending(run: RunRecord) -> Tuple[str, str]:
+    """Return the ending and its reason; ok without a valid throughput is invalid."""
+    facts: LogFacts = run.get("facts") or {}
+    ending, reason = run.get("ending") or "invalid", run.get("reason") or ""
+    speed = facts.get("throughput")
+    if ending == "ok" and not (isinstance(speed, (int, float)) and isfinite(speed) and speed > 0):
+        no_speed = facts.get("reason") or f"its log gave no throughput but {speed}"
+        return "invalid", reason or no_speed
+    return ending, reason
+
+
+def _warnings(nodes: Mapping[str, NodeRun]) -> List[str]:
     """Return what was odd on a node and did not change the ending."""
-    said = []
+    warnings = []
     for name, node in nodes.items():
         if node.get("strays"):
-            said.append(f"{name}: {node['strays']} processes of an earlier run were ended before")
+            warnings.append(
+                f"{name}: {node['strays']} processes of an earlier run were ended before"
+            )
         if node.get("ended") and node.get("ending") == "ok":
-            said.append(f"{name}: {node['ended']} processes outlived the launcher and were ended")
-        unseen = (node.get("telemetry") or {}).get("gpu")
-        if unseen:
-            said.append(f"{name}: the GPUs were not sampled: {unseen}")
-    return said
+            warnings.append(
+                f"{name}: {node['ended']} processes outlived the launcher and were ended"
+            )
+        unsampled = (node.get("telemetry") or {}).get("gpu")
+        if unsampled:
+            warnings.append(f"{name}: the GPUs were not sampled: {unsampled}")
+    return warnings
+
+
+def machines_of(nodes: Mapping[str, Mapping[str, Any]]) -> Dict[str, str]:
+    """Return by node which machine it is on: nodes under one kernel are one machine.
+
+    :param nodes: fingerprints by node, as in plan.json.
+    """
+    return {
+        name: str(node.get("boot_id") or node.get("machine_id") or name)
+        for name, node in nodes.items()
+    }
+
+
+def short_telemetry(
+    nodes: Mapping[str, NodeRun], machines: Mapping[str, str]
+) -> Optional[Dict[str, Any]]:
+    """Return the telemetry of one repeat in a few figures, None where no node has any.
+
+    ``cpu_busy_share`` and ``cpu_own_share`` are shares of the machines' CPU time, of all processes
+    and of the repeat's own; their mean over the machines. The other figures: the greatest
+    ``memory_used_mib`` and temperature, ``link`` (the busiest interface, MiB/s in its busier
+    direction), means of the GPUs' utilisation (percent), clock and power, and ``gpu_throttle``,
+    the greatest share of a GPU's samples by reason.
+
+    :param nodes: by name; ``telemetry`` may be missing.
+    :param machines: what :func:`machines_of` returned.
+    """
+    by_machine: Dict[str, List[Telemetry]] = {}
+    for name, node in nodes.items():
+        telemetry = node.get("telemetry")
+        if telemetry:
+            by_machine.setdefault(machines.get(name, name), []).append(telemetry)
+    if not by_machine:
+        return None
+    # Figures of a whole machine are complete in the telemetry of the node that ran longest.
+    longest = [_longest(telemetries) for telemetries in by_machine.values()]
+    return {
+        key: value
+        for key, value in (
+            *_cpu(by_machine.values()),
+            ("memory_used_mib", _greatest(_spreads(longest, "memory_used_mib"), "max")),
+            ("link", _busiest_link(longest)),
+            *_gpus([gpu for telemetry in longest for gpu in telemetry.get("gpus", ())]),
+        )
+        if value is not None
+    }
+
+
+def _longest(telemetries: List[Telemetry]) -> Telemetry:
+    return max(telemetries, key=lambda telemetry: float(telemetry["seconds"]))
+
+
+def _cpu(machines: Iterable[List[Telemetry]]) -> Iterator[Tuple[str, Optional[float]]]:
+    busy, own = [], []
+    for telemetries in machines:
+        longest = _longest(telemetries)
+        capacity = longest["cpu"].get("cores", 0) * longest["seconds"]
+        if capacity and "busy_seconds" in longest["cpu"]:
+            busy.append(longest["cpu"]["busy_seconds"] / capacity)
+            seconds = sum(telemetry["cpu"]["own_seconds"] for telemetry in telemetries)
+            own.append(seconds / capacity)
+    yield "cpu_busy_share", _mean(busy)
+    yield "cpu_own_share", _mean(own)
+
+
+def _busiest_link(telemetries: Iterable[Telemetry]) -> Optional[Dict[str, Any]]:
+    rates = [
+        (round(max(moved["received_mib"], moved["sent_mib"]) / telemetry["seconds"], 1), name)
+        for telemetry in telemetries
+        for kind in ("network", "infiniband")
+        for name, moved in telemetry.get(kind, {}).items()
+        if telemetry["seconds"] and "received_mib" in moved and "sent_mib" in moved
+    ]
+    rate, name = max(rates, default=(None, None))
+    return None if rate is None else {"name": name, "mib_per_second": rate}
+
+
+def _gpus(gpus: List[Mapping[str, Any]]) -> Iterator[Tuple[str, Any]]:
+    for key, gauge in (
+        ("gpu_utilisation", "utilisation"),
+        ("gpu_sm_clock_mhz", "sm_clock_mhz"),
+        ("gpu_power_w", "power_w"),
+    ):
+        yield key, _mean([spread["mean"] for spread in _spreads(gpus, gauge)])
+    yield "gpu_temperature_c", _greatest(_spreads(gpus, "temperature_c"), "max")
+    yield "gpu_memory_used_mib", _greatest(_spreads(gpus, "memory_used_mib"), "max")
+    slowed: Dict[str, float] = {}
+    for gpu in gpus:
+        for reason, share in gpu.get("throttle", {}).items():
+            if reason != _IDLE:
+                slowed[reason] = max(share, slowed.get(reason, 0.0))
+    yield "gpu_throttle", slowed or None
+
+
+def _spreads(sources: Iterable[Mapping[str, Any]], name: str) -> List[Mapping[str, float]]:
+    return [source[name] for source in sources if source.get(name)]
+
+
+def _greatest(spreads: Iterable[Mapping[str, float]], key: str) -> Optional[float]:
+    return max((spread[key] for spread in spreads), default=None)
+
+
+def _mean(values: List[float]) -> Optional[float]:
+    return round(sum(values) / len(values), 4) if values else None

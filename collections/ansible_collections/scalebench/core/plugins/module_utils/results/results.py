@@ -2,61 +2,55 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Sequence, Set, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
-from ..running import adaptive
-from .interference import interference, packing
-from ..running.policy import MOST_REPEATS
+from ..records.cells import CellKey, cell_key
+from ..records.endings import count_key, ending_names, groups, never_ran
+from ..records.results import Adaptive, MeasuredCell, Results
+from ..records.runs import RunRecord
+from ..running.policy import MOST_REPEATS, enough_repeats
+from .cells import add_checks, add_facts, measure_cell, ok_speeds, repeats_without_speed
+from .other_runs import interference, packing, resolve_searches
 from .provenance import provenance, units
-from .repeat_telemetry import machines_of
-from ..records.cells import cell_key
-from .cells import measure_cell, ok_speeds
-from .facts import BASELINE, add_facts, check
-from .repeats import NEVER_RAN, attempt_of, repeat_of
-from .searches import resolve
+from .repeats import attempt_of, machines_of, repeat_of
 
-__all__ = ["build_results", "only_facts"]
+__all__ = ["SCHEMA", "build_results", "only_facts"]
 
 SCHEMA = 2
-Run = Mapping[str, Any]
+Attempts = Mapping[str, Sequence[RunRecord]]
 
 
 def build_results(
     plan: Mapping[str, Any],
-    runs: Sequence[Run],
+    runs: Sequence[RunRecord],
     unmatched: Sequence[Mapping[str, str]] = (),
-    attempts: Mapping[str, Sequence[Run]] = {},
-) -> Dict[str, Any]:
-    """Return everything that results.json holds.
+    attempts: Mapping[str, Sequence[RunRecord]] = {},
+) -> Results:
+    """Return everything that results.json holds, of a campaign or of a tree of logs.
 
-    ``facts`` are the seeds', nested by benchmark, precision and variant. ``failures`` are the
-    repeats that make a campaign fail: all that ended unwell or could not run, searches that found
-    nothing among them; not those that were skipped because a smaller batch ran out of memory, nor,
-    where anything was measured, those that nobody could have made available.
+    ``facts`` are nested by benchmark, precision and variant. ``failures`` are the repeats and
+    searches that make a campaign fail.
 
     :param plan: plan.json, or what stands for one: {campaign, cells, nodes, options}.
     :param runs: run records of schema 1 or 2, ``facts`` those of the log. Only those of kind
         ``measured``, as all of schema 1 are, make cells.
-    :param unmatched: {path, reason} of files that are no log.
+    :param unmatched: {path, reason} of files that are not a log.
     :param attempts: by log, the records of its earlier attempts, oldest first.
-    :raises ValueError: a speed is no number above 0.
+    :raises ValueError: a speed is not a number above 0.
     """
     options = plan.get("options") or {}
-    machines = machines_of(plan.get("nodes") or {})
     measured = _of_kind(runs, "measured")
-    planned, searches = resolve(plan.get("cells", ()), _of_kind(runs, "search"))
-    known = _cells(planned, measured)
-    cells = [
-        measure_cell(
-            cell, [repeat_of(run, attempts.get(run.get("log", ""), ()), machines) for run in own]
-        )
-        for cell, own in known
-    ]
-    for cell, (wanted, _) in zip(cells, known):
-        cell["adaptive"] = _adaptive(cell, wanted, options)
-        cell["unfinished"] = _unfinished(cell, runs, attempts)
+    planned, searches = resolve_searches(plan.get("cells", ()), _of_kind(runs, "search"))
+    machines = machines_of(plan.get("nodes") or {})
+    cells = []
+    for cell, own in _runs_by_cell(planned, measured):
+        repeats = [repeat_of(run, attempts.get(run.get("log", ""), ()), machines) for run in own]
+        result = measure_cell(cell, repeats)
+        result["adaptive"] = _adaptive(result, cell, options)
+        result["unfinished"] = _unfinished(cell, runs, attempts)
+        cells.append(result)
     facts = add_facts(cells)
-    check(cells, facts)
+    add_checks(cells, facts)
     alone = interference(cells, [repeat_of(run) for run in _of_kind(runs, "alone")])
     packed = packing(options.get("packing", "none"), cells)
     return {
@@ -64,96 +58,114 @@ def build_results(
         "campaign": plan.get("campaign"),
         "facts": facts,
         "units": units(cells),
-        "provenance": provenance(plan, measured, cells, BASELINE),
-        "counts": {
-            "cells": len(cells),
-            "planned": sum(cell["repeats_planned"] for cell in cells),
-            "ok": sum(len(ok_speeds(cell)) for cell in cells),
-            "failed": sum(len(cell["failures"]) for cell in cells),
-            "unavailable": sum(len(cell["unavailable"]) for cell in cells),
-            "skipped": sum(len(cell["skipped"]) for cell in cells),
-            "not_run": sum(len(cell["not_run"]) for cell in cells),
-            "unmatched": len(unmatched),
-        },
+        "provenance": provenance(plan, measured, cells),
+        "counts": {**_counts(cells), "unmatched": len(unmatched)},
         "cells": cells,
         "searches": searches,
         "packing": packed,
         "interference": alone if packed else None,
-        "failures": _failures(cells, [*searches, alone], _excused(runs)),
-        "unmatched": list(unmatched),
+        "failures": _failures(cells, [*searches, alone], runs),
+        "unmatched": [dict(entry) for entry in unmatched],
     }
 
 
-def _of_kind(runs: Sequence[Run], kind: str) -> List[Run]:
+def _of_kind(runs: Sequence[RunRecord], kind: str) -> List[RunRecord]:
     return [run for run in runs if run.get("kind", "measured") == kind]
 
 
-def _cells(
-    planned: Sequence[Mapping[str, Any]], runs: Sequence[Run]
-) -> List[Tuple[Mapping[str, Any], List[Run]]]:
-    """Return every planned cell, then those that only a record knows, each with its records."""
-    known: Dict[Tuple[str, ...], Tuple[Mapping[str, Any], List[Run]]] = {}
+def _runs_by_cell(
+    planned: Sequence[Mapping[str, Any]], runs: Sequence[RunRecord]
+) -> List[Tuple[Mapping[str, Any], List[RunRecord]]]:
+    """Return every planned cell, then those that only a record has, each with its records."""
+    by_cell: Dict[CellKey, Tuple[Mapping[str, Any], List[RunRecord]]] = {}
     for cell in [*planned, *(run["cell"] for run in runs)]:
-        known.setdefault(cell_key(cell), (cell, []))
+        by_cell.setdefault(cell_key(cell), (cell, []))
     for run in runs:
-        known[cell_key(run["cell"])][1].append(run)
-    return list(known.values())
+        by_cell[cell_key(run["cell"])][1].append(run)
+    return list(by_cell.values())
 
 
 def _adaptive(
-    cell: Mapping[str, Any], wanted: Mapping[str, Any], options: Mapping[str, Any]
-) -> Any:
-    """Return the verdict of ``adaptive.enough``, None where the number of repeats was fixed."""
-    ran = [repeat for repeat in cell["repeats"] if repeat["ending"] not in NEVER_RAN]
-    if not options.get("half_width") or not ran:
+    cell: MeasuredCell, planned: Mapping[str, Any], options: Mapping[str, Any]
+) -> Optional[Adaptive]:
+    """Return whether a cell has enough repeats, None where their number was fixed."""
+    if not options.get("half_width") or all(never_ran(r["ending"]) for r in cell["repeats"]):
         return None
     speeds = [repeat["throughput"] for repeat in cell["repeats"]]
     most = options.get("max_repeats", MOST_REPEATS)
-    return adaptive.enough(speeds, wanted["repeats"], most, options["half_width"])
+    return enough_repeats(speeds, planned["repeats"], most, options["half_width"])
 
 
 def _unfinished(
-    cell: Mapping[str, Any], runs: Sequence[Run], attempts: Mapping[str, Sequence[Run]]
+    cell: Mapping[str, Any], runs: Sequence[RunRecord], attempts: Attempts
 ) -> List[Dict[str, Any]]:
     """Return the repeats that are to run again and have not yet, with their attempts so far."""
     ended = {run.get("log") for run in runs}
     return [
-        {"log": log, "earlier": [attempt_of(one) for one in made]}
-        for log, made in attempts.items()
-        if log not in ended and cell_key(made[-1]["cell"]) == cell_key(cell)
+        {"log": log, "earlier": [attempt_of(record) for record in records]}
+        for log, records in attempts.items()
+        if log not in ended and cell_key(records[-1]["cell"]) == cell_key(cell)
     ]
 
 
-def _excused(runs: Sequence[Run]) -> Set[str]:
-    """Return the logs of the repeats that were unavailable for a reason that excuses them."""
+def _counts(cells: Sequence[MeasuredCell]) -> Dict[str, int]:
+    by_group = {
+        count_key(group): sum(len(repeats_without_speed(cell, group)) for cell in cells)
+        for group in groups()
+    }
     return {
-        str(run.get("log"))
-        for run in runs
-        if run.get("ending") == "unavailable" and run["cell"].get("excused")
+        "cells": len(cells),
+        "planned": sum(cell["repeats_planned"] for cell in cells),
+        "ok": sum(len(ok_speeds(cell)) for cell in cells),
+        **by_group,
+        "not_run": sum(len(cell["not_run"]) for cell in cells),
     }
 
 
 def _failures(
-    cells: Sequence[Mapping[str, Any]], besides: Sequence[Mapping[str, Any]], excused: Set[str]
+    cells: Sequence[MeasuredCell],
+    others: Sequence[Mapping[str, Any]],
+    runs: Sequence[RunRecord],
 ) -> List[Dict[str, Any]]:
-    ended = [one for cell in cells for one in (*cell["failures"], *cell["unavailable"])]
+    """Return the repeats and searches that make a campaign fail.
+
+    Where anything was measured, cells that no provisioning could make available are excused.
+
+    :param others: searches and repeats alone, with their ``failures``.
+    """
+    excused: Set[str] = set()
     if any(ok_speeds(cell) for cell in cells):
-        ended = [one for one in ended if one["log"] not in excused]
-    ended += [one for other in besides for one in other["failures"]]
-    return [{key: one[key] for key in ("log", "ending", "reason")} for one in ended]
+        excused = {
+            str(run.get("log"))
+            for run in runs
+            if run.get("ending") == "unavailable" and run["cell"].get("excused")
+        }
+    harmless = ending_names(fails=False)
+    repeats = [
+        repeat
+        for cell in cells
+        for group in groups()
+        for repeat in repeats_without_speed(cell, group)
+        if repeat["ending"] not in harmless and repeat["log"] not in excused
+    ]
+    entries: List[Mapping[str, Any]] = [
+        *repeats,
+        *(entry for other in others for entry in other["failures"]),
+    ]
+    return [{key: entry[key] for key in ("log", "ending", "reason")} for entry in entries]
 
 
 def only_facts(results: Mapping[str, Any]) -> Dict[str, Any]:
-    """Return the facts as the originals wrote them: {model: {topology: {…}}}.
+    """Return the facts in the shape of the reference efforts: {model: {topology: {…}}}.
 
-    A tree of one benchmark, precision and variant gives exactly that; a tree of several, which
-    the originals mixed up, keeps the nesting.
+    A tree of one benchmark, precision and variant gives exactly that; a tree of several keeps the
+    nesting.
     """
     facts: Dict[str, Any] = results["facts"]
-    groups = [
-        variants[variant]
+    variants = [
+        models
         for precisions in facts.values()
-        for variants in precisions.values()
-        for variant in variants
+        for by_variant in precisions.values()
+        for models in by_variant.values()
     ]
-    return groups[0] if len(groups) == 1 else facts
+    return variants[0] if len(variants) == 1 else facts

@@ -1,23 +1,16 @@
-"""From the speeds of repeats to the seeds' facts: average, median, speed-up, efficiency."""
+"""From the speeds of repeats to the reference facts: average, median, speed-up, efficiency."""
 
 from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Optional
 
-from ansible_collections.scalebench.core.plugins.module_utils.stats.rounding import round_as
-from ansible_collections.scalebench.core.plugins.module_utils.stats.statistics import (
-    finite,
-    mean,
-    median,
-)
-from ansible_collections.scalebench.core.plugins.module_utils.topology import (
-    parse_topology,
-    sort_topologies,
-    world_size,
-)
+from ..stats.rounding import round_as
+from ..stats.statistics import finite, mean, median
+from ..topology import parse_topology, sort_topologies, world_size
 
-__all__ = ["efficiency", "seed_facts", "speedups"]
+__all__ = ["BASELINE", "efficiency", "reference_facts", "speedups"]
 
+BASELINE = "1n1g"
 Facts = Dict[str, Dict[str, Dict[str, Any]]]
 
 
@@ -49,12 +42,12 @@ def _no_speedup(topology: str, base: Optional[float], baseline: str) -> str:
 
 
 def speedups(
-    speeds: Any, baseline: str = "1n1g", rounding: str = "numpy_2"
+    speeds: Any, baseline: str = BASELINE, rounding: str = "numpy_2"
 ) -> Dict[str, Optional[float]]:
     """Return speed / speed of ``baseline`` per topology; None where either is missing.
 
-    ``speeds``: {topology: samples/s or None}. The originals printed 1.0 for a missing baseline;
-    here it is None.
+    ``speeds``: {topology: samples/s or None}. The reference efforts printed 1.0 for a missing
+    baseline; here it is None.
 
     :raises ValueError: a key is no topology, a speed is no number above 0, no such rounding.
     """
@@ -67,21 +60,22 @@ def speedups(
     }
 
 
-def seed_facts(
+def reference_facts(
     runs: Any,
     model: str = "r50",
     batch_size_per_device: Optional[int] = None,
     *,
-    baseline: str = "1n1g",
+    baseline: str = BASELINE,
     rounding: str = "numpy_2",
     speedup_rounding: str = "numpy_2",
 ) -> Facts:
-    """Return the seeds' facts of one group (one benchmark, precision, batch size and variant).
+    """Return the reference facts of one group (one benchmark, precision, batch size and variant).
 
     ``runs``: {topology: [samples/s per repeat] or {repeat: samples/s}}; None is a failed repeat.
     Returns {model: {topology: {average_speed, batch_size_per_device, median_speed, speedup}}},
-    topologies in order. The speed-up is the quotient of the rounded medians, as in the originals'
-    ``extract_*_logs.py``. Where there is none it is None and ``speedup_reason`` says why.
+    topologies in order. The speed-up is the quotient of the rounded medians, as in the
+    ``extract_*_logs.py`` of the reference efforts. Where it cannot be computed it is None and
+    ``speedup_reason`` says why.
 
     :raises ValueError: a key is no topology, a speed is no number above 0, no such rounding.
     """
@@ -105,7 +99,9 @@ def seed_facts(
     return {model: facts}
 
 
-def efficiency(speedup: Optional[float], topology: str, baseline: str = "1n1g") -> Optional[float]:
+def efficiency(
+    speedup: Optional[float], topology: str, baseline: str = BASELINE
+) -> Optional[float]:
     """Return speed-up / (devices / devices of the baseline), unrounded: 1.0 is ideal scaling.
 
     :raises ValueError: a topology cannot be read.

@@ -1,36 +1,38 @@
-"""From a results.json that any version of Scalebench wrote to the shape that this one writes."""
+"""Read a results.json of any schema as results of the current one."""
 
 from __future__ import annotations
 
 from math import isfinite
-from typing import Any, Dict, List, Mapping
+from typing import Any, Dict, List, Mapping, Sequence, cast
 
-from .cells import check_cell
-from .facts import BASELINE
+from ..records.endings import count_key, groups
+from ..records.results import MeasuredCell, Repeat, Results
+from ..records.runs import check_cell
 from .results import SCHEMA
+from .scaling import BASELINE
 
 __all__ = ["read"]
 
 _NEEDED = ("campaign", "facts", "units", "provenance", "counts", "cells", "unmatched")
-_OF_A_CELL = (
+_CELL_KEYS = (
     *("unit", "state", "repeats_planned", "repeats", "spread", "interval", "failures", "not_run"),
     *("average_speed", "median_speed", "speedup", "efficiency", "devices", "oversubscribed"),
 )
-_OF_A_REPEAT = ("repeat", "log", "ending", "reason", "throughput")
+_REPEAT_KEYS = ("repeat", "log", "ending", "reason", "throughput")
 _KINDS = {
     **dict.fromkeys(("facts", "units", "provenance", "counts"), dict),
     **dict.fromkeys(("cells", "repeats", "failures", "not_run", "unmatched"), list),
 }
 
 
-def read(data: Any) -> Dict[str, Any]:
-    """Return results of any schema in the current one; ``data`` stays as it is.
+def read(data: Any) -> Results:
+    """Return results of any schema in the current one; ``data`` is not changed.
 
     What an older version did not record is None or empty: it had no retries, packing, telemetry
-    or invariants. Figures are never computed anew; ``report.yml`` does that from the logs.
+    or invariants. Figures are never computed again; ``report.yml`` does that from the logs.
 
     :param data: what a results.json holds.
-    :raises ValueError: it is no results.json, it is damaged, or a newer version wrote it.
+    :raises ValueError: it is not a results.json, it is damaged, or a newer version wrote it.
     """
     schema = data.get("schema") if isinstance(data, Mapping) else None
     if not isinstance(schema, int) or isinstance(schema, bool) or schema < 1:
@@ -42,28 +44,28 @@ def read(data: Any) -> Dict[str, Any]:
         )
     _check(data, _NEEDED, "it")
     cells = [_cell(cell, index) for index, cell in enumerate(data["cells"])]
-    return {
+    results = {
         **{"searches": [], "packing": None, "interference": None},
         "failures": _failures(cells),
         **data,
         "schema": SCHEMA,
         "provenance": _provenance(data["provenance"]),
-        "counts": {"unavailable": 0, "skipped": 0, **data["counts"]},
+        "counts": {**{count_key(group): 0 for group in groups()}, **data["counts"]},
         "cells": cells,
     }
+    return cast(Results, results)
 
 
-def _cell(cell: Any, index: int) -> Dict[str, Any]:
+def _cell(cell: Any, index: int) -> MeasuredCell:
     where = f"cells[{index}]"
     try:
         check_cell(cell)
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
-    _check(cell, _OF_A_CELL, where)
+    _check(cell, _CELL_KEYS, where)
     _check_speed(cell, "median_speed", where)
-    absent = ("unavailable", "skipped", "unfinished", "invalid", "warnings")
-    return {
-        **{key: [] for key in absent},
+    completed = {
+        **{key: [] for key in (*groups(), "unfinished", "invalid", "warnings")},
         "adaptive": None,
         **cell,
         "repeats": [
@@ -71,20 +73,22 @@ def _cell(cell: Any, index: int) -> Dict[str, Any]:
             for number, repeat in enumerate(cell["repeats"])
         ],
     }
+    return cast(MeasuredCell, completed)
 
 
-def _repeat(repeat: Any, cell: Mapping[str, Any], where: str) -> Dict[str, Any]:
-    _check(repeat, _OF_A_REPEAT, where)
+def _repeat(repeat: Any, cell: Mapping[str, Any], where: str) -> Repeat:
+    _check(repeat, _REPEAT_KEYS, where)
     _check_speed(repeat, "throughput", where)
-    return {
+    completed = {
         **{"seconds": None, "oversubscribed": None, "node_names": cell.get("node_names")},
         **{"attempt": 1, "earlier": [], "disturbances": [], "packed_with": []},
         **{"shares_machine": False, "telemetry": None, "warnings": []},
         **repeat,
     }
+    return cast(Repeat, completed)
 
 
-def _check(value: Any, needed: Any, where: str) -> None:
+def _check(value: Any, needed: Sequence[str], where: str) -> None:
     if not isinstance(value, Mapping):
         raise ValueError(f"{where} is damaged: a mapping is needed")
     missing = [key for key in needed if key not in value]
@@ -102,19 +106,19 @@ def _check_speed(value: Mapping[str, Any], key: str, where: str) -> None:
         raise ValueError(f"{where} is damaged: {key} is {speed!r}, no speed above 0")
 
 
-def _failures(cells: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
-    ended = [one for cell in cells for one in cell["failures"]]
-    return [{key: one.get(key) for key in ("log", "ending", "reason")} for one in ended]
+def _failures(cells: Sequence[MeasuredCell]) -> List[Dict[str, Any]]:
+    failed: List[Mapping[str, Any]] = [repeat for cell in cells for repeat in cell["failures"]]
+    return [{key: repeat.get(key) for key in ("log", "ending", "reason")} for repeat in failed]
 
 
-def _provenance(found: Mapping[str, Any]) -> Dict[str, Any]:
+def _provenance(recorded: Mapping[str, Any]) -> Dict[str, Any]:
     return {
         "checks": {"invalid_repeat": {}, "invalid_cell": {}, "warning": {}},
         **{"rules": {}, "readers": [], "baseline": BASELINE, "created": None, "nodes": {}},
-        **found,
-        # Which parameters were not the strategy's own was not told at first: all are shown then.
+        **recorded,
+        # The first versions did not record which parameters were changed: all are shown then.
         "strategies": [
             {"about": "", "changed": strategy.get("parameters") or {}, **strategy}
-            for strategy in found.get("strategies") or ()
+            for strategy in recorded.get("strategies") or ()
         ],
     }

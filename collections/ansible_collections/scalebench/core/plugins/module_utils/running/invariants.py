@@ -41,8 +41,8 @@ RULES: Dict[str, Dict[str, str]] = {
 }
 # Bounds of clock time / printed time. In the 102 published logs with both it is 0.97 to 1.04, in
 # our own trainer's 1.00. What lies between steps (a checkpoint) is on the clock only, so above 1
-# is more room. The errors meant (a rank's rate taken for all, a wrong batch, a timer that does not
-# wait for the GPU) are factors of 2 and more.
+# is more room. The errors to catch (a rank's rate taken for all, a wrong batch, a timer that does
+# not wait for the GPU) are factors of 2 and more.
 _SHORTEST, _LONGEST = 0.9, 1.5
 # Seconds of either time that prove nothing: many logs print whole seconds.
 _CLOCK_STEP = 1.0
@@ -55,9 +55,9 @@ _LEAST_LOSSES, _MOST_RISE = 40, 1.1
 def broken(cell: Cell, facts: Facts) -> List[Dict[str, str]]:
     """Return the invariants that a repeat breaks, each ``{"rule", "detail"}``, in order of RULES.
 
-    What the cell or the facts do not say breaks nothing. Not seen: wrong rates in a run of a few
-    seconds (many clocks print whole seconds), a loss that stays where it is or of fewer than 40
-    steps, and where the facts have no ``harmonic_throughput``, a printed rate that is too high.
+    What the cell or the facts do not state breaks nothing. Not detected: wrong rates in a run of a
+    few seconds (many clocks print whole seconds), a constant loss or one of fewer than 40 steps,
+    and where the facts have no ``harmonic_throughput``, a printed rate that is too high.
 
     :param cell: one of ``matrix.expand``.
     :param facts: what ``facts.log_facts`` returned. Of ``loss``, ``first_quarter`` and
@@ -100,7 +100,7 @@ def _rate_times_time(cell: Cell, facts: Facts) -> Iterator[str]:
 
 
 def _ranks(cell: Cell, facts: Facts) -> Iterator[str]:
-    said = facts.get("identity") or {}
+    identity = facts.get("identity") or {}
     devices = _devices(cell)
     planned = {
         "nodes": cell.get("nodes"),
@@ -110,8 +110,8 @@ def _ranks(cell: Cell, facts: Facts) -> Iterator[str]:
         "global_batch_size": _global_batch(cell),
     }
     for key, wanted in planned.items():
-        if None not in (wanted, said.get(key)) and said[key] != wanted:
-            yield f"{key} is {said[key]}, planned were {wanted}"
+        if None not in (wanted, identity.get(key)) and identity[key] != wanted:
+            yield f"{key} is {identity[key]}, planned were {wanted}"
 
 
 def _steps(cell: Cell, facts: Facts) -> Iterator[str]:
@@ -120,9 +120,9 @@ def _steps(cell: Cell, facts: Facts) -> Iterator[str]:
         return
     if facts.get("throughput") is not None and facts.get("count") not in (None, iterations):
         yield f"{facts['count']} iterations were measured, planned were {iterations}"
-    said = (facts.get("summary") or {}).get("iterations")
-    if said not in (None, warmup + iterations):
-        yield f"the log says {said} iterations, planned were {warmup} + {iterations}"
+    logged = (facts.get("summary") or {}).get("iterations")
+    if logged not in (None, warmup + iterations):
+        yield f"the log says {logged} iterations, planned were {warmup} + {iterations}"
 
 
 def _loss_finite(_cell: Cell, facts: Facts) -> Iterator[str]:

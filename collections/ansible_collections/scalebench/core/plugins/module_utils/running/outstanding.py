@@ -1,4 +1,4 @@
-"""What is still to run of a campaign: what is missing, retries, more repeats, what is given up."""
+"""What is still to run of a campaign: missing repeats, retries, more repeats, what is given up."""
 
 from __future__ import annotations
 
@@ -6,24 +6,100 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Set
 
 from ..planning import plan
 from ..planning.schedule_sample import sample_alone
-from ..records.cells import cell_path
+from ..records.cells import cell_key, cell_path
+from ..records.endings import never_ran
 from ..records.factors import MAX
-from . import adaptive, frontier, retry, search
-from .ledger import Ledger, ran_in
+from ..records.runs import RunRecord
+from . import frontier, search
+from .policy import (
+    MOST_REPEATS,
+    Policy,
+    check_adaptive,
+    enough_repeats,
+    retries_are_hopeless,
+    should_retry,
+)
 
-__all__ = ["outstanding"]
+__all__ = ["Ledger", "outstanding"]
 
 Cell = Mapping[str, Any]
 Repeat = Dict[str, Any]
 
 
-def outstanding(cells: Sequence[Cell], ledger: Ledger, policy: Mapping[str, Any]) -> Dict[str, Any]:
+class Ledger:
+    """The records of a campaign as one run of bench.yml sees them: what has ended, and how.
+
+    :param campaign: its name.
+    :param records: the run record of each repeat, by log.
+    :param attempts: by log, the records of its earlier attempts, oldest first.
+    :param session: the name of this run of bench.yml, empty before its first repeat. What failed
+        in another one is tried afresh.
+    """
+
+    def __init__(
+        self,
+        campaign: str,
+        records: Mapping[str, RunRecord],
+        attempts: Mapping[str, Sequence[RunRecord]],
+        session: str = "",
+    ) -> None:
+        self.campaign = campaign
+        self.records = records
+        self.session = session
+        self._attempts = attempts
+
+    def is_of_session(self, record: RunRecord) -> bool:
+        """Return whether a record was made by this run of bench.yml."""
+        return bool(self.session) and record.get("session") == self.session
+
+    def standing(self, log: str) -> Optional[RunRecord]:
+        """Return the record that settles a repeat for now, None where it is to run."""
+        record = self.records.get(log)
+        if record is None:
+            return None
+        settled = record["ending"] == "ok" or self.is_of_session(record)
+        # What a search has tried it need not try again.
+        tried = record.get("kind") == "search" and record["ending"] == "out_of_memory"
+        return record if settled or tried else None
+
+    def attempt(self, log: str) -> int:
+        """Return the number of the next attempt at a repeat, 1 for the first."""
+        return 1 + len(self._attempts.get(log, ())) + (log in self.records)
+
+    def history(self, log: str) -> List[str]:
+        """Return the endings of a repeat in this session, oldest first."""
+        every = [*self._attempts.get(log, ()), self.records[log]]
+        return [record["ending"] for record in every if self.is_of_session(record)]
+
+    def endings(self, cell: Optional[Cell] = None) -> List[str]:
+        """Return the endings of this session's attempts, or those of one cell, oldest first."""
+        earlier = (record for records in self._attempts.values() for record in records)
+        own = [
+            record
+            for record in (*self.records.values(), *earlier)
+            if self.is_of_session(record)
+            and not never_ran(record["ending"])
+            and (cell is None or cell_key(record["cell"]) == cell_key(cell))
+        ]
+        own.sort(key=lambda record: str(record.get("recorded")))
+        return [record["ending"] for record in own]
+
+    def out_of_memory(self) -> List[Cell]:
+        """Return the cells that ran out of memory in this session."""
+        return [
+            record["cell"]
+            for record in self.records.values()
+            if record["ending"] == "out_of_memory" and self.is_of_session(record)
+        ]
+
+
+def outstanding(cells: Sequence[Cell], ledger: Ledger, policy: Policy) -> Dict[str, Any]:
     """Return ``{"repeats", "given_up", "remarks"}``.
 
     ``repeats`` are to run, in order, each with ``kind`` (measured; search, for the largest batch;
     alone, one that was packed with others before) and ``why`` (empty for one that was never
     tried). ``given_up`` have an ``ending`` (skipped, unavailable) and a ``reason`` instead.
-    ``remarks`` say in words what the results so far decided.
+    ``remarks`` are sentences on what the results so far decided.
 
     Nothing but retries and the search come before all planned repeats have ended; then more
     repeats of cells that scatter; then packed ones alone.
@@ -33,33 +109,34 @@ def outstanding(cells: Sequence[Cell], ledger: Ledger, policy: Mapping[str, Any]
     :raises ValueError: adaptive repeats whose maximum is below the minimum.
     """
     if policy["half_width"]:
+        most = policy["max_repeats"] or MOST_REPEATS
         for cell in cells:
-            adaptive.check_rule(cell["repeats"], policy["max_repeats"], policy["half_width"])
+            check_adaptive(cell["repeats"], most, policy["half_width"])
     return _Decision(ledger, policy).over(cells)
 
 
 class _Decision:
-    def __init__(self, ledger: Ledger, policy: Mapping[str, Any]) -> None:
+    def __init__(self, ledger: Ledger, policy: Policy) -> None:
         self.ledger = ledger
         self.policy = policy
         self.repeats: List[Repeat] = []
         self.given_up: List[Repeat] = []
         self.remarks: List[str] = []
-        self.hopeless = retry.hopeless(ledger.endings(), policy["retry"])
+        self.hopeless = retries_are_hopeless(ledger.endings(), policy["retry"])
 
     def over(self, planned: Sequence[Cell]) -> Dict[str, Any]:
         if self.hopeless:
             self.remarks.append(f"nothing is retried any more: {self.hopeless}")
         cells = [cell for cell in planned if cell["batch_size_per_device"] != MAX]
         for group in search.groups(planned):
-            cells += self._found(group)
+            cells += self._searched(group)
         for repeat in plan.repeats(cells):
             self._sort_in(repeat)
         if not self.repeats and self.policy["half_width"]:
             for cell in cells:
-                self._one_more(cell)
+                self._add_repeat(cell, self.policy["half_width"])
         if not self.repeats and self.policy["packing"] != "none":
-            self._alone(cells)
+            self._add_alone(cells)
         return {"repeats": self.repeats, "given_up": self.given_up, "remarks": self.remarks}
 
     def _sort_in(self, repeat: Repeat) -> None:
@@ -75,26 +152,26 @@ class _Decision:
             else:
                 self.repeats.append({**repeat, "why": ""})
             return
-        why = self._again(repeat)
+        why = self._reason_to_rerun(repeat)
         if why:
             self.repeats.append({**repeat, "why": why})
 
-    def _again(self, repeat: Repeat) -> Optional[str]:
+    def _reason_to_rerun(self, repeat: Repeat) -> Optional[str]:
         """Return why a repeat that has ended runs again, None where it does not."""
-        record = self.ledger.records[repeat["log"]]
-        if not ran_in(record, self.ledger.session) or self.hopeless:
+        record, retry = self.ledger.records[repeat["log"]], self.policy["retry"]
+        if not self.ledger.is_of_session(record) or self.hopeless:
             return None
-        if retry.hopeless(self.ledger.endings(repeat["cell"]), self.policy["retry"]):
+        if retries_are_hopeless(self.ledger.endings(repeat["cell"]), retry):
             return None
         history = self.ledger.history(repeat["log"])
         if record["ending"] == "ok":
             disturbed = record.get("disturbances") and len(history) <= self.policy["requeue"]
             return "its measurement was disturbed" if disturbed else None
-        again, reason = retry.again(history, self.policy["retry"])
-        return reason if again else None
+        runs_again, reason = should_retry(history, retry)
+        return reason if runs_again else None
 
-    def _found(self, group: Sequence[Cell]) -> List[Cell]:
-        """Return the group's cells with the batch size that the search found, none before."""
+    def _searched(self, group: Sequence[Cell]) -> List[Cell]:
+        """Return the group's cells with the batch size that the search gave; none before it did."""
         endings: Dict[int, str] = {}
         exhausted = self._exhausted(group)
         probe = search.next_probe(group, endings)
@@ -117,7 +194,7 @@ class _Decision:
         return [search.concrete(cell, batch) for cell in group]
 
     def _exhausted(self, group: Sequence[Cell]) -> Set[int]:
-        """Return the batch sizes that ran out of memory, be it after the search had found them."""
+        """Return the batch sizes that ran out of memory, also after the search had taken them."""
         return {
             record["cell"]["batch_size_per_device"]
             for record in self.ledger.records.values()
@@ -126,29 +203,29 @@ class _Decision:
             and search.belongs(record["cell"], group)
         }
 
-    def _one_more(self, cell: Cell) -> None:
+    def _add_repeat(self, cell: Cell, half_width: float) -> None:
         """Ask for one more repeat of a cell whose interval is still too wide."""
-        most = self.policy["max_repeats"]
-        made = plan.repeats([{**cell, "repeats": most}])
-        records = [self.ledger.records.get(repeat["log"]) for repeat in made]
+        most = self.policy["max_repeats"] or MOST_REPEATS
+        possible = plan.repeats([{**cell, "repeats": most}])
+        records = [self.ledger.records.get(repeat["log"]) for repeat in possible]
         ended = [record for record in records if record]
-        if all(record["ending"] in ("skipped", "unavailable") for record in ended):
+        if all(never_ran(record["ending"]) for record in ended):
             return
         speeds = [
-            record["facts"]["throughput"] if record["ending"] == "ok" else None for record in ended
+            record["facts"]["throughput"] if record["ending"] == "ok" and record["facts"] else None
+            for record in ended
         ]
-        verdict = adaptive.enough(speeds, cell["repeats"], most, self.policy["half_width"])
+        verdict = enough_repeats(speeds, cell["repeats"], most, half_width)
         self.remarks.append(f"{cell_path(cell)}: {verdict['why']}")
         if not verdict["enough"]:
             # Not the one after the last: a record in between may have been lost.
-            missing = next(repeat for repeat, record in zip(made, records) if not record)
+            missing = next(repeat for repeat, record in zip(possible, records) if not record)
             self._sort_in({**missing, "why": verdict["why"]})
 
-    def _alone(self, cells: Sequence[Cell]) -> None:
-        """Ask for a sample of the packed repeats once more, with nobody beside them."""
-        made = plan.repeats(cells)
+    def _add_alone(self, cells: Sequence[Cell]) -> None:
+        """Ask for a sample of the packed repeats once more, each by itself."""
         packed = []
-        for repeat in made:
+        for repeat in plan.repeats(cells):
             record = self.ledger.records.get(repeat["log"])
             if record and record["ending"] == "ok" and record.get("packed_with"):
                 cell = record["cell"]

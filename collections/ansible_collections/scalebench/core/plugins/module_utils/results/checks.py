@@ -1,18 +1,18 @@
-"""Checks across measured cells: a speed-up that cannot be, and speeds that are oddly ordered."""
+"""Checks across measured cells: impossible speed-ups, and speeds in an unexpected order."""
 
 from __future__ import annotations
 
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
-from ansible_collections.scalebench.core.plugins.module_utils.records.cells import (
-    cell_key,
-    task_values,
-)
+from ..records.cells import CellKey, cell_key, task_values
+from ..records.results import Finding, MeasuredCell
+from ..records.runs import RunRecord
+from ..running import invariants
 
-__all__ = ["PAIRS", "RULES", "broken", "warnings"]
+__all__ = ["RULES", "applied_checks", "broken", "warnings"]
 
-Cell = Mapping[str, Any]
-Found = Dict[Tuple[str, ...], List[Dict[str, str]]]
+Cells = Sequence[MeasuredCell]
+Findings = Dict[CellKey, List[Finding]]
 
 # For the report: what each rule says, and where it comes from.
 RULES: Dict[str, Dict[str, str]] = {
@@ -41,8 +41,10 @@ RULES: Dict[str, Dict[str, str]] = {
         "source": "each device does the same work and more of them wait for each other",
     },
 }
+# The only rule that is more than a warning.
+_BREAKS = "speedup_at_most_ideal"
 # (rule, factor, the value expected to be slower, the one expected to be faster)
-PAIRS = (
+_PAIRS = (
     ("amp_not_slower", "precision", "fp32", "amp"),
     ("real_not_faster", "data", "real", "synthetic"),
     ("dali_not_slower", "data_backend", "native", "dali"),
@@ -50,35 +52,39 @@ PAIRS = (
 # The medians of three repeats have intervals that miss each other by chance once in 20 pairs, of
 # two repeats once in six. A difference of 2 % is not worth a warning even where it is certain.
 _LEAST_REPEATS, _MARGIN = 3, 0.02
+# The first schema of run records whose endings the invariants were part of.
+_CHECKED_SCHEMA = 2
 
 
-def broken(cells: Sequence[Cell], tolerance: float = 1.05) -> Found:
+def broken(cells: Cells, tolerance: float = 1.05) -> Findings:
     """Return by ``cell_key`` what makes a cell invalid, as ``{"rule", "detail"}``; most have none.
 
     The batch size is per device, so a device does the same work with the same memory at every
     topology, and the caches that make strong scaling superlinear have no part here. What is left
     for the tolerance is noise, most of all of the 1n1g that everything is measured against, and
-    what a node does once for all its devices, such as reading. Seed 004's noisiest repeats range
-    over 6 %, their medians less. An interval of the speed-up must exclude the ideal as well.
+    what a node does once for all its devices, such as reading. The noisiest repeats of reference
+    004 range over 6 %, their medians less. An interval of the speed-up must exclude the ideal as
+    well.
 
-    :param cells: measured, with ``speedup`` (``cells.add_scaling``).
+    :param cells: measured, with ``speedup`` (``cells.add_facts``).
     :param tolerance: the largest speed-up, as a multiple of the number of devices.
     """
-    found: Found = {}
+    findings: Findings = {}
     for cell in cells:
         speedup, ideal = cell.get("speedup"), cell["devices"]
-        low = (cell.get("speedup_interval") or {}).get("low")
+        interval = cell.get("speedup_interval")
+        low = interval["low"] if interval else None
         if speedup is None or speedup <= ideal * tolerance or (low is not None and low <= ideal):
             continue
         detail = (
             f"speed-up {speedup} on {ideal} device(s), more than {tolerance:g} x ideal: either"
             f" {cell['topology']} is too fast or 1n1g too slow"
         )
-        found.setdefault(cell_key(cell), []).append(_entry("speedup_at_most_ideal", detail))
-    return found
+        findings.setdefault(cell_key(cell), []).append(_finding("speedup_at_most_ideal", detail))
+    return findings
 
 
-def warnings(cells: Sequence[Cell]) -> Found:
+def warnings(cells: Cells) -> Findings:
     """Return by ``cell_key`` what looks odd, as ``{"rule", "detail"}``.
 
     Only where the intervals of the two medians, of 3 repeats or more each, lie apart by 2 %.
@@ -86,78 +92,113 @@ def warnings(cells: Sequence[Cell]) -> Found:
 
     :param cells: measured (``cells.measure_cell``), with ``median_speed`` in samples/s.
     """
-    found: Found = {}
-    by_factors = {_factors(cell): cell for cell in cells}
+    findings: Findings = {}
+    by_conditions = {_conditions(cell): cell for cell in cells}
     for cell in cells:
-        entries = [*_against_variants(cell, by_factors), *_against_smaller(cell, cells)]
+        entries = [*_against_variants(cell, by_conditions), *_against_smaller(cell, cells)]
         if entries:
-            found[cell_key(cell)] = entries
-    return found
+            findings[cell_key(cell)] = entries
+    return findings
 
 
-def _factors(cell: Cell, **changes: Any) -> Tuple[str, ...]:
+def _conditions(cell: MeasuredCell, **changes: Any) -> Tuple[str, ...]:
+    """Return everything that a cell is compared in, with ``changes``."""
     return tuple(str(value) for value in {**task_values(cell), **changes}.values())
 
 
 def _against_variants(
-    cell: Cell, by_factors: Mapping[Tuple[str, ...], Cell]
-) -> Iterator[Dict[str, str]]:
+    cell: MeasuredCell, by_conditions: Mapping[Tuple[str, ...], MeasuredCell]
+) -> Iterator[Finding]:
     """Compare the cell with the one that should be slower, all other factors the same."""
-    for rule, factor, slow, fast in PAIRS:
-        slower = by_factors.get(_factors(cell, **{factor: slow}))
+    for rule, factor, slow, fast in _PAIRS:
+        slower = by_conditions.get(_conditions(cell, **{factor: slow}))
         if cell.get(factor) != fast or slower is None:
             continue
         if factor == "precision" and cell.get("device") == "cpu":
             continue  # few CPUs compute faster in bf16
         if _is_below(cell, slower):
-            yield _entry(rule, f"{_speed(cell, fast)}, but {_speed(slower, slow)}")
+            yield _finding(rule, f"{_speed(cell, fast)}, but {_speed(slower, slow)}")
 
 
-def _against_smaller(cell: Cell, cells: Sequence[Cell]) -> Iterator[Dict[str, str]]:
+def _against_smaller(cell: MeasuredCell, cells: Cells) -> Iterator[Finding]:
     """Compare the cell with the next smaller topology that is a part of it.
 
     4n1g is no part of 1n8g: devices of one node reach each other on another path.
     """
-    alike = _factors(cell, topology="")
+    alike = _conditions(cell, topology="")
     smaller = [
         other
         for other in cells
         if other["devices"] < cell["devices"]
         and other["nodes"] <= cell["nodes"]
         and other["devices_per_node"] <= cell["devices_per_node"]
-        and _factors(other, topology="") == alike
+        and _conditions(other, topology="") == alike
     ]
     if not smaller or cell.get("oversubscribed"):
         return
     below = max(smaller, key=lambda other: (other["devices"], other["devices_per_node"]))
     if _is_below(cell, below):
         rule = "more_devices_not_slower"
-        yield _entry(rule, f"{_speed(cell)}, but {_speed(below)}")
+        yield _finding(rule, f"{_speed(cell)}, but {_speed(below)}")
     if _is_below(below, cell, per_device=True):
-        each = [round(one["median_speed"] / one["devices"], 2) for one in (cell, below)]
-        yield _entry(
+        yield _finding(
             "efficiency_not_growing",
-            f"{each[0]} a device with {cell['topology']}, but {each[1]} with {below['topology']}",
+            f"{_device_speed(cell)} a device with {cell['topology']},"
+            f" but {_device_speed(below)} with {below['topology']}",
         )
 
 
-def _is_below(cell: Cell, other: Cell, per_device: bool = False) -> bool:
+def _is_below(cell: MeasuredCell, other: MeasuredCell, per_device: bool = False) -> bool:
     """Return whether the whole interval of a cell's median is below that of the other's."""
     ours, theirs = _bounds(cell, per_device), _bounds(other, per_device)
     return ours is not None and theirs is not None and ours[1] < theirs[0] * (1 - _MARGIN)
 
 
-def _bounds(cell: Cell, per_device: bool) -> Optional[Tuple[float, float]]:
-    interval = cell.get("interval") or {}
-    if interval.get("low") is None or interval["n"] < _LEAST_REPEATS:
+def _bounds(cell: MeasuredCell, per_device: bool) -> Optional[Tuple[float, float]]:
+    """Return the interval of the median, None where there are too few repeats to judge."""
+    interval = cell["interval"]
+    if interval is None or interval["low"] is None or interval["high"] is None:
+        return None
+    if interval["n"] < _LEAST_REPEATS:
         return None
     share = cell["devices"] if per_device else 1
     return interval["low"] / share, interval["high"] / share
 
 
-def _speed(cell: Cell, value: str = "") -> str:
+def _device_speed(cell: MeasuredCell) -> float:
+    return round((cell["median_speed"] or 0.0) / cell["devices"], 2)
+
+
+def _speed(cell: MeasuredCell, value: str = "") -> str:
     return f"{cell['median_speed']} with {value or cell['topology']}"
 
 
-def _entry(rule: str, detail: str) -> Dict[str, str]:
+def _finding(rule: str, detail: str) -> Finding:
     return {"rule": rule, "detail": detail}
+
+
+def applied_checks(runs: Sequence[RunRecord], cells: Cells) -> Dict[str, Dict[str, str]]:
+    """Return the rules that the results were held against, in words, by the effect of a broken one.
+
+    ``invalid_repeat`` and ``invalid_cell`` take a figure out of the results; ``warning`` does not.
+    A rule that had nothing to compare is left out.
+
+    :param runs: run records; those of schema 1 were not checked.
+    :param cells: measured (``cells.measure_cell``).
+    """
+    checked = any(run.get("schema", 1) >= _CHECKED_SCHEMA for run in runs)
+    compared = {rule: factor for rule, factor, _slow, _fast in _PAIRS}
+    between = {
+        name: about
+        for name, about in _words(RULES).items()
+        if len({str(cell.get(compared.get(name, "topology"))) for cell in cells}) > 1
+    }
+    return {
+        "invalid_repeat": _words(invariants.RULES) if checked else {},
+        "invalid_cell": {name: between[name] for name in between if name == _BREAKS},
+        "warning": {name: between[name] for name in between if name != _BREAKS},
+    }
+
+
+def _words(rules: Mapping[str, Mapping[str, str]]) -> Dict[str, str]:
+    return {name: rule["about"] for name, rule in rules.items()}

@@ -1,7 +1,7 @@
 """The rule for a cell's log: the cell's, the benchmark's, the user's."""
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.results.log_rule import log_rule
+from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_rule
 
 CELL = {"warmup": 20, "iterations": 100}
 PLANNED = {

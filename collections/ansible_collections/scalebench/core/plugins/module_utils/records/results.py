@@ -1,0 +1,195 @@
+"""What results.json holds: the results of a campaign, its measured cells and their repeats."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Optional, TypedDict
+
+from .runs import Disturbance, LogEnding, TimeToTrain
+
+__all__ = [
+    "Adaptive",
+    "Attempt",
+    "Finding",
+    "Interval",
+    "MeasuredCell",
+    "Repeat",
+    "Results",
+    "WithoutSpeed",
+]
+
+
+class Attempt(TypedDict):
+    """An earlier attempt at a repeat."""
+
+    ending: str
+    reason: str
+    throughput: Optional[float]
+    disturbances: List[Disturbance]
+
+
+class _Repeat(TypedDict):
+    repeat: int
+    log: str
+    ending: str
+    reason: str
+    throughput: Optional[float]
+    seconds: Optional[float]
+    oversubscribed: Optional[bool]
+    node_names: Optional[List[str]]
+    attempt: int
+    earlier: List[Attempt]
+    disturbances: List[Disturbance]
+    packed_with: List[str]
+    shares_machine: bool
+    telemetry: Optional[Dict[str, Any]]
+    warnings: List[str]
+
+
+class Repeat(_Repeat, total=False):
+    """One repeat of a measured cell.
+
+    ``throughput`` (in ``unit``) is None where ``ending`` is not ok, and ``reason`` says why. The
+    optional keys are absent where the log does not tell them.
+    """
+
+    log_ending: LogEnding
+    unit: str
+    reader: str
+    count: int
+    wall_clock_throughput: float
+    loss: Dict[str, float]
+    memory: float
+    accuracy: float
+    time_to_train: TimeToTrain
+    steady_state: Dict[str, Any]
+    within_run: Dict[str, Any]
+
+
+class WithoutSpeed(TypedDict):
+    """A repeat that gave no speed."""
+
+    repeat: int
+    ending: str
+    reason: str
+    log: str
+
+
+class Finding(TypedDict):
+    """What a check of ``results.checks`` says about a cell."""
+
+    rule: str
+    detail: str
+
+
+class _Interval(TypedDict):
+    low: Optional[float]
+    high: Optional[float]
+    n: int
+    reason: str
+
+
+class Interval(_Interval, total=False):
+    """An interval of a median or of a quotient of medians; None where there is too little data."""
+
+    level: float
+    method: str
+    coverage: float
+
+
+class Adaptive(TypedDict):
+    """Whether a cell has enough repeats, after ``n`` with a speed.
+
+    ``half_width`` is a share of the median, None where there is no interval yet; ``why`` is for
+    the report.
+    """
+
+    enough: bool
+    n: int
+    half_width: Optional[float]
+    why: str
+
+
+class _PlannedPart(TypedDict):
+    benchmark: str
+    recipe: Optional[str]
+    framework: Optional[str]
+    framework_version: Optional[str]
+    framework_set: Optional[str]
+    model: str
+    precision: str
+    variant: str
+    batch_size_per_device: Any
+    xla: Optional[bool]
+    data: Optional[str]
+    data_backend: Optional[str]
+    image_size: Optional[int]
+    topology: str
+    nodes: int
+    devices_per_node: int
+    device: Optional[str]
+    node_names: Optional[List[str]]
+    directory: Optional[str]
+    warmup: Optional[int]
+    iterations: Optional[int]
+    mode: Optional[str]
+    epochs: Optional[int]
+    target_accuracy: Optional[float]
+
+
+class MeasuredCell(_PlannedPart, total=False):
+    """A cell with the figures of its repeats; every key is there once the results are built.
+
+    ``batch_size_per_device`` is the text ``max`` where a search has not found it. ``failures``,
+    ``unavailable`` and ``skipped`` are the groups of ``endings.groups()``.
+    """
+
+    devices: int
+    state: str
+    unit: Optional[str]
+    repeats_planned: int
+    repeats: List[Repeat]
+    spread: Optional[Dict[str, Any]]
+    interval: Optional[Interval]
+    wall_clock_throughput: Optional[float]
+    oversubscribed: Optional[bool]
+    failures: List[WithoutSpeed]
+    unavailable: List[WithoutSpeed]
+    skipped: List[WithoutSpeed]
+    not_run: List[int]
+    adaptive: Optional[Adaptive]
+    unfinished: List[Dict[str, Any]]
+    average_speed: Optional[float]
+    median_speed: Optional[float]
+    speedup: Optional[float]
+    speedup_reason: str
+    speedup_interval: Optional[Interval]
+    efficiency: Optional[float]
+    invalid: List[Finding]
+    warnings: List[Finding]
+
+
+class _Results(TypedDict):
+    schema: int
+    campaign: Optional[str]
+    facts: Dict[str, Any]
+    units: Dict[str, str]
+    provenance: Dict[str, Any]
+    counts: Dict[str, int]
+    cells: List[MeasuredCell]
+    searches: List[Dict[str, Any]]
+    packing: Optional[Dict[str, Any]]
+    interference: Optional[Dict[str, Any]]
+    failures: List[Dict[str, Any]]
+    unmatched: List[Dict[str, str]]
+
+
+class Results(_Results, total=False):
+    """Everything in results.json, in the current schema (docs/results-files.md).
+
+    The optional keys are added by what computed them, where that was asked for.
+    """
+
+    published: Dict[str, Any]
+    comparison: Dict[str, Any]
+    preflight: Dict[str, Any]
+    gate: Dict[str, Any]

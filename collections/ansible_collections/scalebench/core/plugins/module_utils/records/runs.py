@@ -1,0 +1,185 @@
+"""The run record of a repeat, as ``.run.json`` beside its log holds it, and what it is made of."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Mapping, Optional, TypedDict, cast
+
+from ..topology import parse_topology
+from .cells import IDENTITY_KEYS
+
+__all__ = [
+    "Disturbance",
+    "LogEnding",
+    "LogFacts",
+    "NodeRun",
+    "RunRecord",
+    "TimeToTrain",
+    "check_cell",
+    "check_run",
+]
+
+_NEEDED = (*IDENTITY_KEYS, "batch_size_per_device", "nodes", "devices_per_node")
+
+
+class LogEnding(TypedDict):
+    """How a log ends; ``kind`` is complete, truncated, out_of_memory, nan_loss, traceback, killed.
+
+    ``detail`` is the line that tells so.
+    """
+
+    kind: str
+    detail: str
+
+
+class TimeToTrain(TypedDict):
+    """Times in s and accuracies in percent of one training; see ``facts.time_to_train``."""
+
+    total_time: Optional[float]
+    time_to_target: Optional[float]
+    target_accuracy: Optional[float]
+    target_epoch: Optional[int]
+    best_accuracy: Optional[float]
+    best_epoch: Optional[int]
+    final_accuracy: Optional[float]
+    evaluations: int
+    epochs: Optional[int]
+    end_to_end_throughput: Optional[float]
+
+
+class LogFacts(TypedDict, total=False):
+    """The facts of one log (``facts.log_facts``); speeds are in ``unit``, memory in MiB."""
+
+    path: str
+    reader: str
+    identity: Dict[str, Any]
+    ending: LogEnding
+    throughput: Optional[float]
+    unit: str
+    scope: str
+    strategy: Dict[str, Any]
+    count: int
+    printed: int
+    run: Optional[int]
+    runs: int
+    valid: bool
+    reason: str
+    summary: Dict[str, Any]
+    wall_clock_throughput: Optional[float]
+    harmonic_throughput: Optional[float]
+    loss: Optional[Dict[str, float]]
+    memory: Optional[float]
+    steady_state: Dict[str, Any]
+    within_run: Dict[str, Any]
+    time_to_train: Optional[TimeToTrain]
+    accuracy: Optional[float]
+    observations: List[Any]
+
+
+class NodeRun(TypedDict, total=False):
+    """What module training_run returned on one node; ``ended`` and ``strays`` count processes."""
+
+    ending: str
+    reason: str
+    rank: int
+    argv: List[str]
+    env: Dict[str, str]
+    started: str
+    node: str
+    exit_code: Optional[int]
+    seconds: float
+    ended: int
+    strays: int
+    telemetry: Optional[Dict[str, Any]]
+    memory_mib: Optional[int]
+    device_users: List[str]
+
+
+class Disturbance(TypedDict):
+    """Something else that took part in a repeat, on which node."""
+
+    kind: str
+    node: str
+    detail: str
+
+
+class _Run(TypedDict):
+    cell: Mapping[str, Any]
+    repeat: int
+    log: str
+    ending: str
+    reason: str
+    facts: Optional[LogFacts]
+
+
+class RunRecord(_Run, total=False):
+    """One repeat, or one attempt at it.
+
+    ``ending`` is one of ``endings.ENDINGS``. ``kind`` is measured, search (for the largest batch)
+    or alone (a packed repeat run again by itself). Records of schema 1 and logs that no campaign
+    made have the first six keys only.
+    """
+
+    schema: int
+    campaign: str
+    session: str
+    recorded: str
+    attempt: int
+    kind: str
+    why: str
+    packed_with: List[str]
+    shares_machine: bool
+    oversubscribed: Optional[bool]
+    started: Optional[str]
+    memory_mib: Optional[int]
+    seconds: float
+    disturbances: List[Disturbance]
+    nodes: Dict[str, NodeRun]
+    # Set on reading, where the log is not there any more.
+    log_is_gone: bool
+
+
+def check_cell(cell: Any) -> None:
+    """Refuse a damaged cell, planned, recorded or measured.
+
+    :raises ValueError: it is not a mapping, a key that a report needs is missing or empty, or the
+        topology contradicts the counts.
+    """
+    if not isinstance(cell, Mapping):
+        raise ValueError(f"a cell is a mapping, not {cell!r}")
+    missing = [key for key in _NEEDED if not cell.get(key)]
+    if missing:
+        raise ValueError(f"the cell has no {', '.join(missing)}")
+    if parse_topology(cell["topology"]) != (cell["nodes"], cell["devices_per_node"]):
+        raise ValueError(f"topology {cell['topology']} does not fit nodes and devices_per_node")
+
+
+def check_run(data: Any, log: str) -> RunRecord:
+    """Return a run record of any schema as it was read.
+
+    :param log: the path of its log in the campaign; the one in the record may be of another place.
+    :raises ValueError: it is damaged.
+    """
+    if not isinstance(data, Mapping):
+        raise ValueError(f"a run record is a mapping, not {data!r}")
+    for key in ("cell", "repeat"):
+        if key not in data:
+            raise ValueError(f"it has no {key}")
+    check_cell(data["cell"])
+    facts = data.get("facts") or None
+    if facts is not None and not isinstance(facts, Mapping):
+        raise ValueError(f"facts is {facts!r}, not a mapping")
+    try:
+        repeat = int(data["repeat"])
+    except (TypeError, ValueError):
+        raise ValueError(f"repeat is {data['repeat']!r}, not a whole number") from None
+    defaults = {"ending": "invalid", "reason": ""}
+    return cast(
+        RunRecord,
+        {
+            **data,
+            **{key: data.get(key) or value for key, value in defaults.items()},
+            "log": log,
+            "repeat": repeat,
+            "facts": dict(facts) if facts else None,
+        },
+    )

@@ -1,0 +1,96 @@
+"""The nodes of a campaign: the ssh files with which they reach each other, and their problems."""
+
+from __future__ import annotations
+
+from typing import Any, Collection, List, Mapping
+
+__all__ = ["authorized_keys_lines", "known_hosts_lines", "node_problems"]
+
+
+def known_hosts_lines(existing: str, keys: Mapping[str, Collection[str]], port: int) -> List[str]:
+    """Return the lines of known_hosts, sorted, comments left out.
+
+    A run that is limited to some nodes knows the keys of those alone; the lines of the others
+    stay.
+
+    :param existing: the file as it is; empty where there is none.
+    :param keys: all public host keys (type and base64, a comment may follow) by address.
+    """
+    renewed = {
+        f"[{address}]:{port}": [key for key in keys[address] if key.strip()] for address in keys
+    }
+    lines = set()
+    for line in existing.splitlines():
+        host, _, key = line.strip().partition(" ")
+        if key and not host.startswith("#") and not renewed.get(host):
+            lines.add(line.strip())
+    for host, given in renewed.items():
+        lines |= {" ".join([host, *key.split()[:2]]) for key in given}
+    return sorted(lines)
+
+
+def authorized_keys_lines(
+    existing: str, keys: Mapping[str, Collection[str]], members: Collection[str]
+) -> List[str]:
+    """Return the lines of authorized_keys, sorted.
+
+    A run that is limited to some nodes knows the keys of those alone; the keys of the others stay
+    as long as they are members. An owner that has left the cluster loses access with the next run.
+
+    :param existing: the file as it is, its comments the keys' owners; empty where there is none.
+    :param keys: all public keys (type and base64, a comment may follow) by owner.
+    :param members: everyone who may have a key.
+    """
+    lines = set()
+    for line in existing.splitlines():
+        owner = line.strip().rpartition(" ")[2]
+        if not line.startswith("#") and owner in members and not any(keys.get(owner, ())):
+            lines.add(line.strip())
+    for owner in members:
+        for key in keys.get(owner, ()):
+            if key.strip():
+                lines.add(" ".join([*key.split()[:2], owner]))
+    return sorted(lines)
+
+
+def node_problems(
+    probe: Mapping[str, Any],
+    place: str,
+    work_dir: str,
+    free_mib: int,
+    pythons: Mapping[str, str],
+) -> List[str]:
+    """Return a sentence for each problem that keeps every repeat from running on a node.
+
+    A missing framework is not a problem of the node where another one is there: its cells are
+    unavailable.
+
+    :param probe: what module node_fingerprint_facts returned, or ``unreachable`` and ``msg``.
+    :param place: the node's address and port, for the message.
+    :param work_dir: Scalebench's folder on the node.
+    :param free_mib: the free space that is needed there, in MiB.
+    :param pythons: the interpreter of each framework of the campaign.
+    """
+    if probe.get("unreachable"):
+        return [
+            f"{place} cannot be reached: {probe.get('msg', 'no message')}. Run ansible-playbook"
+            " playbooks/provision.yml, or leave the node out with --limit."
+        ]
+    problems = []
+    unusable = probe["unusable"]
+    if unusable and set(unusable) >= set(pythons):
+        reasons = [
+            f"the interpreter of {framework}, {pythons[framework]}: {reason}."
+            for framework, reason in unusable.items()
+        ]
+        problems.append(
+            " ".join(reasons) + " Run ansible-playbook playbooks/provision.yml, or name an"
+            " interpreter that has the framework with -e framework_python=."
+        )
+    free = probe["fingerprint"]["disk_free_mib"]
+    if free < free_mib:
+        problems.append(
+            f"{free} MiB are free at {work_dir}, {free_mib} are needed (campaign_free_mib)."
+            " Remove old runs there."
+        )
+    return problems
