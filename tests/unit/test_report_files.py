@@ -65,9 +65,9 @@ def test_what_is_no_log_has_no_last_lines(tmp_path):
 def test_damaged_records_are_left_out(tmp_path):
     plan, _ = campaign({"1n1g": [10.0]})
     good = recorded(plan["cells"][0], 1, 10.0)
-    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs/1n1g").mkdir(parents=True)
     for name, content in {
-        "good": good,
+        "1n1g/1": good,
         "number": {**good, "log": "b", "repeat": "<1>"},
         "cell": {**good, "log": "c", "cell": {"topology": "2n"}},
         "list": [1, 2],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -16,6 +17,10 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning import pl
 from ansible_collections.scalebench.core.plugins.module_utils.planning.benchmark_file import (
     check_benchmark,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.records.runs import (
+    RunRecord,
+    check_run,
+)
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import read_yaml, write_texts
 from ansible_collections.scalebench.core.plugins.plugin_utils.plan_evidence import (
     controller_facts,
@@ -29,6 +34,7 @@ __all__ = [
     "kept_plan",
     "load_benchmarks",
     "now",
+    "read_record",
     "records",
     "set_aside",
     "set_aside_unrecorded",
@@ -91,38 +97,48 @@ def kept_plan(folder: Path) -> dict[str, Any]:
     return {}
 
 
-def records(folder: Path) -> dict[str, dict[str, Any]]:
+def read_record(folder: Path, path: str) -> RunRecord:
+    """Return the run record in a file; its log is the one beside it.
+
+    :param path: of a ``.run.json`` or ``.attempt<n>.json``, relative to the campaign's folder.
+    :raises ValueError: it is damaged.
+    :raises OSError: it cannot be read.
+    """
+    log = f"{_ATTEMPT.sub('', path.removesuffix('.run.json'))}.log"
+    return check_run(json.loads((folder / path).read_text(encoding="utf-8")), log)
+
+
+def records(folder: Path) -> dict[str, RunRecord]:
     """Return the run records of a campaign by the path of the log, relative to the campaign.
 
-    Unreadable records are left out, so that their repeats run again.
+    Damaged records are left out, so that their repeats run again.
     """
-    read = map(_record, sorted(folder.glob("logs/**/*.run.json")))
-    return {record["log"]: record for record in read if record}
+    return {record["log"]: record for record in _undamaged(folder, "logs/**/*.run.json")}
 
 
-def attempts(folder: Path) -> dict[str, list[dict[str, Any]]]:
+def attempts(folder: Path) -> dict[str, list[RunRecord]]:
     """Return the records of earlier attempts by the path of the log, oldest first.
 
-    Unreadable records are left out.
+    Damaged records are left out.
     """
-    numbered = []
-    for path in folder.glob("logs/**/*.attempt*.json"):
-        number, record = _ATTEMPT.search(path.name), _record(path)
-        if number and record:
-            numbered.append((int(number[1]), record))
-    by_log: dict[str, list[dict[str, Any]]] = {}
-    for _, record in sorted(numbered, key=lambda entry: entry[0]):
+    by_log: dict[str, list[RunRecord]] = {}
+    for record in _undamaged(folder, "logs/**/*.attempt*.json"):
         by_log.setdefault(record["log"], []).append(record)
     return by_log
 
 
-def _record(path: Path) -> dict[str, Any]:
-    """Return a run record; empty if it cannot be read."""
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-        return {"ending": record["ending"], **record} if isinstance(record["log"], str) else {}
-    except (ValueError, KeyError, TypeError):
-        return {}
+def _undamaged(folder: Path, pattern: str) -> list[RunRecord]:
+    read = []
+    for path in sorted(folder.glob(pattern), key=_by_attempt):
+        with contextlib.suppress(ValueError):
+            read.append(read_record(folder, str(path.relative_to(folder))))
+    return read
+
+
+def _by_attempt(path: Path) -> tuple[str, int]:
+    """Return what sorts attempt 10 after attempt 9."""
+    number = _ATTEMPT.search(path.name)
+    return _ATTEMPT.sub("", str(path)), int(number[1]) if number else 0
 
 
 def earlier(results: Path) -> dict[str, list[float]]:
@@ -131,7 +147,7 @@ def earlier(results: Path) -> dict[str, list[float]]:
     plans = sorted(results.glob("*/plan.json"), key=lambda path: path.stat().st_mtime)
     for path in plans[-RECENT:]:
         for record in records(path.parent).values():
-            if record["ending"] == "ok" and record.get("cell"):
+            if record["ending"] == "ok":
                 seconds.setdefault(plan.timing_key(record["cell"]), []).append(record["seconds"])
     return seconds
 
@@ -148,7 +164,7 @@ def write(folder: Path, campaign: str, planned: dict[str, Any]) -> None:
     write_texts({folder / "plan.json": text + "\n"}, False, False)
 
 
-def set_aside(folder: Path, record: dict[str, Any]) -> None:
+def set_aside(folder: Path, record: RunRecord) -> None:
     """Rename log and record of a failed repeat to attempt 1, 2, …, before it runs again."""
     log = folder / record["log"]
     number = 1
@@ -175,7 +191,7 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
-def write_record(folder: Path, record: dict[str, Any]) -> Path:
+def write_record(folder: Path, record: RunRecord) -> Path:
     """Write a run record beside its log, atomically; return its path."""
     path = (folder / record["log"]).with_suffix(".run.json")
     part = path.with_name(path.name + ".part")

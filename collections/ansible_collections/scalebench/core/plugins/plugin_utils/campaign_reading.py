@@ -14,11 +14,13 @@ from ansible_collections.scalebench.core.plugins.module_utils.records.results im
 from ansible_collections.scalebench.core.plugins.module_utils.records.runs import (
     RunRecord,
     check_cell,
-    check_run,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from ansible_collections.scalebench.core.plugins.module_utils.strategies import parameters_of
-from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files import attempts
+from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files import (
+    attempts,
+    read_record,
+)
 from ansible_collections.scalebench.core.plugins.plugin_utils.log_files import (
     files_below,
     read_all,
@@ -93,13 +95,13 @@ def _load(folder: Path) -> tuple[dict[str, Any], list[RunRecord], list[dict[str,
     runs = []
     for path in ["plan.json", *records]:
         try:
-            read = json.loads((folder / path).read_text(encoding="utf-8"))
             if path == "plan.json":
-                for cell in read["cells"]:
+                planned = json.loads((folder / path).read_text(encoding="utf-8"))
+                for cell in planned["cells"]:
                     check_cell(cell)
-                plan.update(read)
+                plan.update(planned)
             else:
-                runs.append(check_run(read, f"{path[: -len('.run.json')]}.log"))
+                runs.append(read_record(folder, path))
         except FileNotFoundError:
             problems.append({"path": path, "reason": "it is not there"})
         except (OSError, ValueError, KeyError, TypeError) as error:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional
 
+from ..records.results import Finding
+from ..records.runs import LogFacts
+
 __all__ = ["RULES", "broken"]
 
 Cell = Mapping[str, Any]
-Facts = Mapping[str, Any]
 
 # For the report: what each rule says, and where it comes from.
 RULES: Dict[str, Dict[str, str]] = {
@@ -52,7 +54,7 @@ _CLOCK_STEP = 1.0
 _LEAST_LOSSES, _MOST_RISE = 40, 1.1
 
 
-def broken(cell: Cell, facts: Facts) -> List[Dict[str, str]]:
+def broken(cell: Cell, facts: LogFacts) -> List[Finding]:
     """Return the invariants that a repeat breaks, each ``{"rule", "detail"}``, in order of RULES.
 
     What the cell or the facts do not state breaks nothing. Not detected: wrong rates in a run of a
@@ -69,13 +71,13 @@ def broken(cell: Cell, facts: Facts) -> List[Dict[str, str]]:
     ]
 
 
-def _throughput_positive(_cell: Cell, facts: Facts) -> Iterator[str]:
+def _throughput_positive(_cell: Cell, facts: LogFacts) -> Iterator[str]:
     speed = facts.get("throughput")
     if speed is not None and not (isfinite(speed) and speed > 0):
         yield f"the throughput is {speed} {facts.get('unit', '')}".rstrip()
 
 
-def _rate_times_time(cell: Cell, facts: Facts) -> Iterator[str]:
+def _rate_times_time(cell: Cell, facts: LogFacts) -> Iterator[str]:
     """Compare the time that the printed rates need with the time on the clock.
 
     The arithmetic mean of rates is above images / time in every run that is not quite even
@@ -83,8 +85,9 @@ def _rate_times_time(cell: Cell, facts: Facts) -> Iterator[str]:
     harmonic mean is images / time itself, however noisy the steps, and shows both.
     """
     images = (_global_batch(cell) or 0) * (facts.get("count") or 0)
-    clock, harmonic = _rate(facts, "wall_clock_throughput"), _rate(facts, "harmonic_throughput")
-    rate = harmonic or _rate(facts, "throughput")
+    clock = _rate(facts.get("wall_clock_throughput"))
+    harmonic = _rate(facts.get("harmonic_throughput"))
+    rate = harmonic or _rate(facts.get("throughput"))
     if not (images and clock and rate) or facts.get("scope", "global") != "global":
         return
     printed, passed = images / rate, images / clock
@@ -99,7 +102,7 @@ def _rate_times_time(cell: Cell, facts: Facts) -> Iterator[str]:
         )
 
 
-def _ranks(cell: Cell, facts: Facts) -> Iterator[str]:
+def _ranks(cell: Cell, facts: LogFacts) -> Iterator[str]:
     identity = facts.get("identity") or {}
     devices = _devices(cell)
     planned = {
@@ -114,7 +117,7 @@ def _ranks(cell: Cell, facts: Facts) -> Iterator[str]:
             yield f"{key} is {identity[key]}, planned were {wanted}"
 
 
-def _steps(cell: Cell, facts: Facts) -> Iterator[str]:
+def _steps(cell: Cell, facts: LogFacts) -> Iterator[str]:
     warmup, iterations = cell.get("warmup"), cell.get("iterations")
     if warmup is None or iterations is None:
         return
@@ -125,16 +128,16 @@ def _steps(cell: Cell, facts: Facts) -> Iterator[str]:
         yield f"the log says {logged} iterations, planned were {warmup} + {iterations}"
 
 
-def _loss_finite(_cell: Cell, facts: Facts) -> Iterator[str]:
+def _loss_finite(_cell: Cell, facts: LogFacts) -> Iterator[str]:
     for name, value in (facts.get("loss") or {}).items():
         if value is not None and not isfinite(value):
             yield f"the {name} loss is {value}"
-    ending = facts.get("ending") or {}
-    if ending.get("kind") == "nan_loss":
-        yield str(ending.get("detail") or "the log says that the loss is no number")
+    ending = facts.get("ending")
+    if ending and ending.get("kind") == "nan_loss":
+        yield str(ending.get("detail") or "the log says that the loss is not a number")
 
 
-def _loss_falling(_cell: Cell, facts: Facts) -> Iterator[str]:
+def _loss_falling(_cell: Cell, facts: LogFacts) -> Iterator[str]:
     loss = facts.get("loss") or {}
     first, last = loss.get("first_quarter"), loss.get("last_quarter")
     if first is None or last is None or (facts.get("printed") or 0) < _LEAST_LOSSES:
@@ -144,7 +147,7 @@ def _loss_falling(_cell: Cell, facts: Facts) -> Iterator[str]:
         yield f"the loss rose: median {first:.4g} in the first quarter, {last:.4g} in the last"
 
 
-_CHECKS: Dict[str, Callable[[Cell, Facts], Iterator[str]]] = {
+_CHECKS: Dict[str, Callable[[Cell, LogFacts], Iterator[str]]] = {
     "throughput_positive": _throughput_positive,
     "rate_times_time": _rate_times_time,
     "ranks": _ranks,
@@ -154,9 +157,8 @@ _CHECKS: Dict[str, Callable[[Cell, Facts], Iterator[str]]] = {
 }
 
 
-def _rate(facts: Facts, name: str) -> Optional[float]:
+def _rate(value: Optional[float]) -> Optional[float]:
     """Return a rate that can be divided by, else None."""
-    value = facts.get(name)
     return float(value) if value is not None and isfinite(value) and value > 0 else None
 
 

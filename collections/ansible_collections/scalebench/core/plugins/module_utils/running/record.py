@@ -40,7 +40,12 @@ def record(
     """
     cell = repeat["cell"]
     nodes = {name: _node_run(runs.get(name, {})) for name in cell["node_names"]}
-    ending, reason = _ending(cell, nodes, facts)
+    log_facts = _log_facts(facts)
+    if log_facts is None:
+        unread = str(facts.get("msg", "the log could not be read"))
+        ending, reason = _ending_of_nodes(nodes, {}) or ("invalid", unread)
+    else:
+        ending, reason = _ending_of_nodes(nodes, log_facts) or _ending_of_log(cell, log_facts)
     leading = nodes[cell["node_names"][0]]
     made = not_run(campaign, repeat, ending, reason)
     if ending == "out_of_memory" and cell.get("searched"):
@@ -51,7 +56,7 @@ def record(
     made["seconds"] = max((node.get("seconds") or 0.0 for node in nodes.values()), default=0.0)
     made["disturbances"] = _disturbances(repeat, nodes)
     made["nodes"] = nodes
-    made["facts"] = _log_facts(facts)
+    made["facts"] = log_facts
     return made
 
 
@@ -104,7 +109,11 @@ def _disturbances(repeat: Mapping[str, Any], nodes: Mapping[str, NodeRun]) -> Li
 
 
 def _log_facts(facts: Mapping[str, Any]) -> Optional[LogFacts]:
-    if not _was_read(facts):
+    """Return the facts without Ansible's own keys, None where the log could not be read.
+
+    ``failed`` does not tell that where failed_when is false.
+    """
+    if "throughput" not in facts:
         return None
     kept = {
         key: value
@@ -114,31 +123,19 @@ def _log_facts(facts: Mapping[str, Any]) -> Optional[LogFacts]:
     return cast(LogFacts, kept)
 
 
-def _was_read(facts: Mapping[str, Any]) -> bool:
-    """Return whether the log gave facts; ``failed`` does not tell where failed_when is false."""
-    return "throughput" in facts
-
-
-def _ending(
-    cell: Mapping[str, Any], nodes: Mapping[str, NodeRun], facts: Mapping[str, Any]
-) -> Tuple[str, str]:
-    """Return the ending of the repeat and its reason."""
-    log_ending = facts.get("ending") or {}
+def _ending_of_nodes(nodes: Mapping[str, NodeRun], facts: LogFacts) -> Optional[Tuple[str, str]]:
+    """Return the ending of a repeat and its reason, None where every node ended well."""
     failed = [(name, node) for name, node in nodes.items() if node["ending"] != "ok"]
-    if failed:
-        # When nodes end differently the first is the cause: the others follow from it.
-        failed.sort(key=lambda pair: _effect_rank(pair[1]["ending"]))
-        name, node = failed[0]
-        by_log = ending_of_log(log_ending.get("kind"))
-        if by_log and by_log.judged_by == LOG:
-            return by_log.name, f"{name}: {log_ending['detail']}"
-        return _in_last_words(failed) or (node["ending"], f"{name}: {node['reason']}")
-    if not _was_read(facts):
-        return "invalid", str(facts.get("msg", "the log could not be read"))
-    if log_ending.get("kind") != "complete":
-        return "invalid", f"the log is {log_ending.get('kind')}: {log_ending.get('detail', '')}"
-    problem = _problem(cell, facts)
-    return ("invalid", problem) if problem else ("ok", "")
+    if not failed:
+        return None
+    # When nodes end differently the first is the cause: the others follow from it.
+    failed.sort(key=lambda pair: _effect_rank(pair[1]["ending"]))
+    name, node = failed[0]
+    log_ending = facts.get("ending")
+    by_log = ending_of_log(log_ending["kind"]) if log_ending else None
+    if log_ending and by_log and by_log.judged_by == LOG:
+        return by_log.name, f"{name}: {log_ending['detail']}"
+    return _in_last_words(failed) or (node["ending"], f"{name}: {node['reason']}")
 
 
 def _in_last_words(failed: Sequence[Tuple[str, NodeRun]]) -> Optional[Tuple[str, str]]:
@@ -157,11 +154,17 @@ def _effect_rank(ending: str) -> int:
     return causes.index(ending) if ending in causes else len(causes)
 
 
-def _problem(cell: Mapping[str, Any], facts: Mapping[str, Any]) -> Optional[str]:
-    """Return why a complete log is not a valid measurement of the cell, None where it is."""
+def _ending_of_log(cell: Mapping[str, Any], facts: LogFacts) -> Tuple[str, str]:
+    """Return the ending of a repeat whose nodes ended well: ok, or invalid and why."""
+    log_ending = facts.get("ending")
+    if not log_ending or log_ending["kind"] != "complete":
+        kind, detail = (log_ending["kind"], log_ending["detail"]) if log_ending else (None, "")
+        return "invalid", f"the log is {kind}: {detail}"
     if facts.get("throughput") is None:
-        return str(facts.get("reason") or "the log gives no throughput")
+        return "invalid", str(facts.get("reason") or "the log gives no throughput")
     if cell["iterations"] is not None and facts.get("count") != cell["iterations"]:
-        return f"{facts.get('count')} iterations were measured, not {cell['iterations']}"
+        reason = f"{facts.get('count')} iterations were measured, not {cell['iterations']}"
+        return "invalid", reason
     findings = invariants.broken(cell, facts)
-    return "; ".join(f"{entry['rule']}: {entry['detail']}" for entry in findings) or None
+    problems = "; ".join(f"{finding['rule']}: {finding['detail']}" for finding in findings)
+    return ("invalid", problems) if findings else ("ok", "")

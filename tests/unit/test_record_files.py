@@ -1,0 +1,56 @@
+"""Run records on the controller: what is damaged is left out, and attempts are in order."""
+
+import json
+
+import pytest
+from ansible_collections.scalebench.core.plugins.plugin_utils import campaign_files
+
+CELL = {
+    **{"benchmark": "b", "precision": "fp32", "variant": "bz4", "model": "r50"},
+    **{"topology": "1n1g", "nodes": 1, "devices_per_node": 1, "batch_size_per_device": 4},
+}
+RECORD = {"cell": CELL, "repeat": 1, "log": "elsewhere.log", "ending": "ok", "reason": ""}
+
+
+def write(folder, name, value):
+    path = folder / f"logs/b/{name}"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(value if isinstance(value, str) else json.dumps(value))
+
+
+def test_a_record_is_that_of_the_log_beside_it(tmp_path):
+    write(tmp_path, "r50_1.run.json", RECORD)
+    (record,) = campaign_files.records(tmp_path).values()
+    assert record == {**RECORD, "log": "logs/b/r50_1.log", "facts": None}
+    campaign_files.write_record(tmp_path, record)
+    assert campaign_files.records(tmp_path) == {"logs/b/r50_1.log": record}
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        *("", "[]", "{", "\udcff", {}, {**RECORD, "cell": None}, {**RECORD, "repeat": "first"}),
+        *({**RECORD, "cell": {**CELL, "nodes": 2}}, {**RECORD, "facts": 3}),
+    ],
+)
+def test_a_damaged_record_counts_as_none(tmp_path, damaged):
+    if damaged == "\udcff":
+        write(tmp_path, "r50_1.run.json", "")
+        (tmp_path / "logs/b/r50_1.run.json").write_bytes(b'{"cell": "\xff"}')
+    else:
+        write(tmp_path, "r50_1.run.json", damaged)
+    assert campaign_files.records(tmp_path) == {}
+
+
+def test_a_record_of_schema_1_has_an_ending_and_a_reason(tmp_path):
+    write(tmp_path, "r50_1.run.json", {"cell": CELL, "repeat": "2", "facts": {"throughput": 1.0}})
+    (record,) = campaign_files.records(tmp_path).values()
+    assert (record["ending"], record["reason"], record["repeat"]) == ("invalid", "", 2)
+
+
+def test_attempts_are_in_order_of_their_numbers(tmp_path):
+    for number in (10, 9, 1):
+        write(tmp_path, f"r50_1.attempt{number}.json", {**RECORD, "reason": str(number)})
+    (attempts,) = campaign_files.attempts(tmp_path).values()
+    assert [record["reason"] for record in attempts] == ["1", "9", "10"]
+    assert set(campaign_files.attempts(tmp_path)) == {"logs/b/r50_1.log"}
