@@ -1,4 +1,4 @@
-"""Door to MU record: writes the run records of a wave on the controller, each last and whole."""
+"""Writes the run records of a wave on the controller, with MU running/record."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHOWN = ("log", "ending", "reason", "seconds", "disturbances")
 
 
 class ActionModule(ActionBase):
-    """Runs on the controller alone: it touches the campaign's folder and no node."""
+    """Runs on the controller only, in the campaign's folder."""
 
     _requires_connection = False
     _supports_check_mode = False
@@ -34,7 +34,7 @@ class ActionModule(ActionBase):
                 if repeat["log"] in skipped:
                     shown.append(self._kept(folder, repeat["log"]))
                     continue
-                runs = {node: _run_of(told, repeat) for node, told in args["runs"].items()}
+                runs = {name: _run_of(answer, repeat) for name, answer in args["runs"].items()}
                 made = record(self._campaign(), repeat, runs, facts)
                 campaign_files.write_record(folder, made)
                 Path(f"{folder / repeat['log']}.failed-{args['session']}").unlink(missing_ok=True)
@@ -43,7 +43,8 @@ class ActionModule(ActionBase):
                     skipped += self._skip_larger(folder, made["cell"])
         except OSError as error:
             raise AnsibleError(f"{error.filename or folder}: {error.strerror}") from error
-        result.update(changed=True, skipped_logs=skipped, records=[_summary(one) for one in shown])
+        summaries = [_summary(made) for made in shown]
+        result.update(changed=True, skipped_logs=skipped, records=summaries)
         return result
 
     def _campaign(self):
@@ -52,32 +53,32 @@ class ActionModule(ActionBase):
         return {**known, "recorded": campaign_files.now()}
 
     def _kept(self, folder, log):
-        path = (folder / log).with_suffix(".run.json")
-        return json.loads(path.read_text(encoding="utf-8"))
+        return campaign_files.read_record(folder, log.removesuffix(".log") + ".run.json")
 
-    def _skip_larger(self, folder, cell):
+    def _skip_larger(self, folder, exhausted):
         """Record every repeat as skipped that needs more memory; return their logs.
 
-        Those of this wave have run beside it: they keep the ending that they came to.
+        Repeats of this wave have run already: they keep their ending.
+
+        :param exhausted: the cell that ran out of memory.
         """
         ended = {repeat["log"] for repeat in self._task.args["wave"]["repeats"]}
         ended.update(campaign_files.records(folder))
         planned = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
         logs = []
-        sized = [one for one in planned["cells"] if one["batch_size_per_device"] != MAX]
+        sized = [cell for cell in planned["cells"] if cell["batch_size_per_device"] != MAX]
         for repeat in plan.repeats(sized):
-            reason = frontier.skipped(repeat["cell"], [cell])
+            reason = frontier.skipped(repeat["cell"], [exhausted])
             if reason and repeat["log"] not in ended:
-                campaign_files.write_record(
-                    folder, not_run(self._campaign(), repeat, "skipped", reason)
-                )
+                made = not_run(self._campaign(), repeat, "skipped", reason)
+                campaign_files.write_record(folder, made)
                 logs.append(repeat["log"])
         return logs
 
 
-def _run_of(told, repeat):
-    """Return what a node tells of one repeat; what it tells of all where it tells no more."""
-    return told.get("runs", {}).get(repeat["log"], told)
+def _run_of(answer, repeat):
+    """Return a node's result of one repeat, its whole answer where the task failed."""
+    return answer.get("runs", {}).get(repeat["log"], answer)
 
 
 def _summary(made):

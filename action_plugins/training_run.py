@@ -1,4 +1,4 @@
-"""Runs module training_run, ends with ansible-playbook, and brings the log home."""
+"""Runs module training_run, ends with ansible-playbook, and fetches the log."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from pathlib import Path
 
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.plugins.action import ActionBase
+from ansible_collections.scalebench.core.plugins.module_utils.records.endings import ending_names
 from ansible_collections.scalebench.core.plugins.plugin_utils.run_watch import (
     PEER_GRACE,
     RunWatch,
     end_with_parent,
 )
 
-ENDED = {
+REASONS = {
     "timeout": "the node gave no answer within {timeout:g} s and {grace:g} s more",
     "cancelled": "ended, because another node of the repeat failed",
 }
@@ -36,7 +37,7 @@ class ActionModule(ActionBase):
         return result
 
     def _execute(self, task_vars):
-        """Run the module, as long as there is something to wait for."""
+        """Run the module until it ends, its time is up, or another node of the repeat failed."""
         args = self._task.args
         timeout, grace = float(args.get("timeout") or 0), float(args.get("grace", 60))
         failed = args.get("failed_file")
@@ -49,17 +50,16 @@ class ActionModule(ActionBase):
                 if not watch.ended:
                     watch.fail()
                     raise
-                reason = ENDED[watch.ended].format(timeout=timeout, grace=grace)
-                log = self._log_of_the_ended(grace, task_vars)
+                reason = REASONS[watch.ended].format(timeout=timeout, grace=grace)
+                log = self._log_when_ended(grace, task_vars)
                 answer = {"ending": watch.ended, "reason": reason, "log": log}
             if answer.get("ending") != "ok":
-                # Peers of ranks that never began, or that fell silent with them, know nothing more.
-                knows_all = answer.get("ending", "launch_failed") in ("launch_failed", "stalled")
-                watch.fail(0 if knows_all else PEER_GRACE)
+                ending = answer.get("ending", "launch_failed")
+                watch.fail(0 if ending in ending_names(ends_peers=True) else PEER_GRACE)
         return answer
 
-    def _log_of_the_ended(self, patience: float, task_vars) -> str | None:
-        """Wait until the node has ended the run, or ranks of the next could meet those of this."""
+    def _log_when_ended(self, patience: float, task_vars) -> str | None:
+        """Wait until the node has ended the run; ranks of the next one could meet its ranks."""
         args = self._task.args
         run = f"{args['work_dir']}/{args['directory']}/{args['name']}"
         given = {"work_dir": args["work_dir"], "run": run, "patience": patience}
@@ -69,8 +69,8 @@ class ActionModule(ActionBase):
             )
             if answer.get("ended"):
                 return answer["log"]
-            said = answer.get("msg", f"not ended after {patience:g} s")
-            self._display.warning(f"{task_vars['inventory_hostname']}: {run}: {said}")
+            problem = answer.get("msg", f"not ended after {patience:g} s")
+            self._display.warning(f"{task_vars['inventory_hostname']}: {run}: {problem}")
         return None
 
     def _fetch(self, log: str, target: Path) -> None:

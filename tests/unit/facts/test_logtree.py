@@ -25,7 +25,7 @@ def cell(path: str, root: str = "") -> tuple:
             "logs",
             ("ngc/tensorflow/resnet50", "bz224-xla-dali", "16n8g", "r50", "amp", 12),
         ),
-        # The folder given is the bz level, as in the seeds' own command.
+        # The folder given is the bz level, as in the command of the reference efforts.
         (
             "4n8g/r50_b128_fp32_1.log",
             "logs/paddle/resnet50/bz128/",

@@ -58,6 +58,10 @@ def test_an_ending_of_a_log_means_one_ending():
     assert ending_of_log("complete") is None
 
 
+def test_other_nodes_end_at_once_where_they_cannot_tell_more():
+    assert ending_names(ends_peers=True) == ("stalled", "launch_failed")
+
+
 def test_groups_are_those_of_results():
     assert groups() == ("failures", "unavailable", "skipped")
     assert [count_key(group) for group in groups()] == ["failed", "unavailable", "skipped"]

@@ -1,4 +1,4 @@
-"""Checks across cells, on the seeds' printed speeds and on speeds that cannot or should not be."""
+"""Checks across cells, on printed speeds of the reference efforts, impossible and odd ones."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def around(speed):
 def test_seed_004_breaks_nothing_and_its_slow_pair_of_gpus_is_told():
     cells = measured(SEED_004)
     assert broken(cells) == {}
-    # 322 images/s a GPU on two, 340 on four: the seed prints speed-ups of 1.83 and 3.85.
+    # 322 images/s a GPU on two, 340 on four: the reference prints speed-ups of 1.83 and 3.85.
     assert entries(warnings(cells)) == [("fp32", "bz4", "1n4g", "efficiency_not_growing")]
 
 

@@ -1,4 +1,4 @@
-"""results.json from plans and run records: the seeds' facts, failures as results, provenance."""
+"""results.json from plans and run records: the reference facts, failures as results, provenance."""
 
 import json
 

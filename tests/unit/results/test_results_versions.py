@@ -94,15 +94,15 @@ def test_foreign_files_are_refused(foreign):
 @pytest.mark.parametrize(
     ("place", "value", "said"),
     [
-        (("cells",), {}, "cells is no list"),
-        (("provenance",), None, "provenance is no dict"),
+        (("cells",), {}, "cells is not a list"),
+        (("provenance",), None, "provenance is not a dict"),
         (("cells", 0), 3, r"cells\[0\]: a cell is a mapping"),
         (("cells", 1, "topology"), "2n8g", r"cells\[1\]: topology 2n8g does not fit"),
         (("cells", 1, "median_speed"), "44", r"cells\[1\] is damaged: median_speed is '44'"),
         (("cells", 1, "median_speed"), float("nan"), "median_speed is nan"),
-        (("cells", 0, "repeats"), "none", r"cells\[0\] is damaged: repeats is no list"),
+        (("cells", 0, "repeats"), "none", r"cells\[0\] is damaged: repeats is not a list"),
         (("cells", 0, "repeats", 2), [], r"cells\[0\].repeats\[2\] is damaged: a mapping"),
-        (("cells", 0, "repeats", 2, "throughput"), 0, "throughput is 0, no speed above 0"),
+        (("cells", 0, "repeats", 2, "throughput"), 0, "throughput is 0, not a speed above 0"),
     ],
 )
 def test_damage_is_refused_with_its_place(results, place, value, said):

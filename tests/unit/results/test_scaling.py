@@ -1,15 +1,15 @@
-"""Facts from the speeds of repeats: every figure that the seeds print, to the digit."""
+"""Facts from the speeds of repeats: every figure that the reference efforts print, to the digit."""
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.results import scaling
 from ansible_collections.scalebench.core.plugins.module_utils.stats import rounding, statistics
 from published_data import by_series, rows
 
-SEEDS = [("seed_000_tensorflow_ngc", "fp32_b128_dali"), ("seed_004_paddle", "fp32_b128")]
+REFERENCES = [("seed_000_tensorflow_ngc", "fp32_b128_dali"), ("seed_004_paddle", "fp32_b128")]
 RUNS = {"1n1g": [100.0, 102.0, 101.0], "2n1g": [190.0, 200.0, 198.0]}
 
 
-@pytest.mark.parametrize(("document", "series"), SEEDS)
+@pytest.mark.parametrize(("document", "series"), REFERENCES)
 def test_runs_of_the_seeds_give_every_printed_figure(document, series):
     printed = by_series()[document, series]
     runs = {topology: row["runs"] for topology, row in printed.items()}

@@ -1,4 +1,4 @@
-"""Inside one run: from where on it is steady, and how well its mean is known."""
+"""The throughput within one run: where its steady part begins, and how well its mean is known."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def steady_state(values: Sequence[float]) -> Dict[str, Any]:
 def _finite(values: Sequence[float]) -> Sequence[float]:
     """Return the finite numbers of a list; None and NaN stand for what was not printed."""
     if isinstance(values, (str, bytes, dict)) or not hasattr(values, "__iter__"):
-        raise ValueError(f"{values!r} is no list of numbers")
+        raise ValueError(f"{values!r} is not a list of numbers")
     if isinstance(values, array) and isfinite(sum(values)):
         return values
     kept = []
@@ -103,29 +103,29 @@ def within_run(values: Sequence[float]) -> Dict[str, Any]:
 
     :returns: ``count``, ``mean``, ``sd`` (n - 1), ``cv`` (sd / mean), ``autocorrelation_time`` (in
         observations), ``effective_count`` (n / tau), ``standard_error`` of the mean, and
-        ``relative_error`` (standard_error / mean); None where a value cannot be had.
+        ``relative_error`` (standard_error / mean); None where it is not defined.
     :raises ValueError: not a list of numbers.
     """
     values = _finite(values)
     count = len(values)
-    found: Dict[str, Any] = dict.fromkeys(MEASURES)
-    found["count"] = count
+    measures: Dict[str, Any] = dict.fromkeys(MEASURES)
+    measures["count"] = count
     if not count:
-        return found
-    mean = found["mean"] = fsum(values) / count
+        return measures
+    mean = measures["mean"] = fsum(values) / count
     if count == 1:
-        return found
+        return measures
     gaps = array("d", (value - mean for value in values))
     squares = fsum(gap * gap for gap in gaps)
-    sd = found["sd"] = sqrt(squares / (count - 1))
+    sd = measures["sd"] = sqrt(squares / (count - 1))
     tau = 1.0
     if squares > 0 and count >= LEAST:
         tau = _tau(gaps, squares) if count <= DIRECT else _tau_of_batches(gaps, squares)
     error = sd * sqrt(tau / count)
-    found.update(autocorrelation_time=tau, effective_count=count / tau, standard_error=error)
+    measures.update(autocorrelation_time=tau, effective_count=count / tau, standard_error=error)
     if mean:
-        found.update(cv=sd / abs(mean), relative_error=error / abs(mean))
-    return found
+        measures.update(cv=sd / abs(mean), relative_error=error / abs(mean))
+    return measures
 
 
 def _tau(gaps: Sequence[float], squares: float) -> float:

@@ -24,7 +24,8 @@ class Ending:
     ``log_kinds``: the endings of a log (``logs.read``) that mean it.
     ``retriable``: another attempt may end otherwise, so that a retry policy may name it;
     ``retried``: the default policy does. ``group``: the list of the cell that the repeat is in.
-    ``fails``: it makes the campaign fail. ``junit``: its element in junit.xml.
+    ``fails``: it makes the campaign fail. ``junit``: its element in junit.xml. ``ends_peers``: the
+    other nodes of the repeat are ended at once, since they cannot tell more about the cause.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Ending:
     group: str = "failures"
     fails: bool = True
     junit: str = "error"
+    ends_peers: bool = False
 
 
 # Those that a node decides stand in the order of effect and cause: where the nodes of a repeat end
@@ -68,6 +70,7 @@ ENDINGS: Tuple[Ending, ...] = (
         judged_by=NODE,
         retriable=True,
         retried=True,
+        ends_peers=True,
     ),
     Ending(
         "timeout",
@@ -86,6 +89,7 @@ ENDINGS: Tuple[Ending, ...] = (
         judged_by=NODE,
         retriable=True,
         retried=True,
+        ends_peers=True,
     ),
     Ending(
         "out_of_memory",

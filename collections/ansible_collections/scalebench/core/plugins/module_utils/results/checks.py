@@ -123,7 +123,7 @@ def _against_variants(
 def _against_smaller(cell: MeasuredCell, cells: Cells) -> Iterator[Finding]:
     """Compare the cell with the next smaller topology that is a part of it.
 
-    4n1g is no part of 1n8g: devices of one node reach each other on another path.
+    4n1g is not a part of 1n8g: the devices of a node communicate over another path.
     """
     alike = _conditions(cell, topology="")
     smaller = [

@@ -49,7 +49,7 @@ def speedups(
     ``speeds``: {topology: samples/s or None}. The reference efforts printed 1.0 for a missing
     baseline; here it is None.
 
-    :raises ValueError: a key is no topology, a speed is no number above 0, no such rounding.
+    :raises ValueError: a key is not a topology, a speed is not a number above 0, no such rounding.
     """
     checked = {key: _speeds(key, [speed]) for key, speed in _checked(speeds, "speeds").items()}
     parse_topology(baseline)
@@ -77,7 +77,7 @@ def reference_facts(
     ``extract_*_logs.py`` of the reference efforts. Where it cannot be computed it is None and
     ``speedup_reason`` says why.
 
-    :raises ValueError: a key is no topology, a speed is no number above 0, no such rounding.
+    :raises ValueError: a key is not a topology, a speed is not a number above 0, no such rounding.
     """
     by_topology = {key: _speeds(key, value) for key, value in _checked(runs, "runs").items()}
     medians: Dict[str, Any] = {

@@ -36,7 +36,7 @@ def read(data: Any) -> Results:
     """
     schema = data.get("schema") if isinstance(data, Mapping) else None
     if not isinstance(schema, int) or isinstance(schema, bool) or schema < 1:
-        raise ValueError("it is no results.json of Scalebench: it states no schema")
+        raise ValueError("it is not a results.json of Scalebench: it has no schema")
     if schema > SCHEMA:
         raise ValueError(
             f"it has schema {schema}, and this Scalebench reads schemas up to {SCHEMA}: use the"
@@ -96,14 +96,14 @@ def _check(value: Any, needed: Sequence[str], where: str) -> None:
         raise ValueError(f"{where} is damaged: no {', '.join(missing)}")
     for key in needed:
         if key in _KINDS and not isinstance(value[key], _KINDS[key]):
-            raise ValueError(f"{where} is damaged: {key} is no {_KINDS[key].__name__}")
+            raise ValueError(f"{where} is damaged: {key} is not a {_KINDS[key].__name__}")
 
 
 def _check_speed(value: Mapping[str, Any], key: str, where: str) -> None:
     speed = value[key]
     number = isinstance(speed, (int, float)) and not isinstance(speed, bool)
     if speed is not None and not (number and isfinite(speed) and speed > 0):
-        raise ValueError(f"{where} is damaged: {key} is {speed!r}, no speed above 0")
+        raise ValueError(f"{where} is damaged: {key} is {speed!r}, not a speed above 0")
 
 
 def _failures(cells: Sequence[MeasuredCell]) -> List[Dict[str, Any]]:

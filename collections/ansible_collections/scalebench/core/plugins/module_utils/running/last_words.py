@@ -1,4 +1,4 @@
-"""The line of a failed run's output that tells why it failed."""
+"""The line of a failed run's output that names the error."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Ledger:
     :param records: the run record of each repeat, by log.
     :param attempts: by log, the records of its earlier attempts, oldest first.
     :param session: the name of this run of bench.yml, empty before its first repeat. What failed
-        in another one is tried afresh.
+        in another session is tried again.
     """
 
     def __init__(

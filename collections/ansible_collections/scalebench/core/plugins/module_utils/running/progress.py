@@ -1,4 +1,4 @@
-"""How far a campaign is: what is done, what it took, what is left."""
+"""The progress of a running campaign: what has ended, what it took, how long the rest takes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ["Progress", "remaining_seconds"]
 def remaining_seconds(
     expected: Sequence[float], taken: Sequence[float], current: float
 ) -> Optional[float]:
-    """Return the seconds that are left, None where nothing tells.
+    """Return the seconds that are left, None where nothing is known.
 
-    What is to come is expected to be off by the factor by which what is done was.
+    The remaining waves are expected to be off by the factor by which those that have ended were.
 
     :param expected: expected seconds of every wave in order; 0 where unknown.
-    :param taken: seconds of those that are done.
-    :param current: seconds that the one in hand has run.
+    :param taken: seconds of the waves that have ended.
+    :param current: seconds that the current wave has run.
     """
     count = len(taken)
     known = sum(expected[:count])
@@ -47,7 +47,7 @@ class Progress:
         self.last = ""
 
     def add(self, waves: Sequence[Mapping[str, Any]]) -> None:
-        """Take in waves to run, as module campaign_plan returned them."""
+        """Add waves to run, as module campaign_plan returned them."""
         for wave in waves:
             self._waves.append([_name(repeat) for repeat in wave["repeats"]])
             self._expected.append(float(wave["seconds"]))
@@ -59,17 +59,17 @@ class Progress:
 
     @property
     def current(self) -> str:
-        """Names of the repeats in hand; empty when all are done."""
+        """Names of the repeats that run now; empty when all have ended."""
         count = len(self._taken)
         return ", ".join(self._waves[count]) if count < len(self._waves) else ""
 
     def left(self, current: float) -> str:
-        """Return the remaining time in words, ``current`` seconds into the wave in hand."""
+        """Return the remaining time in words, ``current`` seconds into the current wave."""
         seconds = remaining_seconds(self._expected, self._taken, current)
         return "time left unknown" if seconds is None else f"about {duration(seconds)} left"
 
     def end(self, records: Sequence[Mapping[str, Any]], seconds: float) -> List[str]:
-        """Take a wave as ended and return a line for each of its repeats.
+        """Mark the current wave as ended and return a line for each of its repeats.
 
         :param records: the ``records`` that repeat_record returned, in the wave's order.
         :param seconds: wall time since the wave before it ended, its overhead included.

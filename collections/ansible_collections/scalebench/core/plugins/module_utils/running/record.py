@@ -111,7 +111,7 @@ def _disturbances(repeat: Mapping[str, Any], nodes: Mapping[str, NodeRun]) -> Li
 def _log_facts(facts: Mapping[str, Any]) -> Optional[LogFacts]:
     """Return the facts without Ansible's own keys, None where the log could not be read.
 
-    ``failed`` does not tell that where failed_when is false.
+    ``failed`` is not set where failed_when is false.
     """
     if "throughput" not in facts:
         return None
@@ -139,7 +139,7 @@ def _ending_of_nodes(nodes: Mapping[str, NodeRun], facts: LogFacts) -> Optional[
 
 
 def _in_last_words(failed: Sequence[Tuple[str, NodeRun]]) -> Optional[Tuple[str, str]]:
-    """Return what the last line of a crashed node tells that the log of rank 0 does not."""
+    """Return the ending that the last line of a crashed node states, None without one."""
     for name, node in failed:
         for kind, _words, line in scan(node["reason"]) if node["ending"] == "crashed" else ():
             by_log = ending_of_log(kind)
