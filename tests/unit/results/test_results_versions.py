@@ -87,7 +87,7 @@ def test_a_newer_schema_names_both_versions(results):
 
 @pytest.mark.parametrize("foreign", [None, [], "x", {}, {"schema": "2"}, {"schema": True}])
 def test_foreign_files_are_refused(foreign):
-    with pytest.raises(ValueError, match="states no schema"):
+    with pytest.raises(ValueError, match="has no schema"):
         read(foreign)
 
 
