@@ -205,7 +205,7 @@ def test_what_cannot_be_read_is_told_and_spoils_nothing(history, measured, tmp_p
     assert "no JSON" in reasons["broken"]
     assert "the same campaign as in c03" in reasons["copy"]
     assert "schema 99" in reasons["newer"]
-    assert "states no schema" in reasons["foreign"]
+    assert "has no schema" in reasons["foreign"]
     assert "-e campaign=running" in reasons["running"]
     assert "- newer: it has schema 99" in (tmp_path / "history/history.md").read_text()
     assert not list((tmp_path / "history").glob("*.svg"))
