@@ -40,6 +40,11 @@ class Ending:
     junit: str = "error"
     ends_peers: bool = False
 
+    @property
+    def ran(self) -> bool:
+        """Return whether something is started for a repeat that ends so."""
+        return self.judged_by != PLAN
+
 
 # Those that a node decides stand in the order of effect and cause: where the nodes of a repeat end
 # differently, the last of them is the cause of the others.
@@ -149,7 +154,7 @@ def ending_of_log(kind: Optional[str]) -> Optional[Ending]:
 
 
 def ending_names(**wanted: object) -> Tuple[str, ...]:
-    """Return the names of the endings that have these attributes, as ``judged_by=PLAN``."""
+    """Return the names of the endings that have these attributes, as ``ran=False``."""
     return tuple(
         ending.name
         for ending in ENDINGS
@@ -159,7 +164,7 @@ def ending_names(**wanted: object) -> Tuple[str, ...]:
 
 def never_ran(name: str) -> bool:
     """Return whether nothing is started for a repeat that ends so."""
-    return name in ending_names(judged_by=PLAN)
+    return name in ending_names(ran=False)
 
 
 def groups() -> Tuple[str, ...]:
