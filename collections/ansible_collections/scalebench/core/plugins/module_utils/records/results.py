@@ -11,6 +11,7 @@ __all__ = [
     "Attempt",
     "Finding",
     "Interval",
+    "LogFigures",
     "MeasuredCell",
     "Repeat",
     "Results",
@@ -25,6 +26,21 @@ class Attempt(TypedDict):
     reason: str
     throughput: Optional[float]
     disturbances: List[Disturbance]
+
+
+class LogFigures(TypedDict, total=False):
+    """What a repeat keeps of the facts of its log; absent where the log does not state it."""
+
+    unit: str
+    reader: str
+    count: int
+    wall_clock_throughput: float
+    loss: Dict[str, float]
+    memory: float
+    accuracy: float
+    time_to_train: TimeToTrain
+    steady_state: Dict[str, Any]
+    within_run: Dict[str, Any]
 
 
 class _Repeat(TypedDict):
@@ -45,24 +61,14 @@ class _Repeat(TypedDict):
     warnings: List[str]
 
 
-class Repeat(_Repeat, total=False):
+class Repeat(_Repeat, LogFigures, total=False):
     """One repeat of a measured cell.
 
-    ``throughput`` (in ``unit``) is None where ``ending`` is not ok, and ``reason`` says why. The
-    optional keys are absent where the log does not tell them.
+    ``throughput`` (in ``unit``) is None where ``ending`` is not ok, and ``reason`` says why.
+    ``log_ending`` is absent where the log is complete.
     """
 
     log_ending: LogEnding
-    unit: str
-    reader: str
-    count: int
-    wall_clock_throughput: float
-    loss: Dict[str, float]
-    memory: float
-    accuracy: float
-    time_to_train: TimeToTrain
-    steady_state: Dict[str, Any]
-    within_run: Dict[str, Any]
 
 
 class WithoutSpeed(TypedDict):
@@ -143,6 +149,7 @@ class MeasuredCell(_PlannedPart, total=False):
     ``unavailable`` and ``skipped`` are the groups of ``endings.groups()``.
     """
 
+    own_factors: Dict[str, Any]
     devices: int
     state: str
     unit: Optional[str]

@@ -76,16 +76,19 @@ class LogFacts(TypedDict, total=False):
 
 
 class NodeRun(TypedDict, total=False):
-    """What module training_run returned on one node; ``ended`` and ``strays`` count processes."""
+    """What a record keeps of the result of module training_run on one node.
 
-    ending: str
-    reason: str
+    ``ended`` and ``strays`` are numbers of processes.
+    """
+
     rank: int
     argv: List[str]
     env: Dict[str, str]
     started: str
     node: str
     exit_code: Optional[int]
+    ending: str
+    reason: str
     seconds: float
     ended: int
     strays: int

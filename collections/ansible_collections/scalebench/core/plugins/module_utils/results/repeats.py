@@ -6,16 +6,12 @@ from math import isfinite
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, cast
 
 from ..records.endings import never_ran
-from ..records.results import Attempt, Repeat
+from ..records.results import Attempt, LogFigures, Repeat
 from ..records.runs import LogFacts, NodeRun, RunRecord
 
 __all__ = ["attempt_of", "machines_of", "repeat_of", "short_telemetry"]
 
 Telemetry = Mapping[str, Any]
-_LOG_KEYS = (
-    *("unit", "reader", "count", "wall_clock_throughput", "loss", "memory", "accuracy"),
-    *("time_to_train", "steady_state", "within_run"),
-)
 # A GPU that waits between two samples was not held back.
 _IDLE = "gpu_idle"
 
@@ -53,8 +49,10 @@ def repeat_of(
     log_ending = facts.get("ending")
     if log_ending and log_ending.get("kind", "complete") != "complete":
         repeat["log_ending"] = log_ending
-    told_by_log = {key: value for key in _LOG_KEYS if (value := facts.get(key)) is not None}
-    return cast(Repeat, {**repeat, **told_by_log})
+    figures = {key: facts.get(key) for key in LogFigures.__annotations__}
+    return cast(
+        Repeat, {**repeat, **{key: value for key, value in figures.items() if value is not None}}
+    )
 
 
 def attempt_of(run: RunRecord) -> Attempt:

@@ -13,10 +13,6 @@ from . import invariants
 __all__ = ["not_run", "record"]
 
 SCHEMA = 2
-_NODE_KEYS = (
-    *("rank", "argv", "env", "started", "node", "exit_code", "ending", "reason", "seconds"),
-    *("ended", "strays", "telemetry", "memory_mib", "device_users"),
-)
 _PLAN_KEYS = ("repeat", "log", "attempt", "kind", "why", "packed_with", "shares_machine")
 # What Ansible adds to the facts of a log.
 _ANSIBLE_KEYS = ("changed", "failed", "invocation", "failed_when_result", "skipped", "item")
@@ -86,7 +82,7 @@ def not_run(
 
 def _node_run(run: Mapping[str, Any]) -> NodeRun:
     if "ending" in run:
-        return cast(NodeRun, {key: run.get(key) for key in _NODE_KEYS})
+        return cast(NodeRun, {key: run.get(key) for key in NodeRun.__annotations__})
     what = "unreachable" if run.get("unreachable") else "the node gave no result"
     return {"ending": "launch_failed", "reason": f"{what}: {run.get('msg', 'no message')}"}
 

@@ -1,0 +1,61 @@
+"""The types of records and results name the keys that the code writes, no more and no fewer."""
+
+from typing import get_type_hints
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import facts_of_text
+from ansible_collections.scalebench.core.plugins.module_utils.records.factors import factor_names
+from ansible_collections.scalebench.core.plugins.module_utils.records.results import (
+    MeasuredCell,
+    Repeat,
+    Results,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.records.runs import (
+    LogFacts,
+    RunRecord,
+    check_run,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
+from ansible_collections.scalebench.core.plugins.module_utils.running.record import not_run
+from log_lines import lines
+from report_data import campaign, recorded
+
+# What is added to results only where it was asked for, or by what reads them.
+ADDED = {"published", "comparison", "preflight", "gate"}
+
+
+def keys(of):
+    """Return all keys of a type, with those of the types it extends."""
+    return set(get_type_hints(of))
+
+
+def test_results_cells_and_repeats_have_the_keys_of_their_types():
+    plan, runs = campaign({"1n1g": [10.0], "2n1g": [20.0]}, own_factors={"sequence_length": 128})
+    results = build_results(plan, [recorded(run["cell"], 1, 10.0) for run in runs])
+    assert keys(Results) - ADDED == set(results)
+    for cell in results["cells"]:
+        assert keys(MeasuredCell) | set(factor_names()) == set(cell)
+        for repeat in cell["repeats"]:
+            assert set(repeat) <= keys(Repeat)
+
+
+def test_facts_of_a_log_have_the_keys_of_their_type():
+    facts = facts_of_text("".join(lines("scalebench")), name="a.log")
+    assert set(facts) == keys(LogFacts) - {"observations"}
+
+
+def test_a_record_has_the_keys_of_its_type():
+    plan, runs = campaign({"1n1g": [10.0]}, oversubscribed=False)
+    of = {"cell": plan["cells"][0], "repeat": 1, "log": "a.log", "attempt": 1, "kind": "measured"}
+    more = {"why": "", "packed_with": [], "shares_machine": False}
+    known = {"campaign": "c", "session": "s", "recorded": "2026-01-01T00:00:20Z"}
+    record = not_run(known, {**of, **more}, "skipped", "out of memory at 4")
+    assert set(record) == keys(RunRecord) - {"log_is_gone"}
+    assert check_run(record, "a.log") == record
+    assert set(check_run(runs[0], "a.log")) <= keys(RunRecord)
+
+
+@pytest.mark.parametrize("damaged", [None, [], {}, {"cell": {}, "repeat": 1}])
+def test_a_damaged_record_is_refused(damaged):
+    with pytest.raises(ValueError, match=r"mapping|it has no cell|the cell has no"):
+        check_run(damaged, "a.log")
