@@ -44,13 +44,13 @@ def time_to_train(
     total = summary.get("total_time")
     if total is None:
         total = _seconds(started, _finished(reading, run))
+        total = total if total and total > 0 else None
     best = max(evaluations, key=lambda row: row["accuracy"], default={})
     reached: Mapping[str, Any] = {}
     time_to_target = summary.get("time_to_train")
     if target_accuracy is not None:
         reached = next((row for row in evaluations if row["accuracy"] >= target_accuracy), {})
-        stamp = reached.get("timestamp")
-        time_to_target = stamp - started if stamp is not None and started is not None else None
+        time_to_target = _seconds(started, reached.get("timestamp"))
     total = None if total is None else round(total, 3)
     epochs = _epochs(reading, run)
     images = images_per_epoch or run["identity"].get("images_per_epoch")
@@ -69,10 +69,8 @@ def time_to_train(
 
 
 def _seconds(started: Optional[float], finished: Optional[float]) -> Optional[float]:
-    """Return the seconds between two times, None where one is missing or they are reversed."""
-    if started is None or finished is None or finished <= started:
-        return None
-    return finished - started
+    """Return the seconds between two times, None where one is missing."""
+    return None if started is None or finished is None else finished - started
 
 
 def _finished(reading: Mapping[str, Any], run: Mapping[str, Any]) -> Optional[float]:
