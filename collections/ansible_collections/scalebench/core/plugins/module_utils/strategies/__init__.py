@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["STRATEGIES", "USUAL", "apply", "parameters_of", "usual"]
 
-# The least value of each whole-number parameter.
+# Minimum of each whole-number parameter.
 LEAST = {
     "warmup": 0,
     "iterations": 1,
@@ -31,9 +31,9 @@ LEAST = {
 
 
 def parameters_of(strategy: str, parameters: Optional[Mapping[str, Any]] = None) -> Dict[str, Any]:
-    """Return all parameters of a strategy, those given over its defaults.
+    """Return all parameters of a strategy: its defaults, overridden by those given.
 
-    :raises ValueError: no such strategy, parameter, or a value of the wrong kind.
+    :raises ValueError: unknown strategy or parameter, or an invalid value.
     """
     if strategy not in STRATEGIES:
         raise ValueError(f"no strategy named {strategy!r}: use one of {', '.join(STRATEGIES)}")
@@ -56,10 +56,10 @@ def apply(
 ) -> Dict[str, Any]:
     """Return the throughput of a reading by a strategy.
 
-    :param strategy: a key of :data:`STRATEGIES`, or ``auto``: the usual one for the reader.
-    :returns: ``throughput``, ``unit``, ``scope`` (what it counts), ``count`` (observations used),
-        ``run``, and ``strategy`` with its name and all its parameters.
-    :raises ValueError: the log has not what the strategy needs, or a parameter is wrong.
+    :param strategy: a key of :data:`STRATEGIES`, or ``auto`` for the usual one of the reader.
+    :returns: ``throughput``, ``unit``, ``scope`` (what it refers to), ``count`` (observations
+        used), ``run`` (from 1), and ``strategy`` with its name and all its parameters.
+    :raises ValueError: the log lacks what the strategy needs, or a parameter is invalid.
     """
     if strategy == "auto":
         strategy = usual(reading)
@@ -84,7 +84,8 @@ def apply(
 
 
 def usual(reading: Given) -> str:
-    """Return the strategy that ``auto`` stands for: our own trainers print every iteration."""
+    """Return the strategy that ``auto`` stands for."""
+    # Our own trainers print every iteration, in the format of any reader.
     if reading["own_trainer"]:
         return "mean_after_warmup"
     return USUAL.get(reading["reader"], "mean_after_warmup")
@@ -111,7 +112,10 @@ def _checked(key: str, value: Any) -> Any:
 
 
 def _rescaled(value: float, scope: str, run: Given, given: Given) -> Tuple[float, str]:
-    """Turn a throughput of one scope into the scope that is asked for."""
+    """Return a throughput converted to the requested scope, and that scope.
+
+    :raises ValueError: the number of devices is needed and unknown.
+    """
     wanted = given["scope"]
     if scope == "rank" and given.get("ranks", "auto") in ("auto", "sum"):
         scope = "global"

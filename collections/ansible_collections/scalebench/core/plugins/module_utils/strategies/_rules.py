@@ -14,9 +14,10 @@ __all__ = ["AVERAGES", "interval", "middle", "take"]
 def take(
     values: Sequence[float], warmup: int, iterations: Optional[int], drop_last: int
 ) -> Sequence[float]:
-    """Drop the first ``warmup`` values, keep the next ``iterations`` (None: all), drop the last.
+    """Return the measured values: without the first ``warmup`` and the last ``drop_last``.
 
-    :raises ValueError: there are fewer values than the rule names.
+    :param iterations: number of values after the warm-up, before ``drop_last``; None for all.
+    :raises ValueError: there are fewer values.
     """
     if iterations is not None and len(values) < warmup + iterations:
         raise ValueError(
@@ -34,7 +35,7 @@ def take(
 
 
 def mean(values: Sequence[float]) -> float:
-    """Return the arithmetic mean (of rates: what most originals print)."""
+    """Return the arithmetic mean."""
     return fsum(values) / len(values)
 
 
@@ -46,7 +47,7 @@ def middle(values: Sequence[float]) -> float:
 
 
 def harmonic(values: Sequence[float]) -> float:
-    """Return n / sum(1/x): total work over total time where every value stands for equal work.
+    """Return n / sum(1/x), which is total work over total time for values of equal work.
 
     :raises ValueError: a value is not above zero.
     """
@@ -56,9 +57,9 @@ def harmonic(values: Sequence[float]) -> float:
 
 
 def trimmed(values: Sequence[float], trim: float = 0.05, trim_least: int = 5) -> float:
-    """Sort, drop k = max(trim_least, floor(trim * n)) at both ends, return the mean of the rest.
+    """Return the mean without the k = max(trim_least, floor(trim * n)) lowest and highest values.
 
-    :raises ValueError: nothing is left.
+    :raises ValueError: no value is left.
     """
     drop = max(trim_least, int(trim * len(values)))
     kept = sorted(values)[drop : len(values) - drop]
@@ -84,7 +85,7 @@ AVERAGES: Dict[str, Callable[..., float]] = {
 def interval(stamps: Sequence[float], first: int, final: int) -> float:
     """Return the time in s from observation ``first`` to observation ``final``, counted from 1.
 
-    :raises ValueError: there are not so many, they carry no time, or no time passes.
+    :raises ValueError: there are fewer observations, they have no times, or no time passes.
     """
     if not 1 <= first < final <= len(stamps):
         raise ValueError(f"{len(stamps)} observations: no interval from {first} to {final}")

@@ -1,4 +1,4 @@
-"""The numbers of one run out of a reading: which run, which ranks."""
+"""The numbers of one run of a reading: selection of the run and of its ranks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["COMBINE", "USUAL_RANKS", "chosen_run", "series"]
 
 COMBINE = {"median": middle, "mean": mean, "sum": fsum}
-# What to make of a log that every rank writes to, by the scope of what the ranks print.
+# How to combine the ranks of a log, by the scope of what they print.
 USUAL_RANKS = {"global": "median", "per_device": "mean", "rank": "sum"}
 
 
@@ -24,7 +24,7 @@ def chosen_run(reading: Mapping[str, Any], run: int) -> Dict[str, Any]:
     """
     runs: List[Dict[str, Any]] = reading["runs"]
     if run == -1:
-        return next((one for one in reversed(runs) if one["count"]), runs[-1])
+        return next((candidate for candidate in reversed(runs) if candidate["count"]), runs[-1])
     if isinstance(run, bool) or not isinstance(run, int) or not 1 <= run <= len(runs):
         raise ValueError(f"no run {run!r}: the log has {len(runs)}")
     return runs[run - 1]
@@ -37,13 +37,13 @@ def series(
     ranks: Any = "auto",
     devices: Optional[int] = None,
 ) -> Sequence[float]:
-    """Return one field of a run's observations, one number for each time it was printed.
+    """Return the values of one field in a run, in the order of printing.
 
-    Values that are not finite numbers are left out; of a field never printed there are none.
+    Values that are not finite are left out; a field that was never printed has none.
 
     :param ranks: as in ``_table.SOURCES``.
-    :param devices: lines in a row, for ``rows``.
-    :raises ValueError: no such rank, no such way to combine them, or rows of unequal length.
+    :param devices: number of lines of a row, for ``rows``.
+    :raises ValueError: unknown rank or way to combine ranks, or an incomplete last row.
     """
     observations = reading["observations"]
     column = observations.column(field)
@@ -63,7 +63,7 @@ def series(
 
 
 def _of_ranks(by_rank: List[Tuple[float, List[float]]], ranks: Any) -> List[float]:
-    """Return the numbers of one rank, or one number for all ranks' n-th."""
+    """Return the values of one rank, or the combination of the n-th values of all ranks."""
     if not by_rank:
         return []
     if ranks == "first" or (len(by_rank) == 1 and ranks in COMBINE):
@@ -78,7 +78,7 @@ def _of_ranks(by_rank: List[Tuple[float, List[float]]], ranks: Any) -> List[floa
 
 
 def _by_rank(ranks: Sequence[float], values: Sequence[float]) -> List[Tuple[float, List[float]]]:
-    """Group finite values by the rank that printed them, in the order of ranks."""
+    """Return the finite values by the rank that printed them, sorted by rank."""
     groups: Dict[float, List[float]] = {}
     for rank, value in zip(ranks, values):
         if isfinite(value):
@@ -87,7 +87,10 @@ def _by_rank(ranks: Sequence[float], values: Sequence[float]) -> List[Tuple[floa
 
 
 def _rows(values: Sequence[float], devices: Optional[int], field: str) -> List[float]:
-    """Cut the lines into rows of one line a device; return medians, of times the row's last."""
+    """Return the median of each row of one line per device; of times and steps the last value.
+
+    :raises ValueError: the last row is incomplete.
+    """
     size = devices or 1
     if len(values) % size:
         raise ValueError(f"{len(values)} lines cannot be cut into rows of {size} devices")

@@ -1,4 +1,4 @@
-"""Where a strategy takes its numbers from: observations, clock, summary, or table."""
+"""The sources of a strategy's numbers: observations, clock, summary, or table."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Tuple
 
-    Found = Tuple[float, int]
+    Result = Tuple[float, int]
     Given = Mapping[str, Any]
 
 __all__ = ["FROM", "devices_of"]
 
 
-def _observations(reading: Given, run: Given, given: Given) -> Found:
+def _observations(reading: Given, run: Given, given: Given) -> Result:
     devices = devices_of(run, given)
     if given["batch_size"]:
         times = series(reading, run, "seconds", given["ranks"], devices)
@@ -39,8 +39,11 @@ def _observations(reading: Given, run: Given, given: Given) -> Found:
     return AVERAGES[given["average"]](taken, *extra), len(taken)
 
 
-def _beyond(values: Sequence[float], beyond: Given, given: Given) -> Found:
-    """Average also what is no longer kept one by one; only a mean can be made of its totals."""
+def _beyond(values: Sequence[float], beyond: Given, given: Given) -> Result:
+    """Return the mean including the observations of which only totals are kept.
+
+    :raises ValueError: the average needs every observation.
+    """
     taken = take(values, given["warmup"], None, 0)
     count = len(taken) + beyond["count"]
     if given["drop_last"] or given["average"] not in ("mean", "harmonic"):
@@ -53,7 +56,7 @@ def _beyond(values: Sequence[float], beyond: Given, given: Given) -> Found:
     return count / (fsum(1 / value for value in taken) + beyond["reciprocals"]), count
 
 
-def _wall_clock(reading: Given, run: Given, given: Given) -> Found:
+def _wall_clock(reading: Given, run: Given, given: Given) -> Result:
     devices = devices_of(run, given)
     stamps = series(reading, run, "timestamp", given["ranks"], devices)
     steps = series(reading, run, "step", given["ranks"], devices)
@@ -67,7 +70,7 @@ def _wall_clock(reading: Given, run: Given, given: Given) -> Found:
 
 
 def _steps_between(steps: Sequence[float], first: int, final: int) -> float:
-    """Return the steps from one observation to another; steps may begin again at every epoch."""
+    """Return the number of steps between two observations; they may restart at every epoch."""
     gaps = array("d", map(sub, steps[first:final], steps[first - 1 :]))
     if min(gaps) > 0:
         return steps[final - 1] - steps[first - 1]
@@ -75,13 +78,16 @@ def _steps_between(steps: Sequence[float], first: int, final: int) -> float:
 
 
 def _at_steps(steps: Sequence[float], first: int, final: Optional[int]) -> Tuple[int, int]:
-    """Return the positions, from 1, of the observations printed at two steps."""
-    found = []
+    """Return the positions, from 1, of the observations printed at two steps.
+
+    :raises ValueError: a step was not printed.
+    """
+    positions = []
     for step in (first, steps[-1] if final is None and steps else final):
         if step not in steps:
             raise ValueError(f"no observation at step {step} among {len(steps)}")
-        found.append(steps.index(step) + 1)
-    return found[0], found[1]
+        positions.append(steps.index(step) + 1)
+    return positions[0], positions[1]
 
 
 def _batch(run: Given, given: Given) -> float:
@@ -95,7 +101,7 @@ def _batch(run: Given, given: Given) -> float:
     return float(batch)
 
 
-def _summary(_reading: Given, run: Given, given: Given) -> Found:
+def _summary(_reading: Given, run: Given, given: Given) -> Result:
     summary = run["summary"]
     key = given["key"] or summary.get("throughput_key")
     value = summary.get(key) if key else None
@@ -104,9 +110,13 @@ def _summary(_reading: Given, run: Given, given: Given) -> Found:
     return float(value), 1
 
 
-def _table(reading: Given, run: Given, given: Given) -> Found:
+def _table(reading: Given, run: Given, given: Given) -> Result:
     table = next(
-        (one["summary"]["table"] for one in reversed(reading["runs"]) if "table" in one["summary"]),
+        (
+            printed["summary"]["table"]
+            for printed in reversed(reading["runs"])
+            if "table" in printed["summary"]
+        ),
         None,
     )
     if table is None:
@@ -125,11 +135,12 @@ def _named(summary: Given) -> str:
 
 
 def devices_of(run: Given, given: Given) -> Optional[int]:
+    """Return the number of devices, of the parameter or the log; None if unknown."""
     devices: Optional[int] = given["devices"] or run["identity"].get("world_size")
     return devices
 
 
-FROM: Dict[str, Callable[..., Found]] = {
+FROM: Dict[str, Callable[..., Result]] = {
     "observations": _observations,
     "wall_clock": _wall_clock,
     "summary": _summary,

@@ -1,4 +1,4 @@
-"""The named strategies, as data: a source of numbers and the parameters that make the rule."""
+"""The named strategies as data: a source of numbers and the parameters of the rule."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ if TYPE_CHECKING:
 __all__ = ["COMMON", "SOURCES", "STRATEGIES", "USUAL"]
 
 # Parameters of every strategy. run: 1 is the first in the file, -1 the last with observations.
-# scope: what the result counts: global, per_device, or printed (as in the log). devices: how many
-# the run had, null for what the log says.
+# scope: what the result refers to: global, per_device, or printed (as in the log). devices: number
+# of devices of the run; null takes it from the log.
 COMMON: Dict[str, Any] = {"run": -1, "scope": "global", "devices": None, "rounding": "numpy_2"}
-# Parameters by source of the numbers. warmup: observations dropped first. iterations: how many are
-# used then, null for all. ranks: auto, all, first, a rank's number; median, mean or sum over ranks;
-# rows: the median of every so many lines as there are devices, whoever printed them. batch_size:
-# images a step on all devices, null for what the log says.
+# Parameters by source of the numbers. warmup: number of observations dropped first. iterations:
+# number used after them, null for all. ranks: auto, all, first, a rank's number; median, mean or
+# sum over ranks; rows: the median of each group of as many lines as there are devices. batch_size:
+# images per step on all devices; null takes it from the log.
 SOURCES: Dict[str, Dict[str, Any]] = {
     "observations": {
         "warmup": 0,
@@ -28,7 +28,7 @@ SOURCES: Dict[str, Dict[str, Any]] = {
         "batch_size": None,
         "ranks": "auto",
     },
-    # by: whether warmup and iterations count observations or the steps printed with them.
+    # by: whether warmup and iterations count observations or printed steps.
     "wall_clock": {
         "warmup": 20,
         "iterations": 100,
@@ -56,7 +56,7 @@ def _summary(about: str, **parameters: Any) -> Dict[str, Any]:
 STRATEGIES: Dict[str, Dict[str, Any]] = {
     "mean": _observations("arithmetic mean of the throughputs printed"),
     "mean_after_warmup": _observations(
-        "drop 20, arithmetic mean of the next 100: the seeds' method", warmup=20, iterations=100
+        "drop 20, arithmetic mean of the next 100: the reference method", warmup=20, iterations=100
     ),
     "median": _observations("middle throughput printed", average="median"),
     "harmonic_mean": _observations("n / sum(1/x): all images over all time", average="harmonic"),
@@ -144,7 +144,7 @@ STRATEGIES: Dict[str, Dict[str, Any]] = {
         "drop 10 lines, mean, times devices, cut to 3 places", warmup=10, rounding="truncate_3"
     ),
 }
-# The strategy that ``auto`` stands for, by reader.
+# The strategy of ``auto``, by reader.
 USUAL: Dict[str, str] = {
     "ai_rank": "last_summary",
     "bert_pytorch": "last_summary",
