@@ -188,23 +188,26 @@ SUMS = sums({"plan.json": PLAN})
         ([SUMS, member("mine/results.json", PLAN)], "results.json is not listed"),
         ([member("mine/plan.json", PLAN), SUMS], "its first file is mine/plan.json"),
         ([SUMS, member("yours/plan.json", PLAN)], "of another campaign"),
-        ([SUMS, member("mine/../../plan.json", PLAN)], "no file of a campaign"),
-        ([SUMS, member("/mine/plan.json", PLAN)], "no path below"),
-        ([SUMS, member("mine/logs/.ssh/x.log", PLAN)], "no file of a campaign"),
+        ([SUMS, member("mine/../../plan.json", PLAN)], "not a file of a campaign"),
+        ([SUMS, member("/mine/plan.json", PLAN)], "not a path below"),
+        ([SUMS, member("mine/logs/.ssh/x.log", PLAN)], "not a file of a campaign"),
         (
             [SUMS, member("mine/plan.json", type=tarfile.SYMTYPE, linkname="/etc/passwd")],
-            "no regular file",
+            "not a regular file",
         ),
         (
             [SUMS, member("mine/plan.json", type=tarfile.LNKTYPE, linkname="mine/SHA256SUMS")],
-            "no regular file",
+            "not a regular file",
         ),
-        ([SUMS, member("mine/plan.json", type=tarfile.CHRTYPE)], "no regular file"),
-        ([SUMS, member("mine/logs/x.log", type=tarfile.DIRTYPE)], "no regular file"),
+        ([SUMS, member("mine/plan.json", type=tarfile.CHRTYPE)], "not a regular file"),
+        ([SUMS, member("mine/logs/x.log", type=tarfile.DIRTYPE)], "not a regular file"),
         ([], "it is empty"),
-        ([SUMS, member("mine/plan.json", PLAN, type=tarfile.GNUTYPE_SPARSE)], "no regular file"),
-        ([SUMS, member("mine/plan.json", PLAN, type=tarfile.XHDTYPE)], "no regular file"),
-        ([SUMS, member("mine/plan.json", PLAN, type=tarfile.GNUTYPE_LONGNAME)], "no regular file"),
+        ([SUMS, member("mine/plan.json", PLAN, type=tarfile.GNUTYPE_SPARSE)], "not a regular file"),
+        ([SUMS, member("mine/plan.json", PLAN, type=tarfile.XHDTYPE)], "not a regular file"),
+        (
+            [SUMS, member("mine/plan.json", PLAN, type=tarfile.GNUTYPE_LONGNAME)],
+            "not a regular file",
+        ),
     ],
 )
 def test_an_archive_that_no_campaign_made_is_refused_whole(tmp_path, members, message):
@@ -220,8 +223,8 @@ def test_an_archive_that_no_campaign_made_is_refused_whole(tmp_path, members, me
     ("name", "size", "message"),
     [
         ("mine/plan.json", 65 << 30, "more than 64 GiB"),
-        ("mine/plan.json", -512, "no regular file"),
-        ("mine/SHA256SUMS", 33 << 20, "absurd size"),
+        ("mine/plan.json", -512, "not a regular file"),
+        ("mine/SHA256SUMS", 33 << 20, "is too large"),
     ],
 )
 def test_what_claims_an_absurd_size_is_refused_before_it_is_read(tmp_path, name, size, message):
@@ -270,5 +273,5 @@ def test_a_folder_that_holds_the_archive_already_is_verified_and_kept(campaign, 
     (there / LOG).write_text("changed")
     with pytest.raises(ValueError, match=f"{LOG} differs from"):
         unpacked_before(path, text, there)
-    with pytest.raises(ValueError, match="holds something else"):
+    with pytest.raises(ValueError, match="contains something other"):
         unpacked_before(path, text, campaign)

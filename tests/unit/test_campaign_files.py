@@ -10,7 +10,7 @@ def test_half_a_first_plan_does_not_block_the_campaign(tmp_path):
     (tmp_path / ".plan.json.42.part").write_text('{"schema"')
     assert files.kept_plan(tmp_path) == {}
     (tmp_path / "holiday.jpg").touch()
-    with pytest.raises(ValueError, match="is no campaign"):
+    with pytest.raises(ValueError, match="is not a campaign"):
         files.kept_plan(tmp_path)
 
 

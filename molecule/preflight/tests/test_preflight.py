@@ -56,7 +56,7 @@ ROUNDS = {
             "node2",
             f"cp {SHARD} /opt/shard; echo other >{SHARD}",
             f"mv /opt/shard {SHARD}",
-            {"dataset": "copy it anew, so that all nodes have tfrecord"},
+            {"dataset": "copy it again, so that all nodes have tfrecord"},
         ),
         (
             "node3",

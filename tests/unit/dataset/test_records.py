@@ -46,7 +46,7 @@ def test_a_file_that_was_cut_names_the_record(layout):
         ValueError, match=rf"record 1 at byte {second} claims .* has {len(data) - 1}"
     ):
         spans(WALKS[layout], data[:-1])
-    with pytest.raises(ValueError, match=rf"record 1 at byte {second} is cut in its length"):
+    with pytest.raises(ValueError, match=rf"record 1 at byte {second} has a truncated length"):
         spans(WALKS[layout], data[: second + 5])
 
 

@@ -129,7 +129,7 @@ def test_a_call_that_fails_is_an_error(library):
 
 
 def test_another_library_is_no_nccl(library):
-    with pytest.raises(ValueError, match="it is no NCCL"):
+    with pytest.raises(ValueError, match="it is not NCCL"):
         version_code(library("int other(void) { return 0; }"))
 
 

@@ -36,7 +36,7 @@ def test_a_missing_and_a_useless_file_are_told_apart(tmp_path):
     python = environment(tmp_path)
     assert why_not(str(python)) == "there is no such file"
     python.write_text("")
-    assert why_not(str(python)) == "it is no program"
+    assert why_not(str(python)) == "it is not executable"
 
 
 def test_the_platform_names_machine_and_c_library():

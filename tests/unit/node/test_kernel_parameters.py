@@ -47,5 +47,5 @@ def test_what_cannot_be_written_is_the_hosts(kernel, monkeypatch):
 
 def test_a_kernel_that_keeps_another_value_is_told(kernel, monkeypatch):
     monkeypatch.setattr(kernel, "_value", lambda name: "7")
-    with pytest.raises(ValueError, match="told 10, and keeps 7"):
+    with pytest.raises(ValueError, match="the kernel accepted 10, and keeps 7"):
         kernel.set("vm.swappiness", "10")

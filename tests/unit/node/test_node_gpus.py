@@ -145,5 +145,5 @@ def test_a_driver_that_fails_is_told(nvidia_smi):
 
 
 def test_gpus_without_nvidia_smi_are_an_error(nvidia_smi):
-    with pytest.raises(ValueError, match="there is no nvidia-smi"):
+    with pytest.raises(ValueError, match="GPUs 0 are requested, and nvidia-smi is missing"):
         device_users({"CUDA_VISIBLE_DEVICES": "0"})

@@ -20,7 +20,7 @@ def changed(name, **records):
         ("cpu", node(None)),
         ("cpu", node("volta")),
         ("v100-2026", node(None)),
-        # A GPU that is newer than the table: nothing is known against it.
+        # A GPU that is newer than the table: no requirement is known.
         (
             "v100-2026",
             {**node(None), "gpus": [{"address": "a", "model": "b", "architecture": None}]},
@@ -39,7 +39,7 @@ def test_a_stack_on_the_hardware_it_is_for_has_no_problems(name, hardware):
             node("volta"),
             [
                 "stack hopper-2026 is for hopper GPUs, and this node has volta",
-                "open kernel modules: they drive turing and later, and this is volta;"
+                "open kernel modules support turing and later, not volta:"
                 " set driver.modules to proprietary",
                 "CUDA 13.0.2: volta was removed in 13.0",
             ],
@@ -47,7 +47,7 @@ def test_a_stack_on_the_hardware_it_is_for_has_no_problems(name, hardware):
         (
             changed("v100-2026", driver={"version": "590.44.01"}),
             node("volta"),
-            ["driver 590.44.01: 580 is the last branch that drives volta"],
+            ["driver 590.44.01: 580 is the last branch that supports volta"],
         ),
         (
             changed("v100-2026", driver={"version": "575.51.03"}),
@@ -81,27 +81,27 @@ def test_a_stack_on_the_hardware_it_is_for_has_no_problems(name, hardware):
             stack("hopper-2026"),
             node("hopper", hcas=["ConnectX-4"]),
             [
-                "doca 3.2.0 does not drive ConnectX-4: the last that does is DOCA 2.9;"
-                " ofed.source=distribution takes rdma-core instead"
+                "doca 3.2.0 does not support ConnectX-4: the last that does is DOCA 2.9;"
+                " ofed.source=distribution uses rdma-core instead"
             ],
         ),
         (
             stack("v100-2026"),
             node("volta", hcas=["ConnectX-3"]),
             [
-                "mlnx_ofed 24.10-4.1.4.0 does not drive ConnectX-3: the last that does is"
-                " MLNX_OFED 4.9; ofed.source=distribution takes rdma-core instead"
+                "mlnx_ofed 24.10-4.1.4.0 does not support ConnectX-3: the last that does is"
+                " MLNX_OFED 4.9; ofed.source=distribution uses rdma-core instead"
             ],
         ),
         (
             changed("v100-2026", driver={"source": "given"}),
             node("volta", driver_loaded="570.86.15"),
-            ["driver 580.159.04 is to be there already, and 570.86.15 runs"],
+            ["driver 580.159.04 must be installed already, and 570.86.15 is loaded"],
         ),
         (
             changed("v100-2026", driver={"source": "given"}),
             node("volta"),
-            ["driver 580.159.04 is to be there already, and none runs"],
+            ["driver 580.159.04 must be installed already, and none is loaded"],
         ),
     ],
 )

@@ -13,7 +13,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.stacks.versions im
 def test_versions_compare_by_their_numbers():
     assert numbers("440.33.01") > numbers("440.33") > numbers("440.5")
     assert branch("580.159.04") == 580
-    with pytest.raises(ValueError, match="'latest' is no version"):
+    with pytest.raises(ValueError, match="'latest' is not a version"):
         numbers("latest")
 
 

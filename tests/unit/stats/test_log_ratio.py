@@ -107,7 +107,7 @@ def test_repeats_that_all_print_the_same_differ_below_the_last_place(repeats):
 
 
 def test_one_repeat_is_refused():
-    with pytest.raises(ValueError, match="one repeat only"):
+    with pytest.raises(ValueError, match="fewer than two repeats"):
         log_ratio([100.0], [99.0, 98.0])
 
 

@@ -105,8 +105,12 @@ def test_rounding_is_the_seeds():
         ("mean", {"scope": "x"}, "no scope named 'x'"),
         ("mean", {"trim": 0.5}, "trim is 0.5"),
         ("mean", {"run": 2}, "no run 2: the log has 1"),
-        ("mean", {"ranks": 3}, "no rank 3: the log names no ranks"),
-        ("mean", {"ranks": "rows", "devices": 7}, "120 lines cannot be cut into rows of 7 devices"),
+        ("mean", {"ranks": 3}, "no rank 3: the log does not print ranks"),
+        (
+            "mean",
+            {"ranks": "rows", "devices": 7},
+            "120 lines cannot be divided into rows of 7 devices",
+        ),
         ("mean", {"warmup": 200}, "no observation after a warm-up of 200 among 120"),
         (
             "mean_after_warmup",

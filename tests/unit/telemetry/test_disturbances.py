@@ -102,7 +102,7 @@ def test_one_thing_wrong_is_one_disturbance(kind):
         (
             "throttled",
             {"cpu_throttle_events": 3},
-            "CPU cores were slowed down for their temperature 3 times",
+            "CPU cores were thermally throttled 3 times",
         ),
         ("ecc", {"gpus": [gpu(1, ecc_uncorrected=2)]}, "GPU 1: 2 uncorrected memory errors"),
         ("xid", {"gpus": [gpu(0, xid=[63, 79])]}, "GPU 0: Xid 63, 79"),

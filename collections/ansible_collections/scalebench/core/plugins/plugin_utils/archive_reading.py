@@ -44,7 +44,7 @@ def _opened(archive: Path) -> Iterator[gzip.GzipFile]:
         with gzip.GzipFile(archive, "rb") as unzipped:
             yield unzipped
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise ValueError(f"{archive}: damaged, or no archive of a campaign: {error}") from None
+        raise ValueError(f"{archive}: damaged, or not an archive of a campaign: {error}") from None
     except ValueError as error:
         raise ValueError(f"{archive}: {error}") from None
 
@@ -83,7 +83,7 @@ def _head(contents: Iterator[Member]) -> tuple[str, str]:
     if _path_of(header, campaign) != CHECKSUMS:
         raise ValueError(f"its first file is {header.name}, not {CHECKSUMS}")
     if header.size > LONGEST_CHECKSUMS:
-        raise ValueError(f"{CHECKSUMS} is of absurd size")
+        raise ValueError(f"{CHECKSUMS} is too large")
     return campaign, b"".join(content).decode("utf-8", "replace")
 
 
@@ -97,7 +97,7 @@ def _path_of(header: tarfile.TarInfo, campaign: str) -> str:
     if of != campaign:
         raise ValueError(f"{header.name!r} is of another campaign than {campaign}")
     if header.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or header.size < 0:
-        raise ValueError(f"{header.name!r} is no regular file")
+        raise ValueError(f"{header.name!r} is not a regular file")
     return path
 
 
@@ -139,7 +139,7 @@ def verify(archive: Path, into: Path | None = None) -> None:
             raise ValueError(f"{min(left)} is missing")
         # Read to the end, where gzip has the checksum of the whole.
         if unzipped.read(PIECE).strip(b"\0"):
-            raise ValueError("something follows its end")
+            raise ValueError("data follows its end")
 
 
 def unpack(archive: Path, folder: Path) -> None:
@@ -168,7 +168,9 @@ def unpacked_before(archive: Path, text: str, folder: Path) -> bool:
         return False
     kept = folder / CHECKSUMS
     if not kept.is_file() or kept.read_text(encoding="utf-8", errors="replace") != text:
-        raise ValueError(f"{folder} holds something else than {archive}: give -e output_dir=DIR")
+        raise ValueError(
+            f"{folder} contains something other than {archive}: give -e output_dir=DIR"
+        )
     for path, expected in parse_checksums(text).items():
         file = folder / path
         if written_by_report(path):

@@ -227,7 +227,9 @@ def _add(
             raise
         same = False
     if not same:
-        raise ValueError(f"{folder / file.path}: it changes while it is archived: a run goes on")
+        raise ValueError(
+            f"{folder / file.path}: it changes while it is archived: a campaign is running"
+        )
 
 
 def _member(campaign: str, path: str, size: int) -> tarfile.TarInfo:

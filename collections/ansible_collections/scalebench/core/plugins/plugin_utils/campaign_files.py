@@ -90,10 +90,10 @@ def kept_plan(folder: Path) -> dict[str, Any]:
         try:
             return dict(json.loads(path.read_text(encoding="utf-8")))
         except ValueError as error:
-            raise ValueError(f"{path}: no plan: {error}") from None
+            raise ValueError(f"{path}: not a plan: {error}") from None
     # A partial file is left by a controller that was killed while it wrote its first plan.
     if folder.exists() and any(path.suffix != ".part" for path in folder.iterdir()):
-        raise ValueError(f"{folder} is no campaign: it holds files but no plan.json")
+        raise ValueError(f"{folder} is not a campaign: it contains files but no plan.json")
     return {}
 
 

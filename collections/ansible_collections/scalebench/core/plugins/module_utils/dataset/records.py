@@ -68,7 +68,7 @@ def _walk(
         where = f"record {number} at byte {offset}"
         head = read_at(offset, head_size)
         if len(head) < head_size:
-            raise ValueError(f"{where} is cut in its length: the file has {size} bytes")
+            raise ValueError(f"{where} has a truncated length: the file has {size} bytes")
         try:
             length = whole(struct.unpack(form, head)[0])
         except ValueError as error:

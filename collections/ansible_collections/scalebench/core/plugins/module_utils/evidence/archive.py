@@ -99,8 +99,8 @@ def refusal(findings: Mapping[str, Findings]) -> str:
         return ""
     more = f"; {len(places) - _MOST_SHOWN} more" if len(places) > _MOST_SHOWN else ""
     return (
-        f"secrets would leave with the archive: {'; '.join(places[:_MOST_SHOWN])}{more}."
-        " Take them out of these files (in logs they are replaced), and out of the variables and"
+        f"the campaign contains secrets: {'; '.join(places[:_MOST_SHOWN])}{more}."
+        " Remove them from these files (in logs they are replaced), and from the variables and"
         " commands that they come from"
     )
 
@@ -122,7 +122,7 @@ def parse_checksums(text: str) -> Dict[str, str]:
     for number, line in enumerate(text.splitlines(), 1):
         match = _SUM.fullmatch(line)
         if not match:
-            raise ValueError(f"{CHECKSUMS}: line {number} is no checksum: {line[:80]!r}")
+            raise ValueError(f"{CHECKSUMS}: line {number} is not a checksum: {line[:80]!r}")
         if match[2] in sums:
             raise ValueError(f"{CHECKSUMS}: {match[2]} is there twice")
         sums[match[2]] = match[1]
@@ -141,9 +141,9 @@ def split_member(name: str) -> Tuple[str, str]:
     """
     campaign, slash, path = name.partition("/")
     if not slash or not _CAMPAIGN.fullmatch(campaign):
-        raise ValueError(f"{name!r} is no path below a campaign's folder")
+        raise ValueError(f"{name!r} is not a path below a campaign's folder")
     if path not in (CHECKSUMS, MANIFEST) and not belongs(path):
-        raise ValueError(f"{name!r} is no file of a campaign")
+        raise ValueError(f"{name!r} is not a file of a campaign")
     return campaign, path
 
 

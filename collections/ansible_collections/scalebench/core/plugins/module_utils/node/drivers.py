@@ -109,7 +109,7 @@ def version_code(library: str) -> int:
     try:
         result = loaded.ncclGetVersion(ctypes.byref(code))
     except AttributeError:
-        raise ValueError(f"{library} has no ncclGetVersion: it is no NCCL") from None
+        raise ValueError(f"{library} has no ncclGetVersion: it is not NCCL") from None
     if result:
         raise ValueError(f"ncclGetVersion of {library} failed with ncclResult_t {result}")
     return code.value

@@ -202,9 +202,9 @@ def device_users(environment: Mapping[str, str]) -> List[str]:
             check=False,
         )
     except FileNotFoundError:
-        raise ValueError(f"GPUs {indices} are asked for, and there is no nvidia-smi") from None
+        raise ValueError(f"GPUs {indices} are requested, and nvidia-smi is missing") from None
     except subprocess.TimeoutExpired:
-        raise ValueError(f"nvidia-smi gave no answer within {_PATIENCE_SECONDS} s") from None
+        raise ValueError(f"nvidia-smi did not respond within {_PATIENCE_SECONDS} s") from None
     if done.returncode:
         output = (done.stdout + done.stderr).strip()
         raise ValueError(f"nvidia-smi: exit code {done.returncode}: {output}")

@@ -46,7 +46,7 @@ def why_not(python: str) -> Optional[str]:
         with open(note, encoding="utf-8") as file:
             return file.read().strip()
     except OSError:
-        return "it is no program" if os.path.exists(python) else "there is no such file"
+        return "it is not executable" if os.path.exists(python) else "there is no such file"
 
 
 def platform_tag() -> str:

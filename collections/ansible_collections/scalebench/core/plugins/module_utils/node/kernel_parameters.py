@@ -44,7 +44,7 @@ class KernelParameters:
             file.write(value)
         kept = self._value(name)
         if kept != _plain(value):
-            raise ValueError(f"the kernel was told {value}, and keeps {kept}")
+            raise ValueError(f"the kernel accepted {value}, and keeps {kept}")
 
     def _path(self, name: str) -> str:
         return os.path.join(self._root, name.translate(_SWAP_SEPARATORS))

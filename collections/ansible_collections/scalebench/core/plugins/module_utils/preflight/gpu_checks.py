@@ -96,9 +96,9 @@ def _memory_errors(name: str, node: Mapping[str, Any]) -> Row:
         f"GPU {gpu['index']}" for gpu in node.get("gpu_health") or [] if gpu.get("repair_pending")
     ]
     if waiting:
-        todo = "reset the GPU or reboot the node, so that the bad memory is taken out of use"
+        todo = "reset the GPU or reboot the node, so that the faulty memory is retired"
         return verdict("GPU memory", name, WARN, "repair pending, " + ", ".join(waiting), todo)
-    return verdict("GPU memory", name, PASS, "no uncorrected error since the driver's start")
+    return verdict("GPU memory", name, PASS, "no uncorrected error since the driver was loaded")
 
 
 def _xid(name: str, node: Mapping[str, Any]) -> Row:
@@ -106,7 +106,7 @@ def _xid(name: str, node: Mapping[str, Any]) -> Row:
     if codes is None:
         return verdict("Xid", name, SKIP, "the kernel's log cannot be read")
     if not codes:
-        return verdict("Xid", name, PASS, "none since the node's start")
+        return verdict("Xid", name, PASS, "none since boot")
     shown = ", ".join(str(code) for code in sorted(set(codes)))
     fatal = bool(_FATAL_XID & set(codes))
     todo = "see journalctl -k | grep Xid and NVIDIA's list of Xid errors"

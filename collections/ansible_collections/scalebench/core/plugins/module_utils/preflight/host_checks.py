@@ -34,7 +34,7 @@ def _memlock(name: str, node: Mapping[str, Any]) -> Row:
     found = f"{limit} KiB"
     if not node["fingerprint"].get("infiniband"):
         return verdict("memlock", name, SKIP, f"{found}; the node has no RDMA device")
-    todo = "raise it to unlimited, with role host_baseline, and log in anew"
+    todo = "raise it to unlimited, with role host_baseline, and log in again"
     return verdict("memlock", name, FAIL, found, todo)
 
 
@@ -54,7 +54,7 @@ def _clock(name: str, node: Mapping[str, Any]) -> Row:
     if least <= _SKEW_WARN:
         return verdict("clock", name, PASS, found)
     word = FAIL if least > _SKEW_FAIL else WARN
-    return verdict("clock", name, word, found, "keep it with chrony: role host_baseline")
+    return verdict("clock", name, word, found, "synchronise it with chrony: role host_baseline")
 
 
 def _reaches(name: str, node: Mapping[str, Any]) -> Row:
@@ -133,7 +133,7 @@ def data_checks(nodes: Nodes) -> List[Row]:
     An incomplete data set is a warning, because a part of ImageNet may be intended; a difference
     between nodes is a failure.
     """
-    again = "copy it anew, so that all nodes have {wanted}: docs/data.md"
+    again = "copy it again, so that all nodes have {wanted}: docs/data.md"
     rows = agreement("dataset", nodes, _digests, FAIL, again)
     for name, node in nodes.items():
         problems = [
@@ -142,7 +142,7 @@ def data_checks(nodes: Nodes) -> List[Row]:
             for problem in state["problems"]
         ]
         if problems:
-            todo = "copy what is missing, or go on where only a part is meant: docs/data.md"
+            todo = "copy what is missing, or continue if a part is intended: docs/data.md"
             rows.append(verdict("dataset files", name, WARN, "; ".join(problems), todo))
     return rows
 

@@ -11,7 +11,7 @@ from .verdict import FAIL, PASS, SKIP, WARN, Nodes, Row, verdict
 __all__ = ["judge"]
 
 _ORDER = (FAIL, WARN, PASS, SKIP)
-_UNSEEN = "mend this first: nothing else of the node could be looked at"
+_UNSEEN = "fix this first: the node could not be examined further"
 
 
 def judge(nodes: Nodes, expected: Optional[Mapping[str, Any]] = None) -> Dict[str, Any]:

@@ -28,7 +28,7 @@ def key_fingerprints(content: str) -> List[str]:
         if data.startswith(b"-----BEGIN"):
             data = _dearmoured(data)
     except binascii.Error as error:
-        raise ValueError(f"this is no OpenPGP keyring: {error}") from None
+        raise ValueError(f"not an OpenPGP keyring: {error}") from None
     fingerprints = []
     for tag, body in _packets(data):
         if tag == _PUBLIC_KEY:
@@ -38,7 +38,7 @@ def key_fingerprints(content: str) -> List[str]:
             # The format requires SHA-1; apt verifies signatures with the key itself.
             fingerprints.append(hashlib.sha1(hashed).hexdigest().upper())
     if not fingerprints:
-        raise ValueError("this is no OpenPGP keyring: it holds no public key")
+        raise ValueError("not an OpenPGP keyring: no public key in it")
     return fingerprints
 
 
@@ -54,10 +54,10 @@ def _packets(data: bytes) -> Iterator[Tuple[int, bytes]]:
     while place < len(data):
         first = data[place]
         if not first & 0x80:
-            raise ValueError("this is no OpenPGP keyring: a packet was expected")
+            raise ValueError("not an OpenPGP keyring: a packet was expected")
         tag, size, start = _header(data, place, first)
         if start + size > len(data):
-            raise ValueError("the keyring is cut off")
+            raise ValueError("the keyring is truncated")
         yield tag, data[start : start + size]
         place = start + size
 
@@ -68,7 +68,7 @@ def _header(data: bytes, place: int, first: int) -> Tuple[int, int, int]:
     if not first & 0x40:
         width = 1 << (first & 0x03)
         if width > 4:
-            raise ValueError("this is no OpenPGP keyring: a packet of unknown length")
+            raise ValueError("not an OpenPGP keyring: a packet of unknown length")
         return (first >> 2) & 0x0F, int.from_bytes(padded[1 : 1 + width], "big"), place + 1 + width
     if padded[1] < 192:
         return first & 0x3F, padded[1], place + 2
@@ -76,7 +76,7 @@ def _header(data: bytes, place: int, first: int) -> Tuple[int, int, int]:
         return first & 0x3F, ((padded[1] - 192) << 8) + padded[2] + 192, place + 3
     if padded[1] == 255:
         return first & 0x3F, int.from_bytes(padded[2:6], "big"), place + 6
-    raise ValueError("this is no OpenPGP keyring: a key in parts")
+    raise ValueError("not an OpenPGP keyring: a key in parts")
 
 
 # `Inst linux-image-6.1.0-40-amd64 (6.1.153-1 Debian:12/stable [amd64])`, and the same with Remv.

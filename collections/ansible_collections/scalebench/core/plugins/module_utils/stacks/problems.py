@@ -59,16 +59,18 @@ def _unsupported_by_driver(architecture: str, driver: Mapping[str, str]) -> List
     version, modules = driver["version"], driver.get("modules")
     last, first = _LAST_BRANCH.get(architecture), _FIRST_BRANCH.get(architecture)
     if last is not None and branch(version) > last:
-        problems.append(f"driver {version}: {last} is the last branch that drives {architecture}")
+        problems.append(f"driver {version}: {last} is the last branch that supports {architecture}")
     if first is not None and branch(version) < first:
         problems.append(f"driver {version}: {architecture} needs branch {first} or later")
     if modules == "open" and architecture in _CLOSED_ONLY:
         problems.append(
-            f"open kernel modules: they drive turing and later, and this is {architecture};"
+            f"open kernel modules support turing and later, not {architecture}:"
             " set driver.modules to proprietary"
         )
     if modules == "proprietary" and architecture in _OPEN_ONLY:
-        problems.append(f"proprietary kernel modules: {architecture} has open ones only")
+        problems.append(
+            f"proprietary kernel modules do not support {architecture}: set driver.modules to open"
+        )
     return problems
 
 
@@ -130,9 +132,9 @@ def _driver_problems(stack: Mapping[str, Any], hardware: Mapping[str, Any]) -> L
             problems += _unsupported_by_driver(name, stack["driver"])
         given, loaded = stack["driver"]["source"] == "given", hardware.get("driver_loaded")
         if given and loaded != stack["driver"]["version"]:
-            runs = f"{loaded} runs" if loaded else "none runs"
+            runs = f"{loaded} is loaded" if loaded else "none is loaded"
             problems.append(
-                f"driver {stack['driver']['version']} is to be there already, and {runs}"
+                f"driver {stack['driver']['version']} must be installed already, and {runs}"
             )
     return problems
 
@@ -170,7 +172,7 @@ def _ofed_problems(stack: Mapping[str, Any], hardware: Mapping[str, Any]) -> Lis
         gone, last = removed[model]
         if ofed is not None and numbers(ofed["version"]) >= numbers(gone):
             problems.append(
-                f"{ofed['source']} {ofed['version']} does not drive {model}: the last that does is"
-                f" {last}; ofed.source=distribution takes rdma-core instead"
+                f"{ofed['source']} {ofed['version']} does not support {model}: the last that"
+                f" does is {last}; ofed.source=distribution uses rdma-core instead"
             )
     return problems

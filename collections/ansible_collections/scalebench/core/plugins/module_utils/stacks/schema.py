@@ -44,11 +44,11 @@ def check_stack(definition: Any, name: str) -> Dict[str, Any]:
     """
     _known(definition, name, _TOP)
     if definition.get("stack") != name:
-        raise ValueError(f"{name}: stack: should be {name}, as the file is named")
+        raise ValueError(f"{name}: stack: should be {name}, the name of the file")
     for architecture in definition.get("architectures") or []:
         if architecture not in ARCHITECTURES:
             known = ", ".join(ARCHITECTURES)
-            raise ValueError(f"{name}: architectures: {architecture!r} is none of {known}")
+            raise ValueError(f"{name}: architectures: {architecture!r} is not one of {known}")
     for key in _KEYS:
         if key in definition:
             _check_record(definition[key], f"{name}: {key}", key)
@@ -56,7 +56,7 @@ def check_stack(definition: Any, name: str) -> Dict[str, Any]:
         for entry, record in (definition.get(key) or {}).items():
             _check_pinned(record, f"{name}: {key}.{entry}", keys)
     if "driver" in definition and not definition.get("architectures"):
-        raise ValueError(f"{name}: architectures: a stack with a driver says for which GPUs")
+        raise ValueError(f"{name}: architectures: required in a stack with a driver")
     return dict(definition)
 
 
@@ -68,17 +68,17 @@ def _check_record(record: Any, where: str, key: str) -> None:
                 raise ValueError(f"{where}.{needed} is missing")
         return
     if not isinstance(record.get("version"), str):
-        raise ValueError(f"{where}.version: a text is needed: quote it")
+        raise ValueError(f"{where}.version: must be a string: quote it")
     numbers(record["version"])
     sources = SOURCES.get(key)
     if sources and record.get("source") not in sources:
         raise ValueError(
-            f"{where}.source: {record.get('source')!r} is none of {', '.join(sources)}"
+            f"{where}.source: {record.get('source')!r} is not one of {', '.join(sources)}"
         )
     if key == "driver" and record.get("modules") not in ("open", "proprietary"):
         raise ValueError(f"{where}.modules: open or proprietary, not {record.get('modules')!r}")
     if "packages" in _KEYS[key] and not isinstance(record.get("packages"), Mapping):
-        raise ValueError(f"{where}.packages: for each family of distributions its packages")
+        raise ValueError(f"{where}.packages: must map families of distributions to packages")
     if record.get("source") == "doca" and not record.get("key_url"):
         raise ValueError(f"{where}.key_url is missing: the key of the repository that url names")
     checksum = record.get("sha256")

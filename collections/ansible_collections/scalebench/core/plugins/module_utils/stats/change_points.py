@@ -17,7 +17,7 @@ import random
 import statistics
 from typing import Callable, List, Optional, Sequence, Tuple
 
-__all__ = ["ALPHA", "CUT", "LEAST", "LEAST_FOR_OUTLIERS", "MAD_TO_SD", "change_points", "outliers"]
+__all__ = ["ALPHA", "CUT", "LEAST", "LEAST_FOR_OUTLIERS", "change_points", "outliers"]
 
 # Iglewicz and Hoaglin 1993, How to detect and handle outliers: modified z-scores above this.
 CUT = 3.5

@@ -51,7 +51,7 @@ def log_ratio(ours: Sequence[float], baseline: Sequence[float]) -> LogRatio:
     :raises ValueError: a side has fewer than two repeats, so that its variance is unknown.
     """
     if min(len(ours), len(baseline)) < 2:
-        raise ValueError("one repeat only on a side: nothing is known of its spread")
+        raise ValueError("fewer than two repeats on a side: its spread is unknown")
     (above, a), (below, b) = _centre(ours), _centre(baseline)
     freedom = (a + b) ** 2 / (a**2 / (len(ours) - 1) + b**2 / (len(baseline) - 1))
     return LogRatio(above - below, math.sqrt(a + b), freedom)

@@ -107,7 +107,7 @@ def _checked(key: str, value: Any) -> Any:
     if key in LEAST and not (whole and value >= LEAST[key]):
         raise ValueError(f"{key} is {value!r}: a whole number from {LEAST[key]} up is needed")
     if key == "trim" and not (isinstance(value, (int, float)) and 0 <= value < 0.5):
-        raise ValueError(f"trim is {value!r}: a share from 0 to 0.5 is needed")
+        raise ValueError(f"trim is {value!r}: a fraction from 0 to 0.5 is needed")
     return value
 
 

@@ -56,7 +56,7 @@ def series(
         return _rows(values, devices, field)
     if ranks == "all" or printed is None:
         if ranks not in ("all", "auto", "first") and ranks not in COMBINE:
-            raise ValueError(f"no rank {ranks!r}: the log names no ranks")
+            raise ValueError(f"no rank {ranks!r}: the log does not print ranks")
         return values if isfinite(sum(values)) else [v for v in values if isfinite(v)]
     by_rank = _by_rank(printed[first:end], values)
     return _of_ranks(by_rank, USUAL_RANKS[reading["scope"]] if ranks == "auto" else ranks)
@@ -93,7 +93,7 @@ def _rows(values: Sequence[float], devices: Optional[int], field: str) -> List[f
     """
     size = devices or 1
     if len(values) % size:
-        raise ValueError(f"{len(values)} lines cannot be cut into rows of {size} devices")
+        raise ValueError(f"{len(values)} lines cannot be divided into rows of {size} devices")
     rows = [list(values[at : at + size]) for at in range(0, len(values), size)]
     if field in ("timestamp", "step"):
         return [row[-1] for row in rows]

@@ -97,7 +97,7 @@ def _batch(run: Given, given: Given) -> float:
         per_device, devices = identity.get("batch_size_per_device"), devices_of(run, given)
         batch = per_device * devices if per_device and devices else None
     if not batch:
-        raise ValueError("the log does not say how many images a step has: set batch_size")
+        raise ValueError("the log does not print the global batch size: set batch_size")
     return float(batch)
 
 

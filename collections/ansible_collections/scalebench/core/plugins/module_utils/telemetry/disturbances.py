@@ -151,7 +151,7 @@ def _load_before(machine: Machine, limits: Limits) -> Findings:
 def _cpu_throttled(machine: Machine, limits: Limits) -> Findings:
     events = machine.telemetry.get("cpu_throttle_events", 0)
     if events > limits["cpu_throttle_events"]:
-        yield "throttled", f"CPU cores were slowed down for their temperature {events:g} times"
+        yield "throttled", f"CPU cores were thermally throttled {events:g} times"
 
 
 def _gpus(machine: Machine, limits: Limits) -> Findings:
