@@ -69,7 +69,7 @@ def test_other_files_do_not(path):
     ],
 )
 def test_a_member_that_is_no_campaigns_file_is_refused(name):
-    with pytest.raises(ValueError, match="is not a (file|path) "):
+    with pytest.raises(ValueError, match=r"is not a (file|path) "):
         split_member(name)
 
 
