@@ -19,7 +19,7 @@ XID = "NVRM: Xid (PCI:0000:3e:00): 79, pid=4711, GPU has fallen off the bus."
 # their advice. One fault must not hide another, nor spoil the verdict of another node.
 ROUNDS = {
     "GPUs": [
-        ("node1", f"echo gpu_lost >{GPU_FAULT}", f"rm {GPU_FAULT}", {"answer": "mend this first"}),
+        ("node1", f"echo gpu_lost >{GPU_FAULT}", f"rm {GPU_FAULT}", {"answer": "fix this first"}),
         (
             "node2",
             f"cp {GPUS} {GPUS}.all; sed -i '/5e6f70819000/,/{{/d' {GPUS}",
@@ -68,7 +68,7 @@ ROUNDS = {
             "node4",
             f"""echo '{{"clock_ahead_s": 61}}' >{MACHINE}""",
             f"rm {MACHINE}",
-            {"clock": "keep it with chrony"},
+            {"clock": "synchronise it with chrony"},
         ),
     ],
 }

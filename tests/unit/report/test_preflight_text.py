@@ -46,7 +46,7 @@ def test_what_is_not_well_stands_with_its_node_and_what_to_do(folder):
     (section,) = extra_sections(results)
     text = markdown(section)
     assert text.startswith("## Preflight\n\nPreflight of 2 node(s): 1 warn, ")
-    row = "warn +| clock +| node2 +| 1.00 s off at least +| keep it with chrony"
+    row = "warn +| clock +| node2 +| 1.00 s off at least +| synchronise it with chrony"
     assert all(piece.strip(" +") in text for piece in row.split("|"))
     assert "node1" not in text
     assert [part["title"] for part in page(results, {}, [], {})["first"]] == ["Preflight"]
