@@ -14,7 +14,7 @@ PLANNED = {
 }
 
 
-def test_a_cell_that_says_nothing_has_the_seeds_method():
+def test_a_cell_without_a_rule_has_the_reference_method():
     assert log_rule(CELL) == {
         "reader": "auto",
         "strategy": "mean_after_warmup",
@@ -26,7 +26,7 @@ def test_the_benchmarks_rule_is_the_cells():
     assert log_rule(PLANNED) == PLANNED["reading"]
 
 
-def test_the_users_rule_stands_over_it_with_the_cells_iterations():
+def test_the_users_rule_takes_precedence_with_the_cells_iterations():
     assert log_rule(PLANNED, "mean_after_warmup") == {
         "reader": "tensorflow_ngc_train",
         "strategy": "mean_after_warmup",

@@ -88,7 +88,7 @@ def test_the_error_is_that_of_repeated_runs():
     assert sum(errors) / len(errors) == pytest.approx(spread, rel=0.35)
 
 
-def test_what_cannot_be_known_is_none():
+def test_undefined_measures_are_none():
     assert within_run([])["mean"] is None
     assert within_run([float("nan")])["count"] == 0
     one = within_run([7.0])
@@ -99,7 +99,7 @@ def test_what_cannot_be_known_is_none():
 
 @pytest.mark.parametrize("values", ["123", {"a": 1.0}, 7, [1.0, "x"], [True]])
 @pytest.mark.parametrize("rule", [steady_state, within_run])
-def test_what_is_no_list_of_numbers_is_said(rule, values):
+def test_anything_but_a_list_of_numbers_is_refused(rule, values):
     with pytest.raises(ValueError, match=r"not a list of numbers|a number is needed"):
         rule(values)
 

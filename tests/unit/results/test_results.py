@@ -10,7 +10,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.results.results im
 from report_data import PRINTED_004, SEED_004, campaign, cell, disturbed, recorded, run
 
 
-def test_seed_004_to_the_digit():
+def test_reference_004_to_the_digit():
     plan, runs = campaign(SEED_004, batch_size_per_device=128, variant="bz128")
     results = build_results(plan, runs)
     expected = {
@@ -82,7 +82,7 @@ def test_failed_repeat_is_a_result_with_a_reason():
 
 
 @pytest.mark.parametrize("speed", [0.0, -1.0, float("nan"), float("inf"), None])
-def test_a_speed_that_is_none_spoils_nothing_else(speed):
+def test_an_invalid_speed_affects_no_other_repeat(speed):
     plan, runs = campaign({"1n1g": [10.0, 10.0], "2n1g": [20.0, 20.0]})
     runs[0]["facts"]["throughput"] = speed
     results = build_results(plan, runs)
@@ -206,7 +206,7 @@ def test_unavailable_fails_a_campaign_and_skipped_does_not():
     ]
 
 
-def test_what_nobody_could_make_available_fails_only_a_campaign_that_measured_nothing():
+def test_excused_cells_fail_only_a_campaign_that_measured_nothing():
     plan, runs = campaign({"1n1g": [10.0, 10.0], "2n1g": [20.0, 20.0]})
     one, two = plan["cells"]
     reason = "node2: needs Python 3.7 (looked at python3.7 on the PATH: not there)"

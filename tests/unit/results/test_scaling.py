@@ -10,7 +10,7 @@ RUNS = {"1n1g": [100.0, 102.0, 101.0], "2n1g": [190.0, 200.0, 198.0]}
 
 
 @pytest.mark.parametrize(("document", "series"), REFERENCES)
-def test_runs_of_the_seeds_give_every_printed_figure(document, series):
+def test_runs_of_the_references_give_every_printed_figure(document, series):
     printed = by_series()[document, series]
     runs = {topology: row["runs"] for topology, row in printed.items()}
     facts = scaling.reference_facts(runs, "r50", 128)["r50"]
@@ -33,7 +33,7 @@ def printed_speedups():
                 yield document, series, topology, row, scaling.speedups(speeds)[topology]
 
 
-def test_every_printed_speedup_of_the_seeds_but_the_known_misprint():
+def test_every_printed_speedup_of_the_references_but_the_known_misprint():
     seen = wrong = 0
     for document, series, topology, row, computed in printed_speedups():
         if not document.startswith("seed_"):
@@ -53,14 +53,14 @@ def test_every_other_printed_speedup_is_right_or_flagged():
             assert f"{computed:.2f}" in flagged, (document, series, topology, computed)
 
 
-def test_time_to_train_of_seed_001_hangs_together():
+def test_time_to_train_of_reference_001_is_consistent():
     row = rows("seed_001_tensorflow_time2train")[0]
     training = 120 * 1_281_167 / row["throughput"]
     assert training == pytest.approx(133_779, abs=1) and training < row["time_to_train_seconds"]
     assert 120 * 1_281_167 / row["time_to_train_seconds"] == pytest.approx(1033.8, abs=0.1)
 
 
-def test_sample_log_of_seed_002_by_its_rule():
+def test_sample_log_of_reference_002_by_its_rule():
     printed = "288.088 385.628 386.264 385.723 384.622 385.367 384.704 384.927 384.109 384.517"
     mean = statistics.mean([float(speed) for speed in printed.split()[1:]])
     assert rounding.round_as(mean, "numpy_3") == 385.096

@@ -82,7 +82,7 @@ def test_it_always_ends_at_the_maximum(speeds):
         (3, 8, 0.0, "half-width 0.0"),
     ],
 )
-def test_a_rule_that_cannot_be_meant_is_refused(minimum, maximum, half_width, words):
+def test_an_impossible_rule_is_refused(minimum, maximum, half_width, words):
     with pytest.raises(ValueError, match=words):
         enough_repeats([], minimum, maximum, half_width)
 

@@ -96,7 +96,7 @@ def test_an_exhausted_memory_below_what_fits_is_believed():
 
 
 @pytest.mark.parametrize(("start", "limit"), [(0, 8), (9, 8)])
-def test_bounds_that_cannot_be_meant_are_refused(start, limit):
+def test_impossible_bounds_are_refused(start, limit):
     with pytest.raises(ValueError, match=f"start {start}, limit {limit}"):
         next_batch({}, start, limit)
 

@@ -81,7 +81,7 @@ def test_each_rule_is_broken_by_what_it_names(rule, change, words):
     assert words in found["detail"]
 
 
-def test_every_rule_is_tried_above_and_says_what_it_is_and_where_from():
+def test_every_rule_is_tested_and_documented_with_its_source():
     assert {rule for rule, _change, _words in BROKEN} == set(RULES)
     assert all(rule["about"] and rule["source"] for rule in RULES.values())
 
@@ -91,7 +91,7 @@ def test_an_honest_run_breaks_nothing():
 
 
 @given(st.sets(st.sampled_from(sorted(FACTS))), st.sets(st.sampled_from(sorted(CELL))))
-def test_what_is_not_known_breaks_nothing(facts_gone, cell_gone):
+def test_missing_facts_break_no_rule(facts_gone, cell_gone):
     facts = {key: value for key, value in FACTS.items() if key not in facts_gone}
     cell = {key: value for key, value in CELL.items() if key not in cell_gone}
     assert broken(cell, facts) == []
@@ -123,13 +123,13 @@ def test_no_noise_hides_a_rate_that_is_wrong_by_the_number_of_devices(seconds, f
     assert [found["rule"] for found in broken(CELL, timed(seconds, factor))] == ["rate_times_time"]
 
 
-def test_time_between_the_steps_is_allowed_for_and_an_evaluation_takes_any():
+def test_time_between_steps_is_allowed_and_that_of_evaluations_unlimited():
     saved = {**FACTS, "wall_clock_throughput": 26.0}
     evaluated = {**FACTS, "wall_clock_throughput": 5.0, "time_to_train": {"evaluations": 1}}
     assert broken(CELL, saved) == broken(CELL, evaluated) == []
 
 
-def test_a_clock_of_whole_seconds_and_rates_of_unlike_steps_are_allowed_for():
+def test_a_clock_of_whole_seconds_and_uneven_rates_are_allowed():
     # 80 images in 1.6 s, of which the clock printed one; and 10 % less time than printed.
     short = {**FACTS, "count": 10, "harmonic_throughput": 50.0, "wall_clock_throughput": 80.0}
     assert broken({**CELL, "iterations": 10, "warmup": 110}, short) == []

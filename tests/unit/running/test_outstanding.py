@@ -57,7 +57,7 @@ class Campaign:
                 self.end(repeat, endings(repeat))
 
 
-def test_only_what_has_no_record_that_says_ok_is_missing():
+def test_only_repeats_without_an_ok_record_are_missing():
     campaign = Campaign(topology="1n1g", repeats=3)
     first, second, third = campaign.left()["repeats"]
     campaign.end(first)
@@ -66,14 +66,14 @@ def test_only_what_has_no_record_that_says_ok_is_missing():
 
 
 @pytest.mark.parametrize("ending", ["crashed", "stalled", "timeout", "launch_failed"])
-def test_what_may_have_been_chance_is_tried_once_more(ending):
+def test_endings_by_chance_are_retried_once(ending):
     campaign = Campaign(topology="1n1g", repeats=1)
     assert campaign.run(lambda repeat: ending) == ["r50_b4_fp32_1.log"] * 2
     assert campaign.run(lambda repeat: ending) == []
 
 
 @pytest.mark.parametrize("ending", ["out_of_memory", "nan_loss", "invalid", "interrupted"])
-def test_what_the_cell_itself_brings_about_is_not(ending):
+def test_endings_caused_by_the_cell_are_not_retried(ending):
     campaign = Campaign(topology="1n1g", repeats=1)
     assert campaign.run(lambda repeat: ending) == ["r50_b4_fp32_1.log"]
 
@@ -196,7 +196,7 @@ def test_a_search_is_not_made_again_by_a_later_session():
     assert campaign.left()["repeats"] == []
 
 
-def test_a_search_that_fails_otherwise_says_so_and_measures_nothing():
+def test_a_search_that_fails_otherwise_is_reported_and_measures_nothing():
     campaign = Campaign(topology="1n1g", batch_size_per_device="max")
     assert campaign.run(lambda repeat: "invalid") == ["r50_b4_fp32_search.log"]
     assert "the search for the largest batch ended: invalid at 4" in campaign.left()["remarks"][0]
@@ -234,7 +234,7 @@ def test_a_probes_log_is_read_by_its_own_counts():
     assert cell["iterations"] < campaign.cells[0]["iterations"]
 
 
-def test_what_the_benchmarks_rule_says_of_its_own_holds_for_a_probe_too():
+def test_counts_fixed_by_the_benchmarks_rule_hold_for_a_probe_too():
     campaign = Campaign(topology="1n1g", batch_size_per_device="max")
     campaign.cells[0]["reading"]["parameters"]["warmup"] = 0
     (probe,) = campaign.left()["repeats"]

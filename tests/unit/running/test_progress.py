@@ -11,14 +11,14 @@ WAVES = [
 ]
 
 
-def test_the_rest_is_scaled_by_how_the_done_ones_went():
+def test_the_remaining_time_is_scaled_by_that_of_ended_waves():
     assert remaining_seconds([10, 20, 30], [], 0) == 60
     assert remaining_seconds([10, 20, 30], [20], 0) == 100
     assert remaining_seconds([10, 20, 30], [20], 15) == 85
     assert remaining_seconds([10], [], 99) == 0
 
 
-def test_without_estimates_the_mean_of_the_done_ones_counts():
+def test_without_estimates_the_mean_of_ended_waves_counts():
     assert remaining_seconds([0, 0, 0], [], 3) is None
     assert remaining_seconds([0, 0, 0], [8], 0) == 16
 

@@ -59,7 +59,7 @@ def test_a_repeat_is_ok_when_nodes_and_log_are():
         ({}, {"count": 57}, "invalid", "57 iterations were measured, not 100"),
     ],
 )  # fmt: skip
-def test_what_went_wrong_is_told(runs, facts, ending, reason):
+def test_ending_and_reason_of_a_failed_repeat(runs, facts, ending, reason):
     kept = made(runs, facts)
     assert kept["ending"] == ending
     assert reason in kept["reason"]
@@ -69,7 +69,7 @@ def test_a_log_that_cannot_be_read_leaves_no_facts():
     assert made(facts={"failed": False, "msg": "gone"})["facts"] is None
 
 
-def test_what_disturbed_a_measurement_is_told_with_the_node():
+def test_disturbances_name_the_node():
     telemetry = {
         "seconds": 20.0,
         "cpu": {"cores": 2, "own_seconds": 10.0, "busy_seconds": 30.0, "steal_seconds": 0.0},
@@ -93,7 +93,7 @@ def test_a_searched_batch_that_does_not_last_is_evidence_of_the_search(is_search
     assert (kept["ending"], kept["kind"]) == (detail, kind)
 
 
-def test_a_neighbour_on_the_machine_is_no_process_of_others_but_all_else_counts():
+def test_a_packed_neighbour_is_not_a_disturbance_and_steal_time_is():
     telemetry = {
         "seconds": 20.0,
         "cpu": {"cores": 2, "own_seconds": 10.0, "busy_seconds": 30.0, "steal_seconds": 9.0},
@@ -109,7 +109,7 @@ def test_a_repeat_that_was_not_tried_has_a_record_too():
     assert set(made()) == set(kept)
 
 
-def test_gpus_that_others_used_before_are_a_disturbance():
+def test_gpus_in_use_before_the_repeat_are_a_disturbance():
     kept = made({"node2": {**OK, "device_users": ["4242, python"]}})
     assert kept["disturbances"] == [
         {"kind": "device_busy", "node": "node2", "detail": "on its GPUs before: 4242, python"}

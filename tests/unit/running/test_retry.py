@@ -66,18 +66,18 @@ def test_failures_in_a_row_are_hopeless_until_one_is_ok():
     assert retries_are_hopeless([*row, "ok", "crashed"], POLICY) is None
 
 
-def test_what_is_not_retried_says_nothing_of_hope():
+def test_endings_that_are_not_retried_do_not_count_as_hopeless():
     assert retries_are_hopeless(["out_of_memory", "skipped", "invalid"] * 5, POLICY) is None
     row = ["crashed", "out_of_memory"] * 5
     assert retries_are_hopeless(row, POLICY) == "5 attempts in a row failed, the last one crashed"
 
 
 @given(POLICIES, st.lists(ENDINGS))
-def test_an_ok_always_brings_hope_back(policy, endings):
+def test_an_ok_ends_hopelessness(policy, endings):
     assert retries_are_hopeless([*endings, "ok"], policy) is None
 
 
-def test_what_is_not_given_has_its_default():
+def test_missing_keys_have_their_defaults():
     assert check_retry_policy({"attempts": 3}) == {**default_retry_policy(), "attempts": 3}
 
 
@@ -94,7 +94,7 @@ def test_what_is_not_given_has_its_default():
         ({"give_up_after": "5"}, "give_up_after '5' is not"),
     ],
 )
-def test_a_policy_that_cannot_be_meant_is_refused(given_policy, words):
+def test_an_invalid_policy_is_refused(given_policy, words):
     with pytest.raises(ValueError, match="retry policy") as error:
         check_retry_policy(given_policy)
     assert words in str(error.value)

@@ -1,0 +1,93 @@
+"""ssh files of the nodes: renewed, kept, dropped, sorted; and why a node cannot be used."""
+
+from ansible_collections.scalebench.core.plugins.module_utils.running.cluster_nodes import (
+    authorized_keys_lines,
+    known_hosts_lines,
+    node_problems,
+)
+
+KNOWN = """# Ansible managed
+[127.0.0.3]:10000 ssh-ed25519 BBB
+[127.0.0.2]:10000 ssh-ed25519 AAA
+"""
+
+
+def test_a_new_key_replaces_the_old_one_and_the_others_stay():
+    assert known_hosts_lines(KNOWN, {"127.0.0.2": ["ssh-ed25519 NEW node1\n"]}, 10000) == [
+        "[127.0.0.2]:10000 ssh-ed25519 NEW",
+        "[127.0.0.3]:10000 ssh-ed25519 BBB",
+    ]
+
+
+def test_the_same_host_keys_give_the_same_lines():
+    keys = {"127.0.0.2": ["ssh-ed25519 AAA"], "127.0.0.3": ["ssh-ed25519 BBB"]}
+    assert known_hosts_lines(KNOWN, keys, 10000) == known_hosts_lines("", keys, 10000)
+
+
+def test_a_node_without_a_key_yet_has_no_line():
+    assert known_hosts_lines("", {"127.0.0.2": [""]}, 10000) == []
+
+
+def test_a_key_type_that_the_host_no_longer_has_is_dropped():
+    old = "[127.0.0.2]:10000 ssh-rsa AAA\n[127.0.0.2]:22 ssh-rsa AAA\n"
+    assert known_hosts_lines(old, {"127.0.0.2": ["ssh-ed25519 BBB"]}, 10000) == [
+        "[127.0.0.2]:10000 ssh-ed25519 BBB",
+        "[127.0.0.2]:22 ssh-rsa AAA",
+    ]
+
+
+KEYS = """# Ansible managed
+ssh-ed25519 AAA node1
+ssh-ed25519 BBB node2
+ssh-ed25519 MMM mallory
+"""
+
+
+def test_given_keys_replace_their_owners_and_those_of_other_members_stay():
+    given = {"node1": ["ssh-ed25519 NEW someone@somewhere\n"]}
+    assert authorized_keys_lines(KEYS, given, ["node1", "node2"]) == [
+        "ssh-ed25519 BBB node2",
+        "ssh-ed25519 NEW node1",
+    ]
+
+
+def test_only_members_have_a_key():
+    assert authorized_keys_lines(KEYS, {}, ["node2"]) == ["ssh-ed25519 BBB node2"]
+    assert authorized_keys_lines("", {"mallory": ["ssh-ed25519 MMM"]}, ["node2"]) == []
+
+
+def test_a_member_without_a_new_key_keeps_its_old_key():
+    assert authorized_keys_lines(KEYS, {"node1": [""]}, ["node1"]) == ["ssh-ed25519 AAA node1"]
+
+
+def test_the_same_public_keys_give_the_same_lines():
+    given = {"node1": ["ssh-ed25519 AAA node1", "ssh-rsa RRR node1"]}
+    once = authorized_keys_lines("", given, ["node1"])
+    assert authorized_keys_lines("\n".join(once), given, ["node1"]) == once
+    assert len(once) == 2
+
+
+WELL = {"unusable": {}, "fingerprint": {"disk_free_mib": 900}}
+PYTHONS = {"pytorch": "/no/python", "mxnet": "/venv/bin/python"}
+
+
+def problems(probe, pythons=PYTHONS):
+    return node_problems(probe, "10.0.0.2 port 10000", "/var/tmp/scalebench", 500, pythons)
+
+
+def test_a_usable_node_has_no_problems():
+    assert problems(WELL) == []
+
+
+def test_each_problem_says_what_to_do():
+    (unreachable,) = problems({"unreachable": True, "msg": "timed out"})
+    assert unreachable.startswith("10.0.0.2 port 10000 cannot be reached: timed out. Run ansible-")
+    (full,) = problems({**WELL, "fingerprint": {"disk_free_mib": 3}})
+    assert full.startswith("3 MiB are free at /var/tmp/scalebench, 500 are needed")
+
+
+def test_a_missing_framework_matters_only_when_no_other_is_there():
+    one = {**WELL, "unusable": {"pytorch": "there is no such file"}}
+    assert problems(one) == []
+    (none,) = problems(one, {"pytorch": "/no/python"})
+    assert none.startswith("the interpreter of pytorch, /no/python: there is no such file.")
