@@ -1,36 +1,29 @@
-"""Door to MU archive: packs a campaign into one file, on the controller."""
+"""Packs a campaign into one file."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import ClassVar
 
-from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
 from ansible_collections.scalebench.core.plugins.plugin_utils.archive_writing import archive
+from ansible_collections.scalebench.core.plugins.plugin_utils.controller_action import (
+    ControllerAction,
+)
 
 
-class ActionModule(ActionBase):
-    """Runs on the controller alone, where the campaign's folder is."""
+class ActionModule(ControllerAction):
+    """Implements module campaign_archive."""
 
-    _requires_connection = False
+    ARGUMENTS: ClassVar = {
+        "directory": {"type": "path", "required": True},
+        "path": {"type": "path", "default": ""},
+    }
 
-    def run(self, tmp=None, task_vars=None):
-        """Return where the archive is and what is in it; write it where it differs."""
-        result = super().run(tmp, task_vars)
-        _, args = self.validate_argument_spec(
-            {
-                "directory": {"type": "path", "required": True},
-                "path": {"type": "str", "default": ""},
-            }
-        )
+    def answer(self, args):
+        """Write the archive if its content differs; return its path and a summary."""
         folder = Path(os.path.abspath(args["directory"]))
-        place = Path(args["path"]).expanduser() if args["path"] else folder.parent
-        path = place / f"{folder.name}.tar.gz" if place.is_dir() else place
-        try:
-            result.update(archive(folder, path, self._task.check_mode, self._task.diff))
-        except ValueError as error:
-            raise AnsibleActionFail(str(error)) from None
-        except OSError as error:
-            raise AnsibleActionFail(f"{error.filename or path}: {error.strerror}") from None
-        return result
+        path = Path(args["path"]) if args["path"] else folder.parent
+        if path.is_dir():
+            path /= f"{folder.name}.tar.gz"
+        return archive(folder, path, self._task.check_mode, self._task.diff)

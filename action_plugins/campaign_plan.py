@@ -1,13 +1,12 @@
-"""Door to MU options, plan, outstanding and waves: checks, plans, writes; on the controller."""
+"""Checks the options of a campaign, plans it and lists the repeats that are still to run."""
 
 from __future__ import annotations
 
 import re
 import time
 from pathlib import Path
+from typing import ClassVar
 
-from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
 from ansible_collections.scalebench.core.plugins.module_utils.planning import (
     chosen,
     plan,
@@ -31,46 +30,36 @@ from ansible_collections.scalebench.core.plugins.module_utils.running.outstandin
 from ansible_collections.scalebench.core.plugins.module_utils.running.policy import policy
 from ansible_collections.scalebench.core.plugins.module_utils.running.record import not_run
 from ansible_collections.scalebench.core.plugins.plugin_utils import campaign_files as files
+from ansible_collections.scalebench.core.plugins.plugin_utils.controller_action import (
+    ControllerAction,
+)
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 
 
-class ActionModule(ActionBase):
-    """Runs on the controller alone, where benchmark files and results are."""
+class ActionModule(ControllerAction):
+    """Implements module campaign_plan."""
 
-    _requires_connection = False
+    ARGUMENTS: ClassVar = {
+        "variables": {"type": "dict", "required": True},
+        "known": {"type": "list", "elements": "str", "default": []},
+        "benchmarks_dir": {"type": "path", "required": True},
+        "results_dir": {"type": "path", "required": True},
+        "campaign": {"type": "str", "default": ""},
+        "session": {"type": "str", "default": ""},
+        "retry": {"type": "dict", "default": {}},
+        "requeue": {"type": "int", "default": 0},
+        "memory_mib": {"type": "int", "default": 0},
+        "free_mib": {"type": "int", "default": 0},
+        "nodes": {"type": "dict"},
+    }
 
-    def run(self, tmp=None, task_vars=None):
-        """Return the checked options' frameworks, and with nodes what is to run."""
-        result = super().run(tmp, task_vars)
-        _, args = self.validate_argument_spec(
-            {
-                "variables": {"type": "dict", "required": True},
-                "known": {"type": "list", "elements": "str", "default": []},
-                "benchmarks_dir": {"type": "path", "required": True},
-                "results_dir": {"type": "path", "required": True},
-                "campaign": {"type": "str", "default": ""},
-                "session": {"type": "str", "default": ""},
-                "retry": {"type": "dict", "default": {}},
-                "requeue": {"type": "int", "default": 0},
-                "memory_mib": {"type": "int", "default": 0},
-                "free_mib": {"type": "int", "default": 0},
-                "nodes": {"type": "dict"},
-            }
-        )
+    def answer(self, args):
+        """Return the frameworks of the benchmarks, and with nodes the plan and what is to run."""
+        misspelt_names = misspelt(args["variables"], args["known"])
+        if misspelt_names:
+            raise ValueError(" ".join(misspelt_names))
         campaign = args["campaign"] or time.strftime("%Y%m%d-%H%M%S")
-        try:
-            result.update(campaign=campaign, **self._answer(args, campaign))
-        except ValueError as error:
-            raise AnsibleActionFail(str(error)) from None
-        except OSError as error:
-            raise AnsibleActionFail(f"{error.filename}: {error.strerror}") from None
-        return result
-
-    def _answer(self, args, campaign):
-        wrong = misspelt(args["variables"], args["known"])
-        if wrong:
-            raise ValueError(" ".join(wrong))
         if not NAME.fullmatch(campaign):
             raise ValueError(
                 f"-e campaign={campaign}: a campaign's name is a folder's name:"
@@ -80,12 +69,12 @@ class ActionModule(ActionBase):
         files.check_room(folder, args["free_mib"])
         benchmarks = files.load_benchmarks(Path(args["benchmarks_dir"]))
         kept = files.kept_plan(folder)
-        # Where nothing but the campaign's name was given, it goes on as it was planned.
+        # A campaign that is continued without options keeps those that it was planned with.
         options = parse_options(args["variables"]) or kept.get("options", {})
-        frameworks = chosen.frameworks(benchmarks, options)
+        checked = {"campaign": campaign, "frameworks": chosen.frameworks(benchmarks, options)}
         policy(options, args)
         if args["nodes"] is None:
-            return {"changed": False, "frameworks": frameworks}
+            return {**checked, "changed": False}
         planned = plan.build(benchmarks, options, args["nodes"])
         search.check_memory(planned["cells"], args["memory_mib"])
         if kept:
@@ -93,14 +82,15 @@ class ActionModule(ActionBase):
         elif not self._task.check_mode:
             files.write(folder, campaign, planned)
         return {
+            **checked,
             "directory": str(folder),
             "changed": not kept,
-            "frameworks": frameworks,
             "cells": planned["cells"],
             **self._missing(folder, campaign, planned, benchmarks, args),
         }
 
     def _missing(self, folder, campaign, planned, benchmarks, args):
+        """Return the repeats to run, in waves; set the files of their earlier attempts aside."""
         records = files.records(folder)
         ledger = Ledger(campaign, records, files.attempts(folder), args["session"])
         cells = plan.with_unavailable(planned["cells"], args["nodes"])
@@ -108,15 +98,8 @@ class ActionModule(ActionBase):
         left = outstanding(cells, ledger, rules)
         session = args["session"] or files.now()
         if not self._task.check_mode:
-            for repeat in [*left["repeats"], *left["given_up"]]:
-                if repeat["log"] in records:
-                    files.set_aside(folder, records[repeat["log"]])
-                else:
-                    files.set_aside_unrecorded(folder, repeat["log"])
-            known = {"campaign": campaign, "session": session, "recorded": files.now()}
-            for repeat in left["given_up"]:
-                made = not_run(known, repeat, repeat["ending"], repeat["reason"])
-                files.write_record(folder, made)
+            _set_aside(folder, records, [*left["repeats"], *left["given_up"]])
+            _record_given_up(folder, campaign, session, left["given_up"])
         times = files.earlier(folder.parent)
         timed = [
             {
@@ -144,8 +127,25 @@ class ActionModule(ActionBase):
         }
 
 
+def _set_aside(folder, records, repeats):
+    """Rename what earlier attempts of the repeats left."""
+    for repeat in repeats:
+        if repeat["log"] in records:
+            files.set_aside(folder, records[repeat["log"]])
+        else:
+            files.set_aside_unrecorded(folder, repeat["log"])
+
+
+def _record_given_up(folder, campaign, session, repeats):
+    """Write a run record for repeats that will not run."""
+    known = {"campaign": campaign, "session": session, "recorded": files.now()}
+    for repeat in repeats:
+        record = not_run(known, repeat, repeat["ending"], repeat["reason"])
+        files.write_record(folder, record)
+
+
 def _bound(repeats, nodes, packing):
-    """Return the seconds that no schedule of this packing beats."""
+    """Return a lower bound in seconds of any schedule of the repeats with this packing."""
     if packing == "devices":
         return device_bound(repeats, {name: device_ids(name, nodes[name]) for name in nodes})
     return lower_bound(repeats, len(nodes))

@@ -1,16 +1,18 @@
-"""Door to MU results: the files of a campaign to its results, on the controller."""
+"""Computes the results of a campaign from its files."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import ClassVar
 
-from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
 from ansible_collections.scalebench.core.plugins.module_utils.published.against_published import (
     against_published,
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_reading import (
     campaign_results,
+)
+from ansible_collections.scalebench.core.plugins.plugin_utils.controller_action import (
+    ControllerAction,
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.published_reading import (
     read_published,
@@ -23,36 +25,24 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.verdicts import (
 )
 
 
-class ActionModule(ActionBase):
-    """Runs on the controller alone, where the campaign's folder is."""
+class ActionModule(ControllerAction):
+    """Implements module campaign_results."""
 
-    _requires_connection = False
+    ARGUMENTS: ClassVar = {
+        "directory": {"type": "path", "required": True},
+        "published": {"type": "path", "default": ""},
+        **ARGUMENTS,
+    }
 
-    def run(self, tmp=None, task_vars=None):
-        """Return what the report needs; write results.json and results.csv into the folder."""
-        result = super().run(tmp, task_vars)
-        _, args = self.validate_argument_spec(
-            {
-                "directory": {"type": "str", "required": True},
-                "strategy": {"type": "str", "default": "auto"},
-                "parameters": {"type": "dict", "default": {}},
-                **ARGUMENTS,
-                "published": {"type": "str", "default": ""},
-            }
-        )
-        folder = Path(args["directory"]).expanduser()
+    def answer(self, args):
+        """Write the results in all formats; return what the report needs."""
+        folder = Path(args["directory"])
         if self._task.check_mode and not folder.exists():
-            result.update(skipped=True, skip_reason=f"{folder}: nothing was measured yet")
-            return result
-        try:
-            results = campaign_results(folder, args["strategy"], args["parameters"])
-            if args["published"]:
-                results["published"] = against_published(
-                    results, read_published(Path(args["published"]))
-                )
-            results.update(verdicts(results, args, folder))
-        except ValueError as error:
-            raise AnsibleActionFail(str(error)) from None
-        result.update(answer(results, folder, {}, self._task.check_mode, self._task.diff))
-        result["gate"] = gate_answer(results)
-        return result
+            return {"skipped": True, "skip_reason": f"{folder}: nothing was measured yet"}
+        results = campaign_results(folder, args["strategy"], args["parameters"])
+        if args["published"]:
+            rows = read_published(Path(args["published"]))
+            results["published"] = against_published(results, rows)
+        results.update(verdicts(results, args, folder))
+        written = answer(results, folder, {}, self._task.check_mode, self._task.diff)
+        return {**written, "gate": gate_answer(results)}

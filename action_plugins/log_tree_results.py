@@ -1,11 +1,10 @@
-"""Door to MU logtree, tree_records and results: any tree of logs to results on the controller."""
+"""Computes results from any tree of training logs."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import ClassVar
 
-from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
 from ansible_collections.scalebench.core.plugins.module_utils.published.against_published import (
     against_published,
 )
@@ -14,6 +13,9 @@ from ansible_collections.scalebench.core.plugins.module_utils.published.cell_con
 )
 from ansible_collections.scalebench.core.plugins.module_utils.report.text import originals_output
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import only_facts
+from ansible_collections.scalebench.core.plugins.plugin_utils.controller_action import (
+    ControllerAction,
+)
 from ansible_collections.scalebench.core.plugins.plugin_utils.log_tree_reading import (
     log_tree_results,
 )
@@ -28,46 +30,34 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.verdicts import (
 )
 
 
-class ActionModule(ActionBase):
-    """Runs on the controller alone, where the logs are."""
+class ActionModule(ControllerAction):
+    """Implements module log_tree_results."""
 
-    _requires_connection = False
+    ARGUMENTS: ClassVar = {
+        "log_dir": {"type": "path", "required": True},
+        "output_dir": {"type": "path", "required": True},
+        "conditions": {"type": "dict", "default": {}},
+        "published": {"type": "path", "default": ""},
+        **ARGUMENTS,
+    }
 
-    def run(self, tmp=None, task_vars=None):
-        """Return what the report needs; write results.json, results.csv and the facts."""
-        result = super().run(tmp, task_vars)
-        _, args = self.validate_argument_spec(
-            {
-                "log_dir": {"type": "str", "required": True},
-                "output_dir": {"type": "str", "required": True},
-                "strategy": {"type": "str", "default": "auto"},
-                "parameters": {"type": "dict", "default": {}},
-                **ARGUMENTS,
-                "conditions": {"type": "dict", "default": {}},
-                "published": {"type": "str", "default": ""},
-            }
-        )
-        logs = Path(args["log_dir"]).expanduser()
-        try:
-            stated = check_stated(args["conditions"])
-            results = log_tree_results(args["log_dir"], args["strategy"], args["parameters"])
-            if stated:
-                results["provenance"]["options"]["conditions"] = stated
-            if args["published"]:
-                results["published"] = against_published(
-                    results, read_published(Path(args["published"]))
-                )
-            results.update(verdicts(results, args, logs))
-        except ValueError as error:
-            raise AnsibleActionFail(str(error)) from None
-        output = Path(args["output_dir"]).expanduser()
+    def answer(self, args):
+        """Write the results in all formats and the facts; return what the report needs."""
+        logs, output = Path(args["log_dir"]), Path(args["output_dir"])
+        stated = check_stated(args["conditions"])
+        results = log_tree_results(args["log_dir"], args["strategy"], args["parameters"])
+        if stated:
+            results["provenance"]["options"]["conditions"] = stated
+        if args["published"]:
+            rows = read_published(Path(args["published"]))
+            results["published"] = against_published(results, rows)
+        results.update(verdicts(results, args, logs))
         saved = output / f"{results['campaign']}_result.json"
         files = {saved: json_text(only_facts(results), indent=None)}
-        result.update(
-            answer(results, output, files, self._task.check_mode, self._task.diff, logs=logs)
-        )
-        result["gate"] = gate_answer(results)
-        # A path without its folder is written as the originals did: ./result/x.
+        # Not str(saved), which drops the "./" that the reference scripts print.
         shown = f"{args['output_dir'].rstrip('/')}/{saved.name}"
-        result["output"] = originals_output(results, args["log_dir"], shown)
-        return result
+        return {
+            **answer(results, output, files, self._task.check_mode, self._task.diff, logs=logs),
+            "gate": gate_answer(results),
+            "output": originals_output(results, args["log_dir"], shown),
+        }

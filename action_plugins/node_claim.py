@@ -1,4 +1,4 @@
-"""Takes nodes for this ansible-playbook, and knows whether another one has ended."""
+"""Claims a node for this ansible-playbook, and takes over the claim of one that has ended."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.processes imp
 
 
 class ActionModule(ActionBase):
-    """The controller's half: who asks, and who of its own processes still lives."""
+    """Tells module node_claim which process claims the node and whether the holder has ended."""
 
     _requires_connection = True
 
@@ -24,8 +24,8 @@ class ActionModule(ActionBase):
         holder = _this_playbook()
         answer = self._ask(task_vars, holder=holder)
         other = answer.get("held_by")
-        # More than once, where a worker that a killed ansible-playbook left behind was quicker.
-        while other and other.get("boot_id") == holder["boot_id"] and not _lives(other):
+        # A worker that a killed ansible-playbook left behind may claim the node in between.
+        while other and other.get("boot_id") == holder["boot_id"] and not _is_alive(other):
             answer = self._ask(task_vars, holder=holder, dead=other)
             other = answer.get("held_by") if not self._task.check_mode else None
         result.update(answer)
@@ -33,9 +33,10 @@ class ActionModule(ActionBase):
             claim = f"{self._task.args['work_dir']}/claim.json"
             result.update(
                 failed=True,
-                msg=f"campaign {other.get('campaign')} runs here since {other.get('taken')}, by"
-                f" process {other.get('pid')} on {other.get('controller')}. Wait for it, or end it;"
-                f" if that machine is gone, remove {claim} on the node.",
+                msg=f"campaign {other.get('campaign')} has been running here since"
+                f" {other.get('taken')}, as process {other.get('pid')} on"
+                f" {other.get('controller')}. Wait for it, or end it; if that machine is gone,"
+                f" remove {claim} on the node.",
             )
         return result
 
@@ -44,12 +45,12 @@ class ActionModule(ActionBase):
 
 
 def _this_playbook():
-    """Return what tells this ansible-playbook, the worker's parent, from all others."""
-    # A worker that was left behind has another parent by now, which would hold the node for ever.
+    """Return what identifies this ansible-playbook, the parent of this worker process."""
+    # An orphaned worker has another parent, which would never release the node.
     parent = multiprocessing.parent_process()
     process = read_process(parent.pid) if parent else None
     if process is None or process.pid != os.getppid():
-        raise AnsibleActionFail("the ansible-playbook that asks for the node has ended")
+        raise AnsibleActionFail("the ansible-playbook that claims the node has ended")
     return {
         "controller": socket.gethostname(),
         "boot_id": Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip(),
@@ -59,6 +60,7 @@ def _this_playbook():
     }
 
 
-def _lives(claim):
+def _is_alive(claim):
+    """Return whether the ansible-playbook of a claim, on this machine, still runs."""
     process = read_process(int(claim["pid"]))
     return process is not None and process.alive and process.start == claim["start"]

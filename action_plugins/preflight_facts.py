@@ -1,4 +1,4 @@
-"""Runs module preflight_facts and holds the node's clock against the controller's."""
+"""Runs module preflight_facts and compares the node's clock with the controller's."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from ansible.plugins.action import ActionBase
 
 
 class ActionModule(ActionBase):
-    """The controller's half of preflight_facts."""
+    """Adds ``clock_skew`` to the result of module preflight_facts."""
 
     def run(self, tmp=None, task_vars=None):
-        """Return the module's result with ``clock_skew``, seconds by which the node is ahead."""
+        """Return the module's result with ``clock_skew``, the bounds of the skew in seconds."""
         result = super().run(tmp, task_vars)
-        asked = time.time()
+        before = time.time()
         result.update(self._execute_module(task_vars=task_vars))
-        answered = time.time()
+        after = time.time()
         if "clock" in result:
-            # It was read at some time between the question and the answer.
-            result["clock_skew"] = [result["clock"] - answered, result["clock"] - asked]
+            # The module read the node's clock at some time between the two.
+            result["clock_skew"] = [result["clock"] - after, result["clock"] - before]
         return result

@@ -1,87 +1,95 @@
-"""Writes the run records of a wave on the controller, with MU running/record."""
+"""Writes the run records of the repeats of one wave, each atomically and after its log."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import ClassVar
 
-from ansible.errors import AnsibleError
-from ansible.plugins.action import ActionBase
 from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import MAX
 from ansible_collections.scalebench.core.plugins.module_utils.running import frontier
 from ansible_collections.scalebench.core.plugins.module_utils.running.record import not_run, record
 from ansible_collections.scalebench.core.plugins.plugin_utils import campaign_files
+from ansible_collections.scalebench.core.plugins.plugin_utils.controller_action import (
+    ControllerAction,
+)
 
-SHOWN = ("log", "ending", "reason", "seconds", "disturbances")
+SUMMARY_KEYS = ("log", "ending", "reason", "seconds", "disturbances")
 
 
-class ActionModule(ActionBase):
-    """Runs on the controller only, in the campaign's folder."""
+class ActionModule(ControllerAction):
+    """Implements module repeat_record."""
 
-    _requires_connection = False
     _supports_check_mode = False
+    ARGUMENTS: ClassVar = {
+        "campaign": {"type": "str", "required": True},
+        "session": {"type": "str", "required": True},
+        "directory": {"type": "path", "required": True},
+        "wave": {"type": "dict", "required": True},
+        "runs": {"type": "dict", "required": True},
+        "facts": {"type": "list", "elements": "dict", "required": True},
+        "skipped": {"type": "list", "elements": "str", "default": []},
+    }
 
-    def run(self, tmp=None, task_vars=None):
-        """Return the records' summaries; the records lie beside the logs."""
-        result = super().run(tmp, task_vars)
-        args = self._task.args
-        folder = Path(args["directory"])
-        skipped = list(args["skipped"])
-        shown = []
-        try:
-            for repeat, facts in zip(args["wave"]["repeats"], args["facts"], strict=True):
-                if repeat["log"] in skipped:
-                    shown.append(self._kept(folder, repeat["log"]))
-                    continue
-                runs = {name: _run_of(answer, repeat) for name, answer in args["runs"].items()}
-                made = record(self._campaign(), repeat, runs, facts)
-                campaign_files.write_record(folder, made)
-                Path(f"{folder / repeat['log']}.failed-{args['session']}").unlink(missing_ok=True)
-                shown.append(made)
-                if made["ending"] == "out_of_memory":
-                    skipped += self._skip_larger(folder, made["cell"])
-        except OSError as error:
-            raise AnsibleError(f"{error.filename or folder}: {error.strerror}") from error
-        summaries = [_summary(made) for made in shown]
-        result.update(changed=True, skipped_logs=skipped, records=summaries)
-        return result
-
-    def _campaign(self):
-        args = self._task.args
-        known = {"campaign": args["campaign"], "session": args["session"]}
-        return {**known, "recorded": campaign_files.now()}
-
-    def _kept(self, folder, log):
-        return campaign_files.read_record(folder, log.removesuffix(".log") + ".run.json")
-
-    def _skip_larger(self, folder, exhausted):
-        """Record every repeat as skipped that needs more memory; return their logs.
-
-        Repeats of this wave have run already: they keep their ending.
-
-        :param exhausted: the cell that ran out of memory.
-        """
-        ended = {repeat["log"] for repeat in self._task.args["wave"]["repeats"]}
-        ended.update(campaign_files.records(folder))
-        planned = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
-        logs = []
-        sized = [cell for cell in planned["cells"] if cell["batch_size_per_device"] != MAX]
-        for repeat in plan.repeats(sized):
-            reason = frontier.skipped(repeat["cell"], [exhausted])
-            if reason and repeat["log"] not in ended:
-                made = not_run(self._campaign(), repeat, "skipped", reason)
-                campaign_files.write_record(folder, made)
-                logs.append(repeat["log"])
-        return logs
+    def answer(self, args):
+        """Write the records; return their summaries and the logs of skipped repeats."""
+        folder, skipped = Path(args["directory"]), list(args["skipped"])
+        records = []
+        for repeat, facts in zip(args["wave"]["repeats"], args["facts"], strict=True):
+            log = repeat["log"]
+            if log in skipped:
+                path = log.removesuffix(".log") + ".run.json"
+                records.append(campaign_files.read_record(folder, path))
+                continue
+            runs = {node: _run_of(result, log) for node, result in args["runs"].items()}
+            made = record(_header(args), repeat, runs, facts)
+            campaign_files.write_record(folder, made)
+            Path(f"{folder / log}.failed-{args['session']}").unlink(missing_ok=True)
+            records.append(made)
+            if made["ending"] == "out_of_memory":
+                skipped += _skip_larger(folder, made["cell"], args)
+        return {
+            "changed": True,
+            "skipped_logs": skipped,
+            "records": [_summary(made) for made in records],
+        }
 
 
-def _run_of(answer, repeat):
-    """Return a node's result of one repeat, its whole answer where the task failed."""
-    return answer.get("runs", {}).get(repeat["log"], answer)
+def _header(args):
+    """Return the keys that all records of this call have in common."""
+    known = {key: args[key] for key in ("campaign", "session")}
+    return {**known, "recorded": campaign_files.now()}
+
+
+def _run_of(result, log):
+    """Return a node's result of one repeat.
+
+    A node that failed as a whole (it was unreachable, say) has one result for all its repeats.
+    """
+    return result.get("runs", {}).get(log, result)
+
+
+def _skip_larger(folder, exhausted, args):
+    """Record repeats that need more memory than cell ``exhausted`` as skipped; return their logs.
+
+    The repeats of this wave have run at the same time and keep their own endings.
+    """
+    ended = {repeat["log"] for repeat in args["wave"]["repeats"]}
+    ended.update(campaign_files.records(folder))
+    planned = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
+    sized = [cell for cell in planned["cells"] if cell["batch_size_per_device"] != MAX]
+    logs = []
+    for repeat in plan.repeats(sized):
+        reason = frontier.skipped(repeat["cell"], [exhausted])
+        if reason and repeat["log"] not in ended:
+            skipped = not_run(_header(args), repeat, "skipped", reason)
+            campaign_files.write_record(folder, skipped)
+            logs.append(repeat["log"])
+    return logs
 
 
 def _summary(made):
     facts = made["facts"] or {}
     figures = {key: facts.get(key) for key in ("throughput", "unit")}
-    return {**{key: made[key] for key in SHOWN}, **figures}
+    return {**{key: made[key] for key in SUMMARY_KEYS}, **figures}

@@ -1,15 +1,17 @@
-"""Door to MU report_page: results.json and what lies beside it to report.html."""
+"""Writes report.html and report.md from results.json and the files beside it."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import ClassVar
 
-from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
 from ansible_collections.scalebench.core.plugins.module_utils.report.page import page
 from ansible_collections.scalebench.core.plugins.module_utils.report.page_failures import (
     logs_to_quote,
+)
+from ansible_collections.scalebench.core.plugins.plugin_utils.controller_action import (
+    ControllerAction,
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import write_texts
 from ansible_collections.scalebench.core.plugins.plugin_utils.page_html import page_html
@@ -20,45 +22,39 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.report_files impor
 )
 
 
-class ActionModule(ActionBase):
-    """Runs on the controller alone, where the results are."""
+class ActionModule(ControllerAction):
+    """Implements module report_page."""
 
-    _requires_connection = False
+    ARGUMENTS: ClassVar = {
+        "folder": {"type": "path", "required": True},
+        "templates": {"type": "path", "required": True},
+        "markdown": {"type": "str", "required": True},
+        "log_dir": {"type": "path", "default": ""},
+        "plots": {"type": "bool", "default": True},
+    }
 
-    def run(self, tmp=None, task_vars=None):
-        """Write report.html and report.md where they differ; return the page."""
-        result = super().run(tmp, task_vars)
-        _, args = self.validate_argument_spec(
-            {
-                "folder": {"type": "str", "required": True},
-                "templates": {"type": "str", "required": True},
-                "markdown": {"type": "str", "required": True},
-                "log_dir": {"type": "str", "default": ""},
-                "plots": {"type": "bool", "default": True},
-            }
-        )
-        folder = Path(args["folder"]).expanduser()
-        try:
-            results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            if self._task.check_mode:
-                # What the page would hold is not known; that it would be written is.
-                text = {folder / "report.md": args["markdown"]}
-                result.update(write_texts(text, True, self._task.diff))
-                result.update(changed=True, report=str(folder / "report.html"))
-                return result
-            raise AnsibleActionFail(f"{folder}: no results.json there") from None
-        logs = Path(args["log_dir"]).expanduser() if args["log_dir"] else folder
-        plan, records = ({}, []) if args["log_dir"] else plan_and_records(folder)
-        quoted = tails(logs, logs_to_quote(results))
-        html = page_html(
-            [Path(args["templates"])],
-            "report.html.j2",
-            page(results, plan, records, quoted),
-            plots(folder) if args["plots"] else [],
-        )
-        path = folder / "report.html"
-        texts = {path: html, folder / "report.md": args["markdown"]}
-        result.update(write_texts(texts, self._task.check_mode, self._task.diff))
-        result["report"] = str(path)
-        return result
+    def answer(self, args):
+        """Write the two files if they differ; return their paths."""
+        folder = Path(args["folder"])
+        report = folder / "report.html"
+        texts = {folder / "report.md": args["markdown"]}
+        if (folder / "results.json").is_file():
+            texts = {report: _html(folder, args), **texts}
+        elif not self._task.check_mode:
+            raise ValueError(f"{folder}: no results.json there")
+        written = write_texts(texts, self._task.check_mode, self._task.diff)
+        # In check mode a page without results.json is not known, but it would be written.
+        changed = written["changed"] or report not in texts
+        return {**written, "changed": changed, "report": str(report)}
+
+
+def _html(folder, args):
+    results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    logs = Path(args["log_dir"] or folder)
+    plan, records = ({}, []) if args["log_dir"] else plan_and_records(folder)
+    return page_html(
+        [Path(args["templates"])],
+        "report.html.j2",
+        page(results, plan, records, tails(logs, logs_to_quote(results))),
+        plots(folder) if args["plots"] else [],
+    )

@@ -1,34 +1,33 @@
-"""Door to the drawing of throughput and speed-up; runs on the controller, which has matplotlib."""
+"""Draws throughput, speed-up and efficiency over the topologies."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import ClassVar
 
-from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
 from ansible_collections.scalebench.core.plugins.module_utils.layout.sections import in_markdown
 from ansible_collections.scalebench.core.plugins.module_utils.report.plot_series import describe
 from ansible_collections.scalebench.core.plugins.module_utils.report.plot_style import FIGURES
+from ansible_collections.scalebench.core.plugins.plugin_utils.controller_action import (
+    ControllerAction,
+    needs_matplotlib,
+)
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import write_only
 
 
-class ActionModule(ActionBase):
-    """Writes throughput, speed-up and efficiency as SVG, and as PNG if asked, where they differ."""
+class ActionModule(ControllerAction):
+    """Implements module scaling_plot."""
 
-    _requires_connection = False
+    ARGUMENTS: ClassVar = {
+        "series": {"type": "list", "elements": "dict", "required": True},
+        "folder": {"type": "path", "required": True},
+        "png": {"type": "bool", "default": False},
+    }
 
-    def run(self, tmp=None, task_vars=None):
-        """Draw, write, return what was written."""
-        result = super().run(tmp, task_vars)
-        _, args = self.validate_argument_spec(
-            {
-                "series": {"type": "list", "elements": "dict", "required": True},
-                "folder": {"type": "str", "required": True},
-                "png": {"type": "bool", "default": False},
-            }
-        )
-        try:
-            # Here, because only this task pays for it.
+    def answer(self, args):
+        """Write the plots that differ, remove PNGs that are not wanted; return descriptions."""
+        with needs_matplotlib("report_plots"):
+            # Imported here, because matplotlib is slow to import and optional.
             from ansible_collections.scalebench.core.plugins.plugin_utils.plot_files import (  # noqa: PLC0415
                 png_bytes,
                 svg_text,
@@ -36,13 +35,7 @@ class ActionModule(ActionBase):
             from ansible_collections.scalebench.core.plugins.plugin_utils.scaling_figure import (  # noqa: PLC0415
                 scaling_figure,
             )
-        except ImportError as error:
-            raise AnsibleActionFail(
-                f"the plots need {error.name}: pip install -r requirements.txt, or leave them out"
-                " with -e report_plots=false"
-            ) from error
-        folder = Path(args["folder"]).expanduser()
-        series = args["series"]
+        folder, series = Path(args["folder"]), args["series"]
         described = {figure: describe(series, figure) for figure in FIGURES}
         contents: dict[Path, bytes] = {}
         for figure, title in FIGURES.items():
@@ -52,6 +45,7 @@ class ActionModule(ActionBase):
             if args["png"]:
                 contents[folder / f"{figure}.png"] = png_bytes(plot)
         stale = [path for name in FIGURES if (path := folder / f"{name}.png") not in contents]
-        result.update(write_only(contents, stale, self._task.check_mode, self._task.diff))
-        result["described"] = {figure: in_markdown(text) for figure, text in described.items()}
-        return result
+        return {
+            **write_only(contents, stale, self._task.check_mode, self._task.diff),
+            "described": {figure: in_markdown(text) for figure, text in described.items()},
+        }

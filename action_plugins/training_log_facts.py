@@ -1,4 +1,4 @@
-"""Runs module training_log_facts on a node, and its code at once where that is the controller."""
+"""Runs module training_log_facts, within the controller's process if the logs are there."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.log_reading i
 
 
 class ActionModule(ActionBase):
-    """Saves a campaign's controller a Python of its own for every repeat."""
+    """Saves the controller of a campaign the start of a module for every repeat."""
 
     def run(self, tmp=None, task_vars=None):
         """Return the module's result."""
@@ -18,10 +18,10 @@ class ActionModule(ActionBase):
         if self._connection.transport != "local" or self._task.become:
             result.update(self._execute_module(task_vars=task_vars))
             return result
-        _, given = self.validate_argument_spec(ARGUMENTS)
+        _, args = self.validate_argument_spec(ARGUMENTS)
         try:
-            result.update(read_logs(given))
+            result.update(read_logs(args))
         except ValueError as error:
-            # No exception: a task's own failed_when is not asked about those.
+            # Not an exception, because failed_when of the task does not apply to those.
             result.update(failed=True, msg=str(error))
         return result

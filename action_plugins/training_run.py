@@ -1,4 +1,4 @@
-"""Runs module training_run, ends with ansible-playbook, and fetches the log."""
+"""Runs module training_run under the controller's time limit and fetches the log."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ REASONS = {
 
 
 class ActionModule(ActionBase):
-    """The controller's half of training_run."""
+    """Watches module training_run from the controller; ends together with ansible-playbook."""
 
     _requires_connection = True
 
     def run(self, tmp=None, task_vars=None):
-        """Return the module's result; the log lies at ``fetch_to`` where it was asked for."""
+        """Return the module's result; fetch the log to ``fetch_to`` if that is set."""
         result = super().run(tmp, task_vars)
         end_with_parent()
-        result.update(self._execute(task_vars))
+        result.update(self._train(task_vars))
         target = self._task.args.get("fetch_to")
         if target and result.get("log") and not result.get("failed"):
             self._fetch(result["log"], Path(target))
         return result
 
-    def _execute(self, task_vars):
-        """Run the module until it ends, its time is up, or another node of the repeat failed."""
+    def _train(self, task_vars):
+        """Run the module until it ends, exceeds its time limit, or another node fails."""
         args = self._task.args
         timeout, grace = float(args.get("timeout") or 0), float(args.get("grace", 60))
         failed = args.get("failed_file")
@@ -51,15 +51,18 @@ class ActionModule(ActionBase):
                     watch.fail()
                     raise
                 reason = REASONS[watch.ended].format(timeout=timeout, grace=grace)
-                log = self._log_when_ended(grace, task_vars)
+                log = self._wait_for_end(grace, task_vars)
                 answer = {"ending": watch.ended, "reason": reason, "log": log}
             if answer.get("ending") != "ok":
                 ending = answer.get("ending", "launch_failed")
                 watch.fail(0 if ending in ending_names(ends_peers=True) else PEER_GRACE)
         return answer
 
-    def _log_when_ended(self, patience: float, task_vars) -> str | None:
-        """Wait until the node has ended the run; ranks of the next one could meet its ranks."""
+    def _wait_for_end(self, patience: float, task_vars) -> str | None:
+        """Wait at most ``patience`` s until the run has ended on the node; return its log.
+
+        Without the wait, ranks of the next repeat could connect to ranks of this one.
+        """
         args = self._task.args
         run = f"{args['work_dir']}/{args['directory']}/{args['name']}"
         given = {"work_dir": args["work_dir"], "run": run, "patience": patience}

@@ -1,4 +1,4 @@
-"""Runs all that a node does in a wave: each repeat a training_run, at the same time."""
+"""Runs all repeats of a wave that a node takes part in, at the same time."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.scalebench.core.plugins.plugin_utils.other_action import run_action
 from ansible_collections.scalebench.core.plugins.plugin_utils.side_by_side import side_by_side
 
-OF_A_SHARE = ("argv", "environment", "rank", "devices", "name")
-OF_ALL = ("work_dir", "timeout", "grace", "stall", "memory_mib", "sample_interval")
+SHARE_KEYS = ("argv", "environment", "rank", "devices", "name")
+COMMON_KEYS = ("work_dir", "timeout", "grace", "stall", "memory_mib", "sample_interval")
 
 
 class ActionModule(ActionBase):
-    """The controller's half; the node's is module training_run."""
+    """Implements module training_runs: starts an action training_run for each repeat."""
 
     _requires_connection = True
 
     def run(self, tmp=None, task_vars=None):
-        """Return ``runs``, by log what training_run returned; unreachable if it was for all."""
+        """Return the results by log; the node is unreachable if it was for all repeats."""
         result = super().run(tmp, task_vars)
         shares = {share["log"]: share for share in self._task.args["shares"]}
         calls = {log: partial(self._train, share, task_vars) for log, share in shares.items()}
@@ -31,12 +31,12 @@ class ActionModule(ActionBase):
         return result
 
     def _train(self, share, task_vars):
-        """Return the result of one run; a lost node is a result too."""
+        """Return the result of one repeat; a lost node is a result too."""
         given = self._task.args
         campaign = given["campaign"]
         args = {
-            **{key: share[key] for key in OF_A_SHARE},
-            **{key: given[key] for key in OF_ALL},
+            **{key: share[key] for key in SHARE_KEYS},
+            **{key: given[key] for key in COMMON_KEYS},
             "directory": f"runs/{campaign['name']}/{share['directory']}",
             "failed_file": f"{campaign['directory']}/{share['log']}.failed-{campaign['session']}",
             "fetch_to": f"{campaign['directory']}/{share['output']}",

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: campaign_plan
-short_description: Check the options of a campaign, plan its repeats, find what is still to run
+short_description: Check the options of a campaign, plan it and list the repeats to run
 description:
-  - An action plugin on the controller. Without O(nodes) it checks the options and the benchmark
-    files and ends.
-  - With O(nodes) it expands the matrix, writes C(plan.json) into a new campaign's folder, or holds
-    the plan of a campaign that is already there against the one asked for.
-  - A repeat is missing until its C(.run.json) says ok. One that ended otherwise runs again when the
-    campaign is continued, and within one run of the playbook (O(session)) as O(retry) says. Its
-    record and log are kept as C(.attempt1.json) and C(.attempt1.out).
-  - A repeat that cannot run here, or whose smaller batch ran out of memory, is recorded as
-    unavailable or skipped.
+  - An action plugin that runs on the controller. Without O(nodes) it only checks the options and
+    the benchmark files.
+  - With O(nodes) it expands the matrix. It writes C(plan.json) for a new campaign, and fails if the
+    plan of an existing campaign differs.
+  - A repeat is missing until its C(.run.json) has the ending ok. One with another ending runs again
+    when the campaign is continued, and within one run of the playbook (O(session)) according to
+    O(retry). Record and log of the earlier attempt are kept as C(.attempt1.json) and
+    C(.attempt1.out).
+  - A repeat that cannot run on these nodes is recorded as unavailable, and one whose smaller batch
+    size ran out of memory as skipped.
 options:
   variables:
-    description: The variables the user gave; options are read, misspelt ones refused.
+    description: Extra variables of the user, among them the options; misspelt names are refused.
     type: dict
     required: true
   known:
-    description: Names of variables that something reads, so that they are not taken for misspelt.
+    description: Names of variables that are not options and not misspelt.
     type: list
     elements: str
     default: []
@@ -34,38 +35,39 @@ options:
     type: path
     required: true
   campaign:
-    description: Its name, which is its folder below O(results_dir); empty names it after the time.
+    description: Name of the campaign, its folder below O(results_dir); empty for the current time.
     type: str
     default: ""
   session:
-    description: What an earlier call in this run of the playbook returned; empty for the first.
+    description:
+      - The RV(session) of an earlier call in this run of the playbook; empty for the first call.
     type: str
     default: ""
   retry:
     description:
-      - Which endings are tried again (C(endings)), in how many C(attempts) in all, and after how
-        many failures in a row nothing is (C(give_up_after)).
+      - The endings to retry (C(endings)), the number of C(attempts) in all, and the number of
+        failures in a row after which nothing is retried (C(give_up_after)).
     type: dict
     default: {}
   requeue:
-    description: How often a repeat whose measurement was disturbed runs again.
+    description: How often to run a repeat again whose measurement was disturbed.
     type: int
     default: 0
   memory_mib:
-    description: Memory that each process of a repeat may take, in MiB; 0 for no limit.
+    description: Memory limit of each process of a repeat, in MiB; 0 for no limit.
     type: int
     default: 0
   free_mib:
-    description: Room that must be left for results, in MiB.
+    description: Free space required for results, in MiB.
     type: int
     default: 0
   nodes:
-    description: By node name, in seating order, what the launchers need to know of it.
+    description: By node name, in rank order, the facts that the launchers need.
     type: dict
 attributes:
   check_mode:
     support: full
-    description: Plans and writes nothing.
+    description: Plans; writes nothing.
 """
 
 EXAMPLES = r"""
@@ -104,50 +106,50 @@ missing:
   returned: with nodes
   sample: 9
 session:
-  description: The name of this run of the playbook.
+  description: ID of this run of the playbook.
   type: str
   returned: with nodes
   sample: "2026-11-21T03:12:08.123456+00:00"
 waves:
   description:
-    - What to run, in order. The C(repeats) of a wave run at the same time, on disjoint nodes or
-      devices; C(shares) has by node the list of what M(training_runs) does there; C(seconds) is
-      the expected time.
+    - The repeats to run, in order. The C(repeats) of a wave run at the same time, on disjoint nodes
+      or devices; C(shares) has the arguments of M(training_runs) by node; C(seconds) is the
+      expected time.
   type: list
   elements: dict
   returned: with nodes
 packing:
-  description: How repeats share the cluster, none or nodes.
+  description: How repeats share the cluster - none, nodes or devices.
   type: str
   returned: with nodes
   sample: none
 not_run:
-  description: C(log), C(ending) and C(reason) of the repeats that were given up untried.
+  description: C(log), C(ending) and C(reason) of the repeats that will not run.
   type: list
   elements: dict
   returned: with nodes
 remarks:
-  description: In words, what was decided since the last call.
+  description: Messages about decisions since the last call.
   type: list
   elements: str
   returned: with nodes
 lower_bound:
-  description: Seconds below which no order of these repeats can come.
+  description: Lower bound of the time of any schedule of these repeats, in seconds.
   type: float
   returned: with nodes
   sample: 181.0
 seconds:
-  description: Expected time of all waves.
+  description: Expected time of all waves, in seconds.
   type: float
   returned: with nodes
   sample: 190.5
 measured:
-  description: How many of the missing repeats have an estimate from earlier campaigns.
+  description: Number of missing repeats whose time is estimated from earlier campaigns.
   type: int
   returned: with nodes
   sample: 9
 frameworks:
-  description: The frameworks of the benchmarks asked for.
+  description: The frameworks of the requested benchmarks.
   type: list
   elements: str
   returned: always

@@ -6,38 +6,29 @@ DOCUMENTATION = r"""
 module: campaign_results
 short_description: Compute the results of a campaign from its files
 description:
-  - An action plugin on the controller. It reads C(plan.json), every C(*.run.json) and the logs of a
-    campaign's folder, and writes C(results.json), C(results.csv), C(junit.xml) and
-    C(scalebench.prom) there, where they differ.
-  - A repeat that failed is a result with its reason. A file that cannot be read is named in the
-    results and spoils nothing else.
+  - An action plugin that runs on the controller. It reads C(plan.json), every C(*.run.json) and the
+    logs of a campaign's folder, and writes C(results.json), C(results.csv), C(junit.xml) and
+    C(scalebench.prom) there, if they differ.
+  - A failed repeat is a result with a reason. A file that cannot be read is listed in the results;
+    the other files are not affected.
 options:
   directory:
     description: The campaign's folder.
     type: path
     required: true
-  strategy:
-    description:
-      - Rule from the observations of a log to its throughput; C(auto) is the one that the benchmark
-        of a cell names.
-    type: str
-    default: auto
-  parameters:
-    description: Parameters of the strategy; warm-up and iterations are the cell's if not given.
-    type: dict
-    default: {}
   published:
     description:
       - Folder of documents with published results to compare with, see P(published#lookup); empty
         for no comparison.
-    type: str
+    type: path
     default: ""
 extends_documentation_fragment:
   - scalebench.core.verdicts
 attributes:
   check_mode:
     support: full
-    description: Reads and computes; writes nothing. A folder that is not there yet is skipped.
+    description:
+      - Reads and computes; writes nothing. The task is skipped if the folder does not exist yet.
   diff_mode:
     support: full
     description: Shows what changes in the files.
@@ -54,7 +45,7 @@ EXAMPLES = r"""
     directory: results/first
   register: first
 
-- name: Hold the speed-up of two nodes against a threshold
+- name: Check the speed-up of two nodes against a threshold
   ansible.builtin.assert:
     that: first.facts.pytorch.fp32.bz4.r50["2n1g"].speedup > 1.5
 """
@@ -62,8 +53,9 @@ EXAMPLES = r"""
 RETURN = r"""
 facts:
   description:
-    - The seeds' facts, nested by benchmark, precision and variant.
-    - A value that there is not is null; the reason stands in C(results.json), in the cell.
+    - Average speed, median speed and speed-up by benchmark, precision, variant, model and topology,
+      with the keys of the reference efforts.
+    - A missing value is null; the cell in C(results.json) has the reason.
   returned: success
   type: dict
   sample:
@@ -74,49 +66,49 @@ facts:
             1n1g: {average_speed: 24.1, batch_size_per_device: 4, median_speed: 24.2, speedup: 1.0}
             2n1g: {average_speed: 44.0, batch_size_per_device: 4, median_speed: 44.1, speedup: 1.82}
 table:
-  description: The speed-up table with its remarks, for a terminal of 100 columns.
+  description: Speed-up table with remarks, for a terminal of 100 columns.
   returned: success
   type: str
 folder:
-  description: Where the files are.
+  description: Folder of the files.
   returned: success
   type: str
   sample: results/first
 paths:
-  description: The files that were written, or would be.
+  description: Files that were written, or would be in check mode.
   returned: success
   type: list
   elements: str
 counts:
   description:
-    - Number of cells, of repeats planned, ok, failed, unavailable, skipped and not_run, and of
-      files unmatched.
+    - Number of cells, of repeats that are planned, ok, failed, unavailable, skipped or not_run, and
+      of files that belong to no cell (unmatched).
   returned: success
   type: dict
   sample: {cells: 3, planned: 9, ok: 8, failed: 1, unavailable: 0, skipped: 0, not_run: 0}
 failures:
   description:
-    - The repeats that failed or were unavailable, and searches without an answer, each with C(log),
-      C(ending) and C(reason). A repeat that was skipped is none.
+    - The repeats that failed or were unavailable, and searches without a result, each with C(log),
+      C(ending) and C(reason). Skipped repeats are not listed.
   returned: success
   type: list
   elements: dict
   sample: []
 gate:
   description:
-    - Verdict on the gate with C(broken_rules), a line each, and C(failures), the failed repeats
-      that no rule of it allows.
-    - Without a gate no rule is broken, and all failed repeats are left.
+    - C(broken_rules), a message for each broken rule of the gate, and C(failures), the failed
+      repeats that no rule allows.
+    - Without a gate no rule is broken, and C(failures) has all failed repeats.
   returned: success
   type: dict
   sample: {broken_rules: [], failures: []}
 series:
-  description: What the plots show, for M(scaling_plot).
+  description: Input of M(scaling_plot).
   returned: success
   type: list
   elements: dict
 parts:
-  description: The parts of C(report.md), Markdown each.
+  description: The sections of C(report.md) as Markdown, by name.
   returned: success
   type: dict
 """

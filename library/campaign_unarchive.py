@@ -6,25 +6,26 @@ DOCUMENTATION = r"""
 module: campaign_unarchive
 short_description: Verify and unpack the archive of a campaign
 description:
-  - An action plugin on the controller. It holds the archive against C(<archive>.sha256) where that
-    is there, and every file against C(SHA256SUMS), and unpacks it whole or not at all.
-  - It takes only what M(campaign_archive) writes. Links, devices, paths that lead out of the
-    folder, files that are not a campaign's, too many or too large ones are refused.
-  - A folder that holds the archive's files already is verified and left as it is, whatever a report
-    has written into it.
+  - An action plugin that runs on the controller. It verifies the archive against
+    C(<archive>.sha256) if that exists, and every file against C(SHA256SUMS), and unpacks it
+    completely or not at all.
+  - It accepts only what M(campaign_archive) writes. Links, devices, paths outside the folder, files
+    that do not belong to a campaign, and too many or too large files are refused.
+  - A folder that already holds the archive's files is verified and left as it is, including files
+    that a report has written into it.
 options:
   archive:
-    description: The archive.
+    description: Path of the archive.
     type: path
     required: true
   directory:
     description: Folder for the campaign's files; empty for C(./result/<campaign>).
-    type: str
+    type: path
     default: ""
 attributes:
   check_mode:
     support: full
-    description: Verifies the archive and writes nothing.
+    description: Verifies the archive; writes nothing.
 seealso:
   - module: campaign_archive
 author:
@@ -32,7 +33,7 @@ author:
 """
 
 EXAMPLES = r"""
-- name: Unpack a campaign of another machine
+- name: Unpack a campaign from another machine
   campaign_unarchive:
     archive: first.tar.gz
   register: first
@@ -45,7 +46,7 @@ campaign:
   type: str
   sample: first
 directory:
-  description: The folder with its files.
+  description: Folder with the campaign's files.
   returned: success
   type: str
   sample: /home/user/result/first

@@ -6,32 +6,25 @@ DOCUMENTATION = r"""
 module: comparison_check
 short_description: Check a baseline and a gate before a campaign runs
 description:
-  - An action plugin on the controller. It reads both as M(campaign_results) will after the campaign
-    and fails where one cannot be used; it compares nothing and writes nothing.
+  - An action plugin that runs on the controller. It reads baseline and gate as M(campaign_results)
+    does after the campaign, and fails if one cannot be used. It compares nothing and writes
+    nothing.
 options:
   campaign_dir:
-    description: Folder of the campaign that is to be compared; empty for a new one.
-    type: str
+    description: Folder of the campaign to compare; empty for a new one.
+    type: path
     default: ''
   cells:
-    description: Cells that are planned, of which one must be in the baseline; none for no check.
+    description: Planned cells, of which at least one must be in the baseline; empty for no check.
     type: list
     elements: dict
     default: []
-  strategy:
-    description: Rule from the observations of a log to its throughput, for a baseline of logs.
-    type: str
-    default: auto
-  parameters:
-    description: Parameters of that rule.
-    type: dict
-    default: {}
 extends_documentation_fragment:
   - scalebench.core.verdicts
 attributes:
   check_mode:
     support: full
-    description: Does the same.
+    description: Changes nothing in any mode.
 seealso:
   - module: campaign_results
 author:
@@ -46,7 +39,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 text:
-  description: Baseline and gate in words.
+  description: Description of baseline and gate.
   returned: success
   type: str
   sample: "Baseline: first, 3 cell(s)"

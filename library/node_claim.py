@@ -1,50 +1,50 @@
 #!/usr/bin/python
-"""Door to MU node.claim and node.runs."""
+"""Claims a node for a campaign, or releases it."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: node_claim
-short_description: Take a node for a campaign, or give it back
+short_description: Claim a node for a campaign, or release it
 description:
-  - One campaign at a time may use a node. The claim is a file on the node; it names the
-    ansible-playbook that holds it and ends with it, or is given back.
-  - A claim of an ansible-playbook on the same controller that has ended is taken over, and what
-    its repeats left running is ended. Those are known by a mark in their environment, never by
-    their name. The action plugin of the same name looks whether it has ended.
-  - A claim of a living one, or of another controller, fails the task, and names it.
+  - Only one campaign at a time may use a node. The claim is a file on the node that names the
+    ansible-playbook process that holds it.
+  - If the holder ran on the same controller and has ended, its claim is taken over, and processes
+    left by its repeats are ended. They are identified by a variable in their environment, never by
+    name. The action plugin of the same name checks whether the holder has ended.
+  - If the holder is alive, or runs on another controller, the task fails and names it.
 options:
   work_dir:
-    description: Scalebench's folder on the node.
+    description: Scalebench's working folder on the node.
     type: path
     required: true
   state:
-    description: Whether to take the node or to give it back.
+    description: Whether to claim the node or to release it.
     type: str
     choices: [taken, released]
     default: taken
   campaign:
-    description: The campaign's name.
+    description: Name of the campaign.
     type: str
     required: true
   holder:
-    description: The ansible-playbook; filled in by the action plugin.
+    description: The claiming ansible-playbook; set by the action plugin.
     type: dict
   dead:
-    description: A claim whose ansible-playbook has ended; filled in by the action plugin.
+    description: A claim whose ansible-playbook has ended; set by the action plugin.
     type: dict
   patience:
-    description: Seconds to wait for a repeat that ends because its controller has gone.
+    description: Seconds to wait for a repeat that is ending because its controller is gone.
     type: float
     default: 20
 attributes:
   check_mode:
     support: full
-    description: Looks and takes nothing.
+    description: Reads the claim; changes nothing.
 """
 
 EXAMPLES = r"""
-- name: Take the node
+- name: Claim the node
   node_claim:
     work_dir: /var/tmp/scalebench
     campaign: first
@@ -52,12 +52,12 @@ EXAMPLES = r"""
 
 RETURN = r"""
 held_by:
-  description: The claim that keeps this one out; null where the node was free.
+  description: The claim of another campaign; null if the node was free.
   type: dict
   returned: always
   sample: null
 ended:
-  description: The processes of an earlier campaign that were ended.
+  description: Processes of an earlier campaign that were ended.
   type: list
   elements: str
   returned: always
@@ -75,8 +75,8 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.runs import (
 )
 
 
-def end_what_is_left(module: AnsibleModule) -> list:
-    """Wait for what is attended, end what is not."""
+def end_leftovers(module: AnsibleModule) -> list:
+    """Wait for a repeat with a supervisor, then end processes without one; return these."""
     work_dir = module.params["work_dir"]
     end = time.monotonic() + module.params["patience"]
     holder = busy_with(work_dir)
@@ -85,13 +85,14 @@ def end_what_is_left(module: AnsibleModule) -> list:
         holder = busy_with(work_dir)
     if holder:
         module.fail_json(
-            msg=f"busy with {holder}, which another ansible-playbook attends: wait for it or end it"
+            msg=f"{holder} is running here, started by another ansible-playbook:"
+            " wait for it or end it"
         )
     return [f"{process.pid} {process.command}" for process in end_strays(work_dir)]
 
 
 def main() -> None:
-    """Take or release."""
+    """Run the module."""
     module = AnsibleModule(
         argument_spec={
             "work_dir": {"type": "path", "required": True},
@@ -103,22 +104,22 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    wanted = module.params
-    work_dir = wanted["work_dir"]
-    claim = {"campaign": wanted["campaign"], **(wanted["holder"] or {})}
+    args = module.params
+    work_dir = args["work_dir"]
+    claim = {"campaign": args["campaign"], **(args["holder"] or {})}
     other, ended = None, []
     try:
         if module.check_mode:
             other = held(work_dir)
-        elif wanted["state"] == "released":
-            # What a killed supervisor left behind would live until the next campaign.
+        elif args["state"] == "released":
+            # Otherwise processes of a killed supervisor would run until the next campaign.
             if take(work_dir, claim) is None and list(marked(work_dir)):
-                ended = end_what_is_left(module)
+                ended = end_leftovers(module)
             module.exit_json(changed=release(work_dir, claim), held_by=None, ended=ended)
         else:
-            other = take(work_dir, claim, wanted["dead"])
+            other = take(work_dir, claim, args["dead"])
             if other is None and list(marked(work_dir)):
-                ended = end_what_is_left(module)
+                ended = end_leftovers(module)
     except (OSError, ValueError) as error:
         module.fail_json(msg=str(error))
     module.exit_json(changed=bool(ended), held_by=other, ended=ended)

@@ -1,42 +1,43 @@
 #!/usr/bin/python
-"""Door to MU node.fitness."""
+"""Reads the state of a node that the preflight checks."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: preflight_facts
-short_description: Read what the preflight asks a node beyond its fingerprint
+short_description: Read the state of a node that the preflight checks
 description:
-  - Reads the memory limit, the health and the users of the GPUs, the kernel's Xid errors, the
-    clock, whether ssh reaches the other nodes, and what the framework's container sees.
+  - Reads the limit of locked memory, health and processes of the GPUs, Xid errors of the kernel,
+    the clock, whether ssh reaches the other nodes, and the RDMA devices of the framework's
+    container.
+  - The result complements that of M(node_fingerprint_facts).
   - The action plugin of the same name adds RV(clock_skew).
 options:
   peers:
     description:
-      - Nodes to reach by ssh, by name what O(ssh_config) knows them by.
-      - None are tried where it is empty.
+      - Nodes to reach by ssh, by name their host alias in O(ssh_config).
     type: dict
     default: {}
   ssh_config:
-    description: The ssh client's configuration on the node.
+    description: Configuration file of the ssh client on the node.
     type: path
     default: ""
   container:
-    description: Name of the framework's container; empty where there is none.
+    description: Name of the framework's container; empty for none.
     type: str
     default: ""
   engine:
-    description: The container engine's program.
+    description: Command of the container engine.
     type: str
     default: docker
 attributes:
   check_mode:
     support: full
-    description: Reads, and changes nothing in any mode.
+    description: Changes nothing in any mode.
 """
 
 EXAMPLES = r"""
-- name: Read how fit the node is
+- name: Read the state of the node
   preflight_facts:
     peers: {node2: node2}
     ssh_config: /var/tmp/scalebench/sshd/ssh_config
@@ -45,54 +46,55 @@ EXAMPLES = r"""
 
 RETURN = r"""
 memlock_kib:
-  description: What a session may lock, in KiB; -1 for all it likes.
+  description: Limit of locked memory of a session, in KiB; -1 for unlimited.
   type: int
   returned: success
   sample: -1
 gpu_health:
   description:
-    - Uncorrected memory errors of each GPU since the driver's start, and whether a repair waits for
-      a reset.
+    - Uncorrected memory errors of each GPU since the driver was loaded, and whether a repair is
+      pending until a reset.
   type: list
   elements: dict
   returned: success
   sample: [{index: 0, ecc_uncorrected: 0, repair_pending: false}]
 gpu_processes:
-  description: Processes that compute on a GPU, as C(<pid> <name>).
+  description: Compute processes on the GPUs, as C(<pid> <name>).
   type: list
   elements: str
   returned: success
   sample: []
 xid:
-  description: Xid errors in the kernel's log since the start; null where it cannot be read.
+  description: Xid errors in the kernel's log since boot; null if the log cannot be read.
   type: list
   elements: int
   returned: success
   sample: []
 peers:
-  description: For each peer why ssh does not reach it, empty where it does; null without peers.
+  description: By peer, why ssh does not reach it, empty if it does; null without O(peers).
   type: dict
   returned: success
   sample: {node2: ""}
 image:
-  description: Id of the container's image; null without one.
+  description: ID of the container's image; null without O(container).
   type: str
   returned: success
   sample: sha256:0123
 container_infiniband:
-  description: RDMA devices that the container can open; null without one.
+  description: RDMA devices that the container can open; null without O(container).
   type: list
   elements: str
   returned: success
   sample: [mlx5_0]
 clock:
-  description: The node's clock, seconds since 1970.
+  description: The node's clock, in seconds since 1970.
   type: float
   returned: success
   sample: 1790000000.0
 clock_skew:
   description:
-    - The least and the most by which the node's clock may be ahead of the controller's, in seconds.
+    - Lower and upper bound of the time by which the node's clock is ahead of the controller's, in
+      seconds.
   type: list
   elements: float
   returned: success
@@ -106,7 +108,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.node import fitnes
 
 
 def main() -> None:
-    """Read and tell."""
+    """Run the module."""
     module = AnsibleModule(
         argument_spec={
             "peers": {"type": "dict", "default": {}},
@@ -116,19 +118,17 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    given = module.params
+    args = module.params
     try:
-        inside = (
-            fitness.container(given["engine"], given["container"]) if given["container"] else {}
-        )
+        container = args["container"] and fitness.container(args["engine"], args["container"])
         module.exit_json(
             memlock_kib=fitness.memlock_kib(),
             gpu_health=fitness.gpu_health(),
             gpu_processes=fitness.gpu_processes(),
             xid=fitness.xid_codes(),
-            peers=fitness.reach(given["peers"], given["ssh_config"]) if given["peers"] else None,
-            image=inside.get("image"),
-            container_infiniband=inside.get("devices"),
+            peers=fitness.reach(args["peers"], args["ssh_config"]) if args["peers"] else None,
+            image=container["image"] if container else None,
+            container_infiniband=container["devices"] if container else None,
             clock=time.time(),
         )
     except ValueError as error:

@@ -1,29 +1,29 @@
 #!/usr/bin/python
-"""Door to MU claims: reads the logs of published claims and says which claims they bear out."""
+"""Recomputes published figures from their logs and compares them."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: published_claims_info
-short_description: Compute published figures again from their logs
+short_description: Recompute published figures from their logs
 description:
-  - For each claim of a document reads its logs, applies its strategy and its statistic, and says
-    what was claimed, what comes out, the difference and the rule.
-  - A log that is missing or gives no figure makes the claim V(impossible), with the reason.
-  - Reads in check mode as well; changes nothing.
+  - For each claim of a document, reads its logs, applies its strategy and its statistic, and
+    returns the claimed and the recomputed figure, their difference and the rule.
+  - If a log is missing or gives no figure, the verdict is V(impossible), with the reason.
+  - Changes nothing; works in check mode.
 options:
   log_dir:
     description:
-      - Folder of the logs. Where the document names a folder of its own that is not in it, the
-        logs are sought in O(log_dir) itself.
+      - Folder of the logs. If a claim names a subfolder that does not exist, its logs are searched
+        in O(log_dir) itself.
     type: path
     required: true
   document:
-    description: The claims, as in C(published/claims/); its README says what a document may hold.
+    description: The claims, in the format described in C(published/claims/README.md).
     type: dict
     required: true
   name:
-    description: What messages call the document.
+    description: Name of the document in messages.
     type: str
     default: document
 author:
@@ -33,7 +33,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Compute DLPerf's TensorFlow 2 table again
+- name: Recompute DLPerf's TensorFlow 2 table
   published_claims_info:
     log_dir: logs
     document: "{{ lookup('ansible.builtin.file', claims) | from_yaml }}"
@@ -41,7 +41,7 @@ EXAMPLES = r"""
     claims: published/claims/dlperf_tensorflow2.yml
   register: verified
 
-- name: Compute one figure again
+- name: Recompute one figure
   published_claims_info:
     log_dir: logs/tensorflow/resnet50
     document:
@@ -62,7 +62,7 @@ title:
   returned: success
   sample: DLPerf, TensorFlow 2.3 official models
 claims:
-  description: The claims in their order.
+  description: The claims, in the order of the document.
   type: list
   elements: dict
   returned: success
@@ -71,12 +71,12 @@ claims:
        as_expected: true, rule: "dlperf_tf2, median of 5 logs, numpy_2", reason: "", note: "",
        logs: [1n8g/rn50_b128_fp32_1.log]}
 confirmed:
-  description: Number of claims that come out as printed.
+  description: Number of claims whose recomputed figure agrees.
   type: int
   returned: success
   sample: 12
 differs:
-  description: Number of claims that come out otherwise.
+  description: Number of claims whose recomputed figure differs.
   type: int
   returned: success
   sample: 0
@@ -86,12 +86,12 @@ impossible:
   returned: success
   sample: 0
 logs_found:
-  description: Number of logs that the claims' patterns match.
+  description: Number of logs that match the patterns of the claims.
   type: int
   returned: success
   sample: 30
 as_expected:
-  description: Whether every claim has the verdict that its document expects.
+  description: Whether every claim has the verdict that the document expects.
   type: bool
   returned: success
   sample: true
@@ -110,7 +110,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.published.claims i
 
 
 def figure_of(log_dir: Path, path: Path, claim: dict[str, Any]) -> dict[str, Any]:
-    """Read one log by the rule of a claim."""
+    """Return the figure of one log by the rule of a claim, or the reason why there is none."""
     name = str(path.relative_to(log_dir))
     try:
         with path.open("rb") as file:
@@ -120,7 +120,7 @@ def figure_of(log_dir: Path, path: Path, claim: dict[str, Any]) -> dict[str, Any
     except (OSError, ValueError) as error:
         return {"path": name, "value": None, "reason": str(error), "strategy": ""}
     value = facts[claim["figure"]]
-    reason = facts["reason"] or f"the log gives no {claim['figure']}"
+    reason = facts["reason"] or f"the log has no {claim['figure']}"
     return {
         "path": name,
         "value": value,
@@ -130,7 +130,7 @@ def figure_of(log_dir: Path, path: Path, claim: dict[str, Any]) -> dict[str, Any
 
 
 def logs_of(log_dir: Path, claim: dict[str, Any]) -> list[Path]:
-    """Return the logs that a claim names, in order."""
+    """Return the logs of a claim, sorted by path."""
     folder = log_dir / claim["folder"]
     return sorted((folder if folder.is_dir() else log_dir).glob(claim["logs"]))
 
@@ -147,19 +147,21 @@ def main() -> None:
     )
     log_dir = Path(module.params["log_dir"])
     if not log_dir.is_dir():
-        module.fail_json(msg=f"{log_dir} is no folder: set log_dir to the folder of the logs")
+        module.fail_json(msg=f"{log_dir} is not a folder: set log_dir to the folder of the logs")
     try:
         claims = claims_of(module.params["document"], module.params["name"])
     except ValueError as error:
         module.fail_json(msg=str(error))
-    found = {
+    figures = {
         claim["id"]: [figure_of(log_dir, path, claim) for path in logs_of(log_dir, claim)]
         for claim in claims
         if claim["logs"]
     }
-    number = len({log["path"] for read in found.values() for log in read})
+    paths = {log["path"] for logs_of_claim in figures.values() for log in logs_of_claim}
     title = module.params["document"].get("title") or module.params["name"]
-    module.exit_json(changed=False, title=title, logs_found=number, **judge_claims(claims, found))
+    module.exit_json(
+        changed=False, title=title, logs_found=len(paths), **judge_claims(claims, figures)
+    )
 
 
 if __name__ == "__main__":

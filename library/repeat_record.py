@@ -6,18 +6,19 @@ DOCUMENTATION = r"""
 module: repeat_record
 short_description: Write the run records of the repeats of one wave
 description:
-  - An action plugin on the controller; it makes one ending out of what the nodes and the log of a
-    repeat say and writes C(<log without .log>.run.json), the ledger by which a campaign is resumed.
-  - A repeat that did not end well is recorded and is no failure of the task.
-  - After one that ran out of memory, those of the same cell with a larger batch are recorded as
-    skipped.
+  - An action plugin that runs on the controller. It derives the ending of each repeat from the
+    results of the nodes and from the log, and writes C(<log without .log>.run.json). The records
+    decide what a continued campaign still has to run.
+  - A failed repeat is recorded and does not fail the task.
+  - After a repeat that ran out of memory, the repeats of the same cell with a larger batch size are
+    recorded as skipped.
 options:
   campaign:
-    description: The campaign's name.
+    description: Name of the campaign.
     type: str
     required: true
   session:
-    description: The name of this run of the playbook, as of M(campaign_plan).
+    description: ID of this run of the playbook, RV(campaign_plan#module:session).
     type: str
     required: true
   directory:
@@ -25,7 +26,7 @@ options:
     type: path
     required: true
   wave:
-    description: One element of C(waves) of M(campaign_plan).
+    description: An element of RV(campaign_plan#module:waves).
     type: dict
     required: true
   runs:
@@ -33,12 +34,12 @@ options:
     type: dict
     required: true
   facts:
-    description: The registered results of training_log_facts, one a repeat of the wave.
+    description: The registered results of M(training_log_facts), one per repeat of the wave.
     type: list
     elements: dict
     required: true
   skipped:
-    description: Logs of repeats that were recorded as skipped since the waves were planned.
+    description: Logs of repeats recorded as skipped since the waves were planned.
     type: list
     elements: str
     default: []
@@ -58,7 +59,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 records:
-  description: One a repeat of the wave, in its order; C(throughput) is null where there is none.
+  description: A summary per repeat of the wave, in order; C(throughput) is null if there is none.
   type: list
   elements: dict
   returned: always
@@ -71,7 +72,7 @@ records:
       throughput: 24.13
       unit: images/s
 skipped_logs:
-  description: O(skipped), and the logs of the repeats that this wave's endings made skipped.
+  description: O(skipped) and the logs of the repeats that this call recorded as skipped.
   type: list
   elements: str
   returned: always

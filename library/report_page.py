@@ -4,41 +4,42 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: report_page
-short_description: Write report.html, the whole report as one page, and report.md
+short_description: Write report.html, the report as one page, and report.md
 description:
-  - An action plugin on the controller. It reads C(results.json), and where they are there
+  - An action plugin that runs on the controller. It reads C(results.json) and, if they exist,
     C(plan.json), the run records, the plots of M(scaling_plot) and the last lines of the logs of
-    repeats that gave no speed.
-  - The page loads nothing from anywhere, and its policy forbids it to. Every value is escaped,
-    control characters and long texts are cut, and known forms of secrets in log lines are replaced.
+    repeats without a throughput.
+  - The page loads no other resources, and its content security policy forbids it. All values are
+    escaped, control characters are removed, long texts are cut, and known forms of secrets in log
+    lines are replaced.
 options:
   folder:
-    description: The folder with C(results.json), where the page is written.
+    description: Folder with C(results.json), where the files are written.
     type: path
     required: true
   templates:
-    description: The folder of C(report.html.j2), C(page.html.j2), C(report.css) and C(report.js).
+    description: Folder of C(report.html.j2), C(page.html.j2), C(report.css) and C(report.js).
     type: path
     required: true
   markdown:
-    description: The text of C(report.md), written beside the page.
+    description: The text of C(report.md).
     type: str
     required: true
   log_dir:
-    description: The tree of logs, where the results are those of one; empty for a campaign.
-    type: str
+    description: Root folder of the logs, for results of M(log_tree_results); empty for a campaign.
+    type: path
     default: ""
   plots:
-    description: Whether the plots that lie in the folder belong on the page.
+    description: Whether to include the plots in O(folder) in the page.
     type: bool
     default: true
 attributes:
   check_mode:
     support: partial
-    description: Writes nothing; shows no page where C(results.json) is not written yet.
+    description: Writes nothing; does not compute the page if C(results.json) does not exist yet.
   diff_mode:
     support: full
-    description: Shows what changes in the page.
+    description: Shows what changes in the files.
 seealso:
   - module: campaign_results
   - module: log_tree_results
@@ -62,7 +63,7 @@ report:
   type: str
   sample: results/first/report.html
 paths:
-  description: What was written, or would be.
+  description: Files that were written, or would be in check mode.
   returned: always
   type: list
   elements: str

@@ -4,40 +4,40 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: scaling_plot
-short_description: Draw throughput, speed-up and efficiency against the ideal line, as SVG or PNG
+short_description: Draw throughput, speed-up and efficiency as SVG or PNG
 description:
-  - An action plugin on the controller; it needs matplotlib there.
-  - Writes C(throughput.svg), C(speedup.svg) and C(efficiency.svg). Every repeat is a dot and every
-    median a marker with its interval, hollow where the repeats oversubscribed their machine. The
-    colour-blind can tell the colours apart.
-  - The same input gives the same bytes, so that nothing changes the second time.
+  - An action plugin that runs on the controller, which needs matplotlib.
+  - Writes C(throughput.svg), C(speedup.svg) and C(efficiency.svg) with the line of ideal scaling.
+    Every repeat is a dot and every median a marker with its interval; the marker is hollow if the
+    repeats oversubscribed their machine. The colours are safe for colour-blind readers.
+  - The same input gives the same bytes.
 options:
   series:
     description:
-      - One element a line, as M(campaign_results) returns them.
-      - Each has C(label), C(unit), C(base) (median of 1n1g, or null) and C(points) of C(topology),
-        C(devices), C(repeats), C(median), C(speedup), C(oversubscribed), and C(interval), the
-        ends of the interval of the median, where it is known.
+      - The lines of the plots, as returned by M(campaign_results).
+      - Each has C(label), C(unit), C(base) (median of 1n1g, or null) and C(points) with
+        C(topology), C(devices), C(repeats), C(median), C(speedup), C(oversubscribed) and optionally
+        C(interval), the bounds of the interval of the median.
     type: list
     elements: dict
     required: true
   folder:
-    description: Where to write.
+    description: Folder for the plots.
     type: path
     required: true
   png:
     description:
       - Whether to write a PNG of 144 dots per inch beside each SVG.
-      - Where not, PNGs of these names that lie there are removed, as they may show other figures.
+      - If false, existing PNGs of these names are removed, because they may show other data.
     type: bool
     default: false
 attributes:
   check_mode:
     support: full
-    description: Draws and writes nothing.
+    description: Draws; writes nothing.
   diff_mode:
     support: full
-    description: Shows the SVG.
+    description: Shows the change of the SVG files.
 seealso:
   - module: campaign_results
   - module: log_tree_results
@@ -46,7 +46,7 @@ author:
 """
 
 EXAMPLES = r"""
-- name: Draw a measurement of one's own
+- name: Draw measurements of your own
   scaling_plot:
     folder: result
     series:
@@ -62,19 +62,19 @@ EXAMPLES = r"""
 
 RETURN = r"""
 paths:
-  description: What was written, or would be.
+  description: Files that were written, or would be in check mode.
   returned: always
   type: list
   elements: str
   sample: [results/first/throughput.svg, results/first/speedup.svg, results/first/efficiency.svg]
 removed:
-  description: The PNGs that were removed, or would be.
+  description: PNGs that were removed, or would be in check mode.
   returned: always
   type: list
   elements: str
   sample: []
 described:
-  description: The text alternatives by figure, as Markdown.
+  description: Text alternatives by plot, as Markdown.
   returned: always
   type: dict
   sample: {speedup: "Speed-up by topology. fp32, times 1n1g: 1n1g 1.00, 1n8g 7.44."}

@@ -1,30 +1,31 @@
 #!/usr/bin/python
-"""Module training_log_facts: reads files, calls the pure code, returns."""
+"""Reads training logs and returns their throughput."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: training_log_facts
-short_description: Read training logs and return their throughput, by a named strategy
+short_description: Read training logs and compute their throughput
 description:
-  - Reads one log, a list of logs, or all logs of a folder, in any format it knows.
-  - A log that does not give the strategy what it needs has RV(throughput=null) and says why in
-    RV(reason); a failed run is a result as well.
-  - Reads in check mode as well; changes nothing.
+  - Reads one log, a list of logs, or all logs of a folder, in any format that Scalebench knows.
+  - If a log does not contain what the strategy needs, RV(throughput) is null and RV(reason) says
+    why. The log of a failed run is a result, too.
+  - Changes nothing; works in check mode.
 options:
   path:
     description:
-      - A log, a folder (what ends in C(.log), C(.txt), C(.out) or C(_log) in it, at any depth), or
-        a list of them.
+      - A log, a folder (its files C(*.log), C(*.txt), C(*.out) and C(*_log), at any depth), or a
+        list of these.
     type: list
     elements: path
     required: true
   reader:
-    description: Format of the logs; V(auto) recognises it from the text.
+    description: Format of the logs; V(auto) detects it.
     type: str
     default: auto
   strategy:
-    description: Rule from observations to one throughput; V(auto) is the usual one of the format.
+    description:
+      - Rule that computes the throughput from the observations; V(auto) is the format's default.
     type: str
     default: mean_after_warmup
   parameters:
@@ -33,16 +34,16 @@ options:
     default: {}
   expect:
     description:
-      - Identity that the log must not contradict, such as C(batch_size_per_device).
-      - A log that does has RV(valid=false) and no throughput.
+      - Parameters of the run that the log must not contradict, such as C(batch_size_per_device).
+      - A log that contradicts them has RV(valid=false) and no throughput.
     type: dict
     default: {}
   observations:
-    description: Also return every observation.
+    description: Whether to return all observations.
     type: bool
     default: false
   target_accuracy:
-    description: Top-1 accuracy in percent; RV(time_to_train) says when the log first reaches it.
+    description: Top-1 accuracy in percent; RV(time_to_train) says when it was first reached.
     type: float
 author:
   - Scalebench contributors
@@ -73,28 +74,30 @@ logs:
     - {path: r50_b4_fp32_1.log, reader: scalebench, throughput: 24.1, unit: images/s, scope: global,
        count: 100, ending: {kind: complete, detail: ""}}
 failures:
-  description: Logs of a list or folder that could not be read, with the reason.
+  description: Logs that could not be read, with the reason.
   returned: success
   type: list
   elements: dict
   sample: [{path: notes.txt, reason: "notes.txt: no known format in 12 lines"}]
 reader:
-  description: Which format the log has. With one log, all its facts stand at the top as well.
+  description: Format of the log. For a single log, its facts are also returned at the top level.
   returned: one log
   type: str
   sample: scalebench
 identity:
-  description: What the log says of its own run.
+  description: Parameters of the run stated in the log.
   returned: one log
   type: dict
   sample: {model: resnet50_v1.5, batch_size_per_device: 4, world_size: 2, precision: fp32}
 ending:
-  description: complete, truncated, out_of_memory, nan_loss, traceback or killed, and the line.
+  description:
+    - C(kind), one of complete, truncated, out_of_memory, nan_loss, traceback and killed, and the
+      log line that says so (C(detail)).
   returned: one log
   type: dict
   sample: {kind: complete, detail: ""}
 throughput:
-  description: Throughput by the strategy; null where RV(reason) says why there is none.
+  description: Throughput by the strategy; null if there is none, for RV(reason).
   returned: one log
   type: float
   sample: 24.1
@@ -104,17 +107,17 @@ unit:
   type: str
   sample: images/s
 scope:
-  description: What the throughput counts, all devices (global) or one (per_device).
+  description: Whether the throughput is that of all devices (global) or of one (per_device).
   returned: one log
   type: str
   sample: global
 strategy:
-  description: Name of the rule, and all its parameters.
+  description: Name of the strategy, and all its parameters.
   returned: one log
   type: dict
   sample: {name: mean_after_warmup, parameters: {warmup: 20, iterations: 100, rounding: numpy_2}}
 count:
-  description: Number of observations that the throughput rests on, of RV(printed) in the run.
+  description: Number of observations used for the throughput.
   returned: one log
   type: int
   sample: 100
@@ -124,7 +127,7 @@ printed:
   type: int
   sample: 120
 run:
-  description: Which of the RV(runs) in the file was taken, counted from 1.
+  description: Number of the run that was used, from 1 to RV(runs).
   returned: one log
   type: int
   sample: 1
@@ -134,38 +137,38 @@ runs:
   type: int
   sample: 1
 valid:
-  description: Whether the log does not contradict O(expect).
+  description: Whether the log agrees with O(expect).
   returned: one log
   type: bool
   sample: true
 reason:
-  description: Why there is no throughput; empty where there is one.
+  description: Why there is no throughput; empty if there is one.
   returned: one log
   type: str
   sample: the log says batch_size_per_device 4, expected 8
 summary:
-  description: What the log itself sums up, by its own names.
+  description: Totals printed by the log, by its own names.
   returned: one log
   type: dict
   sample: {iterations: 120, seconds: 61.2, peak_memory_mib: 812.4}
 wall_clock_throughput:
-  description: Throughput by the printed times over the same observations; null without times.
+  description: Throughput from the printed times of the same observations; null without times.
   returned: one log
   type: float
   sample: 23.97
 loss:
   description:
-    - First and last loss printed, and the medians of the first and the last quarter of them.
+    - First and last printed loss, and the medians of the first and the last quarter of the losses.
   type: dict
   returned: where printed
   sample: {first: 7.02, last: 6.51, first_quarter: 6.98, last_quarter: 6.6}
 harmonic_throughput:
-  description: Harmonic mean of the observations that RV(throughput) is of; null where none are.
+  description: Harmonic mean of the observations used for RV(throughput); null without any.
   type: float
   returned: success
   sample: 24.08
 memory:
-  description: Peak memory in MiB, where printed.
+  description: Peak memory in MiB; null if not printed.
   returned: one log
   type: float
   sample: 812.4
@@ -177,22 +180,22 @@ accuracy:
 time_to_train:
   description:
     - Times in s and accuracies in percent of a log with evaluations; null without any.
-    - A run starts with the first time printed; evaluations and start-up count.
+    - A run starts at the first printed time; evaluations and start-up count.
   returned: one log
   type: dict
   sample: {total_time: 128.4, time_to_target: 85.6, target_accuracy: 76.1, best_accuracy: 76.2}
 steady_state:
-  description: Where the start-up of the run ends, see P(steady_state#filter).
+  description: End of the start-up of the run, see P(steady_state#filter).
   returned: one log
   type: dict
   sample: {reached: true, start: 10, count: 110, mean: 24.1, drift: 0.001}
 within_run:
-  description: How well the mean of the run is known, see P(within_run#filter).
+  description: Standard error of the mean of the run, see P(within_run#filter).
   returned: one log
   type: dict
   sample: {count: 100, mean: 24.1, autocorrelation_time: 1.8, relative_error: 0.004}
 observations:
-  description: Every observation, where O(observations) is set.
+  description: All observations, if O(observations) is set.
   returned: one log, if asked for
   type: list
   elements: dict

@@ -1,88 +1,89 @@
 #!/usr/bin/python
-"""Door to MU node.supervise."""
+"""Runs the launcher of one repeat on a node under supervision."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: training_run
-short_description: Run one repeat of a training on this node, watched
+short_description: Run one repeat of a training on this node, supervised
 description:
-  - Starts the launcher, writes its output to a log, watches for the time limit, for silence and for
-    a controller that went away, ends exactly what it started and tells how it ended.
-  - Training that fails is a result and not a failure of the task; see RV(ending).
-  - The log is brought to the controller under O(fetch_to) by the action plugin of the same name.
+  - Starts the launcher, writes its output to a log, and ends the processes it started at the time
+    limit, after a time without output, or when the controller is gone.
+  - A failed training is a result and does not fail the task; see RV(ending).
+  - The action plugin of the same name fetches the log to O(fetch_to) on the controller.
 options:
   argv:
-    description: The launcher's command, one list element an argument; no shell reads it.
+    description: Command of the launcher, one list element per argument; no shell is involved.
     type: list
     elements: str
     required: true
   environment:
-    description: Added to the login environment.
+    description: Environment variables, added to those of the login.
     type: dict
     default: {}
   rank:
-    description: This node's rank; 0 leads and prints the measurements.
+    description: Rank of this node; rank 0 prints the measurements.
     type: int
     default: 0
   work_dir:
-    description: Scalebench's folder on the node; one repeat at a time holds it, or O(devices).
+    description:
+      - Scalebench's working folder on the node. The repeat locks the node, or O(devices) of it.
     type: path
     required: true
   devices:
     description:
-      - Places of the node's devices that the repeat takes, where others run on the rest of them at
-        the same time; empty where the node is its own.
+      - Indices of the node's devices that the repeat uses, if others run on the rest of them at the
+        same time; empty if it has the node to itself.
     type: list
     elements: int
     default: []
   directory:
-    description: Folder for the log and the node's record, below O(work_dir); made where missing.
+    description: Folder for the log and the record, below O(work_dir); created if missing.
     type: str
     required: true
   name:
     description:
       - The log is C(<name>.log), the record C(<name>.run.json). The launcher starts in a new folder
-        C(<name>.files), which some launchers write logs of their own to.
+        C(<name>.files), to which some launchers write their own logs.
     type: str
     required: true
   timeout:
-    description: Seconds after which the run is ended; 0 for no limit.
+    description: Time limit in seconds; 0 for no limit.
     type: float
     default: 0
   stall:
     description:
-      - Seconds without output after which the run is ended; 0 for no limit. Only rank 0's node is
-        held to it, since the others print nothing; they end with it.
+      - Seconds without output after which the run is ended; 0 for no limit. It applies to rank 0
+        only, because the other ranks print nothing; they are ended with rank 0.
     type: float
     default: 0
   memory_mib:
-    description: Memory that each process may take, in MiB; 0 for no limit.
+    description: Memory limit of each process, in MiB; 0 for no limit.
     type: int
     default: 0
   grace:
     description:
-      - Seconds that the node has beyond O(timeout) to end all processes and to answer. Then the
-        controller ends its connection, and the repeat ended by timeout. Where it ended the
-        connection it waits as long for the node to end the processes.
+      - Seconds that the node has after O(timeout) to end all processes and to answer. Then the
+        controller closes the connection, the ending is timeout, and it waits as long again for the
+        node to end the processes.
     type: float
     default: 60
   failed_file:
     description:
-      - A file on the controller by which the nodes of a repeat know of each other. The first to
-        fail makes it; soon after, the action plugin ends the others, which would wait for it.
+      - A file on the controller that the nodes of a repeat share. The first node to fail creates
+        it; soon after, the action plugin ends the repeat on the other nodes.
     type: path
   sample_interval:
-    description: Seconds between two samples of the node's telemetry; 0 for none.
+    description: Seconds between two telemetry samples; 0 for no samples.
     type: float
     default: 2
   fetch_to:
-    description: Path on the controller for the log; it appears there whole or not at all.
+    description: Path for the log on the controller, where it is written atomically.
     type: path
 attributes:
   check_mode:
     support: full
-    description: Runs nothing.
+    description: Does not start the launcher.
 """
 
 EXAMPLES = r"""
@@ -99,36 +100,36 @@ EXAMPLES = r"""
 RETURN = r"""
 ending:
   description:
-    - ok, crashed, timeout, stalled, interrupted or launch_failed; cancelled where a peer failed.
+    - ok, crashed, timeout, stalled, interrupted, launch_failed, or cancelled (another node failed).
   type: str
   returned: always
   sample: ok
 reason:
-  description: What happened, in words; empty where all went well.
+  description: Why the run did not end with ok; empty if it did.
   type: str
   returned: always
   sample: "exit code 1: RuntimeError: Connection reset by peer"
 exit_code:
-  description: The launcher's exit code, negative for a signal; null where it was ended.
+  description: Exit code of the launcher, negative for a signal; null if the supervisor ended it.
   type: int
   returned: always
   sample: 0
 seconds:
-  description: Wall time from the start to the end of the last process, in seconds.
+  description: Time from the start of the launcher to the end of the last process, in seconds.
   type: float
   returned: always
   sample: 27.124
 ended:
-  description: How many processes were left and had to be ended.
+  description: Number of processes that the supervisor had to end.
   type: int
   returned: always
   sample: 0
 telemetry:
   description:
-    - What the node did meanwhile; null where no sample was asked for or nothing ran.
-    - Counters are differences over the repeat; gauges have C(min), C(mean) and C(max). C(cpu) is of
-      the whole machine, but C(own_seconds) of the repeat's processes on this node alone.
-    - A figure that the node does not have is absent. C(gpu) says why GPUs were not sampled.
+    - Telemetry of the node during the run; null without samples.
+    - Counters are differences over the run; gauges have C(min), C(mean) and C(max). C(cpu) covers
+      the whole machine, except C(own_seconds), the CPU time of the run's processes on this node.
+    - Figures that the node does not provide are absent. C(gpu) says why GPUs were not sampled.
   type: dict
   returned: always
   sample:
@@ -166,18 +167,18 @@ telemetry:
         xid: []
     sampling_seconds: 0.0112
 device_users:
-  description: Processes that were on the repeat's GPUs before it began, as C(<pid>, <name>).
+  description: Processes that used the run's GPUs before it started, as C(<pid>, <name>).
   type: list
   elements: str
   returned: always
   sample: []
 memory_mib:
-  description: The limit that each process had, in MiB; 0 for none.
+  description: Memory limit of each process, in MiB; 0 for none.
   type: int
   returned: always
   sample: 0
 started:
-  description: When it began, UTC, ISO 8601.
+  description: Start of the run, UTC, ISO 8601.
   type: str
   returned: always
   sample: "2026-11-21T03:12:08Z"
@@ -187,7 +188,7 @@ log:
   returned: always
   sample: /var/tmp/scalebench/runs/mine/pytorch/bz128/2n8g/r50_b128_fp32_1.log
 node:
-  description: The name that the node's sshd gave it, empty where it gave none.
+  description: Name of the node as set by its sshd; empty if not set.
   type: str
   returned: always
   sample: node1
@@ -209,7 +210,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.supervise imp
 
 
 def main() -> None:
-    """Run the launcher and write the node's record last."""
+    """Run the launcher, then write the record of the run atomically."""
     module = AnsibleModule(
         argument_spec={
             "argv": {"type": "list", "elements": "str", "required": True},
@@ -229,45 +230,45 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    wanted = module.params
+    args = module.params
     if module.check_mode:
-        module.exit_json(changed=True, skipped=True, msg="would run " + " ".join(wanted["argv"]))
-    directory = os.path.join(wanted["work_dir"], wanted["directory"])
-    run = os.path.join(directory, wanted["name"])
-    environment = {key: str(value) for key, value in wanted["environment"].items()}
+        module.exit_json(changed=True, skipped=True, msg="would run " + " ".join(args["argv"]))
+    directory = os.path.join(args["work_dir"], args["directory"])
+    run = os.path.join(directory, args["name"])
+    environment = {key: str(value) for key, value in args["environment"].items()}
     record = {
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "node": os.environ.get("SCALEBENCH_NODE", ""),
-        "rank": wanted["rank"],
-        "argv": wanted["argv"],
+        "rank": args["rank"],
+        "argv": args["argv"],
         "env": environment,
-        "memory_mib": wanted["memory_mib"],
+        "memory_mib": args["memory_mib"],
         "log": run + ".log",
     }
     try:
         os.makedirs(directory, exist_ok=True)
-        with attended(wanted["work_dir"], run, wanted["devices"]):
-            record["strays"] = len(end_strays(wanted["work_dir"], run))
+        with attended(args["work_dir"], run, args["devices"]):
+            record["strays"] = len(end_strays(args["work_dir"], run))
             record["device_users"] = device_users(environment)
             folder = run + ".files"
             shutil.rmtree(folder, ignore_errors=True)
-            # Launchers write their environment there, and that may hold what is nobody else's.
+            # Private, because launchers write their environment there, which may hold secrets.
             os.makedirs(folder, mode=0o700)
             record.update(
                 supervise(
-                    wanted["argv"],
+                    args["argv"],
                     record["log"],
                     {**environment, RUN_VARIABLE: run},
-                    wanted["timeout"],
-                    0 if wanted["rank"] else wanted["stall"],
+                    args["timeout"],
+                    0 if args["rank"] else args["stall"],
                     controller=1,
-                    sample_interval=wanted["sample_interval"],
-                    memory_mib=wanted["memory_mib"],
+                    sample_interval=args["sample_interval"],
+                    memory_mib=args["memory_mib"],
                     folder=folder,
                 )
             )
             with contextlib.suppress(OSError):
-                os.rmdir(folder)  # most launchers put nothing there
+                os.rmdir(folder)  # most launchers leave it empty
         with open(run + ".run.json.part", "w", encoding="utf-8") as file:
             json.dump(record, file, indent=1, sort_keys=True)
         os.replace(run + ".run.json.part", run + ".run.json")

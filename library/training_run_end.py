@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Door to MU node.runs."""
+"""Waits until a repeat has ended on a node."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ DOCUMENTATION = r"""
 module: training_run_end
 short_description: Wait until a repeat has ended on this node
 description:
-  - A repeat whose controller closed the connection is ended by its supervisor. Where processes
-    ignore SIGTERM that takes some seconds, in which the next repeat must not begin; its ranks could
-    meet the old ones.
-  - Ends nothing itself.
+  - The supervisor ends a repeat whose controller closed the connection. If processes ignore SIGTERM
+    that takes some seconds, in which the next repeat must not start, because its ranks could
+    connect to the old ones.
+  - This module ends no processes.
 options:
   run:
-    description: The repeat, as the path of its log without C(.log).
+    description: Path of the repeat's log on the node without C(.log).
     type: path
     required: true
   work_dir:
-    description: Scalebench's folder on the node.
+    description: Scalebench's working folder on the node.
     type: path
     required: true
   patience:
-    description: Seconds to wait at most.
+    description: Maximum time to wait, in seconds.
     type: float
     default: 60
 attributes:
   check_mode:
     support: full
-    description: Waits for nothing.
+    description: Does not wait.
 """
 
 EXAMPLES = r"""
-- name: Wait for a repeat that was given up
+- name: Wait for a cancelled repeat
   training_run_end:
     work_dir: /var/tmp/scalebench
     run: /var/tmp/scalebench/runs/mine/pytorch/bz128/2n8g/r50_b128_fp32_1
@@ -39,12 +39,12 @@ EXAMPLES = r"""
 
 RETURN = r"""
 ended:
-  description: Whether nothing of it is left.
+  description: Whether no process of the repeat is left.
   type: bool
   returned: always
   sample: true
 log:
-  description: Path of its log on the node; null where it has none.
+  description: Path of the log on the node; null if there is none.
   type: str
   returned: always
   sample: /var/tmp/scalebench/runs/mine/pytorch/bz128/2n8g/r50_b128_fp32_1.log
@@ -57,7 +57,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.runs import h
 
 
 def main() -> None:
-    """Wait."""
+    """Run the module."""
     module = AnsibleModule(
         argument_spec={
             "run": {"type": "path", "required": True},
@@ -66,12 +66,12 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    given = module.params
-    patience = 0 if module.check_mode else given["patience"]
-    log = given["run"] + ".log"
+    args = module.params
+    patience = 0 if module.check_mode else args["patience"]
+    log = args["run"] + ".log"
     module.exit_json(
         changed=False,
-        ended=has_ended(given["work_dir"], given["run"], patience),
+        ended=has_ended(args["work_dir"], args["run"], patience),
         log=log if os.path.exists(log) else None,
     )
 

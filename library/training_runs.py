@@ -1,17 +1,16 @@
-#!/usr/bin/python
-"""Documentation of the action plugin training_runs."""
+"""Documentation of the action plugin of the same name, which does the work."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: training_runs
-short_description: Run what a node does in a wave
+short_description: Run the repeats of a wave on a node
 description:
-  - An action plugin. It runs a M(training_run) for each of the repeats that the node works for, at
-    the same time; more than one where repeats are packed onto disjoint devices of a node.
+  - An action plugin. It runs a M(training_run) for each repeat of the wave that the node takes part
+    in, all at the same time. There is more than one if repeats are packed onto disjoint devices.
 options:
   shares:
-    description: What C(shares) of the wave, as of M(campaign_plan), has for the node.
+    description: The node's element of C(shares) of the wave, see RV(campaign_plan#module:waves).
     type: list
     elements: dict
     required: true
@@ -20,33 +19,33 @@ options:
     type: dict
     required: true
   work_dir:
-    description: See M(training_run), as for the options below.
+    description: See O(training_run#module:work_dir).
     type: path
     required: true
   timeout:
-    description: Seconds.
+    description: See O(training_run#module:timeout).
     type: float
     required: true
   grace:
-    description: Seconds.
+    description: See O(training_run#module:grace).
     type: float
     required: true
   stall:
-    description: Seconds.
+    description: See O(training_run#module:stall).
     type: float
     required: true
   memory_mib:
-    description: MiB.
+    description: See O(training_run#module:memory_mib).
     type: int
     required: true
   sample_interval:
-    description: Seconds.
+    description: See O(training_run#module:sample_interval).
     type: float
     required: true
 """
 
 EXAMPLES = r"""
-- name: Do this node's share of a wave
+- name: Run the repeats of a wave
   training_runs:
     shares: "{{ wave.shares[inventory_hostname] }}"
     campaign:
@@ -64,7 +63,7 @@ EXAMPLES = r"""
 RETURN = r"""
 runs:
   description:
-    - By log, what M(training_run) returned; C(unreachable) and C(msg) where the node was lost.
+    - By log, the result of M(training_run); C(unreachable) and C(msg) if the node was lost.
   type: dict
   returned: always
   sample:

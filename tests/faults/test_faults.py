@@ -292,7 +292,7 @@ def test_the_second_of_two_campaigns_is_refused_and_told_of_the_first(cluster):
     wait_until(lambda: len(training(cluster)) == 2, 120)
     second = cluster.bench(campaign="second-of-two", **TWO)
     assert second.rc != 0
-    assert "campaign first-of-two runs here since" in failures(second)
+    assert "campaign first-of-two has been running here since" in failures(second)
     assert not (cluster.results / "second-of-two").exists()
     code, out = finish(playbook)
     assert code == 0, out

@@ -17,20 +17,26 @@ DOORS = sorted(
 )
 
 
+def load(path):
+    """Return the module of a plugin's file."""
+    spec = importlib.util.spec_from_file_location(f"{path.parent.name}_{path.stem}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def registered_filters():
     """Return the functions of filter_plugins by filter name."""
     filters = {}
     for path in sorted((ROOT / "filter_plugins").glob("*.py")):
-        spec = importlib.util.spec_from_file_location(f"filters_{path.stem}", path)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        for name, function in module.FilterModule().filters().items():
+        for name, function in load(path).FilterModule().filters().items():
             assert name not in filters, f"{path.name} registers {name} a second time"
             filters[name] = function
     return filters
 
 
 FILTERS = registered_filters()
+FRAGMENTS = ROOT / "collections/ansible_collections/scalebench/core/plugins/doc_fragments"
 PURE = sorted(
     path
     for path in (
@@ -68,19 +74,73 @@ def test_defaults_are_the_specs_defaults(role):
 
 @pytest.mark.parametrize("door", DOORS, ids=lambda door: f"{door.parent.name}/{door.stem}")
 def test_every_door_is_documented(door):
-    constants = {
-        target.id: node.value.value
-        for node in ast.parse(door.read_text()).body
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
+    constants = constants_of(door)
     documentation = yaml.safe_load(constants["DOCUMENTATION"])
     assert documentation.get("module", documentation.get("name")) == door.stem
     assert documentation["short_description"]
     assert yaml.safe_load(constants["EXAMPLES"])
     for name, described in yaml.safe_load(constants["RETURN"]).items():
         assert described["description"] and described["type"], name
+
+
+def constants_of(path):
+    """Return the string constants of a plugin by name."""
+    return {
+        target.id: node.value.value
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+
+
+class ConstructedError(Exception):
+    """A module constructs its AnsibleModule."""
+
+
+def construct(argument_spec, **_):
+    """Stand in for AnsibleModule."""
+    raise ConstructedError(argument_spec)
+
+
+def argument_spec(name):
+    """Return the argument spec of an action plugin, or else of the module."""
+    path = ROOT / f"action_plugins/{name}.py"
+    spec = getattr(load(path).ActionModule, "ARGUMENTS", None) if path.exists() else None
+    if spec is None:
+        module = load(ROOT / f"library/{name}.py")
+        module.AnsibleModule = construct
+        with pytest.raises(ConstructedError) as constructed:
+            module.main()
+        spec = constructed.value.args[0]
+    return spec
+
+
+def without_descriptions(options):
+    """Return documented options as an argument spec."""
+    return {
+        name: {
+            **{key: option[key] for key in ("type", "elements", "choices") if key in option},
+            "required": option.get("required", False),
+            "default": option.get("default"),
+        }
+        for name, option in options.items()
+    }
+
+
+MODULES = [path.stem for path in sorted((ROOT / "library").glob("*.py"))]
+# The action plugins of these check their arguments themselves.
+UNCHECKED = {"distribution_packages", "training_runs"}
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name not in UNCHECKED])
+def test_documented_options_are_the_argument_spec(name):
+    documentation = yaml.safe_load(constants_of(ROOT / f"library/{name}.py")["DOCUMENTATION"])
+    options = dict(documentation.get("options", {}))
+    for fragment in documentation.get("extends_documentation_fragment", []):
+        path = FRAGMENTS / f"{fragment.rpartition('.')[2]}.py"
+        options.update(yaml.safe_load(load(path).ModuleDocFragment.DOCUMENTATION)["options"])
+    assert without_descriptions(options) == without_descriptions(argument_spec(name))
 
 
 @pytest.mark.parametrize("name", FILTERS)

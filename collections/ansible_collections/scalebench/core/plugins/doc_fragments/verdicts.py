@@ -1,27 +1,29 @@
-"""Options of every module that compares results with a baseline or holds them against a gate."""
+"""Options of the modules that compare results with a baseline or check them against a gate."""
 
 
 class ModuleDocFragment:
-    """What ``plugin_utils/verdicts.py`` reads."""
+    """Documents ``ARGUMENTS`` of ``plugin_utils/verdicts.py``."""
 
     DOCUMENTATION = r"""
 options:
   baseline:
     description:
-      - What to compare with, a campaign's name in O(results_dir), or the path of its folder, of its
-        archive, of a C(results.json) or of another tree of logs; empty for nothing.
-      - The change of every cell, and what changed between the two, become C(comparison) in
+      - Baseline to compare with - the name of a campaign in O(results_dir), or the path of a
+        campaign's folder, of its archive, of a C(results.json) or of a tree of logs. Empty for no
+        comparison.
+      - The change of every cell, and what differs between the two, become C(comparison) in
         C(results.json).
     type: str
     default: ''
   equivalence_margin:
-    description: Change that does not matter, as a share of the throughput.
+    description: Change of the throughput that does not matter, as a fraction.
     type: float
     default: 0.02
   gate:
     description:
-      - Rules that the results must keep, a file or the name of one in O(gates_dir); empty for none.
-      - The verdicts become C(gate) in C(results.json). A broken rule is no failure of this module.
+      - Rules that the results must satisfy, as a file or the name of a file in O(gates_dir); empty
+        for no gate.
+      - The verdicts become C(gate) in C(results.json). A broken rule does not fail this module.
     type: str
     default: ''
   results_dir:
@@ -32,4 +34,14 @@ options:
     description: Folder of the gates.
     type: path
     default: gates
+  strategy:
+    description:
+      - Rule that computes the throughput of a log from its observations.
+      - V(auto) is the rule of the cell's benchmark, or else the default rule of the log's format.
+    type: str
+    default: auto
+  parameters:
+    description: Parameters of the strategy; by default those of the cell or of the strategy.
+    type: dict
+    default: {}
 """

@@ -24,20 +24,22 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.files import read_
 
 __all__ = ["ARGUMENTS", "baseline_of", "gate_answer", "gate_of", "verdicts"]
 
-# Of every door that compares.
+# Arguments of every module that compares results; doc_fragments/verdicts.py documents them.
 ARGUMENTS: dict[str, Any] = {
     "baseline": {"type": "str", "default": ""},
     "equivalence_margin": {"type": "float", "default": 0.02},
     "gate": {"type": "str", "default": ""},
     "results_dir": {"type": "path", "default": "results"},
     "gates_dir": {"type": "path", "default": "gates"},
+    "strategy": {"type": "str", "default": "auto"},
+    "parameters": {"type": "dict", "default": {}},
 }
 
 
 def baseline_of(args: dict[str, Any], own: Path | None) -> dict[str, Any] | None:
     """Return the results of the baseline, None where none is asked for.
 
-    :param args: ARGUMENTS, with ``strategy`` and ``parameters``.
+    :param args: ARGUMENTS.
     :param own: the folder of the campaign that is to be compared with it.
     :raises ValueError: there is none, or it cannot be used.
     """

@@ -1,0 +1,57 @@
+"""Base class of the action plugins that do all of their work on the controller."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+
+__all__ = ["ControllerAction", "needs_matplotlib"]
+
+
+class ControllerAction(ActionBase):
+    """Validates the task's arguments; a ValueError or OSError of ``answer`` fails the task.
+
+    A subclass defines ``answer`` and ``ARGUMENTS``, the argument spec of its module.
+    """
+
+    ARGUMENTS: ClassVar[Mapping[str, Any]] = {}
+    _requires_connection = False
+
+    def answer(self, args: dict[str, Any]) -> dict[str, Any]:
+        """Do the work and return the task's result.
+
+        :param args: the validated arguments, with defaults.
+        """
+        raise NotImplementedError
+
+    def run(self, tmp=None, task_vars=None):
+        """Return the task's result."""
+        result = super().run(tmp, task_vars)
+        _, args = self.validate_argument_spec(self.ARGUMENTS)
+        try:
+            result.update(self.answer(args))
+        except ValueError as error:
+            raise AnsibleActionFail(str(error)) from None
+        except OSError as error:
+            place = f"{error.filename}: " if error.filename else ""
+            raise AnsibleActionFail(f"{place}{error.strerror or error}") from None
+        return result
+
+
+@contextmanager
+def needs_matplotlib(switch: str) -> Iterator[None]:
+    """Fail the task if an import in the block does.
+
+    :param switch: the variable that turns plots off.
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise AnsibleActionFail(
+            f"the plots need {error.name}: install it on the controller with"
+            f" pip install -r requirements.txt, or turn plots off with -e {switch}=false"
+        ) from error
