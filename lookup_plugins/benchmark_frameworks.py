@@ -1,4 +1,4 @@
-"""Door to MU chosen: the frameworks of the benchmarks that were asked for."""
+"""Look up the frameworks of the chosen benchmarks."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 DOCUMENTATION = r"""
 name: benchmark_frameworks
-short_description: The frameworks that the chosen benchmarks run
+short_description: List the frameworks of the chosen benchmarks
 description:
-  - Reads C(benchmark), C(recipe) and C(framework_version) as given with C(-e), as the playbook
-    C(bench.yml) does, and returns each set of packages that they need once.
-  - A benchmark that is not there is an error that names those that are.
+  - Reads the extra variables C(benchmark), C(recipe) and C(framework_version), as the playbook
+    C(bench.yml) does, and returns every framework environment that they need once.
+  - An unknown benchmark is an error that names the known ones.
 options:
   folder:
     description: Folder of the benchmark files; by default C(benchmarks) of this project.
@@ -26,7 +26,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _raw:
-  description: One list of names.
+  description: One list of framework names.
   type: list
   elements: list
 """
@@ -39,19 +39,19 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning.options i
 from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files import load_benchmarks
 
 _FOLDER = Path(__file__).resolve().parents[1] / "benchmarks"
-# What chooses recipes; other options may not fit before the nodes are known.
-_CHOOSING = ("benchmark", "recipe", "framework_version")
+# The other options are not checked, because their defaults depend on the nodes.
+_OPTIONS = ("benchmark", "recipe", "framework_version")
 
 
 class LookupModule(LookupBase):
-    """The lookup benchmark_frameworks."""
+    """Implements lookup benchmark_frameworks."""
 
     def run(self, terms: list[str], variables: Any = None, **kwargs: Any) -> list[Any]:
-        """Return the frameworks, as one list."""
+        """Return a list that contains the list of frameworks."""
         self.set_options(var_options=variables, direct=kwargs)
         folder = Path(self.get_option("folder") or _FOLDER).expanduser()
         given = load_extra_vars(self._loader)
-        chosen = {name: given[name] for name in _CHOOSING if name in given}
+        chosen = {name: given[name] for name in _OPTIONS if name in given}
         try:
             return [frameworks(load_benchmarks(folder), parse_options(chosen))]
         except ValueError as error:

@@ -1,4 +1,4 @@
-"""Door to MU preparation: what the chosen recipes need on the nodes beforehand."""
+"""Look up the sources and images that the chosen recipes need on the nodes."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 DOCUMENTATION = r"""
 name: benchmark_preparations
-short_description: The sources and images of the published programs that were chosen
+short_description: List the sources and images of the chosen recipes
 description:
-  - Reads C(benchmark) and C(recipe) as given with C(-e), as the playbook C(bench.yml) does.
-  - Recipes of our own trainers need nothing and are not among the result.
+  - Reads the extra variables C(benchmark) and C(recipe), as the playbook C(bench.yml) does.
+  - Recipes that run Scalebench's own trainers need no preparation and are not listed.
 options:
   mirror:
-    description: A registry, perhaps with a path, that stands for the images' own.
+    description: Registry, optionally with a path, to use instead of the images' own.
     type: str
     default: ""
   folder:
@@ -22,7 +22,7 @@ options:
 """
 
 EXAMPLES = r"""
-- name: Show what -e benchmark=tensorflow_ngc -e recipe=upstream needs
+- name: Show the sources and images of -e benchmark=tensorflow_ngc -e recipe=upstream
   ansible.builtin.debug:
     msg: "{{ lookup('benchmark_preparations', mirror='registry.example/ngc') }}"
 """
@@ -30,9 +30,9 @@ EXAMPLES = r"""
 RETURN = r"""
 _raw:
   description:
-    - One list with a mapping a recipe - C(name), C(sources) and, where it runs in a container,
-      C(container) with C(name), C(reference) (what to pull), C(built) (what the image that is made
-      from it is called) and all that the benchmark file says.
+    - One list with a mapping per recipe - C(name), C(sources) and, if it runs in a container,
+      C(container) with C(name), C(reference) (the image to pull), C(built) (the name of the image
+      built from it) and the keys of the benchmark file.
   type: list
   elements: list
 """
@@ -47,19 +47,19 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning.preparati
 from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files import load_benchmarks
 
 _FOLDER = Path(__file__).resolve().parents[1] / "benchmarks"
-# What chooses recipes; other options may not fit before the nodes are known.
-_CHOOSING = ("benchmark", "recipe")
+# The other options are not checked, because their defaults depend on the nodes.
+_OPTIONS = ("benchmark", "recipe")
 
 
 class LookupModule(LookupBase):
-    """The lookup benchmark_preparations."""
+    """Implements lookup benchmark_preparations."""
 
     def run(self, terms: list[str], variables: Any = None, **kwargs: Any) -> list[Any]:
-        """Return the preparations, as one list."""
+        """Return a list that contains the list of preparations."""
         self.set_options(var_options=variables, direct=kwargs)
         folder = Path(self.get_option("folder") or _FOLDER).expanduser()
         given = load_extra_vars(self._loader)
-        chosen = parse_options({name: given[name] for name in _CHOOSING if name in given})
+        chosen = parse_options({name: given[name] for name in _OPTIONS if name in given})
         try:
             return [preparations(load_benchmarks(folder), chosen, self.get_option("mirror"))]
         except ValueError as error:

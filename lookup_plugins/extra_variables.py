@@ -1,18 +1,18 @@
-"""Door to the variables that were given on the command line."""
+"""Look up the variables given with -e."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: extra_variables
-short_description: The variables given with -e, and no others
+short_description: Return the extra variables, those given with -e
 description:
-  - Returns one dictionary with the names and values of all extra variables, so that a role can tell
-    a misspelt option from a variable of the inventory.
+  - Returns the names and values of all extra variables. Unlike C(vars) it has no variables of the
+    inventory, so a role can find misspelt options in it.
 options: {}
 """
 
 EXAMPLES = r"""
-- name: Show what was given with -e
+- name: Show the extra variables
   ansible.builtin.debug:
     msg: "{{ lookup('extra_variables') }}"
 """
@@ -29,8 +29,8 @@ from ansible.utils.vars import load_extra_vars
 
 
 class LookupModule(LookupBase):
-    """Reads -e as Ansible itself does: key=value, YAML, JSON or @file."""
+    """Implements lookup extra_variables; reads -e in all forms that Ansible knows."""
 
     def run(self, terms, variables=None, **kwargs):
-        """Return the one dictionary."""
+        """Return a list that contains the dictionary."""
         return [dict(load_extra_vars(self._loader))]

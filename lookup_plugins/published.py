@@ -49,10 +49,10 @@ _FOLDER = Path(__file__).resolve().parents[1] / "published"
 
 
 class LookupModule(LookupBase):  # type: ignore[misc]
-    """The lookup published."""
+    """Implements lookup published."""
 
     def run(self, terms: list[str], variables: Any = None, **kwargs: Any) -> list[Any]:
-        """Return the rows of the documents, as one list."""
+        """Return a list that contains the list of rows."""
         self.set_options(var_options=variables, direct=kwargs)
         folder = Path(self.get_option("folder") or _FOLDER).expanduser()
         try:
