@@ -167,7 +167,7 @@ def test_pngs_are_there_while_they_are_asked_for(report, tmp_path):
         for event in runner.events
         if event["event"] == "runner_on_ok" and event["event_data"]["task_action"] == "scaling_plot"
     ]
-    assert any(one["after"].endswith("bytes that are no text\n") for one in drawn["diff"])
+    assert any(one["after"].endswith("bytes that are not text\n") for one in drawn["diff"])
     pngs = sorted((tmp_path / "logs").glob("*.png"))
     assert [path.stem for path in pngs] == ["efficiency", "speedup", "throughput"]
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in pngs)
@@ -246,8 +246,8 @@ def test_every_log_failed_is_a_report_too(report, tmp_path):
         ("logs/notes.txt", {}, "none of its 1 files is a log by its name. notes.txt: "),
         (None, {}, "is not there"),
         ("logs/x.log", {"log_dir": "logs/x.log"}, "is a file, not a folder"),
-        ("logs", {"log_dir": ""}, "Name what to report on"),
-        ("logs", {"campaign": "x"}, "Name what to report on"),
+        ("logs", {"log_dir": ""}, "Set exactly one of the three"),
+        ("logs", {"campaign": "x"}, "Set exactly one of the three"),
         ("logs/1n1g/r50_b4_fp32_1.log", {"strategy": "medain"}, "no strategy named 'medain'"),
         (
             "logs/1n1g/r50_b4_fp32_1.log",
