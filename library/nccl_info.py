@@ -37,6 +37,8 @@ LIBRARY = "libnccl.so.2"
 
 LIBRARY = "libnccl.so.2"
 
+LIBRARY = "libnccl.so.2"
+
 
 def main() -> None:
     """Load the library and read its version."""
