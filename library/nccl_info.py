@@ -35,10 +35,6 @@ from ansible_collections.scalebench.core.plugins.module_utils.stacks.versions im
 
 LIBRARY = "libnccl.so.2"
 
-LIBRARY = "libnccl.so.2"
-
-LIBRARY = "libnccl.so.2"
-
 
 def main() -> None:
     """Load the library and read its version."""
