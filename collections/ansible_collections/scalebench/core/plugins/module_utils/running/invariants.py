@@ -38,7 +38,7 @@ RULES: Dict[str, Dict[str, str]] = {
     },
     "loss_falling": {
         "about": "The loss of the last quarter of the steps is not above that of the first.",
-        "source": "gradient descent lowers the loss that it follows; limits from 57 published logs",
+        "source": "gradient descent lowers the loss that it follows; limits from 62 real logs",
     },
 }
 # Bounds of clock time / printed time. In the 102 published logs with both it is 0.97 to 1.04, in
@@ -49,9 +49,9 @@ _SHORTEST, _LONGEST = 0.9, 1.5
 # Seconds of either time that prove nothing: many logs print whole seconds.
 _CLOCK_STEP = 1.0
 # An honest loss may overshoot at its start: of 57 published logs, cut at every length, none rises
-# by more than 5.1 % from 40 values on, but some double within 20. With random labels and a batch
-# of 2 images, where little can be learnt, it falls by 3 % in 120 steps.
-_LEAST_LOSSES, _MOST_RISE = 40, 1.1
+# by more than 5.1 % from 40 values on, but some double within 20. The published programs on a CPU,
+# with batches of 2 to 4 images, rise by up to 17 % within 120 steps.
+_LEAST_LOSSES, _MOST_RISE = 40, 1.25
 
 
 def broken(cell: Cell, facts: LogFacts) -> List[Finding]:
