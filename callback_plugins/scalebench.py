@@ -77,6 +77,10 @@ class CallbackModule(Default):
         self._heading = play.get_name() + (" (check mode)" if self._check_mode else "")
 
     @unless_verbose
+    def v2_playbook_on_no_hosts_matched(self):
+        pass
+
+    @unless_verbose
     def v2_playbook_on_task_start(self, task, is_conditional):
         self._print_changes()
         self._task_name = task.get_name()
