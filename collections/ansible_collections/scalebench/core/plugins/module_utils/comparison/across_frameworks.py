@@ -1,16 +1,17 @@
-"""Benchmarks side by side under the same conditions, as DLPerf's summary tables have them."""
+"""Benchmarks side by side under the same conditions, as in DLPerf's summary tables."""
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Sequence, Tuple
+import re
+from dataclasses import dataclass
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ..published.cell_conditions import cell_conditions
 from ..published.conditions import plain_condition
-from ..records.factors import factor_names
+from ..records.factors import FACTORS, factor_names
 from ..results.cells import ok_speeds
 from ..stats.median_ratio import fastest
 from ..topology import sort_topologies
-from .across_columns import Column, column_names, column_of
 
 __all__ = ["across_frameworks"]
 
@@ -21,6 +22,21 @@ Same = Tuple[Tuple[str, Any], ...]
 # Two cells stand in one table when they agree in these and in their benchmarks' own factors.
 _SAME = ("model", "gpu", *factor_names(lambda factor: not factor.means))
 _STATES = {"not_run": "not run", "failed": "failed", "unavailable": "could not run"}
+# The parts of a variant that a table states for all of its columns.
+_OF_THE_TABLE = re.compile(
+    "|".join(factor.pattern for factor in FACTORS if factor.token and not factor.means)
+)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A benchmark of one of the results; ``factors`` are what varies within a table: xla, dali."""
+
+    results: int
+    benchmark: str
+    framework: Optional[str]
+    factors: str
+    is_planned: bool
 
 
 def across_frameworks(several: Sequence[Results]) -> List[Dict[str, Any]]:
@@ -38,9 +54,10 @@ def across_frameworks(several: Sequence[Results]) -> List[Dict[str, Any]]:
     for index, results in enumerate(several):
         for cell in results["cells"]:
             known = cell_conditions(cell, results)
-            own = (cell.get("own_factors") or {}).items()
-            same = (*((name, plain_condition(name, known)) for name in _SAME), *own)
-            column = column_of(index, cell, known["framework"])
+            same = tuple((name, plain_condition(name, known)) for name in _SAME)
+            if "own_factors" in cell:
+                same += (("own_factors", tuple(cell["own_factors"].items())),)
+            column = _column_of(index, cell, known["framework"])
             groups.setdefault(same, {}).setdefault(column, {})[cell["topology"]] = cell
     return [
         _table(dict(same), columns, _elsewhere(same, groups), several)
@@ -69,11 +86,13 @@ def _table(
     several: Sequence[Results],
 ) -> Dict[str, Any]:
     campaigns = [str(results["campaign"]) for results in several]
-    names = column_names([*columns, *elsewhere], campaigns)
+    names = _column_names([*columns, *elsewhere], campaigns)
     places = sort_topologies({place for cells in columns.values() for place in cells})
     units = {cell["unit"] for cells in columns.values() for cell in cells.values() if cell["unit"]}
+    own = {"own_factors": dict(same["own_factors"])} if "own_factors" in same else {}
     return {
         **same,
+        **own,
         "unit": " or ".join(sorted(units)),
         "columns": [names[column] for column in columns],
         "elsewhere": {names[column]: sorted(sizes) for column, sizes in elsewhere.items()},
@@ -109,7 +128,7 @@ def _row(
 
 
 def _why_not(cell: Cell) -> str:
-    """Say why a planned cell has no throughput: its state and the first reason."""
+    """Return why a planned cell has no throughput: its state and the first reason."""
     without = [*cell["failures"], *cell["unavailable"], *cell["skipped"]]
     reason = without[0]["reason"] or without[0]["ending"] if without else ""
     state = _STATES.get(cell["state"], str(cell["state"]))
@@ -117,14 +136,14 @@ def _why_not(cell: Cell) -> str:
 
 
 def _absent(place: str, column: Column, batch: int, several: Sequence[Results]) -> str:
-    """Say why there is no such cell; a like one with another batch size may be there instead."""
+    """Return why there is no such cell; one with another batch size may be there instead."""
     results = several[column.results]
     sizes = sorted(
         {
             cell["batch_size_per_device"]
             for cell in results["cells"]
             if cell["topology"] == place
-            and column_of(column.results, cell, column.framework) == column
+            and _column_of(column.results, cell, column.framework) == column
             and cell["batch_size_per_device"] != batch
         }
     )
@@ -132,3 +151,36 @@ def _absent(place: str, column: Column, batch: int, several: Sequence[Results]) 
         return f"only with batch size {' and '.join(map(str, sizes))} per device"
     is_tree = "log_dir" in (results["provenance"].get("options") or {})
     return "no log" if is_tree else "not planned"
+
+
+def _column_of(results: int, cell: Mapping[str, Any], framework: Optional[str]) -> Column:
+    """Return the column of a cell.
+
+    :param results: index of its results.
+    :param framework: of ``cell_conditions.cell_conditions``, None where it is not known.
+    """
+    parts = str(cell["variant"]).split("-")
+    factors = ", ".join(part for part in parts if not _OF_THE_TABLE.fullmatch(part))
+    plain = plain_condition("framework", {"framework": framework})
+    return Column(results, cell["benchmark"], plain, factors, bool(cell.get("recipe")))
+
+
+def _column_names(columns: Sequence[Column], campaigns: Sequence[str]) -> Dict[Column, str]:
+    """Return a name for each column: the shortest form that is different for all columns.
+
+    A campaign names a column by its benchmark, a tree of logs by the framework of the log format,
+    since the names of its folders say less.
+
+    :param campaigns: the name of each of the results.
+    """
+    forms: List[Dict[Column, str]] = [
+        {c: c.benchmark if c.is_planned else c.framework or c.benchmark for c in columns},
+        {c: c.benchmark for c in columns},
+        {c: f"{c.benchmark} of {campaigns[c.results]}" for c in columns},
+        {c: f"{c.benchmark} of {campaigns[c.results]} #{c.results + 1}" for c in columns},
+    ]
+    for names in forms:
+        full = {c: f"{name} ({c.factors})" if c.factors else name for c, name in names.items()}
+        if len(set(full.values())) == len(columns):
+            break
+    return full

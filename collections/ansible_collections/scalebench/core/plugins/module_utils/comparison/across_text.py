@@ -60,6 +60,8 @@ def _title(one: Table) -> str:
     said += [str(one["gpu"])] if one["gpu"] else []
     said += [f"{one['data']} data"] if one["data"] else []
     said += [f"{one['image_size']} pixels"] if one["image_size"] else []
+    own = one.get("own_factors", {})
+    said += [f"{name.replace('_', ' ')} {value}" for name, value in own.items()]
     return ", ".join(said)
 
 

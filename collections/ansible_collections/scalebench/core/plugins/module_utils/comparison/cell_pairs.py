@@ -19,12 +19,12 @@ def named(cell: Cell) -> Dict[str, Any]:
 
 
 def check_common(ours: Sequence[Cell], baseline: Sequence[Cell]) -> None:
-    """Refuse a baseline that has nothing to compare with.
+    """Refuse a baseline without a common cell.
 
     :param ours: cells of a plan or of results; ``baseline`` of results.
     :raises ValueError: no cell is in both.
     """
-    # A batch size that is still to be searched may turn out to be the baseline's.
+    # The batch size of a search may turn out to be the baseline's.
     if any(cell["batch_size_per_device"] == MAX for cell in ours):
         return
     if not {cell_key(cell) for cell in ours} & {cell_key(cell) for cell in baseline}:
@@ -38,7 +38,7 @@ def cell_pairs(
 ) -> Tuple[List[Tuple[Cell, Cell, List[str]]], List[Dict[str, Any]]]:
     """Return the pairs of cells to compare, and the others: their names and the ``reason``.
 
-    With a pair come the conditions that one side does not record: they may differ.
+    Each pair has the conditions that only one side records: they may differ.
 
     :param ours: cells of results, and ``baseline`` likewise.
     :raises ValueError: no cell is in both.
@@ -70,9 +70,9 @@ def _listed(cells: Sequence[Cell]) -> str:
 def _apart(cell: Cell, other: Cell) -> str:
     """Return why two cells of one name cannot be compared; empty if they can."""
     without = [
-        f"no repeat gave a speed {side}"
-        for side, one in (("here", cell), ("in the baseline", other))
-        if not ok_speeds(one)
+        f"no repeat gave a speed {place}"
+        for place, side in (("here", cell), ("in the baseline", other))
+        if not ok_speeds(side)
     ]
     differing = [
         f"{name} {theirs} in the baseline, {ours} here"
@@ -91,13 +91,16 @@ def _unrecorded(cell: Cell, other: Cell) -> List[str]:
 
 
 def _conditions(cell: Cell, other: Cell) -> List[Tuple[str, Any, Any]]:
-    """Return what else decides how fast a cell is, on both sides; its name holds only some of it.
+    """Return the conditions that decide how fast a cell is, with their values on both sides.
 
-    That is the program and its decisive factors, the device, the method and the unit.
+    These are the program and its decisive factors, the device, the method and the unit.
     """
     names = ("recipe", "framework", "device", "warmup", "iterations", "unit")
     ours, theirs = (
-        {**factor_values(one, lambda factor: factor.decisive), **{n: one.get(n) for n in names}}
-        for one in (cell, other)
+        {
+            **factor_values(side, lambda factor: factor.decisive),
+            **{name: side.get(name) for name in names},
+        }
+        for side in (cell, other)
     )
     return [(name, ours.get(name), theirs.get(name)) for name in {**ours, **theirs}]

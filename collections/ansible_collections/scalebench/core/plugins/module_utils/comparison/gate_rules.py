@@ -1,4 +1,4 @@
-"""Holds a campaign's results against the rules of a gate: which are broken, by what."""
+"""Check the results of a campaign against the rules of a gate: which are broken, by what."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _ALPHA = 0.025
 def judge_gate(results: Mapping[str, Any], rules: Sequence[Rule], file: str) -> Dict[str, Any]:
     """Return the verdict on each rule as results.json holds it.
 
-    A rule is broken by a cell that does not keep it, by one that has not the figure, and where it
-    selects no cell. ``max_regression`` is broken by a cell that is shown to be slower by more:
+    A rule is broken by a cell that does not keep it, by one without the figure, and if it selects
+    no cell. ``max_regression`` is broken by a cell that is shown to be slower by more:
     without any such cell at most 2.5 % of campaigns break it by noise (one-sided tests, Holm).
 
     :param results: of ``build_results``, with ``comparison`` where a rule needs it.
@@ -42,7 +42,7 @@ def judge_gate(results: Mapping[str, Any], rules: Sequence[Rule], file: str) -> 
         "file": file,
         "ok": all(rule["ok"] for rule in judged),
         "rules": judged,
-        "failures": [one for one in results["failures"] if one["log"] not in counted],
+        "failures": [entry for entry in results["failures"] if entry["log"] not in counted],
     }
 
 
@@ -74,12 +74,12 @@ def _selected(cell: Cell, rule: Rule) -> bool:
 def _failures(results: Mapping[str, Any], rule: Rule) -> List[Mapping[str, Any]]:
     """Return the failures that the rule counts; without a selector also those of no cell."""
     logs = {
-        one["log"]
+        entry["log"]
         for cell in results["cells"]
         if _selected(cell, rule)
-        for one in (*cell["failures"], *cell["unavailable"])
+        for entry in (*cell["failures"], *cell["unavailable"])
     }
-    return [one for one in results["failures"] if not rule["where"] or one["log"] in logs]
+    return [entry for entry in results["failures"] if not rule["where"] or entry["log"] in logs]
 
 
 def _cv(cell: Cell) -> Optional[float]:
@@ -129,29 +129,31 @@ def _regressions(
     apart = {cell_key(cell): cell["reason"] for cell in comparison["not_compared"]}
     broken, tested = [], []
     for cell in cells:
-        found = compared.get(cell_key(cell))
-        if found is None:
+        change = compared.get(cell_key(cell))
+        if change is None:
             broken.append(f"{cell_key(cell).short} is not compared: {apart[cell_key(cell)]}")
-        elif found["low"] is None:
-            broken.append(f"{cell_key(cell).short} is undecided: {found['why']}")
+        elif change["low"] is None:
+            broken.append(f"{cell_key(cell).short} is undecided: {change['why']}")
         else:
-            tested.append(found)
-    p_values = holm([below_p(_ratio(found), 1 - limit) for found in tested])
+            tested.append(change)
+    p_values = holm([below_p(_ratio(change), 1 - limit) for change in tested])
     broken += [
-        f"{cell_key(found).short}: {_change(found)}"
-        for found, p_value in zip(tested, p_values)
+        f"{cell_key(change).short}: {_change(change)}"
+        for change, p_value in zip(tested, p_values)
         if p_value <= _ALPHA
     ]
-    worst = min(tested, key=lambda found: float(found["ratio"]), default=None)
+    worst = min(tested, key=lambda change: float(change["ratio"]), default=None)
     if worst is None:
         return broken, ""
     return broken, f"{len(tested)} cell(s), worst {cell_key(worst).short}: {_change(worst)}"
 
 
-def _ratio(found: Cell) -> LogRatio:
-    return LogRatio(math.log(found["ratio"]), found["standard_error"], found["degrees_of_freedom"])
+def _ratio(change: Cell) -> LogRatio:
+    return LogRatio(
+        math.log(change["ratio"]), change["standard_error"], change["degrees_of_freedom"]
+    )
 
 
-def _change(found: Cell) -> str:
-    low, high = (100 * (found[bound] - 1) for bound in ("low", "high"))
-    return f"{100 * (found['ratio'] - 1):+.1f} % [{low:+.1f}, {high:+.1f}]"
+def _change(change: Cell) -> str:
+    low, high = (100 * (change[bound] - 1) for bound in ("low", "high"))
+    return f"{100 * (change['ratio'] - 1):+.1f} % [{low:+.1f}, {high:+.1f}]"

@@ -1,9 +1,9 @@
-"""What the path of one log says: benchmark, variant, topology, precision, batch size, repeat.
+"""Read the path of a log: benchmark, variant, topology, precision, batch size, repeat.
 
-Three naming schemes. The seeds': ``<benchmark>/bz<batch>[-<variant>]/<N>n<G>g/`` and then
-``<model>_b<batch>_<precision>_<i>.log``, in an older layout without the ``bz`` folder. Then two of
-PaddlePaddle's Perf: ``<model>_bs<batch>_<precision>_<mode>_N<nodes>C<cards>_log``, whose cards are
-those of all nodes (its own scripts explain N4C32 as 4 nodes and 32 cards), and the older
+Three naming schemes. That of the reference efforts: ``<benchmark>/bz<batch>[-<variant>]/<N>n<G>g/``
+and then ``<model>_b<batch>_<precision>_<i>.log``, in an older layout without the ``bz`` folder. Two
+of PaddlePaddle's Perf: ``<model>_bs<batch>_<precision>_<mode>_N<nodes>C<cards>_log``, whose cards
+are those of all nodes (its own scripts explain N4C32 as 4 nodes and 32 cards), and the older
 ``<model>_gpu<cards>_<precision>_bs<batch>.txt``, from nodes of 8 cards; with ``_gpu1_gpu8`` the
 file holds two runs, one after the other.
 """
@@ -27,7 +27,7 @@ Log = Dict[str, Any]
 _TOPOLOGY = re.compile(r"0*([1-9]\d*)n0*([1-9]\d*)g", re.ASCII | re.IGNORECASE)
 _VARIANT = re.compile(r"bz(\d+)((?:[-_.]\w+)*)", re.ASCII)
 _PRECISION = r"(?P<precision>(?:pure_)?[A-Za-z][A-Za-z0-9]*)"
-_SEEDS = re.compile(
+_REFERENCE = re.compile(
     rf"(?P<model>.+?)_b(?P<batch>\d+)_{_PRECISION}(?P<extra>(?:_[A-Za-z]\w*?)?)"
     r"(?:_(?P<repeat>\d+))?(?:\.(?:log|txt|out))?",
     re.ASCII,
@@ -47,7 +47,7 @@ _PERF_NODE_CARDS = 8
 
 
 def _context(root: str) -> Tuple[str, List[str]]:
-    """Split the folder of the tree: the name before its own bz and topology parts, and those."""
+    """Split the folder of the tree: the name before its bz and topology parts, and these parts."""
     parts = [part for part in root.replace("\\", "/").split("/") if part not in ("", ".", "..")]
     own: List[str] = []
     while parts and (_TOPOLOGY.fullmatch(parts[-1]) or _VARIANT.fullmatch(parts[-1])):
@@ -56,8 +56,8 @@ def _context(root: str) -> Tuple[str, List[str]]:
 
 
 def _last(pattern: re.Pattern[str], parts: List[str]) -> Optional[Match[str]]:
-    found = [match for match in map(pattern.fullmatch, parts) if match]
-    return found[-1] if found else None
+    matches = [match for match in map(pattern.fullmatch, parts) if match]
+    return matches[-1] if matches else None
 
 
 def _log(path: str, name: Match[str], benchmark: str, variant: str, nodes: int, each: int) -> Log:
@@ -87,7 +87,7 @@ def _value(factor: Factor, parts: List[str]) -> Any:
     return factor.parse(matches[0].group(1)) if matches else None
 
 
-def _seeds(path: str, name: Match[str], folders: List[str], root: str) -> Log:
+def _reference(path: str, name: Match[str], folders: List[str], root: str) -> Log:
     label, own = _context(root)
     place, level = _last(_TOPOLOGY, own + folders), _last(_VARIANT, own + folders)
     if place is None:
@@ -106,13 +106,13 @@ def _seeds(path: str, name: Match[str], folders: List[str], root: str) -> Log:
 
 
 def _perf(path: str, name: Match[str], benchmark: str) -> List[Log]:
-    found = name.groupdict()
-    mode = found.get("mode") or "DP"
-    variant = f"bz{int(found['batch'])}" + ("" if mode == "DP" else f"-{mode}")
-    runs = [int(found["cards"])] if "cards" in found else _counts(found["runs"])
+    groups = name.groupdict()
+    mode = groups.get("mode") or "DP"
+    variant = f"bz{int(groups['batch'])}" + ("" if mode == "DP" else f"-{mode}")
+    runs = [int(groups["cards"])] if "cards" in groups else _counts(groups["runs"])
     logs = []
     for run, cards in enumerate(runs, 1):
-        nodes = int(found["nodes"]) if "nodes" in found else -(-cards // _PERF_NODE_CARDS)
+        nodes = int(groups["nodes"]) if "nodes" in groups else -(-cards // _PERF_NODE_CARDS)
         if nodes < 1 or cards < 1 or cards % nodes:
             raise ValueError(f"{cards} cards in all do not divide over {nodes} nodes")
         log = _log(path, name, benchmark, variant, nodes, cards // nodes)
@@ -126,7 +126,7 @@ def _counts(text: str) -> List[int]:
 
 
 def parse_log_path(path: str, root: str = "") -> List[Log]:
-    """Return what the path of one log says of its cell and repeat; of each run it says it holds.
+    """Return the cell and repeat that the path of one log names, for each run in the file.
 
     ``path`` is relative to the folder ``root``, of which only the name counts: its last part names
     the benchmark where the path does not, and ``…/bz128`` or ``…/bz128/1n1g`` stand for the folders
@@ -142,7 +142,7 @@ def parse_log_path(path: str, root: str = "") -> List[Log]:
         if folders and folders[-1] in ("log", "logs", "train_log"):
             folders.pop()
         return _perf(path, perf, "/".join(folders) or _context(root)[0])
-    seeds = _SEEDS.fullmatch(filename)
-    if seeds is None:
+    match = _REFERENCE.fullmatch(filename)
+    if match is None:
         raise ValueError("its name is neither <model>_b<batch>_<precision>_<i>.log nor …_NxCy_log")
-    return [_seeds(path, seeds, folders, root)]
+    return [_reference(path, match, folders, root)]

@@ -1,4 +1,4 @@
-"""From the paths of a tree of logs to the logs of cells, every variant and repeat kept apart."""
+"""Group the paths of a tree of logs into the logs of cells, one for each repeat."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ENDINGS = (".log", ".txt", ".out", "_log")
 
 
 def _slot(log: Log) -> Tuple[Any, ...]:
-    """Return what is one repeat of one cell, in the order of a report."""
+    """Return the key of a repeat, which sorts in the order of a report."""
     key, batch = cell_key(log), log["batch_size_per_device"]
     group = (key.benchmark, key.precision != "fp32", key.precision, batch, key.variant, key.model)
     return (*group, log["nodes"], log["devices_per_node"], log["repeat"])
@@ -47,7 +47,7 @@ def group_logs(paths: Iterable[str], root: str = "") -> Dict[str, List[Any]]:
 
     ``logs`` are ordered by group, topology and repeat. ``companions`` are paths that belong to a
     log or a report by their name (``<log>.run.json``, ``<log>.node2.txt``, ``results.json``).
-    ``unmatched`` are all others, each with the reason: {path, reason}. Nothing is left out.
+    ``unmatched`` are all other paths, each with the reason: {path, reason}.
     """
     named: List[Log] = []
     others: List[Dict[str, str]] = []

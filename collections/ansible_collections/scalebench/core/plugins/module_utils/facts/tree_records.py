@@ -1,4 +1,4 @@
-"""Run records of logs that no campaign made: the path's word held against the log's."""
+"""Run records of logs that no campaign made: the identity of the path checked against the log."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _ARCHITECTURE = re.compile(r"(resnext|resnet|vgg|densenet|(?<![a-z])rn?)[-_]?(\d
 
 
 def _architecture(name: Any) -> Optional[str]:
-    """Return resnet50 for r50, rn50, PaddleClas_ResNet50, resnet50_v1.5; None if it names none."""
-    found = _ARCHITECTURE.search(str(name).lower())
-    if found is None:
+    """Return resnet50 for r50, rn50, PaddleClas_ResNet50, resnet50_v1.5; None for other names."""
+    match = _ARCHITECTURE.search(str(name).lower())
+    if match is None:
         return None
-    family = "resnet" if found.group(1) in ("r", "rn") else found.group(1)
-    return family + found.group(2)
+    family = "resnet" if match.group(1) in ("r", "rn") else match.group(1)
+    return family + match.group(2)
 
 
 def expected_of_path(log: Mapping[str, Any], own_trainer: bool) -> Dict[str, Any]:
@@ -64,9 +64,9 @@ def as_record(log: Mapping[str, Any], facts: Mapping[str, Any]) -> Dict[str, Any
     why.
     """
     record = dict(no_facts_record(log, facts["reason"]), facts=dict(facts))
-    says, wanted = _architecture(facts["identity"].get("model")), _architecture(log["model"])
-    if says and wanted and says != wanted:
-        return dict(record, reason=f"the log says model {says}, its path {wanted}")
+    of_log, of_path = _architecture(facts["identity"].get("model")), _architecture(log["model"])
+    if of_log and of_path and of_log != of_path:
+        return dict(record, reason=f"the log says model {of_log}, its path {of_path}")
     if facts["throughput"] is not None:
         return dict(record, ending="ok", reason="")
     kind, detail = facts["ending"]["kind"], facts["ending"]["detail"]

@@ -1,4 +1,4 @@
-"""Cells of many campaigns as trends: one for all that was measured under the same conditions."""
+"""Trends: the cells of many campaigns that were measured under the same conditions."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ..topology import world_size
 
 __all__ = ["entry", "gather", "select"]
 
-# What must be the same for two medians to be of one trend, beside the decisive factors and what is
-# made from the nodes.
+# What two medians of one trend have in common, beside the decisive factors and what is derived from
+# the nodes.
 _SAME = (*IDENTITY_KEYS, "recipe", "framework", "device", "warmup", "iterations", "unit")
-# A cell that gave no speed tells nothing of these.
+# Conditions that are unknown of a cell without a speed.
 _MEASURED = ("unit", "packed", "rule")
 _FIGURES = ("median", "low", "high", "n", "state")
 
@@ -35,7 +35,7 @@ def entry(results: Mapping[str, Any], folder: str) -> Dict[str, Any]:
     known = results["provenance"]
     if unix_seconds(known.get("created")) is None:
         raise ValueError("it does not say when it was planned, as results of a tree of logs do not")
-    rules = sorted({str(one.get("name")) for one in known["strategies"]})
+    rules = sorted({str(strategy.get("name")) for strategy in known["strategies"]})
     return {
         "folder": folder,
         "campaign": str(results["campaign"]),
@@ -66,7 +66,7 @@ def _point(
 
 
 def _hardware(cell: Mapping[str, Any], nodes: Mapping[str, Any]) -> str:
-    """Return the kinds of machine that the cell ran on; drivers and the like are no kind."""
+    """Return the kinds of machine that the cell ran on, by GPUs, cores and CPU model."""
     kinds = set()
     for name in cell.get("node_names") or ():
         node = nodes.get(name)
@@ -74,13 +74,13 @@ def _hardware(cell: Mapping[str, Any], nodes: Mapping[str, Any]) -> str:
             gpus = [str(gpu.get("name")) for gpu in node.get("gpus") or ()]
             cpu = f"{node.get('cores')} cores of {node.get('cpu_model')}"
             kinds.add(
-                ", ".join([f"{gpus.count(one)} x {one}" for one in sorted(set(gpus))] + [cpu])
+                ", ".join([f"{gpus.count(gpu)} x {gpu}" for gpu in sorted(set(gpus))] + [cpu])
             )
     return "; ".join(sorted(kinds)) or "not recorded"
 
 
 def gather(entries: Sequence[Campaign]) -> Tuple[List[Dict[str, Any]], List[Dict[str, str]]]:
-    """Return the trends, and ``folder`` and ``reason`` of campaigns that are there twice.
+    """Return the trends, and ``folder`` and ``reason`` of campaigns that occur twice.
 
     A trend has its ``conditions`` and ``points`` in order of time: ``folder``, ``campaign``,
     ``created``, ``median``, ``low``, ``high``, ``n``, ``state``. ``gaps`` are those without a
@@ -91,11 +91,11 @@ def gather(entries: Sequence[Campaign]) -> Tuple[List[Dict[str, Any]], List[Dict
     once, twice = _without_copies(entries)
     trends: Dict[str, Dict[str, Any]] = {}
     missing: List[Tuple[Mapping[str, Any], Dict[str, Any]]] = []
-    for one in once:
-        of = {key: one[key] for key in ("folder", "campaign", "created")}
-        for point in one["points"]:
+    for campaign in once:
+        origin = {key: campaign[key] for key in ("folder", "campaign", "created")}
+        for point in campaign["points"]:
             conditions = point["conditions"]
-            figures = {**of, **{name: point[name] for name in _FIGURES}}
+            figures = {**origin, **{name: point[name] for name in _FIGURES}}
             if point["median"] is None:
                 missing.append((conditions, figures))
             else:
@@ -114,12 +114,14 @@ def _without_copies(
 ) -> Tuple[List[Campaign], List[Dict[str, str]]]:
     seen: Dict[Tuple[str, str], str] = {}
     once, twice = [], []
-    for one in sorted(entries, key=lambda one: (one["created"], one["campaign"], one["folder"])):
-        first = seen.setdefault((one["created"], one["campaign"]), one["folder"])
-        if first == one["folder"]:
-            once.append(one)
+    for entry in sorted(
+        entries, key=lambda entry: (entry["created"], entry["campaign"], entry["folder"])
+    ):
+        first = seen.setdefault((entry["created"], entry["campaign"]), entry["folder"])
+        if first == entry["folder"]:
+            once.append(entry)
         else:
-            twice.append({"folder": one["folder"], "reason": f"the same campaign as in {first}"})
+            twice.append({"folder": entry["folder"], "reason": f"the same campaign as in {first}"})
     return once, twice
 
 
@@ -142,7 +144,7 @@ def select(
 ) -> List[Dict[str, Any]]:
     """Return the trends whose conditions are among the wanted ones.
 
-    :param wanted: by the name of a condition, its values; an empty list is any.
+    :param wanted: values by the name of a condition; an empty list takes any.
     :raises ValueError: no such condition, or a value that no trend has.
     """
     for name, values in wanted.items():

@@ -1,4 +1,4 @@
-"""The conditions of a measured cell: its own, its nodes' fingerprints', and those a user states."""
+"""The conditions of a measured cell: those of cell and nodes, and those that a user states."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from .schema import CONDITIONS
 
 __all__ = ["STATABLE", "cell_conditions", "check_stated"]
 
-# What neither the path nor the format of a log tells for sure.
+# What neither the path nor the format of a log states reliably.
 STATABLE = (
     *("model", "framework", "container", "gpu"),
-    *(one.name for one in FACTORS if one.name in CONDITIONS and not one.needed),
+    *(factor.name for factor in FACTORS if factor.name in CONDITIONS and not factor.needed),
 )
 _PACKAGES = {"pytorch": "torch", "paddle": "paddlepaddle"}
 
@@ -46,21 +46,21 @@ def _typed(name: str, value: Any) -> Any:
 def cell_conditions(cell: Mapping[str, Any], results: Mapping[str, Any]) -> Dict[str, Any]:
     """Return what ``compare.compare`` needs of a measured cell, None for what is not known.
 
-    What was recorded goes before what the user stated; except for the model, which the path of a
-    log may call anything.
+    A recorded condition takes precedence over a stated one, but for the model: the path of a log
+    may call it anything.
 
     :param results: the cell's; stated conditions stand in its ``provenance.options.conditions``.
     """
     known = results["provenance"]
     stated = (known.get("options") or {}).get("conditions") or {}
     recorded = {**cell, "framework": _framework(cell), **_of_nodes(cell, known.get("nodes") or {})}
-    found = {
+    conditions = {
         name: stated[name] if not recorded.get(name) and name in stated else recorded.get(name)
         for name in (*CONDITIONS, "topology", "nodes", "devices_per_node", "device")
     }
     own = {"own_factors": cell["own_factors"]} if cell.get("own_factors") else {}
     return {
-        **found,
+        **conditions,
         **own,
         "model": stated.get("model", cell["model"]),
         "throughput": cell["median_speed"],
@@ -87,8 +87,8 @@ def _of_nodes(cell: Mapping[str, Any], nodes: Mapping[str, Any]) -> Dict[str, An
     gpus = [gpu["name"] for node in own for gpu in node.get("gpus") or ()]
     return {
         "gpu": _each(gpus) if cell.get("device") != "cpu" else None,
-        "framework_version": _each((one.get("packages") or {}).get(package) for one in used),
-        "container": _each(one.get("image") for one in used),
+        "framework_version": _each((entry.get("packages") or {}).get(package) for entry in used),
+        "container": _each(entry.get("image") for entry in used),
     }
 
 

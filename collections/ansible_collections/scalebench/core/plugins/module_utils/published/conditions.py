@@ -20,12 +20,12 @@ DECISIVE = (
 CPU = "none (CPU)"
 _TOLD = ("benchmark", "framework_version", "container")
 FAMILIES = ("tensorflow", "pytorch", "mxnet", "paddle", "oneflow", "jax")
-# ResNet-50 is v1.5 where it names no version, as in all seeds; v1b is another network.
+# ResNet-50 without a version is v1.5, as in all reference efforts; v1b is another network.
 _RESNET = re.compile(r"(?:.*[_-])?(?:resnet|rn?)[_-]?(\d+)[_-]?(?:v1\.5|(v\d\w*))?")
 
 
 def plain_condition(condition: str, row: Mapping[str, Any]) -> Any:
-    """Return one condition of a cell or row in a form that can be compared; None is an unknown.
+    """Return one condition of a cell or row in a form that can be compared; None is unknown.
 
     ``NGC TensorFlow`` is the framework tensorflow, ``rn50`` the model r50, ``Tesla
     V100-SXM2-16GB`` the gpu V100-SXM2-16GB, ``pure_fp16`` the precision fp16, ``device: cpu`` no
@@ -48,10 +48,10 @@ def _family(name: str) -> str:
 
 def _model(name: str) -> str:
     name = name.lower()
-    found = _RESNET.fullmatch(name)
-    if found is None:
+    match = _RESNET.fullmatch(name)
+    if match is None:
         return name
-    return "_".join(part for part in (f"r{found.group(1)}", found.group(2)) if part)
+    return "_".join(part for part in (f"r{match.group(1)}", match.group(2)) if part)
 
 
 _PLAIN: Dict[str, Callable[[str], str]] = {
@@ -89,9 +89,9 @@ def judge(
     """Return verdict, differences, unknown, waived, told and why of two sets of conditions.
 
     The verdict is not_comparable where a decisive condition differs, else not_known where a side
-    does not state one, else comparable. ``waive`` names conditions left out of it.
+    does not state one, else comparable. ``waive`` names conditions to leave out.
 
-    :raises ValueError: a condition to waive is no decisive one.
+    :raises ValueError: a condition to waive is not decisive.
     """
     decisive = _decisive(measured, published)
     for condition in waive:

@@ -1,7 +1,7 @@
-"""Published results as rows: one row a figure, with its conditions, source, method and errata.
+"""Published results as rows: one row for each figure, with conditions, source, method and errata.
 
-What ``common`` says holds for every series, a series overrides it, a result overrides both. The
-documents are described in published/README.md.
+``common`` holds for every series, a series overrides it, a result overrides both. The documents are
+described in published/README.md.
 """
 
 from __future__ import annotations
