@@ -44,19 +44,20 @@ def rank_line(rank, local_rank, node, host, pid):
     )
 
 
-def iteration_line(number, *, epoch, loss, samples, seconds, time):
+def iteration_line(number, *, epoch, loss, samples, seconds, time, unit="images"):
     """State one iteration of the whole job.
 
     :param number: the iteration, counted from 1, warm-up included.
     :param epoch: passes over the data set finished before it (0 for synthetic data).
     :param loss: mean loss over the global batch.
-    :param samples: images of the global batch.
+    :param samples: how many the global batch has.
     :param seconds: wall time since the iteration before ended.
     :param time: seconds since 1970 at the end of the iteration.
+    :param unit: what a sample is, in the plural.
     """
     return (
         f"iteration {number} epoch {epoch} loss {loss:.6f} "
-        f"throughput {samples / seconds:.2f} images/s step_time {seconds:.6f} s time {time:.6f}"
+        f"throughput {samples / seconds:.2f} {unit}/s step_time {seconds:.6f} s time {time:.6f}"
     )
 
 

@@ -54,10 +54,16 @@ _KEPT = frozenset(
 def identify(head: str) -> Dict[str, Any]:
     """Return the settings of the header line and the number of rank lines; empty without a header.
 
+    The factors that a benchmark declares, ``own_factors`` in the header, stand beside the others.
+
     :param head: the start of a run's text.
     """
     header = _json(head, START)
-    identity = {key: value for key, value in header.items() if key in _KEPT and value is not None}
+    own = header.get("own_factors")
+    identity = {
+        **(own if isinstance(own, dict) else {}),
+        **{key: value for key, value in header.items() if key in _KEPT and value is not None},
+    }
     ranks = head.count(_RANK)
     if identity and ranks:
         identity["ranks_seen"] = ranks
@@ -85,12 +91,12 @@ def _json(text: str, words: str) -> Dict[str, Any]:
 FORMAT = Format(
     name="scalebench",
     source="workloads/resnet50/report_lines.py of this project",
-    needles=(" images/s step_time ",),
+    needles=("/s step_time ",),
     observation=(
         r"[^\n]{0,120}?iteration (?P<step>\d{1,12}) epoch (?P<epoch>\d{1,9}) loss (?P<loss>"
         + NUMBER
         + ")"
-        " throughput (?P<throughput>" + NUMBER + ") images/s"
+        " throughput (?P<throughput>" + NUMBER + ") (?P<unit>[a-z]{1,32})/s"
         " step_time (?P<seconds>" + NUMBER + ") s time (?P<timestamp>[0-9.]{1,20})"
         r"(?=\s|$)"
     ),
