@@ -8,16 +8,20 @@ from pathlib import Path
 from typing import ClassVar
 
 from ansible_collections.scalebench.core.plugins.module_utils.planning import (
-    chosen,
     plan,
     plan_changes,
-    waves,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import (
+    OPTIONS,
     misspelt,
     parse_options,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.planning.schedule_bounds import (
+from ansible_collections.scalebench.core.plugins.module_utils.planning.recipes import (
+    declared_factors,
+    frameworks,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.planning.schedule import (
+    build_waves,
     device_bound,
     lower_bound,
 )
@@ -32,6 +36,11 @@ from ansible_collections.scalebench.core.plugins.module_utils.running.record imp
 from ansible_collections.scalebench.core.plugins.plugin_utils import campaign_files as files
 from ansible_collections.scalebench.core.plugins.plugin_utils.controller_action import (
     ControllerAction,
+)
+from ansible_collections.scalebench.core.plugins.plugin_utils.given_options import (
+    check_same_on_nodes,
+    given_options,
+    with_sources,
 )
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
@@ -56,9 +65,15 @@ class ActionModule(ControllerAction):
 
     def answer(self, args):
         """Return the frameworks of the benchmarks, and with nodes the plan and what is to run."""
-        misspelt_names = misspelt(args["variables"], args["known"])
-        if misspelt_names:
-            raise ValueError(" ".join(misspelt_names))
+        self._of_variables = []
+        try:
+            return self._answer(args)
+        except ValueError as error:
+            raise ValueError(with_sources(str(error), self._of_variables)) from None
+
+    def _answer(self, args):
+        benchmarks = files.load_benchmarks(Path(args["benchmarks_dir"]))
+        given = self._given(args, benchmarks)
         campaign = args["campaign"] or time.strftime("%Y%m%d-%H%M%S")
         if not NAME.fullmatch(campaign):
             raise ValueError(
@@ -67,11 +82,11 @@ class ActionModule(ControllerAction):
             )
         folder = Path(args["results_dir"]) / campaign
         files.check_room(folder, args["free_mib"])
-        benchmarks = files.load_benchmarks(Path(args["benchmarks_dir"]))
         kept = files.kept_plan(folder)
-        # A campaign that is continued without options keeps those that it was planned with.
-        options = parse_options(args["variables"]) or kept.get("options", {})
-        checked = {"campaign": campaign, "frameworks": chosen.frameworks(benchmarks, options)}
+        # A campaign that is continued without options of -e keeps those that it was planned with.
+        without_options = kept and len(given) == len(self._of_variables)
+        options = kept["options"] if without_options else given
+        checked = {"campaign": campaign, "frameworks": frameworks(benchmarks, options)}
         policy(options, args)
         if args["nodes"] is None:
             return {**checked, "changed": False}
@@ -88,6 +103,24 @@ class ActionModule(ControllerAction):
             "cells": planned["cells"],
             **self._missing(folder, campaign, planned, benchmarks, args),
         }
+
+    def _given(self, args, benchmarks):
+        """Return the options, typed; refuse a misspelt one and one that differs between nodes."""
+        own = declared_factors(benchmarks)
+        names = [*OPTIONS, *(factor.name for factor in own)]
+        extra = args["variables"]
+        wrong = misspelt(extra, [*args["known"], *names])
+        if wrong:
+            raise ValueError(" ".join(wrong))
+        variables = self._templar.available_variables
+        given, self._of_variables = given_options(extra, variables, names, self._templar.template)
+        if args["nodes"] is None:
+            hosts = {name: variables["hostvars"][name] for name in variables["ansible_play_hosts"]}
+            by_variable = [
+                name for name in names if name not in given or name in self._of_variables
+            ]
+            check_same_on_nodes(hosts, by_variable)
+        return parse_options(given, own=own)
 
     def _missing(self, folder, campaign, planned, benchmarks, args):
         """Return the repeats to run, in waves; set the files of their earlier attempts aside."""
@@ -109,7 +142,7 @@ class ActionModule(ControllerAction):
             }
             for repeat in left["repeats"]
         ]
-        made = waves.build(timed, rules["packing"], benchmarks, args["nodes"])
+        made = build_waves(timed, rules["packing"], benchmarks, args["nodes"])
         return {
             "session": session,
             "repeats": len(plan.repeats(planned["cells"])),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import ClassVar
 
 from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
-from ansible_collections.scalebench.core.plugins.module_utils.planning.options import MAX
+from ansible_collections.scalebench.core.plugins.module_utils.records.factors import MAX
 from ansible_collections.scalebench.core.plugins.module_utils.running import frontier
 from ansible_collections.scalebench.core.plugins.module_utils.running.record import not_run, record
 from ansible_collections.scalebench.core.plugins.plugin_utils import campaign_files
@@ -77,7 +76,7 @@ def _skip_larger(folder, exhausted, args):
     """
     ended = {repeat["log"] for repeat in args["wave"]["repeats"]}
     ended.update(campaign_files.records(folder))
-    planned = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
+    planned = campaign_files.kept_plan(folder)
     sized = [cell for cell in planned["cells"] if cell["batch_size_per_device"] != MAX]
     logs = []
     for repeat in plan.repeats(sized):

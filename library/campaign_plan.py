@@ -18,7 +18,9 @@ description:
     size ran out of memory as skipped.
 options:
   variables:
-    description: Extra variables of the user, among them the options; misspelt names are refused.
+    description:
+      - The variables given with C(-e). Those that are options count before the variables of
+        inventory and play that role C(campaign) documents; misspelt ones are refused.
     type: dict
     required: true
   known:

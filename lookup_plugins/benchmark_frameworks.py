@@ -9,9 +9,9 @@ DOCUMENTATION = r"""
 name: benchmark_frameworks
 short_description: List the frameworks of the chosen benchmarks
 description:
-  - Reads the extra variables C(benchmark), C(recipe) and C(framework_version), as the playbook
-    C(bench.yml) does, and returns every framework environment that they need once.
-  - An unknown benchmark is an error that names the known ones.
+  - Reads C(benchmark), C(recipe) and C(framework_version) as role C(campaign) does - given with
+    C(-e) or as variables - and returns each set of packages that they need once.
+  - A benchmark that is not there is an error that names those that are.
 options:
   folder:
     description: Folder of the benchmark files; by default C(benchmarks) of this project.
@@ -34,9 +34,13 @@ _raw:
 from ansible.errors import AnsibleLookupError
 from ansible.plugins.lookup import LookupBase
 from ansible.utils.vars import load_extra_vars
-from ansible_collections.scalebench.core.plugins.module_utils.planning.chosen import frameworks
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
+from ansible_collections.scalebench.core.plugins.module_utils.planning.recipes import frameworks
 from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files import load_benchmarks
+from ansible_collections.scalebench.core.plugins.plugin_utils.given_options import (
+    given_options,
+    with_sources,
+)
 
 _FOLDER = Path(__file__).resolve().parents[1] / "benchmarks"
 # The other options are not checked, because their defaults depend on the nodes.
@@ -50,9 +54,9 @@ class LookupModule(LookupBase):
         """Return a list that contains the list of frameworks."""
         self.set_options(var_options=variables, direct=kwargs)
         folder = Path(self.get_option("folder") or _FOLDER).expanduser()
-        given = load_extra_vars(self._loader)
-        chosen = {name: given[name] for name in _OPTIONS if name in given}
+        extra, template = load_extra_vars(self._loader), self._templar.template
+        chosen, of_variables = given_options(extra, variables or {}, _OPTIONS, template)
         try:
             return [frameworks(load_benchmarks(folder), parse_options(chosen))]
         except ValueError as error:
-            raise AnsibleLookupError(str(error)) from None
+            raise AnsibleLookupError(with_sources(str(error), of_variables)) from None

@@ -9,8 +9,8 @@ DOCUMENTATION = r"""
 name: benchmark_preparations
 short_description: List the sources and images of the chosen recipes
 description:
-  - Reads the extra variables C(benchmark) and C(recipe), as the playbook C(bench.yml) does.
-  - Recipes that run Scalebench's own trainers need no preparation and are not listed.
+  - Reads C(benchmark) and C(recipe) as role C(campaign) does, given with C(-e) or as variables.
+  - Recipes of our own trainers need nothing and are not among the result.
 options:
   mirror:
     description: Registry, optionally with a path, to use instead of the images' own.
@@ -41,10 +41,12 @@ from ansible.errors import AnsibleLookupError
 from ansible.plugins.lookup import LookupBase
 from ansible.utils.vars import load_extra_vars
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
-from ansible_collections.scalebench.core.plugins.module_utils.planning.preparation import (
-    preparations,
-)
+from ansible_collections.scalebench.core.plugins.module_utils.planning.recipes import preparations
 from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files import load_benchmarks
+from ansible_collections.scalebench.core.plugins.plugin_utils.given_options import (
+    given_options,
+    with_sources,
+)
 
 _FOLDER = Path(__file__).resolve().parents[1] / "benchmarks"
 # The other options are not checked, because their defaults depend on the nodes.
@@ -58,9 +60,10 @@ class LookupModule(LookupBase):
         """Return a list that contains the list of preparations."""
         self.set_options(var_options=variables, direct=kwargs)
         folder = Path(self.get_option("folder") or _FOLDER).expanduser()
-        given = load_extra_vars(self._loader)
-        chosen = parse_options({name: given[name] for name in _OPTIONS if name in given})
+        extra, template = load_extra_vars(self._loader), self._templar.template
+        chosen, of_variables = given_options(extra, variables or {}, _OPTIONS, template)
+        mirror = self.get_option("mirror")
         try:
-            return [preparations(load_benchmarks(folder), chosen, self.get_option("mirror"))]
+            return [preparations(load_benchmarks(folder), parse_options(chosen), mirror)]
         except ValueError as error:
-            raise AnsibleLookupError(str(error)) from None
+            raise AnsibleLookupError(with_sources(str(error), of_variables)) from None

@@ -18,14 +18,11 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/unit"))
 
 from ansible_collections.scalebench.core.plugins.module_utils.planning.schedule import (
-    makespan,
-    waves,
-)
-from ansible_collections.scalebench.core.plugins.module_utils.planning.schedule_bounds import (
     device_bound,
     lower_bound,
+    pack,
 )
-from schedule_data import NODES, seed_cells, timed, wave_bound
+from schedule_data import NODES, makespan, seed_cells, timed, wave_bound
 
 START_UPS = (15.0, 97.0)
 MIXES = 1000
@@ -36,7 +33,7 @@ SLEEPS = {"tensorflow_ngc": {1: 20, 2: 20, 4: 30}, "paddle": {1: 20, 2: 20, 4: 2
 
 def sequential(repeats: list[dict[str, Any]]) -> tuple[float, float]:
     """Return the time (s) of all runs in sequence, without and with the published sleeps."""
-    without_sleeps = makespan(waves(repeats, NODES, "none"))
+    without_sleeps = makespan(pack(repeats, NODES, "none"))
     cells = [repeat["cell"] for repeat in repeats]
     sleeps = sum(SLEEPS.get(cell["benchmark"], {}).get(cell["nodes"], 0) for cell in cells)
     return without_sleeps, without_sleeps + sleeps
@@ -45,9 +42,9 @@ def sequential(repeats: list[dict[str, Any]]) -> tuple[float, float]:
 def print_matrix(start_up: float) -> None:
     """Print the schedule of all cells with five repeats each."""
     repeats = timed(seed_cells(start_up))
-    planned = waves(repeats, NODES, "nodes")
+    planned = pack(repeats, NODES, "nodes")
     packed, bound = makespan(planned), lower_bound(repeats, len(NODES))
-    by_devices, device = makespan(waves(repeats, NODES, "devices")), device_bound(repeats, NODES)
+    by_devices, device = makespan(pack(repeats, NODES, "devices")), device_bound(repeats, NODES)
     running, with_sleeps = sequential(repeats)
     print(f"{len(repeats)} repeats in {len(planned)} waves, start-up {start_up:.0f} s")
     print(f"  packed                         {packed:8.0f} s")
@@ -73,7 +70,7 @@ def print_mixes(start_up: float) -> None:
             for cell in draw.sample(cells, draw.randint(1, 24))
         ]
         repeats = timed(chosen)
-        packed = makespan(waves(repeats, NODES, "nodes"))
+        packed = makespan(pack(repeats, NODES, "nodes"))
         ratios.append(packed / lower_bound(repeats, len(NODES)))
         to_waves.append(packed / wave_bound(repeats, len(NODES)))
     print(f"{MIXES} random mixes of 1-24 cells with 1-7 repeats, start-up {start_up:.0f} s")

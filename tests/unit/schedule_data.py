@@ -100,3 +100,8 @@ def wave_bound(repeats: list[dict[str, Any]], count: int) -> float:
         needed = max(-(-sum(sizes) // count), sum(2 * size > count for size in sizes))
         seconds += (longer - shorter) * needed
     return seconds
+
+
+def makespan(planned):
+    """Return the seconds from the first wave's start to the last one's end."""
+    return sum(wave["seconds"] for wave in planned)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 import yaml
-from ansible_collections.scalebench.core.plugins.module_utils.planning import recipe_schema
+from ansible_collections.scalebench.core.plugins.module_utils.planning import benchmark_file
 from ansible_collections.scalebench.core.plugins.module_utils.planning.benchmark_file import (
     check_benchmark,
 )
@@ -19,7 +19,7 @@ EXAMPLES = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
 NAMED = set(re.findall(r"`([^`]+)`", re.sub(r"```.*?```", "", TEXT, flags=re.DOTALL)))
 
 
-@pytest.mark.parametrize("key", sorted({*recipe_schema.REQUIRED, *recipe_schema.OPTIONAL}))
+@pytest.mark.parametrize("key", sorted({*benchmark_file.REQUIRED, *benchmark_file.OPTIONAL}))
 def test_every_key_of_a_recipe_is_named(key):
     assert key in NAMED
 

@@ -3,7 +3,7 @@
 import json
 from types import SimpleNamespace
 
-from ansible_collections.scalebench.core.plugins.module_utils.planning import plan, waves
+from ansible_collections.scalebench.core.plugins.module_utils.planning import plan, schedule
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
 from campaign_data import benchmarks, cluster
 
@@ -24,7 +24,7 @@ def test_what_ran_beside_a_smaller_batch_that_did_not_fit_keeps_its_own_ending(t
         {**repeat, "kind": "measured", "why": "", "attempt": 1, "seconds": 1.0}
         for repeat in plan.repeats(planned["cells"])
     ]
-    wave = waves.build(repeats, "nodes", benchmarks(), nodes)[0]
+    wave = schedule.build_waves(repeats, "nodes", benchmarks(), nodes)[0]
     assert [repeat["cell"]["batch_size_per_device"] for repeat in wave["repeats"]] == [4, 8]
     args = {
         "directory": str(tmp_path),

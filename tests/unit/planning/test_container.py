@@ -1,15 +1,15 @@
 """Containers of published images: what starts them, and what gets into them."""
 
 import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.planning.benchmark_file import (
+    check_container,
+    check_sources,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.planning.container import (
     container_name,
     exec_command,
     image_reference,
     start_command,
-)
-from ansible_collections.scalebench.core.plugins.module_utils.planning.container_schema import (
-    check_container,
-    check_sources,
 )
 
 CONTAINER = {
@@ -58,7 +58,7 @@ def test_a_node_without_a_device_starts_the_container_without_it():
 
 
 def test_gpus_are_shown_in_no_other_way():
-    with pytest.raises(ValueError, match="gpu_access: 'all' is none of gpus, cdi, none"):
+    with pytest.raises(ValueError, match="gpu_access: 'all' is not one of gpus, cdi, none"):
         start_command(CONTAINER, node(gpu_access="all"), "mine", "x")
 
 

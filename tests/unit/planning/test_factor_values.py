@@ -1,7 +1,7 @@
 """Blocks of a matrix: what they run alone, and what options make of them."""
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.planning.factor_values import blocks
+from ansible_collections.scalebench.core.plugins.module_utils.planning.matrix import blocks
 
 CHOICES = {
     "precision": ["fp32", "amp"],

@@ -1,9 +1,9 @@
 """The matrix: defaults by device, restriction, seating, refusal."""
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.planning.chosen import frameworks
 from ansible_collections.scalebench.core.plugins.module_utils.planning.matrix import expand
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
+from ansible_collections.scalebench.core.plugins.module_utils.planning.recipes import frameworks
 from campaign_data import benchmarks, cluster
 
 

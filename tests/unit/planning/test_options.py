@@ -36,8 +36,8 @@ def test_variables_that_are_no_options_are_left_alone():
         ("batch_size_per_device", "4,,8", "'' is not a whole number"),
         ("precision", "", "is empty"),
         ("precision", [], "the list is empty"),
-        ("topology", "4n", "is no topology"),
-        ("topology", "0n1g", "is no topology"),
+        ("topology", "4n", "is not a topology"),
+        ("topology", "0n1g", "is not a topology"),
         ("xla", "maybe", "is neither true nor false"),
     ],
 )

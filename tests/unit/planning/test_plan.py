@@ -1,7 +1,7 @@
 """The plan: order, ledger, estimates, and what keeps a campaign from going on."""
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.planning import plan, waves
+from ansible_collections.scalebench.core.plugins.module_utils.planning import plan, schedule
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
 from ansible_collections.scalebench.core.plugins.module_utils.planning.plan_text import (
     duration,
@@ -72,7 +72,7 @@ def in_words(packing="none", **options):
     timed = [
         {**repeat, "kind": "measured", "seconds": 18.0} for repeat in plan.repeats(made["cells"])
     ]
-    ready = waves.build(timed, packing, benchmarks(), nodes)
+    ready = schedule.build_waves(timed, packing, benchmarks(), nodes)
     return plan_text(
         {
             **made,

@@ -1,9 +1,7 @@
 """What published programs need on the nodes before they can run."""
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.planning.preparation import (
-    preparations,
-)
+from ansible_collections.scalebench.core.plugins.module_utils.planning.recipes import preparations
 from campaign_data import benchmarks
 
 

@@ -7,8 +7,8 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning import pl
 from ansible_collections.scalebench.core.plugins.module_utils.planning.benchmark_file import (
     check_benchmark,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.planning.chosen import frameworks
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
+from ansible_collections.scalebench.core.plugins.module_utils.planning.recipes import frameworks
 from campaign_data import benchmarks, cluster
 
 
@@ -96,4 +96,5 @@ def test_another_recipe_than_the_usual_one_has_a_folder_of_its_own():
     ],
 )
 def test_a_condition_holds_where_every_factor_does(when, holds):
-    assert recipes.matches(when, {"nodes": 2, "precision": "amp"}) is holds
+    cell = {"nodes": 2, "precision": "amp"}
+    assert bool(recipes.matching([{"when": when}], cell)) is holds

@@ -8,16 +8,13 @@ from typing import Any
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.planning.schedule import (
-    makespan,
-    waves,
-)
-from ansible_collections.scalebench.core.plugins.module_utils.planning.schedule_bounds import (
     device_bound,
     lower_bound,
+    pack,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from schedule_data import NODES, offering, seed_cells, timed, wave_bound
+from schedule_data import NODES, makespan, offering, seed_cells, timed, wave_bound
 
 FOUR = offering(dict.fromkeys(("node1", "node2", "node3", "node4"), 8))
 
@@ -71,7 +68,7 @@ def mixes(
 @settings(deadline=None, max_examples=150)
 def test_every_repeat_runs_once_on_nodes_of_its_own_that_can_seat_it(mix):
     repeats, devices = mix
-    planned = waves(repeats, devices, "nodes")
+    planned = pack(repeats, devices, "nodes")
     assert sorted(chain.from_iterable(indices(planned))) == list(range(len(repeats)))
     for wave in planned:
         names = [name for seat in wave["repeats"] for name in seat["node_names"]]
@@ -89,7 +86,7 @@ def test_every_repeat_runs_once_on_nodes_of_its_own_that_can_seat_it(mix):
 @settings(deadline=None, max_examples=150)
 def test_waves_come_longest_first_and_never_beat_the_bounds(mix):
     repeats, devices = mix
-    planned = waves(repeats, devices, "nodes")
+    planned = pack(repeats, devices, "nodes")
     lengths = [wave["seconds"] for wave in planned]
     assert lengths == sorted(lengths, reverse=True)
     rounding = 1e-9 * makespan(planned)
@@ -101,14 +98,14 @@ def test_waves_come_longest_first_and_never_beat_the_bounds(mix):
 @given(mixes())
 @settings(deadline=None, max_examples=50)
 def test_the_same_repeats_get_the_same_waves(mix):
-    assert waves(*mix, "nodes") == waves(*mix, "nodes")
+    assert pack(*mix, "nodes") == pack(*mix, "nodes")
 
 
 @given(mixes(powers_of_two=True))
 @settings(deadline=None, max_examples=150)
 def test_no_waves_are_shorter_where_node_counts_are_powers_of_two(mix):
     repeats, devices = mix
-    assert makespan(waves(repeats, devices, "nodes")) == pytest.approx(
+    assert makespan(pack(repeats, devices, "nodes")) == pytest.approx(
         wave_bound(repeats, len(devices))
     )
 
@@ -117,7 +114,7 @@ def test_no_waves_are_shorter_where_node_counts_are_powers_of_two(mix):
 @settings(deadline=None, max_examples=50)
 def test_without_packing_repeats_run_one_by_one_as_given_on_their_cells_nodes(mix):
     repeats, devices = mix
-    planned = waves(repeats, devices, "none")
+    planned = pack(repeats, devices, "none")
     assert indices(planned) == [[index] for index in range(len(repeats))]
     assert [wave["seconds"] for wave in planned] == [repeat["seconds"] for repeat in repeats]
     assert [wave["repeats"][0]["node_names"] for wave in planned] == [
@@ -129,7 +126,7 @@ def test_without_packing_repeats_run_one_by_one_as_given_on_their_cells_nodes(mi
 def test_the_seeds_matrix_is_within_one_per_cent_of_the_lower_bound(start_up):
     repeats = timed(seed_cells(start_up))
     assert len(repeats) == 72 * 5
-    planned = waves(repeats, NODES, "nodes")
+    planned = pack(repeats, NODES, "nodes")
     assert makespan(planned) == pytest.approx(wave_bound(repeats, len(NODES)))
     assert makespan(planned) <= 1.01 * lower_bound(repeats, len(NODES))
 
@@ -137,18 +134,18 @@ def test_the_seeds_matrix_is_within_one_per_cent_of_the_lower_bound(start_up):
 def test_repeats_of_like_length_share_a_wave():
     lengths = [10, 61, 11, 60, 12, 59, 13, 58]
     cells = [cell(f"r50_{length}", 1, length) for length in lengths]
-    assert indices(waves(timed(cells), FOUR, "nodes")) == [[1, 3, 5, 7], [6, 4, 2, 0]]
+    assert indices(pack(timed(cells), FOUR, "nodes")) == [[1, 3, 5, 7], [6, 4, 2, 0]]
 
 
 def test_a_short_repeat_fills_the_first_wave_with_room():
     cells = [cell("a", 2, 50), cell("b", 4, 40), cell("c", 1, 30), cell("d", 2, 20)]
     cells.append(cell("e", 1, 10))
-    assert indices(waves(timed(cells), FOUR, "nodes")) == [[0, 2, 4], [1], [3]]
+    assert indices(pack(timed(cells), FOUR, "nodes")) == [[0, 2, 4], [1], [3]]
 
 
 def test_unknown_lengths_are_packed_too():
     cells = [cell(f"r50_{number}", 1) for number in range(6)]
-    planned = waves(timed(cells), FOUR, "nodes")
+    planned = pack(timed(cells), FOUR, "nodes")
     assert indices(planned) == [[0, 1, 2, 3], [4, 5]]
     assert makespan(planned) == 0
 
@@ -158,7 +155,7 @@ def test_who_needs_many_devices_gets_the_nodes_that_have_them():
     cells = [cell("a", 1, 9, devices_per_node=1), cell("b", 1, 8), cell("c", 1, 7)]
     seats = [
         {seat["index"]: seat["node_names"] for seat in wave["repeats"]}
-        for wave in waves(timed(cells), devices, "nodes")
+        for wave in pack(timed(cells), devices, "nodes")
     ]
     assert seats == [{0: ["small"], 1: ["large"]}, {2: ["large"]}]
 
@@ -167,7 +164,7 @@ def test_repeats_of_a_cell_go_round_the_nodes():
     cells = [cell("a", 1, 60, repeats=5), cell("b", 1, 60, repeats=3)]
     repeats = timed(cells)
     names: dict[str, list[str]] = {"a": [], "b": []}
-    for wave in waves(repeats, FOUR, "nodes"):
+    for wave in pack(repeats, FOUR, "nodes"):
         for seat in wave["repeats"]:
             names[repeats[seat["index"]]["cell"]["name"]] += seat["node_names"]
     assert sorted(Counter(names["a"]).values()) == [1, 1, 1, 2]
@@ -175,28 +172,26 @@ def test_repeats_of_a_cell_go_round_the_nodes():
 
 
 def test_nodes_keep_their_order_so_that_the_first_leads():
-    planned = waves(
-        timed([cell("a", 2, 60, repeats=2)]), offering(dict.fromkeys("xyz", 8)), "nodes"
-    )
+    planned = pack(timed([cell("a", 2, 60, repeats=2)]), offering(dict.fromkeys("xyz", 8)), "nodes")
     assert [wave["repeats"][0]["node_names"] for wave in planned] == [["x", "y"], ["x", "z"]]
 
 
 def test_what_the_nodes_cannot_seat_is_refused_by_name():
     repeats = timed([cell("a", 2, 60)])
     with pytest.raises(ValueError, match=r"pytorch/bz128/2n8g/a_1\.log needs 2 node\(s\) with 8"):
-        waves(repeats, offering({"large": 8, "small": 1}), "nodes")
+        pack(repeats, offering({"large": 8, "small": 1}), "nodes")
 
 
 def test_another_packing_is_refused_with_the_choices():
     with pytest.raises(ValueError, match="there is no packing 'gpus'; the choices are none, nodes"):
-        waves([], FOUR, "gpus")
+        pack([], FOUR, "gpus")
 
 
 @given(mixes())
 @settings(deadline=None, max_examples=150)
 def test_packed_by_devices_no_device_is_in_two_repeats_and_every_repeat_runs_once(mix):
     repeats, devices = mix
-    planned = waves(repeats, devices, "devices")
+    planned = pack(repeats, devices, "devices")
     assert sorted(chain.from_iterable(indices(planned))) == list(range(len(repeats)))
     for wave in planned:
         taken = [
@@ -219,7 +214,7 @@ def test_packed_by_devices_no_device_is_in_two_repeats_and_every_repeat_runs_onc
 @settings(deadline=None, max_examples=50)
 def test_packed_by_nodes_no_node_has_two_repeats_and_each_has_its_devices(mix):
     repeats, devices = mix
-    for wave in waves(repeats, devices, "nodes"):
+    for wave in pack(repeats, devices, "nodes"):
         for seat in wave["repeats"]:
             asked = repeats[seat["index"]]["cell"]["devices_per_node"]
             assert set(seat["devices"]) == set(seat["node_names"])
@@ -229,7 +224,7 @@ def test_packed_by_nodes_no_node_has_two_repeats_and_each_has_its_devices(mix):
 def test_small_repeats_share_a_node_and_fill_it():
     cells = [cell("a", 1, 60, devices_per_node=4), cell("b", 1, 50, devices_per_node=2)]
     cells += [cell("c", 1, 40, devices_per_node=1, repeats=2)]
-    (wave,) = waves(timed(cells), offering({"only": 8}), "devices")
+    (wave,) = pack(timed(cells), offering({"only": 8}), "devices")
     assert {seat["index"]: seat["devices"]["only"] for seat in wave["repeats"]} == {
         0: [0, 1, 2, 3],
         1: [4, 5],
@@ -241,13 +236,13 @@ def test_small_repeats_share_a_node_and_fill_it():
 def test_small_repeats_run_beside_one_over_all_nodes_that_leaves_room():
     cells = [cell("all", 4, 60, devices_per_node=6), cell("one", 1, 50, devices_per_node=2)]
     cells += [cell("two", 2, 40, devices_per_node=4)]
-    assert indices(waves(timed(cells), FOUR, "devices")) == [[0, 1], [2]]
+    assert indices(pack(timed(cells), FOUR, "devices")) == [[0, 1], [2]]
 
 
 def test_the_seeds_matrix_takes_less_by_devices_than_by_nodes():
     repeats = timed(seed_cells(15.0))
-    by_devices = makespan(waves(repeats, NODES, "devices"))
-    assert by_devices < 0.98 * makespan(waves(repeats, NODES, "nodes"))
+    by_devices = makespan(pack(repeats, NODES, "devices"))
+    assert by_devices < 0.98 * makespan(pack(repeats, NODES, "nodes"))
     assert by_devices <= 1.05 * device_bound(repeats, NODES)
 
 
@@ -255,7 +250,7 @@ def test_the_seeds_matrix_takes_less_by_devices_than_by_nodes():
 def test_nodes_that_are_one_machine_do_not_give_a_gpu_twice(packing):
     same = {name: ["GPU-0", "GPU-1"] for name in ("node1", "node2", "node3")}
     cells = [cell("a", 2, 60, devices_per_node=1, repeats=2)]
-    planned = waves(timed(cells), same, packing)
+    planned = pack(timed(cells), same, packing)
     assert indices(planned) == [[0], [1]]
     places = [place for seat in planned[0]["repeats"] for place in seat["devices"].values()]
     assert sorted(places) == [[0], [1]]

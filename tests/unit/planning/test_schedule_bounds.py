@@ -1,7 +1,7 @@
 """The lower bound: the larger of the nodes' work and the longest chain."""
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.planning.schedule_bounds import (
+from ansible_collections.scalebench.core.plugins.module_utils.planning.schedule import (
     lower_bound,
 )
 

@@ -3,7 +3,7 @@
 from collections import Counter
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.planning.schedule_sample import (
+from ansible_collections.scalebench.core.plugins.module_utils.planning.schedule import (
     sample_alone,
 )
 

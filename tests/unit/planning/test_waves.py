@@ -1,6 +1,6 @@
 """Waves: what each node does at the same time, and where it goes."""
 
-from ansible_collections.scalebench.core.plugins.module_utils.planning import plan, waves
+from ansible_collections.scalebench.core.plugins.module_utils.planning import plan, schedule
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
 from campaign_data import benchmarks, cluster
 
@@ -11,7 +11,7 @@ def built(packing, nodes=None, kind="measured", **options):
     nodes = nodes or cluster(4)
     cells = plan.build(benchmarks(), parse_options(options), nodes)["cells"]
     timed = [{**repeat, "kind": kind, "seconds": 10.0} for repeat in plan.repeats(cells)]
-    return waves.build(timed, packing, benchmarks(), nodes)
+    return schedule.build_waves(timed, packing, benchmarks(), nodes)
 
 
 def test_without_packing_each_repeat_has_the_cluster():

@@ -61,7 +61,7 @@ def test_an_own_factor_is_one_like_the_others():
     [
         ("precision", DECLARED, "precision is the name of something else"),
         ("topology", DECLARED, "topology is the name of something else"),
-        ("Sequence", DECLARED, "'Sequence' is no name of a factor"),
+        ("Sequence", DECLARED, "'Sequence' is not a name for a factor"),
         ("length", {"type": "count"}, "length.token"),
         ("length", {"type": "count", "token": "s"}, "with {} for the value"),
         ("length", {"type": "count", "token": "s-{}"}, "letters and digits"),

@@ -91,7 +91,7 @@ def test_a_search_that_has_not_ended_leaves_its_cells_not_run():
     ("ending_of", "reason", "failed"),
     [
         (lambda batch: "ok" if batch < 16 else "crashed", "crashed at 16", "crashed"),
-        (lambda batch: "out_of_memory", "1 image is too many", "out_of_memory"),
+        (lambda batch: "out_of_memory", "a batch of 1 is too large", "out_of_memory"),
     ],
 )
 def test_a_search_without_an_answer_fails_the_campaign(ending_of, reason, failed):

@@ -17,6 +17,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning import pl
 from ansible_collections.scalebench.core.plugins.module_utils.planning.benchmark_file import (
     check_benchmark,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.records.plans import check_plan
 from ansible_collections.scalebench.core.plugins.module_utils.records.runs import (
     RunRecord,
     check_run,
@@ -88,7 +89,7 @@ def kept_plan(folder: Path) -> dict[str, Any]:
     path = folder / "plan.json"
     if path.exists():
         try:
-            return dict(json.loads(path.read_text(encoding="utf-8")))
+            return dict(check_plan(json.loads(path.read_text(encoding="utf-8"))))
         except ValueError as error:
             raise ValueError(f"{path}: not a plan: {error}") from None
     # A partial file is left by a controller that was killed while it wrote its first plan.

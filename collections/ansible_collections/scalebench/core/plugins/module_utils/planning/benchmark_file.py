@@ -1,13 +1,79 @@
-"""The schema of a file in ``benchmarks/``: what it must say, checked before anything uses it."""
+"""The schema of a file in ``benchmarks/``: what it must contain, checked before use."""
 
 from __future__ import annotations
 
-from typing import Any, Dict
+import re
+from typing import Any, Dict, List, Mapping, Sequence
 
-from ._mappings import check_mapping
-from .recipe_schema import check_recipe
+from ..logs import READERS
+from ..records.factors import FACTORS, Factor
+from ..strategies import parameters_of
+from .launch import LAUNCHERS
+from .options import LISTS, OPTIONS, parse_options
+from .placeholders import PLACEHOLDERS, check_placeholders, fields
+from .recipes import factors_of, recipe_choices
 
-__all__ = ["check_benchmark"]
+__all__ = ["OPTIONAL", "REQUIRED", "check_benchmark", "check_container", "check_sources"]
+
+_BENCHMARK: Dict[str, type] = {"benchmark": str, "model": str, "recipes": dict}
+# Keys of a recipe.
+REQUIRED: Dict[str, type] = {
+    "framework": str,
+    "launcher": str,
+    "choices": dict,
+    "defaults": dict,
+    "arguments": list,
+}
+# What a framework version may have otherwise.
+_BY_VERSION: Dict[str, type] = {
+    "framework_set": str,
+    "launcher": str,
+    "launcher_options": dict,
+    "workload": str,
+    "program": list,
+    "container": dict,
+    "reader": str,
+    "strategy": dict,
+    "estimate": dict,
+}
+OPTIONAL: Dict[str, type] = {
+    **_BY_VERSION,
+    "versions": dict,
+    "additions": list,
+    "environment": dict,
+    "sources": list,
+    "unavailable": list,
+}
+_DEVICES = ("cpu", "gpu")
+_METHOD = ("repeats", "warmup", "iterations", "epochs", "target_accuracy")
+# What a condition may ask for besides the factors that options vary.
+_OF_CELL = ("nodes", "several_nodes", "devices_per_node", "device")
+# Names that a factor of a benchmark cannot have: variables of ours, and what cells are made of.
+_RESERVED = (
+    *OPTIONS,
+    *PLACEHOLDERS,
+    *_OF_CELL,
+    *("model", "framework", "framework_set", "variant", "unit", "name", "directory", "campaign"),
+    *("baseline", "gate", "preflight", "gpu", "container"),
+)
+_CONTAINER: Dict[str, type] = {
+    "digest": str,
+    "build": str,
+    "ipc": str,
+    "shm_size": str,
+    "ulimits": dict,
+    "mounts": list,
+    "devices": list,
+    "capabilities": list,
+    "environment": dict,
+}
+_SOURCE: Dict[str, type] = {"name": str, "repository": str, "version": str}
+_PATCH: Dict[str, type] = {"file": str, "line": int, "from": str, "to": str}
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_MOUNT = re.compile(r"\{data_dir\}(/[\w.-]+)*:(/[\w.-]+)+")
+_NAME = re.compile(r"[\w-][\w.-]*")
+_UNIT = re.compile(r"[a-z]+", re.ASCII)
+Choices = Mapping[str, Any]
 
 
 def check_benchmark(definition: Any, name: str) -> Dict[str, Any]:
@@ -17,9 +83,220 @@ def check_benchmark(definition: Any, name: str) -> Dict[str, Any]:
     :param name: the file's name, for the message.
     :raises ValueError: the file, the key and what should stand there.
     """
-    check_mapping(definition, name, {"benchmark": str, "model": str, "recipes": dict}, {})
+    _check_mapping(definition, name, _BENCHMARK, {"factors": dict, "unit": str})
+    if not _UNIT.fullmatch(definition.get("unit", "images")):
+        raise ValueError(
+            f"{name}: unit: {definition['unit']!r}: what is counted is needed, as sequences"
+        )
+    try:
+        factors = factors_of(definition, _RESERVED)
+    except ValueError as error:
+        raise ValueError(f"{name}: factors: {error}") from None
     if not definition["recipes"]:
         raise ValueError(f"{name}: recipes: at least one recipe is needed")
     for recipe_name, recipe in definition["recipes"].items():
-        check_recipe(recipe, f"{name}: recipes.{recipe_name}")
+        _check_recipe(recipe, f"{name}: recipes.{recipe_name}", factors)
     return dict(definition)
+
+
+def _check_mapping(
+    value: Any, where: str, required: Mapping[str, type], optional: Mapping[str, type]
+) -> None:
+    """Refuse anything but a mapping with the required and perhaps the optional keys.
+
+    :param where: file and key, for the message.
+    :raises ValueError: the file, the key and what should stand there.
+    """
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{where}: a mapping is needed, not {type(value).__name__}")
+    for key in required:
+        if key not in value:
+            raise ValueError(f"{where}.{key} is missing")
+    kinds = {**optional, **required}
+    for key, item in value.items():
+        if key not in kinds:
+            raise ValueError(f"{where}.{key}: no such key; there are {', '.join(sorted(kinds))}")
+        if not isinstance(item, kinds[key]):
+            wanted = kinds[key].__name__
+            raise ValueError(f"{where}.{key}: a {wanted} is needed, not {item!r}")
+
+
+def _check_recipe(recipe: Any, where: str, factors: Sequence[Factor]) -> None:
+    """Refuse a recipe of which a part cannot be used.
+
+    :param factors: of the benchmark.
+    """
+    _check_mapping(recipe, where, REQUIRED, OPTIONAL)
+    own = factors[len(FACTORS) :]
+    listed = {factor.name: factor for factor in factors if factor.listed or factor in own}
+    required = [name for name, factor in listed.items() if factor.listed and factor.needed]
+    _check_mapping(
+        *(recipe["choices"], f"{where}.choices"),
+        *(dict.fromkeys(required, list), dict.fromkeys(listed, list)),
+    )
+    versions = recipe.get("versions", {})
+    for version, changes in versions.items():
+        place = f"{where}.versions.{version}"
+        if not isinstance(version, str):
+            raise ValueError(f"{place}: {version!r} is not a text: quote it")
+        _check_mapping(changes, place, {}, _BY_VERSION)
+    for merged in [{**recipe, **changes} for changes in versions.values()] or [recipe]:
+        _check_start(merged, where, own)
+        _check_reading(merged, where)
+    choices = recipe_choices(recipe, factors)
+    _check_words(recipe, where, own)
+    words = [*recipe["arguments"], *recipe.get("environment", {}).values()]
+    named = fields([*words, *recipe.get("program", [])])
+    needed = [
+        factor.name for factor in factors if factor.needed or factor.name in named - {*choices}
+    ]
+    _check_defaults(recipe["defaults"], f"{where}.defaults", choices, own, needed)
+    for key, contents in (
+        ("additions", ({"when": dict}, {"arguments": list, "environment": dict})),
+        ("unavailable", ({"when": dict, "reason": str}, {})),
+    ):
+        for number, entry in enumerate(recipe.get(key, [])):
+            place = f"{where}.{key}[{number}]"
+            _check_mapping(entry, place, *contents)
+            _check_when(entry["when"], f"{place}.when", choices, own)
+            if len(entry) == 1:
+                raise ValueError(f"{place}: arguments or environment is missing")
+            _check_words(entry, place, own)
+
+
+def _check_words(part: Mapping[str, Any], where: str, own: Sequence[Factor]) -> None:
+    """Check the arguments and the environment of a recipe, or of an addition to it."""
+    names = [factor.name for factor in own]
+    check_placeholders(part.get("arguments", []), f"{where}.arguments", names)
+    check_placeholders(part.get("environment", {}).values(), f"{where}.environment", names)
+
+
+def _check_start(recipe: Mapping[str, Any], where: str, own: Sequence[Factor]) -> None:
+    """Check launcher and program."""
+    if recipe["launcher"] not in LAUNCHERS:
+        known = ", ".join(sorted(LAUNCHERS))
+        raise ValueError(f"{where}.launcher: {recipe['launcher']!r} is not one of {known}")
+    options = LAUNCHERS[recipe["launcher"]].options
+    _check_mapping(recipe.get("launcher_options", {}), f"{where}.launcher_options", {}, options)
+    if ("workload" in recipe) == ("program" in recipe):
+        raise ValueError(
+            f"{where}: either workload (a file below workloads/) or program (a list of words) is"
+            " needed"
+        )
+    names = [factor.name for factor in own]
+    check_placeholders(recipe.get("program", []), f"{where}.program", names)
+    if "container" in recipe:
+        if "program" not in recipe:
+            raise ValueError(f"{where}.container: it needs program, what to run in the container")
+        check_container(recipe["container"], f"{where}.container")
+    check_sources(recipe.get("sources", []), f"{where}.sources")
+
+
+def _check_reading(recipe: Mapping[str, Any], where: str) -> None:
+    """Check how the logs are read."""
+    if recipe.get("reader", "auto") not in ("auto", *READERS):
+        known = ", ".join(READERS)
+        raise ValueError(f"{where}.reader: {recipe['reader']!r} is not one of auto, {known}")
+    if "strategy" in recipe:
+        place = f"{where}.strategy"
+        _check_mapping(recipe["strategy"], place, {"name": str}, {"parameters": dict})
+        try:
+            parameters_of(recipe["strategy"]["name"], recipe["strategy"].get("parameters"))
+        except ValueError as error:
+            raise ValueError(f"{place}: {error}") from None
+
+
+def _check_defaults(
+    defaults: Any,
+    where: str,
+    choices: Choices,
+    own: Sequence[Factor],
+    needed: Sequence[str],
+) -> None:
+    """Refuse defaults that name no option, an impossible value, or not all that is needed."""
+    _check_mapping(defaults, where, {}, dict.fromkeys(_DEVICES, dict))
+    lists = (*LISTS, *(factor.name for factor in own))
+    for device, usual in defaults.items():
+        place = f"{where}.{device}"
+        blocks = usual.get("matrix", [{}])
+        if not isinstance(blocks, list) or not blocks:
+            raise ValueError(f"{place}.matrix: a list of mappings is needed, not {blocks!r}")
+        common = {key: value for key, value in usual.items() if key != "matrix"}
+        _check_factors(common, place, choices, own, (*lists, *_METHOD))
+        for number, block in enumerate(blocks):
+            if not isinstance(block, Mapping):
+                raise ValueError(f"{place}.matrix[{number}]: a mapping is needed, not {block!r}")
+            _check_factors(block, f"{place}.matrix[{number}]", choices, own, lists)
+            for name in (*needed, "topology"):
+                if name not in {**common, **block}:
+                    raise ValueError(f"{place}.{name} is missing")
+
+
+def _check_factors(
+    given: Mapping[str, Any],
+    where: str,
+    choices: Choices,
+    own: Sequence[Factor],
+    names: Sequence[str],
+) -> None:
+    unknown = set(given) - set(names)
+    if unknown:
+        raise ValueError(f"{where}: {', '.join(sorted(map(str, unknown)))}: no such option")
+    for factor, values in parse_options(given, where, own).items():
+        for value in values if factor in choices else ():
+            _check_choice(factor, value, where, choices)
+
+
+def _check_when(
+    when: Mapping[str, Any], where: str, choices: Choices, own: Sequence[Factor]
+) -> None:
+    """Refuse a condition on a factor that is not there, or on a value that it cannot have."""
+    known = sorted({*LISTS, *_OF_CELL, *(factor.name for factor in own)} - {"benchmark"})
+    for factor, wanted in when.items():
+        if factor not in known:
+            raise ValueError(f"{where}.{factor}: no such factor; there are {', '.join(known)}")
+        for value in wanted if isinstance(wanted, list) else [wanted]:
+            if factor in choices:
+                _check_choice(factor, value, where, choices)
+
+
+def _check_choice(factor: str, value: Any, where: str, choices: Choices) -> None:
+    if value not in choices[factor]:
+        listed = ", ".join(map(str, choices[factor]))
+        raise ValueError(f"{where}.{factor}: {value!r} is not among the recipe's choices: {listed}")
+
+
+def check_container(container: Any, where: str) -> None:
+    """Refuse a container of which a part cannot be used.
+
+    ``build`` is a folder of the sources whose Dockerfile begins from ``image``.
+
+    :param where: file and key, for the message.
+    :raises ValueError: the place and what should stand there.
+    """
+    _check_mapping(container, where, {"image": str}, _CONTAINER)
+    if "digest" in container and not _DIGEST.fullmatch(container["digest"]):
+        raise ValueError(f"{where}.digest: {container['digest']!r} is not sha256: and 64 digits")
+    for mount in container.get("mounts", []):
+        if not _MOUNT.fullmatch(str(mount)):
+            raise ValueError(
+                f"{where}.mounts: {mount!r} is not a folder of the node's data and its place in the"
+                " container, as {data_dir}/tfrecord:/data/tfrecords"
+            )
+
+
+def check_sources(sources: List[Any], where: str) -> None:
+    """Refuse what cannot be checked out, or a patch that does not state what it changes.
+
+    :param where: file and key, for the message.
+    :raises ValueError: the place and what should stand there.
+    """
+    for number, source in enumerate(sources):
+        place = f"{where}[{number}]"
+        _check_mapping(source, place, _SOURCE, {"patches": list})
+        if not _NAME.fullmatch(source["name"]):
+            raise ValueError(f"{place}.name: {source['name']!r} is not the name of a folder")
+        for index, patch in enumerate(source.get("patches", [])):
+            _check_mapping(patch, f"{place}.patches[{index}]", _PATCH, {})
+            if patch["from"] == patch["to"] or "\n" in patch["from"] + patch["to"]:
+                raise ValueError(f"{place}.patches[{index}]: from and to are one line each, unlike")

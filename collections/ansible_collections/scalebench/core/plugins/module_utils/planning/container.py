@@ -1,4 +1,4 @@
-"""The container of a published image: how it is started, and how a node's command gets into it."""
+"""The container of a published image: the command that starts it, and commands run inside it."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ from typing import Any, Dict, List, Mapping
 
 __all__ = ["container_name", "exec_command", "image_reference", "start_command"]
 
-# A command in the container has this folder to itself, empty at its start and gone at its end.
+# A folder of the command in the container, empty at its start and removed at its end.
 FOLDER = "/tmp/scalebench"
-# How a node shows its GPUs to a container: by the engine's own option, or by the name that the
-# Container Device Interface gives them.
+# How a container gets the GPUs of its node: by an option of the engine, or by the Container Device
+# Interface.
 GPU_ACCESS: Mapping[str, List[str]] = {
     "gpus": ["--gpus", "all"],
     "cdi": ["--device", "nvidia.com/gpu=all"],
     "none": [],
 }
-# Passed on from the supervisor: what it marks its processes with, so that strays are found.
+# The marks by which the supervisor finds its processes.
 _PASSED_ON = ("SCALEBENCH_RUN", "SCALEBENCH_NODE")
-# What splits a bind mount into its parts.
+# Characters that separate the parts of a bind mount.
 _SEPARATORS = ',:"\n'
 
 
 def container_name(benchmark: str, recipe: str) -> str:
-    """Return the name of a recipe's container, one on every node."""
+    """Return the name that a recipe's container has on every node."""
     return f"scalebench-{benchmark}-{recipe}"
 
 
 def image_reference(container: Mapping[str, Any], mirror: str = "") -> str:
-    """Return what to pull: ``nvcr.io/nvidia/mxnet:19.07-py3``, with ``@sha256:`` where it is known.
+    """Return the image to pull, as ``nvcr.io/nvidia/mxnet:19.07-py3``, with its digest if known.
 
     :param container: ``container`` of a recipe: ``image``, perhaps ``digest``.
     :param mirror: a registry, perhaps with a path, that stands for the image's own.
@@ -47,9 +47,9 @@ def start_command(
 ) -> List[str]:
     """Return the command that starts a recipe's container on a node, waiting for commands.
 
-    What RDMA needs instead of ``--privileged``: locked memory (``IPC_LOCK``, ``memlock``) and the
-    devices. The network is the host's, so that ranks have the node's address and the inventory's
-    interface, and what is mounted cannot be written.
+    RDMA needs locked memory (``IPC_LOCK``, ``memlock``) and the devices, not ``--privileged``. The
+    network is the host's, so that ranks have the node's address and the inventory's interface.
+    Mounts are read-only.
 
     :param container: ``container`` of a recipe; its mounts are ``HOST:CONTAINER`` with the node's
         placeholders.
@@ -57,11 +57,11 @@ def start_command(
         client's configuration and keys), ``gpu_access`` (a key of ``GPU_ACCESS``), ``devices``
         (those that the recipe names and the node has).
     :param image: reference or id of the image.
-    :raises ValueError: a path that cannot be mounted, or no such way to GPUs.
+    :raises ValueError: a path that cannot be mounted, or an unknown ``gpu_access``.
     """
     if node["gpu_access"] not in GPU_ACCESS:
         known = ", ".join(GPU_ACCESS)
-        raise ValueError(f"gpu_access: {node['gpu_access']!r} is none of {known}")
+        raise ValueError(f"gpu_access: {node['gpu_access']!r} is not one of {known}")
     words = [node["container_engine"], "run", "--detach", "--init"]
     words += ["--name", name, "--network", "host"]
     words += ["--ipc", container["ipc"]] if "ipc" in container else []
@@ -84,7 +84,7 @@ def start_command(
 def exec_command(
     argv: List[str], environment: Mapping[str, str], node: Mapping[str, Any], name: str
 ) -> List[str]:
-    """Return the command of a node that runs ``argv`` in its container, and ends it when it ends.
+    """Return the command of a node that runs ``argv`` in its container, and ends with it.
 
     :param environment: what ``argv`` needs beyond the container's own variables; the command is
         started with it and passes it on by name.
@@ -100,7 +100,7 @@ def exec_command(
 
 
 def _mounts(container: Mapping[str, Any], node: Mapping[str, Any]) -> List[str]:
-    """Return the bind mounts: data as the recipe says, programs and ssh where the node has them."""
+    """Return the bind mounts: data at the recipe's paths, programs and ssh at the node's."""
     places: Dict[str, str] = {}
     for mount in container.get("mounts", []):
         host, _, inside = mount.rpartition(":")

@@ -1,23 +1,168 @@
-"""The command that each node of a cell runs: argument list and environment, purely."""
+"""The command that each node of a cell runs, and the table of launchers that start its ranks.
+
+Open MPI's launchers are in ``launch_mpirun``, all others here.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Mapping, NamedTuple
+import json
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple
 
-from . import (
-    launch_kvstore,
-    launch_mpirun,
-    launch_oneflow,
-    launch_paddle,
-    launch_per_node,
-    launch_torchrun,
-)
+from ..records.plans import Cell, Command, Nodes
+from . import launch_mpirun
 from .container import container_name, exec_command
 from .launch_job import Job, Started
 
 __all__ = ["LAUNCHERS", "Launcher", "commands"]
 
-Command = Dict[str, Any]
+
+def per_node(job: Job, name: str) -> Started:
+    """Return the program itself, one process on each node, with its place in the environment.
+
+    :param name: one of the job's nodes.
+    """
+    place = {
+        "RANK": str(job.names.index(name)),
+        "WORLD_SIZE": str(len(job.names)),
+        "LOCAL_RANK": "0",
+        "LOCAL_WORLD_SIZE": "1",
+        "MASTER_ADDR": str(job.leading["address"]),
+        "MASTER_PORT": str(job.port),
+    }
+    return Started(job.command(name), {**place, **job.environment(name)})
+
+
+def torchrun(job: Job, name: str) -> Started:
+    """Return what starts torchrun's agent on a node, with a static rendezvous on the leading one.
+
+    :param name: one of the job's nodes.
+    """
+    argv = [
+        *[job.python(name), "-m", "torch.distributed.run"],
+        f"--nnodes={len(job.names)}",
+        f"--node-rank={job.names.index(name)}",
+        f"--nproc-per-node={job.per_node}",
+        f"--master-addr={job.leading['address']}",
+        f"--master-port={job.port}",
+        *job.program(name),
+    ]
+    return Started(argv, job.environment(name))
+
+
+def paddle_launch(job: Job, name: str) -> Started:
+    """Return what starts Paddle's launcher on a node, in its form of today or that of 1.8.
+
+    The rank is the node's place in the cell, which follows the inventory.
+    In 1.8 rank is ``cluster_node_ips.index(node_ip)``, and GPUs are named in
+    ``CUDA_VISIBLE_DEVICES`` (python/paddle/distributed/launch.py of release 1.8).
+
+    :param name: one of the job's nodes.
+    """
+    address = job.nodes[name]["address"]
+    argv = [job.python(name), "-m", "paddle.distributed.launch"]
+    if job.options.get("node_ips"):
+        argv += [
+            f"--cluster_node_ips={','.join(job.nodes[node]['address'] for node in job.names)}",
+            f"--node_ip={address}",
+            f"--started_port={job.port}",
+        ]
+    else:
+        argv += [
+            f"--master={job.leading['address']}:{job.port}",
+            f"--nnodes={len(job.names)}",
+            f"--rank={job.names.index(name)}",
+            f"--host={address}",
+            f"--nproc_per_node={job.per_node}",
+        ]
+    return Started([*argv, *job.program(name)], job.environment(name))
+
+
+def oneflow_launch(job: Job, name: str) -> Started:
+    """Return what starts OneFlow's launcher on a node, or each rank on nodes of one machine.
+
+    OneFlow tells machines by their IP and takes all loopback addresses for one: its launcher then
+    fails or hangs. With ``NODE_SIZE=1`` and local ranks that are the global ones, nodes of one
+    machine are that one machine.
+
+    :param name: one of the job's nodes.
+    """
+    if len(job.names) > 1 and all(job.share_machine(job.names[0], other) for other in job.names):
+        return _oneflow_ranks(job, name)
+    argv = [
+        *[job.python(name), "-m", "oneflow.distributed.launch"],
+        f"--nnodes={len(job.names)}",
+        f"--node_rank={job.names.index(name)}",
+        f"--nproc_per_node={job.per_node}",
+        f"--master_addr={job.leading['address']}",
+        f"--master_port={job.port}",
+        *job.program(name),
+    ]
+    return Started(argv, job.environment(name))
+
+
+def _oneflow_ranks(job: Job, name: str) -> Started:
+    first = job.names.index(name) * job.per_node
+    ranks = [
+        {
+            "name": f"rank {rank}",
+            "argv": job.command(name),
+            "environment": {
+                "MASTER_ADDR": str(job.leading["address"]),
+                "MASTER_PORT": str(job.port),
+                "WORLD_SIZE": str(len(job.names) * job.per_node),
+                "RANK": str(rank),
+                "LOCAL_RANK": str(rank),
+                "NODE_SIZE": "1",
+            },
+        }
+        for rank in range(first, first + job.per_node)
+    ]
+    argv = [*job.script(name, "start_ranks.py"), *map(json.dumps, ranks)]
+    return Started(argv, job.environment(name))
+
+
+def kvstore(job: Job, name: str) -> Started:
+    """Return what starts MXNet's kvstore ``dist_sync``: a scheduler, servers and workers.
+
+    The leading node has the scheduler, each node a server, and each device a worker. Scheduler and
+    server are MXNet itself: importing it in that role runs it until all workers are done. Names and
+    meaning of ``DMLC_*``: MXNet, "Distributed Training in MXNet".
+
+    :param name: one of the job's nodes.
+    """
+    if len(job.names) * job.per_node == 1:
+        # A single rank exchanges nothing; a slower 1n1g would make every speed-up too large.
+        return Started(job.command(name), job.environment(name))
+    node = job.nodes[name]
+    common = {
+        "DMLC_PS_ROOT_URI": str(job.leading["address"]),
+        "DMLC_PS_ROOT_PORT": str(job.port),
+        "DMLC_NUM_WORKER": str(len(job.names) * job.per_node),
+        "DMLC_NUM_SERVER": str(len(job.names)),
+        "DMLC_NODE_HOST": str(node["address"]),
+    }
+    if node["interface"] and "/" not in node["interface"]:
+        common["DMLC_INTERFACE"] = node["interface"]
+    serve = [job.python(name), "-c", "import mxnet"]
+    roles = ["scheduler"] if name == job.names[0] else []
+    ranks: List[Dict[str, Any]] = [
+        {"name": role, "argv": serve, "environment": {"DMLC_ROLE": role}, "serves": True}
+        for role in [*roles, "server"]
+    ]
+    first = job.names.index(name) * job.per_node
+    for place in range(job.per_node):
+        more = {
+            "DMLC_ROLE": "worker",
+            "LOCAL_RANK": str(place),
+            "LOCAL_WORLD_SIZE": str(job.per_node),
+            # The kvstore numbers workers as they connect, this one by their place.
+            "RANK": str(first + place),
+            "WORLD_SIZE": common["DMLC_NUM_WORKER"],
+        }
+        worker = {"name": f"worker {first + place}", "argv": job.command(name), "environment": more}
+        ranks.append(worker)
+    argv = [*job.script(name, "start_ranks.py"), *map(json.dumps, ranks)]
+    return Started(argv, {**common, **job.environment(name)})
 
 
 class Launcher(NamedTuple):
@@ -27,34 +172,28 @@ class Launcher(NamedTuple):
     """
 
     start: Callable[[Job, str], Started]
-    options: Mapping[str, type]
+    options: Mapping[str, type] = {}
     over_ssh: bool = False
 
 
 LAUNCHERS: Mapping[str, Launcher] = {
-    "horovodrun": Launcher(launch_mpirun.horovodrun, launch_mpirun.OPTIONS, over_ssh=True),
-    "kvstore": Launcher(launch_kvstore.kvstore, launch_kvstore.OPTIONS),
-    "mpirun": Launcher(launch_mpirun.mpirun, launch_mpirun.OPTIONS, over_ssh=True),
-    "oneflow_launch": Launcher(launch_oneflow.oneflow_launch, launch_oneflow.OPTIONS),
-    "paddle_launch": Launcher(launch_paddle.paddle_launch, launch_paddle.OPTIONS),
-    "per_node": Launcher(launch_per_node.per_node, launch_per_node.OPTIONS),
-    "torchrun": Launcher(launch_torchrun.torchrun, launch_torchrun.OPTIONS),
+    # arguments: more words for the launcher.
+    "horovodrun": Launcher(launch_mpirun.horovodrun, {"arguments": list}, over_ssh=True),
+    "kvstore": Launcher(kvstore),
+    "mpirun": Launcher(launch_mpirun.mpirun, {"arguments": list}, over_ssh=True),
+    "oneflow_launch": Launcher(oneflow_launch),
+    # node_ips: the launcher of 1.8, which gets all addresses and looks its own up among them.
+    "paddle_launch": Launcher(paddle_launch, {"node_ips": bool}),
+    "per_node": Launcher(per_node),
+    "torchrun": Launcher(torchrun),
 }
 
 
-def commands(
-    cell: Mapping[str, Any],
-    recipe: Mapping[str, Any],
-    nodes: Mapping[str, Mapping[str, Any]],
-) -> Dict[str, Command]:
+def commands(cell: Cell, recipe: Mapping[str, Any], nodes: Nodes) -> Dict[str, Command]:
     """Return, per node of the cell, ``{"rank", "argv", "env"}``; rank 0 is the leading node.
 
     :param cell: one cell of ``matrix.expand``.
     :param recipe: what ``recipes.recipe_of`` returned for it.
-    :param nodes: per node name: ``address``, ``interface`` (a name or a network, may be empty),
-        ``rank_port``, ``ssh_config``, ``workload_dir``, ``sources_dir``, ``data_dir``, ``threads``
-        (CPU threads a rank), ``pythons`` (interpreter by package set), ``container_engine``,
-        ``fingerprint`` (its ``gpus``).
     :raises ValueError: a node of the cell is not among ``nodes``, a word of a command has more than
         one line, or what its launcher cannot do.
     """
@@ -62,7 +201,7 @@ def commands(
     if missing:
         raise ValueError(f"{cell['directory']}: nothing is known of {', '.join(missing)}")
     job = Job(cell, recipe, nodes)
-    found = {}
+    made: Dict[str, Command] = {}
     for rank, name in enumerate(cell["node_names"]):
         started = LAUNCHERS[recipe["launcher"]].start(job, name)
         for word in (*started.argv, *started.environment.values()):
@@ -71,8 +210,8 @@ def commands(
         if "container" in recipe:
             inside = container_name(cell["benchmark"], cell["recipe"])
             argv = exec_command(argv, started.environment, nodes[name], inside)
-        found[name] = {"rank": rank, "argv": argv, "env": started.environment}
-    return found
+        made[name] = {"rank": rank, "argv": argv, "env": started.environment}
+    return made
 
 
 def _check_word(word: str, where: str) -> None:

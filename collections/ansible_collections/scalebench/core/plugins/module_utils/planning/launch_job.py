@@ -1,17 +1,16 @@
-"""What a launcher needs to know of one cell: its nodes, and each one's program and environment."""
+"""The job of a cell, as launchers need it: its nodes with their program and environment."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, NamedTuple, Sequence
 
+from ..records.plans import Cell, Node, Nodes
 from .placeholders import values_for
 from .recipes import matching
 from .seating import assign_gpus
 
 __all__ = ["Job", "Started"]
-
-Nodes = Mapping[str, Mapping[str, Any]]
 
 
 class Started(NamedTuple):
@@ -25,18 +24,17 @@ class Started(NamedTuple):
 class Job:
     """A cell with its recipe (of its framework version) on its nodes."""
 
-    cell: Mapping[str, Any]
+    cell: Cell
     recipe: Mapping[str, Any]
     nodes: Nodes
 
     @property
     def names(self) -> Sequence[str]:
         """Return the cell's nodes; the first leads."""
-        names: Sequence[str] = self.cell["node_names"]
-        return names
+        return self.cell["node_names"]
 
     @property
-    def leading(self) -> Mapping[str, Any]:
+    def leading(self) -> Node:
         """Return what is known of the leading node."""
         return self.nodes[self.names[0]]
 
@@ -55,19 +53,19 @@ class Job:
     def port(self) -> int:
         """Return the port of the rendezvous on the leading node.
 
-        Some launchers listen on all addresses of a machine. So that repeats can run there at once,
-        each node of those that share one (by ``boot_id``) has ports of its own, one for each device
-        that may be a repeat's first.
+        Some launchers listen on all addresses of a machine. For repeats that run there at once,
+        nodes that share a machine (by ``boot_id``) have different ports, one for each device that
+        may be the first of a repeat.
         """
         leading = self.names[0]
         sharing = [name for name in self.nodes if self.share_machine(name, leading)]
         first = self.cell["node_devices"][leading][0] if "node_devices" in self.cell else 0
         return int(self.leading["rank_port"]) + len(sharing) * first + sharing.index(leading)
 
-    def share_machine(self, one: str, other: str) -> bool:
+    def share_machine(self, first: str, second: str) -> bool:
         """Return whether two nodes run under one kernel."""
-        ids = [self.nodes[name]["fingerprint"].get("boot_id") for name in (one, other)]
-        return one == other or bool(ids[0] and ids[0] == ids[1])
+        ids = [self.nodes[name]["fingerprint"].get("boot_id") for name in (first, second)]
+        return first == second or bool(ids[0] and ids[0] == ids[1])
 
     def python(self, name: str) -> str:
         """Return the interpreter that runs the framework on a node; a container has its own."""
@@ -101,12 +99,12 @@ class Job:
         gpus = self._gpus(name)
         if gpus:
             environment["CUDA_VISIBLE_DEVICES"] = ",".join(str(index) for index in gpus)
-            # CUDA's own order is by speed; the indices are nvidia-smi's, which is the bus's.
+            # CUDA orders by speed, nvidia-smi, whose indices these are, by PCI bus.
             environment["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
         if self.cell["device"] == "cpu":
             environment["OMP_NUM_THREADS"] = str(node["threads"])
         if node["interface"] and "/" not in node["interface"]:
-            # Without a name the libraries choose, and choose a container's veth.
+            # Without a name the libraries may choose the veth of a container.
             environment["GLOO_SOCKET_IFNAME"] = node["interface"]
             environment["NCCL_SOCKET_IFNAME"] = node["interface"]
         values = self._values(name)

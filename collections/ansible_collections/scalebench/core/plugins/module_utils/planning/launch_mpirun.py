@@ -1,4 +1,4 @@
-"""Open MPI's launcher over ssh, for Horovod, and Horovod's own around it."""
+"""Open MPI's launcher over ssh, for Horovod, and horovodrun, which calls it."""
 
 from __future__ import annotations
 
@@ -8,25 +8,23 @@ from typing import Dict, List
 
 from .launch_job import Job, Started
 
-__all__ = ["OPTIONS", "horovodrun", "mpirun"]
+__all__ = ["horovodrun", "mpirun"]
 
-# arguments: more words for the launcher.
-OPTIONS: Dict[str, type] = {"arguments": list}
 _IPV4 = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3}){3}")
-# As root, Open MPI wants to be told twice.
+# Open MPI wants both before it runs as root.
 _AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
 def mpirun(job: Job, name: str) -> Started:
-    """Return what takes in the ranks on a node; on the leading one mpirun is below it.
+    """Return ``host_ranks.py``, the parent of the ranks on a node; the leading node runs mpirun.
 
-    Each node has a part of the command line of its own, so that paths may differ, and keeps its own
-    environment: what the ranks inherit is that of ``host_ranks.py`` on their node, so nothing has
-    to be exported with ``-x``. There is one binding policy: none, as a rank has threads.
+    Each node has its own part of the command line, so that paths may differ. Ranks inherit the
+    environment of ``host_ranks.py`` on their node, so nothing is exported with ``-x``. Processes
+    are not bound to cores, as a rank has threads.
 
     :param name: one of the job's nodes.
-    :raises ValueError: no interface is known that all nodes can be reached by, or a word of the
-        command has a meaning for mpirun.
+    :raises ValueError: the interface between the nodes is unknown, or a word of the command has a
+        meaning for mpirun.
     """
     words = ["mpirun", "--bind-to", "none", "--map-by", "slot"]
     words += ["--oversubscribe"] if job.cell["device"] == "cpu" else []
@@ -40,7 +38,7 @@ def mpirun(job: Job, name: str) -> Started:
         if ":" in command:
             raise ValueError(f"{job.cell['directory']}: mpirun takes ':' for the end of a command")
         if "container" not in job.recipe:
-            # Somewhere that is there on the node; mpirun's own folder is in containers alone.
+            # A folder that exists on the node; the default exists in containers only.
             words += ["-wdir", job.nodes[node]["workload_dir"]]
         words += command
     return _hosted(job, name, words)
@@ -49,7 +47,7 @@ def mpirun(job: Job, name: str) -> Started:
 def horovodrun(job: Job, name: str) -> Started:
     """Return the same with horovodrun, which runs mpirun without binding.
 
-    Its versions differ in what they pass on to mpirun, so that is in the environment.
+    Its versions differ in the options they pass to mpirun, so these are in the environment.
 
     :raises ValueError: the command is not the same on all nodes, as horovodrun needs it.
     """
@@ -91,15 +89,15 @@ def _parameters(job: Job) -> Dict[str, str]:
     parameters = {
         "pml": "ob1",
         "btl": "^openib",
-        # Both, else it listens on interfaces that the other nodes cannot reach.
+        # Both, or it listens on interfaces that the other nodes cannot reach.
         "btl_tcp_if_include": _interface(job),
         "oob_tcp_if_include": _interface(job),
-        # Its ssh stays for as long as the node's ranks, and only the leading node dials.
+        # ssh stays as long as the ranks of its node, and only the leading node connects.
         "orte_leave_session_attached": "1",
         "plm_rsh_no_tree_spawn": "1",
     }
     if job.cell["device"] == "cpu":
-        # Where there are fewer cores than ranks, who waits must let others run.
+        # With fewer cores than ranks a waiting rank must yield.
         parameters["mpi_yield_when_idle"] = "1"
     return parameters
 

@@ -3,30 +3,39 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any, Dict, List, Mapping
+from typing import Any, Dict, List, Mapping, Sequence, Tuple, cast
 
-from ..topology import format_topology
-from .chosen import ALL, MODE, TO_TARGET, chosen_benchmarks, chosen_recipe, recipe_choices
-from .factor_values import blocks
-from .options import MAX, as_arguments
-from .recipes import framework_set, recipe_of, usual_recipe, usual_version
-from .topologies import topologies
+from ..records.cells import cell_path
+from ..records.factors import FACTORS, MAX, Factor, factor_values
+from ..records.plans import Cell, Nodes
+from ..topology import format_topology, parse_topology
+from .options import OPTIONS, as_arguments
+from .recipes import (
+    ALL,
+    TO_TARGET,
+    chosen_benchmarks,
+    chosen_recipe,
+    factors_of,
+    framework_set,
+    recipe_choices,
+    recipe_of,
+    usual_recipe,
+)
+from .seating import can_seat
 
-__all__ = ["expand", "variant"]
+__all__ = ["blocks", "expand"]
 
-# The seeds' method: 20 warm-up, 100 measured iterations (design, decision 4).
+# The method of the reference efforts: 20 warm-up, 100 measured iterations.
 _METHOD = {"warmup": 20, "iterations": 100, "repeats": 5}
-# Of a training to a target: at most so many epochs (the seed's), to no target.
+# Of a training to a target: at most so many epochs (as in the reference effort), to no target.
 _TO_TARGET = {"epochs": 120, "target_accuracy": None}
-# How a variant's path names what is not as usual.
-_MENTIONED = {"image_size": "{}px", "framework_version": "v{}", "mode": "{}", "recipe": "{}"}
+Values = Dict[str, List[Any]]
+Choices = Mapping[str, Sequence[Any]]
 
 
 def expand(
-    benchmarks: Mapping[str, Mapping[str, Any]],
-    options: Mapping[str, Any],
-    nodes: Mapping[str, Mapping[str, Any]],
-) -> List[Dict[str, Any]]:
+    benchmarks: Mapping[str, Mapping[str, Any]], options: Mapping[str, Any], nodes: Nodes
+) -> List[Cell]:
     """Return the cells of the matrix, in the order of the benchmarks, smaller topologies first.
 
     :param benchmarks: checked definitions by name (``benchmark_file.check_benchmark``).
@@ -37,7 +46,7 @@ def expand(
         with the choices.
     """
     device = "gpu" if all(node["device"] == "gpu" for node in nodes.values()) else "cpu"
-    cells: List[Dict[str, Any]] = []
+    cells: List[Cell] = []
     for name in chosen_benchmarks(benchmarks, options):
         _, recipe = chosen_recipe(benchmarks[name], options.get("recipe"))
         if device in recipe["defaults"] or options.get("benchmark") != ALL:
@@ -47,50 +56,33 @@ def expand(
     return cells
 
 
-def variant(cell: Mapping[str, Any], usual: Mapping[str, Any]) -> str:
-    """Return the path part that keeps variants apart, as ``bz128-xla-dali-real-64px-v1.15.2``.
-
-    :param usual: the values that need no mention: ``image_size`` in pixels, ``framework_version``,
-        ``mode`` and ``recipe``.
-    """
-    parts = [
-        f"bz{cell['batch_size_per_device']}",
-        "xla" if cell["xla"] else "",
-        cell["data_backend"] if cell["data_backend"] != "native" else "",
-        "real" if cell["data"] == "real" else "",
-        *(
-            form.format(cell[factor]) if cell[factor] != usual[factor] else ""
-            for factor, form in _MENTIONED.items()
-        ),
-    ]
-    return "-".join(part for part in parts if part)
-
-
 def _expand_one(
-    benchmark: Mapping[str, Any],
-    options: Mapping[str, Any],
-    nodes: Mapping[str, Mapping[str, Any]],
-    device: str,
-) -> List[Dict[str, Any]]:
+    benchmark: Mapping[str, Any], options: Mapping[str, Any], nodes: Nodes, device: str
+) -> List[Cell]:
     recipe_name, recipe = chosen_recipe(benchmark, options.get("recipe"))
     if device not in recipe["defaults"]:
         raise ValueError(
             f"benchmark {benchmark['benchmark']}, recipe {recipe_name} has no defaults for"
             f" {device}, which the nodes are: choose another benchmark or recipe"
         )
+    factors = factors_of(benchmark)
+    if {*options} - {*OPTIONS, *(factor.name for factor in factors)}:
+        # A factor that only other benchmarks have selects these.
+        return []
     defaults = recipe["defaults"][device]
     method = {key: options.get(key, defaults.get(key, _METHOD[key])) for key in _METHOD}
-    cells: Dict[str, Dict[str, Any]] = {}
-    for values in blocks(defaults, recipe_choices(recipe), options):
-        seated = topologies(options, values.pop("topology"), nodes)
+    cells: Dict[str, Cell] = {}
+    for values in blocks(defaults, recipe_choices(recipe, factors), options, factors):
+        seated = _topologies(options, values.pop("topology"), nodes)
         for combination in itertools.product(*values.values()):
+            chosen = dict(zip(values, combination))
             for count, per_node in seated:
                 cell: Dict[str, Any] = {
                     "benchmark": benchmark["benchmark"],
                     "recipe": recipe_name,
                     "framework": recipe["framework"],
                     "model": benchmark["model"],
-                    **dict(zip(values, combination)),
+                    **{factor.name: chosen[factor.name] for factor in FACTORS},
                     "topology": format_topology(count, per_node),
                     "nodes": count,
                     "devices_per_node": per_node,
@@ -98,32 +90,128 @@ def _expand_one(
                     "node_names": list(nodes)[:count],
                     **method,
                 }
+                own = {factor.name: chosen[factor.name] for factor in factors[len(FACTORS) :]}
+                if own:
+                    cell["own_factors"] = own
+                if "unit" in benchmark:
+                    cell["unit"] = f"{benchmark['unit']}/s"
                 if cell["mode"] == TO_TARGET:
                     cell.update(_to_target(options, defaults))
                 _name(cell, benchmark, defaults)
-                cells.setdefault(f"{cell['directory']}/{cell['name']}", cell)
+                cells.setdefault(cell_path(cell), cast(Cell, cell))
     return list(cells.values())
 
 
 def _to_target(options: Mapping[str, Any], defaults: Mapping[str, Any]) -> Dict[str, Any]:
-    """Return the method of a training to a target, whose iterations nobody knows before."""
+    """Return the method of a training to a target, whose number of iterations is not known."""
     wanted = {key: options.get(key, defaults.get(key, _TO_TARGET[key])) for key in _TO_TARGET}
     return {**wanted, "iterations": None}
 
 
 def _name(cell: Dict[str, Any], benchmark: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
-    """Add what the cell's recipe version needs, and where its logs lie."""
-    recipe = recipe_of(benchmark, cell)
-    cell["framework_set"] = None if "container" in recipe else framework_set(recipe)
+    """Add the package set that the cell needs, and where its logs lie."""
+    recipe, factors = recipe_of(benchmark, cell), factors_of(benchmark)
+    cell["framework_set"] = framework_set(recipe)
     first = {**defaults, **defaults.get("matrix", [{}])[0]}
     if cell["batch_size_per_device"] == MAX:
         cell["search_from"] = first["batch_size_per_device"][0]
-    usual = {
-        "image_size": first["image_size"][0],
-        "framework_version": usual_version(recipe),
-        "mode": MODE,
-        "recipe": usual_recipe(benchmark),
-    }
-    cell["variant"] = variant(cell, usual)
+    cell["variant"] = _variant(cell, factors, first, recipe_choices(recipe, factors))
+    if cell["recipe"] != usual_recipe(benchmark):
+        cell["variant"] += f"-{cell['recipe']}"
     cell["directory"] = f"{cell['benchmark']}/{cell['variant']}/{cell['topology']}"
     cell["name"] = "{model}_b{batch_size_per_device}_{precision}".format(**cell)
+
+
+def _variant(
+    cell: Mapping[str, Any],
+    factors: Sequence[Factor],
+    first: Mapping[str, Any],
+    choices: Choices,
+) -> str:
+    """Return the path part that keeps variants apart, as ``bz128-xla-dali-real-64px-v1.15.2``.
+
+    :param first: the first block of the matrix, whose values need no mention.
+    """
+    values = factor_values(cell)
+    parts = []
+    for factor in factors:
+        plain = _usual(factor, first, choices)[0] if factor.plain is None else factor.plain
+        if factor.name == "batch_size_per_device" or values[factor.name] != plain:
+            parts.append(factor.token.format(values[factor.name]))
+    return "-".join(part for part in parts if part)
+
+
+def blocks(
+    defaults: Mapping[str, Any],
+    choices: Choices,
+    options: Mapping[str, Any],
+    factors: Sequence[Factor] = FACTORS,
+) -> List[Values]:
+    """Return the parts of a matrix; each runs all combinations of its values.
+
+    An option selects among the values of the blocks where these have all that is asked for; else
+    what is asked for stands in every block, if the recipe's choices have it.
+
+    :param defaults: of one device of a recipe; what ``matrix`` lists stands over the others.
+    :param choices: what may be asked for, by factor; a factor without an entry takes any value.
+    :param options: what ``options.parse_options`` returned.
+    :returns: per block the values of each factor, and ``topology``.
+    """
+    plain = [{**defaults, **block} for block in defaults.get("matrix", [{}])]
+    made: List[Values] = [
+        {
+            **{factor.name: _usual(factor, block, choices) for factor in factors},
+            "topology": list(block["topology"]),
+        }
+        for block in plain
+    ]
+    for factor in factors:
+        if factor.name in options:
+            _restrict(made, factor.name, options[factor.name], choices)
+    return made
+
+
+def _usual(factor: Factor, block: Mapping[str, Any], choices: Choices) -> List[Any]:
+    return list(block.get(factor.name) or choices.get(factor.name, [factor.plain])[:1])
+
+
+def _restrict(made: List[Values], factor: str, asked: Sequence[Any], choices: Choices) -> None:
+    wanted = [value for value in asked if factor not in choices or value in choices[factor]]
+    planned = {value for values in made for value in values[factor]}
+    for values in made:
+        if planned.issuperset(wanted):
+            values[factor] = [value for value in wanted if value in values[factor]]
+        else:
+            values[factor] = list(wanted)
+
+
+def _topologies(
+    options: Mapping[str, Any], usual: Sequence[str], nodes: Nodes
+) -> List[Tuple[int, int]]:
+    """Return nodes and devices per node of each topology that runs, in order.
+
+    :param options: one that is asked for must be seated; a usual one is left out instead.
+    :param usual: as ``1n*g``, ``*`` standing for all devices of a node.
+    :raises ValueError: the nodes cannot seat what is asked for.
+    """
+    devices = [node["devices"] for node in nodes.values()]
+    chosen: List[Tuple[int, int]] = []
+    for text in options.get("topology", usual):
+        count, per_node = parse_topology(str(text).replace("*", str(min(devices))))
+        seated = count <= len(nodes) and can_seat(list(nodes)[:count], per_node, nodes)
+        if not seated and "topology" in options:
+            raise ValueError(
+                f"-e topology={text}: it needs {count} node(s) with {per_node} device(s) each; the"
+                f" inventory has {len(devices)} ({', '.join(nodes)}) with"
+                f" {_device_counts(nodes)}. From {format_topology(1, 1)} to"
+                f" {format_topology(len(devices), min(devices))} can be seated"
+            )
+        if seated and (count, per_node) not in chosen:
+            chosen.append((count, per_node))
+    return sorted(chosen)
+
+
+def _device_counts(nodes: Nodes) -> str:
+    kinds = {(node["devices"], node["device"]) for node in nodes.values()}
+    words = {"gpu": "GPU(s)", "cpu": "CPU process(es)"}
+    return " or ".join(f"{count} {words[kind]}" for count, kind in sorted(kinds)) + " each"

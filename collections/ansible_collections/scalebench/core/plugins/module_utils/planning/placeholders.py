@@ -1,38 +1,34 @@
-"""What words of a benchmark file may name in braces, and the words with the values in them."""
+"""What words of a benchmark file may name in braces, and the values of these names."""
 
 from __future__ import annotations
 
 import string
-from typing import Any, Dict, Iterable, Mapping
+from typing import Any, Dict, Iterable, List, Mapping, Set
 
-__all__ = ["PLACEHOLDERS", "check_placeholders", "values_for"]
+from ..records.factors import factor_names, factor_values
+from ..records.plans import Cell, Nodes
+
+__all__ = ["PLACEHOLDERS", "check_placeholders", "fields", "values_for"]
 
 _OF_CELL = (
-    *("precision", "batch_size_per_device", "image_size", "warmup", "iterations", "device"),
-    *("data", "data_backend", "xla", "mode", "topology", "nodes", "devices_per_node"),
+    *("warmup", "iterations", "device", "topology", "nodes", "devices_per_node"),
     *("epochs", "target_accuracy"),
 )
 _OF_NODE = ("address", "interface", "data_dir", "workload_dir", "threads")
-# Made of the others, because benchmark files do no arithmetic.
+# Computed from the others, because benchmark files do no arithmetic.
 _DERIVED = (
     *("total_iterations", "world_size", "batch_size_per_node", "global_batch_size", "node_rank"),
     *("python", "leading_address", "node_addresses", "rank_port", "gpu_indices", "local_ranks"),
     *("total_images", "scaled_learning_rate", "sources_dir"),
 )
-# What NVIDIA/DeepLearningExamples begin with for so many images.
+# The learning rate of NVIDIA/DeepLearningExamples and its batch size.
 _LEARNING_RATE, _ITS_BATCH = 0.256, 256
-PLACEHOLDERS = frozenset((*_OF_CELL, *_OF_NODE, *_DERIVED))
+PLACEHOLDERS = frozenset((*factor_names(), *_OF_CELL, *_OF_NODE, *_DERIVED))
 
 
-def values_for(
-    cell: Mapping[str, Any],
-    nodes: Mapping[str, Mapping[str, Any]],
-    name: str,
-    more: Mapping[str, Any],
-) -> Dict[str, Any]:
+def values_for(cell: Cell, nodes: Nodes, name: str, more: Mapping[str, Any]) -> Dict[str, Any]:
     """Return the value of every placeholder for node ``name`` of a cell.
 
-    :param nodes: as ``launch.commands`` gets them.
     :param more: ``python``, ``rank_port`` and ``gpu_indices``.
     """
     batch, per_node = cell["batch_size_per_device"], cell["devices_per_node"]
@@ -41,12 +37,13 @@ def values_for(
     iterations = cell["warmup"] + (cell["iterations"] or 0)
 
     def times(factor: float) -> Any:
-        # A batch size that is to be searched is a word until then.
+        # A batch size that is still searched is a word.
         return batch * factor if isinstance(batch, int) else batch
 
     return {
+        **factor_values(cell),
         **{key: cell.get(key) for key in _OF_CELL},
-        **{key: nodes[name][key] for key in _OF_NODE},
+        **{key: value for key, value in nodes[name].items() if key in _OF_NODE},
         **more,
         "total_iterations": iterations,
         "total_images": times(ranks * iterations),
@@ -63,19 +60,29 @@ def values_for(
     }
 
 
-def check_placeholders(words: Iterable[Any], where: str) -> None:
-    """Refuse words that are no text or name what is not there.
+def check_placeholders(words: Iterable[Any], where: str, own: Iterable[str] = ()) -> None:
+    """Refuse words that are no text or name an unknown placeholder.
 
+    :param own: names that the benchmark adds.
     :raises ValueError: the place, the word and what may be named.
     """
     for word in words:
         if not isinstance(word, str):
             raise ValueError(f"{where}: {word!r} is not a text: quote it")
         try:
-            fields = [field for _, field, _, _ in string.Formatter().parse(word)]
+            named = _fields(word)
         except ValueError as error:
             raise ValueError(f"{where}: {word!r}: {error}; write {{{{ for a brace") from None
-        for field in fields:
-            if field is not None and field not in PLACEHOLDERS:
-                known = ", ".join(sorted(PLACEHOLDERS))
-                raise ValueError(f"{where}: {word!r}: {{{field}}} is none of {known}")
+        known = sorted({*PLACEHOLDERS, *own})
+        for field in named:
+            if field not in known:
+                raise ValueError(f"{where}: {word!r}: {{{field}}} is not one of {', '.join(known)}")
+
+
+def fields(words: Iterable[str]) -> Set[str]:
+    """Return what the words, which were checked, name in braces."""
+    return {field for word in words for field in _fields(word)}
+
+
+def _fields(word: str) -> List[str]:
+    return [field for _, field, _, _ in string.Formatter().parse(word) if field is not None]

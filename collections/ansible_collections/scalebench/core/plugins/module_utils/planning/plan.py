@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional, Sequence
+from typing import Any, Dict, List, Mapping, Optional, Sequence, cast
 
 from ..records.cells import cell_path
+from ..records.factors import factor_values
+from ..records.plans import Cell, Nodes, Plan, PlannedRepeat, Reading
 from ..strategies import parameters_of
 from . import launch, matrix
-from .chosen import TO_TARGET
-from .recipes import matching, recipe_of
+from .recipes import TO_TARGET, matching, recipe_of
 from .seating import oversubscribed
 
 __all__ = [
     "build",
     "estimate",
     "expected_identity",
+    "planned_repeat",
     "repeats",
     "seated",
     "timing_key",
@@ -22,22 +24,19 @@ __all__ = [
 ]
 
 SCHEMA = 1
-# How role framework begins to say that a node has no interpreter for a package set.
+# The reason that role framework gives where a node has no interpreter for a package set.
 NEEDS_PYTHON = "needs Python "
-Nodes = Mapping[str, Mapping[str, Any]]
 
 
 def build(
     benchmarks: Mapping[str, Mapping[str, Any]],
     options: Mapping[str, Any],
-    nodes: Mapping[str, Mapping[str, Any]],
-) -> Dict[str, Any]:
-    """Return ``{"schema", "options", "cells", "nodes"}``; each cell carries its commands.
+    nodes: Nodes,
+) -> Plan:
+    """Return the plan; each cell carries its commands.
 
     :param benchmarks: checked definitions by name.
     :param options: what ``options.parse_options`` returned.
-    :param nodes: per node what ``launch.commands`` needs, ``device``, ``devices`` and
-        ``fingerprint``.
     :raises ValueError: the options do not fit benchmarks or nodes.
     """
     cells = matrix.expand(benchmarks, options, nodes)
@@ -45,7 +44,8 @@ def build(
     for cell in cells:
         recipe = recipe_of(benchmarks[cell["benchmark"]], cell)
         cell["reading"] = _reading(cell, recipe)
-        cell["not_there"] = [one["reason"] for one in matching(recipe.get("unavailable", []), cell)]
+        unavailable = matching(recipe.get("unavailable", []), cell)
+        cell["not_there"] = [entry["reason"] for entry in unavailable]
         cell["over_ssh"] = launch.LAUNCHERS[recipe["launcher"]].over_ssh
         cell["commands"] = launch.commands(cell, recipe, nodes)
         cell["oversubscribed"] = oversubscribed(cell, nodes)
@@ -58,14 +58,15 @@ def build(
     }
 
 
-def _reading(cell: Mapping[str, Any], recipe: Mapping[str, Any]) -> Dict[str, Any]:
-    """Return how the logs of a cell are read: module training_log_facts' arguments.
+def _reading(cell: Cell, recipe: Mapping[str, Any]) -> Reading:
+    """Return how the logs of a cell are read.
 
     The warm-up and the iterations of the cell are the strategy's, unless the recipe says otherwise.
     """
     rule = recipe.get("strategy", {"name": "mean_after_warmup"})
     known = parameters_of(rule["name"])
-    counts = {key: cell[key] for key in ("warmup", "iterations") if key in known}
+    method = {"warmup": cell["warmup"], "iterations": cell["iterations"]}
+    counts = {key: method[key] for key in method if key in known}
     return {
         "reader": recipe.get("reader", "auto"),
         "strategy": rule["name"],
@@ -73,10 +74,8 @@ def _reading(cell: Mapping[str, Any], recipe: Mapping[str, Any]) -> Dict[str, An
     }
 
 
-def _check_data(
-    cells: Sequence[Mapping[str, Any]], options: Mapping[str, Any], nodes: Nodes
-) -> None:
-    """Refuse to train on data that is not there, where that was asked for or nothing else is left.
+def _check_data(cells: Sequence[Cell], options: Mapping[str, Any], nodes: Nodes) -> None:
+    """Refuse missing data where real data was asked for or all cells need it.
 
     :raises ValueError: what is missing, and what to do.
     """
@@ -85,10 +84,12 @@ def _check_data(
         raise ValueError(f"-e data=real: {next(reason for reason in lacking if reason)}")
     for cell in cells:
         if cell["data"] == "synthetic" and cell["mode"] == TO_TARGET:
-            raise ValueError(f"-e mode={TO_TARGET}: it needs -e data=real, noise cannot be learnt")
+            raise ValueError(
+                f"-e mode={TO_TARGET}: it needs -e data=real, as noise cannot be learnt"
+            )
 
 
-def _without_data(cell: Mapping[str, Any], nodes: Nodes) -> str:
+def _without_data(cell: Cell, nodes: Nodes) -> str:
     missing = [name for name in cell["node_names"] if not nodes[name].get("data_dir")]
     if cell["data"] != "real" or not missing:
         return ""
@@ -99,64 +100,63 @@ def _without_data(cell: Mapping[str, Any], nodes: Nodes) -> str:
     )
 
 
-def with_unavailable(
-    cells: Sequence[Mapping[str, Any]], nodes: Mapping[str, Mapping[str, Any]]
-) -> List[Dict[str, Any]]:
+def with_unavailable(cells: Sequence[Cell], nodes: Nodes) -> List[Cell]:
     """Return the cells; one that cannot run here has ``unavailable``, the reason, and ``excused``.
 
-    Excused is what nobody can mend by provisioning: what the benchmark says its framework cannot
+    Excused is what provisioning cannot repair: what the benchmark states that its framework cannot
     do, data that was not asked for, an interpreter that the node does not have.
 
-    :param nodes: each may have ``unusable``, the reason by package set of role framework.
     """
-    found = []
+    checked: List[Cell] = []
     for cell in cells:
         excused = list(cell.get("not_there", ()))
         excused += [reason for reason in (_without_data(cell, nodes),) if reason]
+        chosen = cell.get("framework_set") or ""
         unusable = {
-            name: nodes[name]["unusable"][cell["framework_set"]]
+            name: nodes[name]["unusable"][chosen]
             for name in cell["node_names"]
-            if cell.get("framework_set") in nodes[name].get("unusable", {})
+            if chosen in nodes[name].get("unusable", {})
         }
         reasons = excused + [f"{name}: {reason}" for name, reason in unusable.items()]
         excuse = bool(excused) or all(why.startswith(NEEDS_PYTHON) for why in unusable.values())
-        more = {"unavailable": "; ".join(reasons), "excused": excuse} if reasons else {}
-        found.append({**cell, **more})
-    return found
+        unavailable: Cell = {**cell, "unavailable": "; ".join(reasons), "excused": excuse}
+        checked.append(unavailable if reasons else {**cell})
+    return checked
 
 
-def repeats(cells: Sequence[Mapping[str, Any]]) -> List[Dict[str, Any]]:
+def repeats(cells: Sequence[Cell]) -> List[PlannedRepeat]:
     """Return every repeat in running order: the first of each cell, then the second of each, …
 
-    In rounds, a machine that gets warmer or busier spoils all cells alike, and an interrupted
-    campaign has something of each. ``log`` is the leading node's and the measurement, ``logs``
+    In rounds, a machine that gets warmer or busier affects all cells alike, and an interrupted
+    campaign has some repeats of each. ``log`` is the leading node's and the measurement, ``logs``
     are all nodes'; they are relative to the campaign's folder.
     """
     planned = []
     for index in range(1, max((cell["repeats"] for cell in cells), default=0) + 1):
         for cell in cells:
             if index <= cell["repeats"]:
-                planned.append(_repeat(cell, index))
+                planned.append(planned_repeat(cell, index, f"{cell['name']}_{index}"))
     return planned
 
 
-def _repeat(cell: Mapping[str, Any], index: int) -> Dict[str, Any]:
-    name = f"{cell['name']}_{index}"
-    repeat = {
-        "cell": {key: value for key, value in cell.items() if key != "commands"},
+def planned_repeat(cell: Cell, index: int, name: str) -> PlannedRepeat:
+    """Return a repeat of a cell on its nodes, whose log has this name."""
+    repeat: PlannedRepeat = {
+        "cell": cast(Cell, {key: value for key, value in cell.items() if key != "commands"}),
         "repeat": index,
         "name": name,
         "log": f"logs/{cell['directory']}/{name}.log",
+        "logs": {},
         "expect": expected_identity(cell),
     }
     return seated(repeat, cell["node_names"])
 
 
 def seated(
-    repeat: Mapping[str, Any],
+    repeat: PlannedRepeat,
     names: Sequence[str],
     devices: Optional[Mapping[str, Sequence[int]]] = None,
-) -> Dict[str, Any]:
+) -> PlannedRepeat:
     """Return the repeat on the nodes ``names``, the first of which leads.
 
     :param devices: by node the places of its devices among those of the node; by default as
@@ -166,30 +166,26 @@ def seated(
     logs = {
         node: f"{base}.{node}.out" if rank else repeat["log"] for rank, node in enumerate(names)
     }
-    cell = {**repeat["cell"], "node_names": list(names)}
+    cell: Cell = {**repeat["cell"], "node_names": list(names)}
     if devices:
         cell["node_devices"] = {name: list(devices[name]) for name in names}
     return {**repeat, "cell": cell, "logs": logs}
 
 
 def expected_identity(cell: Mapping[str, Any]) -> Dict[str, Any]:
-    """Return what the log of a cell must say of itself to be that cell's."""
-    to_target = {key: cell[key] for key in ("epochs", "target_accuracy") if key in cell}
+    """Return what the log of a cell must state of itself to be that cell's."""
     return {
-        **to_target,
-        "batch_size_per_device": cell["batch_size_per_device"],
+        **{key: cell[key] for key in ("epochs", "target_accuracy") if key in cell},
+        **factor_values(cell, lambda factor: factor.in_log),
         "world_size": cell["nodes"] * cell["devices_per_node"],
-        "precision": cell["precision"],
-        "image_size": cell["image_size"],
-        "data": cell["data"],
     }
 
 
-def estimate(repeat: Mapping[str, Any], earlier: Mapping[str, Sequence[float]]) -> float:
+def estimate(repeat: PlannedRepeat, earlier: Mapping[str, Sequence[float]]) -> float:
     """Return the expected seconds of a repeat; 0 where nothing is known.
 
-    :param earlier: seconds of earlier repeats by ``timing_key``: their median counts; else the
-        benchmark's own estimate.
+    :param earlier: seconds of earlier repeats by ``timing_key``, whose median is taken; without
+        any the benchmark's own estimate.
     """
     cell = repeat["cell"]
     seconds = sorted(earlier.get(timing_key(cell), ()))

@@ -1,19 +1,20 @@
-"""What keeps a campaign from going on: a plan that is not the one it was made with."""
+"""What keeps a campaign from going on: a plan that differs from the one it was made with."""
 
 from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Set
 
 from ..records.cells import cell_path
+from ..records.plans import Cell, Plan
 from .options import as_arguments
 
 __all__ = ["check_same", "differences"]
 
-# What makes results of two sessions comparable: the same hardware under the same names.
+# Hardware that must stay the same for two sessions of a campaign.
 _HARDWARE = ("hostname", "machine_id", "cpu_model", "cores", "gpus")
 
 
-def check_same(campaign: str, kept: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+def check_same(campaign: str, kept: Plan, wanted: Plan) -> None:
     """Refuse to continue a campaign with another plan.
 
     :raises ValueError: the first differences, and what to do.
@@ -27,39 +28,41 @@ def check_same(campaign: str, kept: Mapping[str, Any], wanted: Mapping[str, Any]
         )
 
 
-def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> List[str]:
+def differences(old: Plan, new: Plan) -> List[str]:
     """Return what keeps a campaign with plan ``old`` from going on with plan ``new``, in words."""
-    found = []
+    changes = []
     names: Set[str] = {*old["nodes"], *new["nodes"]}
     for name in sorted(names):
         before, now = old["nodes"].get(name), new["nodes"].get(name)
         if before is None or now is None:
-            found.append(f"node {name} is only in the {'new' if before is None else 'old'} plan")
+            changes.append(f"node {name} is only in the {'new' if before is None else 'old'} plan")
             continue
         for key in _HARDWARE:
             if before.get(key) != now.get(key):
-                found.append(f"{name}: {key} was {before.get(key)!r}, is {now.get(key)!r}")
+                changes.append(f"{name}: {key} was {before.get(key)!r}, is {now.get(key)!r}")
     was, wanted = (
         {cell_path(cell): _essence(cell) for cell in plan["cells"]} for plan in (old, new)
     )
     for cell in sorted({*was, *wanted}):
         if cell not in wanted:
-            found.append(f"{cell} was planned and is not asked for now")
+            changes.append(f"{cell} was planned and is not asked for now")
         elif cell not in was:
-            found.append(f"{cell} is asked for now and was not planned")
+            changes.append(f"{cell} is asked for now and was not planned")
         else:
-            found += [
+            changes += [
                 f"{cell}: {field} was {_shown(was[cell], wanted[cell], field)},"
                 f" is {_shown(wanted[cell], was[cell], field)}"
                 for field in sorted({*was[cell], *wanted[cell]})
                 if was[cell].get(field) != wanted[cell].get(field)
             ]
-    return found
+    return changes
 
 
-def _essence(cell: Mapping[str, Any]) -> Dict[str, Any]:
+def _essence(cell: Cell) -> Dict[str, Any]:
     """Return what makes the cell what it is, each node's command as a list of words."""
-    kept = {key: cell[key] for key in cell if key not in ("estimate_seconds", "commands")}
+    kept = {
+        key: value for key, value in cell.items() if key not in ("estimate_seconds", "commands")
+    }
     for node, command in cell["commands"].items():
         words = [f"{name}={value}" for name, value in command["env"].items()]
         kept[f"command on {node}"] = words + list(command["argv"])
@@ -67,7 +70,7 @@ def _essence(cell: Mapping[str, Any]) -> Dict[str, Any]:
 
 
 def _shown(cell: Mapping[str, Any], other: Mapping[str, Any], field: str) -> str:
-    """Return a field's value; of a list only what the other has not."""
+    """Return a field's value; of a list only what the other does not have."""
     value, against = cell.get(field), other.get(field)
     if isinstance(value, list) and isinstance(against, list):
         return " ".join(str(item) for item in value if item not in against) or "without it"

@@ -23,7 +23,10 @@ def plan_text(planned: Mapping[str, Any]) -> str:
         f" {duration(planned['seconds'])}",
         f"({source})" if waves else "(nothing is missing)",
         *_packing(planned),
-        *(f"{one['log'][5:]}: {one['ending']}: {one['reason']}" for one in planned["not_run"]),
+        *(
+            f"{repeat['log'][5:]}: {repeat['ending']}: {repeat['reason']}"
+            for repeat in planned["not_run"]
+        ),
     ]
     if waves:
         order = "Order, in rounds over the cells:" if planned["packing"] == "none" else "Waves:"
@@ -69,7 +72,7 @@ def _note(repeat: Mapping[str, Any], by_device: bool) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return seconds in a person's words: ``45 s``, ``3 min 20 s``, ``2 h 05 min``.
+    """Return seconds in words: ``45 s``, ``3 min 20 s``, ``2 h 05 min``.
 
     :param seconds: at least 0.
     """

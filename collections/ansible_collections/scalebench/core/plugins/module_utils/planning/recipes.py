@@ -1,12 +1,63 @@
-"""Which recipe of a benchmark a cell runs, and what of it depends on the cell."""
+"""Which benchmarks and recipes the options choose, and what of a recipe depends on the cell."""
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
-__all__ = ["framework_set", "matches", "matching", "recipe_of", "usual_recipe", "usual_version"]
+from ..records.factors import FACTORS, Factor, factor_values, own_factor
+from .container import container_name, image_reference
+
+__all__ = [
+    "ALL",
+    "TO_TARGET",
+    "chosen_benchmarks",
+    "chosen_recipe",
+    "declared_factors",
+    "factors_of",
+    "framework_set",
+    "frameworks",
+    "matching",
+    "preparations",
+    "recipe_choices",
+    "recipe_of",
+    "usual_recipe",
+]
 
 Recipe = Mapping[str, Any]
+Benchmarks = Mapping[str, Mapping[str, Any]]
+# What runs when no benchmark is named; `all` is every one.
+DEFAULT_BENCHMARKS = ["pytorch"]
+ALL = ["all"]
+# The mode that trains epochs with an evaluation after each, until a target accuracy.
+TO_TARGET = "train_and_evaluate"
+# Length of the commit in the name of a built image.
+_SHORT = 12
+
+
+def factors_of(benchmark: Mapping[str, Any], reserved: Sequence[str] = ()) -> List[Factor]:
+    """Return the factors of the table, then those that the benchmark declares.
+
+    :param reserved: names that none of the latter may have.
+    :raises ValueError: a declaration is wrong.
+    """
+    declared = benchmark.get("factors", {})
+    return [*FACTORS, *(own_factor(name, declared[name], reserved) for name in declared)]
+
+
+def declared_factors(benchmarks: Benchmarks) -> List[Factor]:
+    """Return the factors that any of the benchmarks declares, each once.
+
+    :raises ValueError: two benchmarks declare one with different types.
+    """
+    declared: Dict[str, Factor] = {}
+    for name, benchmark in benchmarks.items():
+        for factor in factors_of(benchmark)[len(FACTORS) :]:
+            if declared.setdefault(factor.name, factor).parse is not factor.parse:
+                raise ValueError(
+                    f"benchmark {name}: factors.{factor.name}: another benchmark declares it with"
+                    " another type; rename one of them"
+                )
+    return list(declared.values())
 
 
 def usual_recipe(benchmark: Mapping[str, Any]) -> str:
@@ -18,11 +69,6 @@ def usual_recipe(benchmark: Mapping[str, Any]) -> str:
     return "portable" if "portable" in recipes else str(recipes[0])
 
 
-def usual_version(recipe: Recipe) -> Any:
-    """Return the framework version that runs where none is asked for, None where there is one."""
-    return next(iter(recipe.get("versions", {})), None)
-
-
 def recipe_of(benchmark: Mapping[str, Any], cell: Mapping[str, Any]) -> Dict[str, Any]:
     """Return the recipe that a cell runs, with what its framework version changes in it.
 
@@ -32,27 +78,138 @@ def recipe_of(benchmark: Mapping[str, Any], cell: Mapping[str, Any]) -> Dict[str
     return {**recipe, **recipe.get("versions", {}).get(cell.get("framework_version"), {})}
 
 
-def framework_set(recipe: Recipe) -> str:
-    """Return which set of packages of role framework the recipe's version needs.
+def framework_set(recipe: Recipe) -> Optional[str]:
+    """Return which set of packages of role framework a recipe needs; None in a container.
 
     :param recipe: what :func:`recipe_of` returned.
     """
-    return str(recipe.get("framework_set", recipe["framework"]))
-
-
-def matches(when: Mapping[str, Any], cell: Mapping[str, Any]) -> bool:
-    """Return whether a cell has, for each factor named, the value or one of the values.
-
-    ``several_nodes`` is true of a cell on more than one node.
-    """
-    found = {**cell, "several_nodes": cell["nodes"] > 1}
-    for factor, wanted in when.items():
-        values = wanted if isinstance(wanted, (list, tuple)) else [wanted]
-        if found.get(factor) not in values:
-            return False
-    return True
+    return None if "container" in recipe else str(recipe.get("framework_set", recipe["framework"]))
 
 
 def matching(entries: List[Mapping[str, Any]], cell: Mapping[str, Any]) -> List[Mapping[str, Any]]:
-    """Return the entries whose ``when`` a cell matches, in their order."""
-    return [entry for entry in entries if matches(entry["when"], cell)]
+    """Return the entries whose ``when`` a cell matches, in their order.
+
+    A condition holds if the cell has, for each factor named, the value or one of the values.
+    ``several_nodes`` is true of a cell on more than one node.
+    """
+    values = {**cell, **factor_values(cell), "several_nodes": cell["nodes"] > 1}
+    return [
+        entry
+        for entry in entries
+        if all(
+            values.get(factor) in (wanted if isinstance(wanted, (list, tuple)) else [wanted])
+            for factor, wanted in entry["when"].items()
+        )
+    ]
+
+
+def recipe_choices(recipe: Recipe, factors: Sequence[Factor] = FACTORS) -> Dict[str, List[Any]]:
+    """Return what may be asked of a recipe, by factor; one without an entry takes any value."""
+    plain = {factor.name: [factor.plain] for factor in factors if factor.listed}
+    versions = list(recipe.get("versions", {})) or [None]
+    return {**plain, **recipe["choices"], "framework_version": versions}
+
+
+def chosen_recipe(benchmark: Mapping[str, Any], asked: Optional[str]) -> Tuple[str, Recipe]:
+    """Return name and content of the recipe that is asked for, or of the usual one.
+
+    :raises ValueError: the benchmark has no recipe of that name; the choices.
+    """
+    recipes = benchmark["recipes"]
+    name = asked or usual_recipe(benchmark)
+    if name not in recipes:
+        raise ValueError(_no_choice("recipe", name, sorted(recipes)))
+    return name, recipes[name]
+
+
+def chosen_benchmarks(benchmarks: Benchmarks, options: Mapping[str, Any]) -> List[str]:
+    """Return the names of the benchmarks that are asked for; ``all`` are those with the recipe.
+
+    :raises ValueError: an unknown name or value, with the choices.
+    """
+    names = options.get("benchmark", DEFAULT_BENCHMARKS)
+    if names == ALL:
+        asked = options.get("recipe")
+        having = [name for name in benchmarks if not asked or asked in benchmarks[name]["recipes"]]
+        names = sorted(having or benchmarks)
+    for name in names:
+        if name not in benchmarks:
+            raise ValueError(_no_choice("benchmark", name, [*sorted(benchmarks), "all"]))
+    _check_known(benchmarks, names, options)
+    return list(names)
+
+
+def _check_known(benchmarks: Benchmarks, names: Sequence[str], options: Mapping[str, Any]) -> None:
+    """Refuse a value that none of the chosen benchmarks knows; one that some know selects them."""
+    for factor in (*FACTORS, *declared_factors(benchmarks)):
+        known: List[Any] = []
+        takes_any = False
+        for name in names:
+            _, recipe = chosen_recipe(benchmarks[name], options.get("recipe"))
+            own = factors_of(benchmarks[name])
+            if factor.name in {declared.name for declared in own}:
+                choices = recipe_choices(recipe, own)
+                takes_any = takes_any or factor.name not in choices
+                known += [value for value in choices.get(factor.name, ()) if value not in known]
+        for value in options.get(factor.name, []):
+            if value not in known and not takes_any:
+                listed = [choice for choice in known if choice is not None]
+                raise ValueError(_no_choice(factor.name, value, listed))
+
+
+def _no_choice(option: str, value: Any, choices: Sequence[Any]) -> str:
+    listed = ", ".join(
+        str(choice).lower() if isinstance(choice, bool) else str(choice) for choice in choices
+    )
+    return (
+        f"-e {option}={value}: there is no {option} {value!r}; the choices are {listed or 'none'}"
+    )
+
+
+def frameworks(benchmarks: Benchmarks, options: Mapping[str, Any]) -> List[str]:
+    """Return the package sets of role framework that the chosen benchmarks need, each once.
+
+    A recipe that runs in a container needs none.
+
+    :raises ValueError: as ``expand``, but for what depends on the nodes.
+    """
+    needed = set()
+    for name in chosen_benchmarks(benchmarks, options):
+        recipe_name, recipe = chosen_recipe(benchmarks[name], options.get("recipe"))
+        versions = recipe_choices(recipe)["framework_version"]
+        for version in options.get("framework_version", versions[:1]):
+            if version in versions:
+                cell = {"recipe": recipe_name, "framework_version": version}
+                needed.add(framework_set(recipe_of(benchmarks[name], cell)))
+    return sorted(name for name in needed if name is not None)
+
+
+def preparations(
+    benchmarks: Benchmarks, options: Mapping[str, Any], mirror: str = ""
+) -> List[Dict[str, Any]]:
+    """Return what role framework fetches, builds and starts for the recipes that are chosen.
+
+    :param benchmarks: checked definitions by name.
+    :param options: what ``options.parse_options`` returned; ``benchmark`` and ``recipe`` count.
+    :param mirror: a registry that stands for the images' own.
+    :returns: for each recipe with ``sources``: ``name`` (its folder), ``sources`` and, where it
+        runs in a container, ``container``: the recipe's, with ``name``, ``reference`` (what to
+        pull) and ``built`` (the name that the image made from it gets).
+    :raises ValueError: as :func:`chosen_benchmarks` and ``container.image_reference``.
+    """
+    prepared = []
+    for name in chosen_benchmarks(benchmarks, options):
+        recipe_name, recipe = chosen_recipe(benchmarks[name], options.get("recipe"))
+        if "sources" in recipe:
+            folder = f"{name}-{recipe_name}"
+            made: Dict[str, Any] = {"name": folder, "sources": list(recipe["sources"])}
+            if "container" in recipe:
+                version = str(recipe["sources"][0]["version"])[:_SHORT]
+                made["container"] = {
+                    **recipe["container"],
+                    "name": container_name(name, recipe_name),
+                    "reference": image_reference(recipe["container"], mirror),
+                    "built": f"scalebench/{folder}:{version}",
+                }
+            prepared.append(made)
+    return prepared

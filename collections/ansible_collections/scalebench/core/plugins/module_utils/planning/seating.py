@@ -1,12 +1,12 @@
-"""Seat a cell on nodes: which of them have the devices, and which GPUs each one takes."""
+"""Seat a cell on nodes: nodes that have enough devices, and the GPUs that it takes of each."""
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Set
+from typing import Dict, List, Optional, Sequence, Set
+
+from ..records.plans import Cell, Node, Nodes
 
 __all__ = ["assign_gpus", "can_seat", "device_ids", "machines_shared", "oversubscribed"]
-
-Nodes = Mapping[str, Mapping[str, Any]]
 
 
 def can_seat(names: Sequence[str], per_node: int, nodes: Nodes) -> bool:
@@ -18,10 +18,11 @@ def can_seat(names: Sequence[str], per_node: int, nodes: Nodes) -> bool:
     return True
 
 
-def device_ids(name: str, node: Mapping[str, Any]) -> List[str]:
-    """Return what tells each device of a node from all others, in the order of the node.
+def device_ids(name: str, node: Node) -> List[str]:
+    """Return a unique id for each device of a node, in the order of the node.
 
-    A GPU is known by its uuid, also where several nodes are one machine; a CPU process by its node.
+    That is the uuid of a GPU, also where several nodes are one machine, and node and number of a
+    CPU process.
     """
     if node["device"] == "gpu":
         return [gpu["uuid"] for gpu in node["fingerprint"]["gpus"]]
@@ -46,10 +47,10 @@ def assign_gpus(
     return assigned
 
 
-def oversubscribed(cell: Mapping[str, Any], nodes: Nodes) -> bool:
+def oversubscribed(cell: Cell, nodes: Nodes) -> bool:
     """Return whether a machine runs more CPU threads for this cell than it has cores.
 
-    Nodes under one kernel (``boot_id``) share a machine. On GPUs it is never so.
+    Nodes under one kernel (``boot_id``) share a machine. Cells on GPUs never oversubscribe.
     """
     if cell["device"] == "gpu":
         return False

@@ -27,6 +27,7 @@ __all__ = [
 MAX = "max"
 _FLAGS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _NAME = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
+_WORD = re.compile(r"[A-Za-z0-9_.]+", re.ASCII)
 _TOKEN = re.compile(r"[A-Za-z0-9]*(\{\})?[A-Za-z0-9]*", re.ASCII)
 
 
@@ -80,11 +81,19 @@ def _parse_batch_size(value: Any) -> Any:
         raise ValueError(f"{error}, nor {MAX}") from None
 
 
+def _parse_word(value: Any) -> str:
+    """Return a text that can be part of a path."""
+    text = parse_text(value)
+    if not _WORD.fullmatch(text):
+        raise ValueError("has other characters than letters, digits, _ and .")
+    return text
+
+
 # The types that a benchmark file may give its own factors.
 _PARSERS: Mapping[str, Callable[[Any], Any]] = {
     "count": parse_count,
     "flag": parse_flag,
-    "text": parse_text,
+    "text": _parse_word,
 }
 
 
@@ -188,7 +197,7 @@ def own_factor(name: str, declared: Any, reserved: Sequence[str] = ()) -> Factor
     :raises ValueError: what is wrong with the name or the declaration.
     """
     if not _NAME.fullmatch(str(name)):
-        raise ValueError(f"{name!r} is no name of a factor: lower-case letters, digits and _")
+        raise ValueError(f"{name!r} is not a name for a factor: lower-case letters, digits and _")
     if name in {*factor_names(), *reserved}:
         raise ValueError(f"{name} is the name of something else")
     if not isinstance(declared, Mapping):

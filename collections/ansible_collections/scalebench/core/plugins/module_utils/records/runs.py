@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Optional, TypedDict, cast
 
-from ..topology import parse_topology
-from .cells import IDENTITY_KEYS
+from .plans import Cell, check_cell
 
 __all__ = [
     "Disturbance",
@@ -17,8 +16,6 @@ __all__ = [
     "check_cell",
     "check_run",
 ]
-
-_NEEDED = (*IDENTITY_KEYS, "batch_size_per_device", "nodes", "devices_per_node")
 
 
 class LogEnding(TypedDict):
@@ -106,7 +103,7 @@ class Disturbance(TypedDict):
 
 
 class _Run(TypedDict):
-    cell: Mapping[str, Any]
+    cell: Cell
     repeat: int
     log: str
     ending: str
@@ -139,21 +136,6 @@ class RunRecord(_Run, total=False):
     nodes: Dict[str, NodeRun]
     # Set on reading, where the log is not there any more.
     log_is_gone: bool
-
-
-def check_cell(cell: Any) -> None:
-    """Refuse a damaged cell, planned, recorded or measured.
-
-    :raises ValueError: it is not a mapping, a key that a report needs is missing or empty, or the
-        topology contradicts the counts.
-    """
-    if not isinstance(cell, Mapping):
-        raise ValueError(f"a cell is a mapping, not {cell!r}")
-    missing = [key for key in _NEEDED if not cell.get(key)]
-    if missing:
-        raise ValueError(f"the cell has no {', '.join(missing)}")
-    if parse_topology(cell["topology"]) != (cell["nodes"], cell["devices_per_node"]):
-        raise ValueError(f"topology {cell['topology']} does not fit nodes and devices_per_node")
 
 
 def check_run(data: Any, log: str) -> RunRecord:

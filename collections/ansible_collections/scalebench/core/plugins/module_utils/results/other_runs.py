@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
-from ..records.cells import GROUP_KEYS, IDENTITY_KEYS
+from ..records.cells import GROUP_KEYS, IDENTITY_KEYS, cell_key
 from ..records.endings import ending_names, never_ran
 from ..records.factors import MAX
+from ..records.plans import Cell
 from ..records.results import MeasuredCell, Repeat
 from ..records.runs import RunRecord
 from ..running import search
@@ -14,7 +15,6 @@ from ..stats.statistics import median
 
 __all__ = ["interference", "packing", "resolve_searches"]
 
-Cell = Mapping[str, Any]
 _ALONE = "_alone.log"
 
 
@@ -59,7 +59,7 @@ def _search(group: Sequence[Cell], runs: Sequence[RunRecord]) -> Dict[str, Any]:
     if not probe and largest is None:
         failed = failed or own[-1:]
     return {
-        **{key: group[0][key] for key in GROUP_KEYS},
+        **dict(zip(GROUP_KEYS, cell_key(group[0]))),
         "topologies": [cell["topology"] for cell in group],
         "tried_on": own[0]["cell"]["topology"] if own else None,
         "largest": largest,

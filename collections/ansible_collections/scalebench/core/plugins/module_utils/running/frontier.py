@@ -1,4 +1,4 @@
-"""How large a batch fits into the memory: what an exhausted memory rules out, what to try next."""
+"""The largest batch that fits into memory: cells that are ruled out, the next size to try."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _FINE, _STEP = 64, 8
 def skipped(cell: Mapping[str, Any], ooms: Iterable[Mapping[str, Any]]) -> Optional[str]:
     """Return why a cell need not run: ``out of memory at N``, or None.
 
-    :param ooms: the cells that ran out of memory. One of the same factors but for a smaller batch
-        size rules this one out; a larger or the same batch size does not.
+    :param ooms: the cells that ran out of memory. One with a smaller batch size and all else the
+        same rules this cell out; a larger or the same batch size does not.
     """
     smaller = [
         oom["batch_size_per_device"]
@@ -42,8 +42,8 @@ def next_batch(tried: Mapping[int, str], start: int, limit: int) -> Optional[int
     below it. That takes at most 2 + 2 log2(limit) probes. The answer (:func:`largest`) is exact
     up to 64, above it the largest multiple of 8 (or start doubled, or limit) that fits.
 
-    A larger batch is taken to need more memory. Where that fails, the exhausted memory is
-    believed: what fits above it does not count, since it may fail the next time.
+    A larger batch is assumed to need more memory. Where results contradict that, a size above one
+    that ran out of memory does not count as fitting, since it may fail the next time.
 
     :param tried: ``fits`` or ``out_of_memory`` by batch size per device.
     :param start: the batch size to begin with.

@@ -80,24 +80,25 @@ def _throughput_positive(_cell: Cell, facts: LogFacts) -> Iterator[str]:
 def _rate_times_time(cell: Cell, facts: LogFacts) -> Iterator[str]:
     """Compare the time that the printed rates need with the time on the clock.
 
-    The arithmetic mean of rates is above images / time in every run that is not quite even
+    The arithmetic mean of rates is above samples / time in every run that is not quite even
     (Jensen's inequality; by 13 % in a real log), so it can only show a rate that is too low. The
-    harmonic mean is images / time itself, however noisy the steps, and shows both.
+    harmonic mean is samples / time itself, however noisy the steps, and shows both.
     """
-    images = (_global_batch(cell) or 0) * (facts.get("count") or 0)
+    samples = (_global_batch(cell) or 0) * (facts.get("count") or 0)
     clock = _rate(facts.get("wall_clock_throughput"))
     harmonic = _rate(facts.get("harmonic_throughput"))
     rate = harmonic or _rate(facts.get("throughput"))
-    if not (images and clock and rate) or facts.get("scope", "global") != "global":
+    if not (samples and clock and rate) or facts.get("scope", "global") != "global":
         return
-    printed, passed = images / rate, images / clock
+    printed, passed = samples / rate, samples / clock
     # An evaluation between two steps takes any time, and none of it is printed.
     bounded = harmonic and not facts.get("time_to_train")
     too_short = passed < _SHORTEST * printed - _CLOCK_STEP
     too_long = bounded and passed > _LONGEST * printed + _CLOCK_STEP
     if too_short or too_long:
+        unit = str(facts.get("unit", "images/s")).partition("/")[0]
         yield (
-            f"{images} images need {printed:.1f} s by the printed rates, and took {passed:.1f} s"
+            f"{samples} {unit} need {printed:.1f} s by the printed rates, and took {passed:.1f} s"
             " by the clock"
         )
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Set
 
 from ..planning import plan
-from ..planning.schedule_sample import sample_alone
+from ..planning.schedule import sample_alone
 from ..records.cells import cell_key, cell_path
 from ..records.endings import never_ran
 from ..records.factors import MAX
+from ..records.plans import Cell, PlannedRepeat
 from ..records.runs import RunRecord
 from . import frontier, search
 from .policy import (
@@ -21,9 +22,6 @@ from .policy import (
 )
 
 __all__ = ["Ledger", "outstanding"]
-
-Cell = Mapping[str, Any]
-Repeat = Dict[str, Any]
 
 
 class Ledger:
@@ -119,8 +117,8 @@ class _Decision:
     def __init__(self, ledger: Ledger, policy: Policy) -> None:
         self.ledger = ledger
         self.policy = policy
-        self.repeats: List[Repeat] = []
-        self.given_up: List[Repeat] = []
+        self.repeats: List[PlannedRepeat] = []
+        self.given_up: List[PlannedRepeat] = []
         self.remarks: List[str] = []
         self.hopeless = retries_are_hopeless(ledger.endings(), policy["retry"])
 
@@ -139,7 +137,7 @@ class _Decision:
             self._add_alone(cells)
         return {"repeats": self.repeats, "given_up": self.given_up, "remarks": self.remarks}
 
-    def _sort_in(self, repeat: Repeat) -> None:
+    def _sort_in(self, repeat: PlannedRepeat) -> None:
         """Put a repeat among those to run, those given up, or nowhere."""
         repeat = {"kind": "measured", **repeat}
         if self.ledger.standing(repeat["log"]) is None:
@@ -156,7 +154,7 @@ class _Decision:
         if why:
             self.repeats.append({**repeat, "why": why})
 
-    def _reason_to_rerun(self, repeat: Repeat) -> Optional[str]:
+    def _reason_to_rerun(self, repeat: PlannedRepeat) -> Optional[str]:
         """Return why a repeat that has ended runs again, None where it does not."""
         record, retry = self.ledger.records[repeat["log"]], self.policy["retry"]
         if not self.ledger.is_of_session(record) or self.hopeless:
@@ -237,7 +235,7 @@ class _Decision:
         for index in sample_alone([wave, {"repeats": []}], self.ledger.campaign):
             repeat, seat = packed[index]
             base = f"{repeat['log'][: -len('.log')]}_alone"
-            alone = {
+            alone: PlannedRepeat = {
                 **repeat,
                 "name": f"{repeat['name']}_alone",
                 "log": f"{base}.log",

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional, Sequence
+from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
-from ..planning.options import MAX
-from ..planning.plan import expected_identity, seated
+from ..planning.plan import planned_repeat
+from ..records.cells import cell_key
+from ..records.factors import MAX
+from ..records.plans import Cell, PlannedRepeat, Reading
 from . import frontier
 
 __all__ = ["belongs", "check_memory", "concrete", "groups", "largest", "next_probe"]
 
-# The first step allocates, the others show that it lasts: on a CPU memory grows for some steps,
-# until the free blocks fit.
+# The first step allocates; on a CPU memory grows for some more steps, until the free blocks fit.
 _WARMUP, _ITERATIONS = 2, 8
-# Images per device beyond which nobody trains ResNet-50.
+# No larger batch size per device is tried.
 _LIMIT = 65536
-
-Cell = Mapping[str, Any]
 
 
 def check_memory(cells: Sequence[Cell], memory_mib: int) -> None:
-    """Refuse a search that the kernel would end by killing whatever is largest.
+    """Refuse a search without a memory limit, which the kernel would end by killing processes.
 
     :param memory_mib: the limit for each process, 0 for none.
     :raises ValueError: a search on CPU nodes without a limit.
@@ -35,20 +34,19 @@ def check_memory(cells: Sequence[Cell], memory_mib: int) -> None:
 
 
 def groups(cells: Sequence[Cell]) -> List[List[Cell]]:
-    """Return the cells whose batch size is searched, those together that differ in topology alone.
+    """Return the cells whose batch size is searched, in groups that differ in topology alone.
 
-    They get one batch size, so that their speed-ups can be compared.
+    A group gets one batch size, so that its speed-ups can be compared.
     """
-    found: Dict[str, List[Cell]] = {}
+    by_group: Dict[Tuple[str, ...], List[Cell]] = {}
     for cell in cells:
         if cell["batch_size_per_device"] == MAX:
-            key = f"{cell['benchmark']}/{cell['variant']}/{cell['name']}"
-            found.setdefault(key, []).append(cell)
-    return list(found.values())
+            by_group.setdefault(cell_key(cell).group, []).append(cell)
+    return list(by_group.values())
 
 
-def concrete(cell: Cell, batch: int) -> Dict[str, Any]:
-    """Return the cell with a batch size of its own, in images per device; it is ``searched``."""
+def concrete(cell: Cell, batch: int) -> Cell:
+    """Return the cell with a batch size per device of its own; it is ``searched``."""
     variant = f"bz{batch}{cell['variant'][len('bz' + MAX) :]}"
     return {
         **cell,
@@ -61,19 +59,19 @@ def concrete(cell: Cell, batch: int) -> Dict[str, Any]:
 
 
 def belongs(cell: Cell, group: Sequence[Cell]) -> bool:
-    """Return whether a cell with a batch size is one of the group's but for that."""
-    for one in group:
-        made = concrete(one, cell["batch_size_per_device"])
-        if all(made[key] == cell.get(key) for key in ("directory", "name")):
+    """Return whether a cell differs from one of the group's in the batch size alone."""
+    for searched in group:
+        made = concrete(searched, cell["batch_size_per_device"])
+        if (made["directory"], made["name"]) == (cell.get("directory"), cell.get("name")):
             return True
     return False
 
 
-def next_probe(group: Sequence[Cell], endings: Mapping[int, str]) -> Optional[Dict[str, Any]]:
+def next_probe(group: Sequence[Cell], endings: Mapping[int, str]) -> Optional[PlannedRepeat]:
     """Return the repeat that tries the next batch size; None when the search has ended.
 
-    It runs on the cell with the most devices, where buffers for the exchange of gradients come on
-    top of what one device needs.
+    It runs on the cell with the most devices, where buffers for the exchange of gradients add to
+    the memory of a single device.
 
     :param group: one of ``groups``.
     :param endings: how the repeats of this search ended, by batch size.
@@ -84,30 +82,26 @@ def next_probe(group: Sequence[Cell], endings: Mapping[int, str]) -> Optional[Di
     if batch is None:
         return None
     widest = max(group, key=lambda cell: cell["nodes"] * cell["devices_per_node"])
-    method = {"warmup": _WARMUP, "iterations": _ITERATIONS, "repeats": 1}
-    cell = {**concrete(widest, batch), **method}
-    cell["reading"] = _reading(widest, method)
-    name = f"{cell['name']}_search"
-    repeat = {
-        "cell": {key: value for key, value in cell.items() if key != "commands"},
-        "repeat": 1,
-        "name": name,
-        "log": f"logs/{cell['directory']}/{name}.log",
-        "expect": expected_identity(cell),
-        "kind": "search",
+    cell: Cell = {
+        **concrete(widest, batch),
+        "warmup": _WARMUP,
+        "iterations": _ITERATIONS,
+        "repeats": 1,
+        "reading": _reading(widest),
     }
-    return seated(repeat, cell["node_names"])
+    return {**planned_repeat(cell, 1, f"{cell['name']}_search"), "kind": "search"}
 
 
-def _reading(cell: Cell, method: Mapping[str, int]) -> Dict[str, Any]:
+def _reading(cell: Cell) -> Reading:
     """Return how a probe's log is read: by its own counts, where the rule takes the cell's."""
     reading = cell["reading"]
-    counts = {
-        key: method[key]
+    planned = {"warmup": cell["warmup"], "iterations": cell["iterations"]}
+    probed = {"warmup": _WARMUP, "iterations": _ITERATIONS}
+    parameters = {
+        key: probed[key] if key in probed and value == planned[key] else value
         for key, value in reading["parameters"].items()
-        if key in method and value == cell[key]
     }
-    return {**reading, "parameters": {**reading["parameters"], **counts}}
+    return {**reading, "parameters": parameters}
 
 
 def largest(endings: Mapping[int, str]) -> int:
@@ -118,10 +112,10 @@ def largest(endings: Mapping[int, str]) -> int:
     spoiled = _spoiled(endings)
     if spoiled:
         raise ValueError(f"the search for the largest batch ended: {spoiled}")
-    found = frontier.largest(_tried(endings))
-    if found is None:
-        raise ValueError("the search for the largest batch ended: 1 image is too many")
-    return found
+    batch = frontier.largest(_tried(endings))
+    if batch is None:
+        raise ValueError("the search for the largest batch ended: a batch of 1 is too large")
+    return batch
 
 
 def _tried(endings: Mapping[int, str]) -> Dict[int, str]:

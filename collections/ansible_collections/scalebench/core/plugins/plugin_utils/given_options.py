@@ -1,0 +1,82 @@
+"""The options of a campaign as they were given: with -e, or as variables of inventory or play."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from ansible_collections.scalebench.core.plugins.module_utils.planning.options import OPTIONS
+
+__all__ = ["check_same_on_nodes", "given_options", "with_sources"]
+
+
+def given_options(
+    extra: Mapping[str, Any],
+    variables: Mapping[str, Any],
+    names: Iterable[str],
+    template: Callable[[Any], Any],
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the options by name, those of -e first, and the names of those that variables gave.
+
+    Ansible's precedence holds. An option's variable has its name, or that of role campaign,
+    ``campaign_<name>``, which stands over the former. An empty value of a variable gives nothing.
+
+    :param extra: the variables given with -e.
+    :param variables: all variables, untemplated.
+    """
+    given: dict[str, Any] = {}
+    of_variables: dict[str, Any] = {}
+    for name in names:
+        keys = _variables_of(name)
+        key = _first(keys, extra)
+        if key:
+            if key == name or extra[key] != "":
+                given[name] = extra[key]
+            continue
+        key = _first(keys, variables)
+        value = template(variables[key]) if key else None
+        if value not in (None, "", []):
+            of_variables[name] = value
+    return {**given, **of_variables}, list(of_variables)
+
+
+def check_same_on_nodes(nodes: Mapping[str, Mapping[str, Any]], names: Iterable[str]) -> None:
+    """Refuse an option whose value differs between the nodes.
+
+    :param nodes: the variables of each, templated.
+    :param names: of the options that were not given with -e.
+    :raises ValueError: the option and its value on each node.
+    """
+    for name in names:
+        values = {}
+        for node, variables in nodes.items():
+            key = _first(_variables_of(name), variables)
+            values[node] = json.dumps(variables[key], default=str) if key else "no value"
+        if len({*values.values()}) > 1:
+            listed = ", ".join(f"{node} has {value}" for node, value in values.items())
+            raise ValueError(
+                f"variable {name} differs between the nodes: {listed}. An option holds for the"
+                " whole campaign: set it for all nodes, as in group_vars/all, or with -e"
+            )
+
+
+def with_sources(message: str, of_variables: Iterable[str]) -> str:
+    """Return a message about options that names those given by variables as such, not as -e."""
+    for name in of_variables:
+        if f"-e {name}=" in message:
+            message = message.replace(f"-e {name}=", f"variable {name}=")
+            message += (
+                f" ({name} is a variable of the inventory or the play; where it is meant for"
+                f" something else, campaign_{name}: '' keeps it out)"
+            )
+    return message
+
+
+def _variables_of(name: str) -> tuple[str, ...]:
+    """Return the variables that may give an option; a benchmark's own factor has no role's."""
+    return (f"campaign_{name}", name) if name in OPTIONS else (name,)
+
+
+def _first(keys: Iterable[str], variables: Mapping[str, Any]) -> str | None:
+    return next((key for key in keys if key in variables), None)

@@ -1,0 +1,51 @@
+"""The types of a plan, and a plan that is read from a file."""
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
+from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
+from ansible_collections.scalebench.core.plugins.module_utils.records import plans
+from ansible_collections.scalebench.core.plugins.module_utils.records.factors import factor_names
+from campaign_data import benchmarks, cluster
+
+
+def planned():
+    return plan.build(benchmarks(), parse_options({"topology": "1n1g"}), cluster(2))
+
+
+def test_a_cell_has_every_factor():
+    assert {*factor_names()} < {*plans.Cell.__annotations__}
+
+
+def test_a_plan_has_the_keys_of_its_types():
+    made = planned()
+    (cell,) = made["cells"]
+    assert {*cell} <= {*plans.Cell.__annotations__}
+    assert {*cell["commands"]["node1"]} == {*plans.Command.__annotations__}
+    assert {*cell["reading"]} == {*plans.Reading.__annotations__}
+    assert {*plan.repeats(made["cells"])[0]} <= {*plans.PlannedRepeat.__annotations__}
+    assert {*made} <= {*plans.Plan.__annotations__}
+    assert {*cluster(1)["node1"]} <= {*plans.Node.__annotations__}
+
+
+def test_a_plan_is_read_as_it_was_written():
+    assert plans.check_plan(planned()) == planned()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda made: made.pop("cells"), "the plan has no cells"),
+        (lambda made: made.update(nodes=[]), "the plan has no nodes"),
+        (lambda made: made["cells"].append("r50"), "a cell is a mapping, not 'r50'"),
+        (lambda made: made["cells"][0].update(nodes=2), "topology 1n1g does not fit nodes"),
+        (lambda made: made["cells"][0].pop("name"), "where the logs of bz4 lie"),
+        (lambda made: made["cells"][0].pop("variant"), "the cell has no variant"),
+    ],
+)
+def test_a_damaged_plan_is_refused(change, said):
+    made = planned()
+    change(made)
+    with pytest.raises(ValueError, match=said):
+        plans.check_plan(made)
+    with pytest.raises(ValueError, match="a plan is a mapping"):
+        plans.check_plan([made])

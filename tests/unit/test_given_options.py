@@ -1,0 +1,77 @@
+"""Where the options of a campaign come from: -e, or variables of inventory and play."""
+
+import pytest
+import yaml
+from ansible_collections.scalebench.core.plugins.module_utils.planning.options import OPTIONS
+from ansible_collections.scalebench.core.plugins.plugin_utils.given_options import (
+    check_same_on_nodes,
+    given_options,
+    with_sources,
+)
+from campaign_data import ROOT
+
+NAMES = ("precision", "mode", "repeats", "sequence_length")
+
+
+def given(extra, **variables):
+    """Return the options; a variable is templated by a mark that shows it."""
+    return given_options(
+        extra, {**variables, **extra}, NAMES, lambda value: ["templated", value] if value else value
+    )
+
+
+@pytest.mark.parametrize(
+    ("extra", "variables", "options", "of_variables"),
+    [
+        ({}, {}, {}, []),
+        ({"precision": "amp"}, {"precision": "fp32"}, {"precision": "amp"}, []),
+        ({"precision": "amp"}, {"campaign_precision": "fp32"}, {"precision": "amp"}, []),
+        ({"campaign_precision": "amp"}, {"precision": "fp32"}, {"precision": "amp"}, []),
+        ({"repeats": ""}, {}, {"repeats": ""}, []),
+        ({"campaign_mode": ""}, {"mode": "0644"}, {}, []),
+        ({}, {"precision": "fp32"}, {"precision": ["templated", "fp32"]}, ["precision"]),
+        (
+            {},
+            {"precision": "fp32", "campaign_precision": "amp"},
+            {"precision": ["templated", "amp"]},
+            ["precision"],
+        ),
+        ({}, {"mode": "0644", "campaign_mode": ""}, {}, []),
+        ({}, {"campaign_sequence_length": 1}, {}, []),
+        ({}, {"sequence_length": 1}, {"sequence_length": ["templated", 1]}, ["sequence_length"]),
+    ],
+)
+def test_ansibles_precedence_holds(extra, variables, options, of_variables):
+    assert given(extra, **variables) == (options, of_variables)
+
+
+def test_an_option_that_differs_between_nodes_is_refused_with_their_values():
+    nodes = {"node1": {"precision": "amp"}, "node2": {"mode": "x"}}
+    check_same_on_nodes(nodes, ["repeats"])
+    with pytest.raises(
+        ValueError, match=r'precision differs .* node1 has "amp", node2 has no value'
+    ):
+        check_same_on_nodes(nodes, NAMES)
+    nodes = {name: {**nodes[name], "campaign_precision": ["fp32"]} for name in nodes}
+    check_same_on_nodes(nodes, ["precision"])
+
+
+def test_a_message_names_a_variable_as_such():
+    message = "-e mode=0644: there is no mode '0644'; the choices are train"
+    assert with_sources(message, []) == message
+    assert with_sources(message, ["mode"]) == (
+        "variable mode=0644: there is no mode '0644'; the choices are train (mode is a variable of"
+        " the inventory or the play; where it is meant for something else, campaign_mode: '' keeps"
+        " it out)"
+    )
+
+
+def test_every_option_is_a_variable_of_role_campaign():
+    specs = yaml.safe_load((ROOT / "roles/campaign/meta/argument_specs.yml").read_text())
+    options = specs["argument_specs"]["main"]["options"]
+    given_empty = {
+        name.removeprefix("campaign_"): option["default"]
+        for name, option in options.items()
+        if option["type"] == "raw"
+    }
+    assert given_empty == {name: f"{{{{ {name} | default('') }}}}" for name in OPTIONS}
