@@ -1,0 +1,91 @@
+"""Options from an inventory: bench.yml plans what group_vars ask for and runs nothing."""
+
+import sys
+
+import ansible_runner
+import pytest
+import yaml
+from local_nodes import ROOT, events, failures
+
+
+@pytest.fixture
+def plan(tmp_path):
+    """Return a function that plans with variables of all nodes and of single ones, and with -e."""
+
+    def run(everywhere, nodes, **extra):
+        connection = {
+            "ansible_connection": "local",
+            "ansible_python_interpreter": sys.executable,
+            "scalebench_work_dir": str(tmp_path / "node"),
+            "framework_python": sys.executable,
+            "campaign_results_dir": str(tmp_path / "results"),
+        }
+        folder = tmp_path / "inventory"
+        (folder / "group_vars").mkdir(parents=True)
+        (folder / "hosts.yml").write_text(yaml.safe_dump({"nodes": {"hosts": nodes}}))
+        (folder / "group_vars/all.yml").write_text(yaml.safe_dump({**connection, **everywhere}))
+        return ansible_runner.run(
+            private_data_dir=str(tmp_path),
+            project_dir=str(ROOT),
+            inventory=str(folder / "hosts.yml"),
+            playbook="playbooks/bench.yml",
+            cmdline="--check",
+            extravars=extra,
+            quiet=True,
+        )
+
+    return run
+
+
+def cells(runner):
+    """Return the paths of the planned cells."""
+    assert runner.rc == 0, failures(runner)
+    planned = events(runner, "campaign_plan")[-1]
+    return [f"{cell['directory']}/{cell['name']}" for cell in planned["cells"]]
+
+
+def test_an_inventory_gives_options_and_the_command_line_stands_over_it(plan):
+    everywhere = {
+        "precision": ["fp32", "amp"],
+        "campaign_batch_size_per_device": "{{ [8] }}",
+        "repeats": 4,
+        "mode": "0644",
+        "campaign_mode": "",
+    }
+    runner = plan(everywhere, {"node1": {}}, repeats="2")
+    assert cells(runner) == [
+        "pytorch/bz8/1n1g/r50_b8_fp32",
+        "pytorch/bz8/1n1g/r50_b8_amp",
+    ]
+    assert events(runner, "campaign_plan")[-1]["repeats"] == 4
+
+
+@pytest.mark.parametrize(
+    ("everywhere", "nodes", "said"),
+    [
+        (
+            {"mode": "0644"},
+            {"node1": {}},
+            "variable mode=0644: there is no mode '0644'; the choices are train",
+        ),
+        (
+            {"repeats": 3},
+            {"node1": {}, "node2": {"repeats": 5}},
+            "variable repeats differs between the nodes: node1 has 3, node2 has 5",
+        ),
+    ],
+)
+def test_a_wrong_variable_is_named_as_such(plan, everywhere, nodes, said):
+    runner = plan(everywhere, nodes)
+    assert runner.rc != 0
+    assert said in failures(runner)
+
+
+def test_a_factor_of_a_benchmark_is_an_option_like_the_others(plan):
+    folder = {"campaign_benchmarks_dir": str(ROOT / "tests/integration/workloads")}
+    extra = {"benchmark": "toy_sequences", "sequence_length": "128,512"}
+    runner = plan({**folder, "packed": True}, {"node1": {}}, **extra)
+    assert cells(runner) == [
+        "toy_sequences/bz4-packed/1n1g/toy_b4_fp32",
+        "toy_sequences/bz4-s512-packed/1n1g/toy_b4_fp32",
+    ]

@@ -1,0 +1,174 @@
+"""A benchmark with a factor and a unit of its own, from its file to results."""
+
+import copy
+import subprocess
+from typing import Any
+
+import pytest
+import yaml
+from ansible_collections.scalebench.core.plugins.module_utils import logs
+from ansible_collections.scalebench.core.plugins.module_utils.comparison.across_frameworks import (
+    across_frameworks,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.comparison.cell_pairs import (
+    cell_pairs,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
+from ansible_collections.scalebench.core.plugins.module_utils.history.trends import entry, gather
+from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
+from ansible_collections.scalebench.core.plugins.module_utils.planning.benchmark_file import (
+    check_benchmark,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
+from ansible_collections.scalebench.core.plugins.module_utils.planning.recipes import (
+    declared_factors,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.published.conditions import judge
+from ansible_collections.scalebench.core.plugins.module_utils.report.text import (
+    csv_text,
+    terminal_table,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
+from ansible_collections.scalebench.core.plugins.module_utils.running.frontier import skipped
+from ansible_collections.scalebench.core.plugins.module_utils.running.record import record
+from campaign_data import ROOT, benchmarks, cluster
+
+FOLDER = ROOT / "tests/integration/workloads"
+TOY = yaml.safe_load((FOLDER / "toy_sequences.yml").read_text())
+
+
+def all_benchmarks() -> dict[str, Any]:
+    return {**benchmarks(), "toy_sequences": check_benchmark(copy.deepcopy(TOY), "toy.yml")}
+
+
+def planned(**given: Any) -> dict[str, Any]:
+    """Return the plan of a campaign of the toy on two nodes."""
+    known = all_benchmarks()
+    options = parse_options({"benchmark": "toy_sequences", **given}, own=declared_factors(known))
+    nodes = cluster(2, workload_dir=str(FOLDER), pythons={"none": "python3"})
+    return plan.build(known, options, nodes)
+
+
+def measured(made: dict[str, Any], name: str = "toy") -> dict[str, Any]:
+    """Run every repeat's command on the leading node and return the results."""
+    runs = []
+    for repeat in plan.repeats(made["cells"]):
+        cell = next(one for one in made["cells"] if one["directory"] == repeat["cell"]["directory"])
+        command = cell["commands"][cell["node_names"][0]]
+        text = subprocess.run(command["argv"], check=True, capture_output=True).stdout
+        reading = logs.read([text], cell["reading"]["reader"])
+        facts = log_facts(
+            reading, cell["reading"]["strategy"], cell["reading"]["parameters"], repeat["expect"]
+        )
+        told = {node: {"ending": "ok", "seconds": 1.0} for node in cell["node_names"]}
+        head = {"campaign": name, "session": "s", "recorded": "2026-11-22T00:00:00+00:00"}
+        cell = {**repeat["cell"], "oversubscribed": False}
+        runs.append(record(head, {**repeat, "machines": {}, "cell": cell}, told, facts))
+    return build_results({**made, "campaign": name, "created": "2026-11-22T00:00:00Z"}, runs)
+
+
+def test_the_factor_is_an_option_a_part_of_the_path_and_an_argument():
+    made = planned(sequence_length="128,512", packed="true", topology="1n1g")
+    assert [cell["directory"] for cell in made["cells"]] == [
+        "toy_sequences/bz4-packed/1n1g",
+        "toy_sequences/bz4-s512-packed/1n1g",
+    ]
+    long = made["cells"][1]
+    assert long["own_factors"] == {"sequence_length": 512, "packed": True}
+    assert long["image_size"] is None
+    argv = long["commands"]["node1"]["argv"]
+    assert "--sequence-length=512" in argv and argv[-1] == "--packed"
+    assert "--packed" not in made["cells"][0]["commands"]["node1"]["argv"]
+
+
+def test_the_results_have_its_unit_and_factor():
+    results = measured(planned(sequence_length="128,512"))
+    assert results["failures"] == []
+    assert [
+        (cell["variant"], cell["topology"], cell["median_speed"], cell["unit"])
+        for cell in results["cells"]
+    ] == [
+        ("bz4", "1n1g", 4000.0, "sequences/s"),
+        ("bz4", "2n1g", 8000.0, "sequences/s"),
+        ("bz4-s512", "1n1g", 1000.0, "sequences/s"),
+        ("bz4-s512", "2n1g", 2000.0, "sequences/s"),
+    ]
+    assert results["cells"][2]["own_factors"] == {"sequence_length": 512, "packed": False}
+    assert results["units"]["median_speed"] == "sequences/s"
+    assert "images" not in terminal_table(results) + csv_text(results)
+
+
+def test_a_log_of_another_length_is_refused():
+    made = planned(topology="1n1g", repeats=1)
+    argv = made["cells"][0]["commands"]["node1"]["argv"]
+    argv[argv.index("--sequence-length=128")] = "--sequence-length=256"
+    (failure,) = measured(made)["failures"]
+    assert failure["reason"] == "the log says sequence_length 256, expected 128"
+
+
+def test_cells_that_differ_in_it_are_not_compared():
+    one = measured(planned(topology="1n1g"))
+    changed = copy.deepcopy(one)
+    changed["cells"][0]["own_factors"]["sequence_length"] = 256
+    pairs, apart = cell_pairs(one["cells"], changed["cells"])
+    assert pairs == []
+    assert apart[0]["reason"] == "sequence_length 256 in the baseline, 128 here"
+    assert len(gather([entry(one, "a"), {**entry(changed, "b"), "campaign": "b"}])[0]) == 2
+    smaller = {**changed["cells"][0], "batch_size_per_device": 2}
+    assert skipped(one["cells"][0], [smaller]) is None
+    assert skipped(one["cells"][0], [{**one["cells"][0], "batch_size_per_device": 2}])
+    other = copy.deepcopy(one)
+    other["cells"][0].update(benchmark="other")
+    assert len(across_frameworks([one, other])) == 1
+    other["cells"][0]["own_factors"]["sequence_length"] = 256
+    assert across_frameworks([one, other]) == []
+
+
+def test_a_published_figure_that_does_not_state_it_is_not_known_to_be_comparable():
+    cell = {"own_factors": {"sequence_length": 128}}
+    assert "sequence_length: not stated" in judge(cell, {})["why"]
+    assert (
+        "sequence_length: 128 measured, 512 published"
+        in (judge(cell, {"own_factors": {"sequence_length": 512}})["why"])
+    )
+
+
+def test_other_benchmarks_do_not_run_where_it_is_asked_for():
+    made = planned(benchmark="toy_sequences,pytorch", sequence_length=256)
+    assert {cell["benchmark"] for cell in made["cells"]} == {"toy_sequences"}
+    with pytest.raises(ValueError, match="-e sequence_length=256: there is no sequence_length"):
+        planned(benchmark="pytorch", sequence_length=256)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda d, r: d.update(unit="1/s"), "toy.yml: unit: '1/s': what is counted is needed"),
+        (lambda d, r: d.update(factors={"topology": {}}), "toy.yml: factors: topology is the name"),
+        (lambda d, r: d.update(factors={"world_size": {}}), "world_size is the name"),
+        (lambda d, r: d.pop("factors"), "choices.packed: no such key"),
+        (
+            lambda d, r: r["defaults"]["cpu"].pop("sequence_length"),
+            "defaults.cpu.sequence_length is missing",
+        ),
+        (
+            lambda d, r: r["defaults"]["cpu"].update(sequence_length=["x"]),
+            "defaults.cpu sequence_length=x: 'x' is not a whole number",
+        ),
+        (lambda d, r: r["arguments"].append("{image_size}"), "cpu.image_size is missing"),
+        (lambda d, r: r["choices"].pop("precision"), "choices.precision is missing"),
+    ],
+)
+def test_a_file_that_is_wrong_is_refused(change, said):
+    definition = copy.deepcopy(TOY)
+    change(definition, definition["recipes"]["portable"])
+    with pytest.raises(ValueError) as error:
+        check_benchmark(definition, "toy.yml")
+    assert said in str(error.value)
+
+
+def test_benchmarks_that_declare_a_factor_with_two_types_are_refused():
+    other = copy.deepcopy(TOY)
+    other["factors"]["sequence_length"]["type"] = "text"
+    with pytest.raises(ValueError, match=r"benchmark b: factors.sequence_length: another"):
+        declared_factors({"a": TOY, "b": other})
