@@ -1,3 +1,3 @@
-"""The local nodes that these tests run on."""
+"""The fixture of the local nodes."""
 
 from local_nodes import cluster  # noqa: F401 (a fixture)

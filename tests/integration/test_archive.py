@@ -1,4 +1,4 @@
-"""playbooks/archive.yml and report.yml on what it wrote, without a cluster; runner's events."""
+"""playbooks/archive.yml, reports on its archives, ansible-runner's events; without a cluster."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def run(tmp_path, monkeypatch):
 
 @pytest.fixture
 def campaign(tmp_path):
-    """Return the folder of a campaign as bench.yml leaves it: 1n1g and 2n1g, one repeat each."""
+    """Return the folder of a campaign like bench.yml's: 1n1g and 2n1g, one repeat each."""
     folder = tmp_path / "results/mine"
     cells = [cell("1n1g"), cell("2n1g")]
-    for of, speed in zip(cells, (24.0, 30.0)):
-        log = folder / "logs" / of["directory"] / "r50_b4_fp32_1.log"
-        write_log(log, of["topology"], speed=speed)
+    for measured_cell, speed in zip(cells, (24.0, 30.0)):
+        log = folder / "logs" / measured_cell["directory"] / "r50_b4_fp32_1.log"
+        write_log(log, measured_cell["topology"], speed=speed)
         record = {
-            "cell": of,
+            "cell": measured_cell,
             "repeat": 1,
             "log": str(log.relative_to(folder)),
             "ending": "ok",
@@ -100,7 +100,7 @@ def changed(runner) -> int:
 
 @pytest.fixture
 def archived(run, campaign, tmp_path):
-    """Return the archive of the reported campaign, on a machine that has nothing else of it."""
+    """Return the archive of the reported campaign, without the campaign's own folder."""
     assert run("playbooks/report.yml", campaign="mine").rc == 0
     assert run("playbooks/archive.yml", campaign="mine").rc == 0
     folder = tmp_path / "other machine"
@@ -135,7 +135,7 @@ def test_a_report_elsewhere_says_what_the_campaigns_own_says(run, archived, tmp_
     given = {"archive": str(archived), "output_dir": str(tmp_path / "there")}
     assert changed(run("playbooks/report.yml", "--check", **given)) == 1
     assert not (tmp_path / "there").exists()
-    # To unpack is the one change: each figure and each file of the report come out the same.
+    # Unpacking is the only change: every file of the report comes out the same.
     assert changed(run("playbooks/report.yml", **given)) == 1
     there = files(tmp_path / "there")
     assert {"MANIFEST.json", "SHA256SUMS"} < set(there)
@@ -157,15 +157,15 @@ def test_a_secret_in_the_plan_is_refused_with_its_place(run, campaign):
     plan = json.loads((campaign / "plan.json").read_text())
     plan["cells"][0]["commands"] = {"node1": {"env": {"WANDB_API_KEY": "0123abcd"}}}
     (campaign / "plan.json").write_text(json.dumps(plan, indent=1))
-    said = message(run("playbooks/archive.yml", campaign="mine"))
-    assert "plan.json line" in said
-    assert "secret of the environment" in said
-    assert "0123abcd" not in said
+    error = message(run("playbooks/archive.yml", campaign="mine"))
+    assert "plan.json line" in error
+    assert "secret of the environment" in error
+    assert "0123abcd" not in error
     assert not list(campaign.parent.glob("*.tar.gz*"))
 
 
 @pytest.mark.parametrize(
-    ("playbook", "given", "said"),
+    ("playbook", "given", "expected"),
     [
         ("archive.yml", {}, "Name the campaign to archive"),
         ("archive.yml", {"campaign": "yours"}, "no campaign yours in"),
@@ -174,12 +174,12 @@ def test_a_secret_in_the_plan_is_refused_with_its_place(run, campaign):
         ("report.yml", {"archive": str(ROOT / "README.md")}, "README.md: damaged, or no archive"),
     ],
 )
-def test_bad_input_ends_with_what_to_do(run, playbook, given, said):
-    assert said in message(run(f"playbooks/{playbook}", **given))
+def test_bad_input_ends_with_what_to_do(run, playbook, given, expected):
+    assert expected in message(run(f"playbooks/{playbook}", **given))
 
 
 def outcome(runner) -> str:
-    """Return what docs/evidence.md tells to look at in the events of a campaign."""
+    """Return the outcome of a campaign from its events, as docs/evidence.md describes."""
     roles = {event.get("role") for event in failed(runner)}
     if not roles:
         return "ok"

@@ -1,4 +1,4 @@
-"""bench.yml on local nodes: real training, resumed, refused, interrupted."""
+"""bench.yml on local nodes: real training, resumed, refused and interrupted."""
 
 import json
 import re
@@ -14,7 +14,7 @@ TOPOLOGIES = ("1n1g", "2n1g", "4n1g")
 
 @pytest.fixture(scope="module")
 def measured(cluster):
-    """Return the runner of one small campaign over all topologies."""
+    """Run a small campaign over all topologies; return its runner."""
     runner = cluster.bench(campaign="measured")
     assert runner.rc == 0, failures(runner)
     return runner
@@ -129,7 +129,7 @@ def test_check_mode_shows_the_plan_and_runs_nothing(cluster):
 
 
 @pytest.mark.parametrize(
-    ("variables", "said"),
+    ("variables", "expected"),
     [
         ({"precision": "fp8"}, "there is no precision 'fp8'; the choices are fp32, amp"),
         ({"benchmark": "caffe"}, "there is no benchmark 'caffe'; the choices are"),
@@ -149,10 +149,10 @@ def test_check_mode_shows_the_plan_and_runs_nothing(cluster):
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
-def test_bad_input_ends_before_anything_runs(cluster, measured, variables, said):
+def test_bad_input_ends_before_anything_runs(cluster, measured, variables, expected):
     refused = cluster.bench(**{"campaign": "refused", **variables})
     assert refused.rc != 0
-    assert said in " ".join(failures(refused).split())
+    assert expected in " ".join(failures(refused).split())
     assert events(refused, "training_runs") == []
     assert not (cluster.results / "refused").exists()
 

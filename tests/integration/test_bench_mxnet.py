@@ -1,4 +1,4 @@
-"""MXNet from provisioning to the report: workers of its key-value store on local nodes."""
+"""MXNet with its key-value store on local nodes, from provisioning to the report."""
 
 import json
 import re
@@ -13,7 +13,7 @@ LOG = "logs/mxnet_ngc/bz2/{}/r50_b2_fp32_1.log"
 
 @pytest.fixture(scope="module")
 def campaign(cluster):
-    """Install MXNet and return the folder of one small campaign."""
+    """Install MXNet, run a small campaign and return its folder."""
     provisioned = cluster.run("provision.yml", benchmark="mxnet_ngc")
     assert provisioned.rc == 0, failures(provisioned)
     measured = cluster.bench(

@@ -1,4 +1,4 @@
-"""Rounds of bench.yml with real training: packed and alone, searched, adaptive."""
+"""Rounds of bench.yml with real training: packing, batch size search, adaptive repeats."""
 
 import json
 from datetime import datetime
@@ -22,28 +22,29 @@ def test_packed_repeats_run_at_once_and_a_sample_of_them_alone(cluster):
     assert first["shares_machine"]
     (alone,) = (record for record in records.values() if record["kind"] == "alone")
     assert (alone["ending"], alone["packed_with"]) == ("ok", [])
-    found = results(cluster, "packed")
-    assert found["interference"]["n"] == 1
-    assert found["interference"]["median"] > 0
-    assert found["counts"]["ok"] == 2
+    packed = results(cluster, "packed")
+    assert packed["interference"]["n"] == 1
+    assert packed["interference"]["median"] > 0
+    assert packed["counts"]["ok"] == 2
 
 
 def test_repeats_share_a_node_on_devices_of_their_own(cluster):
     options = {"topology": "4n1g", "repeats": 2, "packing": "devices"}
-    # As a user types it: a word.
+    # As a user types it: a text, not a number.
     runner = cluster.bench(campaign="devices", campaign_cpu_processes="2", **options)
     assert runner.rc == 0, failures(runner)
     first, second = (
-        one for one in cluster.records("devices").values() if one["kind"] == "measured"
+        record for record in cluster.records("devices").values() if record["kind"] == "measured"
     )
     assert first["packed_with"] == [second["log"]]
     for number, record in enumerate((first, second)):
         nodes = ("node1", "node2", "node3", "node4")
         assert record["cell"]["node_devices"] == {name: [number] for name in nodes}
-        assert [one["kind"] for one in record["disturbances"]].count("other_process") == 0
-    starts = sorted(one["started"] for one in (first, second))
+        kinds = [disturbance["kind"] for disturbance in record["disturbances"]]
+        assert kinds.count("other_process") == 0
+    starts = sorted(record["started"] for record in (first, second))
     assert first["seconds"] > seconds_between(*starts)
-    (alone,) = (one for one in cluster.records("devices").values() if one["kind"] == "alone")
+    (alone,) = (r for r in cluster.records("devices").values() if r["kind"] == "alone")
     assert alone["cell"]["node_devices"] in (
         first["cell"]["node_devices"],
         second["cell"]["node_devices"],
@@ -52,7 +53,7 @@ def test_repeats_share_a_node_on_devices_of_their_own(cluster):
 
 
 def seconds_between(earlier, later):
-    """Return the seconds between two moments in ISO 8601."""
+    """Return the seconds between two ISO 8601 times."""
     return (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds()
 
 
@@ -67,12 +68,12 @@ def test_the_largest_batch_is_searched_and_measured(cluster):
     assert runner.rc == 0, failures(runner)
     (search,) = results(cluster, "largest")["searches"]
     largest = search["largest"]
-    tried = {one["batch_size_per_device"]: one["ending"] for one in search["tried"]}
+    tried = {probe["batch_size_per_device"]: probe["ending"] for probe in search["tried"]}
     assert tried[largest] == "ok"
     assert "out_of_memory" in tried.values()
-    assert all((batch <= largest) == (how == "ok") for batch, how in tried.items())
-    measured = [one for one in cluster.records("largest").values() if one["kind"] == "measured"]
-    assert [one["cell"]["batch_size_per_device"] for one in measured] == [largest]
+    assert all((batch <= largest) == (ending == "ok") for batch, ending in tried.items())
+    measured = [r for r in cluster.records("largest").values() if r["kind"] == "measured"]
+    assert [record["cell"]["batch_size_per_device"] for record in measured] == [largest]
     again = cluster.bench(
         campaign="largest",
         topology="1n1g",

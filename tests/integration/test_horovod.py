@@ -1,10 +1,10 @@
-"""Frameworks of the published systems: installed by provision.yml, trained by bench.yml."""
+"""TensorFlow and Horovod: installed by provision.yml, run by bench.yml."""
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.logs import read
 from local_nodes import ROOT, failures, places_of_ranks
 
-# A package that brings its own build system, so that building it takes nothing from elsewhere.
+# A package with its own build backend, so that building it needs no other package.
 PROJECT = '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
 BACKEND = """
 import os, zipfile
@@ -24,7 +24,7 @@ def build_wheel(folder, *_settings):
 
 @pytest.fixture(scope="module")
 def tensorflow(cluster):
-    """Install TensorFlow and Horovod, which is built where no earlier run kept the wheel."""
+    """Install TensorFlow and Horovod; Horovod is built unless an earlier run kept the wheel."""
     provisioned = cluster.run("provision.yml", "--tags", "framework", benchmark="tensorflow_ngc")
     assert provisioned.rc == 0, failures(provisioned)
     return ROOT / ".state/venvs/tensorflow"

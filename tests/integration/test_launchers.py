@@ -1,4 +1,4 @@
-"""mpirun's ranks over real ssh: where they run, and that nothing is left however they end."""
+"""mpirun's ranks over real ssh: their placement, and that no end leaves a process running."""
 
 import contextlib
 import json
@@ -37,7 +37,7 @@ RECIPE = {
     "arguments": ["0"],
 }
 ADDRESSES = {f"node{number}": f"127.0.0.{number + 1}" for number in range(1, 5)}
-# What module training_run does on a node, without Ansible around it.
+# The work of the module training_run on a node, without Ansible.
 SUPERVISED = """
 import json, sys
 from ansible_collections.scalebench.core.plugins.module_utils.node.supervise import supervise
@@ -48,14 +48,14 @@ print(json.dumps(supervise(given["argv"], given["log"], given["env"], 120, 0, fo
 
 
 def places(text):
-    """Return node and address by rank, as the ranks said them."""
+    """Return node and address by rank, as printed by the ranks."""
     lines = re.findall(r"\[scalebench\] rank ({[^}]*})", text)
-    said = [json.loads(line) for line in lines]
-    return {one["rank"]: (one["node"], one["host"]) for one in said}
+    ranks = [json.loads(line) for line in lines]
+    return {rank["rank"]: (rank["node"], rank["host"]) for rank in ranks}
 
 
 def benchmarks_with(folder, seconds):
-    """Write the benchmark of the stand-in, whose ranks stay for so long."""
+    """Write a benchmark whose stand-in ranks run for so many seconds; return the options."""
     recipe = {**RECIPE, "arguments": [str(seconds)]}
     definition = {"benchmark": "placed", "model": "r50", "recipes": {"portable": recipe}}
     (folder / "placed.yml").write_text(yaml.safe_dump(definition))
@@ -69,7 +69,7 @@ def test_every_rank_runs_on_its_node_and_was_started_by_its_sshd(cluster, tmp_pa
     assert record["ending"] == "ok"
     log = (cluster.results / "placed" / record["log"]).read_text()
     assert places(log) == dict(enumerate(ADDRESSES.items()))
-    # Shared ones make one of Open MPI's daemons crash, in one of fifteen starts.
+    # With a shared folder, one of Open MPI's daemons crashes in one of fifteen starts.
     temporary = set(re.findall(r"rank \d temporary (\S+)", log))
     assert len(temporary) == 4
     assert [folder for folder in temporary if os.path.exists(folder)] == []
@@ -85,7 +85,7 @@ def test_ranks_end_with_their_ansible_playbook(cluster, tmp_path):
 
 
 class Repeat:
-    """One repeat of the stand-in, supervised on each node as module training_run does."""
+    """A repeat of the stand-in, supervised on each node as by the module training_run."""
 
     def __init__(self, cluster, folder, absent="", patience=60):
         self.state, self.folder, self.patience = cluster.state, folder, patience
@@ -123,7 +123,7 @@ class Repeat:
         )
 
     def processes(self, part):
-        """Return the processes on node2, or mpirun, whose command line has ``part``."""
+        """Return the processes on node2 (mpirun: on node1) whose command line matches ``part``."""
         node = "node1" if part == "mpirun" else "node2"
         return [
             process
@@ -131,8 +131,8 @@ class Repeat:
             if process.command.startswith(part) or part == RANKS in process.command
         ]
 
-    def said(self):
-        """Return what all ranks printed so far."""
+    def output(self):
+        """Return the output of all ranks so far."""
         with contextlib.suppress(FileNotFoundError):
             return (self.folder / "node1.log").read_text()
         return ""
@@ -140,8 +140,8 @@ class Repeat:
     def endings(self):
         """Wait for the supervisors; return ending and reason by node."""
         answers = {
-            name: json.loads(one.communicate(timeout=150)[0])
-            for name, one in self.supervisors.items()
+            name: json.loads(supervisor.communicate(timeout=150)[0])
+            for name, supervisor in self.supervisors.items()
         }
         return {name: (answer["ending"], answer["reason"]) for name, answer in answers.items()}
 
@@ -157,7 +157,7 @@ class Repeat:
 )
 def test_a_killed_process_ends_all_with_a_reason(cluster, tmp_path, victim, where, reason):
     repeat = Repeat(cluster, tmp_path)
-    wait_until(lambda: len(places(repeat.said())) == 4)
+    wait_until(lambda: len(places(repeat.output())) == 4)
     os.kill(repeat.processes(victim)[-1].pid, signal.SIGKILL)
     endings = repeat.endings()
     assert endings[where][0] == "crashed"
@@ -168,5 +168,5 @@ def test_a_killed_process_ends_all_with_a_reason(cluster, tmp_path, victim, wher
 def test_a_node_that_does_not_take_its_ranks_in_is_named(cluster, tmp_path):
     repeat = Repeat(cluster, tmp_path, absent="node3", patience=15)
     assert repeat.endings()["node1"][0] == "crashed"
-    assert "node3: nobody here took in the ranks of 127.0.0.2:29722" in repeat.said()
+    assert "node3: nobody here took in the ranks of 127.0.0.2:29722" in repeat.output()
     assert cluster.running() == []

@@ -1,4 +1,4 @@
-"""PaddlePaddle and OneFlow: installed by provision.yml, trained by bench.yml, ended with it."""
+"""PaddlePaddle and OneFlow: installed by provision.yml, run by bench.yml, ended with it."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ SHORT = {"warmup": 1, "iterations": 3, "topology": "1n1g,2n1g"}
 
 @pytest.fixture(scope="module")
 def paddle(cluster):
-    """Install Paddle into the environments that all tests share."""
+    """Install Paddle into the environment shared by all tests."""
     provisioned = cluster.run("provision.yml", "--tags", "framework", benchmark="paddle")
     assert provisioned.rc == 0, failures(provisioned)
     return ROOT / ".state/venvs/paddle"
@@ -59,7 +59,7 @@ def test_nothing_of_paddle_is_left_of_an_interrupted_campaign(cluster, paddle):
         for process in cluster.processes()
         if "train_paddle.py" in process.command and "launch" not in process.command
     ]
-    os.kill(ranks[0], signal.SIGKILL)  # one rank dies, the launchers live
+    os.kill(ranks[0], signal.SIGKILL)  # one rank dies, the launchers survive
     interrupt(playbook, signal.SIGINT)
     wait_until(lambda: cluster.running() == [], 30)
 

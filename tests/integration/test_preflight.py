@@ -33,17 +33,17 @@ def test_a_key_that_another_node_refuses_is_told_with_both_nodes(cluster, tmp_pa
         keys.write_text(kept)
     assert done.rc != 0
     rows = json.loads((tmp_path / "verdicts.json").read_text())["rows"]
-    lost = {row["node"]: row["found"] for row in rows if row["verdict"] == "fail"}
-    assert set(lost) == {"node1", "node2", "node3", "node4"}
-    assert all(found.startswith("node3: ") for found in lost.values())
+    failed = {row["node"]: row["found"] for row in rows if row["verdict"] == "fail"}
+    assert set(failed) == {"node1", "node2", "node3", "node4"}
+    assert all(found.startswith("node3: ") for found in failed.values())
 
 
 def test_bench_looks_first_and_says_when_it_does_not(cluster):
     done = cluster.bench(topology="1n1g", campaign="preflight", preflight_gpus=8)
     assert done.rc != 0
     assert cluster.records("preflight") == {}
-    found = json.loads((cluster.results / "preflight/preflight.json").read_text())
-    assert found["counts"]["fail"] == 4
+    verdicts = json.loads((cluster.results / "preflight/preflight.json").read_text())
+    assert verdicts["counts"]["fail"] == 4
     done = cluster.bench(topology="1n1g", campaign="preflight", preflight_gpus=8, preflight=False)
     assert done.rc == 0, failures(done)
     assert "preflight was turned off" in done.stdout.read()

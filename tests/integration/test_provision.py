@@ -10,7 +10,7 @@ NODES = {f"node{number}": f"127.0.0.{number + 1}" for number in range(1, 5)}
 
 
 def ssh(cluster, address, *options, command="true"):
-    """Log in; the first of two contrary options counts."""
+    """Log in and run the command; of two contradictory options ssh uses the first."""
     known = ("-o", f"UserKnownHostsFile={cluster.state}/ssh/known_hosts")
     batch = ("-F", "none", "-p", "10022", "-o", "BatchMode=yes")
     return subprocess.run(

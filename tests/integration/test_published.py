@@ -1,7 +1,7 @@
-"""A published program, from its sources to ranks in containers: real git, Docker, ssh and mpirun.
+"""A published program, from its sources to ranks in containers, with real git, Docker, ssh, mpirun.
 
-The image stands in for NVIDIA's: it is the testbed's, which has Python, ssh and Open MPI. Two
-containers on this machine stand for two nodes.
+The testbed's image, which has Python, ssh and Open MPI, stands in for NVIDIA's. Two containers on
+this machine stand for two nodes.
 """
 
 import os
@@ -32,7 +32,7 @@ PROGRAM = (
     "\n"
     "rank = os.environ['OMPI_COMM_WORLD_RANK']\n"
     "node, made = os.environ['SCALEBENCH_NODE'], os.path.exists('/made')\n"
-    # One write a line: mpirun mixes what ranks write, and print() without a buffer writes twice.
+    # One write per line: mpirun mixes the ranks' writes, and unbuffered print() writes twice.
     "os.write(1, f'rank {rank} {node} {threads()} {made}\\n'.encode())\n"
     "time.sleep(float(os.environ['STAY']))\n"
 )
@@ -52,7 +52,7 @@ def git(folder, *words):
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory):
-    """Publish a program, and write its benchmark file; return the folder and the recipe."""
+    """Create a source repository and a benchmark file; yield the folder and the recipe."""
     daemon.ensure()
     base = image.ensure("bookworm")
     folder = tmp_path_factory.mktemp("published")
@@ -124,7 +124,7 @@ def prepare(cluster, folder, *arguments):
 
 @pytest.fixture(scope="module")
 def prepared(cluster, published):
-    """Make it on one node, after a look in check mode."""
+    """Prepare the recipe on one node, after a run in check mode."""
     checked = prepare(cluster, published[0], "--check")
     assert checked.rc == 0, failures(checked)
     assert docker("inspect", CONTAINER).returncode != 0
@@ -160,7 +160,7 @@ def test_a_patch_of_another_version_is_refused(prepared, published):
 
 
 def start(cluster, published, stay):
-    """Start both nodes' commands, as module training_run would."""
+    """Start the commands of both nodes, as the module training_run would."""
     folder, recipe = published
     nodes = cluster_of(2)
     for number, (name, node) in enumerate(nodes.items(), 2):
@@ -178,16 +178,16 @@ def start(cluster, published, stay):
         **{"node_names": list(nodes), "nodes": 2, "devices_per_node": 2, "device": "cpu"},
         **{"batch_size_per_device": 1, "warmup": 1, "iterations": 1},
     }
-    made = commands(cell, {**recipe, "environment": {"STAY": str(stay)}}, nodes)
+    node_commands = commands(cell, {**recipe, "environment": {"STAY": str(stay)}}, nodes)
     assert container_name("mine", "upstream") == CONTAINER
     started = {}
     for name in nodes:
-        # Two nodes on one machine cannot have containers of one name.
-        called = {CONTAINER: CONTAINER if name == "node1" else OTHER}
+        # Containers on one machine need different names.
+        renamed = {CONTAINER: CONTAINER if name == "node1" else OTHER}
         marks = {"SCALEBENCH_NODE": name, "SCALEBENCH_RUN": f"{cluster.state}/run"}
         started[name] = subprocess.Popen(
-            [called.get(word, word) for word in made[name]["argv"]],
-            env={**os.environ, **made[name]["env"], **marks},
+            [renamed.get(word, word) for word in node_commands[name]["argv"]],
+            env={**os.environ, **node_commands[name]["env"], **marks},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -196,26 +196,26 @@ def start(cluster, published, stay):
     return started
 
 
-def inside():
-    """Return the command lines of all that runs in both containers beside their own."""
-    found = []
+def commands_in_containers():
+    """Return the command lines in both containers, except the one that keeps them alive."""
+    lines = []
     for name in (CONTAINER, OTHER):
         shown = docker("top", name, "-eo", "pid,args")
         assert shown.returncode == 0, shown.stderr
-        found += shown.stdout.splitlines()[1:]
-    assert len(found) >= 4
-    return [line for line in found if "sleep infinity" not in line]
+        lines += shown.stdout.splitlines()[1:]
+    assert len(lines) >= 4
+    return [line for line in lines if "sleep infinity" not in line]
 
 
 def test_ranks_run_in_the_containers_of_both_nodes(prepared, published):
     started = start(prepared, published, 0)
     texts = {name: process.communicate(timeout=120)[0] for name, process in started.items()}
     assert [process.returncode for process in started.values()] == [0, 0], texts
-    said = sorted(line for line in texts["node1"].splitlines() if line.startswith("rank"))
-    assert said == [
+    printed = sorted(line for line in texts["node1"].splitlines() if line.startswith("rank"))
+    assert printed == [
         "rank 0 node1 4 True",
         "rank 1 node1 4 True",
         "rank 2 node2 4 True",
         "rank 3 node2 4 True",
     ]
-    wait_until(lambda: not inside(), 20)
+    wait_until(lambda: not commands_in_containers(), 20)

@@ -1,4 +1,4 @@
-"""The filters of statistics and published results, as a playbook uses them."""
+"""The filters for statistics and published results, called from a playbook."""
 
 import ast
 import json
@@ -41,7 +41,7 @@ def examples_of_lookup(name):
 
 
 def play(tmp_path, tasks, variables=None):
-    """Run tasks on localhost from a folder in which published/ can be found."""
+    """Run tasks on localhost in a folder that contains published/."""
     playbook = tmp_path / "play.yml"
     head = {"hosts": "localhost", "connection": "local", "gather_facts": False}
     playbook.write_text(yaml.safe_dump([{**head, "vars": variables or {}, "tasks": tasks}]))

@@ -1,4 +1,4 @@
-"""The module and the filters that read logs, as a playbook calls them."""
+"""The module and the filters that read logs, called through Ansible."""
 
 from __future__ import annotations
 
@@ -34,16 +34,20 @@ def facts(*extra: str, **given) -> dict:
 
 
 def test_one_log_in_check_mode():
-    found = facts(
+    answer = facts(
         "--check",
         path=str(FIXTURES / "oneflow.log"),
         strategy="oneflow_report",
         expect={"batch_size_per_device": 128},
     )
-    assert (found["reader"], found["throughput"], found["changed"]) == ("oneflow", 385.096, False)
-    assert found["ending"] == {"kind": "complete", "detail": ""}
-    assert found["logs"][0]["path"] == str(FIXTURES / "oneflow.log")
-    assert "mode" not in found
+    assert (answer["reader"], answer["throughput"], answer["changed"]) == (
+        "oneflow",
+        385.096,
+        False,
+    )
+    assert answer["ending"] == {"kind": "complete", "detail": ""}
+    assert answer["logs"][0]["path"] == str(FIXTURES / "oneflow.log")
+    assert "mode" not in answer
 
 
 def test_a_folder_is_read_at_once_and_what_is_no_log_is_named(tmp_path):
@@ -53,9 +57,9 @@ def test_a_folder_is_read_at_once_and_what_is_no_log_is_named(tmp_path):
     (tmp_path / "a.log").write_text(log)
     (tmp_path / "notes.txt").write_text("hello\n")
     (tmp_path / "result.json").write_text("{}")
-    found = facts(path=str(tmp_path), strategy="auto")
-    assert [one["throughput"] for one in found["logs"]] == [385.096, 385.096]
-    (failure,) = found["failures"]
+    answer = facts(path=str(tmp_path), strategy="auto")
+    assert [result["throughput"] for result in answer["logs"]] == [385.096, 385.096]
+    (failure,) = answer["failures"]
     assert failure["path"].endswith("notes.txt")
     assert "no known format" in failure["reason"]
 
@@ -70,9 +74,9 @@ def test_a_folder_is_read_at_once_and_what_is_no_log_is_named(tmp_path):
     ],
 )
 def test_a_mistake_is_one_clear_failure(given, cause):
-    found = facts(**given)
-    assert "logs" not in found
-    assert any(words in found["msg"] for words in cause.split("|")), found["msg"]
+    answer = facts(**given)
+    assert "logs" not in answer
+    assert any(words in answer["msg"] for words in cause.split("|")), answer["msg"]
 
 
 def test_the_filters_work_on_text():
@@ -86,8 +90,8 @@ def test_the_filters_work_on_text():
         "path": str(FIXTURES / "oneflow.log"),
         "speeds": "{{ (log | training_log).observations | map(attribute='throughput') }}",
     }
-    found = ansible("-m", "debug", "-a", json.dumps({"msg": template}), "-e", json.dumps(extra))
-    assert found["msg"]["reader"] == "oneflow"
-    assert found["msg"]["facts"]["throughput"] == 385.096
-    assert found["msg"]["steady"]["reached"] is None
-    assert found["msg"]["within"]["count"] == 10
+    answer = ansible("-m", "debug", "-a", json.dumps({"msg": template}), "-e", json.dumps(extra))
+    assert answer["msg"]["reader"] == "oneflow"
+    assert answer["msg"]["facts"]["throughput"] == 385.096
+    assert answer["msg"]["steady"]["reached"] is None
+    assert answer["msg"]["within"]["count"] == 10

@@ -1,4 +1,4 @@
-"""playbooks/verify.yml: claims against logs, with no cluster."""
+"""playbooks/verify.yml: claims checked against logs, without a cluster."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
-# Folder of the public logs that published/claims names; they are not in this project.
+# Folder of the public logs named in published/claims; they are not part of this project.
 PUBLIC_LOGS = Path(os.environ.get("SCALEBENCH_PUBLIC_LOGS", ROOT.parent / "shared/logs"))
 SPEEDS = {"1n1g": [100.25, 101.75, 99.5], "1n8g": [750.5, 748.25, 760.0]}
 
@@ -31,7 +31,7 @@ def verify(*arguments, cwd=ROOT):
 
 
 def log(speed):
-    """Return a log as the TensorFlow 2 official models print it; synthesised."""
+    """Return a synthetic log in the format of the TensorFlow 2 official models."""
     line = (
         "I0826 15:13:29.256277 140405777909504 keras_utils.py:133] TimeHistory: {} seconds, "
         "{} examples/second between steps {} and {}\n"
@@ -42,7 +42,7 @@ def log(speed):
 
 @pytest.fixture
 def tree(tmp_path):
-    """A folder with logs of two topologies and a document of claims about them."""
+    """Write logs of two topologies and claims about them; return the folder and the claims."""
     for topology, speeds in SPEEDS.items():
         (tmp_path / "logs" / topology).mkdir(parents=True)
         for index, speed in enumerate(speeds, 1):

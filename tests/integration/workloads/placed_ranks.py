@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Say where this rank runs, wait, and print lines like a trainer's: a stand-in that trains nothing.
+"""Stand-in for a trainer: print where this rank runs, print a trainer's lines, and wait.
 
-It shows where a launcher starts ranks and how they end; its throughputs mean nothing.
+It shows where a launcher starts ranks and how they end; its throughputs are meaningless.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ import report_lines
 
 
 def first_of(*names):
-    """Return the first of these variables that is set, as a number."""
+    """Return the first of these environment variables that is set, as an integer."""
     return next(int(os.environ[name]) for name in names if name in os.environ)
 
 
 def main():
-    """Print the lines; stay for as many seconds as the argument says."""
+    """Print the lines; then run for as many seconds as the argument says."""
     rank = first_of("OMPI_COMM_WORLD_RANK", "RANK")
     ranks = first_of("OMPI_COMM_WORLD_SIZE", "WORLD_SIZE")
-    # The address that sshd was reached at on this node.
+    # The address of this node that the ssh client connected to.
     host = os.environ["SSH_CONNECTION"].split()[2]
     node = os.environ["SCALEBENCH_NODE"]
-    # At once with its end, or the lines of two ranks run into each other.
+    # One write including the line end, or the lines of two ranks would mix.
     placed = report_lines.rank_line(rank, 0, node, host, os.getpid())
     os.write(1, "{}\nrank {} temporary {}\n".format(placed, rank, os.environ["TMPDIR"]).encode())
     if rank == 0:
