@@ -1,4 +1,4 @@
-"""-e baseline= and -e gate=: what report.yml says and ends with, what bench.yml refuses."""
+"""-e baseline= and -e gate=: output and exit code of report.yml, input that bench.yml refuses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from written_campaigns import fail_repeat, write_campaign
 
 @pytest.fixture
 def results(tmp_path):
-    """Return a folder of two campaigns, of which the later one is slower on one node."""
+    """Return a folder with two campaigns; the later one is slower on one node."""
     folder = tmp_path / "results"
     write_campaign(folder / "before", {"1n1g": 24.0, "2n1g": 40.0})
     write_campaign(folder / "after", {"1n1g": 22.0, "2n1g": 40.0}, kernel="6.1.5")
@@ -25,7 +25,7 @@ def results(tmp_path):
 
 @pytest.fixture
 def run(tmp_path, monkeypatch, results):
-    """Return a function that runs a playbook on these campaigns, as from the folder tmp_path."""
+    """Return a function that runs a playbook on these campaigns."""
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
 
     def runner(playbook: str, *arguments: str, **variables: Any) -> Any:
@@ -46,7 +46,7 @@ def run(tmp_path, monkeypatch, results):
 
 def printed(runner: Any) -> str:
     assert runner.rc in (0, 2), failures(runner)
-    return "\n".join(str(one.get("msg")) for one in events(runner, "ansible.builtin.debug"))
+    return "\n".join(str(result.get("msg")) for result in events(runner, "ansible.builtin.debug"))
 
 
 def comparison(folder: Path) -> dict[str, Any]:
@@ -66,12 +66,12 @@ def gate(tmp_path: Path, *rules: dict[str, Any]) -> str:
 
 def test_a_campaign_against_an_earlier_one_by_its_name(run, results):
     first = run("report.yml", campaign="after", baseline="before")
-    said = " ".join(printed(first).split())
-    assert "against before of 2 cell(s): 1 slower (1n1g -8." in said
-    assert "1 equivalent within 2 %; changed: kernel" in said
-    found = comparison(results / "after")
-    assert [cell["finding"] for cell in found["cells"]] == ["slower", "equivalent"]
-    (changed,) = found["changes"]["changed"]
+    output = " ".join(printed(first).split())
+    assert "against before of 2 cell(s): 1 slower (1n1g -8." in output
+    assert "1 equivalent within 2 %; changed: kernel" in output
+    compared = comparison(results / "after")
+    assert [cell["finding"] for cell in compared["cells"]] == ["slower", "equivalent"]
+    (changed,) = compared["changes"]["changed"]
     assert (changed["baseline"], changed["now"]) == ("6.1.0", "6.1.5")
     again = run("report.yml", campaign="after", baseline="before")
     assert sum(again.stats["changed"].values()) == 0
@@ -82,12 +82,12 @@ def test_every_kind_of_baseline_gives_the_same(run, results, tmp_path):
     archive = tmp_path / "before.tar.gz"
     assert run("archive.yml", campaign="before", archive_path=str(archive)).rc == 0
     assert run("report.yml", campaign="before").rc == 0
-    found = []
+    comparisons = []
     for baseline in (results / "before", archive, results / "before/results.json"):
         assert run("report.yml", campaign="after", baseline=str(baseline)).rc == 0
-        found.append(comparison(results / "after"))
-        assert found[-1]["baseline"].pop("given") == str(baseline)
-    assert found[0] == found[1] == found[2]
+        comparisons.append(comparison(results / "after"))
+        assert comparisons[-1]["baseline"].pop("given") == str(baseline)
+    assert comparisons[0] == comparisons[1] == comparisons[2]
 
 
 def test_a_tree_of_logs_against_another(run, results, tmp_path):
@@ -105,7 +105,7 @@ def test_a_tree_of_logs_against_another(run, results, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "expected"),
     [
         ({"baseline": "yours"}, "baseline yours: no file or folder, and no campaign in"),
         ({"baseline": "yours"}, "there are after, before"),
@@ -119,11 +119,11 @@ def test_a_tree_of_logs_against_another(run, results, tmp_path):
         ({"gate": str(ROOT / "README.md")}, "README.md: "),
     ],
 )
-def test_what_cannot_be_used_is_refused(run, results, given, said):
+def test_what_cannot_be_used_is_refused(run, results, given, expected):
     write_campaign(results / "other", {"4n1g": 70.0}, repeats=1)
     runner = run("report.yml", campaign="after", **given)
     assert runner.rc == 2
-    assert said in failures(runner)
+    assert expected in failures(runner)
     assert not (results / "after/results.json").exists()
 
 
@@ -168,7 +168,7 @@ def test_bench_refuses_before_it_looks_at_a_node(run, results, given):
 
 @pytest.mark.local_nodes
 def test_bench_compares_and_judges_what_it_measured(cluster, tmp_path):
-    """Real training on both sides, one repeat each: nothing can be decided, and that is said."""
+    """Real training on both sides with one repeat each: cells stay undecided, with the reason."""
     options = {"topology": "1n1g"}
     first = cluster.bench(campaign="base", **options)
     assert first.rc == 0, failures(first)

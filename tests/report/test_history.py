@@ -1,4 +1,4 @@
-"""playbooks/history.yml over campaigns that report.yml computed from real files."""
+"""playbooks/history.yml over campaigns whose results were computed from real files."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ SLOWER_FROM = 8
 FILES = ("history.html", "history.md", "history.csv", "history.json")
 
 
-def played(tmp_path, playbook, *arguments, **variables) -> Any:
-    """Run a playbook; return what is to know of the run."""
+def run_playbook(tmp_path, playbook, *arguments, **variables) -> Any:
+    """Run a playbook; return its runner."""
     folder = tmp_path / "runner" / str(len(list(tmp_path.glob("runner/*"))))
     folder.mkdir(parents=True)
     return ansible_runner.run(
@@ -50,7 +50,7 @@ def changed(runner) -> int:
 
 
 def write_campaign(folder: Path, day: int, speed: float, kernel: str) -> None:
-    """Write plan, run records and logs of two repeats on one node."""
+    """Write plan, run records and logs of a campaign with two repeats on one node."""
     cell = {
         **{"benchmark": "pytorch", "recipe": "portable", "model": "r50", "precision": "fp32"},
         **{"batch_size_per_device": 4, "xla": False, "data": "synthetic", "image_size": 32},
@@ -77,17 +77,17 @@ def write_campaign(folder: Path, day: int, speed: float, kernel: str) -> None:
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory):
-    """Return a folder of campaigns, one a day; with a new kernel they become 8 % slower."""
+    """Return a folder of daily campaigns that become 8 % slower with a new kernel."""
     tmp_path = tmp_path_factory.mktemp("history")
     results = tmp_path / "results"
-    chance = random.Random(2)
+    generator = random.Random(2)
     for day in range(1, DAYS + 1):
         slower = day > SLOWER_FROM
-        speed = chance.gauss(24.0, 0.2) * (0.92 if slower else 1)
+        speed = generator.gauss(24.0, 0.2) * (0.92 if slower else 1)
         kernel = "6.12" if slower else "6.1"
         write_campaign(results / f"c{day:02}", day, speed, kernel)
     campaigns = sorted(path.name for path in results.iterdir())
-    # One run of Ansible for all of them: what a user does night after night.
+    # One playbook computes the results of all campaigns, to save time.
     playbook = tmp_path / "report_all.yml"
     playbook.write_text(
         json.dumps(
@@ -103,13 +103,13 @@ def measured(tmp_path_factory):
             ]
         )
     )
-    assert changed(played(tmp_path, str(playbook))) == DAYS
+    assert changed(run_playbook(tmp_path, str(playbook))) == DAYS
     return results
 
 
 @pytest.fixture
 def history(tmp_path, measured):
-    """Return a function that runs history.yml into a folder of the test's own."""
+    """Return a function that runs history.yml with an output folder in tmp_path."""
 
     def run(*arguments: str, **variables: Any) -> Any:
         given = {
@@ -117,7 +117,7 @@ def history(tmp_path, measured):
             "output_dir": str(tmp_path / "history"),
             **variables,
         }
-        return played(tmp_path, "playbooks/history.yml", *arguments, **given)
+        return run_playbook(tmp_path, "playbooks/history.yml", *arguments, **given)
 
     return run
 
@@ -125,8 +125,8 @@ def history(tmp_path, measured):
 def test_the_drop_is_found_with_what_changed(history, tmp_path):
     runner = history()
     assert changed(runner) == 1
-    found = json.loads((tmp_path / "history/history.json").read_text())
-    (trend,) = found["trends"]
+    data = json.loads((tmp_path / "history/history.json").read_text())
+    (trend,) = data["trends"]
     assert [point["campaign"] for point in trend["points"]] == [
         f"c{day:02}" for day in range(1, DAYS + 1)
     ]
@@ -151,10 +151,10 @@ def test_check_mode_writes_nothing_and_the_diff_is_shown(history, tmp_path):
     assert changed(runner) == 1
     assert not (tmp_path / "history").exists()
     diffs = [
-        one["after_header"]
+        diff["after_header"]
         for event in runner.events
         if event["event"] == "runner_on_ok"
-        for one in event["event_data"]["res"].get("diff") or ()
+        for diff in event["event_data"]["res"].get("diff") or ()
     ]
     assert {Path(name).name for name in diffs} >= set(FILES)
 
@@ -172,13 +172,13 @@ def test_plots_of_an_earlier_history_are_removed_and_nothing_else(history, tmp_p
     assert str(stale) in json.dumps([event["event_data"].get("res") for event in checked.events])
     assert changed(history()) == 1
     assert {path.name for path in folder.iterdir()} == {*kept, "trend-mine.svg", "notes.svg"}
-    # Without plots none may lie there, and the page has none.
+    # Without plots, the files of plots are removed and the page has none.
     assert changed(history(history_plots=False)) == 1
     assert sorted(path.name for path in folder.glob("*.svg")) == ["notes.svg", "trend-mine.svg"]
     assert "<svg" not in (folder / "history.html").read_text()
 
 
-def test_what_cannot_be_read_is_told_and_spoils_nothing(history, measured, tmp_path):
+def test_unreadable_results_are_listed_and_change_nothing_else(history, measured, tmp_path):
     results = tmp_path / "some"
     for name in ("c01", "c02", "c03"):
         (results / name).mkdir(parents=True)
@@ -198,9 +198,9 @@ def test_what_cannot_be_read_is_told_and_spoils_nothing(history, measured, tmp_p
     (results / "running/plan.json").write_text("{}")
     (results / "notes").mkdir()
     assert changed(history(campaign_results_dir=str(results), history_plots=False)) == 1
-    found = json.loads((tmp_path / "history/history.json").read_text())
-    assert found["campaigns"] == 3
-    reasons = {one["folder"]: one["reason"] for one in found["left_out"]}
+    data = json.loads((tmp_path / "history/history.json").read_text())
+    assert data["campaigns"] == 3
+    reasons = {entry["folder"]: entry["reason"] for entry in data["left_out"]}
     assert set(reasons) == {"broken", "copy", "newer", "foreign", "running"}
     assert "no JSON" in reasons["broken"]
     assert "the same campaign as in c03" in reasons["copy"]
@@ -212,7 +212,7 @@ def test_what_cannot_be_read_is_told_and_spoils_nothing(history, measured, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "expected"),
     [
         ({"topology": "4n8g"}, "no campaign has topology 4n8g: there are 1n1g"),
         ({"history_select": {"colour": ["red"]}}, "cannot select by 'colour'"),
@@ -220,10 +220,10 @@ def test_what_cannot_be_read_is_told_and_spoils_nothing(history, measured, tmp_p
         ({"campaign_results_dir": str(ROOT / "docs")}, "no campaign with results there"),
     ],
 )
-def test_bad_input_ends_with_what_to_do(history, tmp_path, given, said):
+def test_bad_input_ends_with_what_to_do(history, tmp_path, given, expected):
     runner = history(**given)
     assert runner.rc != 0
-    assert said in messages(runner)
+    assert expected in messages(runner)
     assert not (tmp_path / "history").exists()
 
 

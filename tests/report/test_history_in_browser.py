@@ -1,4 +1,4 @@
-"""history.html as its readers have it: a change in one trend, an outlier, hostile names."""
+"""history.html in a browser: a change in one trend, an outlier, hostile names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DRIVERS = ["535.54"] * 10 + ["550.90"] * 6
 
 @pytest.fixture(scope="session")
 def history(tmp_path_factory):
-    """Return history.html of 16 campaigns of three cells, of which one has a hostile name."""
+    """Return history.html of 16 campaigns with three cells; one cell has hostile names."""
     folder = tmp_path_factory.mktemp("history")
     slower = nightly(LEVELS, DRIVERS, seed=4)
     slower[3]["cells"][0]["median_speed"] = 70.0
@@ -58,9 +58,9 @@ def test_no_serious_accessibility_violation(open_file, history, scheme):
 
 def test_every_trend_has_its_plot_and_every_campaign_its_row(open_file, history):
     shown = open_file(history, java_script_enabled=False)
-    found = json.loads((history.parent / "history.json").read_text())
-    assert len(found["trends"]) == 3
-    for number, trend in enumerate(found["trends"], 1):
+    data = json.loads((history.parent / "history.json").read_text())
+    assert len(data["trends"]) == 3
+    for number, trend in enumerate(data["trends"], 1):
         part = shown.locator(f"#trend-{number}")
         rows = part.locator("tbody tr").all_text_contents()
         assert len(rows) == len(trend["points"])
@@ -76,10 +76,10 @@ def test_every_trend_has_its_plot_and_every_campaign_its_row(open_file, history)
 
 def test_the_change_stands_at_the_top_with_what_changed(open_file, history):
     shown = open_file(history)
-    said = shown.locator(".trust").text_content()
-    assert "The level of 1 of 3 trends changed" in said
-    assert "2026-09-11: pytorch fp32 bz4 1n1g -5." in said
-    assert "driver" in said
+    summary = shown.locator(".trust").text_content()
+    assert "The level of 1 of 3 trends changed" in summary
+    assert "2026-09-11: pytorch fp32 bz4 1n1g -5." in summary
+    assert "driver" in summary
     marks = shown.locator("main tbody td:last-child").all_text_contents()
     assert (marks.count("change"), marks.count("outlier")) == (1, 1)
 

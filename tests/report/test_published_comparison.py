@@ -1,4 +1,4 @@
-"""Reports against published results and across frameworks, of real public logs and a campaign."""
+"""Comparisons with published results and across frameworks, from public logs and a campaign."""
 
 from __future__ import annotations
 
@@ -54,33 +54,33 @@ def read(runner: Any, folder: Path) -> dict[str, Any]:
 
 def series(document: str, name: str) -> dict[str, Any]:
     published = yaml.safe_load((ROOT / "published" / f"{document}.yml").read_text())
-    (found,) = (one["results"] for one in published["series"] if one["id"] == name)
-    return found
+    (results,) = (entry["results"] for entry in published["series"] if entry["id"] == name)
+    return results
 
 
 @needs_logs
 def test_the_logs_of_dlperf_give_what_dlperf_published(report, tmp_path):
     results = read(report(log_dir=str(LOGS / TF2), conditions=OF_DLPERF), tmp_path)
-    found = results["published"]
-    assert found["not_compared"] == []
-    assert found["stated"]["image_size"] == 224
+    published = results["published"]
+    assert published["not_compared"] == []
+    assert published["stated"]["image_size"] == 224
     printed = series("dlperf_tensorflow2", "fp32_b128")
-    own = [one for one in found["compared"] if one["source"]["document"] == "dlperf_tensorflow2"]
-    assert [one["cell"]["topology"] for one in own] == list(printed)
-    for one in own:
-        figures = printed[one["cell"]["topology"]]
+    own = [r for r in published["compared"] if r["source"]["document"] == "dlperf_tensorflow2"]
+    assert [row["cell"]["topology"] for row in own] == list(printed)
+    for row in own:
+        figures = printed[row["cell"]["topology"]]
         for side in ("measured", "theirs"):
-            assert one[side]["throughput"] == figures["throughput"]
-            assert one[side]["speedup"] == figures["speedup"]
-        assert (one["ratio"], one["beyond_noise"], one["finding"]) == (1.0, False, "equivalent")
-        assert one["low"] < 1 < one["high"]
-    # NVIDIA's own figures on the same GPU, of TensorFlow 1: about a seventh above.
-    others = [one for one in found["compared"] if one not in own]
-    assert {one["source"]["document"] for one in others} == {"nvidia_tensorflow"}
-    assert {one["finding"] for one in others} == {"slower"}
+            assert row[side]["throughput"] == figures["throughput"]
+            assert row[side]["speedup"] == figures["speedup"]
+        assert (row["ratio"], row["beyond_noise"], row["finding"]) == (1.0, False, "equivalent")
+        assert row["low"] < 1 < row["high"]
+    # NVIDIA's own figures for TensorFlow 1 on the same GPU are about a seventh higher.
+    others = [row for row in published["compared"] if row not in own]
+    assert {row["source"]["document"] for row in others} == {"nvidia_tensorflow"}
+    assert {row["finding"] for row in others} == {"slower"}
     text = markdown(*published_text.sections(results))
     assert "6 cell(s) have the conditions of a published result" in text
-    assert "The result file in git is of the" in text
+    assert "The result file in git comes from the" in text
     assert text in (tmp_path / "report.md").read_text()
 
 
@@ -90,7 +90,7 @@ def test_without_a_gpu_nothing_is_compared(report, tmp_path):
     (group,) = results["published"]["not_compared"]
     assert results["published"]["compared"] == []
     assert len(group["cells"]) == 6
-    assert [one["condition"] for one in group["unknown"]] == [
+    assert [unknown["condition"] for unknown in group["unknown"]] == [
         *("gpu", "data_backend", "data", "image_size")
     ]
 
@@ -101,7 +101,7 @@ def test_four_frameworks_stand_side_by_side(report, tmp_path):
     text = markdown(*across_text.sections(results))
     assert text in (tmp_path / "report.md").read_text()
     assert "| topology |   mxnet | pytorch | tensorflow |  paddle | fastest" in text
-    # The source's own figures for AMP, batch size 128, eight GPUs, which follow rules of their own.
+    # The source's figures for AMP, batch size 128, eight GPUs, which it computed by other rules.
     row = next(line for line in text.splitlines() if line.startswith("| 1n8g"))
     speeds = [float(part) for part in row.split("|")[2:5]]
     assert speeds == pytest.approx([9449.3, 5587.31, 8434.95], rel=0.02)
@@ -130,7 +130,7 @@ def test_published_rows_can_be_left_out(report, tmp_path):
     )
 
 
-def test_a_condition_that_is_none_is_refused(report, tmp_path):
+def test_an_unknown_condition_is_refused(report, tmp_path):
     (tmp_path / "logs").mkdir()
     runner = report(log_dir=str(tmp_path / "logs"), conditions="driver=450")
     assert runner.rc == 2

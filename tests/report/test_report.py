@@ -1,4 +1,4 @@
-"""playbooks/report.yml over real files: campaigns, trees of logs, everything that can be wrong."""
+"""playbooks/report.yml on real files: campaigns, trees of logs, invalid and damaged input."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ SPEEDS = {"1n1g": 24.0, "2n1g": 44.0, "16n1g": 300.0}
 
 @pytest.fixture(autouse=True)
 def programs(monkeypatch):
-    """Let ansible_runner find the ansible-playbook of this environment."""
+    """Make ansible_runner find the ansible-playbook of this environment."""
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
 
 
 @pytest.fixture
 def report(tmp_path):
-    """Return a function that runs report.yml and returns what is to know of the run."""
+    """Return a function that runs report.yml and returns its runner."""
 
     def run(*arguments: str, playbook: str = "playbooks/report.yml", **variables: Any) -> Any:
         folder = tmp_path / "runner" / str(len(list(tmp_path.glob("runner/*"))))
@@ -44,8 +44,8 @@ def report(tmp_path):
     return run
 
 
-def said(runner) -> str:
-    """Return what the run printed for the user."""
+def output_of(runner) -> str:
+    """Return the messages that the run printed for the user."""
     return "\n".join(
         str(event["event_data"]["res"].get("msg"))
         for event in runner.events
@@ -72,14 +72,14 @@ def results_in(folder: Path) -> dict[str, Any]:
 
 
 def by_hand(speeds: list[list[float]]) -> tuple[float, float]:
-    """Return average and median as the originals' scripts compute them, with numpy."""
+    """Return average and median by the reference method, computed with numpy."""
     repeats = [numpy.round(numpy.mean(log[20:120]), 2) for log in speeds]
     average, median = numpy.round(numpy.mean(repeats), 2), numpy.round(numpy.median(repeats), 2)
     return float(average), float(median)
 
 
 @pytest.mark.parametrize("slash", ["", "/"])
-def test_tree_of_one_group_gives_the_originals_json(report, tmp_path, slash):
+def test_tree_of_one_group_gives_the_reference_json(report, tmp_path, slash):
     tree = tmp_path / "logs/pytorch/bz4"
     written = write_tree(tree, SPEEDS)
     runner = report(log_dir=f"{tree}{slash}")
@@ -97,7 +97,7 @@ def test_tree_of_one_group_gives_the_originals_json(report, tmp_path, slash):
             "speedup": float(numpy.round(median / base, 2)),
         }
     first = numpy.round(numpy.mean(written["1n1g"][0][20:120]), 2)
-    printed = said(runner)
+    printed = output_of(runner)
     assert f"{tree}/1n1g/r50_b4_fp32_1.log {{1: {first}}}" in printed
     assert f"Saving result to {tmp_path}/result/bz4_result.json" in printed
     assert "{'r50': {'16n1g': {'average_speed': " in printed
@@ -167,11 +167,11 @@ def test_pngs_are_there_while_they_are_asked_for(report, tmp_path):
         for event in runner.events
         if event["event"] == "runner_on_ok" and event["event_data"]["task_action"] == "scaling_plot"
     ]
-    assert any(one["after"].endswith("bytes that are not text\n") for one in drawn["diff"])
+    assert any(diff["after"].endswith("bytes that are not text\n") for diff in drawn["diff"])
     pngs = sorted((tmp_path / "logs").glob("*.png"))
     assert [path.stem for path in pngs] == ["efficiency", "speedup", "throughput"]
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in pngs)
-    # They are no logs of the tree in which they lie.
+    # The reports are in the same folder as the logs but are not read as logs.
     assert changed(report(**given, png=True)) == 0
     assert changed(report("--check", **given)) == 1
     assert sorted((tmp_path / "logs").glob("*.png")) == pngs
@@ -220,7 +220,7 @@ def test_what_is_wrong_with_a_log_is_its_result(report, tmp_path):
     assert sorted(reasons) == sorted(expected)
     for repeat, words in expected.items():
         assert words in reasons[repeat], repeat
-    printed = said(runner)
+    printed = output_of(runner)
     assert "r50_b4_fp32_7.log invalid: No such file" in printed
     text = (tmp_path / "result/report.md").read_text()
     assert "`bz4/2n1g/r50_b4_fp32_8.log`: invalid: `not a regular file`" in text
@@ -240,7 +240,7 @@ def test_every_log_failed_is_a_report_too(report, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("made", "given", "message"),
+    ("path", "given", "message"),
     [
         ("logs", {}, "the folder is empty"),
         ("logs/notes.txt", {}, "none of its 1 files is a log by its name. notes.txt: "),
@@ -256,12 +256,12 @@ def test_every_log_failed_is_a_report_too(report, tmp_path):
         ),
     ],
 )
-def test_bad_input_ends_with_what_to_do(report, tmp_path, made, given, message):
-    if made == "logs":
-        (tmp_path / made).mkdir()
-    elif made:
-        (tmp_path / made).parent.mkdir(parents=True)
-        (tmp_path / made).write_text("x")
+def test_bad_input_ends_with_what_to_do(report, tmp_path, path, given, message):
+    if path == "logs":
+        (tmp_path / path).mkdir()
+    elif path:
+        (tmp_path / path).parent.mkdir(parents=True)
+        (tmp_path / path).write_text("x")
     log_dir = str(tmp_path / given["log_dir"]) if given.get("log_dir") else given.get("log_dir")
     given = {"log_dir": str(tmp_path / "logs"), **given}
     if log_dir is not None:
@@ -272,7 +272,7 @@ def test_bad_input_ends_with_what_to_do(report, tmp_path, made, given, message):
 
 @pytest.fixture
 def campaign(tmp_path):
-    """Return the folder of a campaign as bench.yml leaves it: 1n1g and 2n1g, three repeats."""
+    """Return the folder of a campaign like bench.yml's: 1n1g and 2n1g, three repeats each."""
     folder = tmp_path / "results/mine"
     cells = []
     for topology, speed in {"1n1g": 24.0, "2n1g": 30.0}.items():
@@ -316,7 +316,7 @@ def campaign(tmp_path):
                 "facts": {"reader": "scalebench", "unit": "images/s", "throughput": 1.0},
             }
             log.with_suffix(".run.json").write_text(json.dumps(record))
-            log.with_name(f"{log.stem}.node2.txt").write_text("said by node2")
+            log.with_name(f"{log.stem}.node2.txt").write_text("output of node2")
     node = {"hostname": "vm", "machine_id": "m", "cores": 2, "gpus": [], "cpu_model": "EPYC"}
     plan = {
         "schema": 1,
@@ -331,13 +331,13 @@ def campaign(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "meant"), [("basline", "baseline"), ("campain", "campaign"), ("logdir", "log_dir")]
+    ("name", "option"), [("basline", "baseline"), ("campain", "campaign"), ("logdir", "log_dir")]
 )
-def test_a_misspelt_variable_is_refused_before_anything_is_written(report, campaign, name, meant):
+def test_a_misspelt_variable_is_refused_before_anything_is_written(report, campaign, name, option):
     given = {"campaign": "mine", "campaign_results_dir": str(campaign.parent), name: "x"}
     runner = report(**given)
     assert runner.rc != 0
-    assert f"-e {name}: there is no option '{name}'; did you mean '{meant}'?" in failure(runner)
+    assert f"-e {name}: there is no option '{name}'; did you mean '{option}'?" in failure(runner)
     assert not (campaign / "report.md").exists()
 
 
@@ -347,17 +347,17 @@ def test_campaign_by_its_name(report, campaign):
     results = results_in(campaign)
     assert results["counts"]["ok"] == 6
     assert not results["unmatched"]
-    one, two = results["cells"]
-    # From the logs and not from the records, which say 1.0.
-    assert one["median_speed"] == pytest.approx(24, rel=0.02)
-    assert two["speedup"] == pytest.approx(1.25, abs=0.03)
-    assert (one["oversubscribed"], two["oversubscribed"]) == (False, True)
+    single, double = results["cells"]
+    # From the logs, not from the records, which have 1.0.
+    assert single["median_speed"] == pytest.approx(24, rel=0.02)
+    assert double["speedup"] == pytest.approx(1.25, abs=0.03)
+    assert (single["oversubscribed"], double["oversubscribed"]) == (False, True)
     text = (campaign / "report.md").read_text()
     assert "2n1g: oversubscribed." in text
     assert "node1, node2 are one machine" in text
     assert "EPYC" in text
-    assert "| oversubscribed |" in said(runner)
-    assert f"Report: {campaign}/report.html\n        {campaign}/report.md" in said(runner)
+    assert "| oversubscribed |" in output_of(runner)
+    assert f"Report: {campaign}/report.html\n        {campaign}/report.md" in output_of(runner)
     assert changed(report(campaign="mine", campaign_results_dir=str(campaign.parent))) == 0
 
 
@@ -445,13 +445,13 @@ def test_campaign_that_packed_retried_and_was_disturbed(report, campaign):
     assert "- packing=none: 6 of 6 repeats ran beside others" in text
     assert "node1: `3.0 CPU seconds were stolen`" in text
     assert "a repeat must pass, or it is invalid: The throughput is a finite number" in text
-    printed = said(runner)
+    printed = output_of(runner)
     assert "1 of 6 repeats were disturbed: steal on node1" in printed
     assert all(len(line) <= 100 for line in printed.splitlines() if "/report." not in line)
 
 
 def outcome(runner) -> dict[str, Any] | None:
-    """Return what role gate left in the events for whatever drives Ansible."""
+    """Return the outcome that the role gate recorded in the events."""
     (stats,) = [event for event in runner.events if event["event"] == "playbook_on_stats"]
     return stats["event_data"]["artifact_data"].get("scalebench_outcome")
 
@@ -472,9 +472,9 @@ def test_gate_tells_failed_repeats_from_a_failed_task(report, campaign, tmp_path
     path.write_text(json.dumps(record))
     failed = report(**gate)
     assert failed.rc != 0
-    told = outcome(failed)
-    assert told["kind"] == "failed_repeats"
-    assert [one["ending"] for one in told["failures"]] == ["crashed"]
+    recorded = outcome(failed)
+    assert recorded["kind"] == "failed_repeats"
+    assert [entry["ending"] for entry in recorded["failures"]] == ["crashed"]
     line = "logs/pytorch/bz4/2n1g/r50_b4_fp32_3.log: crashed: node2: exit code 1: no route"
     assert line in [line.strip() for line in failure(failed).splitlines()]
     assert "-e campaign=mine" in failure(failed)

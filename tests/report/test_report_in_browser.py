@@ -1,4 +1,4 @@
-"""report.html as its readers have it: narrow and wide, light and dark, with and without script."""
+"""report.html in a browser: narrow and wide, light and dark, with and without JavaScript."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from playwright.sync_api import expect
 ROOT = Path(__file__).resolve().parents[2]
 TF2 = "Oneflow-Inc+DLPerf@e36df2e/Tensorflow/resnet50v1.5/logs/tensorflow/resnet50"
 NAMES = ("campaign", "compared", "dlperf", "eventful", "hostile")
-# Of the local nodes a machine has one set at a time: these are not run in two processes.
+# A machine can run only one set of local nodes, so these tests cannot run in parallel.
 pytestmark = pytest.mark.local_nodes
 GATE = {"rules": [{"min_throughput": 1e9}, {"allowed_failures": 0}]}
 
 
 def written(folder: Path, results: Any) -> Path:
-    """Write the page of results that no files gave, as the playbook does."""
+    """Write the page of computed results like the playbook does; return the folder."""
     series = plot_series(results)
     for figure, title in FIGURES.items():
         svg = svg_text(scaling_figure(series, figure), title, describe(series, figure))
         (folder / f"{figure}.svg").write_text(svg)
-    tails = {one["log"]: ["Traceback", HOSTILE] for one in results["failures"]}
+    tails = {failure["log"]: ["Traceback", HOSTILE] for failure in results["failures"]}
     made_of = page(results, {}, (), tails)
     html = page_html([ROOT / "roles/report/templates"], "report.html.j2", made_of, plots(folder))
     (folder / "report.html").write_text(html)
@@ -46,7 +46,7 @@ def written(folder: Path, results: Any) -> Path:
 
 
 def hostile_campaign(folder: Path) -> Path:
-    """Write a campaign whose every name is hostile, and a log with a line of ten megabytes."""
+    """Write a campaign with hostile names and a log that has a line of ten megabytes."""
     _, plan, runs = hostile_results()
     (folder / "logs").mkdir(parents=True)
     (folder / "plan.json").write_text(json.dumps(plan))
@@ -60,8 +60,8 @@ def hostile_campaign(folder: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory, request):
-    """Return a function from the name of a page to the folder that has it; each is made once."""
-    known: dict[str, Path] = {}
+    """Return a function that creates the folder of a named page, once for each name."""
+    folders: dict[str, Path] = {}
 
     def make(name: str) -> Path:
         folder = tmp_path_factory.mktemp(name)
@@ -93,16 +93,16 @@ def made(tmp_path_factory, request):
         return folder
 
     def once(name: str) -> Path:
-        if name not in known:
-            known[name] = make(name)
-        return known[name]
+        if name not in folders:
+            folders[name] = make(name)
+        return folders[name]
 
     return once
 
 
 @pytest.fixture
 def opened(open_file, made):
-    """Return a function that opens the page of a name."""
+    """Return a function that opens the page of this name."""
 
     def open_page(name: str, width: int = 1280, **options: Any) -> Any:
         return open_file(made(name) / "report.html", width, **options)
@@ -180,7 +180,7 @@ def test_tables_sort_by_mouse_and_keyboard(opened):
     heading.locator("button").press("Enter")
     assert heading.get_attribute("aria-sort") == "descending"
     assert first_column(table) == ["4n1g", "2n1g", "1n1g"]
-    # The invalid cell has no speed-up, and comes last whichever way.
+    # The invalid cell has no speed-up and comes last in both orders.
     other = table.locator("th", has_text="speedup").first
     for last in ("ascending", "descending"):
         other.locator("button").press("Space")
@@ -211,7 +211,7 @@ def test_what_is_hostile_is_shown_and_does_nothing(opened):
     assert "<b><b>" in quote
     assert "<img src=x onerror=" in quote
     assert len(quote) < 1000
-    # Had a script slipped in, the policy would not have run it.
+    # The content security policy blocks scripts that were inserted.
     shown.evaluate("document.body.append(document.createElement('script'))")
     shown.evaluate("document.scripts[document.scripts.length - 1].text = 'window.hostile = 1'")
     assert shown.evaluate("window.hostile") is None
@@ -222,7 +222,7 @@ def test_without_script_there_are_no_buttons_and_with_print_all_is_open(opened):
     assert shown.locator("button").count() == 0
     shown = opened("hostile")
     for details in shown.locator("details").all():
-        details.evaluate("one => { one.open = false }")
+        details.evaluate("element => { element.open = false }")
     hidden = shown.locator("details table").first
     assert not hidden.is_visible()
     shown.emulate_media(media="print")
@@ -234,7 +234,7 @@ def test_the_skip_link_leads_to_the_results(opened):
     shown = opened("eventful", width=390)
     shown.keyboard.press("Tab")
     link = shown.locator("a.skip")
-    assert link.evaluate("one => one === document.activeElement && one.offsetLeft >= 0")
+    assert link.evaluate("element => element === document.activeElement && element.offsetLeft >= 0")
     shown.keyboard.press("Enter")
     assert shown.evaluate("document.activeElement.id") == "main"
 
