@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
 from ansible_collections.scalebench.core.plugins.module_utils.records.factors import MAX
-from ansible_collections.scalebench.core.plugins.module_utils.running import frontier
+from ansible_collections.scalebench.core.plugins.module_utils.running import search
 from ansible_collections.scalebench.core.plugins.module_utils.running.record import not_run, record
 from ansible_collections.scalebench.core.plugins.plugin_utils import campaign_files
 from ansible_collections.scalebench.core.plugins.plugin_utils.controller_action import (
@@ -80,7 +80,7 @@ def _skip_larger(folder, exhausted, args):
     sized = [cell for cell in planned["cells"] if cell["batch_size_per_device"] != MAX]
     logs = []
     for repeat in plan.repeats(sized):
-        reason = frontier.skipped(repeat["cell"], [exhausted])
+        reason = search.skipped(repeat["cell"], [exhausted])
         if reason and repeat["log"] not in ended:
             skipped = not_run(_header(args), repeat, "skipped", reason)
             campaign_files.write_record(folder, skipped)

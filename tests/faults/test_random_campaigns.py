@@ -20,7 +20,7 @@ import pytest
 import random_campaigns
 from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
 from ansible_collections.scalebench.core.plugins.module_utils.records.endings import ending_names
-from ansible_collections.scalebench.core.plugins.module_utils.running import frontier, search
+from ansible_collections.scalebench.core.plugins.module_utils.running import search
 from ansible_collections.scalebench.core.plugins.plugin_utils import campaign_files
 from ansible_collections.scalebench.core.plugins.plugin_utils.log_files import read_facts
 
@@ -191,7 +191,7 @@ class FinishedCampaign:
                 continue
             if later.get("why") or earlier["log"] in later.get("packed_with", ()):
                 continue
-            reason = frontier.skipped(later["cell"], [earlier["cell"]])
+            reason = search.skipped(later["cell"], [earlier["cell"]])
             assert not reason or later["ending"] == "skipped", f"{later['log']}: {reason}"
         for record in every:
             if record["ending"] == "skipped":
@@ -201,7 +201,7 @@ class FinishedCampaign:
                     if other["ending"] == "out_of_memory" and other["session"] == record["session"]
                 ]
                 assert record["reason"].startswith("out of memory at ")
-                assert cuts or frontier.skipped(record["cell"], ooms)
+                assert cuts or search.skipped(record["cell"], ooms)
 
 
 def _run(log: str) -> str:

@@ -29,8 +29,8 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.text import
     terminal_table,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
-from ansible_collections.scalebench.core.plugins.module_utils.running.frontier import skipped
 from ansible_collections.scalebench.core.plugins.module_utils.running.record import record
+from ansible_collections.scalebench.core.plugins.module_utils.running.search import skipped
 from campaign_data import ROOT, benchmarks, cluster
 
 FOLDER = ROOT / "tests/integration/workloads"

@@ -5,10 +5,10 @@ from collections import Counter
 
 import pytest
 import yaml
-from ansible_collections.scalebench.core.plugins.module_utils.published import (
-    schema as published_schema,
+from ansible_collections.scalebench.core.plugins.module_utils.published.rows import (
+    check_document,
+    published_rows,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.published.rows import published_rows
 from ansible_collections.scalebench.core.plugins.module_utils.stats.rounding import round_as
 from ansible_collections.scalebench.core.plugins.module_utils.stats.statistics import median
 from published_data import FOLDER, all_rows, documents, rows
@@ -166,7 +166,7 @@ def test_a_wrong_document_is_refused_with_the_place(path, value, message):
 @pytest.mark.parametrize("document", [None, [], "text", 1])
 def test_what_is_no_document(document):
     with pytest.raises(ValueError, match="x: a mapping is needed"):
-        published_schema.check_document(document, "x")
+        check_document(document, "x")
 
 
 def test_readme_names_every_kind_of_erratum():

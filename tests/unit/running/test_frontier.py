@@ -6,8 +6,8 @@ from math import log2
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.planning import matrix
-from ansible_collections.scalebench.core.plugins.module_utils.running.frontier import (
-    largest,
+from ansible_collections.scalebench.core.plugins.module_utils.running.search import (
+    largest_fitting,
     next_batch,
     skipped,
 )
@@ -55,7 +55,7 @@ def search(fits, start, limit):
         assert 1 <= batch <= limit
         tried[batch] = "fits" if fits(batch) else "out_of_memory"
         batch = next_batch(tried, start, limit)
-    return largest(tried), tried
+    return largest_fitting(tried), tried
 
 
 BOUNDS = st.integers(1, 4096).flatmap(
@@ -91,7 +91,7 @@ def test_the_order_of_probes():
 
 def test_an_exhausted_memory_below_what_fits_is_believed():
     tried = {64: "fits", 128: "out_of_memory", 256: "fits"}
-    assert largest(tried) == 64
+    assert largest_fitting(tried) == 64
     assert 64 < next_batch(tried, 64, 512) < 128
 
 

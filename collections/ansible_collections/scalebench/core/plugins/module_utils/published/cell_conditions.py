@@ -7,7 +7,7 @@ from typing import Any, Dict, Mapping, Optional
 from ..records.factors import FACTORS, parse_text
 from ..results.cells import ok_speeds
 from .conditions import FAMILIES, plain_condition
-from .schema import CONDITIONS
+from .rows import CONDITIONS
 
 __all__ = ["STATABLE", "cell_conditions", "check_stated"]
 

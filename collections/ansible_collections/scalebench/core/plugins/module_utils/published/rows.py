@@ -1,28 +1,170 @@
-"""Published results as rows: one row for each figure, with conditions, source, method and errata.
+"""Published results: the schema of their documents, and rows made from them.
 
-``common`` holds for every series, a series overrides it, a result overrides both. The documents are
-described in published/README.md.
+A row is one figure with its conditions, source, method and errata. ``common`` holds for every
+series, a series overrides it, a result overrides both. The documents are described in
+published/README.md.
 """
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Sequence
+import math
+from typing import Any, Dict, List, Mapping, NoReturn, Sequence
 
-from ansible_collections.scalebench.core.plugins.module_utils.published.schema import (
-    CONDITIONS,
-    FIGURES,
-    METHOD,
-    SOURCE,
-    check_document,
-)
-from ansible_collections.scalebench.core.plugins.module_utils.topology import (
-    parse_topology,
-    sort_topologies,
-)
+from ..records.factors import FACTORS, parse_flag, parse_text
+from ..stats.rounding import ROUNDINGS
+from ..topology import parse_topology, sort_topologies
 
-__all__ = ["published_rows"]
+__all__ = ["CONDITIONS", "check_document", "published_rows"]
 
 Row = Dict[str, Any]
+_TYPES: Dict[Any, type] = {parse_text: str, parse_flag: bool}
+# What makes a figure comparable: name, then its type or the values that it may have. ``mode`` is
+# not among them: what others published is training at a steady pace.
+CONDITIONS: Dict[str, Any] = {
+    **dict.fromkeys(("benchmark", "framework", "container", "model", "gpu"), str),
+    "precision_printed": str,
+    **{
+        factor.name: factor.values or _TYPES.get(factor.parse, int)
+        for factor in FACTORS
+        if factor.name != "mode"
+    },
+    "repeats": int,
+    "own_factors": dict,
+}
+# throughput and average in images/s over all devices; memory_mib of one device.
+FIGURES = (
+    "throughput",
+    "average",
+    "speedup",
+    "memory_mib",
+    "time_to_train_seconds",
+    "accuracy_top1",
+)
+SOURCE: Dict[str, Any] = {
+    "kind": ("seed", "extra", "official"),
+    "repository": str,
+    "commit": str,
+    "path": str,
+    "date": str,
+}
+METHOD: Dict[str, Any] = {
+    "strategy": str,
+    "statistic": ("median", "mean", "single"),
+    "rounding": tuple(ROUNDINGS),
+    "text": str,
+}
+_ERRATUM = {
+    "kind": ("misprint", "mislabel", "contradiction", "doubt"),
+    "where": list,
+    "what": str,
+    "printed": str,
+    "correct": str,
+}
+_PARTS = dict.fromkeys(("schema", "source", "method", "common", "series", "errata"), object)
+_SERIES = {**CONDITIONS, "id": str, "note": str, "results": dict}
+_RESULT = {**CONDITIONS, **dict.fromkeys(FIGURES, object), "runs": object, "reason": str}
+
+
+def _fail(where: str, problem: str) -> NoReturn:
+    raise ValueError(f"published results, {where}: {problem}")
+
+
+def _check(where: str, value: Any, kind: Any) -> None:
+    """Check a value against a type or a tuple of choices; None is an unknown and always right."""
+    if value is None:
+        return
+    if isinstance(kind, tuple):
+        if value not in kind:
+            _fail(where, f"{value!r} is not one of {', '.join(kind)}")
+    elif not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        _fail(where, f"{value!r} is not of type {kind.__name__}; quote a text that looks like one")
+    elif kind is int and value < 1:
+        _fail(where, f"{value!r}: at least 1 is needed")
+
+
+def _mapping(
+    where: str, value: Any, known: Mapping[str, Any], needed: Sequence[str] = ()
+) -> Mapping[str, Any]:
+    """Check that ``value`` is a mapping with the needed keys, only known ones, of right types."""
+    if not isinstance(value, Mapping):
+        _fail(where, f"a mapping is needed, not {value!r}")
+    for key in needed:
+        if value.get(key) is None:
+            _fail(where, f"{key} is missing")
+    for key, item in value.items():
+        if key not in known:
+            _fail(where, f"unknown key {key!r}; known: {', '.join(known)}")
+        _check(f"{where}.{key}", item, known[key])
+    return value
+
+
+def _list(where: str, value: Any) -> Sequence[Any]:
+    if not isinstance(value or [], list):
+        _fail(where, f"a list is needed, not {value!r}")
+    return value or []
+
+
+def _figure(where: str, value: Any) -> None:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if value is not None and not (number and math.isfinite(value) and value > 0):
+        _fail(where, f"{value!r} is not a number above 0")
+
+
+def _check_result(where: str, result: Any, series: Any, common: Any) -> None:
+    _mapping(where, result, _RESULT)
+    for key in FIGURES:
+        _figure(f"{where}.{key}", result.get(key))
+    if result.get("throughput") is None and not result.get("reason"):
+        _fail(where, "no throughput and no reason for that")
+    runs = result.get("runs") or {}
+    if not isinstance(runs, Mapping):
+        _fail(f"{where}.runs", f"a mapping from repeat to images/s is needed, not {runs!r}")
+    for repeat, speed in runs.items():
+        _figure(f"{where}.runs.{repeat}", speed)
+    levels = (result, series, common)
+    repeats = next((level["repeats"] for level in levels if "repeats" in level), None)
+    if runs and repeats != len(runs):
+        _fail(where, f"{len(runs)} runs but repeats {repeats}")
+    for key in ("benchmark", "framework", "model"):
+        if not any(level.get(key) for level in levels):
+            _fail(where, f"{key} is missing, here, in the series and in common")
+
+
+def _check_series(name: str, series: Any, common: Mapping[str, Any]) -> List[str]:
+    """Check one series; return the places that an erratum can name in it."""
+    where = f"{name}: series {series.get('id') if isinstance(series, Mapping) else series!r}"
+    _mapping(where, series, _SERIES, ("id", "results"))
+    for topology, result in series["results"].items():
+        try:
+            parse_topology(topology)
+        except ValueError as error:
+            raise ValueError(f"published results, {where}: {error}") from error
+        _check_result(f"{where}, {topology}", result, series, common)
+    return [series["id"], *(f"{series['id']}/{topology}" for topology in series["results"])]
+
+
+def check_document(document: Any, name: str = "document") -> None:
+    """Check a whole document; ``name`` is what the messages call it.
+
+    :raises ValueError: names the place in the document, what is wrong there and what is allowed.
+    """
+    _mapping(name, document, _PARTS, ("schema", "source", "method", "series"))
+    if document["schema"] != 1:
+        _fail(f"{name}.schema", f"{document['schema']!r}: this reads schema 1")
+    _mapping(f"{name}.source", document["source"], SOURCE, ("kind", "repository", "path"))
+    _mapping(f"{name}.method", document["method"], METHOD, ("statistic", "text"))
+    common = _mapping(f"{name}.common", document.get("common") or {}, CONDITIONS)
+    places = ["document"]
+    for series in _list(f"{name}.series", document["series"]):
+        for place in _check_series(name, series, common):
+            if place in places:
+                _fail(f"{name}.series", f"{place!r} twice: give each series its own id")
+            places.append(place)
+    for index, erratum in enumerate(_list(f"{name}.errata", document.get("errata"))):
+        _mapping(f"{name}.errata[{index}]", erratum, _ERRATUM, ("kind", "where", "what"))
+        for place in erratum["where"]:
+            if place not in places:
+                _fail(f"{name}.errata[{index}].where", f"no series or result {place!r}")
 
 
 def _row(name: str, series: Mapping[str, Any], topology: str, common: Mapping[str, Any]) -> Row:

@@ -11,7 +11,7 @@ from ..records.endings import never_ran
 from ..records.factors import MAX
 from ..records.plans import Cell, PlannedRepeat
 from ..records.runs import RunRecord
-from . import frontier, search
+from . import search
 from .policy import (
     MOST_REPEATS,
     Policy,
@@ -142,7 +142,7 @@ class _Decision:
         repeat = {"kind": "measured", **repeat}
         if self.ledger.standing(repeat["log"]) is None:
             unavailable = repeat["cell"].get("unavailable")
-            reason = frontier.skipped(repeat["cell"], self.ledger.out_of_memory())
+            reason = search.skipped(repeat["cell"], self.ledger.out_of_memory())
             if unavailable:
                 self.given_up.append({**repeat, "ending": "unavailable", "reason": unavailable})
             elif reason:
