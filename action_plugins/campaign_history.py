@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import ClassVar
 
@@ -16,12 +17,12 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.controller_action 
     needs_matplotlib,
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import write_only
-from ansible_collections.scalebench.core.plugins.plugin_utils.history_files import (
-    history_html,
-    plots_in,
-)
-from ansible_collections.scalebench.core.plugins.plugin_utils.history_reading import read_campaigns
-from ansible_collections.scalebench.core.plugins.plugin_utils.report_answer import json_text
+from ansible_collections.scalebench.core.plugins.plugin_utils.page_html import history_html
+from ansible_collections.scalebench.core.plugins.plugin_utils.report_files import json_text
+from ansible_collections.scalebench.core.plugins.plugin_utils.results_reading import read_campaigns
+
+# As history.build_history names them.
+PLOT = re.compile(r"trend-[A-Za-z0-9.-]*-[0-9a-f]{8}\.svg", re.ASCII)
 
 
 class ActionModule(ControllerAction):
@@ -48,7 +49,11 @@ class ActionModule(ControllerAction):
             **plots,
         }
         contents = {output / name: text.encode("utf-8") for name, text in texts.items()}
-        stale = [path for path in plots_in(output) if path not in contents]
+        stale = [
+            path
+            for path in sorted(output.glob("trend-*.svg"))
+            if PLOT.fullmatch(path.name) and path.is_file() and path not in contents
+        ]
         return {
             **write_only(contents, stale, self._task.check_mode, self._task.diff),
             "table": history_table(history),

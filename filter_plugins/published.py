@@ -5,9 +5,7 @@ Every filter of this file is documented in <filter>.yml beside it.
 
 from __future__ import annotations
 
-from ansible_collections.scalebench.core.plugins.module_utils.published.claims_text import (
-    claims_text,
-)
+from ansible_collections.scalebench.core.plugins.module_utils.published.claims import claims_text
 from ansible_collections.scalebench.core.plugins.module_utils.published.compare import (
     compare_published,
 )

@@ -46,7 +46,7 @@ attributes:
     support: full
     description: Shows what changes in the files.
 seealso:
-  - module: campaign_results
+  - module: scaling_report
 author:
   - Scalebench contributors
 """

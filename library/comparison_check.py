@@ -6,7 +6,7 @@ DOCUMENTATION = r"""
 module: comparison_check
 short_description: Check a baseline and a gate before a campaign runs
 description:
-  - An action plugin that runs on the controller. It reads baseline and gate as M(campaign_results)
+  - An action plugin that runs on the controller. It reads baseline and gate as M(scaling_report)
     does after the campaign, and fails if one cannot be used. It compares nothing and writes
     nothing.
 options:
@@ -26,7 +26,7 @@ attributes:
     support: full
     description: Changes nothing in any mode.
 seealso:
-  - module: campaign_results
+  - module: scaling_report
 author:
   - Scalebench contributors
 """

@@ -103,10 +103,10 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.scalebench.core.plugins.module_utils import logs
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
-from ansible_collections.scalebench.core.plugins.module_utils.published.claim_verdicts import (
+from ansible_collections.scalebench.core.plugins.module_utils.published.claims import (
+    claims_of,
     judge_claims,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.published.claims import claims_of
 
 
 def figure_of(log_dir: Path, path: Path, claim: dict[str, Any]) -> dict[str, Any]:

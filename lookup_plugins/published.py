@@ -41,7 +41,7 @@ _raw:
 
 from ansible.errors import AnsibleLookupError  # type: ignore[import-untyped]
 from ansible.plugins.lookup import LookupBase  # type: ignore[import-untyped]
-from ansible_collections.scalebench.core.plugins.plugin_utils.published_reading import (
+from ansible_collections.scalebench.core.plugins.plugin_utils.results_reading import (
     read_published,
 )
 

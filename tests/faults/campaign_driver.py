@@ -25,9 +25,9 @@ from forked_nodes import WAITING, fork, on_nodes, outcome, run_module
 
 from action_plugins import (
     campaign_plan,
-    campaign_results,
     node_claim,
     repeat_record,
+    scaling_report,
     training_log_facts,
     training_run,
 )
@@ -125,7 +125,13 @@ def session(campaign: Campaign, number: int, killed_after: int | None = None) ->
 
 def results(campaign: Campaign) -> Result:
     """Compute the results of the campaign, as the report does."""
-    answer: Result = _action(campaign_results, {"directory": str(campaign.results)}).run()
+    templates = Path(__file__).resolve().parents[2] / "roles/report/templates"
+    arguments = {
+        "campaign_dir": str(campaign.results),
+        "templates": [str(templates)],
+        "plots": False,
+    }
+    answer: Result = _action(scaling_report, arguments).run()
     return answer
 
 

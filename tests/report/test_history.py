@@ -96,7 +96,13 @@ def measured(tmp_path_factory):
                     "hosts": "localhost",
                     "gather_facts": False,
                     "tasks": [
-                        {"campaign_results": {"directory": f"{results}/{name}"}}
+                        {
+                            "scaling_report": {
+                                "campaign_dir": f"{results}/{name}",
+                                "templates": [str(ROOT / "roles/report/templates")],
+                                "plots": False,
+                            }
+                        }
                         for name in campaigns
                     ],
                 }

@@ -8,16 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.report.page import page
-from ansible_collections.scalebench.core.plugins.module_utils.report.plot_series import (
-    describe,
-    plot_series,
-)
-from ansible_collections.scalebench.core.plugins.module_utils.report.plot_style import FIGURES
-from ansible_collections.scalebench.core.plugins.plugin_utils.page_html import page_html
-from ansible_collections.scalebench.core.plugins.plugin_utils.plot_files import svg_text
-from ansible_collections.scalebench.core.plugins.plugin_utils.report_files import plots
-from ansible_collections.scalebench.core.plugins.plugin_utils.scaling_figure import scaling_figure
+from ansible_collections.scalebench.core.plugins.module_utils.report.plots import FIGURES
+from ansible_collections.scalebench.core.plugins.plugin_utils.measured import Measured
+from ansible_collections.scalebench.core.plugins.plugin_utils.report_files import report_files
 from browser import SCHEMES, WIDTHS, overflowing_elements, serious_violations
 from local_nodes import failures
 from page_data import HOSTILE, eventful_results, hostile_results
@@ -32,16 +25,15 @@ GATE = {"rules": [{"min_throughput": 1e9}, {"allowed_failures": 0}]}
 
 
 def written(folder: Path, results: Any) -> Path:
-    """Write the page of computed results like the playbook does; return the folder."""
-    series = plot_series(results)
-    for figure, title in FIGURES.items():
-        svg = svg_text(scaling_figure(series, figure), title, describe(series, figure))
-        (folder / f"{figure}.svg").write_text(svg)
-    tails = {failure["log"]: ["Traceback", HOSTILE] for failure in results["failures"]}
-    made_of = page(results, {}, (), tails)
-    html = page_html([ROOT / "roles/report/templates"], "report.html.j2", made_of, plots(folder))
-    (folder / "report.html").write_text(html)
-    (folder / "results.json").write_text(json.dumps(results))
+    """Write the report of results that no files gave, as the playbook does."""
+    for failure in results["failures"]:
+        log = folder / failure["log"]
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_text(f"Traceback\n{HOSTILE}\n")
+    measured = Measured(folder, {}, [], results)
+    files = report_files(measured, [ROOT / "roles/report/templates"], plots=True, png=False)
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
     return folder
 
 

@@ -7,15 +7,13 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.report.inline_svg import inline_svg
 from ansible_collections.scalebench.core.plugins.module_utils.report.page import page
-from ansible_collections.scalebench.core.plugins.module_utils.report.plot_series import (
-    describe,
-    plot_series,
-)
-from ansible_collections.scalebench.core.plugins.module_utils.report.plot_style import (
+from ansible_collections.scalebench.core.plugins.module_utils.report.plots import (
     FIGURES,
     PAGE_COLOURS,
+    describe,
+    inline_svg,
+    plot_series,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from ansible_collections.scalebench.core.plugins.plugin_utils.page_html import page_html

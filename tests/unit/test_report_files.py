@@ -1,20 +1,28 @@
-"""What report.html takes from the campaign's folder, whatever lies there."""
+"""What the report takes from the campaign's folder, whatever lies there, and what it writes."""
 
 import json
 import os
 import time
+from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
-from ansible_collections.scalebench.core.plugins.plugin_utils.report_files import (
-    plan_and_records,
-    plots,
-    tails,
+from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
+from ansible_collections.scalebench.core.plugins.plugin_utils.measured import (
+    Measured,
+    read_campaign,
 )
-from report_data import campaign, recorded
+from ansible_collections.scalebench.core.plugins.plugin_utils.report_files import (
+    log_tails,
+    report_files,
+)
+from report_data import campaign, cell, recorded
+
+TEMPLATES = [Path(__file__).resolve().parents[2] / "roles/report/templates"]
 
 
 def tail(folder, log, reason=""):
-    return tails(folder, [{"log": log, "reason": reason}]).get(log)
+    return log_tails(folder, [{"log": log, "reason": reason}]).get(log)
 
 
 def test_last_twenty_lines_without_colours(tmp_path):
@@ -74,11 +82,46 @@ def test_damaged_records_are_left_out(tmp_path):
     }.items():
         (tmp_path / f"logs/{name}.run.json").write_text(json.dumps(content))
     (tmp_path / "plan.json").write_text(json.dumps({"cells": [*plan["cells"], "no cell"]}))
-    known, records = plan_and_records(tmp_path)
-    assert known == {"cells": plan["cells"]}
-    assert [record["log"] for record in records] == [good["log"]]
+    read = read_campaign(tmp_path, "auto", {})
+    assert "cells" not in read.plan, "its damaged cell is a problem of the whole plan"
+    assert [run["log"] for run in read.runs] == ["logs/1n1g/1.log"]
+    problems = {item["path"] for item in read.results["unmatched"]}
+    assert {f"logs/{name}.run.json" for name in ("number", "cell", "list")} <= problems
+    assert "plan.json" in problems
 
 
-def test_a_folder_without_a_plan_has_no_commands_and_without_plots_no_plots(tmp_path):
-    assert plan_and_records(tmp_path) == ({}, [])
-    assert plots(tmp_path) == []
+def written(folder, results, **options):
+    given = {"plots": False, "png": False, **options}
+    return report_files(Measured(folder, {}, [], results), TEMPLATES, **given)
+
+
+def test_without_plots_there_are_none_and_without_commands_the_page_says_so(tmp_path):
+    files = written(tmp_path, build_results(*campaign({"1n1g": [10.0]})))
+    assert set(files) == {
+        *("results.json", "results.csv", "junit.xml", "scalebench.prom"),
+        *("report.html", "report.md"),
+    }
+    assert b"No commands are recorded" in files["report.html"]
+    assert b"<figure>" not in files["report.html"]
+    assert b".svg" not in files["report.md"]
+
+
+def test_every_plot_is_a_file_on_the_page_and_in_markdown(tmp_path):
+    results = build_results(*campaign({"1n1g": [10.0]}))
+    files = written(tmp_path, results, plots=True, png=True)
+    for figure in ("throughput", "speedup", "efficiency"):
+        assert files[f"{figure}.png"].startswith(b"\x89PNG")
+        assert f"]({figure}.svg)".encode() in files["report.md"]
+    assert files["report.html"].count(b"<figure>") == 3
+    assert files == written(tmp_path, results, plots=True, png=True)
+
+
+def test_junit_has_the_last_lines_from_the_folder_of_the_logs(tmp_path):
+    of = cell("1n1g", repeats=1)
+    bad = recorded(of, 1, None, ending="crashed", reason="exit code 1", log="1n1g/1.log")
+    results = build_results({"campaign": "mine", "cells": [of]}, [bad])
+    (tmp_path / "logs/1n1g").mkdir(parents=True)
+    (tmp_path / "logs/1n1g/1.log").write_text("fine\nRuntimeError: no\n")
+    for folder, expected in ((tmp_path / "logs", "fine\nRuntimeError: no"), (tmp_path, None)):
+        root = ElementTree.fromstring(written(folder, results)["junit.xml"])
+        assert root.findtext(".//system-out") == expected

@@ -4,10 +4,10 @@ import re
 from pathlib import Path
 
 from ansible_collections.scalebench.core.plugins.module_utils.history.trends import entry
-from ansible_collections.scalebench.core.plugins.module_utils.report.prometheus import (
+from ansible_collections.scalebench.core.plugins.module_utils.report.exports import (
+    csv_text,
     prometheus_text,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.report.text import csv_text
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import (
     SCHEMA,
     build_results,

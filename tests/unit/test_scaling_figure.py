@@ -3,8 +3,10 @@
 import xml.etree.ElementTree as ET
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.report.plot_series import plot_series
-from ansible_collections.scalebench.core.plugins.module_utils.report.plot_style import FIGURES
+from ansible_collections.scalebench.core.plugins.module_utils.report.plots import (
+    FIGURES,
+    plot_series,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from ansible_collections.scalebench.core.plugins.plugin_utils.plot_files import (
     png_bytes,
@@ -45,9 +47,9 @@ def test_oversubscribed_is_said():
 
 
 def test_nothing_and_no_baseline_have_a_sentence():
-    assert "no speed was measured" in texts(draw([], "throughput", ""))
+    assert "no throughput was measured" in texts(draw([], "throughput", ""))
     series = plot_series(build_results(*campaign({"2n1g": [9.0]})))
-    assert "no speed of 1n1g to compare with" in texts(draw(series, "speedup", ""))
+    assert "no 1n1g throughput to compare with" in texts(draw(series, "speedup", ""))
 
 
 def test_more_groups_than_can_be_told_apart_are_counted():

@@ -73,10 +73,10 @@ def texts(one):
 def test_nothing_changed_is_said():
     found = compared(BASE)
     assert comparison_line(found) == (
-        "against before of 4 cell(s): 4 equivalent within 2 %; nothing that is recorded changed"
+        "against before of 4 cell(s): 4 equivalent within 2 %; no recorded condition changed"
     )
     (made,) = comparison_sections(found)
-    assert made["items"][0] == "nothing that is recorded changed"
+    assert made["items"][0] == "no recorded condition changed"
 
 
 def test_cells_are_named_by_what_tells_them_apart():

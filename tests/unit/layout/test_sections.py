@@ -39,7 +39,9 @@ def test_markdown_has_title_paragraphs_table_and_items_in_this_order():
 
 def test_markup_in_a_text_stays_text():
     text = markdown(section("x", "X", ["<b>`rm` *all*\n# of [it](y)"]))
-    assert text.split("\n\n")[1] == r"\<b\>\`rm\` \*all\* \# of \[it\](y)"
+    assert text.split("\n\n")[1] == r"\<b\>\`rm\` \*all\* # of \[it\](y)"
+    text = markdown(section("x", "X", ["# no heading, _not_ out_of_memory"]))
+    assert text.split("\n\n")[1] == r"\# no heading, \_not\_ out_of_memory"
 
 
 def test_a_cell_is_one_line_without_markup_in_markdown():

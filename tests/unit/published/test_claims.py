@@ -5,12 +5,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from ansible_collections.scalebench.core.plugins.module_utils.published.claim_verdicts import (
-    judge_claims,
-)
-from ansible_collections.scalebench.core.plugins.module_utils.published.claims import claims_of
-from ansible_collections.scalebench.core.plugins.module_utils.published.claims_text import (
+from ansible_collections.scalebench.core.plugins.module_utils.published.claims import (
+    claims_of,
     claims_text,
+    judge_claims,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.strategies import (
     STRATEGIES,

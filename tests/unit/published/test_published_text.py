@@ -6,10 +6,10 @@ import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.published.against_published import (
     against_published,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.published.reasons import (
+from ansible_collections.scalebench.core.plugins.module_utils.published.text import (
     condition_words,
+    sections,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.published.text import sections
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from published_data import all_rows, rows
 from report_data import SEED_004, campaign

@@ -5,13 +5,11 @@ import json
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.layout.sections import markdown
 from ansible_collections.scalebench.core.plugins.module_utils.preflight.judge import judge
-from ansible_collections.scalebench.core.plugins.module_utils.report.extra_sections import (
-    extra_sections,
+from ansible_collections.scalebench.core.plugins.module_utils.report.optional_sections import (
+    before_sections,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.report.page import page
-from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_reading import (
-    campaign_results,
-)
+from ansible_collections.scalebench.core.plugins.plugin_utils.measured import read_campaign
 from report_data import campaign
 
 
@@ -30,7 +28,7 @@ def folder(tmp_path):
 def results_with(folder, verdicts):
     """Return the results of a campaign whose preflight said this."""
     (folder / "preflight.json").write_text(json.dumps(verdicts))
-    return campaign_results(folder, "auto", {})
+    return read_campaign(folder, "auto", {}).results
 
 
 def healthy(**changes):
@@ -43,17 +41,17 @@ def healthy(**changes):
 def test_what_is_not_well_stands_with_its_node_and_what_to_do(folder):
     nodes = {"node1": healthy(), "node2": healthy(clock_skew=[1.0, 1.2])}
     results = results_with(folder, judge(nodes))
-    (section,) = extra_sections(results)
+    (section,) = before_sections(results)
     text = markdown(section)
     assert text.startswith("## Preflight\n\nPreflight of 2 node(s): 1 warn, ")
     row = "warn +| clock +| node2 +| 1.00 s off at least +| synchronise it with chrony"
     assert all(piece.strip(" +") in text for piece in row.split("|"))
     assert "node1" not in text
-    assert [part["title"] for part in page(results, {}, [], {})["first"]] == ["Preflight"]
+    assert [part["title"] for part in page(results, {}, [], {})["before"]] == ["Preflight"]
 
 
 def test_a_preflight_that_passed_is_one_sentence(folder):
-    (section,) = extra_sections(results_with(folder, judge({"node1": healthy()})))
+    (section,) = before_sections(results_with(folder, judge({"node1": healthy()})))
     assert section["tables"] == []
     assert section["paragraphs"] == ["Preflight of 1 node(s): 5 pass, 12 skip."]
 
@@ -61,14 +59,14 @@ def test_a_preflight_that_passed_is_one_sentence(folder):
 def test_one_that_was_left_out_is_said(folder):
     off = {"verdict": "skip", "counts": {"fail": 0}, "rows": []}
     off["summary"] = "the preflight was turned off (-e preflight=false)"
-    (section,) = extra_sections(results_with(folder, off))
+    (section,) = before_sections(results_with(folder, off))
     assert section["paragraphs"] == ["The preflight was turned off (-e preflight=false)."]
 
 
 def test_a_campaign_of_before_has_no_such_section(folder):
-    results = campaign_results(folder, "auto", {})
+    results = read_campaign(folder, "auto", {}).results
     assert "preflight" not in results
-    assert extra_sections(results) == []
+    assert before_sections(results) == []
 
 
 @pytest.mark.parametrize("verdicts", [[], {"verdict": "pass"}, {"rows": 3}])
@@ -80,6 +78,6 @@ def test_a_damaged_file_is_named_and_the_campaign_reported(folder, verdicts):
 
 def test_of_many_rows_the_first_are_shown_and_the_rest_is_counted(folder):
     nodes = {f"node{number}": healthy(clock_skew=[9.0, 9.1]) for number in range(120)}
-    (section,) = extra_sections(results_with(folder, judge(nodes)))
+    (section,) = before_sections(results_with(folder, judge(nodes)))
     assert len(section["tables"][0]["rows"]) == 100
     assert "The first 100 of 120" in section["paragraphs"][1]

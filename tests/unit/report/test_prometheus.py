@@ -1,8 +1,6 @@
 """Prometheus' own parser reads the text file, and finds the figures of the results."""
 
-from ansible_collections.scalebench.core.plugins.module_utils.report.prometheus import (
-    prometheus_text,
-)
+from ansible_collections.scalebench.core.plugins.module_utils.report.exports import prometheus_text
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -6,13 +6,19 @@ import csv
 import io
 
 from ansible_collections.scalebench.core.plugins.module_utils.records.endings import ending_names
-from ansible_collections.scalebench.core.plugins.module_utils.report.events import what_happened
-from ansible_collections.scalebench.core.plugins.module_utils.report.markdown import markdown_parts
-from ansible_collections.scalebench.core.plugins.module_utils.report.notes import notes
-from ansible_collections.scalebench.core.plugins.module_utils.report.text import (
-    csv_text,
-    terminal_table,
+from ansible_collections.scalebench.core.plugins.module_utils.report.exports import csv_text
+from ansible_collections.scalebench.core.plugins.module_utils.report.headline import headline
+from ansible_collections.scalebench.core.plugins.module_utils.report.notes import (
+    failures_section,
+    notes,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.report.optional_sections import (
+    after_sections,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.report.page import page
+from ansible_collections.scalebench.core.plugins.module_utils.report.provenance import method
+from ansible_collections.scalebench.core.plugins.module_utils.report.remarks import what_happened
+from ansible_collections.scalebench.core.plugins.module_utils.report.text import terminal_table
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from report_data import campaign, disturbed, recorded
 
@@ -29,9 +35,9 @@ def test_a_plain_campaign_has_no_sections_of_what_did_not_happen():
     results = build_results(*campaign({"1n1g": [10.0, 10.1], "2n1g": [19.0, 19.1]}))
     assert what_happened(results) == []
     assert listed(results) == {}
-    parts = markdown_parts(results)
-    assert [parts[key] for key in ("searches", "packing", "telemetry", "unmatched")] == [[]] * 4
-    assert not any("number of repeats" in line for line in parts["method"])
+    assert after_sections(results) == []
+    assert [part["ident"] for part in page(results)["method"]] == ["method", "origin"]
+    assert not any("number of repeats" in line for line in method(results))
 
 
 def test_disturbed_repeats_are_one_line_and_a_list():
@@ -47,7 +53,8 @@ def test_disturbed_repeats_are_one_line_and_a_list():
         "`logs/1n1g/1.log`: node1: `a process took 9.7 CPU seconds`;"
         " node2: `the hypervisor gave 3.0 seconds`"
     )
-    assert "10.00 (disturbed), 10.00, 10.00" in markdown_parts(results)["groups"][0]["repeats"]
+    rows = page(results)["groups"][0]["repeats"]["tables"][-1]["rows"]
+    assert [row[-1]["text"] for row in rows][:3] == ["other process, steal", "-", "-"]
     assert [row["repeats_disturbed"] for row in the_csv(results)] == ["1", "2"]
 
 
@@ -73,10 +80,10 @@ def test_retried_repeats_are_one_line_and_a_list():
     assert what_happened(results) == [
         "2 repeats needed more than one attempt; earlier ones: 1 crashed, 1 disturbed, 1 stalled"
     ]
-    assert listed(results)["Tried again"] == [
+    assert listed(results)["Retried"] == [
         "`logs/1n1g/1.log`: 3rd attempt ok; 1st: crashed: `node2: exit code 1: no route`;"
         " 2nd: 7.50, disturbed: node2: `a process took 9.7 CPU seconds`",
-        "`logs/1n1g/3.log`: to run again; 1st: stalled: `node1: no output`",
+        "`logs/1n1g/3.log`: to be retried; 1st: stalled: `node1: no output`",
     ]
     assert the_csv(results)[0]["repeats_retried"] == "1"
 
@@ -103,8 +110,8 @@ def test_an_invalid_speedup_is_not_printed_as_a_result():
     assert "3.30" not in row
     assert "2n1g: invalid: speed-up 3.3 on 2 device(s), more than 1.05 x ideal" in table
     assert "no speed-up, because" not in table
-    group = markdown_parts(results)["groups"][0]
-    assert "invalid" in group["speedup"]
+    (table,) = page(results)["groups"][0]["summary"]["tables"]
+    assert [row[-1]["text"] for row in table["rows"]] == ["measured", "invalid"]
     assert listed(results)["Invalid"][0].startswith("2n1g: speed-up 3.3 on 2 device(s)")
     one, two = the_csv(results)
     assert (two["speedup"], two["state"], one["invalid"]) == ("", "invalid", "")
@@ -113,12 +120,12 @@ def test_an_invalid_speedup_is_not_printed_as_a_result():
 
 def test_odd_cells_are_listed_and_the_first_is_told():
     results = build_results(*campaign({"1n1g": [10.0] * 3, "2n1g": [8.0] * 3}))
-    assert what_happened(results) == ["2n1g: odd: 8.0 with 2n1g, but 10.0 with 1n1g"]
+    assert what_happened(results) == ["2n1g: unexpected: 8.0 with 2n1g, but 10.0 with 1n1g"]
     results = build_results(*campaign({"1n1g": [10.0] * 3, "2n1g": [8.0] * 3, "4n1g": [7.0] * 3}))
     assert what_happened(results) == [
-        "2n1g: odd: 8.0 with 2n1g, but 10.0 with 1n1g (and 1 more in the report)"
+        "2n1g: unexpected: 8.0 with 2n1g, but 10.0 with 1n1g (and 1 more in the report)"
     ]
-    assert listed(results)["Odd, and counted"] == [
+    assert listed(results)["Unexpected, and counted"] == [
         "2n1g: 8.0 with 2n1g, but 10.0 with 1n1g",
         "4n1g: 7.0 with 4n1g, but 8.0 with 2n1g",
     ]
@@ -137,11 +144,16 @@ def test_skipped_and_unavailable_are_told_once_for_a_reason():
         "2n1g: skipped: out of memory at 2",
         "4n1g: unavailable: node4: no torch",
     ]
-    assert listed(results)["Skipped"] == ["2n1g, repeat 1, 2: `out of memory at 2`"]
-    assert listed(results)["Unavailable"] == ["4n1g, repeat 1, 2: `node4: no torch`"]
-    summary = markdown_parts(results)["summary"]
+    (table,) = failures_section(results, {})["tables"]
+    assert [[cell["text"] for cell in row[:4]] for row in table["rows"]] == [
+        ["pytorch fp32 2n1g", "1", "skipped", "out of memory at 2"],
+        ["pytorch fp32 2n1g", "2", "skipped", "out of memory at 2"],
+        ["pytorch fp32 4n1g", "1", "unavailable", "node4: no torch"],
+        ["pytorch fp32 4n1g", "2", "unavailable", "node4: no torch"],
+    ]
+    summary = headline(results)["counts"]
     assert summary.endswith("in 3 cells; 2 could not run here; 2 skipped.")
-    assert "no repeat gave a speed" not in terminal_table(results)
+    assert "no repeat succeeded" not in terminal_table(results)
     assert [row["repeats_skipped"] for row in the_csv(results)] == ["0", "2", "0"]
     assert [row["repeats_unavailable"] for row in the_csv(results)] == ["0", "0", "2"]
 
@@ -152,7 +164,7 @@ def test_adaptive_repeats_tell_their_rule_and_what_each_cell_reached():
     results = build_results(plan, runs)
     (line,) = listed(results)["Repeats until the median is known"]
     assert line == "1n1g: 6 repeats: ±1.00%, asked for ±0.50%; more are needed"
-    (rule,) = [line for line in markdown_parts(results)["method"] if "number of repeats" in line]
+    (rule,) = [line for line in method(results) if "number of repeats" in line]
     assert "is at most 0.50% of it" in rule
 
 
@@ -160,7 +172,7 @@ def test_warnings_of_the_nodes_are_listed():
     plan, _ = campaign({"1n1g": [10.0]})
     nodes = {"node1": {"ending": "ok", "strays": 2}}
     results = build_results(plan, [recorded(plan["cells"][0], 1, 10.0, nodes=nodes)])
-    assert listed(results)["Noticed on the nodes"] == [
+    assert listed(results)["Warnings of the nodes"] == [
         "`logs/1n1g/1.log`: `node1: 2 processes of an earlier run were ended before`"
     ]
 
@@ -171,6 +183,6 @@ def test_a_repeat_that_was_given_up_had_no_further_attempt():
     given_up = recorded(of, 1, None, ending="unavailable", reason="node1: no torch")
     crashed = recorded(of, 1, None, ending="crashed", reason="node1: signal 9")
     results = build_results(plan, [given_up], attempts={given_up["log"]: [crashed]})
-    assert listed(results)["Tried again"] == [
-        "`logs/1n1g/1.log`: not tried again, unavailable; 1st: crashed: `node1: signal 9`"
+    assert listed(results)["Retried"] == [
+        "`logs/1n1g/1.log`: not retried, unavailable; 1st: crashed: `node1: signal 9`"
     ]

@@ -1,18 +1,17 @@
 """The model of report.html: head, tables, failures, commands, machines."""
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.report.page import page
-from ansible_collections.scalebench.core.plugins.module_utils.report.page_commands import (
+from ansible_collections.scalebench.core.plugins.module_utils.layout.sections import filled, pieces
+from ansible_collections.scalebench.core.plugins.module_utils.report.commands import (
     cell_commands,
     shell_line,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.report.page_failures import (
-    failures_part,
+from ansible_collections.scalebench.core.plugins.module_utils.report.headline import headline, trust
+from ansible_collections.scalebench.core.plugins.module_utils.report.notes import (
+    failures_section,
     logs_to_quote,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.report.page_headline import headline
-from ansible_collections.scalebench.core.plugins.module_utils.report.page_part import filled, spans
-from ansible_collections.scalebench.core.plugins.module_utils.report.page_trust import trust
+from ansible_collections.scalebench.core.plugins.module_utils.report.page import page
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from page_data import eventful_results
 from report_data import SEED_004, campaign, disturbed, recorded
@@ -40,19 +39,24 @@ def test_head_says_what_was_measured_where_and_how_fast():
     assert figures["highest throughput, images/s"] == ("9,348.17", "4n8g, pytorch fp32")
     assert figures["speed-up, most devices"][0] == "26.50 of 32"
     assert figures["scaling efficiency"][0] == "82.81 %"
-    assert figures["repeats with a speed"][0] == "36 of 36"
+    assert figures["successful repeats"][0] == "36 of 36"
     assert figures["spread of repeats (cv)"][1].endswith("at most 2.06 %")
 
 
 @pytest.mark.parametrize(
     ("speeds", "changes", "level", "reason"),
     [
-        ({"1n1g": [10.0] * 5, "2n1g": [19.0] * 5}, {}, "good", "Every repeat gave a speed"),
+        ({"1n1g": [10.0] * 5, "2n1g": [19.0] * 5}, {}, "good", "All repeats succeeded"),
         ({"1n1g": [10.0] * 4}, {}, "care", "1 of 1 cells have fewer than 5 repeats"),
         ({"1n1g": [10.0, 11.5] * 3}, {}, "care", "1 of 1 cells scatter by more than 5%"),
-        ({"1n1g": [10.0] * 4 + [None]}, {}, "care", "1 of 5 repeats gave no speed."),
-        ({"1n1g": [10.0] * 5, "2n1g": [33.0] * 5}, {}, "poor", "1 of 2 cells had a speed-up that"),
-        ({"1n1g": [None] * 2}, {}, "none", "None of 2 repeats gave a speed."),
+        ({"1n1g": [10.0] * 4 + [None]}, {}, "care", "1 of 5 repeats have no result."),
+        (
+            {"1n1g": [10.0] * 5, "2n1g": [33.0] * 5},
+            {},
+            "poor",
+            "1 of 2 cells have an impossible",
+        ),
+        ({"1n1g": [None] * 2}, {}, "none", "None of 2 repeats succeeded."),
     ],
 )
 def test_trust_follows_from_counts(speeds, changes, level, reason):
@@ -73,7 +77,7 @@ def test_oversubscribed_cells_are_no_evidence_of_scaling():
 def test_logs_of_unknown_machines_are_never_beyond_doubt():
     said = trust(results_of({"1n1g": [10.0] * 5}))
     assert said["level"] == "care"
-    assert "Nothing is recorded of the machines" in said["reasons"][0]
+    assert "The machines are not recorded" in said["reasons"][0]
 
 
 def test_disturbed_repeats_are_counted():
@@ -87,17 +91,17 @@ def test_disturbed_repeats_are_counted():
 def test_every_cell_and_every_repeat_has_a_row():
     results = eventful_results()
     made = page(results, {}, [], {})
-    cells = [row[0] for group in made["groups"] for row in shown(group["cells"])]
+    cells = [row[0] for group in made["groups"] for row in shown(group["summary"]["tables"][0])]
     assert sorted(cells) == sorted(cell["topology"] for cell in results["cells"])
-    repeats = sum(len(group["repeats"]["rows"]) for group in made["groups"])
+    repeats = sum(len(group["repeats"]["tables"][-1]["rows"]) for group in made["groups"])
     assert repeats == sum(len(c["repeats"]) + len(c["not_run"]) for c in results["cells"])
-    states = {row[0]: row[-1] for row in shown(made["groups"][0]["cells"])}
+    states = {row[0]: row[-1] for row in shown(made["groups"][0]["summary"]["tables"][0])}
     assert states == {"1n1g": "measured", "2n1g": "partial", "4n1g": "invalid"}
-    assert made["groups"][0]["notes"][0]["title"] == "Invalid"
+    assert made["groups"][0]["summary"]["notes"][0]["title"] == "Invalid"
 
 
-def test_seeds_columns_come_first_and_empty_ones_are_left_out():
-    made = page(results_of(SEED_004), {}, [], {})["groups"][0]["cells"]
+def test_reference_columns_come_first_and_empty_ones_are_left_out():
+    made = page(results_of(SEED_004), {}, [], {})["groups"][0]["summary"]["tables"][0]
     names = [column["name"] for column in made["columns"]]
     assert names[:6] == [
         *("topology", "node_num", "gpu_num", "samples/s", "95 % interval", "speedup"),
@@ -111,13 +115,13 @@ def test_what_gave_no_speed_has_its_reason_and_last_lines():
     assert logs_to_quote(results) == [
         {"log": "logs/2n1g/2.log", "reason": "node2: exit code 1: KeyError"}
     ]
-    part = failures_part(results, {"logs/2n1g/2.log": ["Traceback", "KeyError: 'x'"]})
+    part = failures_section(results, {"logs/2n1g/2.log": ["Traceback", "KeyError: 'x'"]})
     endings = [(row[0], row[2]) for row in shown(part["tables"][0])]
     assert endings == [
         *(("fp32 2n1g", "crashed"), ("fp32 2n1g", "skipped"), ("fp32 2n1g", "not run")),
     ]
     assert part["quotes"] == [{"log": "logs/2n1g/2.log", "lines": ["Traceback", "KeyError: 'x'"]}]
-    assert failures_part(results_of({"1n1g": [1.0]}), {}) is None
+    assert failures_section(results_of({"1n1g": [1.0]}), {}) is None
 
 
 def test_quotes_of_a_campaign_that_failed_everywhere_are_limited():
@@ -151,8 +155,8 @@ def test_commands_are_those_of_the_first_repeat_else_of_the_plan():
         ["ran"],
         ["first", "second"],
     ]
-    assert made[0]["about"] == "As repeat 1 ran, by its run record"
-    assert made[1]["about"] == "As planned; no run record has one"
+    assert made[0]["about"] == "As run by repeat 1, from its run record"
+    assert made[1]["about"] == "As planned; no run record has a command"
 
 
 def test_commands_of_a_large_cell_are_those_of_its_first_nodes():
@@ -168,7 +172,7 @@ def test_logs_alone_have_no_commands_and_no_machines():
     made = page(results_of({"1n1g": [10.0]}), {}, [], {})
     assert made["commands"] == []
     assert made["machines"] is None
-    assert made["head"]["where"] == "Nothing is recorded of the machines."
+    assert made["head"]["where"] == "The machines are not recorded."
 
 
 def test_software_of_the_machines_is_told_as_far_as_it_is_known():
@@ -181,7 +185,7 @@ def test_software_of_the_machines_is_told_as_far_as_it_is_known():
 
 
 def test_quotes_in_backticks_become_pieces_of_code():
-    assert spans("`a.log`: crashed: `no | <b>`") == [
+    assert pieces("`a.log`: crashed: `no | <b>`") == [
         {"text": "a.log", "code": True},
         {"text": ": crashed: ", "code": False},
         {"text": "no | <b>", "code": True},

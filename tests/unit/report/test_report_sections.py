@@ -1,12 +1,12 @@
 """The sections that only some reports have."""
 
-from ansible_collections.scalebench.core.plugins.module_utils.report.extra_sections import (
-    extra_sections,
+from ansible_collections.scalebench.core.plugins.module_utils.report.optional_sections import (
+    before_sections,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from report_data import SEED_004, campaign
 
 
 def test_a_campaign_that_was_compared_with_nothing_says_nothing_of_it():
-    found = extra_sections(build_results(*campaign(SEED_004)))
+    found = before_sections(build_results(*campaign(SEED_004)))
     assert found == []

@@ -1,20 +1,25 @@
-"""The texts of a report: terminal, the originals' output, CSV, Markdown, plots in words."""
+"""The texts of a report: terminal, the reference output, CSV, Markdown, plots in words."""
 
 import csv
 import io
 import re
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.layout.rows import labels
-from ansible_collections.scalebench.core.plugins.module_utils.report.markdown import markdown_parts
-from ansible_collections.scalebench.core.plugins.module_utils.report.plot_series import (
+from ansible_collections.scalebench.core.plugins.module_utils.layout.groups import labels
+from ansible_collections.scalebench.core.plugins.module_utils.report.exports import csv_text
+from ansible_collections.scalebench.core.plugins.module_utils.report.markdown import report_markdown
+from ansible_collections.scalebench.core.plugins.module_utils.report.page import page
+from ansible_collections.scalebench.core.plugins.module_utils.report.plots import (
     describe,
     plot_series,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.report.provenance import (
+    method,
+    origin,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.report.remarks import remarks
 from ansible_collections.scalebench.core.plugins.module_utils.report.text import (
-    csv_text,
-    originals_output,
+    reference_output,
     terminal_table,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
@@ -26,6 +31,17 @@ SHAPELESS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff]
 
 def results_of(speeds, **changes):
     return build_results(*campaign(speeds, **changes))
+
+
+def markdown_of(results):
+    return report_markdown(page(results))
+
+
+def row_of(text, *cells):
+    """Return the one row of a Markdown table that starts with these cells."""
+    rows = [[one.strip() for one in line.strip("| ").split(" | ")] for line in text.splitlines()]
+    (found,) = [row for row in rows if row[: len(cells)] == list(cells)]
+    return found
 
 
 def two_groups():
@@ -53,7 +69,7 @@ def test_terminal_names_the_first_failures_and_counts_the_rest():
     failed = [run(record["cell"], record["repeat"], None, ending="crashed") for record in runs[:8]]
     table = terminal_table(build_results(plan, failed + runs[8:]))
     assert table.count("crashed: no reason given") == 5
-    assert table.endswith("3 repeats more failed; the report names them")
+    assert table.endswith("3 more repeats failed; the report names them")
 
 
 def test_terminal_table_has_a_block_a_group():
@@ -71,18 +87,18 @@ def test_nothing_that_is_hostile_reaches_the_terminal():
     results, _, _ = hostile_results()
     table = terminal_table(results)
     assert "<script>window.hostile" in table, "shown as it is"
-    printed = originals_output(results, f"d{HOSTILE}", "r.json")
+    printed = reference_output(results, f"d{HOSTILE}", "r.json")
     for text in (table, printed):
         assert not SHAPELESS.search(text)
         assert "[31m" not in text.replace("\\x1b[31m", "")
     assert all(len(line) <= 100 for line in table.splitlines())
 
 
-def test_originals_output_is_what_they_printed():
+def test_reference_output_is_what_they_printed():
     results = results_of({"1n1g": [354.32, 352.08]}, batch_size_per_device=128)
     for index, repeat in enumerate(results["cells"][0]["repeats"], 1):
         repeat["log"] = f"1n1g/r50_b128_fp32_{index}.log"
-    assert originals_output(results, "logs/bz128/", "./result/bz128_result.json") == "\n".join(
+    assert reference_output(results, "logs/bz128/", "./result/bz128_result.json") == "\n".join(
         [
             "logs/bz128/1n1g/r50_b128_fp32_1.log {1: 354.32}",
             "logs/bz128/1n1g/r50_b128_fp32_2.log {1: 354.32, 2: 352.08}",
@@ -95,11 +111,11 @@ def test_originals_output_is_what_they_printed():
     )
 
 
-def test_originals_output_names_what_gave_no_speed():
+def test_reference_output_names_what_gave_no_speed():
     plan, runs = campaign({"1n1g": [10.0, 11.0]})
     runs[0] = run(runs[0]["cell"], 1, None, ending="crashed", reason="KeyError")
     unmatched = [{"path": "notes", "reason": "no log"}]
-    text = originals_output(build_results(plan, runs, unmatched), "d", "r.json")
+    text = reference_output(build_results(plan, runs, unmatched), "d", "r.json")
     assert text.splitlines()[:3] == [
         "d/logs/1n1g/1.log crashed: KeyError",
         "d/logs/1n1g/2.log {2: 11.0}",
@@ -156,54 +172,47 @@ def test_remarks_on_the_repeats():
     facts["wall_clock_throughput"] = 5.0
     said = " ".join(remarks(build_results(plan, runs)))
     assert "1 of 2 repeats reached no steady state" in said
-    assert "1 of 2 logs gave their data but did not end well" in said
-    assert "the printed rates and the clock differ" in said
+    assert "1 of 2 logs have their data but did not end normally" in said
+    assert "the printed rates and the wall clock differ" in said
 
 
 def test_markdown_quotes_what_comes_from_logs():
     plan, runs = campaign({"1n1g": [10.0, 11.0]})
     reason = "x | `code` <script>\n# heading"
     runs[1] = run(runs[1]["cell"], 2, None, ending="crashed", reason=reason)
-    parts = markdown_parts(build_results(plan, runs, [{"path": "a\nb", "reason": "<b>"}]))
-    (note,) = parts["groups"][0]["notes"]
-    assert note["title"] == "Failed"
-    (failure,) = note["lines"]
-    assert failure == "`logs/1n1g/2.log`: crashed: `x | 'code' <script> # heading`"
-    assert parts["unmatched"] == ["`a b`: `<b>`"]
-    assert parts["summary"] == "1 of 2 repeats gave a speed, in 1 cells; 1 failed."
-    assert "11" not in parts["groups"][0]["repeats"]
+    text = markdown_of(build_results(plan, runs, [{"path": "a\nb", "reason": "<b>"}]))
+    assert "## Failed and missing repeats" in text
+    shown = (r"x \| \`code\` \<script\> # heading", "logs/1n1g/2.log")
+    assert row_of(text, "pytorch fp32 1n1g") == ["pytorch fp32 1n1g", "2", "crashed", *shown]
+    assert "- `a b`: `<b>`" in text
+    assert "1 of 2 repeats succeeded, in 1 cell; 1 failed. Throughput is in images/s." in text
+    assert "crashed" in row_of(text, "1n1g", "2", "-")
 
 
-def test_markdown_has_the_seeds_table_and_the_method():
-    parts = markdown_parts(results_of(SEED_004))
-    table = parts["groups"][0]["speedup"].splitlines()
-    assert [cell.strip() for cell in table[0].strip("|").split("|")] == [
-        "node_num",
-        "gpu_num",
-        "samples/s",
-        "speedup",
-    ]
-    assert [cell.strip() for cell in table[-1].strip("|").split("|")] == [
-        "4",
-        "32",
-        "9348.17",
-        "26.50",
-    ]
-    assert parts["method"][0].startswith("throughput of one repeat: `mean_after_warmup`")
+def test_markdown_has_the_reference_columns_and_the_method():
+    results = results_of(SEED_004)
+    text = markdown_of(results)
+    heading = row_of(text, "topology", "node_num")
+    row = dict(zip(heading, row_of(text, "4n8g", "4", "32"), strict=True))
+    columns = ("node_num", "gpu_num", "samples/s", "speedup")
+    assert [row[name] for name in columns] == ["4", "32", "9348.17", "26.50"]
+    assert [name for name in heading if name in columns] == list(columns)
+    assert method(results)[0].startswith("throughput of one repeat: `mean_after_warmup`")
+    assert "- throughput of one repeat: `mean_after_warmup`" in text
 
 
 def test_markdown_origin_tells_code_and_plan():
     plan, runs = campaign({"1n1g": [10.0]})
     controller = {"ansible_core": "2.19.14", "python": "3.11.7", "commit": "abc", "dirty": True}
     plan.update(controller=controller, sha256="d1")
-    origin = markdown_parts(build_results(plan, runs))["origin"]
-    (made,) = [line for line in origin if line.startswith("Made by: ")]
-    assert "commit `abc`, with changes that are not in it" in made
+    lines = origin(build_results(plan, runs))
+    (made,) = [line for line in lines if line.startswith("Produced by: ")]
+    assert "commit `abc`, with uncommitted changes" in made
     assert made.endswith(", ansible-core 2.19.14, Python 3.11.7")
-    assert "Checksum of the plan: `d1`" in origin
+    assert "Checksum of the plan: `d1`" in lines
     plan.update(controller={"ansible_core": "2.19.14"})
-    origin = markdown_parts(build_results(plan, runs))["origin"]
-    assert "Made by: no commit is known, ansible-core 2.19.14" in origin
+    text = markdown_of(build_results(plan, runs))
+    assert "- Produced by: commit unknown, ansible-core 2.19.14" in text
 
 
 def test_markdown_machines():
@@ -220,10 +229,11 @@ def test_markdown_machines():
         "gpus": [{"index": i, "name": "V100", "driver": "440.33.01"} for i in range(8)],
     }
     plan["nodes"] = {"node1": node, "node2": {**node, "machine_id": "other"}}
-    table = markdown_parts(build_results(plan, runs))["machines"].splitlines()
-    assert len(table) == 4
-    assert "8 V100" in table[2]
-    assert "376.00" in table[2]
+    text = markdown_of(build_results(plan, runs))
+    for name in ("node1", "node2"):
+        row = row_of(text, name, "h")
+        assert "8 V100" in row
+        assert "376.00" in row
 
 
 @pytest.mark.parametrize(
@@ -264,19 +274,12 @@ def test_markdown_shows_names_and_hosts_as_they_are():
     hostile = "<script>x</script>\x1b[31m\n# heading"
     plan, runs = campaign({"1n1g": [10.0, 11.0]}, benchmark=hostile)
     plan.update(campaign=hostile, nodes={"a": {"hostname": hostile, "machine_id": "m"}})
-    parts = markdown_parts(build_results(plan, runs))
+    text = markdown_of(build_results(plan, runs))
     shown = r"\<script\>x\</script\> # heading"
-    assert parts["title"] == shown
-    assert parts["groups"][0]["title"].startswith(f"{shown} fp32")
-    assert shown in parts["machines"]
-
-
-def strings(value):
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, list):
-        return [text for one in value for text in strings(one)]
-    return [value] if isinstance(value, str) else []
+    assert text.startswith(f"# Scaling of {shown}\n")
+    assert f"\n### {shown} fp32" in text
+    hardware = text.partition("Hardware and system:")[2].partition("Software")[0]
+    assert row_of(hardware, "a")[1] == shown
 
 
 def test_nothing_that_is_hostile_is_markup_in_markdown():
@@ -296,7 +299,7 @@ def test_nothing_that_is_hostile_is_markup_in_markdown():
         **{"n": 0, "cells": [], "reason": HOSTILE},
     }
     results["provenance"].update(created=HOSTILE, controller={"python": HOSTILE})
-    shown = strings(markdown_parts(results))
+    shown = markdown_of(results).splitlines()
     assert sum("script" in text for text in shown) > 20
     for text in shown:
         assert not SHAPELESS.search(text)
@@ -307,12 +310,10 @@ def test_nothing_that_is_hostile_is_markup_in_markdown():
 
 def test_a_line_that_is_cut_within_a_quote_ends_its_quote():
     results, _, _ = hostile_results()
-    results["cells"][0]["failures"] = [
-        {"log": "<b>" * 900, "ending": "crashed", "reason": "<i>" * 900, "repeat": 1}
+    results["cells"][0]["repeats"][0]["disturbances"] = [
+        {"node": "a", "kind": "x", "detail": "<i>" * 900} for _ in range(2)
     ]
-    (line,) = next(
-        note["lines"]
-        for note in markdown_parts(results)["groups"][0]["notes"]
-        if note["title"] == "Failed"
-    )[:1]
-    assert line.count("`") % 2 == 0
+    text = markdown_of(results)
+    line = text.split("Disturbed:\n\n", 1)[1].splitlines()[0]
+    assert "<i><i>" in line
+    assert re.sub(r"\\`", "", line).count("`") % 2 == 0

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.report.extra_sections import (
-    extra_sections,
+from ansible_collections.scalebench.core.plugins.module_utils.report.optional_sections import (
+    before_sections,
+    training_times,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.report.text import terminal_table
-from ansible_collections.scalebench.core.plugins.module_utils.report.training_time import sentences
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from report_data import campaign
 
@@ -43,14 +43,14 @@ def results(*times: float | None, target: float | None = 60.0) -> dict[str, Any]
     ],
 )
 def test_the_outcome_of_a_cell_is_a_sentence(times, said):
-    (sentence,) = sentences(results(*times))
+    (sentence,) = training_times(results(*times))
     assert sentence.startswith("pytorch fp32 bz4 1n1g: ")
     assert sentence.endswith(said)
     assert sentence.split(":")[0] in terminal_table(results(*times))
 
 
 def test_the_table_has_a_row_for_each_repeat():
-    (section,) = extra_sections(results(90.0, None))
+    (section,) = before_sections(results(90.0, None))
     assert section["title"] == "Time to train"
     names = [column["name"] for column in section["tables"][0]["columns"]]
     rows = [
@@ -62,9 +62,9 @@ def test_the_table_has_a_row_for_each_repeat():
 
 
 def test_evaluations_without_a_target_are_a_row_and_no_sentence():
-    assert sentences(results(None, target=None)) == []
-    assert len(extra_sections(results(None, target=None))) == 1
+    assert training_times(results(None, target=None)) == []
+    assert len(before_sections(results(None, target=None))) == 1
 
 
 def test_a_campaign_without_evaluations_says_nothing_of_them():
-    assert extra_sections(build_results(*campaign({"1n1g": [40.0]}))) == []
+    assert before_sections(build_results(*campaign({"1n1g": [40.0]}))) == []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.scalebench.core.plugins.module_utils.report.markdown import markdown_parts
+from ansible_collections.scalebench.core.plugins.module_utils.report.provenance import method
 from ansible_collections.scalebench.core.plugins.module_utils.results import checks
 from ansible_collections.scalebench.core.plugins.module_utils.results.checks import (
     applied_checks,
@@ -34,9 +34,9 @@ def test_cells_are_held_against_those_that_differ():
 
 
 def test_the_report_tells_the_checks_that_were_made():
-    method = " ".join(markdown_parts(build_results(*campaign({"1n1g": [1.0]})))["method"])
-    assert "check" not in method
+    text = " ".join(method(build_results(*campaign({"1n1g": [1.0]}))))
+    assert "check" not in text
     speeds = {"1n1g": [1.0], "2n1g": [1.9]}
-    method = " ".join(markdown_parts(build_results(*campaign(speeds)))["method"])
-    assert "check that a speed-up must pass, or it is invalid: The speed-up is at most" in method
-    assert "invalid_repeat" not in method
+    text = " ".join(method(build_results(*campaign(speeds))))
+    assert "check that a speed-up must pass, or it is invalid: The speed-up is at most" in text
+    assert "invalid_repeat" not in text

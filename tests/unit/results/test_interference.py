@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from ansible_collections.scalebench.core.plugins.module_utils.report.events import what_happened
-from ansible_collections.scalebench.core.plugins.module_utils.report.parts import packing_lines
+from ansible_collections.scalebench.core.plugins.module_utils.report.optional_sections import (
+    after_sections,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.report.remarks import what_happened
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from report_data import campaign, recorded
 
@@ -31,6 +33,16 @@ def packed(alone, neighbours=("other.log",), **options):
     return build_results(plan, runs)
 
 
+def packing_lines(results):
+    """Return the lines of the section on packing, quotations in backticks; none without it."""
+    parts = [part for part in after_sections(results) if part["ident"] == "packing"]
+    return [
+        "".join(f"`{piece['text']}`" if piece["code"] else piece["text"] for piece in line)
+        for part in parts
+        for line in part["notes"][0]["lines"]
+    ]
+
+
 def test_interference_is_the_ratio_of_the_same_repeats():
     results = packed({1: 10.0, 2: 10.0}, packing="nodes")
     found = results["interference"]
@@ -44,8 +56,8 @@ def test_interference_is_the_ratio_of_the_same_repeats():
         "on_one_machine": 1,
     }
     assert what_happened(results) == [
-        "packed: 3 of 4 repeats ran beside others;"
-        " interference 0.85 of the speed alone (median of 2)"
+        "packed: 3 of 4 repeats ran at the same time as others;"
+        " interference 0.85 of the throughput alone (median of 2)"
     ]
     assert packing_lines(results)[-1] == "pytorch fp32 bz4 1n1g: 0.900, 0.800"
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.report.telemetry_text import (
-    telemetry_tables,
+from ansible_collections.scalebench.core.plugins.module_utils.layout.sections import table_text
+from ansible_collections.scalebench.core.plugins.module_utils.report.optional_sections import (
+    after_sections,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.results.repeats import (
     machines_of,
@@ -115,6 +116,10 @@ def test_the_plan_tells_which_nodes_are_one_machine():
     results = build_results(plan, [recorded(plan["cells"][0], 1, 20.0, nodes=told)])
     (repeat,) = results["cells"][0]["repeats"]
     assert repeat["telemetry"]["cpu_own_share"] == 0.4
+
+
+def telemetry_tables(results):
+    return [table_text(one) for part in after_sections(results) for one in part["tables"]]
 
 
 def columns(table):

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
-from ansible_collections.scalebench.core.plugins.module_utils.report.events import what_happened
-from ansible_collections.scalebench.core.plugins.module_utils.report.parts import search_parts
+from ansible_collections.scalebench.core.plugins.module_utils.report.optional_sections import (
+    after_sections,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.report.remarks import what_happened
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from ansible_collections.scalebench.core.plugins.module_utils.running import search
 from campaign_data import benchmarks, cluster
@@ -40,6 +42,18 @@ def below(limit):
     return lambda batch: "ok" if batch <= limit else "out_of_memory"
 
 
+def search_lines(results):
+    """Return the lines of each search in the report, quotations in backticks."""
+    (part,) = after_sections(results)
+    return [
+        [
+            "".join(f"`{piece['text']}`" if piece["code"] else piece["text"] for piece in line)
+            for line in note["lines"]
+        ]
+        for note in part["notes"]
+    ]
+
+
 def test_cells_get_the_batch_size_that_was_found():
     made = planned()
     results = build_results(made, searched(made["cells"], below(40), memory_mib=4096))
@@ -53,13 +67,13 @@ def test_cells_get_the_batch_size_that_was_found():
     tried = {one["batch_size_per_device"]: one["ending"] for one in found["tried"]}
     assert (tried[40], tried[41]) == ("ok", "out_of_memory")
     assert list(tried)[:2] == [4, 8], "in the order that it was tried"
-    (part,) = search_parts(results)
-    assert part["found"] == (
+    (lines,) = search_lines(results)
+    assert lines[0] == (
         "The largest batch size per device that runs is 40, with at most 4096 MiB a process."
         " It was searched on 2n1g and is used for every topology."
     )
-    assert part["lines"][0].startswith("ok: 4, 8, 16, 32")
-    assert "64: out_of_memory: `node2: std::bad_alloc`" in part["lines"]
+    assert lines[1].startswith("ok: 4, 8, 16, 32")
+    assert "64: out_of_memory: `node2: std::bad_alloc`" in lines
     assert what_happened(results) == [
         "pytorch fp32: the largest batch size per device that runs: 40"
     ]
@@ -83,8 +97,8 @@ def test_a_search_that_has_not_ended_leaves_its_cells_not_run():
     assert [cell["batch_size_per_device"] for cell in results["cells"]] == ["max", "max"]
     assert {cell["state"] for cell in results["cells"]} == {"not_run"}
     assert results["failures"] == []
-    (part,) = search_parts(results)
-    assert part["found"] == "The search for the largest batch has not ended: 16 is next."
+    (lines,) = search_lines(results)
+    assert lines[0] == "The search for the largest batch has not ended: 16 is next."
 
 
 @pytest.mark.parametrize(

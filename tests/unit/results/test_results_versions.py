@@ -4,11 +4,10 @@ import copy
 import json
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.report.markdown import markdown_parts
-from ansible_collections.scalebench.core.plugins.module_utils.report.text import (
-    csv_text,
-    terminal_table,
-)
+from ansible_collections.scalebench.core.plugins.module_utils.report.exports import csv_text
+from ansible_collections.scalebench.core.plugins.module_utils.report.page import page
+from ansible_collections.scalebench.core.plugins.module_utils.report.provenance import method
+from ansible_collections.scalebench.core.plugins.module_utils.report.text import terminal_table
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import (
     SCHEMA,
     build_results,
@@ -71,13 +70,13 @@ def test_schema_1_is_upgraded_to_what_its_records_give_today(results):
     assert upgraded["provenance"]["checks"]["invalid_repeat"] == {}, "it was not checked"
     assert terminal_table(upgraded) == terminal_table(results)
     assert csv_text(upgraded) == csv_text(results)
-    assert markdown_parts(upgraded)["groups"] == markdown_parts(results)["groups"]
+    assert page(upgraded)["groups"] == page(results)["groups"]
 
 
 def test_the_first_strategies_told_no_changes(results):
     old = as_schema_1(results)
     old["provenance"]["strategies"] = [{"name": "last", "parameters": {"warmup": 7}}]
-    assert "here with warmup=7" in " ".join(markdown_parts(read(old))["method"])
+    assert "here with warmup=7" in " ".join(method(read(old)))
 
 
 def test_a_newer_schema_names_both_versions(results):

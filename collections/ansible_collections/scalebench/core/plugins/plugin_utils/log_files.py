@@ -26,7 +26,7 @@ def files_below(folder: Path) -> tuple[list[str], list[dict[str, str]]]:
 
     Links to folders are followed, each folder once. Folders of version control are passed over.
     """
-    found: list[str] = []
+    paths: list[str] = []
     problems: list[dict[str, str]] = []
     seen: set[str] = set()
 
@@ -42,8 +42,8 @@ def files_below(folder: Path) -> tuple[list[str], list[dict[str, str]]]:
         seen.add(real)
         folders[:] = sorted(name for name in folders if name not in (".git", ".hg", ".svn"))
         for name in names:
-            found.append(os.path.relpath(os.path.join(root, name), folder))
-    return found, problems
+            paths.append(os.path.relpath(os.path.join(root, name), folder))
+    return paths, problems
 
 
 def read_facts(

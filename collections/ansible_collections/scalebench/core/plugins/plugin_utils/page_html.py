@@ -8,25 +8,33 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.scalebench.core.plugins.module_utils.history.history_text import (
+    history_page,
+    plots_shown,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.report.plots import (
+    PAGE_COLOURS,
+    inline_svg,
+)
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-__all__ = ["page_html"]
+__all__ = ["history_html", "page_html"]
 
 
 def page_html(
     folders: Sequence[Path], template: str, page: dict[str, Any], plots: Sequence[str]
 ) -> str:
-    """Return the page, which holds all it needs.
+    """Return the page as one self-contained HTML document.
 
     Ansible's own templating escapes nothing, hence an environment that escapes everything. Only
-    the project's style and script and the drawings are taken as they are; the page's policy runs no
-    other script than this one, by its hash.
+    the project's style and script and the drawings are inserted unescaped; the content security
+    policy of the page allows no script but this one, by its hash.
 
     :param folders: where the template is, and page.html.j2, report.css and report.js.
     :param template: its name.
-    :param page: of ``page.page`` or ``history_page.history_page``.
-    :param plots: SVGs, of ``inline_svg.inline_svg``.
+    :param page: of ``page.page`` or ``history_text.history_page``.
+    :param plots: SVGs, of ``plots.inline_svg``.
     """
     loader = FileSystemLoader(folders)
     environment = Environment(
@@ -48,3 +56,19 @@ def page_html(
         script=Markup(script),
         script_hash=f"sha256-{digest}",
     )
+
+
+def history_html(history: dict[str, Any], plots: dict[str, str], templates: Sequence[str]) -> str:
+    """Return history.html.
+
+    :param history: of ``history.build_history``.
+    :param plots: the SVG of each trend that has one, by file name; empty for a page without plots.
+    :param templates: the folders of history.html.j2 and of page.html.j2.
+    """
+    shown = [name for name in plots_shown(history) if name in plots]
+    inline = [
+        inline_svg(plots[name], f"plot-{number}-", PAGE_COLOURS)
+        for number, name in enumerate(shown, 1)
+    ]
+    folders = [Path(folder).expanduser() for folder in templates]
+    return page_html(folders, "history.html.j2", history_page(history, shown), inline)

@@ -7,7 +7,7 @@ from html import escape
 
 import matplotlib
 from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import plain
-from ansible_collections.scalebench.core.plugins.module_utils.report.plot_style import GRID, INK
+from ansible_collections.scalebench.core.plugins.module_utils.report.plots import GRID, INK
 from matplotlib.figure import Figure
 
 __all__ = ["STYLE", "png_bytes", "svg_text"]

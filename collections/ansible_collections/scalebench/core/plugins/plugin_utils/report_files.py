@@ -1,4 +1,4 @@
-"""What report.html needs beside results.json: plan, run records, plots, last lines of logs."""
+"""The files of a report from its results: data, page, Markdown and plots, as bytes by name."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,67 +15,104 @@ from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction
     Redactor,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import last_lines
-from ansible_collections.scalebench.core.plugins.module_utils.records.runs import check_cell
-from ansible_collections.scalebench.core.plugins.module_utils.report.inline_svg import inline_svg
-from ansible_collections.scalebench.core.plugins.module_utils.report.plot_style import (
+from ansible_collections.scalebench.core.plugins.module_utils.report.exports import (
+    csv_text,
+    prometheus_text,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.report.junit import junit_text
+from ansible_collections.scalebench.core.plugins.module_utils.report.markdown import report_markdown
+from ansible_collections.scalebench.core.plugins.module_utils.report.notes import logs_to_quote
+from ansible_collections.scalebench.core.plugins.module_utils.report.page import page
+from ansible_collections.scalebench.core.plugins.module_utils.report.plots import (
     FIGURES,
     PAGE_COLOURS,
+    inline_svg,
+    plot_series,
 )
-from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files import records
+from ansible_collections.scalebench.core.plugins.plugin_utils.measured import Measured
+from ansible_collections.scalebench.core.plugins.plugin_utils.page_html import page_html
 
-__all__ = ["plan_and_records", "plots", "tails"]
+__all__ = ["json_text", "log_tails", "report_files"]
 
 # Enough for twenty lines; of a log of gigabytes no more is read.
 _LAST_BYTES = 1 << 16
 _NODE = re.compile(r"([\w.-]+): ")
 
 
-def plan_and_records(folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return plan.json and the run records, without what is damaged; nothing of a tree of logs."""
-    try:
-        plan = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
-        cells = [cell for cell in plan["cells"] if _is_cell(cell)]
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}, []
-    found = [one for one in records(folder).values() if _is_cell(one.get("cell"))]
-    return {"cells": cells}, [one for one in found if isinstance(one.get("repeat"), int)]
+def json_text(value: Any, indent: int | None = 1) -> str:
+    """Return JSON with a line end; NaN is refused, which JSON does not have."""
+    return json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _is_cell(cell: Any) -> bool:
-    try:
-        check_cell(cell)
-    except ValueError:
-        return False
-    return True
+def report_files(
+    measured: Measured, templates: Sequence[Path], plots: bool, png: bool
+) -> dict[str, bytes]:
+    """Return the content of every file of a report by its name.
 
-
-def plots(folder: Path) -> list[str]:
-    """Return the SVGs that module scaling_plot drew, made parts of a page."""
-    return [
-        inline_svg(path.read_text("utf-8"), f"{figure}-", PAGE_COLOURS)
-        for figure in FIGURES
-        if (path := folder / f"{figure}.svg").is_file()
+    :param measured: its results with all that is added to them: comparison, gate, published.
+    :param templates: the folder of report.html.j2.
+    :param plots: whether to draw plots, which needs matplotlib.
+    :param png: whether to write each plot as PNG too.
+    :raises ImportError: matplotlib is missing.
+    """
+    results = measured.results
+    tails = log_tails(measured.folder, logs_to_quote(results))
+    model = page(results, measured.plan, measured.runs, tails, plots)
+    drawn = _plots(results, model["plots"], png) if plots else {}
+    inline = [
+        inline_svg(drawn[f"{figure}.svg"].decode("utf-8"), f"{figure}-", PAGE_COLOURS)
+        for figure in model["plots"]
     ]
+    texts = {
+        "results.json": json_text(results),
+        "results.csv": csv_text(results),
+        "junit.xml": junit_text(results, tails),
+        "scalebench.prom": prometheus_text(results),
+        "report.html": page_html(templates, "report.html.j2", model, inline),
+        "report.md": report_markdown(model),
+    }
+    return {**{name: text.encode("utf-8") for name, text in texts.items()}, **drawn}
 
 
-def tails(folder: Path, wanted: list[dict[str, str]]) -> dict[str, list[str]]:
+def _plots(results: dict[str, Any], described: dict[str, str], png: bool) -> dict[str, bytes]:
+    # Imported here, because only reports with plots pay for matplotlib.
+    from ansible_collections.scalebench.core.plugins.plugin_utils.plot_files import (  # noqa: PLC0415
+        png_bytes,
+        svg_text,
+    )
+    from ansible_collections.scalebench.core.plugins.plugin_utils.scaling_figure import (  # noqa: PLC0415
+        scaling_figure,
+    )
+
+    series = plot_series(results)
+    files: dict[str, bytes] = {}
+    for figure, description in described.items():
+        plot = scaling_figure(series, figure)
+        svg = svg_text(plot, FIGURES[figure], description)
+        files[f"{figure}.svg"] = svg.encode("utf-8")
+        if png:
+            files[f"{figure}.png"] = png_bytes(plot)
+    return files
+
+
+def log_tails(folder: Path, wanted: list[dict[str, str]]) -> dict[str, list[str]]:
     """Return by log its last lines without secrets, or those of the node that its reason names.
 
-    :param wanted: of ``page_failures.logs_to_quote``; paths relative to ``folder``.
+    :param wanted: of ``notes.logs_to_quote``; paths relative to ``folder``.
     """
-    found = {}
+    tails = {}
     for one in wanted:
         for path in _outputs(folder, one["log"], one["reason"]):
             lines = last_lines(_last_text(path))
             if lines:
-                found[one["log"]] = lines
+                tails[one["log"]] = lines
                 break
-    return found
+    return tails
 
 
 def _outputs(folder: Path, log: str, reason: str) -> Iterator[Path]:
     relative = os.path.normpath(log)
-    # A record that somebody made up must not put another file of this machine on the page.
+    # A forged record must not put another file of this machine on the page.
     if os.path.isabs(relative) or relative.startswith(".."):
         return
     path = folder / relative
@@ -86,7 +123,7 @@ def _outputs(folder: Path, log: str, reason: str) -> Iterator[Path]:
 
 
 def _last_text(path: Path) -> str:
-    """Return the end of a file as text; nothing of what is no regular file or cannot be read."""
+    """Return the end of a file as text; empty for what is no regular file or cannot be read."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             return ""

@@ -1,14 +1,19 @@
-"""Reads results.json files of earlier campaigns, of any version, on the controller."""
+"""Reads results that exist already: results.json files of any version, published documents."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+import yaml
+from ansible_collections.scalebench.core.plugins.module_utils.history.trends import entry
+from ansible_collections.scalebench.core.plugins.module_utils.published.rows import published_rows
 from ansible_collections.scalebench.core.plugins.module_utils.results.versions import read
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import read_yaml
 
-__all__ = ["read_results"]
+__all__ = ["read_campaigns", "read_published", "read_results"]
 
 
 def read_results(path: Path) -> dict[str, Any]:
@@ -33,3 +38,43 @@ def read_results(path: Path) -> dict[str, Any]:
 
 def _refused(constant: str) -> NoReturn:
     raise ValueError(f"it holds {constant}, which is no JSON")
+
+
+def read_campaigns(folder: Path) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
+    """Return an entry (``trends.entry``) for each campaign below a folder, and what is none.
+
+    :returns: the entries; ``folder`` and ``reason`` of each folder that holds a plan or results,
+        and none that can be read.
+    :raises OSError: the folder cannot be listed.
+    """
+    entries, left_out = [], []
+    for place in sorted(path for path in folder.iterdir() if path.is_dir()):
+        path = place / "results.json"
+        try:
+            if path.exists():
+                entries.append(entry(read_results(path), place.name))
+            elif (place / "plan.json").exists():
+                raise ValueError(
+                    "it has a plan and no results.json: playbooks/report.yml"
+                    f" -e campaign={place.name} writes it"
+                )
+        except ValueError as error:
+            left_out.append({"folder": place.name, "reason": str(error)})
+    return entries, left_out
+
+
+def read_published(folder: Path, names: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """Return the rows of documents.
+
+    :param names: of the documents, without their ending; none means all.
+    :raises ValueError: a document cannot be read or is not right; named.
+    """
+    paths = [folder / f"{name}.yml" for name in names] or sorted(folder.glob("*.yml"))
+    rows: list[dict[str, Any]] = []
+    for path in paths:
+        try:
+            document = read_yaml(path)
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            raise ValueError(f"published results, {path}: {error}") from error
+        rows += published_rows(document, path.stem)
+    return rows

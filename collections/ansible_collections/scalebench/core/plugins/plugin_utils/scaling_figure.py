@@ -1,33 +1,156 @@
-"""The plots of throughput, speed-up and efficiency. Needs matplotlib; no pyplot."""
+"""The plots of throughput, speed-up and efficiency over devices. Needs matplotlib; no pyplot."""
 
 from __future__ import annotations
 
 from itertools import cycle
+from typing import Any
 
 import matplotlib
 from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import plain
-from ansible_collections.scalebench.core.plugins.module_utils.report.plot_style import (
+from ansible_collections.scalebench.core.plugins.module_utils.report.plots import (
     COLOURS,
     FIGURES,
+    GREY,
+    INK,
     MUTED,
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.plot_files import STYLE
-from ansible_collections.scalebench.core.plugins.plugin_utils.scaling_axes import (
-    devices_axis,
-    no_values,
-    value_axis,
-)
-from ansible_collections.scalebench.core.plugins.plugin_utils.scaling_marks import (
-    Series,
-    draw_ideal,
-    draw_measured,
-    draw_values,
-    points_of,
-)
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 __all__ = ["scaling_figure"]
+
+
+def _devices_axis(axes: Axes, series: list[dict[str, Any]]) -> None:
+    """Mark the counts that were measured, with their topologies."""
+    places: dict[int, dict[str, None]] = {}
+    for point in (point for one in series for point in one["points"]):
+        places.setdefault(point["devices"], {})[point["topology"]] = None
+    axes.set_xlabel("devices, and the topology: <nodes>n<devices per node>g")
+    axes.set_xscale("log", base=2)
+    counts = sorted(places) or [1]
+    names = {count: "\n".join([str(count), *places.get(count, ())]) for count in counts}
+    axes.xaxis.set_major_locator(FixedLocator(counts))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: names.get(round(value), "")))
+    axes.set_xlim(counts[0] / 1.25, counts[-1] * 1.3)
+
+
+def _no_values(axes: Axes, why: str) -> None:
+    """Write into an empty plot why it is empty."""
+    axes.grid(visible=False)
+    axes.yaxis.set_major_locator(FixedLocator([]))
+    axes.text(0.5, 0.5, why, color=MUTED, transform=axes.transAxes, ha="center")
+
+
+def _value_axis(axes: Axes, values: list[float], figure: str) -> None:
+    """Mark plain numbers: from zero for an efficiency, else on a logarithmic scale."""
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    if figure == "efficiency":
+        axes.set_ylim(0, max(values) * 1.12)
+    else:
+        _logarithmic(axes, min(values) / 1.6, max(values) * 1.4, figure)
+
+
+def _logarithmic(axes: Axes, low: float, high: float, figure: str) -> None:
+    """Mark powers of two for a speed-up, 1, 2 and 5 of each power of ten for a throughput."""
+    axes.set_yscale("log")
+    axes.yaxis.set_minor_locator(NullLocator())
+    steps = [2.0**power for power in range(-8, 20)]
+    if figure == "throughput":
+        fine = (1, 2, 5) if high / low > 16 else (1, 1.5, 2, 3, 4, 5, 7)
+        steps = [base * 10.0**power for power in range(-4, 10) for base in fine]
+    axes.yaxis.set_major_locator(FixedLocator([step for step in steps if low <= step <= high]))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axes.set_ylim(low, high)
+
+
+Series = dict[str, Any]
+LONGEST_LABEL = 44
+KEYS = {"throughput": "median", "speedup": "speedup", "efficiency": "speedup"}
+IDEAL = {"linestyle": (0, (5, 3)), "linewidth": 1.2, "zorder": 1}
+
+
+def _points_of(one: Series, figure: str) -> list[dict[str, Any]]:
+    """Return the points of a series that a figure shows."""
+    return [point for point in one["points"] if point.get(KEYS[figure]) is not None]
+
+
+def _factor(one: Series, point: dict[str, Any], figure: str) -> float:
+    """Return what turns a throughput into the figure's value."""
+    if figure == "throughput":
+        return 1.0
+    return 1 / one["base"] if figure == "speedup" else 100 / one["base"] / point["devices"]
+
+
+def _draw_ideal(axes: Axes, shown: list[Series], figure: str) -> list[float]:
+    """Draw perfect scaling, for a throughput that of each series; return the values."""
+    counts = sorted({point["devices"] for one in shown for point in one["points"]})
+    if figure != "throughput":
+        values = [float(count) if figure == "speedup" else 100.0 for count in counts]
+        axes.plot(counts, values, color=GREY, label="ideal", **IDEAL)
+        return values if shown else []
+    based = [one for one in shown if one["base"]]
+    # More lines than colours cannot be distinguished.
+    if not based or len(shown) > len(COLOURS):
+        return []
+    drawn = []
+    for one, colour in zip(shown, COLOURS):
+        if one["base"]:
+            places = [point["devices"] for point in one["points"]]
+            ideal = [one["base"] * count for count in places]
+            axes.plot(places, ideal, color=colour, alpha=0.6, **IDEAL)
+            drawn += ideal
+    axes.plot([], [], color=GREY, label="ideal: median of 1n1g times devices", **IDEAL)
+    return drawn
+
+
+def _draw_measured(axes: Axes, one: Series, figure: str, colour: str, marker: str) -> list[float]:
+    """Draw medians as a line with markers, hollow where oversubscribed, intervals, each repeat."""
+    points = _points_of(one, figure)
+    places = [point["devices"] for point in points]
+    medians = [point["median"] * _factor(one, point, figure) for point in points]
+    axes.plot(places, medians, color=colour, linewidth=1.4, zorder=3)
+    for hollow in (False, True):
+        some = [i for i, point in enumerate(points) if point["oversubscribed"] is hollow]
+        fill = {"markerfacecolor": "white", "markeredgewidth": 1.5} if hollow else {}
+        at = ([places[i] for i in some], [medians[i] for i in some])
+        axes.plot(*at, marker, color=colour, markersize=7, zorder=4, **fill)
+    known = [point for point in points if point.get("interval")]
+    low, high = (
+        [point["interval"][end] * _factor(one, point, figure) for point in known] for end in (0, 1)
+    )
+    axes.vlines(
+        [point["devices"] for point in known], low, high, color=colour, linewidth=3.5, alpha=0.45
+    )
+    label = plain(one["label"], LONGEST_LABEL)
+    # matplotlib leaves a label out that starts with an underscore.
+    shown = f" {label}" if label.startswith("_") else label
+    axes.plot([], [], color=colour, marker=marker, markersize=7, linewidth=1.4, label=shown)
+    # Beside the median, one after the other, so that none hides another.
+    dots = [
+        (
+            point["devices"] * 2 ** (0.07 + 0.1 * index / len(point["repeats"])),
+            value * _factor(one, point, figure),
+        )
+        for point in points
+        for index, value in enumerate(point["repeats"])
+    ]
+    axes.plot(*zip(*dots), ".", color=colour, alpha=0.7, markersize=4.5, zorder=2)
+    return medians + [value for _, value in dots]
+
+
+def _draw_values(axes: Axes, one: Series, figure: str) -> None:
+    """Write the median at its marker, where few enough series leave room."""
+    for point in _points_of(one, figure):
+        shown = f"{point[KEYS[figure]]:.2f}"
+        if figure == "efficiency":
+            shown = f"{100 * point['speedup'] / point['devices']:.2f}"
+        place = (point["devices"], point["median"] * _factor(one, point, figure))
+        below = {"xytext": (3, -15), "textcoords": "offset points", "fontsize": 9}
+        axes.annotate(shown, place, color=INK, **below)
+
 
 MARKERS = ["o", "s", "^", "D", "v", "P", "X", "*"]
 MOST_SERIES = 24
@@ -39,25 +162,25 @@ def scaling_figure(series: list[Series], figure: str) -> Figure:
 
     :param series: of ``plot_series.plot_series``.
     """
-    shown = [one for one in series[:MOST_SERIES] if points_of(one, figure)]
+    shown = [one for one in series[:MOST_SERIES] if _points_of(one, figure)]
     rows = -(-(len(shown) + 1) // 2)
     with matplotlib.rc_context(STYLE):
         plot = Figure(figsize=(5.5, 4.0 + 0.2 * rows), layout="constrained")
         axes = plot.subplots()
-        drawn = draw_ideal(axes, shown, figure)
+        drawn = _draw_ideal(axes, shown, figure)
         for one, colour, marker in zip(shown, cycle(COLOURS), cycle(MARKERS)):
-            drawn += draw_measured(axes, one, figure, colour, marker)
+            drawn += _draw_measured(axes, one, figure, colour, marker)
             if len(shown) <= MOST_LABELLED:
-                draw_values(axes, one, figure)
+                _draw_values(axes, one, figure)
         _label(axes, figure, series)
-        devices_axis(axes, series[:MOST_SERIES])
+        _devices_axis(axes, series[:MOST_SERIES])
         if not drawn:
             measured = any(one["points"] for one in series)
-            why = "no speed of 1n1g to compare with" if measured else "no speed was measured"
-            no_values(axes, why)
+            why = "no 1n1g throughput to compare with" if measured else "no throughput was measured"
+            _no_values(axes, why)
             _headings(axes, figure, "")
         else:
-            value_axis(axes, drawn, figure)
+            _value_axis(axes, drawn, figure)
             _headings(axes, figure, _key(series))
             place = {"loc": "outside lower center", "ncols": 1 if rows < 2 else 2}
             plot.legend(frameon=False, fontsize=9, **place)
@@ -76,15 +199,15 @@ def _label(axes: Axes, figure: str, series: list[Series]) -> None:
 
 
 def _key(series: list[Series]) -> str:
-    said = "marker: median; bar: its 95 % interval; dots: repeats"
+    key = "marker: median; bar: its 95 % interval; dots: repeats"
     if any(point["oversubscribed"] for one in series for point in one["points"]):
-        said += "; hollow: oversubscribed"
+        key += "; hollow: oversubscribed"
     if len(series) > MOST_SERIES:
-        said += f"; the first {MOST_SERIES} of {len(series)} groups"
-    return said
+        key += f"; the first {MOST_SERIES} of {len(series)} groups"
+    return key
 
 
-def _headings(axes: Axes, figure: str, said: str) -> None:
+def _headings(axes: Axes, figure: str, key: str) -> None:
     place = {"xycoords": "axes fraction", "textcoords": "offset points"}
     axes.annotate(FIGURES[figure], (0, 1), xytext=(0, 22), fontsize=12, **place)
-    axes.annotate(said, (0, 1), xytext=(0, 8), fontsize=9, color=MUTED, **place)
+    axes.annotate(key, (0, 1), xytext=(0, 8), fontsize=9, color=MUTED, **place)

@@ -8,7 +8,7 @@ from typing import Any
 import matplotlib
 from ansible_collections.scalebench.core.plugins.module_utils.history.history_text import describe
 from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import plain
-from ansible_collections.scalebench.core.plugins.module_utils.report.plot_style import (
+from ansible_collections.scalebench.core.plugins.module_utils.report.plots import (
     COLOURS,
     MUTED,
 )

@@ -1,7 +1,8 @@
-"""What a campaign is compared with and held against, as the user named it, and the verdicts."""
+"""The baseline and the gate that a user named, and the verdicts on results."""
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,64 @@ from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_ru
 from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_text import (
     broken_rules,
 )
-from ansible_collections.scalebench.core.plugins.plugin_utils.baseline_reading import (
-    find_baseline,
-    read_baseline,
-)
+from ansible_collections.scalebench.core.plugins.plugin_utils.archive_reading import head, unpack
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import read_yaml
+from ansible_collections.scalebench.core.plugins.plugin_utils.measured import (
+    read_campaign,
+    read_log_tree,
+)
+from ansible_collections.scalebench.core.plugins.plugin_utils.results_reading import read_results
 
 __all__ = ["ARGUMENTS", "baseline_of", "gate_answer", "gate_of", "verdicts"]
+
+
+def _find_baseline(given: str, results_dir: Path, own: Path | None) -> Path:
+    """Return the folder or file of a baseline.
+
+    :param given: a campaign's name, or the path of its folder, its archive, a results.json, or a
+        tree of logs.
+    :param results_dir: the folder of all campaigns.
+    :param own: the folder of the campaign that is to be compared with it.
+    :raises ValueError: there is none, or it is the campaign itself.
+    """
+    named = results_dir / given
+    path = named if (named / "plan.json").is_file() else Path(given).expanduser()
+    if not path.exists():
+        known = sorted(plan.parent.name for plan in results_dir.glob("*/plan.json"))
+        there = f"there are {', '.join(known[-8:])}" if known else "there is none"
+        raise ValueError(f"no file or folder, and no campaign in {results_dir}: {there}")
+    folder = path.parent if path.name == "results.json" else path
+    if own and own.resolve() == folder.resolve():
+        raise ValueError("it is the campaign itself")
+    return path
+
+
+def _read_baseline(path: Path, strategy: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the results of a baseline, computed anew by the same rule where its logs are there.
+
+    :param path: of ``_find_baseline``.
+    :param strategy: rule from the observations of a log to its throughput, or ``auto``.
+    :param parameters: of that rule.
+    :raises ValueError: it is none of what it can be, or is damaged.
+    :raises OSError: it cannot be read.
+    """
+    if path.is_dir():
+        return _of_folder(path, strategy, parameters)
+    if path.suffix == ".json":
+        return read_results(path)
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / head(path)[0]
+        unpack(path, folder)
+        return _of_folder(folder, strategy, parameters)
+
+
+def _of_folder(folder: Path, strategy: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    if (folder / "plan.json").is_file() or any(folder.rglob("*.run.json")):
+        return read_campaign(folder, strategy, parameters).results
+    if (folder / "results.json").is_file():
+        return read_results(folder / "results.json")
+    return read_log_tree(str(folder), strategy, parameters).results
+
 
 # Arguments of every module that compares results; doc_fragments/verdicts.py documents them.
 ARGUMENTS: dict[str, Any] = {
@@ -46,14 +98,14 @@ def baseline_of(args: dict[str, Any], own: Path | None) -> dict[str, Any] | None
     if not args["baseline"]:
         return None
     try:
-        path = find_baseline(args["baseline"], Path(args["results_dir"]), own)
-        return read_baseline(path, args["strategy"], args["parameters"])
+        path = _find_baseline(args["baseline"], Path(args["results_dir"]), own)
+        return _read_baseline(path, args["strategy"], args["parameters"])
     except OSError as error:
         raise ValueError(f"baseline {args['baseline']}: {error.strerror or error}") from None
     except ValueError as error:
         # The archive's own errors name it already.
-        said = str(error).removeprefix(f"{args['baseline']}: ")
-        raise ValueError(f"baseline {args['baseline']}: {said}") from None
+        problem = str(error).removeprefix(f"{args['baseline']}: ")
+        raise ValueError(f"baseline {args['baseline']}: {problem}") from None
 
 
 def gate_of(args: dict[str, Any]) -> list[dict[str, Any]] | None:
@@ -87,7 +139,7 @@ def verdicts(results: dict[str, Any], args: dict[str, Any], own: Path) -> dict[s
     :raises ValueError: baseline or gate cannot be used.
     """
     rules, baseline = gate_of(args), baseline_of(args, own)
-    found: dict[str, Any] = {}
+    added: dict[str, Any] = {}
     if baseline:
         try:
             compared = compare_campaigns(
@@ -95,10 +147,10 @@ def verdicts(results: dict[str, Any], args: dict[str, Any], own: Path) -> dict[s
             )
         except ValueError as error:
             raise ValueError(f"baseline {args['baseline']}: {error}") from None
-        found["comparison"] = compared
+        added["comparison"] = compared
     if rules:
-        found["gate"] = judge_gate({**results, **found}, rules, args["gate"])
-    return found
+        added["gate"] = judge_gate({**results, **added}, rules, args["gate"])
+    return added
 
 
 def gate_answer(results: dict[str, Any]) -> dict[str, Any]:

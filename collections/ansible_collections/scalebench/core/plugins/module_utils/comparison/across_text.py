@@ -1,4 +1,4 @@
-"""What a report says of benchmarks side by side, as a section."""
+"""The section of a report that sets benchmarks side by side."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ Table = Mapping[str, Any]
 
 
 def sections(results: Union[Mapping[str, Any], Sequence[Mapping[str, Any]]]) -> List[Section]:
-    """Return the section across frameworks; nothing where no two benchmarks fit side by side.
+    """Return the section across frameworks; nothing where no two benchmarks are comparable.
 
     :param results: of ``results.build_results``, of one campaign or a list of several.
     """
-    found = across_frameworks([results] if isinstance(results, Mapping) else results)
-    if not found:
+    compared = across_frameworks([results] if isinstance(results, Mapping) else results)
+    if not compared:
         return []
-    words = (
-        "Each table holds what was run with the same model, precision and batch size per device,"
-        " on the same kind of device and data where those are known. Fastest is a column whose"
-        " median is above that of each other one beyond the noise of the repeats, at the level"
-        f" {LEVEL * 100:g} % for the row as a whole; one repeat shows no noise and decides nothing."
+    about = (
+        "Each table compares runs with the same model, precision and batch size per device, on the"
+        " same kind of device and data where those are known. Fastest names a column whose median"
+        " exceeds that of every other one by more than the noise of the repeats, at the level"
+        f" {LEVEL * 100:g} % for the row as a whole; a single repeat shows no noise and decides"
+        " nothing."
     )
-    tables = [made for one in found for made in _tables(one)]
-    notes = [note for one in found for note in _notes(one)]
-    return [section("across", "Across frameworks", [words], tables, notes)]
+    tables = [made for one in compared for made in _tables(one)]
+    notes = [note for one in compared for note in _notes(one)]
+    return [section("across", "Across frameworks", [about], tables, notes)]
 
 
 def _tables(one: Table) -> Iterator[Dict[str, Any]]:
@@ -46,7 +47,7 @@ def _tables(one: Table) -> Iterator[Dict[str, Any]]:
 
 
 def _fastest(row: Mapping[str, Any]) -> Optional[str]:
-    """Return the name, or why there is none; None where nothing stands side by side."""
+    """Return the name, or why there is none; None where a row has one column only."""
     counts = [count for count in row["repeats"].values() if count]
     if len(counts) < 2:
         return None
@@ -55,18 +56,18 @@ def _fastest(row: Mapping[str, Any]) -> Optional[str]:
 
 
 def _title(one: Table) -> str:
-    said = [f"{one['model']} {one['precision']}"]
-    said.append(f"batch size {one['batch_size_per_device']} per device")
-    said += [str(one["gpu"])] if one["gpu"] else []
-    said += [f"{one['data']} data"] if one["data"] else []
-    said += [f"{one['image_size']} pixels"] if one["image_size"] else []
+    parts = [f"{one['model']} {one['precision']}"]
+    parts.append(f"batch size {one['batch_size_per_device']} per device")
+    parts += [str(one["gpu"])] if one["gpu"] else []
+    parts += [f"{one['data']} data"] if one["data"] else []
+    parts += [f"{one['image_size']} pixels"] if one["image_size"] else []
     own = one.get("own_factors", {})
-    said += [f"{name.replace('_', ' ')} {value}" for name, value in own.items()]
-    return ", ".join(said)
+    parts += [f"{name.replace('_', ' ')} {value}" for name, value in own.items()]
+    return ", ".join(parts)
 
 
 def _notes(one: Table) -> Iterator[str]:
-    """Return why a place of the tables is empty, the topologies of one reason together."""
+    """Yield why fields of the tables are empty, topologies with the same reason together."""
     reasons: Dict[Tuple[str, str], List[str]] = {}
     for row in one["rows"]:
         for kind, what in (("no_throughput", ""), ("no_speedup", "no speed-up: ")):

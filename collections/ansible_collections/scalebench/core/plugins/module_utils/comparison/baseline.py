@@ -74,8 +74,8 @@ def _compared(
     pairs: Sequence[Tuple[Mapping[str, Any], Mapping[str, Any], List[str]]], margin: float
 ) -> List[Dict[str, Any]]:
     ratios = [_ratio(ok_speeds(cell), ok_speeds(other)) for cell, other, _ in pairs]
-    tested = [found for found in ratios if found]
-    corrected = iter(holm([difference_p(found) for found in tested]))
+    tested = [ratio for ratio in ratios if ratio]
+    corrected = iter(holm([difference_p(ratio) for ratio in tested]))
     return [
         {
             **named(cell),
@@ -83,12 +83,12 @@ def _compared(
             "not_recorded": unrecorded,
             **_speeds(ok_speeds(cell), ok_speeds(other)),
             **(
-                _judged(found, next(corrected), margin)
-                if found
+                _judged(ratio, next(corrected), margin)
+                if ratio
                 else _undecided("one repeat only on a side: nothing is known of its spread")
             ),
         }
-        for (cell, other, unrecorded), found in zip(pairs, ratios)
+        for (cell, other, unrecorded), ratio in zip(pairs, ratios)
     ]
 
 
@@ -113,12 +113,12 @@ def _undecided(why: str) -> Dict[str, Any]:
     return {**dict.fromkeys((*figures, *p_values)), "finding": "undecided", "why": why}
 
 
-def _judged(found: LogRatio, p_difference: float, margin: float) -> Dict[str, Any]:
-    low, high = interval(found, LEVEL)
-    p_equivalence = equivalence_p(found, margin)
+def _judged(ratio: LogRatio, p_difference: float, margin: float) -> Dict[str, Any]:
+    low, high = interval(ratio, LEVEL)
+    p_equivalence = equivalence_p(ratio, margin)
     finding, why = "undecided", ""
     if p_difference <= ALPHA:
-        finding = "slower" if found.estimate < 0 else "faster"
+        finding = "slower" if ratio.estimate < 0 else "faster"
         if p_equivalence <= ALPHA:
             finding = "different within margin"
     elif p_equivalence <= ALPHA:
@@ -128,8 +128,8 @@ def _judged(found: LogRatio, p_difference: float, margin: float) -> Dict[str, An
     return {
         "low": low,
         "high": high,
-        "standard_error": found.standard_error,
-        "degrees_of_freedom": found.degrees_of_freedom,
+        "standard_error": ratio.standard_error,
+        "degrees_of_freedom": ratio.degrees_of_freedom,
         "p_difference": p_difference,
         "p_equivalence": p_equivalence,
         "finding": finding,

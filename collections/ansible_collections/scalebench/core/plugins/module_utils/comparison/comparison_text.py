@@ -15,26 +15,27 @@ _NUMBERED = re.compile(r"(.*?)(\d+)")
 
 
 def comparison_sections(results: Mapping[str, Any]) -> List[Section]:
-    """Return the section of results that were compared with a baseline, none of others."""
-    found = results.get("comparison")
-    if not found:
+    """Return the section on the comparison with a baseline; nothing where there was none."""
+    comparison = results.get("comparison")
+    if not comparison:
         return []
-    every = [*found["cells"], *found["not_compared"]]
+    every = [*comparison["cells"], *comparison["not_compared"]]
     tables = []
-    if found["cells"]:
-        rows = [_row(cell, every) for cell in found["cells"]]
+    if comparison["cells"]:
+        rows = [_row(cell, every) for cell in comparison["cells"]]
         tables.append(table("Throughput of the baseline and now, and the change", rows))
-    if found["not_compared"]:
+    if comparison["not_compared"]:
         rows = [
             {"cell": _label(cell, every), "reason": cell["reason"]}
-            for cell in found["not_compared"]
+            for cell in comparison["not_compared"]
         ]
         tables.append(table("Not compared", rows))
-    if found["changes"]["changed"]:
-        rows = [_change(one) for one in found["changes"]["changed"]]
+    changes = comparison["changes"]
+    if changes["changed"]:
+        rows = [_change(one) for one in changes["changed"]]
         tables.append(table("What changed between the two", rows))
-    title = f"Against {found['baseline']['campaign']}"
-    return [section("comparison", title, _words(found), tables, _unknown(found["changes"]))]
+    title = f"Against {comparison['baseline']['campaign']}"
+    return [section("comparison", title, _about(comparison), tables, _unknown(changes))]
 
 
 def _row(cell: Mapping[str, Any], every: Sequence[Mapping[str, Any]]) -> Dict[str, Any]:
@@ -53,20 +54,19 @@ def _row(cell: Mapping[str, Any], every: Sequence[Mapping[str, Any]]) -> Dict[st
     }
 
 
-def _words(found: Mapping[str, Any]) -> List[str]:
-    created = found["baseline"]["created"]
-    planned = f", planned {created}" if created else ""
-    level, margin = _percent(found["level"]), _percent(found["margin"])
+def _about(comparison: Mapping[str, Any]) -> List[str]:
+    baseline = comparison["baseline"]
+    planned = f", planned {baseline['created']}" if baseline["created"] else ""
+    level, margin = _percent(comparison["level"]), _percent(comparison["margin"])
     return [
-        f"The baseline is campaign {found['baseline']['campaign']}{planned}, given as"
-        f" {found['baseline']['given']}.",
+        f"The baseline is campaign {baseline['campaign']}{planned}, given as {baseline['given']}.",
         "Change: ratio of the geometric means of the repeats' throughput, with its"
         f" {level} interval by Welch's t on their logarithms. A cell is slower or faster where a"
-        f" difference is shown, all cells together at {_percent(1 - found['level'])} (Holm);"
+        f" difference is shown, all cells together at {_percent(1 - comparison['level'])} (Holm);"
         f" equivalent where the ratio is shown to lie within {margin} of 1 (two one-sided tests at"
         " 5 %); different within margin where both are shown; undecided where neither is.",
-        "The repeats of one campaign tell how much its own repeats scatter, and not how much"
-        " the same cluster differs from one day to the next.",
+        "The repeats of a campaign show how much repeats scatter, not how much the same cluster"
+        " differs from one day to the next.",
     ]
 
 
@@ -83,24 +83,24 @@ def _change(one: Mapping[str, Any]) -> Dict[str, str]:
     }
 
 
-def _unknown(found: Mapping[str, Any]) -> List[str]:
-    """Say what no table can: that nothing changed, and what was not recorded."""
-    said = [] if found["changed"] else [_unchanged(found)]
+def _unknown(changes: Mapping[str, Any]) -> List[str]:
+    """Return what the table of changes lacks: that nothing changed, and what was not recorded."""
+    lines = [] if changes["changed"] else [_unchanged(changes)]
     for side, words in (("baseline", "in the baseline"), ("now", "now")):
-        unknown = [one["what"] for one in found["not_recorded"] if one["side"] == side]
+        unknown = [one["what"] for one in changes["not_recorded"] if one["side"] == side]
         if unknown:
-            said.append(f"not recorded {words}: {', '.join(unknown)}")
-    return said
+            lines.append(f"not recorded {words}: {', '.join(unknown)}")
+    return lines
 
 
-def _unchanged(found: Mapping[str, Any]) -> str:
-    if any(one["what"] == "nodes" for one in found["not_recorded"]):
+def _unchanged(changes: Mapping[str, Any]) -> str:
+    if any(one["what"] == "nodes" for one in changes["not_recorded"]):
         return "what changed is not recorded"
-    return "nothing that is recorded changed"
+    return "no recorded condition changed"
 
 
 def _several(nodes: Sequence[str]) -> str:
-    """Return ``node1..node4`` for names that count on, else all of them."""
+    """Return ``node1..node4`` for consecutive names, else all of them."""
     parts = [_NUMBERED.fullmatch(name) for name in nodes]
     counted = [(part[1], int(part[2])) for part in parts if part]
     first, start = counted[0] if counted else ("", 0)
@@ -124,11 +124,11 @@ def _interval(cell: Mapping[str, Any], form: str = "[{}, {}]") -> str:
     return form.format(*(f"{100 * (cell[bound] - 1):+.1f}" for bound in ("low", "high")))
 
 
-def changed_names(found: Mapping[str, Any]) -> str:
-    """Return what changed by name alone: ``kernel, pytorch torch``, or that nothing did."""
-    names = list(dict.fromkeys(one["what"] for one in found["changes"]["changed"]))
+def changed_names(comparison: Mapping[str, Any]) -> str:
+    """Return the names of what changed: ``kernel, pytorch torch``, or that nothing did."""
+    names = list(dict.fromkeys(one["what"] for one in comparison["changes"]["changed"]))
     if not names:
-        return _unchanged(found["changes"])
+        return _unchanged(comparison["changes"])
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     return f"changed: {', '.join(names[:_MOST_NAMED])}{more}"
 
@@ -138,19 +138,20 @@ def comparison_line(results: Mapping[str, Any]) -> str:
 
     :param results: with ``comparison``.
     """
-    found = results["comparison"]
-    cells = found["cells"]
-    said = []
+    comparison = results["comparison"]
+    cells = comparison["cells"]
+    findings = []
     for finding in ("slower", "faster", "equivalent", "different within margin", "undecided"):
         those = [cell for cell in cells if cell["finding"] == finding]
         if those:
-            said.append(f"{len(those)} {finding}{_worst(finding, those, cells, found['margin'])}")
-    if found["not_compared"]:
-        said.append(f"{len(found['not_compared'])} not compared")
+            worst = _worst(finding, those, cells, comparison["margin"])
+            findings.append(f"{len(those)} {finding}{worst}")
+    if comparison["not_compared"]:
+        findings.append(f"{len(comparison['not_compared'])} not compared")
     compared = f" of {len(cells)} cell(s): " if cells else ": "
     return (
-        f"against {found['baseline']['campaign']}{compared}{', '.join(said)};"
-        f" {changed_names(found)}"
+        f"against {comparison['baseline']['campaign']}{compared}{', '.join(findings)};"
+        f" {changed_names(comparison)}"
     )
 
 

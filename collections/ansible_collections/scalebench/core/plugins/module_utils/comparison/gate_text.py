@@ -1,4 +1,4 @@
-"""The verdict of a gate in words: a section of the report, lines for the terminal."""
+"""The verdict of a gate in words: a section of the report and lines for the terminal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["broken_rules", "gate_line", "gate_sections", "rule_lines"]
 
 
 def gate_sections(results: Mapping[str, Any]) -> List[Section]:
-    """Return the section of results that were held against a gate, none of others."""
+    """Return the section on the gate; nothing where no gate was applied."""
     gate = results.get("gate")
     if not gate:
         return []
@@ -28,7 +28,7 @@ def gate_sections(results: Mapping[str, Any]) -> List[Section]:
 
 
 def gate_line(results: Mapping[str, Any]) -> str:
-    """Return one sentence on a gate.
+    """Return the verdict of a gate in one sentence.
 
     :param results: with ``gate``.
     """
@@ -52,7 +52,7 @@ def broken_rules(results: Mapping[str, Any]) -> List[str]:
 
 
 def rule_lines(rules: Sequence[Mapping[str, Any]]) -> List[str]:
-    """Return a line for each rule of a gate file, before anything is held against it.
+    """Return a line for each rule of a gate file, before it is applied.
 
     :param rules: of ``gate_file.check_gate``.
     """

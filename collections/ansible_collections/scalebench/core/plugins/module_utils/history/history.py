@@ -8,8 +8,7 @@ import re
 import statistics
 from typing import Any, Dict, List, Mapping, Sequence
 
-from ..comparison.fingerprint_changes import shown
-from ..comparison.provenance_changes import provenance_changes
+from ..comparison.provenance_changes import provenance_changes, shown
 from ..layout.plain_text import plain
 from ..records.cells import cell_key
 from ..stats.change_points import ALPHA, CUT, LEAST_FOR_OUTLIERS, change_points, outliers
@@ -27,8 +26,8 @@ METHOD = (
     f" marked. Fewer than {LEAST_FOR_CHANGES} campaigns are not tested.",
     f"Outliers: a modified z-score above {CUT} within their level (Iglewicz and Hoaglin 1993), of"
     f" {LEAST_FOR_OUTLIERS} campaigns or more.",
-    "What changed beside a change point was recorded at the same time; that it is the cause does"
-    " not follow.",
+    "What changed together with a change point was recorded at the same time; it need not be the"
+    " cause.",
 )
 
 
@@ -69,14 +68,14 @@ def build_history(
 def _labels(trends: Sequence[Mapping[str, Any]]) -> List[str]:
     """Name each trend by its cell, and by the other conditions where cells of a name differ."""
     short = [cell_key(trend["conditions"]).short for trend in trends]
-    found = []
+    labels = []
     for label, trend in zip(short, trends):
         of = trend["conditions"]
         same = [other["conditions"] for name, other in zip(short, trends) if name == label]
         differ = [name for name in of if any(other[name] != of[name] for other in same)]
         more = [f"{name.replace('_', ' ')} {shown(of[name])}" for name in differ]
-        found.append(plain(", ".join([label, *more])))
-    return found
+        labels.append(plain(", ".join([label, *more])))
+    return labels
 
 
 def _file_name(trend: Mapping[str, Any]) -> str:

@@ -25,11 +25,12 @@ def plain(text: Any, longest: int = _LONGEST) -> str:
     """
     # Ten megabytes in one line are cut before they are looked at.
     known = str(text)[: 20 * longest]
-    spaced = (
-        " " if unicodedata.category(character) in _SHAPELESS else character
-        for character in _ESCAPES.sub("", known)
-    )
-    line = " ".join("".join(spaced).split())
+    if not known.isprintable():
+        known = "".join(
+            " " if unicodedata.category(character) in _SHAPELESS else character
+            for character in _ESCAPES.sub("", known)
+        )
+    line = " ".join(known.split())
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
 
@@ -38,11 +39,11 @@ def last_lines(text: str, most: int = 20, longest: int = _LONGEST) -> List[str]:
 
     What a progress bar overwrote counts as a line of its own.
     """
-    found: List[str] = []
+    lines: List[str] = []
     for line in reversed(re.split(r"[\r\n]+", text)):
         shown = plain(line, longest)
         if shown:
-            found.append(shown)
-        if len(found) == most:
+            lines.append(shown)
+        if len(lines) == most:
             break
-    return found[::-1]
+    return lines[::-1]

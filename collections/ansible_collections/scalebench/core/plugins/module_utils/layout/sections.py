@@ -1,4 +1,4 @@
-"""A section of a report as plain data, which both report.md and report.html render."""
+"""The sections of a report as plain data; rendered as Markdown here, as HTML by the templates."""
 
 from __future__ import annotations
 
@@ -6,45 +6,57 @@ import re
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from .plain_text import plain
-from .table import shown, text_table
+from .table import aligned, shown
 
 __all__ = [
     "Section",
+    "Table",
+    "filled",
     "in_markdown",
     "markdown",
-    "markdown_table",
-    "quoting_markdown",
+    "pieces",
+    "quote",
     "section",
     "table",
+    "table_text",
+    "unquoted",
 ]
 
 Section = Dict[str, Any]
-_MARKUP = re.compile(r"([\\`*_\[\]<>#|~])")
-# In a cell text_table escapes the bar, and words as out_of_memory are left readable.
-_CELL_MARKUP = re.compile(r"([\\`*\[\]<>~])")
+Table = Dict[str, Any]
+# A number sign starts a heading only at the start of a line. An underscore is markup only beside
+# something that is no letter: words such as out_of_memory stay readable in the source.
+_MARKUP = re.compile(r"([\\`*\[\]<>~]|^#|(?<![^\W_])_|_(?![^\W_]))")
 _LONGEST_SENTENCE = 2000
 
 
 def table(
-    caption: str, rows: Sequence[Mapping[str, Any]], columns: Optional[Sequence[str]] = None
-) -> Dict[str, Any]:
+    caption: str,
+    rows: Sequence[Mapping[str, Any]],
+    columns: Optional[Sequence[str]] = None,
+    decimals: Mapping[str, int] = {},
+) -> Table:
     """Return a table as data: ``caption``, ``columns`` and ``rows``.
 
     A column is ``{"name", "numeric"}``; a cell of a row ``{"text", "value"}``: what is shown, and
-    what to sort by, None where nothing is known. Text is :func:`plain_text.plain`.
+    what to sort by, None where it is unknown. Text is :func:`plain_text.plain`.
 
-    :param rows: from column to value; floats are shown with two decimals.
+    :param rows: from column to value.
     :param columns: their order; by default the keys of the first row.
+    :param decimals: of the floats of a column; 2 where not given.
     """
     names = list(columns) if columns is not None else list(rows[0]) if rows else []
     return {
         "caption": plain(caption),
         "columns": [
-            {"name": name, "numeric": not any(isinstance(row[name], str) for row in rows)}
+            {"name": plain(name), "numeric": not any(isinstance(row[name], str) for row in rows)}
             for name in names
         ],
         "rows": [
-            [{"text": plain(shown(row[name], 2)), "value": _value(row[name])} for name in names]
+            [
+                {"text": plain(shown(row[name], decimals.get(name, 2))), "value": _value(row[name])}
+                for name in names
+            ]
             for row in rows
         ],
     }
@@ -54,19 +66,48 @@ def _value(value: Any) -> Any:
     return plain(value) if isinstance(value, str) else value
 
 
+def filled(rows: Sequence[Mapping[str, Any]], always: Sequence[str] = ()) -> List[str]:
+    """Return the columns that hold a value in some row, and those named in ``always``."""
+    names = list(rows[0]) if rows else list(always)
+    empty = (None, "", "-")
+    return [name for name in names if name in always or any(r[name] not in empty for r in rows)]
+
+
+def quote(text: Any) -> str:
+    """Return text as a quotation in backticks, for a line of ``notes``."""
+    return f"`{unquoted(text)}`"
+
+
+def unquoted(text: Any) -> str:
+    """Return text in one line that neither starts nor ends a quotation."""
+    return plain(text, _LONGEST_SENTENCE).replace("`", "'")
+
+
+def pieces(line: str) -> List[Dict[str, Any]]:
+    """Return a line with quotations in backticks as pieces of ``text``, quoted (``code``) or not.
+
+    A quotation that was cut ends with the line.
+    """
+    parts = plain(line, _LONGEST_SENTENCE).split("`")
+    return [{"text": text, "code": bool(index % 2)} for index, text in enumerate(parts) if text]
+
+
 def section(
     ident: str,
     title: str,
     paragraphs: Sequence[str] = (),
-    tables: Sequence[Mapping[str, Any]] = (),
+    tables: Sequence[Table] = (),
     items: Sequence[str] = (),
+    notes: Sequence[Mapping[str, Any]] = (),
 ) -> Section:
-    """Return a section of plain text, which holds neither Markdown nor HTML: renderers escape it.
+    """Return a section, whose text holds neither Markdown nor HTML: renderers escape it.
 
     :param ident: its anchor, of lower-case letters, digits and dashes.
     :param paragraphs: sentences, before the tables.
     :param tables: of :func:`table`.
     :param items: a list, after the tables.
+    :param notes: lists after it, each a ``title`` (may be empty) and ``lines``, which quote logs
+        and paths in backticks (:func:`quote`).
     """
     return {
         "ident": ident,
@@ -74,58 +115,51 @@ def section(
         "paragraphs": [plain(text, _LONGEST_SENTENCE) for text in paragraphs],
         "tables": list(tables),
         "items": [plain(text, _LONGEST_SENTENCE) for text in items],
+        "notes": [
+            {"title": plain(note["title"]), "lines": [pieces(line) for line in note["lines"]]}
+            for note in notes
+        ],
     }
 
 
-def markdown(parts: Section) -> str:
-    """Return a section in Markdown, its title as a heading of the second level."""
-    blocks: List[str] = [f"## {_escaped(parts['title'])}", *map(_escaped, parts["paragraphs"])]
-    for one in parts["tables"]:
-        names = [column["name"] for column in one["columns"]]
-        rows = [dict(zip(names, map(_cell, row))) for row in one["rows"]]
-        blocks += [f"{_escaped(one['caption'])}:", text_table(rows, names)]
-    if parts["items"]:
-        blocks.append("\n".join(f"- {_escaped(item)}" for item in parts["items"]))
+def markdown(part: Section, level: int = 2) -> str:
+    """Return a section in Markdown.
+
+    :param level: of its heading.
+    """
+    blocks: List[str] = [f"{'#' * level} {in_markdown(part['title'])}"]
+    blocks += [in_markdown(text) for text in part["paragraphs"]]
+    for one in part["tables"]:
+        blocks += [f"{in_markdown(one['caption'])}:", table_text(one, as_markdown=True)]
+    if part["items"]:
+        blocks.append("\n".join(f"- {in_markdown(item)}" for item in part["items"]))
+    for note in part["notes"]:
+        blocks += [f"{in_markdown(note['title'])}:"] if note["title"] else []
+        blocks.append("\n".join(f"- {_with_quotations(line)}" for line in note["lines"]))
     return "\n\n".join(blocks)
 
 
-def in_markdown(text: str) -> str:
-    """Return a name or a sentence so that Markdown shows it as it is, in one line.
+def table_text(one: Table, as_markdown: bool = False) -> str:
+    """Return a table as aligned text with ``|`` between the columns, without its caption.
 
-    Words as out_of_memory stay readable, in Markdown that nobody renders too.
+    :param as_markdown: escape its text, so that Markdown shows it unchanged.
     """
-    return _CELL_MARKUP.sub(r"\\\1", plain(text, _LONGEST_SENTENCE))
-
-
-def quoting_markdown(line: str) -> str:
-    """Return a line that has quotes in backticks so that Markdown shows the rest of it as it is."""
-    pieces = plain(line, _LONGEST_SENTENCE).split("`")
-    if len(pieces) % 2 == 0:
-        # It was cut within a quote.
-        pieces.append("")
-    return "`".join(
-        piece if index % 2 else _CELL_MARKUP.sub(r"\\\1", piece)
-        for index, piece in enumerate(pieces)
+    show = in_markdown if as_markdown else str
+    return aligned(
+        [show(column["name"]) for column in one["columns"]],
+        [[show(cell["text"]) for cell in row] for row in one["rows"]],
+        [bool(one["rows"]) and column["numeric"] for column in one["columns"]],
     )
 
 
-def markdown_table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return rows as ``table.text_table`` does, with their text as it is."""
-    return text_table(
-        [
-            {
-                name: in_markdown(value) if isinstance(value, str) else value
-                for name, value in row.items()
-            }
-            for row in rows
-        ]
+def in_markdown(text: str) -> str:
+    """Return a name or a sentence so that Markdown shows it unchanged, in one line."""
+    return _MARKUP.sub(r"\\\1", plain(text, _LONGEST_SENTENCE))
+
+
+def _with_quotations(line: Sequence[Mapping[str, Any]]) -> str:
+    # The pieces are plain already; spaces at their ends stay.
+    return "".join(
+        f"`{piece['text']}`" if piece["code"] else _MARKUP.sub(r"\\\1", piece["text"])
+        for piece in line
     )
-
-
-def _escaped(text: str) -> str:
-    return _MARKUP.sub(r"\\\1", text)
-
-
-def _cell(cell: Mapping[str, Any]) -> Any:
-    value = cell["value"]
-    return in_markdown(value) if isinstance(value, str) else value

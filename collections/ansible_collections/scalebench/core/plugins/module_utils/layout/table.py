@@ -1,4 +1,4 @@
-"""From facts to the seeds' tables: rows node_num, gpu_num, samples/s, speedup, and aligned text."""
+"""Aligned text tables, and the reference table: node_num, gpu_num, samples/s, speedup."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.topology import (
     sort_topologies,
 )
 
-__all__ = ["shown", "speedup_rows", "speedup_table", "text_table"]
+__all__ = ["aligned", "shown", "speedup_rows", "speedup_table", "text_table"]
 
 Row = Dict[str, Any]
 COLUMNS = ("node_num", "gpu_num", "samples/s", "speedup")
@@ -31,10 +31,10 @@ def _cells(facts: Any, model: Optional[str]) -> Mapping[str, Any]:
 
 
 def speedup_rows(facts: Any, model: Optional[str] = None) -> List[Row]:
-    """Return one row per topology, in order, under the seeds' column names.
+    """Return one row per topology, in order, under the column names of the reference table.
 
     ``facts``: what ``scaling_facts`` returns. A row also has ``efficiency``, a share of ideal
-    scaling with 4 decimals. What is missing is None.
+    scaling with 4 decimals. A missing figure is None.
 
     :raises ValueError: not facts; several models and none named; a key is no topology.
     """
@@ -84,20 +84,30 @@ def text_table(
         missing = [name for name in names if name not in row]
         if missing:
             raise ValueError(f"row {index} has no column {missing[0]!r}; it has {list(row)}")
-    body = [[shown(row[name], decimals).replace("|", "\\|") for name in names] for row in rows]
+    body = [[shown(row[name], decimals) for name in names] for row in rows]
     right = [bool(rows) and not any(isinstance(r[name], str) for r in rows) for name in names]
-    width = [max([3, len(n), *(len(line[i]) for line in body)]) for i, n in enumerate(names)]
+    return aligned(names, body, right)
+
+
+def aligned(names: Sequence[str], body: Sequence[Sequence[str]], right: Sequence[bool]) -> str:
+    """Return rows of text under a heading, columns aligned, with ``|`` between them.
+
+    :param names: the heading.
+    :param right: for each column whether it is aligned to the right.
+    """
+    lines = [[text.replace("|", "\\|") for text in row] for row in (names, *body)]
+    width = [max(3, *(len(line[index]) for line in lines)) for index in range(len(names))]
 
     def line(cells: Sequence[str]) -> str:
         padded = (c.rjust(width[i]) if right[i] else c.ljust(width[i]) for i, c in enumerate(cells))
         return "| " + " | ".join(padded) + " |"
 
     rule = ["-" * (w - 1) + (":" if right[i] else "-") for i, w in enumerate(width)]
-    return "\n".join([line(names), line(rule), *(line(cells) for cells in body)])
+    return "\n".join([line(lines[0]), line(rule), *(line(cells) for cells in lines[1:])])
 
 
 def speedup_table(facts: Any, model: Optional[str] = None) -> str:
-    """Return the seeds' table of one group of facts: node_num, gpu_num, samples/s, speedup.
+    """Return the reference table of one group of facts: node_num, gpu_num, samples/s, speedup.
 
     :raises ValueError: see :func:`speedup_rows`.
     """

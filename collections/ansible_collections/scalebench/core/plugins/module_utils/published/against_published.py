@@ -50,11 +50,11 @@ def against_published(results: Row, published: Sequence[Row]) -> Dict[str, Any]:
     for one in compare_published(measured, figures, tolerance=MARGIN, level=LEVEL):
         nearest.setdefault(one["cell"], []).append(one)
     for cell, conditions in zip(cells, measured):
-        found = nearest[conditions["id"]]
-        if found[0]["verdict"] == "comparable":
-            compared += [_compared(cell, one, by_id[one["published"]]) for one in found]
+        rows = nearest[conditions["id"]]
+        if rows[0]["verdict"] == "comparable":
+            compared += [_compared(cell, one, by_id[one["published"]]) for one in rows]
         else:
-            apart.append((cell, found[0], _never(conditions, known)))
+            apart.append((cell, rows[0], _never(conditions, known)))
     return {
         "level": LEVEL,
         "margin": MARGIN,
@@ -111,12 +111,12 @@ def _by_reasons(
         unknown = [(item["condition"], item["measured"]) for item in nearest["unknown"]]
         reasons = str(never or (nearest["differences"], unknown))
         groups.setdefault(f"{cell['benchmark']} {reasons}", []).append((cell, nearest, never))
-    found = []
+    groups_apart = []
     for members in groups.values():
         nearest = min(
             (one for _, one, _ in members), key=lambda one: len(one["differences"] + one["unknown"])
         )
-        found.append(
+        groups_apart.append(
             {
                 "cells": [_identity(cell) for cell, _, _ in members],
                 "never": members[0][2],
@@ -126,4 +126,4 @@ def _by_reasons(
                 "unknown": nearest["unknown"],
             }
         )
-    return found
+    return groups_apart

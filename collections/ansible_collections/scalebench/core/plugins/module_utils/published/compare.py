@@ -46,7 +46,7 @@ def compare(
 
     ``measured``: a cell's conditions (framework, model, gpu or ``device: cpu``, topology,
     precision, batch_size_per_device, …), ``runs`` in images/s, and ``throughput``, by default
-    their median. ``waive`` names conditions whose difference is accepted, and told in the result.
+    their median. ``waive`` names conditions whose difference is accepted, and named in the result.
     Returns what :func:`conditions.judge` does, both throughputs, and ratio, its interval low to
     high at ``level``, beyond_noise (whether that leaves 1 out) and finding (equivalent, faster,
     slower, undecided, at the margin ``tolerance``): None unless the verdict is comparable.
@@ -66,8 +66,8 @@ def compare(
     }
     if judged["verdict"] != "comparable":
         return {**result, **dict.fromkeys(("ratio", "low", "high", "beyond_noise", "finding"))}
-    found = finding(_speeds(measured), published, theirs, tolerance, level)
-    return {**result, "ratio": ours / theirs, **found}
+    figures = finding(_speeds(measured), published, theirs, tolerance, level)
+    return {**result, "ratio": ours / theirs, **figures}
 
 
 def compare_published(
@@ -112,5 +112,9 @@ def _nearest(
         kind = row["kind"] if row.get("kind") in _KINDS else _KINDS[-1]
         return len(names), [condition in names for condition in DECISIVE], _KINDS.index(kind)
 
-    found = sorted(((apart(cell, plain, waive), row) for row, plain in published), key=distance)
-    return [row for names, row in found if not names] or [row for _, row in found[:count]]
+    by_distance = sorted(
+        ((apart(cell, plain, waive), row) for row, plain in published), key=distance
+    )
+    return [row for names, row in by_distance if not names] or [
+        row for _, row in by_distance[:count]
+    ]

@@ -1,81 +1,217 @@
-"""What a report says of a campaign against published results, as sections."""
+"""What a report says of a campaign against published results: tables, reasons, sources."""
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterator, List, Mapping
+from typing import Any, Dict, Iterator, List, Mapping, Sequence
 
-from ..layout.rows import cell_groups, group_title
+from ..layout.groups import cell_groups, group_title
 from ..layout.sections import Section, section, table
 from ..records.cells import cell_key
-from .reasons import condition_words, why_not_compared
-from .sources import row_title, sources
+from .cell_conditions import STATABLE
+from .conditions import CPU
 
-__all__ = ["sections"]
+__all__ = ["condition_words", "sections"]
 
-Found = Mapping[str, Any]
+_TOLD = {"framework_version": "framework version", "container": "container"}
+
+
+def row_title(row_id: str) -> str:
+    """Return document and series of a published row: ``dlperf_tensorflow2/fp32_b128``."""
+    return row_id.rpartition("/")[0]
+
+
+def sources(compared: Sequence[Mapping[str, Any]]) -> List[str]:
+    """Return a line for each published series compared with: what, where, and its errata.
+
+    :param compared: of ``against_published.against_published``.
+    """
+    series: Dict[str, List[Mapping[str, Any]]] = {}
+    for one in compared:
+        series.setdefault(row_title(one["published"]), []).append(one)
+    return [
+        " ".join([f"{title}: {_source(rows[0])}", *_errata(rows)]) for title, rows in series.items()
+    ]
+
+
+def _source(one: Mapping[str, Any]) -> str:
+    source = one["source"]
+    what = " ".join(str(source[key]) for key in ("framework", "framework_version") if source[key])
+    runs = {"median": "median", "mean": "mean", "single": "one run"}[source["statistic"]]
+    if source["statistic"] != "single":
+        runs += f" of {source['repeats']} runs" if source["repeats"] else " of runs"
+    # With a commit the address is complete.
+    place = source["url"] if source["commit"] else f"{source['url']}, {source['path']}"
+    place += f" of {source['date']}" if source["date"] else ""
+    differing = [
+        f"{words} {item['published']} (here {item['measured'] or 'not known'})"
+        for item in one["told"]
+        for words in [_TOLD.get(item["condition"])]
+        if words and item["published"]
+    ]
+    also = f" It may differ in {', '.join(differing)}." if differing else ""
+    note = f" {source['note']}" if source["note"] else ""
+    return f"{what}, {runs}, {place}.{also}{note}"
+
+
+def _errata(rows: Sequence[Mapping[str, Any]]) -> List[str]:
+    """Return each erratum once, with the topologies it affects unless it affects all."""
+    affected: Dict[str, List[str]] = {}
+    for row in rows:
+        for erratum in row["errata"]:
+            printed, correct = erratum.get("printed"), erratum.get("correct")
+            text = str(erratum["what"])
+            text += f" Printed: {printed}." if printed else ""
+            text += f" Correct: {correct}." if correct else ""
+            affected.setdefault(f"({erratum['kind']}): {text}", []).append(row["cell"]["topology"])
+    return [
+        f"Erratum{'' if len(places) == len(rows) else ' of ' + ', '.join(places)} {text}"
+        for text, places in affected.items()
+    ]
+
+
+Comparison = Mapping[str, Any]
+
+
+def why_not_compared(comparison: Comparison) -> Iterator[str]:
+    """Yield for each group of cells why no published figure is comparable with it.
+
+    :param comparison: of ``against_published.against_published``.
+    """
+    alone = len(comparison["not_compared"]) == 1 and not comparison["compared"]
+    for group in comparison["not_compared"]:
+        cells = f"these cells ({_named(group['cells'])})" if alone else _named(group["cells"])
+        apart, unknown = group["differences"], group["unknown"]
+        nearest = f"The nearest, {row_title(group['nearest'])}, has"
+        if apart:
+            never = [condition_words(one["condition"], one["measured"]) for one in group["never"]]
+            why = f": none was measured with {' or '.join(never)}" if never else ""
+            yield f"Nothing published is comparable with {cells}{why}. {nearest} {_instead(group)}."
+        else:
+            yield (
+                f"Whether anything published is comparable with {cells} cannot be told:"
+                f" {_unknown(unknown)}. {nearest} {_instead(group)}.{_advice(unknown)}"
+            )
+
+
+def _named(cells: Sequence[Comparison]) -> str:
+    groups: Dict[str, List[str]] = {}
+    for cell in cells:
+        name = f"{cell['benchmark']} {cell['precision']} {cell['variant']}"
+        groups.setdefault(name, []).append(cell["topology"])
+    return "; ".join(f"{name} {', '.join(places)}" for name, places in groups.items())
+
+
+def _unknown(unknown: Sequence[Comparison]) -> str:
+    ours = [_plain(one["condition"]) for one in unknown if one["measured"] is None]
+    theirs = [_plain(one["condition"]) for one in unknown if one["measured"] is not None]
+    parts = [f"{', '.join(ours)} of this campaign not known"] if ours else []
+    parts += [f"{', '.join(theirs)} not published"] if theirs else []
+    return ", ".join(parts)
+
+
+def _instead(group: Comparison) -> str:
+    """Return the conditions of the nearest row that differ, or may differ, from the cells'."""
+    conditions = []
+    for one in (*group["differences"], *group["unknown"]):
+        known = one["published"] is not None
+        here = f" (here {_value(one['measured'])})" if one["measured"] is not None else ""
+        name = one["condition"]
+        conditions.append(
+            (condition_words(name, one["published"]) if known else f"no {_plain(name)}") + here
+        )
+    return ", ".join(conditions)
+
+
+def _advice(unknown: Sequence[Comparison]) -> str:
+    names = [one["condition"] for one in unknown if one["measured"] is None]
+    missing = [name for name in names if name in STATABLE]
+    example = ",".join(f"{name}=…" for name in missing)
+    return f" If you know them, state them: -e conditions='{example}'." if missing else ""
+
+
+def condition_words(name: str, value: Any) -> str:
+    """Return a condition for people: ``batch size per device 128``, ``xla off``, ``device CPU``."""
+    return "device CPU" if value == CPU else f"{_plain(name)} {_value(value)}"
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _value(value: Any) -> str:
+    return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)
+
+
 _NOISE = {True: "yes", False: "no", None: "not known"}
 
 
 def sections(results: Mapping[str, Any]) -> List[Section]:
-    """Return the section on published results; nothing where they were not asked for.
+    """Return the section on published results; nothing where none were given.
 
     :param results: with ``published``, of ``against_published.against_published``.
     """
-    found = results.get("published")
-    if not found or not (found["compared"] or found["not_compared"]):
+    comparison = results.get("published")
+    if not comparison or not (comparison["compared"] or comparison["not_compared"]):
         return []
-    why_not = list(why_not_compared(found))
+    why_not = list(why_not_compared(comparison))
     return [
         section(
             "published",
             "Against published results",
-            [*_compared_words(found), *_stated(found), *([] if found["compared"] else why_not)],
-            list(_tables(results, found)),
-            [*sources(found["compared"]), *(why_not if found["compared"] else [])],
+            [
+                *_compared_words(comparison),
+                *_stated(comparison),
+                *([] if comparison["compared"] else why_not),
+            ],
+            list(_tables(results, comparison)),
+            [*sources(comparison["compared"]), *(why_not if comparison["compared"] else [])],
         )
     ]
 
 
-def _compared_words(found: Found) -> Iterator[str]:
-    if not found["compared"]:
+def _compared_words(comparison: Comparison) -> Iterator[str]:
+    if not comparison["compared"]:
         return
-    cells = {cell_key(one["cell"]) for one in found["compared"]}
-    level, margin = f"{found['level'] * 100:g} %", f"{found['margin'] * 100:g} %"
+    cells = {cell_key(one["cell"]) for one in comparison["compared"]}
+    level, margin = f"{comparison['level'] * 100:g} %", f"{comparison['margin'] * 100:g} %"
     yield (
-        f"{len(cells)} cell(s) have the conditions of a published result; {found['rows']} were"
-        " looked through. The ratio is ours over theirs: above 1 this campaign is faster."
+        f"{len(cells)} cell(s) have the conditions of a published result, of"
+        f" {comparison['rows']} that were searched. The ratio is ours over theirs: above 1 this"
+        " campaign is faster."
     )
     yield (
-        f"Beyond noise: the {level} interval of the ratio leaves 1 out, as of 100 ratios of equals"
-        f" about {100 - found['level'] * 100:.0f} do. It knows only how much"
-        " repeats differ from one another, and a published figure whose runs are not known is taken"
-        " to scatter as ours do; two machines of the same kind may differ by more. At a margin of"
-        f" {margin} a ratio is equivalent to 1 when its whole interval lies within, faster or"
-        " slower when it lies beyond, else undecided."
+        f"Beyond noise: the {level} interval of the ratio excludes 1, as it does in about"
+        f" {100 - comparison['level'] * 100:.0f} of 100 cases by chance alone. It covers only the"
+        " scatter of repeats, and a published figure without its runs is taken to scatter as ours"
+        " do; two machines of the same kind may differ by more. At a margin of"
+        f" {margin} a ratio is equivalent to 1 if its whole interval lies within, faster or"
+        " slower if it lies beyond, else undecided."
     )
-    without = [one["why"] for one in found["compared"] if one["low"] is None]
+    without = [one["why"] for one in comparison["compared"] if one["low"] is None]
     if without:
         have = "has" if len(without) == 1 else "have"
         yield f"{len(without)} of the comparisons {have} {'; '.join(dict.fromkeys(without))}."
 
 
-def _stated(found: Found) -> Iterator[str]:
-    if found["stated"]:
-        said = ", ".join(condition_words(name, value) for name, value in found["stated"].items())
-        yield f"Stated with conditions=, not read from the logs: {said}."
+def _stated(comparison: Comparison) -> Iterator[str]:
+    if comparison["stated"]:
+        stated = ", ".join(
+            condition_words(name, value) for name, value in comparison["stated"].items()
+        )
+        yield f"Stated with conditions=, not read from the logs: {stated}."
 
 
-def _tables(results: Mapping[str, Any], found: Found) -> Iterator[Dict[str, Any]]:
+def _tables(results: Mapping[str, Any], comparison: Comparison) -> Iterator[Dict[str, Any]]:
     """Return a table for each group of cells; a cell has a row for each published one."""
     for cells in cell_groups(results):
         keys = [cell_key(cell) for cell in cells]
-        own = [one for one in found["compared"] if cell_key(one["cell"]) in keys]
+        own = [one for one in comparison["compared"] if cell_key(one["cell"]) in keys]
         own.sort(key=lambda one: keys.index(cell_key(one["cell"])))
         if own:
-            yield table(group_title(cells), [_row(one, found["margin"]) for one in own])
+            yield table(group_title(cells), [_row(one, comparison["margin"]) for one in own])
 
 
-def _row(one: Found, margin: float) -> Dict[str, Any]:
+def _row(one: Comparison, margin: float) -> Dict[str, Any]:
     theirs, has_interval = one["theirs"], one["low"] is not None
     interval = f" ({one['low']:.3f} to {one['high']:.3f})" if has_interval else ""
     return {

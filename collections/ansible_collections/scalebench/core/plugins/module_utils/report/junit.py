@@ -1,7 +1,7 @@
 """The repeats of a campaign as JUnit XML, which Jenkins, GitLab and others show.
 
-There is no standard; what is written here keeps to the schema of Jenkins' xUnit plugin
-(junit-10.xsd), in which only a testsuite has properties.
+There is no standard; this follows the schema of Jenkins' xUnit plugin (junit-10.xsd), in which only
+a testsuite has properties.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ import re
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 from xml.etree import ElementTree
 
+from ..layout.groups import cell_groups
 from ..layout.plain_text import plain
-from ..layout.rows import cell_groups
 from ..records import endings
 from ..records.cells import GROUP_KEYS
 from ..results.provenance import unix_seconds
+from .columns import JUNIT, columns_of
 
 __all__ = ["junit_text"]
 
 Cell = Mapping[str, Any]
 Repeat = Mapping[str, Any]
-# Of the entries that are no endings of a repeat.
+# The elements of testcases that are no repeat with an ending.
 _OTHERS = {"broken_rule": "failure", "not_run": "skipped"}
-_FIGURES = ("median_speed", "speedup", "efficiency")
-# Unicode gives these two no character, and XML 1.0 forbids them.
+# XML 1.0 forbids these two, which Unicode assigns to no character.
 _FORBIDDEN = re.compile("[\ufffe\uffff]")
 
 
@@ -31,9 +31,9 @@ def junit_text(results: Mapping[str, Any], last_lines: Mapping[str, Sequence[str
     """Return junit.xml: a testsuite for each group of cells, a testcase for each repeat.
 
     A testcase has the seconds of its repeat; ``type`` of a failure, error or skipped is its
-    ending, ``message`` its reason. One that is planned and has no record is skipped as
-    ``not_run``. What else makes a campaign fail is in the suites ``beside the cells`` and ``gate``,
-    a testcase for each of its rules.
+    ending, ``message`` its reason. A planned repeat without a record is skipped as ``not_run``.
+    Failures of a campaign that belong to no cell are in the suite ``beside the cells``; the suite
+    ``gate`` has a testcase for each rule.
 
     :param results: of ``results.build_results``, or results.json.
     :param last_lines: of logs, by their path in the results.
@@ -71,19 +71,20 @@ def _suite(
         planned = (*cell["repeats"], *map(_not_run, cell["not_run"]))
         for repeat in sorted(planned, key=lambda one: int(one["repeat"])):
             place = {"classname": name, "name": f"{cell['topology']}/{repeat['repeat']}"}
-            lines = _said(repeat, cell["unit"], last_lines)
+            lines = _output(repeat, cell["unit"], last_lines)
             cases.append(_case(place, repeat, lines))
     return _closed(suite, cases)
 
 
 def _properties(cells: Sequence[Cell]) -> Dict[str, Any]:
-    """Return the figures of each topology, those that there are; the unit is that of speeds."""
-    found = {"unit": next((cell["unit"] for cell in cells if cell["unit"]), "")}
-    for cell in cells:
-        for key in _FIGURES:
-            if cell[key] is not None:
-                found[f"{cell['topology']} {key}"] = cell[key]
-    return found
+    """Return the known figures of each topology, and the unit of its throughput."""
+    figures = {
+        f"{cell['topology']} {column.key}": column.get(cell)
+        for cell in cells
+        for column in columns_of(JUNIT)
+    }
+    unit = next((cell["unit"] for cell in cells if cell["unit"]), "")
+    return {"unit": unit, **{key: value for key, value in figures.items() if value is not None}}
 
 
 def _not_run(number: int) -> Dict[str, Any]:
@@ -91,19 +92,19 @@ def _not_run(number: int) -> Dict[str, Any]:
     return {"repeat": number, "log": None, "ending": "not_run", "reason": reason}
 
 
-def _said(
+def _output(
     repeat: Repeat, unit: Optional[str], last_lines: Mapping[str, Sequence[str]]
 ) -> List[str]:
-    speed = repeat.get("throughput")
-    found = [] if speed is None else [f"throughput {speed} {unit}"]
-    found += [
+    throughput = repeat.get("throughput")
+    lines = [] if throughput is None else [f"throughput {throughput} {unit}"]
+    lines += [
         f"disturbed: {one['node']}: {one['detail']}" for one in repeat.get("disturbances", ())
     ]
-    return [*found, *last_lines.get(repeat["log"] or "", ())]
+    return [*lines, *last_lines.get(repeat["log"] or "", ())]
 
 
 def _beside(results: Mapping[str, Any]) -> List[ElementTree.Element]:
-    """Return searches and repeats alone that failed, which belong to no cell."""
+    """Return the failed searches and repeats alone, which belong to no cell."""
     known = {repeat["log"] for cell in results["cells"] for repeat in cell["repeats"]}
     return [
         _case({"classname": "beside the cells", "name": _text(one["log"])}, one, ())
@@ -124,8 +125,8 @@ def _case(place: Dict[str, str], repeat: Repeat, lines: Sequence[str]) -> Elemen
         case.set("time", f"{repeat['seconds']:.3f}")
     ending = repeat["ending"]
     if ending != "ok":
-        kinds = {**{entry.name: entry.junit for entry in endings.ENDINGS}, **_OTHERS}
-        kind = kinds.get(ending, "error")
+        elements = {entry.name: entry.junit for entry in endings.ENDINGS}
+        kind = {**elements, **_OTHERS}.get(ending, "error")
         what = ElementTree.SubElement(case, kind, type=_text(ending))
         # GitLab shows the text of the element, Jenkins its message.
         what.text = _text(repeat["reason"] or "no reason given")

@@ -1,118 +1,167 @@
-"""The lists under a group's tables in report.md: what failed, was tried again, was disturbed …"""
+"""What happened to repeats, in lists: which failed and why, were retried, were disturbed …"""
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
+from ..layout.groups import named_cells
 from ..layout.plain_text import plain
-from ..records.endings import never_ran
+from ..layout.sections import Section, quote, section, table, unquoted
+from ..records.endings import groups, never_ran
 
-__all__ = ["code", "notes", "unquoted"]
+__all__ = ["failures_section", "logs_to_quote", "notes"]
 
 Cell = Mapping[str, Any]
+Repeat = Mapping[str, Any]
 Lines = Iterator[str]
-_LONGEST = 2000
-
-
-def code(text: Any) -> str:
-    """Return text that stands as it is in Markdown, whatever a log or a path holds."""
-    return f"`{unquoted(text)}`"
-
-
-def unquoted(text: Any) -> str:
-    """Return text in one line that neither starts nor ends a quote."""
-    return plain(text, _LONGEST).replace("`", "'")
+_NOT_RUN = "not_run"
+# Nobody reads the last lines of more logs than these; the table names every log.
+_MOST_QUOTED = 40
 
 
 def notes(cells: Sequence[Cell]) -> List[Dict[str, Any]]:
-    """Return ``title`` and ``lines`` of every list that has something in it, in Markdown."""
-    made: Tuple[Tuple[str, Lines], ...] = (
-        ("Invalid", _rules(cells, "invalid")),
-        ("Failed", _failed(cells)),
-        ("Unavailable", _never_ran(cells, "unavailable")),
-        ("Skipped", _never_ran(cells, "skipped")),
-        ("Tried again", _tried_again(cells)),
-        ("Disturbed", _disturbed(cells)),
-        ("Odd, and counted", _rules(cells, "warnings")),
-        ("Noticed on the nodes", _noticed(cells)),
-        ("Repeats until the median is known", _adaptive(cells)),
+    """Return ``title`` and ``lines`` of every list that is not empty, logs in backticks.
+
+    Failed repeats are not here: see :func:`failures_section`.
+    """
+    lists: Tuple[Tuple[str, Callable[[Cell], Lines]], ...] = (
+        ("Invalid", lambda cell: _rules(cell, "invalid")),
+        ("Retried", _retried),
+        ("Disturbed", _disturbed),
+        ("Unexpected, and counted", lambda cell: _rules(cell, "warnings")),
+        ("Warnings of the nodes", _node_warnings),
+        ("Repeats until the median is known", _adaptive),
     )
-    listed = [{"title": title, "lines": list(lines)} for title, lines in made]
-    return [one for one in listed if one["lines"]]
+    made = [
+        {"title": title, "lines": [line for cell in cells for line in lines(cell)]}
+        for title, lines in lists
+    ]
+    return [one for one in made if one["lines"]]
 
 
-def _rules(cells: Sequence[Cell], which: str) -> Lines:
-    for cell in cells:
-        for one in cell[which]:
-            yield f"{cell['topology']}: {unquoted(one['detail'])}"
+def _rules(cell: Cell, which: str) -> Lines:
+    for rule in cell[which]:
+        yield f"{cell['topology']}: {unquoted(rule['detail'])}"
 
 
-def _failed(cells: Sequence[Cell]) -> Lines:
-    for cell in cells:
-        for one in cell["failures"]:
-            reason = one["reason"] or "no reason given"
-            yield f"{code(one['log'])}: {unquoted(one['ending'])}: {code(reason)}"
+def _retried(cell: Cell) -> Lines:
+    for repeat in cell["repeats"]:
+        if repeat["earlier"]:
+            now = f"{_ordinal(repeat['attempt'])} attempt {unquoted(repeat['ending'])}"
+            if never_ran(repeat["ending"]):
+                now = f"not retried, {repeat['ending']}"
+            yield f"{quote(repeat['log'])}: {now}; {_earlier(repeat)}"
+    for repeat in cell["unfinished"]:
+        yield f"{quote(repeat['log'])}: to be retried; {_earlier(repeat)}"
 
 
-def _never_ran(cells: Sequence[Cell], which: str) -> Lines:
-    for cell in cells:
-        numbers: Dict[str, List[int]] = {}
-        for one in cell[which]:
-            numbers.setdefault(one["reason"], []).append(one["repeat"])
-        for reason, repeats in numbers.items():
-            shown = ", ".join(str(number) for number in repeats)
-            yield f"{cell['topology']}, repeat {shown}: {code(reason)}"
-
-
-def _tried_again(cells: Sequence[Cell]) -> Lines:
-    for cell in cells:
-        for repeat in cell["repeats"]:
-            if repeat["earlier"]:
-                now = f"{_ordinal(repeat['attempt'])} attempt {unquoted(repeat['ending'])}"
-                if never_ran(repeat["ending"]):
-                    now = f"not tried again, {repeat['ending']}"
-                yield f"{code(repeat['log'])}: {now}; {_earlier(repeat)}"
-        for repeat in cell["unfinished"]:
-            yield f"{code(repeat['log'])}: to run again; {_earlier(repeat)}"
-
-
-def _earlier(repeat: Mapping[str, Any]) -> str:
+def _earlier(repeat: Repeat) -> str:
     return "; ".join(
         f"{_ordinal(number)}: {_outcome(attempt)}"
         for number, attempt in enumerate(repeat["earlier"], 1)
     )
 
 
-def _outcome(attempt: Mapping[str, Any]) -> str:
+def _outcome(attempt: Repeat) -> str:
     if attempt["ending"] != "ok":
-        return f"{unquoted(attempt['ending'])}: {code(attempt['reason'] or 'no reason given')}"
-    return f"{attempt['throughput']:.2f}, disturbed: {_what(attempt['disturbances'])}"
+        return f"{unquoted(attempt['ending'])}: {quote(attempt['reason'] or 'no reason given')}"
+    return f"{attempt['throughput']:.2f}, disturbed: {_causes(attempt)}"
 
 
-def _disturbed(cells: Sequence[Cell]) -> Lines:
-    for cell in cells:
-        for repeat in cell["repeats"]:
-            if repeat["disturbances"]:
-                yield f"{code(repeat['log'])}: {_what(repeat['disturbances'])}"
+def _disturbed(cell: Cell) -> Lines:
+    for repeat in cell["repeats"]:
+        if repeat["disturbances"]:
+            yield f"{quote(repeat['log'])}: {_causes(repeat)}"
 
 
-def _what(disturbances: Sequence[Mapping[str, str]]) -> str:
-    return "; ".join(f"{unquoted(one['node'])}: {code(one['detail'])}" for one in disturbances)
+def _causes(repeat: Repeat) -> str:
+    return "; ".join(
+        f"{unquoted(one['node'])}: {quote(one['detail'])}" for one in repeat["disturbances"]
+    )
 
 
-def _noticed(cells: Sequence[Cell]) -> Lines:
-    for cell in cells:
-        for repeat in cell["repeats"]:
-            for warning in repeat["warnings"]:
-                yield f"{code(repeat['log'])}: {code(warning)}"
+def _node_warnings(cell: Cell) -> Lines:
+    for repeat in cell["repeats"]:
+        for warning in repeat["warnings"]:
+            yield f"{quote(repeat['log'])}: {quote(warning)}"
 
 
-def _adaptive(cells: Sequence[Cell]) -> Lines:
-    for cell in cells:
-        if cell["adaptive"]:
-            more = "" if cell["adaptive"]["enough"] else "; more are needed"
-            yield f"{cell['topology']}: {cell['adaptive']['why']}{more}"
+def _adaptive(cell: Cell) -> Lines:
+    if cell["adaptive"]:
+        more = "" if cell["adaptive"]["enough"] else "; more are needed"
+        yield f"{cell['topology']}: {cell['adaptive']['why']}{more}"
 
 
 def _ordinal(number: int) -> str:
     return f"{number}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(number, 'th') }"
+
+
+def logs_to_quote(results: Mapping[str, Any]) -> List[Dict[str, str]]:
+    """Return the ``log`` and ``reason`` of the repeats whose last lines are shown, at most 40.
+
+    The reason starts with the node that failed, where one did.
+    """
+    rows = [row for row in _unsuccessful(results) if _ran(row)]
+    return [{"log": row["log"], "reason": row["reason"]} for row in rows[:_MOST_QUOTED]]
+
+
+def failures_section(
+    results: Mapping[str, Any], tails: Mapping[str, Sequence[str]]
+) -> Optional[Section]:
+    """Return the section on repeats without a result, None where every repeat succeeded.
+
+    Beside the keys of a section it has ``quotes``: ``log`` and last ``lines`` of the logs.
+
+    :param tails: by log, of ``plain_text.last_lines``.
+    """
+    rows = list(_unsuccessful(results))
+    if not rows:
+        return None
+    quotes = [
+        {"log": plain(row["log"]), "lines": [plain(line) for line in tails[row["log"]]]}
+        for row in rows
+        if tails.get(row["log"])
+    ]
+    sentences = [
+        f"{len(rows)} repeats have no result. They are left out, not counted as zero."
+        if len(rows) > 1
+        else "1 repeat has no result. It is left out, not counted as zero."
+    ]
+    if sum(map(_ran, rows)) > len(quotes):
+        sentences.append(
+            f"The last lines of {len(quotes)} logs are below; the other logs are empty, missing, or"
+            f" come after the first {_MOST_QUOTED}."
+        )
+    shown = [{**row, "ending": row["ending"].replace("_", " ")} for row in rows]
+    made = section("failures", "Failed and missing repeats", sentences, [table("Repeats", shown)])
+    return {**made, "quotes": quotes}
+
+
+def _unsuccessful(results: Mapping[str, Any]) -> Iterator[Dict[str, Any]]:
+    listed = set()
+    for label, cell in named_cells(results):
+        name = f"{label} {cell['topology']}"
+        for kind in groups():
+            for repeat in cell[kind]:
+                listed.add(repeat["log"])
+                yield _row(name, repeat["repeat"], repeat)
+        for number in cell["not_run"]:
+            missing = {"ending": _NOT_RUN, "reason": "no repeat was recorded", "log": None}
+            yield _row(name, number, missing)
+    for failure in results["failures"]:
+        if failure["log"] not in listed:
+            yield _row("search, or a repeat alone", None, failure)
+
+
+def _row(cell: str, number: Optional[int], repeat: Repeat) -> Dict[str, Any]:
+    return {
+        "cell": cell,
+        "repeat": number,
+        "ending": repeat["ending"],
+        "reason": repeat["reason"] or "no reason given",
+        "log": str(repeat["log"] or "-"),
+    }
+
+
+def _ran(row: Mapping[str, Any]) -> bool:
+    return row["ending"] != _NOT_RUN and not never_ran(row["ending"])

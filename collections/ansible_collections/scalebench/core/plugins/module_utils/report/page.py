@@ -1,98 +1,93 @@
-"""The model of report.html: everything that its template shows, in the order of the page."""
+"""The model of a report: all that report.html and report.md show, in their order."""
 
 from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Sequence
 
+from ..layout.groups import cell_groups, group_title
 from ..layout.plain_text import plain
-from ..layout.sections import table
-from .extra_sections import extra_sections
-from .method import method, origin
-from .notes import code
-from .page_commands import cell_commands
-from .page_failures import failures_part
-from .page_groups import group_parts
-from .page_headline import headline
-from .page_machines import machines_part
-from .page_part import Part, of_section, part
-from .parts import packing_lines, search_parts
-from .telemetry_text import telemetry_rows
+from ..layout.sections import Section, quote, section
+from .columns import REPORT, SPREAD, cells_table, repeats_table
+from .commands import cell_commands
+from .headline import headline
+from .notes import failures_section, notes
+from .optional_sections import after_sections, before_sections
+from .plots import FIGURES, describe, plot_series
+from .provenance import machines_section, method, origin
 
 __all__ = ["page"]
 
-# Repeats of more groups and commands of more cells are folded away, to keep the rest in sight.
+Cell = Mapping[str, Any]
+# Repeats of more groups and commands of more cells are folded, to keep the rest in sight.
 _MOST_OPEN = 4
 _MOST_LEFT_OUT = 100
 
 
 def page(
     results: Mapping[str, Any],
-    plan: Mapping[str, Any],
-    records: Sequence[Mapping[str, Any]],
-    tails: Mapping[str, Sequence[str]],
+    plan: Mapping[str, Any] = {},
+    records: Sequence[Mapping[str, Any]] = (),
+    tails: Mapping[str, Sequence[str]] = {},
+    with_plots: bool = True,
 ) -> Dict[str, Any]:
-    """Return the page: ``title``, ``head``, parts by place, ``groups``, ``commands``.
+    """Return the model: ``title``, ``head``, ``groups``, ``plots``, ``commands``, and sections.
 
-    All text is plain (``plain_text.plain``); escaping it is the template's part.
+    All text is plain (``plain_text.plain``); the renderers escape it.
 
     :param results: of ``results.build_results``, or results.json.
     :param plan: plan.json; empty for a tree of logs.
     :param records: the run records; none for a tree of logs.
-    :param tails: by log, the last lines of those that ``page_failures.logs_to_quote`` names.
+    :param tails: by log, the last lines of those that ``notes.logs_to_quote`` names.
+    :param with_plots: whether the plots are drawn; ``plots`` are their text alternatives by figure.
     """
-    groups = group_parts(results)
+    groups = [_group(cells, number) for number, cells in enumerate(cell_groups(results), 1)]
     commands = cell_commands(results, plan, records)
+    series = plot_series(results) if with_plots else []
     return {
         "title": plain(results["campaign"], 120),
         "unit": plain(results["units"]["throughput"], 40),
         "head": headline(results),
-        "first": [of_section(one) for one in extra_sections(results)],
+        "before": before_sections(results),
         "groups": groups,
         "repeats_open": len(groups) <= _MOST_OPEN,
-        "failures": failures_part(results, tails),
-        "happened": [*_searches(results), *_packing(results), *_telemetry(results)],
-        "machines": machines_part(results),
+        "plots": {figure: describe(series, figure) for figure in FIGURES} if with_plots else {},
+        "failures": failures_section(results, tails),
+        "after": after_sections(results),
+        "machines": machines_section(results),
         "commands": commands,
         "commands_open": len(commands) <= _MOST_OPEN,
         "method": _method(results),
     }
 
 
-def _searches(results: Mapping[str, Any]) -> List[Part]:
-    found = search_parts(results)
-    if not found:
-        return []
-    notes = [{"title": one["title"], "lines": [one["found"], *one["lines"]]} for one in found]
-    return [part("searches", "Largest batch sizes", notes=notes)]
+def _group(cells: Sequence[Cell], number: int) -> Dict[str, Any]:
+    """Return one group: ``summary``, a section with the cells; ``repeats``, one with their spread.
+
+    A report stands on the first; the second may be folded.
+    """
+    ident, title = f"group-{number}", group_title(cells)
+    spread = [cell for cell in cells if cell["spread"]]
+    tables = [cells_table("Spread of the repeats", spread, SPREAD)] if spread else []
+    tables.append(repeats_table("All repeats", cells))
+    table = cells_table("Cells", cells, REPORT)
+    return {
+        "summary": section(ident, title, tables=[table], notes=notes(cells)),
+        "repeats": section(f"{ident}-repeats", f"Repeats of {title}", tables=tables),
+    }
 
 
-def _packing(results: Mapping[str, Any]) -> List[Part]:
-    lines = packing_lines(results)
-    return [part("packing", "Packing", notes=[{"title": "", "lines": lines}])] if lines else []
-
-
-def _telemetry(results: Mapping[str, Any]) -> List[Part]:
-    captions = ("Processors, memory and links", "GPUs")
-    tables = [
-        table(caption, rows) for caption, rows in zip(captions, telemetry_rows(results)) if rows
+def _method(results: Mapping[str, Any]) -> List[Section]:
+    sections = [
+        section("method", "Method", notes=[{"title": "", "lines": method(results)}]),
+        section("origin", "Origin", notes=[{"title": "", "lines": origin(results)}]),
     ]
-    said = ["What the nodes measured of themselves while they trained: medians over the repeats."]
-    return [part("telemetry", "Telemetry", said, tables)] if tables else []
-
-
-def _method(results: Mapping[str, Any]) -> List[Part]:
     unmatched = results["unmatched"]
     left_out = [
-        f"{code(plain(one['path']))}: {code(plain(one['reason']))}"
-        for one in unmatched[:_MOST_LEFT_OUT]
+        f"{quote(one['path'])}: {quote(one['reason'])}" for one in unmatched[:_MOST_LEFT_OUT]
     ]
     if len(unmatched) > _MOST_LEFT_OUT:
         left_out.append(f"{len(unmatched) - _MOST_LEFT_OUT} more are in results.json")
-    parts = [
-        part("method", "Method", notes=[{"title": "", "lines": method(results)}]),
-        part("origin", "Origin", notes=[{"title": "", "lines": origin(results)}]),
-    ]
     if left_out:
-        listed = [{"title": "", "lines": left_out}]
-        parts.append(part("unmatched", "Files left out", notes=listed))
-    return parts
+        notes_left_out = [{"title": "", "lines": left_out}]
+        sections.append(section("unmatched", "Files left out", notes=notes_left_out))
+    return sections

@@ -1,58 +1,93 @@
-"""The sentences that keep a reader of a report from a wrong conclusion."""
+"""Remarks: one sentence for each thing that a reader of the results must know to judge them."""
 
 from __future__ import annotations
 
-from typing import Any, List, Mapping
+import textwrap
+from collections import Counter
+from typing import Any, Dict, List, Mapping
 
-from ..layout.rows import listed, machines
-from .events import what_happened
-from .training_time import sentences
+from ..layout.groups import listed, machines
+from .optional_sections import training_times
 
-__all__ = ["remarks"]
+__all__ = ["remarks", "what_happened"]
 
 Cell = Mapping[str, Any]
-# Above this share the printed rates and the clock do not tell the same story.
+# Above this relative difference the printed rates and the wall clock contradict each other.
 _CLOCK_GAP = 0.05
-# Without any drift one run in five has its best start-up, by chance, in its second half.
+# Without any drift one run in five has its fastest part, by chance, in its second half.
 _DRIFT = 0.02
+# Columns of a terminal; a sentence that lists more refers to the report.
+_WIDTH = 100
 
 
 def remarks(results: Mapping[str, Any]) -> List[str]:
     """Return the sentences that keep a reader from a wrong conclusion."""
+    return [
+        *training_times(results),
+        *_of_the_machines(results),
+        *_of_the_cells(results),
+        *what_happened(results),
+        *_of_the_repeats(results),
+        *_of_the_clock(results),
+    ]
+
+
+def _of_the_machines(results: Mapping[str, Any]) -> List[str]:
     cells: List[Cell] = results["cells"]
-    said = sentences(results)
-    crowded = [cell for cell in cells if cell["oversubscribed"]]
-    if crowded:
-        said.append(
-            f"{listed(crowded, results)}: oversubscribed. The repeats ran more CPU threads than"
-            " the machine has cores, so these speed-ups say nothing about scaling."
+    sentences = []
+    oversubscribed = [cell for cell in cells if cell["oversubscribed"]]
+    if oversubscribed:
+        sentences.append(
+            f"{listed(oversubscribed, results)}: oversubscribed. The repeats ran more CPU threads"
+            " than the machine has cores, so these speed-ups say nothing about scaling."
         )
-    for names in machines(results).values():
-        if len(names) > 1:
-            said.append(
-                f"{', '.join(names)} are one machine: no network lies between them and they share"
-                " its cores."
-            )
+    sentences += [
+        f"{', '.join(names)} are one machine: there is no network between them and they share its"
+        " cores."
+        for names in machines(results).values()
+        if len(names) > 1
+    ]
     if any(cell["device"] == "cpu" for cell in cells):
-        said.append("gpu_num counts CPU processes here: the nodes have no GPU in use.")
+        sentences.append("gpu_num counts CPU processes here: the nodes have no GPU in use.")
+    return sentences
+
+
+def _of_the_cells(results: Mapping[str, Any]) -> List[str]:
+    cells: List[Cell] = results["cells"]
+    sentences = []
     without = [
         cell
         for cell in cells
         if cell["median_speed"] and cell["speedup"] is None and not cell["invalid"]
     ]
     if without:
-        said.append(
-            f"{listed(without, results)}: no speed-up, because {without[0]['speedup_reason']}."
-        )
+        reason = without[0]["speedup_reason"]
+        sentences.append(f"{listed(without, results)}: no speed-up, because {reason}.")
     single = [cell for cell in cells if cell["spread"] and cell["spread"]["n"] == 1]
     if single:
-        said.append(
-            f"{listed(single, results)}: one repeat only, so nothing is known of the spread."
+        sentences.append(f"{listed(single, results)}: one repeat only, so the spread is unknown.")
+    empty = [cell for cell in cells if cell["state"] in ("failed", "not_run")]
+    if empty:
+        sentences.append(f"{listed(empty, results)}: no repeat succeeded.")
+    return sentences
+
+
+def _of_the_repeats(results: Mapping[str, Any]) -> List[str]:
+    repeats = [r for cell in results["cells"] for r in cell["repeats"] if r["throughput"]]
+    sentences = []
+    unsteady = [r["log"] for r in repeats if _drifts(r.get("steady_state") or {})]
+    if unsteady:
+        sentences.append(
+            f"{len(unsteady)} of {len(repeats)} repeats reached no steady state: their throughput"
+            f" kept changing by more than {_DRIFT:.0%} (the first is {unsteady[0]})."
         )
-    dead = [cell for cell in cells if cell["state"] in ("failed", "not_run")]
-    if dead:
-        said.append(f"{listed(dead, results)}: no repeat gave a speed.")
-    return said + what_happened(results) + _of_the_repeats(results)
+    ended = [r for r in repeats if "log_ending" in r]
+    if ended:
+        sentences.append(
+            f"{len(ended)} of {len(repeats)} logs have their data but did not end normally (the"
+            f" first is {ended[0]['log']}: {ended[0]['log_ending']['kind']})."
+        )
+    return sentences
 
 
 def _drifts(steady: Mapping[str, Any]) -> bool:
@@ -60,32 +95,120 @@ def _drifts(steady: Mapping[str, Any]) -> bool:
     return steady.get("reached") is False and abs(steady.get("drift") or 0.0) > _DRIFT
 
 
-def _of_the_repeats(results: Mapping[str, Any]) -> List[str]:
-    cells: List[Cell] = results["cells"]
-    said = []
-    repeats = [r for cell in cells for r in cell["repeats"] if r["throughput"] is not None]
-    unsteady = [r["log"] for r in repeats if _drifts(r.get("steady_state") or {})]
-    if unsteady:
-        said.append(
-            f"{len(unsteady)} of {len(repeats)} repeats reached no steady state: their speed went"
-            f" on changing by more than {_DRIFT:.0%} (the first is {unsteady[0]})."
-        )
-    odd = [r for r in repeats if "log_ending" in r]
-    if odd:
-        said.append(
-            f"{len(odd)} of {len(repeats)} logs gave their data but did not end well (the first is"
-            f" {odd[0]['log']}: {odd[0]['log_ending']['kind']})."
-        )
+def _of_the_clock(results: Mapping[str, Any]) -> List[str]:
     apart = [
         cell
-        for cell in cells
+        for cell in results["cells"]
         if cell["median_speed"]
         and cell["wall_clock_throughput"]
         and abs(cell["wall_clock_throughput"] / cell["median_speed"] - 1) > _CLOCK_GAP
     ]
-    if apart:
-        said.append(
-            f"{listed(apart, results)}: the printed rates and the clock differ by more than"
-            f" {_CLOCK_GAP:.0%}; an average of rates is not images over time."
+    if not apart:
+        return []
+    return [
+        f"{listed(apart, results)}: the printed rates and the wall clock differ by more than"
+        f" {_CLOCK_GAP:.0%}; a mean of rates is not samples over elapsed time."
+    ]
+
+
+def what_happened(results: Mapping[str, Any]) -> List[str]:
+    """Return at most one line for each kind of event of a campaign, the gravest first."""
+    return [
+        *_searches(results),
+        *_invalid(results),
+        *_never_ran(results),
+        *_disturbed(results),
+        *_retried(results),
+        *_warnings(results),
+        *_packed(results),
+    ]
+
+
+def _searches(results: Mapping[str, Any]) -> List[str]:
+    return [
+        f"{search['benchmark']} {search['precision']}: "
+        + (
+            f"the largest batch size per device that runs: {search['largest']}"
+            if search["largest"]
+            else str(search["reason"])
         )
-    return said
+        for search in results["searches"]
+    ]
+
+
+def _invalid(results: Mapping[str, Any]) -> List[str]:
+    return [
+        f"{listed([cell], results)}: {cell['speedup_reason']}"
+        for cell in results["cells"]
+        if cell["invalid"]
+    ]
+
+
+def _never_ran(results: Mapping[str, Any]) -> List[str]:
+    """Name the cells whose repeats did not run, those with the same reason together."""
+    reasons: Dict[str, List[Cell]] = {}
+    for cell in results["cells"]:
+        for repeat in (cell["unavailable"] or cell["skipped"])[:1]:
+            reasons.setdefault(f"{repeat['ending']}: {repeat['reason']}", []).append(cell)
+    return [f"{listed(cells, results)}: {reason}" for reason, cells in reasons.items()]
+
+
+def _disturbed(results: Mapping[str, Any]) -> List[str]:
+    repeats = [r for cell in results["cells"] for r in cell["repeats"] if r["ending"] == "ok"]
+    disturbed = [repeat for repeat in repeats if repeat["disturbances"]]
+    if not disturbed:
+        return []
+    nodes: Dict[str, Dict[str, None]] = {}
+    for repeat in disturbed:
+        for one in repeat["disturbances"]:
+            nodes.setdefault(one["kind"].replace("_", " "), {})[one["node"]] = None
+    kinds = "; ".join(f"{kind} on {', '.join(sorted(names))}" for kind, names in nodes.items())
+    return [_line(f"{len(disturbed)} of {len(repeats)} repeats were disturbed: {kinds}")]
+
+
+def _retried(results: Mapping[str, Any]) -> List[str]:
+    retried = [
+        repeat
+        for cell in results["cells"]
+        for repeat in (*cell["repeats"], *cell["unfinished"])
+        if repeat["earlier"]
+    ]
+    if not retried:
+        return []
+    count = f"{len(retried)} repeat{'s' if len(retried) > 1 else ''}"
+    endings = Counter(
+        "disturbed" if attempt["ending"] == "ok" else attempt["ending"]
+        for repeat in retried
+        for attempt in repeat["earlier"]
+    )
+    earlier = ", ".join(f"{number} {name}" for name, number in endings.items())
+    return [_line(f"{count} needed more than one attempt; earlier ones: {earlier}")]
+
+
+def _warnings(results: Mapping[str, Any]) -> List[str]:
+    """Return the first warning; the report has all."""
+    warnings = [
+        f"{listed([cell], results)}: unexpected: {warning['detail']}"
+        for cell in results["cells"]
+        for warning in cell["warnings"]
+    ]
+    more = f" (and {len(warnings) - 1} more in the report)" if len(warnings) > 1 else ""
+    return [warnings[0] + more] if warnings else []
+
+
+def _packed(results: Mapping[str, Any]) -> List[str]:
+    packing, interference = results["packing"], results["interference"]
+    if not packing or not packing["beside_others"]:
+        return []
+    cost = interference["reason"]
+    if interference["n"]:
+        cost = (
+            f"interference {interference['median']:.2f} of the throughput alone (median of"
+            f" {interference['n']})"
+        )
+    count = f"{packing['beside_others']} of {packing['repeats']}"
+    return [f"packed: {count} repeats ran at the same time as others; {cost}"]
+
+
+def _line(text: str) -> str:
+    return textwrap.shorten(text, _WIDTH, placeholder=" …")

@@ -6,9 +6,9 @@ import shlex
 from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 from ..evidence.redaction import RULES, Redactor
+from ..layout.groups import named_cells
 from ..layout.plain_text import plain
-from ..layout.rows import cell_groups, labels
-from ..records.cells import cell_key
+from ..records.cells import CellKey, cell_key
 
 __all__ = ["cell_commands", "shell_line"]
 
@@ -16,26 +16,22 @@ Commands = Mapping[str, Mapping[str, Any]]
 # The nodes of a cell differ in their rank alone; plan.json and the run records have them all.
 _MOST_NODES = 8
 _MOST_COMMANDS = 800
-# No command of ours is near this; one that somebody planted does not fill the page.
+# No command of ours is near this length; a planted one must not fill the page.
 _LONGEST = 4000
 
 
 def shell_line(command: Mapping[str, Any]) -> str:
     """Return one line for a POSIX shell: the environment, then the arguments, quoted.
 
-    Known forms of secrets are replaced.
+    Known forms of secrets are replaced: a page is passed on more easily than a run record.
 
     :param command: ``argv`` and ``env``, of ``launch.commands``.
     """
-    given = [f"{name}={_quoted(value)}" for name, value in (command.get("env") or {}).items()]
-    line = _without_secrets(" ".join([*given, *map(_quoted, command["argv"])]))
+    environment = [f"{name}={_quoted(value)}" for name, value in (command.get("env") or {}).items()]
+    line = " ".join([*environment, *map(_quoted, command["argv"])])
+    redacted = Redactor(RULES).redact([line.encode("utf-8", "replace")])
+    line = b"".join(redacted).decode("utf-8", "replace")
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]} … (cut; plan.json has it whole)"
-
-
-def _without_secrets(line: str) -> str:
-    """Replace what has the form of a secret: a page is passed on more easily than a run record."""
-    pieces = Redactor(RULES).redact([line.encode("utf-8", "replace")])
-    return b"".join(pieces).decode("utf-8", "replace")
 
 
 def _quoted(value: Any) -> str:
@@ -53,20 +49,18 @@ def cell_commands(
     """Return for each cell with known commands ``cell``, ``about``, ``nodes`` and ``more``.
 
     ``nodes``: ``node`` and ``line`` of each, the leading one first; ``more``: how many are left
-    out. Where every cell's would be too many, the leading node's alone are there.
+    out. A page with too many commands has the leading node's only.
 
     :param plan: plan.json, whose cells have ``commands``; or empty.
     :param records: run records of schema 1 or 2.
     """
-    ran, planned = _ran(records), _planned(plan)
-    groups = cell_groups(results)
-    known: List[Tuple[str, str, Commands]] = []
-    for label, cells in zip(labels(groups), groups):
-        for cell in cells:
-            found = ran.get(cell_key(cell)) or planned.get(cell_key(cell))
-            if found:
-                known.append((f"{label} {cell['topology']}", *found))
-    total = sum(min(len(nodes), _MOST_NODES) for _, _, nodes in known)
+    known = {**_planned(plan), **_recorded(records)}
+    cells = [
+        (f"{label} {cell['topology']}", *known[cell_key(cell)])
+        for label, cell in named_cells(results)
+        if cell_key(cell) in known
+    ]
+    total = sum(min(len(nodes), _MOST_NODES) for _, _, nodes in cells)
     most = _MOST_NODES if total <= _MOST_COMMANDS else 1
     return [
         {
@@ -78,7 +72,7 @@ def cell_commands(
             ],
             "more": max(0, len(nodes) - most),
         }
-        for name, about, nodes in known
+        for name, about, nodes in cells
     ]
 
 
@@ -86,23 +80,21 @@ def _by_rank(nodes: Commands) -> List[Tuple[str, Mapping[str, Any]]]:
     return sorted(nodes.items(), key=lambda pair: int(pair[1].get("rank") or 0))
 
 
-def _ran(
-    records: Sequence[Mapping[str, Any]],
-) -> Dict[Tuple[str, ...], Tuple[str, Commands]]:
+def _recorded(records: Sequence[Mapping[str, Any]]) -> Dict[CellKey, Tuple[str, Commands]]:
     """Return by cell what its first repeat ran."""
-    found: Dict[Tuple[str, ...], Tuple[str, Commands]] = {}
+    known: Dict[CellKey, Tuple[str, Commands]] = {}
     for record in sorted(records, key=lambda one: int(one["repeat"])):
         nodes = _commands(record.get("nodes"))
         if nodes and record.get("kind", "measured") == "measured":
-            said = f"As repeat {record['repeat']} ran, by its run record"
-            found.setdefault(cell_key(record["cell"]), (said, nodes))
-    return found
+            about = f"As run by repeat {record['repeat']}, from its run record"
+            known.setdefault(cell_key(record["cell"]), (about, nodes))
+    return known
 
 
-def _planned(plan: Mapping[str, Any]) -> Dict[Tuple[str, ...], Tuple[str, Commands]]:
-    said = "As planned; no run record has one"
+def _planned(plan: Mapping[str, Any]) -> Dict[CellKey, Tuple[str, Commands]]:
+    about = "As planned; no run record has a command"
     return {
-        cell_key(cell): (said, _commands(cell.get("commands")))
+        cell_key(cell): (about, _commands(cell.get("commands")))
         for cell in plan.get("cells", ())
         if _commands(cell.get("commands"))
     }

@@ -1,0 +1,106 @@
+"""Writes the report on a campaign or on a tree of logs, from their files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+from ansible_collections.scalebench.core.plugins.module_utils.published.against_published import (
+    against_published,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.published.cell_conditions import (
+    check_stated,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.report.plots import FIGURES
+from ansible_collections.scalebench.core.plugins.module_utils.report.text import (
+    reference_output,
+    terminal_table,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.results.results import only_facts
+from ansible_collections.scalebench.core.plugins.plugin_utils.controller_action import (
+    ControllerAction,
+    needs_matplotlib,
+)
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import write_only
+from ansible_collections.scalebench.core.plugins.plugin_utils.measured import (
+    read_campaign,
+    read_log_tree,
+)
+from ansible_collections.scalebench.core.plugins.plugin_utils.report_files import (
+    json_text,
+    report_files,
+)
+from ansible_collections.scalebench.core.plugins.plugin_utils.results_reading import read_published
+from ansible_collections.scalebench.core.plugins.plugin_utils.verdicts import (
+    ARGUMENTS,
+    gate_answer,
+    verdicts,
+)
+
+
+class ActionModule(ControllerAction):
+    """Implements module scaling_report."""
+
+    ARGUMENTS: ClassVar = {
+        "campaign_dir": {"type": "path", "default": ""},
+        "log_dir": {"type": "path", "default": ""},
+        "output_dir": {"type": "path", "default": "./result"},
+        "templates": {"type": "list", "elements": "path", "required": True},
+        "conditions": {"type": "dict", "default": {}},
+        "published": {"type": "path", "default": ""},
+        "plots": {"type": "bool", "default": True},
+        "png": {"type": "bool", "default": False},
+        **ARGUMENTS,
+    }
+
+    def answer(self, args):
+        """Write the files of the report that differ; return what later tasks need."""
+        if bool(args["campaign_dir"]) == bool(args["log_dir"]):
+            raise ValueError("set either campaign_dir or log_dir")
+        folder = Path(args["campaign_dir"] or args["output_dir"])
+        if self._task.check_mode and args["campaign_dir"] and not folder.exists():
+            return {"skipped": True, "skip_reason": f"{folder}: nothing was measured yet"}
+        measured = _measured(args)
+        templates = [Path(template) for template in args["templates"]]
+        with needs_matplotlib("report_plots"):
+            files = report_files(measured, templates, args["plots"], args["png"])
+        results = measured.results
+        table = terminal_table(results)
+        blocks = [table, f"Report: {folder}/report.html\n        {folder}/report.md"]
+        if args["log_dir"]:
+            name = f"{results['campaign']}_result.json"
+            files[name] = json_text(only_facts(results), indent=None).encode("utf-8")
+            # Not a Path, which drops the "./" that the reference scripts print.
+            saved = f"{args['output_dir'].rstrip('/')}/{name}"
+            blocks.insert(0, reference_output(results, args["log_dir"], saved))
+        contents = {folder / name: content for name, content in files.items()}
+        pngs = [folder / f"{figure}.png" for figure in FIGURES] if args["plots"] else []
+        stale = [path for path in pngs if path not in contents]
+        return {
+            **write_only(contents, stale, self._task.check_mode, self._task.diff),
+            "folder": str(folder),
+            "facts": results["facts"],
+            "counts": results["counts"],
+            "failures": results["failures"],
+            "gate": gate_answer(results),
+            "table": table,
+            "text": "\n\n".join(blocks),
+        }
+
+
+def _measured(args):
+    """Return what is reported on, with comparison, gate and published results."""
+    if args["log_dir"]:
+        stated = check_stated(args["conditions"])
+        measured = read_log_tree(args["log_dir"], args["strategy"], args["parameters"])
+        if stated:
+            measured.results["provenance"]["options"]["conditions"] = stated
+    else:
+        folder = Path(args["campaign_dir"])
+        measured = read_campaign(folder, args["strategy"], args["parameters"])
+    results = measured.results
+    if args["published"]:
+        rows = read_published(Path(args["published"]))
+        results["published"] = against_published(results, rows)
+    results.update(verdicts(results, args, measured.folder))
+    return measured

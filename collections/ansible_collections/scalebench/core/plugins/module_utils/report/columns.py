@@ -1,0 +1,278 @@
+"""The figures of a cell and of a repeat: one entry each, read by every output of a report.
+
+To add a column, add an entry: its key in files, its title in tables, where it stands, and how its
+value is read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+
+from ..layout.plain_text import plain
+from ..layout.sections import Table, filled, table
+from ..records.endings import count_key, groups
+
+__all__ = [
+    "CSV",
+    "JUNIT",
+    "REPORT",
+    "SPREAD",
+    "TERMINAL",
+    "Column",
+    "cells_table",
+    "columns_of",
+    "metrics",
+    "repeats_table",
+    "throughput_title",
+]
+
+Cell = Mapping[str, Any]
+# The outputs: the terminal's table, the tables of report.md and report.html, the other files.
+TERMINAL, REPORT, SPREAD = "terminal", "report", "spread"
+CSV, JUNIT, PROMETHEUS = "csv", "junit", "prometheus"
+_EVERYWHERE = (TERMINAL, REPORT, CSV, JUNIT, PROMETHEUS)
+# The heading of a throughput, as the reference tables print it, for these units.
+_SAMPLES, _SAMPLE_UNITS = "samples/s", (None, "images/s", "samples/s")
+
+
+@dataclass(frozen=True)
+class Column:
+    """One figure.
+
+    ``key``: its name in files. ``get``: reads it from a cell (or a repeat); None where unknown.
+    ``outputs``: where it stands. ``title``: its heading in tables for people, which show
+    ``factor`` times the value, with so many ``decimals``, or what ``show`` returns instead.
+    ``always``: its column stands in a report even where no cell has a value. ``metric`` and
+    ``about``: name and HELP of its Prometheus gauge, ``labels`` those it has beside the cell's.
+    """
+
+    key: str
+    get: Callable[[Cell], Any]
+    outputs: Tuple[str, ...]
+    title: str = ""
+    factor: float = 1
+    decimals: int = 2
+    show: Optional[Callable[[Cell], Any]] = None
+    always: bool = False
+    metric: str = ""
+    about: str = ""
+    labels: Tuple[Tuple[str, str], ...] = ()
+
+    def shown(self, cell: Cell) -> Any:
+        """Return the value as tables for people hold it."""
+        if self.show:
+            return self.show(cell)
+        value = self.get(cell)
+        return value if value is None or self.factor == 1 else value * self.factor
+
+
+def _of(*path: str) -> Callable[[Cell], Any]:
+    """Return a getter of a value below these keys; None where a part of the path is missing."""
+
+    def get(cell: Cell) -> Any:
+        value: Any = cell
+        for key in path:
+            value = (value or {}).get(key)
+        return value
+
+    return get
+
+
+def _interval(key: str) -> Callable[[Cell], str]:
+    def show(cell: Cell) -> str:
+        interval = cell[key]
+        if not interval or interval["low"] is None:
+            return "-"
+        return f"{interval['low']:.2f} to {interval['high']:.2f}"
+
+    return show
+
+
+def _count(key: str) -> Callable[[Cell], int]:
+    return lambda cell: len(cell[key])
+
+
+def _repeats_with(key: str) -> Callable[[Cell], int]:
+    return lambda cell: sum(bool(repeat[key]) for repeat in cell["repeats"])
+
+
+def _repeats_ok(cell: Cell) -> int:
+    return (cell["spread"] or {}).get("n", 0)  # type: ignore[no-any-return]
+
+
+def _state(cell: Cell) -> str:
+    return "oversubscribed" if cell["oversubscribed"] else cell["state"].replace("_", " ")
+
+
+def _file_only(*keys: str) -> Iterator[Column]:
+    for key in keys:
+        yield Column(key, _of(key), (CSV,))
+
+
+CELL_COLUMNS: Tuple[Column, ...] = (
+    *_file_only("benchmark", "model", "precision", "variant", "batch_size_per_device"),
+    Column("topology", _of("topology"), (REPORT, SPREAD, CSV), "topology", always=True),
+    Column("node_num", _of("nodes"), (TERMINAL, REPORT, CSV), "node_num", always=True),
+    Column("gpu_num", _of("devices"), (TERMINAL, REPORT, CSV), "gpu_num", always=True),
+    *_file_only("unit"),
+    Column("average_speed", _of("average_speed"), (SPREAD, CSV), "average"),
+    Column(
+        "median_speed",
+        _of("median_speed"),
+        _EVERYWHERE,
+        _SAMPLES,
+        always=True,
+        metric="scalebench_throughput_samples_per_second",
+        about="Median over the repeats of the throughput of all devices together.",
+    ),
+    Column("interval", _of("interval"), (REPORT,), "95 % interval", show=_interval("interval")),
+    Column(
+        "speedup",
+        _of("speedup"),
+        _EVERYWHERE,
+        "speedup",
+        always=True,
+        metric="scalebench_speedup_ratio",
+        about="Throughput over that of one device of the same benchmark.",
+    ),
+    Column(
+        "speedup_interval",
+        _of("speedup_interval"),
+        (REPORT,),
+        "speedup interval",
+        show=_interval("speedup_interval"),
+    ),
+    Column(
+        "efficiency",
+        _of("efficiency"),
+        _EVERYWHERE,
+        "efficiency %",
+        factor=100,
+        always=True,
+        metric="scalebench_scaling_efficiency_ratio",
+        about="Speed-up over the number of devices.",
+    ),
+    Column("minimum", _of("spread", "minimum"), (SPREAD, CSV), "minimum"),
+    Column("maximum", _of("spread", "maximum"), (SPREAD, CSV), "maximum"),
+    Column("sd", _of("spread", "sd"), (SPREAD,), "standard deviation"),
+    Column("cv", _of("spread", "cv"), (TERMINAL, REPORT, CSV), "cv %", factor=100),
+    *(
+        Column(
+            f"interval_{bound}",
+            _of("interval", bound),
+            (CSV, PROMETHEUS),
+            metric="scalebench_throughput_interval_samples_per_second",
+            about="Bounds of the 95 percent interval of that median.",
+            labels=(("bound", bound),),
+        )
+        for bound in ("low", "high")
+    ),
+    Column("wall_clock_throughput", _of("wall_clock_throughput"), (SPREAD, CSV), "wall clock"),
+    Column(
+        "repeats",
+        _count("repeats"),
+        (TERMINAL, REPORT),
+        "repeats",
+        show=lambda cell: f"{_repeats_ok(cell)} of {cell['repeats_planned']}",
+    ),
+    *_file_only("oversubscribed"),
+    Column("state", _of("state"), (TERMINAL, REPORT, CSV), "state", show=_state, always=True),
+    *_file_only("repeats_planned"),
+    Column("repeats_ok", _repeats_ok, (CSV,)),
+    *(Column(f"repeats_{count_key(group)}", _count(group), (CSV,)) for group in groups()),
+    Column("repeats_disturbed", _repeats_with("disturbances"), (CSV,)),
+    Column("repeats_retried", _repeats_with("earlier"), (CSV,)),
+    Column("invalid", lambda cell: "; ".join(one["detail"] for one in cell["invalid"]), (CSV,)),
+)
+
+
+def _events(repeat: Cell) -> str:
+    events = [one["kind"].replace("_", " ") for one in repeat.get("disturbances", ())]
+    events += [f"attempt {repeat['attempt']}"] if repeat.get("earlier") else []
+    return ", ".join(events) or "-"
+
+
+REPEAT_COLUMNS: Tuple[Column, ...] = (
+    Column("topology", _of("topology"), (REPORT,), "topology", always=True),
+    Column("repeat", _of("repeat"), (REPORT,), "repeat", always=True),
+    Column("throughput", _of("throughput"), (REPORT,), _SAMPLES, always=True),
+    Column("wall_clock_throughput", _of("wall_clock_throughput"), (REPORT,), "wall clock"),
+    Column(
+        "relative_error",
+        _of("within_run", "relative_error"),
+        (REPORT,),
+        "within a run, ± %",
+        factor=100,
+    ),
+    Column("seconds", _of("seconds"), (REPORT,), "seconds"),
+    Column("last_loss", _of("loss", "last"), (REPORT,), "last loss"),
+    Column(
+        "ending",
+        _of("ending"),
+        (REPORT,),
+        "ending",
+        show=lambda repeat: repeat["ending"].replace("_", " "),
+        always=True,
+    ),
+    Column("events", _events, (REPORT,), "events"),
+)
+
+
+def columns_of(output: str) -> List[Column]:
+    """Return the columns of a cell that stand in an output, in order."""
+    return [column for column in CELL_COLUMNS if output in column.outputs]
+
+
+def metrics() -> Dict[str, List[Column]]:
+    """Return the columns of each Prometheus metric by its name."""
+    known: Dict[str, List[Column]] = {}
+    for column in columns_of(PROMETHEUS):
+        known.setdefault(column.metric, []).append(column)
+    return known
+
+
+def throughput_title(cells: Sequence[Cell]) -> str:
+    """Return the heading of throughputs: samples/s, or the unit of a benchmark with another."""
+    units = [cell["unit"] for cell in cells if cell["unit"] not in _SAMPLE_UNITS]
+    return plain(units[0], 20) if units else _SAMPLES
+
+
+def cells_table(caption: str, cells: Sequence[Cell], output: str) -> Table:
+    """Return a row for each cell of one group.
+
+    :param output: TERMINAL, where the state stands only if there is something to say; REPORT or
+        SPREAD, which leave out columns without a value.
+    """
+    columns = columns_of(output)
+    if output == TERMINAL and all(_state(cell) == "measured" for cell in cells):
+        columns = [column for column in columns if column.key != "state"]
+    return _table(caption, columns, cells, throughput_title(cells), output == TERMINAL)
+
+
+def repeats_table(caption: str, cells: Sequence[Cell]) -> Table:
+    """Return a row for each repeat of the cells of one group, recorded or still to run."""
+    rows: List[Cell] = []
+    for cell in cells:
+        rows += [{**repeat, "topology": cell["topology"]} for repeat in cell["repeats"]]
+        rows += [
+            {"topology": cell["topology"], "repeat": number, "ending": "not_run"}
+            for number in cell["not_run"]
+        ]
+    return _table(caption, REPEAT_COLUMNS, rows, throughput_title(cells), False)
+
+
+def _table(
+    caption: str,
+    columns: Sequence[Column],
+    items: Sequence[Cell],
+    throughput: str,
+    with_empty: bool,
+) -> Table:
+    titles = {
+        column.key: throughput if column.title == _SAMPLES else column.title for column in columns
+    }
+    rows = [{titles[column.key]: column.shown(item) for column in columns} for item in items]
+    always = [titles[column.key] for column in columns if column.always or with_empty]
+    decimals = {titles[column.key]: column.decimals for column in columns}
+    return table(caption, rows, filled(rows, always), decimals)

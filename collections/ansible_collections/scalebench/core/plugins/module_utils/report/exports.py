@@ -1,0 +1,106 @@
+"""The cells for other programs: results.csv, and a text file for Prometheus (format 0.0.4).
+
+node_exporter's textfile collector reads the latter; it accepts no timestamps, hence none here. A
+missing figure has no line: an alert must not take it for a zero.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from typing import Any, Dict, List, Mapping, Sequence, Tuple
+
+from ..layout.plain_text import plain
+from ..records.cells import IDENTITY_KEYS
+from ..results.provenance import unix_seconds
+from .columns import CSV, columns_of, metrics
+
+__all__ = ["csv_text", "prometheus_text"]
+
+Cell = Mapping[str, Any]
+Sample = Tuple[Mapping[str, Any], Any]
+
+
+def csv_text(results: Mapping[str, Any]) -> str:
+    """Return one row per cell; the columns ``repeat_<i>`` at the end hold the repeats' speeds.
+
+    A missing value is empty; a spreadsheet would take a zero for a measurement.
+    """
+    columns = columns_of(CSV)
+    indexes = {repeat["repeat"] for cell in results["cells"] for repeat in cell["repeats"]}
+    repeats = {index: f"repeat_{index}" for index in sorted(indexes)}
+    text = io.StringIO()
+    writer = csv.DictWriter(
+        text, [*(column.key for column in columns), *repeats.values()], lineterminator="\n"
+    )
+    writer.writeheader()
+    for cell in results["cells"]:
+        row = {column.key: column.get(cell) for column in columns}
+        row.update({repeats[r["repeat"]]: r["throughput"] for r in cell["repeats"]})
+        writer.writerow(row)
+    return text.getvalue()
+
+
+def prometheus_text(results: Mapping[str, Any]) -> str:
+    """Return scalebench.prom: gauges of every cell, and when and as what it was measured.
+
+    Series have no label for the campaign, so that the next campaign continues them;
+    ``scalebench_campaign_info`` names it.
+
+    :param results: of ``results.build_results``, or results.json.
+    """
+    cells = results["cells"]
+    campaign = {"campaign": results["campaign"], "schema": results["schema"]}
+    created = unix_seconds(results["provenance"].get("created"))
+    blocks = []
+    for name, columns in metrics().items():
+        samples: List[Sample] = []
+        for cell in cells:
+            # The unit tells what a sample is; a ratio has none.
+            unit = {"unit": cell["unit"]} if name.endswith("_per_second") else {}
+            samples += [
+                ({**_labels_of(cell), **unit, **dict(column.labels)}, column.get(cell))
+                for column in columns
+            ]
+        blocks.append(_metric(name, columns[0].about, samples))
+    blocks += [
+        _metric("scalebench_repeats", "Planned repeats by how they ended.", _endings(cells)),
+        _metric("scalebench_campaign_info", "Which campaign this is.", [(campaign, 1)]),
+        _metric(
+            "scalebench_campaign_created_timestamp_seconds",
+            "When the campaign was planned, in seconds since 1970.",
+            [({}, created)],
+        ),
+    ]
+    return "".join(blocks)
+
+
+def _labels_of(cell: Cell) -> Dict[str, Any]:
+    return {name: cell[name] for name in IDENTITY_KEYS}
+
+
+def _endings(cells: Sequence[Cell]) -> List[Sample]:
+    samples: List[Sample] = []
+    for cell in cells:
+        endings = Counter(repeat["ending"] for repeat in cell["repeats"])
+        endings["not_run"] = len(cell["not_run"])
+        samples += [({**_labels_of(cell), "ending": key}, endings[key]) for key in sorted(endings)]
+    return samples
+
+
+def _metric(name: str, about: str, samples: Sequence[Sample]) -> str:
+    """Return a gauge with its HELP and TYPE, nothing where it has no sample."""
+    lines = [f"{name}{_braces(labels)} {value}" for labels, value in samples if value is not None]
+    if not lines:
+        return ""
+    return "\n".join([f"# HELP {name} {about}", f"# TYPE {name} gauge", *lines, ""])
+
+
+def _braces(labels: Mapping[str, Any]) -> str:
+    """Return labels in braces, backslash and quote escaped; plain text has no line ends."""
+    pairs = [
+        '{}="{}"'.format(key, plain(value).replace("\\", r"\\").replace('"', r"\""))
+        for key, value in labels.items()
+    ]
+    return f"{{{','.join(pairs)}}}" if pairs else ""

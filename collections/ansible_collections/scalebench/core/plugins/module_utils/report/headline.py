@@ -1,0 +1,191 @@
+"""The head of a report: what was measured, on what, the main figures, and how far to trust them."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Iterable, List, Mapping, Sequence
+
+from ..layout.groups import named_cells
+from ..layout.plain_text import plain
+from ..stats.statistics import median
+from ..topology import sort_topologies
+from .columns import throughput_title
+from .provenance import machine_rows
+from .remarks import remarks
+
+__all__ = ["headline", "trust"]
+
+Cell = Mapping[str, Any]
+_MOST_NAMED = 6
+# Repeats of an undisturbed training differ by 1 to 3 %; beyond this a small effect drowns.
+_MUCH_SPREAD = 0.05
+# With fewer the 95 % interval of the median spans all of them (see intervals.py).
+_FEW_REPEATS = 5
+
+
+def headline(results: Mapping[str, Any]) -> Dict[str, Any]:
+    """Return ``what`` (sentences), ``where``, ``counts``, ``figures``, ``trust`` and ``remarks``.
+
+    ``figures``: ``label``, ``value`` and ``note`` of the few numbers to see first. ``trust``: of
+    :func:`trust`.
+    """
+    return {
+        "what": _what(results["cells"]),
+        "where": _where(results),
+        "counts": _counts(results["counts"]),
+        "figures": _figures(results),
+        "trust": trust(results),
+        "remarks": [plain(remark, 2000) for remark in remarks(results)],
+    }
+
+
+def _what(cells: Sequence[Cell]) -> List[str]:
+    """Return a sentence for each benchmark on what it trained."""
+    sentences = []
+    for benchmark in dict.fromkeys(str(cell["benchmark"]) for cell in cells):
+        own = [cell for cell in cells if str(cell["benchmark"]) == benchmark]
+        topologies = _named(sort_topologies({cell["topology"]: None for cell in own}))
+        batches = sorted({cell["batch_size_per_device"] for cell in own})
+        data = _named(str(cell["data"]) for cell in own if cell["data"])
+        sentences.append(
+            f"{plain(benchmark, 80)}: training of {_named(str(cell['model']) for cell in own)} in"
+            f" {_named(str(cell['precision']) for cell in own)}, batch size"
+            f" {_named(str(batch) for batch in batches)} per device,"
+            f"{f' {data} data,' if data else ''} on {topologies}."
+        )
+    return sentences
+
+
+def _named(names: Iterable[str]) -> str:
+    """Return different names with commas, the first few of many."""
+    known = list(dict.fromkeys(plain(name, 60) for name in names))
+    more = f" and {len(known) - _MOST_NAMED} more" if len(known) > _MOST_NAMED else ""
+    return ", ".join(known[:_MOST_NAMED]) + more
+
+
+def _where(results: Mapping[str, Any]) -> str:
+    rows = machine_rows(results)
+    if not rows:
+        return "The machines are not recorded."
+    kinds = [f"{row['processor']}, {row['cores']} cores, {row['GPUs']}" for row in rows]
+    hardware = _named(kind.replace(", none", ", no GPU") for kind in kinds)
+    nodes = _number(len(results["provenance"]["nodes"]), "node")
+    return f"{nodes} on {_number(len(rows), 'machine')}: {hardware}."
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    """Return a sentence on how many repeats succeeded, and what became of the others."""
+    others = [
+        f"{counts[key]} {words}"
+        for key, words in (
+            ("failed", "failed"),
+            ("unavailable", "could not run here"),
+            ("skipped", "skipped"),
+            ("not_run", "not run yet"),
+        )
+        if counts[key]
+    ]
+    succeeded = (
+        f"{counts['ok']} of {_number(counts['planned'], 'repeat')} succeeded, in"
+        f" {_number(counts['cells'], 'cell')}"
+    )
+    return f"{'; '.join([succeeded, *others])}."
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _figures(results: Mapping[str, Any]) -> List[Dict[str, str]]:
+    """Return the fastest cell, the largest one's scaling, the repeats and their spread."""
+    named = [
+        (f"{cell['topology']}, {plain(name, 60)}", cell) for name, cell in named_cells(results)
+    ]
+    figures = []
+    sound = [pair for pair in named if pair[1]["median_speed"] and not pair[1]["invalid"]]
+    if sound:
+        name, cell = max(sound, key=lambda pair: float(pair[1]["median_speed"]))
+        unit = plain(cell["unit"] or throughput_title([cell]), 20)
+        label = f"highest throughput, {unit}"
+        figures.append(_figure(label, f"{cell['median_speed']:,.2f}", name))
+    scaled = [pair for pair in named if pair[1]["speedup"] and pair[1]["devices"] > 1]
+    if scaled:
+        name, cell = max(scaled, key=lambda pair: (pair[1]["devices"], pair[1]["speedup"]))
+        value = f"{cell['speedup']:.2f} of {cell['devices']}"
+        figures.append(_figure("speed-up, most devices", value, name))
+        figures.append(_figure("scaling efficiency", f"{cell['efficiency'] * 100:.2f} %", name))
+    counts = results["counts"]
+    repeats = f"{counts['ok']} of {counts['planned']}"
+    figures.append(_figure("successful repeats", repeats, f"in {_number(counts['cells'], 'cell')}"))
+    cvs = _cvs(results["cells"])
+    if cvs:
+        note = f"median of {_number(len(cvs), 'cell')}; at most {max(cvs) * 100:.2f} %"
+        figures.append(_figure("spread of repeats (cv)", f"{median(cvs) * 100:.2f} %", note))
+    return figures
+
+
+def _figure(label: str, value: str, note: str) -> Dict[str, str]:
+    return {"label": label, "value": value, "note": note}
+
+
+def trust(results: Mapping[str, Any]) -> Dict[str, Any]:
+    """Return how far the figures can be trusted, from counts: ``level``, ``verdict``, ``reasons``.
+
+    ``level``: none (no result), poor (a speed-up that says nothing about scaling), care (something
+    makes the figures less certain) or good.
+    """
+    counts = results["counts"]
+    if not counts["ok"]:
+        reasons = [f"None of {_number(counts['planned'], 'repeat')} succeeded."]
+        return {"level": "none", "verdict": "No result", "reasons": reasons}
+    grave, light = _grave(results["cells"]), _light(results)
+    if grave:
+        verdict = "Read these results with care"
+        return {"level": "poor", "verdict": verdict, "reasons": grave + light}
+    if light:
+        return {"level": "care", "verdict": "Usable, with reservations", "reasons": light}
+    reasons = ["All repeats succeeded, telemetry shows no disturbance, and the repeats agree."]
+    return {"level": "good", "verdict": "No problem found", "reasons": reasons}
+
+
+def _grave(cells: Sequence[Cell]) -> List[str]:
+    """Return what makes a speed-up worthless."""
+    crowded = [c for c in cells if c["oversubscribed"] and c["devices"] > 1]
+    invalid = [c for c in cells if c["invalid"]]
+    return _counted(
+        (len(crowded), len(cells), "cells", "ran more CPU threads than cores (oversubscribed)."),
+        (len(invalid), len(cells), "cells", "have an impossible speed-up, which is suppressed."),
+    )
+
+
+def _light(results: Mapping[str, Any]) -> List[str]:
+    """Return what makes the figures less certain."""
+    counts, cells = results["counts"], results["cells"]
+    good = [r for c in cells for r in c["repeats"] if r["throughput"] is not None]
+    disturbed = sum(bool(repeat["disturbances"]) for repeat in good)
+    scattered = sum(cv > _MUCH_SPREAD for cv in _cvs(cells))
+    sizes = [c["spread"]["n"] for c in cells if c["spread"]]
+    few = sum(size < _FEW_REPEATS for size in sizes)
+    unexpected = sum(bool(c["warnings"]) for c in cells)
+    reasons = _counted(
+        (counts["planned"] - counts["ok"], counts["planned"], "repeats", "have no result."),
+        (disturbed, len(good), "repeats", "were disturbed."),
+        (scattered, len(sizes), "cells", f"scatter by more than {_MUCH_SPREAD:.0%} (cv)."),
+        (unexpected, len(cells), "cells", "contradict another one; the remarks name the first."),
+        (
+            *(few, len(sizes), "cells"),
+            f"have fewer than {_FEW_REPEATS} repeats, so the interval spans all of them.",
+        ),
+    )
+    if not results["provenance"].get("nodes"):
+        reasons.append("The machines are not recorded, so disturbances would not show.")
+    return reasons
+
+
+def _counted(*counts: Any) -> List[str]:
+    """Return a sentence for each (some, of how many, what, words) of which there is one."""
+    return [f"{some} of {count} {what} {words}" for some, count, what, words in counts if some]
+
+
+def _cvs(cells: Sequence[Cell]) -> List[float]:
+    """Return the coefficients of variation that are known, as shares."""
+    return [c["spread"]["cv"] for c in cells if c["spread"] and c["spread"]["cv"] is not None]

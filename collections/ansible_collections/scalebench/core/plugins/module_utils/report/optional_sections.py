@@ -1,0 +1,253 @@
+"""The sections that only some reports have: training time, searches, packing, telemetry …"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+
+from ..comparison import across_text
+from ..comparison.comparison_text import comparison_sections
+from ..comparison.gate_text import gate_sections
+from ..layout.groups import machines, named_cells
+from ..layout.sections import Section, quote, section, table, unquoted
+from ..published import text as published_text
+from ..records.cells import cell_key
+from ..stats.statistics import median
+
+__all__ = ["after_sections", "before_sections", "training_times"]
+
+Cell = Mapping[str, Any]
+Results = Mapping[str, Any]
+# A cluster of hundreds of nodes with the same problem; preflight.json has all rows.
+_MOST_ROWS = 100
+
+
+def before_sections(results: Results) -> List[Section]:
+    """Return the sections that stand before the tables of a report.
+
+    :param results: of ``results.build_results``, or results.json.
+    """
+    return [one for build in _BEFORE for one in build(results)]
+
+
+def after_sections(results: Results) -> List[Section]:
+    """Return the sections that stand after the repeats: searches, packing, telemetry."""
+    return [one for build in _AFTER for one in build(results)]
+
+
+def training_times(results: Results) -> List[str]:
+    """Return a sentence for each cell with a target accuracy, reached or not."""
+    sentences = []
+    for cell in results["cells"]:
+        times_to_train = [one["time_to_train"] for one in _evaluated(cell)]
+        aimed = [one for one in times_to_train if one["target_accuracy"] is not None]
+        if not aimed:
+            continue
+        target = f"{aimed[0]['target_accuracy']:g} % top-1"
+        times = [one["time_to_target"] for one in aimed if one["time_to_target"] is not None]
+        best = max(one["best_accuracy"] or 0.0 for one in aimed)
+        if times:
+            text = f"{target} after {median(times):.1f} s"
+            text += f" (median of {len(times)})" if len(times) > 1 else ""
+        else:
+            text = f"{target} was not reached"
+        if times and len(times) < len(aimed):
+            text += f"; {len(aimed) - len(times)} of {len(aimed)} repeats did not reach it"
+        sentences.append(f"{cell_key(cell).short}: {text}; best {best:g} %.")
+    return sentences
+
+
+def _training_time(results: Results) -> List[Section]:
+    rows = [_training_row(cell, one) for cell in results["cells"] for one in _evaluated(cell)]
+    if not rows:
+        return []
+    about = (
+        "Seconds from the start of the trainer to the first evaluation at the target, including"
+        " start-up and evaluations. The throughput counts training steps only; end to end it is"
+        " all images over all seconds."
+    )
+    tables = [table("Each repeat with evaluations", rows)]
+    return [section("time-to-train", "Time to train", [about], tables, training_times(results))]
+
+
+def _evaluated(cell: Cell) -> List[Mapping[str, Any]]:
+    """Return the repeats that trained to a target, or show how accuracy grew.
+
+    Logs of other measurements may end with one evaluation, which is no time to train.
+    """
+    return [
+        repeat
+        for repeat in cell["repeats"]
+        if repeat.get("time_to_train")
+        and (
+            repeat["time_to_train"]["target_accuracy"] is not None
+            or repeat["time_to_train"]["evaluations"] > 1
+        )
+    ]
+
+
+def _training_row(cell: Cell, repeat: Mapping[str, Any]) -> Dict[str, Any]:
+    training = repeat["time_to_train"]
+    return {
+        "cell": cell_key(cell).short,
+        "repeat": repeat["repeat"],
+        "target top-1 %": training["target_accuracy"],
+        "time to train s": training["time_to_target"],
+        "at epoch": training["target_epoch"],
+        "epochs": training["epochs"],
+        "best top-1 %": training["best_accuracy"],
+        "total s": training["total_time"],
+        "throughput": repeat["throughput"],
+        "end to end": training["end_to_end_throughput"],
+    }
+
+
+def _preflight(results: Results) -> List[Section]:
+    preflight = results.get("preflight")
+    if not preflight:
+        return []
+    headings = {"todo": "what to do"}
+    rows = [
+        {headings.get(key, key): row[key] for key in ("verdict", "check", "node", "found", "todo")}
+        for row in preflight["rows"]
+    ]
+    summary = preflight["summary"]
+    sentences = [f"{summary[:1].upper()}{summary[1:]}."]
+    if len(rows) > _MOST_ROWS:
+        sentences.append(f"The first {_MOST_ROWS} of {len(rows)}; preflight.json has the others.")
+    tables = [table("Failed checks and warnings", rows[:_MOST_ROWS])] if rows else []
+    return [section("preflight", "Preflight", sentences, tables)]
+
+
+def _searches(results: Results) -> List[Section]:
+    notes = [
+        {
+            "title": f"{search['benchmark']} {search['precision']}:"
+            f" {', '.join(search['topologies'])}",
+            "lines": [_largest(search), *_tried(search["tried"])],
+        }
+        for search in results["searches"]
+    ]
+    return [section("searches", "Largest batch sizes", notes=notes)] if notes else []
+
+
+def _largest(search: Mapping[str, Any]) -> str:
+    if not search["largest"]:
+        reason = unquoted(search["reason"])
+        return f"{reason[0].upper()}{reason[1:]}."
+    limit = f", with at most {search['memory_mib']} MiB a process" if search["memory_mib"] else ""
+    return (
+        f"The largest batch size per device that runs is {search['largest']}{limit}. It was"
+        f" searched on {search['tried_on']} and is used for every topology."
+    )
+
+
+def _tried(tried: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the batch sizes that ran on one line, then each other one with its reason."""
+    ran = [str(one["batch_size_per_device"]) for one in tried if one["ending"] == "ok"]
+    if ran:
+        yield f"ok: {', '.join(ran)}"
+    for one in tried:
+        if one["ending"] != "ok":
+            reason = quote(one["reason"] or "no reason given")
+            yield f"{one['batch_size_per_device']}: {unquoted(one['ending'])}: {reason}"
+
+
+def _packing(results: Results) -> List[Section]:
+    packing, interference = results["packing"], results["interference"]
+    if not packing:
+        return []
+    count = f"{packing['beside_others']} of {packing['repeats']}"
+    lines = [
+        f"packing={packing['packing']}: {count} repeats ran at the same time as others, on disjoint"
+        f" {packing['packing']}"
+    ]
+    if packing["on_one_machine"]:
+        shared = [", ".join(names) for names in machines(results).values() if len(names) > 1]
+        lines.append(
+            f"{packing['on_one_machine']} of them had neighbours on the same machine:"
+            f" {unquoted('; '.join(shared))} are one"
+        )
+    lines += [
+        f"{quote(one['log'])}: {unquoted(one['ending'])}: {quote(one['reason'])}"
+        for one in interference["failures"]
+    ]
+    if interference["n"]:
+        lines.append(
+            f"interference, throughput beside others / throughput alone: median"
+            f" {interference['median']:.3f} of {interference['n']} pair(s)"
+        )
+        lines += [
+            f"{unquoted(cell_key(cell).short)}: {', '.join(f'{r:.3f}' for r in cell['ratios'])}"
+            for cell in interference["cells"]
+        ]
+    else:
+        lines.append(f"interference: {unquoted(interference['reason'])}")
+    return [section("packing", "Packing", notes=[{"title": "", "lines": lines}])]
+
+
+def _telemetry(results: Results) -> List[Section]:
+    cells = named_cells(results)
+    is_one_group = len({label for label, _ in cells}) == 1
+    machine, gpu = [], []
+    for label, cell in cells:
+        name = {"cell": cell["topology"] if is_one_group else f"{label} {cell['topology']}"}
+        known = [r["telemetry"] for r in cell["repeats"] if r["throughput"] and r["telemetry"]]
+        if known:
+            machine.append({**name, **_machine_telemetry(known)})
+        if any("gpu_utilisation" in one for one in known):
+            gpu.append({**name, **_gpu_telemetry(known)})
+    captions = (("Processors, memory and links", machine), ("GPUs", gpu))
+    tables = [table(caption, rows) for caption, rows in captions if rows]
+    about = "Measured on the nodes during the training: medians over the repeats."
+    return [section("telemetry", "Telemetry", [about], tables)] if tables else []
+
+
+def _machine_telemetry(known: Sequence[Mapping[str, Any]]) -> Dict[str, Any]:
+    links = [one["link"] for one in known if "link" in one]
+    memory = _median(known, "memory_used_mib")
+    return {
+        "CPU busy %": _whole(_median(known, "cpu_busy_share"), 100),
+        "by the repeat %": _whole(_median(known, "cpu_own_share"), 100),
+        "memory used, GiB": None if memory is None else round(memory / 1024, 1),
+        "busiest link": ", ".join(sorted({link["name"] for link in links})) or "-",
+        "MiB/s": median([link["mib_per_second"] for link in links]) if links else None,
+    }
+
+
+def _gpu_telemetry(known: Sequence[Mapping[str, Any]]) -> Dict[str, Any]:
+    memory = _median(known, "gpu_memory_used_mib")
+    throttled: Dict[str, float] = {}
+    for one in known:
+        for reason, share in one.get("gpu_throttle", {}).items():
+            throttled[reason] = max(share, throttled.get(reason, 0.0))
+    greatest = max(throttled, key=lambda reason: throttled[reason], default="")
+    return {
+        "GPU %": _whole(_median(known, "gpu_utilisation")),
+        "memory, GiB": None if memory is None else round(memory / 1024, 1),
+        "W": _whole(_median(known, "gpu_power_w")),
+        "SM MHz": _whole(_median(known, "gpu_sm_clock_mhz")),
+        "°C": _whole(_median(known, "gpu_temperature_c")),
+        "clock held back": f"{greatest} {throttled[greatest]:.0%}" if greatest else "no",
+    }
+
+
+def _median(known: Sequence[Mapping[str, Any]], key: str) -> Optional[float]:
+    values = [one[key] for one in known if key in one]
+    return median(values) if values else None
+
+
+def _whole(value: Optional[float], factor: float = 1) -> Optional[int]:
+    return None if value is None else round(value * factor)
+
+
+Builder = Callable[[Results], List[Section]]
+# In the order of the report; each returns nothing where the results have nothing for it.
+_BEFORE: Tuple[Builder, ...] = (
+    _training_time,
+    comparison_sections,
+    gate_sections,
+    published_text.sections,
+    across_text.sections,
+    _preflight,
+)
+_AFTER: Tuple[Builder, ...] = (_searches, _packing, _telemetry)

@@ -1,0 +1,159 @@
+"""The plots of a report: titles, colours, what they show, their text alternatives, inline SVG."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from typing import Any, Dict, List, Mapping, Optional, Sequence
+
+from ..layout.groups import cell_groups, labels
+
+__all__ = [
+    "COLOURS",
+    "FIGURES",
+    "GREY",
+    "GRID",
+    "INK",
+    "MUTED",
+    "PAGE_COLOURS",
+    "describe",
+    "inline_svg",
+    "plot_series",
+]
+
+FIGURES = {
+    "throughput": "Throughput",
+    "speedup": "Speed-up over one device",
+    "efficiency": "Scaling efficiency",
+}
+# Okabe and Ito's palette, which the common colour blindnesses can tell apart, with grey for black.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#5c5c5c")
+INK, MUTED, GREY, GRID = "#222222", "#555555", "#777777", "#dddddd"
+
+# The page gives each colour twice, for a light and for a dark ground: report.css.
+PAGE_COLOURS = {
+    **{colour: f"var(--series-{index})" for index, colour in enumerate(COLOURS, 1)},
+    INK: "var(--ink)",
+    MUTED: "var(--muted)",
+    GREY: "var(--muted)",
+    GRID: "var(--line)",
+    "#ffffff": "var(--surface)",
+}
+
+Series = Dict[str, Any]
+_MOST_DESCRIBED = 6
+# Title and unit; a throughput has that of its series.
+_FIGURES = {
+    "throughput": ("Median throughput", ""),
+    "speedup": ("Speed-up", "times 1n1g"),
+    "efficiency": ("Scaling efficiency", "%"),
+}
+
+
+def _points(cells: Sequence[Mapping[str, Any]]) -> List[Dict[str, Any]]:
+    measured = [cell for cell in cells if cell["median_speed"] is not None]
+    return [
+        {
+            "topology": cell["topology"],
+            "devices": cell["devices"],
+            "repeats": [r["throughput"] for r in cell["repeats"] if r["throughput"] is not None],
+            "median": cell["median_speed"],
+            "interval": _interval(cell),
+            "speedup": cell["speedup"],
+            "oversubscribed": bool(cell["oversubscribed"]),
+        }
+        for cell in sorted(measured, key=lambda cell: (cell["devices"], cell["nodes"]))
+    ]
+
+
+def _interval(cell: Mapping[str, Any]) -> Optional[List[float]]:
+    interval = cell["interval"] or {"low": None}
+    return None if interval["low"] is None else [interval["low"], interval["high"]]
+
+
+def plot_series(results: Mapping[str, Any]) -> List[Series]:
+    """Return one series per measured group: label, unit, base, points.
+
+    A point: topology, devices (how many), repeats, median and its interval [low, high] or None (in
+    ``unit``), speedup, oversubscribed. ``base``: the median of one device, where the ideal line
+    starts, or None.
+    """
+    groups = cell_groups(results)
+    series = []
+    for label, cells in zip(labels(groups), groups):
+        points = _points(cells)
+        base = next((point["median"] for point in points if point["topology"] == "1n1g"), None)
+        unit = next((cell["unit"] for cell in cells if cell["unit"]), "samples/s")
+        if points:
+            series.append({"label": label, "unit": unit, "base": base, "points": points})
+    return series
+
+
+def describe(series: Sequence[Series], figure: str) -> str:
+    """Return the text alternative of ``throughput``, ``speedup`` or ``efficiency``.
+
+    It names the medians that are drawn.
+    """
+    title, unit = _FIGURES[figure]
+    groups = []
+    for one in series[:_MOST_DESCRIBED]:
+        drawn = [(point["topology"], _value(point, figure)) for point in one["points"]]
+        values = ", ".join(f"{place} {value:.2f}" for place, value in drawn if value is not None)
+        if values:
+            groups.append(f"{one['label']}, {unit or one['unit']}: {values}")
+    if groups and len(series) > _MOST_DESCRIBED:
+        groups.append(f"{len(series) - _MOST_DESCRIBED} more in the tables")
+    return f"{title} by topology. " + (
+        "; ".join(groups) + "." if groups else "Nothing was measured."
+    )
+
+
+def _value(point: Mapping[str, Any], figure: str) -> Optional[float]:
+    value: Optional[float] = point["median" if figure == "throughput" else "speedup"]
+    devices: int = point["devices"]
+    return 100 * value / devices if value is not None and figure == "efficiency" else value
+
+
+_SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
+_NAMED = ("aria-labelledby",)
+_LEFT_OUT = (f"{{{_SVG}}}metadata", f"{{{_SVG}}}style")
+_COLOUR = re.compile(r"#[0-9a-f]{6}")
+
+
+def inline_svg(text: str, prefix: str, colours: Mapping[str, str]) -> str:
+    """Return the ``<svg>`` element to stand in a page that has other SVGs too.
+
+    Only attributes change, not the text of the drawing. ``metadata`` and ``style`` are removed: a
+    style would apply to the whole page.
+
+    :param prefix: put before every id and every reference to one.
+    :param colours: from ``#rrggbb``, lower case, to the colour of the page.
+    :raises ValueError: the text is no SVG.
+    """
+    try:
+        root = ET.fromstring(text)
+    except ET.ParseError as error:
+        raise ValueError(f"no SVG: {error}") from None
+    ET.register_namespace("", _SVG)
+    ET.register_namespace("xlink", _XLINK)
+    for parent in root.iter():
+        for child in [child for child in parent if child.tag in _LEFT_OUT]:
+            parent.remove(child)
+        for name, value in parent.attrib.items():
+            parent.set(name, _attribute(name, value, prefix, colours))
+    # The page gives the size; the view box keeps the shape.
+    root.attrib.pop("width", None)
+    root.attrib.pop("height", None)
+    return ET.tostring(root, encoding="unicode")
+
+
+def _attribute(name: str, value: str, prefix: str, colours: Mapping[str, str]) -> str:
+    if name == "id":
+        return prefix + value
+    if name in _NAMED:
+        return " ".join(prefix + one for one in value.split())
+    if name == f"{{{_XLINK}}}href":
+        return value.replace("#", f"#{prefix}", 1)
+    if "url(#" in value:
+        value = value.replace("url(#", f"url(#{prefix}")
+    return _COLOUR.sub(lambda match: colours.get(match.group(), match.group()), value)

@@ -1,0 +1,143 @@
+"""Where the figures of a report come from: rules, origin, machines and their software."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Mapping, Optional, Sequence
+
+from ..layout.groups import machines
+from ..layout.sections import Section, filled, quote, section, table, unquoted
+
+__all__ = ["machine_rows", "machines_section", "method", "origin"]
+
+Node = Mapping[str, Any]
+_CHECKS = (
+    ("invalid_repeat", "checks that a repeat must pass, or it is invalid"),
+    ("invalid_cell", "check that a speed-up must pass, or it is invalid"),
+    ("warning", "checks that only warn"),
+)
+# The packages that decide how fast a training is; the run records name all others.
+_PACKAGES = ("torch", "tensorflow", "mxnet", "oneflow", "paddlepaddle", "numpy")
+
+
+def method(results: Mapping[str, Any]) -> List[str]:
+    """Return the rules in words, that of one repeat first."""
+    provenance = results["provenance"]
+    lines = []
+    for strategy in provenance["strategies"]:
+        about = strategy["about"] or "a strategy of this name"
+        changed = unquoted(", ".join(f"{k}={value}" for k, value in strategy["changed"].items()))
+        here = f"; here with {changed}" if changed else ""
+        lines.append(f"throughput of one repeat: {quote(strategy['name'])}: {about}{here}")
+    lines += [f"{name.replace('_', ' ')}: {rule}" for name, rule in provenance["rules"].items()]
+    checks = provenance["checks"]
+    lines += [
+        f"{text}: {' '.join(checks[kind].values())}" for kind, text in _CHECKS if checks[kind]
+    ]
+    half_width = (provenance.get("options") or {}).get("half_width")
+    if half_width:
+        lines.append(
+            f"number of repeats: until half the 95 % interval of the median, between two order"
+            f" statistics, is at most {half_width:.2%} of it; whatever the speeds are"
+        )
+    return lines
+
+
+def origin(results: Mapping[str, Any]) -> List[str]:
+    """Return the options, the time of planning, the code, and the log formats of the results."""
+    provenance = results["provenance"]
+    options = [quote(f"{key}={value}") for key, value in (provenance.get("options") or {}).items()]
+    lines = [("Options", ", ".join(options) or "none, the benchmark's defaults")]
+    lines += [("Planned", unquoted(provenance["created"]))] if provenance.get("created") else []
+    if provenance.get("controller"):
+        lines.append(("Produced by", _controller(provenance["controller"])))
+    if provenance.get("sha256"):
+        lines.append(("Checksum of the plan", quote(provenance["sha256"])))
+    lines.append(("Log formats", ", ".join(provenance["readers"]) or "none"))
+    return [f"{name}: {text}" for name, text in lines]
+
+
+def _controller(controller: Mapping[str, Any]) -> str:
+    """Return the code and the programs that ran it: commit, ansible-core, Python."""
+    commit = controller.get("commit")
+    parts = [f"commit {quote(commit)}" if commit else "commit unknown"]
+    parts += ["with uncommitted changes"] if controller.get("dirty") else []
+    parts += [
+        f"{name} {unquoted(controller[key])}"
+        for key, name in (("ansible_core", "ansible-core"), ("python", "Python"))
+        if controller.get(key)
+    ]
+    return ", ".join(parts)
+
+
+def machines_section(results: Mapping[str, Any]) -> Optional[Section]:
+    """Return the section on hardware and software, None where nothing is recorded."""
+    hardware = machine_rows(results)
+    if not hardware:
+        return None
+    nodes: Mapping[str, Node] = results["provenance"]["nodes"]
+    software = [
+        {"nodes": ", ".join(names), **_software(nodes[names[0]])}
+        for names in machines(results).values()
+    ]
+    return section(
+        "machines",
+        "Machines",
+        ["One row per machine, as recorded when the campaign was planned."],
+        [
+            table("Hardware and system", hardware, filled(hardware)),
+            table("Software and settings", software, filled(software)),
+        ],
+    )
+
+
+def machine_rows(results: Mapping[str, Any]) -> List[Dict[str, Any]]:
+    """Return one row of hardware for each machine with its nodes."""
+    nodes = results["provenance"].get("nodes") or {}
+    return [_hardware(names, nodes[names[0]]) for names in machines(results).values()]
+
+
+def _hardware(names: Sequence[str], node: Node) -> Dict[str, Any]:
+    gpus = node.get("gpus") or []
+    kinds = dict.fromkeys(gpu["name"] for gpu in gpus)
+    memory = node.get("memory_mib")
+    return {
+        "nodes": ", ".join(names),
+        "host": node.get("hostname") or "-",
+        "system": f"{node.get('os') or '-'}, Linux {node.get('kernel') or '-'}",
+        "processor": node.get("cpu_model") or "-",
+        "cores": node.get("cores"),
+        "memory, GiB": None if memory is None else round(memory / 1024, 1),
+        "GPUs": f"{len(gpus)} {', '.join(kinds)}" if gpus else "none",
+        "driver": ", ".join(dict.fromkeys(gpu["driver"] for gpu in gpus)) or "-",
+        "load before": node.get("load"),
+    }
+
+
+def _software(node: Node) -> Dict[str, Any]:
+    cards = [
+        f"{name} (MTU {card.get('mtu') or '-'}, {card.get('speed_mbit') or 'unknown'} Mbit/s)"
+        for name, card in (node.get("interfaces") or {}).items()
+    ]
+    ports = [f"{name} {port}" for name, port in (node.get("infiniband") or {}).items()]
+    return {
+        "frameworks": _frameworks(node),
+        "Python of the node": node.get("python"),
+        "CUDA driver": node.get("cuda_driver"),
+        "CUDA toolkit": node.get("cuda_toolkit"),
+        "NCCL": node.get("nccl"),
+        "OFED": node.get("ofed"),
+        "governor": node.get("cpu_governor"),
+        "congestion control": node.get("tcp_congestion_control"),
+        "virtualisation": node.get("virtualisation"),
+        "interfaces": ", ".join(cards) or None,
+        "InfiniBand": ", ".join(ports) or None,
+    }
+
+
+def _frameworks(node: Node) -> str:
+    frameworks = []
+    for name, framework in (node.get("frameworks") or {}).items():
+        packages = (framework or {}).get("packages") or {}
+        known = [f"{one} {packages[one]}" for one in _PACKAGES if one in packages]
+        frameworks.append(f"{name}: {', '.join(known) or 'versions unknown'}")
+    return "; ".join(frameworks) or "-"

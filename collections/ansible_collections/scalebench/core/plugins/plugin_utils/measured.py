@@ -1,0 +1,212 @@
+"""Reads a campaign, or any tree of training logs, and computes its results."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import AUTO, log_rule
+from ansible_collections.scalebench.core.plugins.module_utils.facts.logtree import group_logs
+from ansible_collections.scalebench.core.plugins.module_utils.facts.tree_records import (
+    as_record,
+    expected_of_path,
+    no_facts_record,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.planning.plan import expected_identity
+from ansible_collections.scalebench.core.plugins.module_utils.records.results import Results
+from ansible_collections.scalebench.core.plugins.module_utils.records.runs import (
+    RunRecord,
+    check_cell,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
+from ansible_collections.scalebench.core.plugins.module_utils.strategies import parameters_of
+from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files import (
+    attempts,
+    read_record,
+)
+from ansible_collections.scalebench.core.plugins.plugin_utils.log_files import (
+    files_below,
+    read_all,
+    read_facts,
+)
+
+__all__ = ["Measured", "read_campaign", "read_log_tree"]
+
+PREFLIGHT = "preflight.json"
+Problems = list[dict[str, str]]
+
+
+@dataclass
+class Measured:
+    """Plan and run records as they were read, and the results computed from them.
+
+    ``folder``: where the logs are, to which their paths in the results are relative.
+    """
+
+    folder: Path
+    plan: dict[str, Any]
+    runs: list[RunRecord]
+    results: Results
+
+
+def read_campaign(folder: Path, strategy: str, parameters: dict[str, Any]) -> Measured:
+    """Return the campaign in a folder, with the results of its logs as they are now.
+
+    :param strategy: rule from the observations of a log to its throughput; ``auto`` is the one that
+        the benchmark names.
+    :param parameters: of that rule; warm-up and iterations are the cell's if not given.
+    :raises ValueError: there is no campaign; an unknown strategy or parameter.
+    """
+    plan, runs, problems = _load(folder)
+    if strategy != AUTO:
+        parameters_of(strategy, parameters)
+    again = partial(_read_again, folder=folder, strategy=strategy, parameters=parameters)
+    runs = list(read_all(runs, again))
+    problems += [
+        {"path": run["log"], "reason": "it is gone; its figures are those of the run record"}
+        for run in runs
+        if run.get("log_is_gone")
+    ]
+    preflight = _preflight(folder, problems)
+    results = build_results(plan, runs, problems, attempts(folder))
+    if preflight:
+        results["preflight"] = preflight
+    return Measured(folder, plan, runs, results)
+
+
+def read_log_tree(log_dir: str, strategy: str, parameters: dict[str, Any]) -> Measured:
+    """Return the tree of logs in a folder with its results; their campaign is the folder's name.
+
+    :param strategy: rule from the observations of a log to its throughput; ``auto`` is the usual
+        one of the format.
+    :raises ValueError: no folder, or no logs in it; an unknown strategy or parameter.
+    """
+    parameters_of("mean_after_warmup" if strategy == AUTO else strategy, parameters)
+    folder = Path(log_dir).expanduser()
+    if not folder.is_dir():
+        what = "is a file, not a folder" if folder.exists() else "is not there"
+        raise ValueError(f"log_dir {log_dir}: {what}; name a folder of logs")
+    paths, problems = files_below(folder)
+    tree = group_logs(paths, os.path.abspath(folder))
+    if not tree["logs"]:
+        raise ValueError(f"log_dir {log_dir}: {_no_logs(paths, tree)}")
+    read = partial(_record_of, folder=folder, strategy=strategy, parameters=parameters)
+    name = Path(os.path.abspath(folder)).name or "logs"
+    plan = {"campaign": name, "options": {"log_dir": log_dir, "strategy": strategy}}
+    runs = list(read_all(tree["logs"], read))
+    return Measured(folder, plan, runs, build_results(plan, runs, tree["unmatched"] + problems))
+
+
+def _no_logs(paths: list[str], tree: dict[str, Any]) -> str:
+    if not paths:
+        return "the folder is empty"
+    reasons = "; ".join(f"{item['path']}: {item['reason']}" for item in tree["unmatched"][:5])
+    return f"none of its {len(paths)} files is a log by its name. {reasons}"
+
+
+def _record_of(
+    log: dict[str, Any], folder: Path, strategy: str, parameters: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the run record of one log, with the reason where it gives no facts."""
+    try:
+        known = {"devices": log["nodes"] * log["devices_per_node"], **parameters}
+        if log["run"]:
+            known["run"] = log["run"]
+        expected = partial(expected_of_path, log)
+        facts = read_facts(folder / log["path"], strategy, known, expected)
+    except OSError as error:
+        return no_facts_record(log, error.strerror or str(error))
+    except ValueError as error:
+        return no_facts_record(log, str(error))
+    return as_record(log, facts)
+
+
+def _read_again(
+    run: RunRecord, folder: Path, strategy: str, parameters: dict[str, Any]
+) -> RunRecord:
+    """Return the record with the facts that its log gives now; without a log, those it has."""
+    if run["ending"] != "ok":
+        return run
+    cell = run["cell"]
+    try:
+        rule = log_rule(cell, strategy, parameters)
+        path = folder / run["log"]
+        facts = read_facts(path, expected=lambda _own: expected_identity(cell), **rule)
+    except FileNotFoundError:
+        return {**run, "log_is_gone": True}
+    except OSError as error:
+        reason = error.strerror or str(error)
+        return {**run, "facts": None, "ending": "invalid", "reason": reason}
+    except ValueError as error:
+        return {**run, "facts": None, "ending": "invalid", "reason": str(error)}
+    return {**run, "facts": facts}
+
+
+def _load(folder: Path) -> tuple[dict[str, Any], list[RunRecord], Problems]:
+    """Return plan, run records, and the problems of all other files of the folder.
+
+    The records alone make a report: a plan that cannot be read is a problem to report.
+    """
+    paths, problems = files_below(folder) if folder.is_dir() else ([], [])
+    plan: dict[str, Any] = {"campaign": Path(os.path.abspath(folder)).name}
+    records = sorted(path for path in paths if path.endswith(".run.json"))
+    runs = []
+    for path in ["plan.json", *records]:
+        try:
+            if path == "plan.json":
+                planned = json.loads((folder / path).read_text(encoding="utf-8"))
+                for cell in planned["cells"]:
+                    check_cell(cell)
+                plan.update(planned)
+            else:
+                runs.append(read_record(folder, path))
+        except FileNotFoundError:
+            problems.append({"path": path, "reason": "it is not there"})
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            problems.append({"path": path, "reason": f"it cannot be read: {error}"})
+    if not runs and "cells" not in plan:
+        raise ValueError(_no_campaign(folder, problems))
+    known = {run["log"] for run in runs}
+    problems += [
+        {"path": path, "reason": "no run record beside it: the repeat did not end"}
+        for path in paths
+        if path.endswith(".log") and path not in known
+    ]
+    return plan, runs, problems
+
+
+def _no_campaign(folder: Path, problems: Problems) -> str:
+    if folder.is_dir():
+        reasons = "; ".join(f"{item['path']}: {item['reason']}" for item in problems)
+        return f"{folder} is no campaign: {reasons}"
+    others = sorted(path.parent.name for path in folder.parent.glob("*/plan.json"))
+    there = f"there are {', '.join(others[-8:])}" if others else "there is none"
+    return f"no campaign {folder.name} in {folder.parent}: {there}"
+
+
+def _preflight(folder: Path, problems: Problems) -> dict[str, Any] | None:
+    """Return ``verdict``, ``summary``, ``counts`` and the ``rows`` that warned or failed.
+
+    None where the campaign had no preflight, or its file cannot be read, which is a problem.
+    """
+    try:
+        preflight = json.loads((folder / PREFLIGHT).read_text(encoding="utf-8"))
+        return {
+            "verdict": str(preflight["verdict"]),
+            "summary": str(preflight["summary"]),
+            "counts": {str(word): int(count) for word, count in preflight["counts"].items()},
+            "rows": [
+                {key: str(row[key]) for key in ("check", "node", "verdict", "found", "todo")}
+                for row in preflight["rows"]
+                if row["verdict"] in ("fail", "warn")
+            ],
+        }
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        problems.append({"path": PREFLIGHT, "reason": f"it cannot be read: {error}"})
+        return None
