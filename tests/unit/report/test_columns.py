@@ -1,0 +1,83 @@
+"""One entry of the table of columns is a column of every output that it names."""
+
+import csv
+import io
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.report import columns
+from ansible_collections.scalebench.core.plugins.module_utils.report.exports import (
+    csv_text,
+    prometheus_text,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.report.junit import junit_text
+from ansible_collections.scalebench.core.plugins.module_utils.report.markdown import report_markdown
+from ansible_collections.scalebench.core.plugins.module_utils.report.page import page
+from ansible_collections.scalebench.core.plugins.module_utils.report.text import terminal_table
+from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
+from report_data import campaign
+
+
+@pytest.fixture
+def results():
+    return build_results(*campaign({"1n1g": [10.0, 10.2], "2n1g": [19.0, 19.4]}))
+
+
+def names(table):
+    return [column["name"] for column in table["columns"]]
+
+
+def test_a_new_column_stands_in_every_output(results, monkeypatch):
+    added = columns.Column(
+        "step_seconds",
+        lambda cell: 4 * cell["devices"] / cell["median_speed"],
+        ("terminal", "report", "csv", "junit", "prometheus"),
+        "step, ms",
+        factor=1000,
+        decimals=1,
+        metric="scalebench_step_seconds",
+        about="Seconds of a step.",
+    )
+    monkeypatch.setattr(columns, "CELL_COLUMNS", (*columns.CELL_COLUMNS, added))
+    assert "step, ms" in terminal_table(results)
+    assert "396.0" in terminal_table(results)
+    (table,) = page(results)["groups"][0]["summary"]["tables"]
+    assert names(table)[-1] == "step, ms"
+    assert table["rows"][0][-1]["text"] == "396.0"
+    assert "| step, ms |" in report_markdown(page(results))
+    rows = list(csv.DictReader(io.StringIO(csv_text(results))))
+    assert float(rows[0]["step_seconds"]) == pytest.approx(4 / 10.1)
+    assert '"1n1g step_seconds"' in junit_text(results)
+    assert "# HELP scalebench_step_seconds Seconds of a step." in prometheus_text(results)
+
+
+def test_the_unit_of_another_benchmark_is_the_heading_of_its_throughputs(results):
+    for cell in results["cells"]:
+        cell["unit"] = "sequences/s"
+    assert "| sequences/s |" in terminal_table(results)
+    group = page(results)["groups"][0]
+    tables = [*group["summary"]["tables"], group["repeats"]["tables"][-1]]
+    for table in tables:
+        assert "sequences/s" in names(table)
+        assert "samples/s" not in names(table)
+
+
+def test_images_are_samples_as_in_the_reference_tables(results):
+    assert {cell["unit"] for cell in results["cells"]} == {"images/s"}
+    assert "| node_num | gpu_num | samples/s | speedup |" in terminal_table(results)
+
+
+def test_a_figure_has_one_key_and_one_title():
+    for table in (columns.CELL_COLUMNS, columns.REPEAT_COLUMNS):
+        keys = [column.key for column in table]
+        titles = [column.title for column in table if column.title]
+        assert len(set(keys)) == len(keys)
+        assert len(set(titles)) == len(titles)
+    shared = {column.key: column.title for column in columns.CELL_COLUMNS if column.title}
+    for column in columns.REPEAT_COLUMNS:
+        assert shared.get(column.key, column.title) == column.title
+
+
+def test_the_terminal_shows_states_where_a_cell_is_not_plainly_measured(results):
+    assert "state" not in terminal_table(results)
+    results["cells"][1]["oversubscribed"] = True
+    assert "| oversubscribed |" in terminal_table(results)
