@@ -1,6 +1,9 @@
-"""Options from an inventory: bench.yml plans what group_vars ask for and runs nothing."""
+"""Options from an inventory, and a benchmark with a factor and a unit of its own."""
 
+import json
+import os
 import sys
+from pathlib import Path
 
 import ansible_runner
 import pytest
@@ -9,10 +12,11 @@ from local_nodes import ROOT, events, failures
 
 
 @pytest.fixture
-def plan(tmp_path):
+def plan(tmp_path, monkeypatch):
     """Return a function that plans with variables of all nodes and of single ones, and with -e."""
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
 
-    def run(everywhere, nodes, **extra):
+    def run(everywhere, nodes, arguments="--check", **extra):
         connection = {
             "ansible_connection": "local",
             "ansible_python_interpreter": sys.executable,
@@ -29,7 +33,7 @@ def plan(tmp_path):
             project_dir=str(ROOT),
             inventory=str(folder / "hosts.yml"),
             playbook="playbooks/bench.yml",
-            cmdline="--check",
+            cmdline=arguments or None,
             extravars=extra,
             quiet=True,
         )
@@ -81,11 +85,27 @@ def test_a_wrong_variable_is_named_as_such(plan, everywhere, nodes, said):
     assert said in failures(runner)
 
 
+TOY = ROOT / "tests/integration/workloads"
+
+
 def test_a_factor_of_a_benchmark_is_an_option_like_the_others(plan):
-    folder = {"campaign_benchmarks_dir": str(ROOT / "tests/integration/workloads")}
+    everywhere = {"campaign_benchmarks_dir": str(TOY), "packed": True}
     extra = {"benchmark": "toy_sequences", "sequence_length": "128,512"}
-    runner = plan({**folder, "packed": True}, {"node1": {}}, **extra)
-    assert cells(runner) == [
+    assert cells(plan(everywhere, {"node1": {}}, **extra)) == [
         "toy_sequences/bz4-packed/1n1g/toy_b4_fp32",
         "toy_sequences/bz4-s512-packed/1n1g/toy_b4_fp32",
     ]
+
+
+def test_a_benchmark_of_its_own_unit_runs_and_is_reported(plan, tmp_path):
+    everywhere = {"campaign_benchmarks_dir": str(TOY), "workload_dir": str(TOY), "repeats": 1}
+    extra = {"benchmark": "toy_sequences", "sequence_length": 512, "campaign": "toy"}
+    runner = plan(everywhere, {"node1": {}}, "", **extra)
+    assert runner.rc == 0, failures(runner)
+    folder = tmp_path / "results/toy"
+    (cell,) = json.loads((folder / "results.json").read_text())["cells"]
+    assert (cell["median_speed"], cell["unit"]) == (1000.0, "sequences/s")
+    assert cell["own_factors"] == {"sequence_length": 512, "packed": False}
+    for name in ("report.html", "report.md", "results.csv", "scalebench.prom", "throughput.svg"):
+        text = (folder / name).read_text()
+        assert "sequences/s" in text and "images/s" not in text

@@ -23,6 +23,9 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning.options i
 from ansible_collections.scalebench.core.plugins.module_utils.planning.recipes import (
     declared_factors,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.published.against_published import (
+    against_published,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.published.conditions import judge
 from ansible_collections.scalebench.core.plugins.module_utils.report.text import (
     csv_text,
@@ -32,6 +35,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.results.results im
 from ansible_collections.scalebench.core.plugins.module_utils.running.record import record
 from ansible_collections.scalebench.core.plugins.module_utils.running.search import skipped
 from campaign_data import ROOT, benchmarks, cluster
+from published_data import rows
 
 FOLDER = ROOT / "tests/integration/workloads"
 TOY = yaml.safe_load((FOLDER / "toy_sequences.yml").read_text())
@@ -131,6 +135,13 @@ def test_a_published_figure_that_does_not_state_it_is_not_known_to_be_comparable
         "sequence_length: 128 measured, 512 published"
         in (judge(cell, {"own_factors": {"sequence_length": 512}})["why"])
     )
+
+
+def test_no_published_figure_is_compared_with_a_cell_that_has_one():
+    found = against_published(measured(planned(topology="1n1g")), rows("seed_004_paddle"))
+    assert found["compared"] == []
+    (group,) = found["not_compared"]
+    assert {"condition": "sequence_length", "measured": 128} in group["never"]
 
 
 def test_other_benchmarks_do_not_run_where_it_is_asked_for():

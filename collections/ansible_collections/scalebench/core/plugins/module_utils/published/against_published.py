@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Sequence, Set, Tuple
 
 from ..records.cells import IDENTITY_KEYS
 from .cell_conditions import cell_conditions
 from .compare import compare_published
-from .conditions import DECISIVE, plain_conditions
+from .conditions import plain_conditions
 
 __all__ = ["LEVEL", "MARGIN", "against_published"]
 
@@ -38,7 +38,10 @@ def against_published(results: Row, published: Sequence[Row]) -> Dict[str, Any]:
     figures = [row for row in published if row.get("throughput")]
     by_id = {row["id"]: row for row in figures}
     plain = [plain_conditions(row) for row in figures]
-    known = {name: {row[name] for row in plain} - {None} for name in DECISIVE}
+    known: Dict[str, Set[Any]] = {}
+    for row in plain:
+        for name, value in row.items():
+            known.setdefault(name, set()).add(value)
     compared: List[Dict[str, Any]] = []
     apart: List[Tuple[Row, Row, List[Dict[str, Any]]]] = []
     cells = [cell for cell in results["cells"] if figures and cell["median_speed"] is not None]
@@ -94,7 +97,7 @@ def _never(measured: Row, known: Mapping[str, Any]) -> List[Dict[str, Any]]:
     return [
         {"condition": name, "measured": value}
         for name, value in values.items()
-        if value is not None and value not in known[name]
+        if value is not None and value not in known.get(name, ())
     ]
 
 
