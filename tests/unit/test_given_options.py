@@ -59,6 +59,8 @@ def test_an_option_that_differs_between_nodes_is_refused_with_their_values():
 def test_a_message_names_a_variable_as_such():
     message = "-e mode=0644: there is no mode '0644'; the choices are train"
     assert with_sources(message, []) == message
+    other = "campaign x was made with another plan. Give the options it was made with (-e mode=x)"
+    assert with_sources(other, ["mode"]) == other
     assert with_sources(message, ["mode"]) == (
         "variable mode=0644: there is no mode '0644'; the choices are train (mode is a variable of"
         " the inventory or the play; where it is meant for something else, campaign_mode: '' keeps"

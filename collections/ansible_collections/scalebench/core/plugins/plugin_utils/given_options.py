@@ -62,13 +62,12 @@ def check_same_on_nodes(nodes: Mapping[str, Mapping[str, Any]], names: Iterable[
 
 
 def with_sources(message: str, of_variables: Iterable[str]) -> str:
-    """Return a message about options that names those given by variables as such, not as -e."""
+    """Return a message about an option, ``-e <name>=…``, that says so if a variable gave it."""
     for name in of_variables:
-        if f"-e {name}=" in message:
-            message = message.replace(f"-e {name}=", f"variable {name}=")
-            message += (
-                f" ({name} is a variable of the inventory or the play; where it is meant for"
-                f" something else, campaign_{name}: '' keeps it out)"
+        if message.startswith(f"-e {name}="):
+            return (
+                f"variable {message[len('-e ') :]} ({name} is a variable of the inventory or the"
+                f" play; where it is meant for something else, campaign_{name}: '' keeps it out)"
             )
     return message
 
