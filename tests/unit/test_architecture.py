@@ -1,0 +1,301 @@
+"""docs/architecture.md: every addition it describes is made in a copy of the tree and tried."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENT = ROOT / "docs/architecture.md"
+MU = "collections/ansible_collections/scalebench/core/plugins/module_utils"
+COPIED = (
+    *("ansible.cfg", "action_plugins", "benchmarks", "callback_plugins", "collections", "docs"),
+    *("filter_plugins", "inventory", "library", "lookup_plugins", "playbooks", "published"),
+    *("pyproject.toml", "roles", "stacks", "tests", "workloads"),
+)
+_BLOCK = re.compile(
+    r"^(?P<how>New file|In the imports of|At the end of `(?P<table>\w+)` in) `(?P<path>[^`]+)`:\n\n"
+    r"```\w+\n(?P<text>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+class Edit(NamedTuple):
+    """One code block of the document: a new file, or lines for a table or the imports of one."""
+
+    path: str
+    text: str
+    table: str | None
+    new: bool
+
+
+def described():
+    """Return the edits of the document by section."""
+    sections = re.split(r"^### ", DOCUMENT.read_text(), flags=re.MULTILINE)[1:]
+    return {
+        section.partition("\n")[0]: [
+            Edit(
+                found["path"].replace("MU/", f"{MU}/"),
+                found["text"],
+                found["table"],
+                found["how"] == "New file",
+            )
+            for found in _BLOCK.finditer(section)
+        ]
+        for section in sections
+    }
+
+
+def apply(edit: Edit, tree: Path) -> None:
+    """Make one edit in a copy of the tree."""
+    path = tree / edit.path
+    if edit.new:
+        assert not path.exists()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(edit.text)
+        return
+    lines = path.read_text().splitlines(keepends=True)
+    body = ast.parse("".join(lines)).body
+    if edit.table:
+        [value] = [
+            node.value
+            for node in body
+            if isinstance(node, (ast.Assign, ast.AnnAssign))
+            and edit.table
+            in [getattr(one, "id", "") for one in getattr(node, "targets", None) or [node.target]]
+        ]
+        # A table may be made of a tuple by a comprehension: its end is the end of that tuple.
+        if isinstance(value, ast.DictComp):
+            value = value.generators[0].iter
+        at = value.end_lineno - 1
+    else:
+        at = max(node.end_lineno for node in body if isinstance(node, ast.ImportFrom))
+    path.write_text("".join([*lines[:at], edit.text, *lines[at:]]))
+
+
+@pytest.fixture
+def tree(tmp_path, request):
+    """Return a copy of the tree with the additions of one section."""
+    for name in COPIED:
+        source = ROOT / name
+        ignored = shutil.ignore_patterns("__pycache__", "*.pyc")
+        if source.is_dir():
+            shutil.copytree(source, tmp_path / name, ignore=ignored)
+        else:
+            shutil.copy(source, tmp_path / name)
+    edits = described()[request.param]
+    assert edits
+    for edit in edits:
+        apply(edit, tmp_path)
+    return tmp_path
+
+
+def section(name):
+    return pytest.mark.parametrize("tree", [name], indirect=True, ids=[name])
+
+
+def python(tree, code, *words):
+    """Run code with the copy's collection and return what it prints as JSON."""
+    head = (
+        "import json, sys\n"
+        "from pathlib import Path\n"
+        f"sys.path[:0] = [{str(tree / 'collections')!r}, {str(tree / 'tests/unit')!r},"
+        f" {str(tree / 'tests/support')!r}]\n"
+        "import ansible_collections.scalebench.core.plugins.module_utils as mu\n"
+        f"assert {str(tree)!r} in list(mu.__path__)[0], mu.__path__\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", head + code, *words],
+        cwd=tree,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)
+
+
+def playbook(tree, *words):
+    run = subprocess.run(
+        [Path(sys.executable).with_name("ansible-playbook"), *words],
+        cwd=tree,
+        env={"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "HOME": str(tree)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    return run.stdout
+
+
+PLAN = """
+import yaml
+from ansible_collections.scalebench.core.plugins.module_utils.planning import benchmark_file, plan
+from ansible_collections.scalebench.core.plugins.module_utils.planning.options import (
+    misspelt, parse_options)
+from ansible_collections.scalebench.core.plugins.module_utils.planning.recipes import (
+    declared_factors)
+from campaign_data import cluster
+def planned(name, change=lambda data: None, **given):
+    data = yaml.safe_load(Path("benchmarks", name + ".yml").read_text())
+    change(data)
+    known = {name: benchmark_file.check_benchmark(data, name)}
+    options = parse_options({"benchmark": name, **given}, own=declared_factors(known))
+    return plan.build(known, options, cluster(2))["cells"]
+"""
+
+
+@section("A factor")
+def test_a_factor_is_one_entry(tree):
+    code = (
+        PLAN
+        + """
+def change(data):
+    recipe = data["recipes"]["portable"]
+    recipe["choices"]["optimizer"] = ["sgd", "lamb"]
+    recipe["arguments"].append("--optimizer={optimizer}")
+cells = planned("pytorch", change, optimizer="sgd,lamb", topology="1n1g")
+from ansible_collections.scalebench.core.plugins.module_utils.comparison import cell_pairs
+measured = [{**cell, "unit": "images/s", "repeats": [{"throughput": 1.0}]} for cell in cells]
+other = {**measured[0], "optimizer": "adam"}
+print(json.dumps({
+    "paths": [cell["directory"] for cell in cells],
+    "words": [cell["commands"][cell["node_names"][0]]["argv"][-1] for cell in cells],
+    "apart": [one["reason"] for one in cell_pairs.cell_pairs(measured[:1], [other])[1]],
+    "misspelt": misspelt(["optimiser"], []),
+}))
+"""
+    )
+    result = python(tree, code)
+    assert result["paths"] == ["pytorch/bz4/1n1g", "pytorch/bz4-lamb/1n1g"]
+    assert result["words"] == ["--optimizer=sgd", "--optimizer=lamb"]
+    assert "optimizer adam in the baseline, sgd here" in result["apart"][0]
+    assert "did you mean 'optimizer'" in result["misspelt"][0]
+
+
+@section("A column")
+def test_a_column_is_one_entry(tree):
+    python(
+        tree,
+        "from written_campaigns import write_campaign\n"
+        "write_campaign(Path('results/example'), {'1n1g': 20.0, '2n1g': 39.0})\n"
+        "print('0')",
+    )
+    shown = playbook(tree, "playbooks/report.yml", "-e", "campaign=example")
+    folder = tree / "results/example"
+    assert "| range" in re.sub(" +", " ", shown)
+    assert ",range," in (folder / "results.csv").read_text().splitlines()[0] + ","
+    for name in ("report.md", "report.html"):
+        assert "range" in (folder / name).read_text()
+    metric = "scalebench_throughput_range_samples_per_second{"
+    assert metric in (folder / "scalebench.prom").read_text()
+
+
+@section("An ending")
+def test_an_ending_is_one_entry(tree):
+    code = """
+from ansible_collections.scalebench.core.plugins.module_utils.records.endings import ENDINGS
+from ansible_collections.scalebench.core.plugins.module_utils.running.policy import (
+    check_retry_policy)
+from ansible_collections.scalebench.core.plugins.module_utils.running.record import record
+cell = {"node_names": ["node1"], "oversubscribed": False, "iterations": 100}
+repeat = {"cell": cell, "repeat": 1, "log": "a.log"}
+run = {"ending": "preempted", "reason": "drained", "seconds": 1.0}
+made = record({"campaign": "c"}, repeat, {"node1": run}, {"msg": "no log"})
+print(json.dumps({"made": [made["ending"], made["reason"]],
+                  "retried": check_retry_policy({"endings": ["preempted"]})["endings"]}))
+"""
+    result = python(tree, code)
+    assert result == {"made": ["preempted", "node1: drained"], "retried": ["preempted"]}
+
+
+@section("A reader")
+def test_a_reader_is_one_file_and_one_entry(tree):
+    code = """
+from ansible_collections.scalebench.core.plugins.module_utils import logs
+reading = logs.read("".join(f"step {n}: 120.5 sequences/s\\n" for n in range(1, 30)))
+print(json.dumps([reading["reader"], reading["unit"], len(reading["observations"])]))
+"""
+    assert python(tree, code) == ["example", "sequences/s", 29]
+
+
+@section("A benchmark with a factor and a unit of its own")
+def test_a_benchmark_with_its_own_factor_is_one_file(tree):
+    code = (
+        PLAN
+        + """
+cells = planned("example", sequence_length="128,512", topology="1n1g")
+print(json.dumps([[cell["directory"], cell["own_factors"]] for cell in cells]))
+"""
+    )
+    assert python(tree, code) == [
+        ["example/bz4/1n1g", {"sequence_length": 128}],
+        ["example/bz4-s512/1n1g", {"sequence_length": 512}],
+    ]
+
+
+@section("A framework")
+def test_a_framework_has_a_package_set(tree):
+    run = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "tests/unit/test_framework_sets.py",
+            "-k",
+            "example",
+        ],
+        cwd=tree,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout
+
+
+@section("A role")
+def test_a_role_keeps_the_conventions_and_runs(tree):
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "tests/unit/test_conventions.py", "-k", "example"],
+        cwd=tree,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout
+    play = [{"hosts": "localhost", "gather_facts": False, "roles": ["example"]}]
+    (tree / "playbooks/example.yml").write_text(json.dumps(play))
+    target = tree / "made"
+    playbook(
+        tree, "playbooks/example.yml", "-i", "localhost,", "-c", "local",
+        "-e", f"example_directory={target}",
+    )  # fmt: skip
+    assert target.is_dir()
+
+
+def test_every_section_is_tried():
+    tried = set(re.findall(r'^@section\("(.+)"\)', Path(__file__).read_text(), re.MULTILINE))
+    assert tried == set(described())
+
+
+def test_the_tables_are_where_the_document_says():
+    text = DOCUMENT.read_text()
+    rows = re.findall(r"^\|[^|]+\| ((?:`\w+`(?:, )?)+) in ([^|]+)\|", text, re.MULTILINE)
+    assert len(rows) >= 8
+    for names, places in rows:
+        sources = [
+            (ROOT / path.replace("MU/", f"{MU}/")).read_text()
+            for path in re.findall(r"`([^`]+)`", places)
+        ]
+        for name in re.findall(r"`(\w+)`", names):
+            for source in sources:
+                assert re.search(rf"^(class )?{name}\b", source, re.MULTILINE), (name, places)
