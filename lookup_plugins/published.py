@@ -25,7 +25,7 @@ options:
 EXAMPLES = r"""
 - name: Show all throughputs of one document
   ansible.builtin.debug:
-    msg: "{{ lookup('published', 'seed_000_tensorflow_ngc') | map(attribute='throughput') }}"
+    msg: "{{ lookup('published', 'reference_000_tensorflow_ngc') | map(attribute='throughput') }}"
 
 - name: Count the published figures of OneFlow
   ansible.builtin.debug:

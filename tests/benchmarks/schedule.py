@@ -22,7 +22,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning.schedule 
     lower_bound,
     pack,
 )
-from schedule_data import NODES, makespan, seed_cells, timed, wave_bound
+from schedule_data import NODES, makespan, reference_cells, timed, wave_bound
 
 START_UPS = (15.0, 97.0)
 MIXES = 1000
@@ -41,7 +41,7 @@ def sequential(repeats: list[dict[str, Any]]) -> tuple[float, float]:
 
 def print_matrix(start_up: float) -> None:
     """Print the schedule of all cells with five repeats each."""
-    repeats = timed(seed_cells(start_up))
+    repeats = timed(reference_cells(start_up))
     planned = pack(repeats, NODES, "nodes")
     packed, bound = makespan(planned), lower_bound(repeats, len(NODES))
     by_devices, device = makespan(pack(repeats, NODES, "devices")), device_bound(repeats, NODES)
@@ -61,7 +61,7 @@ def print_matrix(start_up: float) -> None:
 
 def print_mixes(start_up: float) -> None:
     """Print the ratios of the schedules of random campaigns to the bounds."""
-    cells = seed_cells(start_up)
+    cells = reference_cells(start_up)
     ratios, to_waves = [], []
     for seed in range(MIXES):
         draw = random.Random(seed)

@@ -92,7 +92,7 @@ def test_a_wrong_value_is_one_clear_message(tmp_path):
 def test_a_broken_document_names_file_and_place(tmp_path):
     folder = tmp_path / "mine"
     folder.mkdir()
-    (folder / "a.yml").write_text("schema: 1\nsource: {kind: seed}\n")
+    (folder / "a.yml").write_text("schema: 1\nsource: {kind: reference}\n")
     look = f"{{{{ lookup('published', folder='{folder}') }}}}"
     run = play(tmp_path, [{"ansible.builtin.debug": {"msg": look}}])
     assert "published results, a: method is missing" in run.stdout + run.stderr

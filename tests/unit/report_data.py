@@ -1,7 +1,7 @@
 """Campaigns as a report sees them: plans and run records of given speeds."""
 
-# Seed 004, fp32, batch 128: the speeds that it prints for every run.
-SEED_004 = {
+# Reference effort 004, fp32, batch 128: the speeds that it prints for every run.
+REFERENCE_004 = {
     "1n1g": [354.32, 352.08, 354.71, 353.04, 352.39, 352.07],
     "1n2g": [661.22, 637.27, 641.5, 648.13, 621.58, 647.83],
     "1n4g": [1353.06, 1354.14, 1361.98, 1363.45, 1357.79, 1359.48],

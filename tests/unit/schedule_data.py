@@ -1,4 +1,4 @@
-"""The seeds' whole matrix as repeats with expected seconds, for the tests of the schedule."""
+"""The matrix of the reference efforts as repeats with expected times (s), for schedule tests."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
 from published_data import rows
 
-SEEDS = (
-    "seed_000_tensorflow_ngc",
-    "seed_001_tensorflow_time2train",
-    "seed_002_oneflow",
-    "seed_003_mxnet_ngc",
-    "seed_004_paddle",
+REFERENCE_DOCUMENTS = (
+    "reference_000_tensorflow_ngc",
+    "reference_001_tensorflow_time2train",
+    "reference_002_oneflow",
+    "reference_003_mxnet_ngc",
+    "reference_004_paddle",
 )
 
 
@@ -23,21 +23,21 @@ def offering(counts: dict[str, int]) -> dict[str, list[str]]:
 
 
 NODES = offering({f"10.11.0.{number}": 8 for number in range(2, 6)})
-# 20 warm-up and 100 measured iterations for all. That leaves out what the one run of seed 001 to
-# its target took (120 epochs, 148720 s), which no table repeats.
+# 20 warm-up and 100 measured iterations for all. That leaves out the run of
+# reference effort 001 to its target (120 epochs, 148720 s), which no table repeats.
 ITERATIONS = 120
-# Where a seed prints a dash, the 1n1g throughput grows as another document's series did: the same
+# A printed dash is replaced by the 1n1g throughput scaled like another document's series: the same
 # framework on nodes of the same kind, at the nearest precision and batch size.
 _SCALING = {
-    ("tensorflow_time2train", "amp"): ("seed_000_tensorflow_ngc", "amp_b224_dali"),
+    ("tensorflow_time2train", "amp"): ("reference_000_tensorflow_ngc", "amp_b224_dali"),
     ("mxnet_ngc", "fp32"): ("dlperf_mxnet_ngc", "fp32_b128_dali"),
     ("mxnet_ngc", "fp16"): ("dlperf_mxnet_ngc", "fp16_b256_dali"),
 }
 
 
 def throughputs() -> dict[str, dict[str, Any]]:
-    """Return by the id of each row of the seeds the row, its throughput (images/s) never null."""
-    found = {row["id"]: dict(row) for name in SEEDS for row in rows(name)}
+    """Return the published rows by id, each with a throughput (images/s) that is not null."""
+    found = {row["id"]: dict(row) for name in REFERENCE_DOCUMENTS for row in rows(name)}
     for row in found.values():
         if row["throughput"] is None:
             single = found[f"{row['source']}/{row['series']}/1n1g"]["throughput"]
@@ -54,8 +54,8 @@ def _speedup(row: dict[str, Any]) -> float:
     )
 
 
-def seed_cells(start_up: float, repeats: int = 5) -> list[dict[str, Any]]:
-    """Return one cell for each row that the seeds print, with the seconds of its repeats.
+def reference_cells(start_up: float, repeats: int = 5) -> list[dict[str, Any]]:
+    """Return one cell for each published row of the reference efforts, with expected seconds.
 
     A repeat takes ``start_up`` seconds, then its images (iterations x batch size x devices) at
     the published throughput.

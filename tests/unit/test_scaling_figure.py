@@ -13,7 +13,7 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.plot_files import 
     svg_text,
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.scaling_figure import scaling_figure
-from report_data import SEED_004, campaign
+from report_data import REFERENCE_004, campaign
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -28,7 +28,7 @@ def texts(svg):
 
 @pytest.mark.parametrize("figure", ["throughput", "speedup"])
 def test_same_input_same_bytes_and_accessible(figure):
-    series = plot_series(build_results(*campaign(SEED_004)))
+    series = plot_series(build_results(*campaign(REFERENCE_004)))
     svg = draw(series, figure, "words & <more>")
     assert svg == draw(series, figure, "words & <more>")
     root = ET.fromstring(svg)
@@ -63,7 +63,7 @@ def test_more_groups_than_can_be_told_apart_are_counted():
 
 
 def test_the_png_is_the_same_each_time_and_tells_no_version():
-    series = plot_series(build_results(*campaign(SEED_004)))
+    series = plot_series(build_results(*campaign(REFERENCE_004)))
     once, again = (png_bytes(scaling_figure(series, "speedup")) for _ in range(2))
     assert once == again
     assert once.startswith(b"\x89PNG")

@@ -1,4 +1,4 @@
-"""The seeds' cluster, and the parts of expected commands that all published systems share.
+"""The reference cluster, and the parts of expected commands that all published systems share.
 
 Written from what the systems ran, not from the code that renders it: 4 nodes, 10.11.0.2 to .5, of
 8 Tesla V100 each, InfiniBand as ib0.

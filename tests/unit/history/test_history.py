@@ -15,7 +15,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.history.history_te
 )
 from ansible_collections.scalebench.core.plugins.module_utils.history.trends import entry
 from history_data import nightly, results_of
-from report_data import SEED_004
+from report_data import REFERENCE_004
 
 DROP = [100] * 10 + [95] * 5
 DRIVERS = ["535.54"] * 10 + ["550.90"] * 5
@@ -101,7 +101,7 @@ def test_labels_tell_trends_of_one_cell_apart():
 
 
 def test_plots_have_names_of_their_own_that_stay():
-    results = [results_of(0, SEED_004), results_of(1, SEED_004, iterations=7)]
+    results = [results_of(0, REFERENCE_004), results_of(1, REFERENCE_004, iterations=7)]
     names = {trend["label"]: trend["plot"] for trend in history(results)["trends"]}
     assert len(set(names.values())) == 12
     fewer = history(results[1:], topology=["4n8g"])["trends"]

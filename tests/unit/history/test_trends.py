@@ -8,7 +8,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.history.trends imp
 )
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from history_data import nightly, results_of
-from report_data import SEED_004, campaign
+from report_data import REFERENCE_004, campaign
 
 
 def gathered(*results):
@@ -58,8 +58,8 @@ def test_repeats_beside_others_are_another_trend():
 
 
 def test_topologies_are_in_order_of_their_devices():
-    trends, _ = gathered(results_of(0, SEED_004))
-    assert [trend["conditions"]["topology"] for trend in trends] == list(SEED_004)
+    trends, _ = gathered(results_of(0, REFERENCE_004))
+    assert [trend["conditions"]["topology"] for trend in trends] == list(REFERENCE_004)
 
 
 def test_a_cell_without_a_speed_is_a_gap_of_its_trend():
@@ -90,7 +90,9 @@ def test_results_without_a_date_have_no_place(created):
 
 
 def test_selection():
-    trends, _ = gathered(results_of(0, SEED_004), results_of(1, SEED_004, precision="amp"))
+    trends, _ = gathered(
+        results_of(0, REFERENCE_004), results_of(1, REFERENCE_004, precision="amp")
+    )
     assert len(select(trends, {})) == 12
     chosen = select(trends, {"topology": ["4n8g", "1n1g"], "precision": ["amp"], "benchmark": []})
     assert [trend["conditions"]["topology"] for trend in chosen] == ["1n1g", "4n8g"]

@@ -1,4 +1,4 @@
-"""Tables: the rows that the seeds print, and aligned text."""
+"""Tables: the rows that the reference efforts print, and aligned text."""
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.layout import table
@@ -15,8 +15,8 @@ PRINTED = """\
 |        4 |      32 |   9514.64 |   26.25 |"""
 
 
-def test_table_of_seed_000():
-    printed = by_series()["seed_000_tensorflow_ngc", "fp32_b128_dali"]
+def test_table_of_reference_effort_000():
+    printed = by_series()["reference_000_tensorflow_ngc", "fp32_b128_dali"]
     facts = scaling.reference_facts({topology: row["runs"] for topology, row in printed.items()})
     assert table.speedup_table(facts) == PRINTED
     assert table.speedup_table(facts["r50"]) == PRINTED

@@ -1,7 +1,7 @@
 """Every format: its reader is found, and what the log says is what the reading says.
 
-The files in tests/fixtures/logs are the lines that the seeds show (oneflow.log), lines of the
-documentation (ai_rank.log), or synthesised in the form that the source or a public log has.
+The files in tests/fixtures/logs are lines shown by the reference efforts (oneflow.log), lines of
+the documentation (ai_rank.log), or synthesised in the form that the source or a public log has.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def test_ips_is_of_one_device_and_is_multiplied_only_if_the_number_is_known():
         strategies.apply(reading, "last_printed")
 
 
-def test_the_lines_that_seed_002_shows_give_the_mean_that_they_have():
+def test_the_lines_that_reference_002_shows_give_the_mean_that_they_have():
     reading = logs.read((FIXTURES / "oneflow.log").read_bytes())
     assert reading["observations"][0]["throughput"] == 288.088
     facts = log_facts(reading, "auto")

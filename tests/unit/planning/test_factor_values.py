@@ -11,7 +11,7 @@ CHOICES = {
     "framework_version": [None],
     "mode": ["train"],
 }
-# The shape of seed 000: two batch sizes, XLA and DALI with one of them only.
+# The shape of reference effort 000: two batch sizes, XLA and DALI with one of them only.
 DEFAULTS = {
     "image_size": [224],
     "topology": ["1n1g", "4n8g"],

@@ -20,7 +20,7 @@ def test_cpu_nodes_get_the_small_default():
     assert made[2]["node_names"] == ["node1", "node2", "node3", "node4"]
 
 
-def test_gpu_nodes_get_the_seeds_topologies():
+def test_gpu_nodes_get_the_reference_efforts_topologies():
     made = cells(cluster(4, gpus=8), precision="fp32", batch_size_per_device=128)
     assert [cell["topology"] for cell in made] == ["1n1g", "1n8g", "2n8g", "4n8g"]
     assert {cell["image_size"] for cell in made} == {224}

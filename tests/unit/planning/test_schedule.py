@@ -14,7 +14,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning.schedule 
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from schedule_data import NODES, makespan, offering, seed_cells, timed, wave_bound
+from schedule_data import NODES, makespan, offering, reference_cells, timed, wave_bound
 
 FOUR = offering(dict.fromkeys(("node1", "node2", "node3", "node4"), 8))
 
@@ -123,8 +123,8 @@ def test_without_packing_repeats_run_one_by_one_as_given_on_their_cells_nodes(mi
 
 
 @pytest.mark.parametrize("start_up", [0, 15, 97])
-def test_the_seeds_matrix_is_within_one_per_cent_of_the_lower_bound(start_up):
-    repeats = timed(seed_cells(start_up))
+def test_the_reference_matrix_is_within_one_per_cent_of_the_lower_bound(start_up):
+    repeats = timed(reference_cells(start_up))
     assert len(repeats) == 72 * 5
     planned = pack(repeats, NODES, "nodes")
     assert makespan(planned) == pytest.approx(wave_bound(repeats, len(NODES)))
@@ -239,8 +239,8 @@ def test_small_repeats_run_beside_one_over_all_nodes_that_leaves_room():
     assert indices(pack(timed(cells), FOUR, "devices")) == [[0, 1], [2]]
 
 
-def test_the_seeds_matrix_takes_less_by_devices_than_by_nodes():
-    repeats = timed(seed_cells(15.0))
+def test_the_reference_matrix_takes_less_by_devices_than_by_nodes():
+    repeats = timed(reference_cells(15.0))
     by_devices = makespan(pack(repeats, NODES, "devices"))
     assert by_devices < 0.98 * makespan(pack(repeats, NODES, "nodes"))
     assert by_devices <= 1.05 * device_bound(repeats, NODES)

@@ -1,4 +1,4 @@
-"""Seed 000, NGC TensorFlow with Horovod: every command of every cell, written from what it ran."""
+"""Reference effort 000, NGC TensorFlow with Horovod: every command of every cell."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Seed 001, TensorFlow to an accuracy: both commands and the source edit, from what it ran."""
+"""Reference effort 001, TensorFlow to an accuracy: both commands and the source patch."""
 
 import pytest
 from upstream_data import AS_ROOT, COMMON, cells, in_container, mpirun, recipe, started

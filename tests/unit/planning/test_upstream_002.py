@@ -1,4 +1,4 @@
-"""Seed 002, OneFlow 0.1.8, and its later runs by DLPerf: every command, from what they ran."""
+"""Reference effort 002, OneFlow 0.1.8, and its later runs by DLPerf: every command."""
 
 import pytest
 from upstream_data import ADDRESSES, COMMON, cells, gpus, recipe

@@ -1,4 +1,4 @@
-"""Seed 003, NGC MXNet: every command of every cell, its 32 GPUs included, from what it ran."""
+"""Reference effort 003, NGC MXNet: every command of every cell, including 32 GPUs."""
 
 import pytest
 from upstream_data import AS_ROOT, COMMON, cells, gpus, in_container, mpirun, recipe, started

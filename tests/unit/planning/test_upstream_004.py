@@ -1,4 +1,4 @@
-"""Seed 004, PaddlePaddle 1.8: every command of every cell, written from what it ran."""
+"""Reference effort 004, PaddlePaddle 1.8: every command of every cell, written from what it ran."""
 
 import pytest
 from upstream_data import ADDRESSES, COMMON, cells, gpus, recipe

@@ -6,9 +6,9 @@ from ansible_collections.scalebench.core.plugins.module_utils.published.against_
 )
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from published_data import all_rows, rows
-from report_data import PRINTED_004, SEED_004, campaign
+from report_data import PRINTED_004, REFERENCE_004, campaign
 
-SEED = {
+CONDITIONS = {
     "benchmark": "paddle",
     "framework": "PaddlePaddle",
     "variant": "bz128",
@@ -25,17 +25,17 @@ STATED = {"gpu": "V100-SXM2-16GB", "data": "real", "data_backend": "native", "im
 
 
 def built(speeds, nodes=V100, stated=None, **changes):
-    """Return the results of a campaign under the conditions of seed 004 but for ``changes``."""
-    plan, runs = campaign(speeds, **{**SEED, **changes})
+    """Return results with the conditions of reference effort 004, except for ``changes``."""
+    plan, runs = campaign(speeds, **{**CONDITIONS, **changes})
     plan["nodes"] = dict(nodes)
     plan["options"] = {"conditions": stated} if stated else {}
     return build_results(plan, runs)
 
 
-def test_a_seed_measured_again_is_equivalent_to_itself():
-    found = against_published(built(SEED_004), rows("seed_004_paddle"))
+def test_a_reference_effort_measured_again_is_equivalent_to_itself():
+    found = against_published(built(REFERENCE_004), rows("reference_004_paddle"))
     assert found["not_compared"] == []
-    assert {one["cell"]["topology"] for one in found["compared"]} == set(SEED_004)
+    assert {one["cell"]["topology"] for one in found["compared"]} == set(REFERENCE_004)
     for one in found["compared"]:
         _, median, speedup = PRINTED_004[one["cell"]["topology"]]
         assert one["measured"] == {"throughput": median, "speedup": speedup}
@@ -47,15 +47,15 @@ def test_a_seed_measured_again_is_equivalent_to_itself():
 
 
 def test_a_slower_campaign_is_told_beyond_noise():
-    slower = {key: [0.9 * speed for speed in SEED_004[key]] for key in SEED_004}
-    found = against_published(built(slower), rows("seed_004_paddle"))["compared"]
+    slower = {key: [0.9 * speed for speed in REFERENCE_004[key]] for key in REFERENCE_004}
+    found = against_published(built(slower), rows("reference_004_paddle"))["compared"]
     assert {(one["beyond_noise"], one["finding"]) for one in found} == {(True, "slower")}
 
 
 def test_the_errata_of_a_row_come_with_it():
     speeds = {"4n8g": [10633.22, 10600.0, 10650.0]}
     cell = {"precision": "fp16", "variant": "bz224", "batch_size_per_device": 224}
-    found = against_published(built(speeds, **cell), rows("seed_004_paddle"))["compared"]
+    found = against_published(built(speeds, **cell), rows("reference_004_paddle"))["compared"]
     kinds = [erratum["kind"] for one in found for erratum in one["errata"]]
     assert "misprint" in kinds
 
@@ -81,7 +81,9 @@ def test_a_cpu_campaign_is_one_group_without_any_figure():
     [("batch_size_per_device", 64), ("data", "synthetic"), ("image_size", 256)],
 )
 def test_another_condition_is_the_reason(condition, value):
-    found = against_published(built(SEED_004, **{condition: value}), rows("seed_004_paddle"))
+    found = against_published(
+        built(REFERENCE_004, **{condition: value}), rows("reference_004_paddle")
+    )
     (group,) = found["not_compared"]
     assert found["compared"] == []
     assert [one["condition"] for one in group["differences"]] == [condition]
@@ -91,28 +93,28 @@ def test_another_condition_is_the_reason(condition, value):
 def test_conditions_that_were_published_but_not_together_are_told_of_the_nearest():
     """Batch size 196 was published in fp16, and fp32 with other batch sizes."""
     results = built({"1n1g": [350.0, 351.0]}, batch_size_per_device=196)
-    (group,) = against_published(results, rows("seed_004_paddle"))["not_compared"]
+    (group,) = against_published(results, rows("reference_004_paddle"))["not_compared"]
     assert group["never"] == []
-    assert group["nearest"] == "seed_004_paddle/fp32_b128/1n1g"
+    assert group["nearest"] == "reference_004_paddle/fp32_b128/1n1g"
     assert group["differences"] == [
         {"condition": "batch_size_per_device", "measured": 196, "published": 128}
     ]
 
 
 def test_an_unknown_gpu_forbids_a_ratio_until_it_is_stated():
-    results = built(SEED_004, nodes={})
-    found = against_published(results, rows("seed_004_paddle"))
+    results = built(REFERENCE_004, nodes={})
+    found = against_published(results, rows("reference_004_paddle"))
     (group,) = found["not_compared"]
     assert found["compared"] == [] and group["differences"] == []
     assert [one["condition"] for one in group["unknown"]] == ["gpu"]
-    again = against_published(built(SEED_004, {}, STATED), rows("seed_004_paddle"))
-    assert len(again["compared"]) == len(SEED_004) and again["stated"] == STATED
+    again = against_published(built(REFERENCE_004, {}, STATED), rows("reference_004_paddle"))
+    assert len(again["compared"]) == len(REFERENCE_004) and again["stated"] == STATED
 
 
 def test_cells_without_a_speed_and_rows_without_a_figure_are_left_out():
     results = built({"1n1g": [352.0, 353.0], "1n8g": [None, None]})
-    dash = [{**row, "throughput": None} for row in rows("seed_004_paddle")]
+    dash = [{**row, "throughput": None} for row in rows("reference_004_paddle")]
     assert against_published(results, dash)["rows"] == 0
-    found = against_published(results, rows("seed_004_paddle"))
+    found = against_published(results, rows("reference_004_paddle"))
     assert {one["cell"]["topology"] for one in found["compared"]} == {"1n1g"}
     assert found["not_compared"] == []

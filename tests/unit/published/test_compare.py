@@ -6,7 +6,7 @@ from published_data import all_rows
 
 PUBLISHED = {
     "id": "doc/fp32/1n8g",
-    "kind": "seed",
+    "kind": "reference",
     "framework": "NGC TensorFlow",
     "model": "r50",
     "gpu": "V100-SXM2-16GB",
@@ -169,10 +169,12 @@ def test_every_published_row_is_comparable_with_itself_or_says_what_is_unknown()
             assert result["verdict"] == "not_known" and result["unknown"]
 
 
-def test_seed_000_is_found_for_its_own_conditions():
+def test_reference_000_is_found_for_its_own_conditions():
     cell = {**CELL, "runs": [2706.1, 2711.4, 2702.8, 2698.3, 2715.0]}
     found = compare.compare_published(cell, all_rows())
-    assert [row["published"] for row in found] == ["seed_000_tensorflow_ngc/fp32_b128_dali/1n8g"]
+    assert [row["published"] for row in found] == [
+        "reference_000_tensorflow_ngc/fp32_b128_dali/1n8g"
+    ]
     assert found[0]["finding"] == "equivalent"
 
 

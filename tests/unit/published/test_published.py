@@ -15,7 +15,7 @@ from published_data import FOLDER, all_rows, documents, rows
 
 DOCUMENT = yaml.safe_load("""
 schema: 1
-source: {kind: seed, repository: a/b, path: README.md}
+source: {kind: reference, repository: a/b, path: README.md}
 method: {statistic: median, rounding: numpy_2, text: Median of the runs.}
 common: {benchmark: paddle, framework: PaddlePaddle, model: r50, precision: fp32, xla: false}
 series:
@@ -38,14 +38,14 @@ errata:
 def test_every_document_is_right_and_no_row_is_lost():
     kinds = Counter(row["kind"] for row in all_rows())
     assert len(documents()) == 22
-    assert kinds == {"seed": 72, "extra": 240, "official": 31}
+    assert kinds == {"reference": 72, "extra": 240, "official": 31}
     assert len({row["id"] for row in all_rows()}) == 343
-    assert Counter(row["source"] for row in all_rows() if row["kind"] == "seed") == {
-        "seed_000_tensorflow_ngc": 24,
-        "seed_001_tensorflow_time2train": 3,
-        "seed_002_oneflow": 12,
-        "seed_003_mxnet_ngc": 12,
-        "seed_004_paddle": 21,
+    assert Counter(row["source"] for row in all_rows() if row["kind"] == "reference") == {
+        "reference_000_tensorflow_ngc": 24,
+        "reference_001_tensorflow_time2train": 3,
+        "reference_002_oneflow": 12,
+        "reference_003_mxnet_ngc": 12,
+        "reference_004_paddle": 21,
     }
 
 
@@ -63,24 +63,24 @@ def test_a_median_of_known_runs_is_the_printed_one():
         assert round_as(median(row["runs"]), row["rounding"]) == row["throughput"]
 
 
-def test_errors_of_the_seeds_are_kept_and_flagged():
-    row = next(r for r in rows("seed_004_paddle") if r["id"].endswith("fp16_b224/4n8g"))
+def test_errors_of_the_reference_efforts_are_kept_and_flagged():
+    row = next(r for r in rows("reference_004_paddle") if r["id"].endswith("fp16_b224/4n8g"))
     assert row["speedup"] == 10.2
     assert [(e["printed"], e["correct"]) for e in row["errata"] if e["kind"] == "misprint"] == [
         ("10.2", "10.28")
     ]
     for document, series in (
-        ("seed_000_tensorflow_ngc", "fp32_b128_dali"),
-        ("seed_004_paddle", "fp32_b128"),
+        ("reference_000_tensorflow_ngc", "fp32_b128_dali"),
+        ("reference_004_paddle", "fp32_b128"),
     ):
         row = next(r for r in rows(document) if r["series"] == series)
         assert row["repeats"] == 6
         assert any(
             (e.get("printed"), e.get("correct")) == ("5 runs", "6 runs") for e in row["errata"]
         )
-    for row in rows("seed_003_mxnet_ngc"):
+    for row in rows("reference_003_mxnet_ngc"):
         assert (row["precision_printed"] == "AMP") == (row["precision"] == "fp16")
-    several_nodes = [r for r in rows("seed_004_paddle") if r["series"] == "fp16_b196_dali"][3:]
+    several_nodes = [r for r in rows("reference_004_paddle") if r["series"] == "fp16_b196_dali"][3:]
     assert [r["data_backend"] for r in several_nodes] == [None, None]
 
 
@@ -117,7 +117,7 @@ def change(path, value):
         (
             ("source", "kind"),
             "rumour",
-            "x.source.kind: 'rumour' is not one of seed, extra, official",
+            "x.source.kind: 'rumour' is not one of reference, extra, official",
         ),
         (("source", "author"), "me", "unknown key 'author'; known: kind, repository"),
         (("method", "rounding"), "half_up", "'half_up' is not one of none, numpy_0"),

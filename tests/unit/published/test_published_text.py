@@ -12,9 +12,9 @@ from ansible_collections.scalebench.core.plugins.module_utils.published.text imp
 )
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from published_data import all_rows, rows
-from report_data import SEED_004, campaign
+from report_data import REFERENCE_004, campaign
 
-SEED = {
+CONDITIONS = {
     "benchmark": "paddle",
     "framework": "PaddlePaddle",
     "variant": "bz128",
@@ -27,8 +27,8 @@ SEED = {
 
 
 def shown(speeds, published, stated=(), **changes) -> dict[str, Any]:
-    """Return the one section of a campaign under the conditions of seed 004 but for changes."""
-    plan, runs = campaign(speeds, **{**SEED, **changes})
+    """Return the section of a campaign with the conditions of reference effort 004 and changes."""
+    plan, runs = campaign(speeds, **{**CONDITIONS, **changes})
     plan["options"] = {"conditions": dict(stated)} if stated else {}
     results = build_results(plan, runs)
     results["published"] = against_published(results, published)
@@ -41,13 +41,13 @@ def texts(table) -> list[list[str]]:
 
 
 def test_a_row_states_both_sides_the_ratio_and_what_was_found():
-    found = shown(SEED_004, rows("seed_004_paddle"), {"gpu": "V100-SXM2-16GB"})
+    found = shown(REFERENCE_004, rows("reference_004_paddle"), {"gpu": "V100-SXM2-16GB"})
     assert (found["ident"], found["title"]) == ("published", "Against published results")
     (table,) = found["tables"]
     assert table["caption"] == "paddle fp32 bz128: r50, batch size 128 per device"
-    assert [row[0] for row in texts(table)] == list(SEED_004)
+    assert [row[0] for row in texts(table)] == list(REFERENCE_004)
     first = dict(zip((column["name"] for column in table["columns"]), texts(table)[0], strict=True))
-    assert first["published"] == "seed_004_paddle/fp32_b128 (erratum)"
+    assert first["published"] == "reference_004_paddle/fp32_b128 (erratum)"
     assert (first["ours"], first["theirs"]) == ("352.72", "352.72")
     assert first["ratio (interval)"].startswith("1.000 (0.9")
     assert (first["beyond noise"], first["at a margin of 5 %"]) == ("no", "equivalent")
@@ -58,10 +58,10 @@ def test_a_row_states_both_sides_the_ratio_and_what_was_found():
 
 
 def test_the_source_names_place_version_and_errata_once():
-    found = shown(SEED_004, rows("seed_004_paddle"), {"gpu": "V100-SXM2-16GB"})
+    found = shown(REFERENCE_004, rows("reference_004_paddle"), {"gpu": "V100-SXM2-16GB"})
     (line,) = found["items"]
     assert line.startswith(
-        "seed_004_paddle/fp32_b128: PaddlePaddle 1.8.3.post107, median of 6 runs"
+        "reference_004_paddle/fp32_b128: PaddlePaddle 1.8.3.post107, median of 6 runs"
     )
     assert "https://github.com/Oneflow-Inc/DLPerf, PaddlePaddle/resnet50v1.5/README.md" in line
     assert line.count("Erratum (contradiction): The text says 5 runs") == 1
@@ -71,14 +71,14 @@ def test_the_source_names_place_version_and_errata_once():
 def test_an_erratum_of_one_topology_names_it():
     cell = {"precision": "fp16", "variant": "bz224", "batch_size_per_device": 224}
     speeds = {"1n1g": [1030.0, 1036.0], "4n8g": [10600.0, 10650.0]}
-    found = shown(speeds, rows("seed_004_paddle"), {"gpu": "V100-SXM2-16GB"}, **cell)
+    found = shown(speeds, rows("reference_004_paddle"), {"gpu": "V100-SXM2-16GB"}, **cell)
     (line,) = (item for item in found["items"] if "fp16_b224:" in item)
     assert "Erratum of 4n8g (misprint): Speed-up" in line
     assert "Printed: 10.2. Correct: 10.28." in line
 
 
 def test_one_repeat_has_a_ratio_and_no_finding():
-    found = shown({"1n1g": [352.0]}, rows("seed_004_paddle"), {"gpu": "V100-SXM2-16GB"})
+    found = shown({"1n1g": [352.0]}, rows("reference_004_paddle"), {"gpu": "V100-SXM2-16GB"})
     assert texts(found["tables"][0])[0][4:7] == ["0.998", "not known", "undecided"]
     assert (
         "1 of the comparisons has no interval: one repeat on a side shows no noise."
@@ -100,15 +100,15 @@ def test_a_cpu_campaign_gets_one_sentence_and_no_figure():
 
 
 def test_an_unknown_condition_can_be_stated():
-    found = shown(SEED_004, rows("seed_004_paddle"))
+    found = shown(REFERENCE_004, rows("reference_004_paddle"))
     (line,) = found["paragraphs"]
     assert "cannot be told: gpu of this campaign not known." in line
     assert "If you know them, state them: -e conditions='gpu=…'." in line
 
 
 def test_what_the_source_does_not_state_is_not_asked_of_the_user():
-    untold = [{**row, "data_backend": None} for row in rows("seed_004_paddle")]
-    found = shown(SEED_004, untold, {"gpu": "V100-SXM2-16GB"})
+    untold = [{**row, "data_backend": None} for row in rows("reference_004_paddle")]
+    found = shown(REFERENCE_004, untold, {"gpu": "V100-SXM2-16GB"})
     (line,) = found["paragraphs"][1:]
     assert "cannot be told: data backend not published." in line
     assert "has no data backend (here native)." in line and "state them" not in line
@@ -117,7 +117,7 @@ def test_what_the_source_does_not_state_is_not_asked_of_the_user():
 def test_cells_that_are_not_comparable_stand_below_those_that_are():
     found = shown(
         {"1n1g": [352.0, 353.0], "8n8g": [15000.0, 15100.0]},
-        rows("seed_004_paddle"),
+        rows("reference_004_paddle"),
         {"gpu": "V100-SXM2-16GB"},
     )
     assert [row[0] for row in texts(found["tables"][0])] == ["1n1g"]

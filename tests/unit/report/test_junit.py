@@ -10,7 +10,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.results.results im
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from junit_schema import checked
-from report_data import SEED_004, campaign, cell, disturbed, recorded
+from report_data import REFERENCE_004, campaign, cell, disturbed, recorded
 
 
 def built(*runs, cells=None, **of_plan):
@@ -23,7 +23,7 @@ def cases(root):
 
 
 def test_a_campaign_that_went_well():
-    plan, runs = campaign(SEED_004)
+    plan, runs = campaign(REFERENCE_004)
     root = checked(junit_text(build_results({**plan, "created": "2026-11-21T02:45:00Z"}, runs)))
     (suite,) = root
     assert suite.get("name") == "pytorch.fp32.bz4.r50"

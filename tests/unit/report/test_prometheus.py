@@ -5,7 +5,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.results.results im
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
-from report_data import SEED_004, campaign, cell, recorded
+from report_data import REFERENCE_004, campaign, cell, recorded
 
 
 def parsed(text):
@@ -25,7 +25,7 @@ def by_topology(samples):
 
 
 def test_the_figures_are_those_of_the_results():
-    plan, runs = campaign(SEED_004)
+    plan, runs = campaign(REFERENCE_004)
     results = build_results({**plan, "created": "2026-11-21T02:45:00Z"}, runs)
     found = parsed(prometheus_text(results))
     for name, key in (
@@ -60,8 +60,8 @@ def test_what_was_not_measured_has_no_line():
 
 
 def test_no_series_is_there_twice():
-    plan, runs = campaign(SEED_004)
-    amp, more = campaign(SEED_004, precision="amp")
+    plan, runs = campaign(REFERENCE_004)
+    amp, more = campaign(REFERENCE_004, precision="amp")
     both = {**plan, "cells": [*plan["cells"], *amp["cells"]]}
     for samples in parsed(prometheus_text(build_results(both, [*runs, *more]))).values():
         assert len({tuple(sorted(labels.items())) for labels, _ in samples}) == len(samples)

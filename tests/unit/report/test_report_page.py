@@ -14,7 +14,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.notes impor
 from ansible_collections.scalebench.core.plugins.module_utils.report.page import page
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from page_data import eventful_results
-from report_data import SEED_004, campaign, disturbed, recorded
+from report_data import REFERENCE_004, campaign, disturbed, recorded
 
 NODES = {"a": {"machine_id": "m", "cpu_model": "EPYC", "cores": 8, "gpus": []}}
 
@@ -29,7 +29,7 @@ def shown(table):
 
 
 def test_head_says_what_was_measured_where_and_how_fast():
-    head = headline(results_of(SEED_004, NODES))
+    head = headline(results_of(REFERENCE_004, NODES))
     assert head["what"] == [
         "pytorch: training of r50 in fp32, batch size 4 per device,"
         " on 1n1g, 1n2g, 1n4g, 1n8g, 2n8g, 4n8g."
@@ -101,7 +101,7 @@ def test_every_cell_and_every_repeat_has_a_row():
 
 
 def test_reference_columns_come_first_and_empty_ones_are_left_out():
-    made = page(results_of(SEED_004), {}, [], {})["groups"][0]["summary"]["tables"][0]
+    made = page(results_of(REFERENCE_004), {}, [], {})["groups"][0]["summary"]["tables"][0]
     names = [column["name"] for column in made["columns"]]
     assert names[:6] == [
         *("topology", "node_num", "gpu_num", "samples/s", "95 % interval", "speedup"),

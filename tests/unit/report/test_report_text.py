@@ -24,7 +24,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.text import
 )
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from page_data import HOSTILE, hostile_results
-from report_data import SEED_004, campaign, run
+from report_data import REFERENCE_004, campaign, run
 
 SHAPELESS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff]")
 
@@ -190,7 +190,7 @@ def test_markdown_quotes_what_comes_from_logs():
 
 
 def test_markdown_has_the_reference_columns_and_the_method():
-    results = results_of(SEED_004)
+    results = results_of(REFERENCE_004)
     text = markdown_of(results)
     heading = row_of(text, "topology", "node_num")
     row = dict(zip(heading, row_of(text, "4n8g", "4", "32"), strict=True))

@@ -7,11 +7,11 @@ from ansible_collections.scalebench.core.plugins.module_utils.results.results im
     build_results,
     only_facts,
 )
-from report_data import PRINTED_004, SEED_004, campaign, cell, disturbed, recorded, run
+from report_data import PRINTED_004, REFERENCE_004, campaign, cell, disturbed, recorded, run
 
 
 def test_reference_004_to_the_digit():
-    plan, runs = campaign(SEED_004, batch_size_per_device=128, variant="bz128")
+    plan, runs = campaign(REFERENCE_004, batch_size_per_device=128, variant="bz128")
     results = build_results(plan, runs)
     expected = {
         topology: {
@@ -29,12 +29,12 @@ def test_reference_004_to_the_digit():
 
 
 def test_cell_has_spread_intervals_and_wall_clock():
-    plan, runs = campaign(SEED_004)
+    plan, runs = campaign(REFERENCE_004)
     found = {c["topology"]: c for c in build_results(plan, runs)["cells"]}["1n8g"]
     assert found["state"] == "measured"
     assert found["devices"] == 8
     assert found["efficiency"] == 0.93
-    assert [r["throughput"] for r in found["repeats"]] == SEED_004["1n8g"]
+    assert [r["throughput"] for r in found["repeats"]] == REFERENCE_004["1n8g"]
     assert found["spread"]["minimum"] == 2612.02
     assert found["spread"]["maximum"] == 2636.74
     assert found["spread"]["cv"] == pytest.approx(0.0034, abs=1e-4)

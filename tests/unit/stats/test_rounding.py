@@ -10,7 +10,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.stats.rounding imp
     round_as,
 )
 
-# Medians of the seeds before rounding, all of them ties, and what the seeds print.
+# Medians of the reference efforts before rounding, all of them ties, and the printed values.
 TIES = {
     5099.425: 5099.42,
     9514.645: 9514.64,
@@ -23,7 +23,7 @@ TIES = {
 
 
 @pytest.mark.parametrize(("value", "printed"), TIES.items())
-def test_numpy_2_gives_every_tie_of_the_seeds(value, printed):
+def test_numpy_2_gives_every_tie_of_the_reference_efforts(value, printed):
     assert round_as(value) == printed
 
 

@@ -8,7 +8,7 @@ import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.stats import statistics as ours
 from scipy import stats
 
-SEED_000 = [9403.78, 9574.57, 9551.9, 9477.39, 9342.6, 9631.24]
+REFERENCE_000 = [9403.78, 9574.57, 9551.9, 9477.39, 9342.6, 9631.24]
 
 
 def samples():
@@ -70,9 +70,11 @@ def test_bootstrap_is_what_scipy_draws_towards(n):
 
 
 def test_interval_is_the_same_each_time_and_in_any_order():
-    assert ours.median_interval(SEED_000) == ours.median_interval(sorted(SEED_000))
-    assert ours.median_interval(SEED_000) == ours.median_interval(dict(enumerate(SEED_000)))
-    assert ours.median_interval(SEED_000)["low"] == pytest.approx(9373.19)
+    assert ours.median_interval(REFERENCE_000) == ours.median_interval(sorted(REFERENCE_000))
+    assert ours.median_interval(REFERENCE_000) == ours.median_interval(
+        dict(enumerate(REFERENCE_000))
+    )
+    assert ours.median_interval(REFERENCE_000)["low"] == pytest.approx(9373.19)
 
 
 def test_one_value_has_no_interval_and_says_so():

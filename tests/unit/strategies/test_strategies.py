@@ -80,7 +80,7 @@ def test_the_result_says_how_it_was_made():
     assert found["strategy"]["parameters"]["rounding"] == "numpy_2"
 
 
-def test_rounding_is_the_seeds():
+def test_rounding_is_the_reference_efforts():
     assert result([352.71, 352.72], "mean") == 352.72  # 352.715 is a tie
     assert result([3038.7306], "mean", rounding="truncate_3") == 3038.73
     assert result([11622.8901], "mean", rounding="g6") == 11622.9

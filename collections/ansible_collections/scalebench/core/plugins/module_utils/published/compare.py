@@ -17,7 +17,7 @@ __all__ = ["compare", "compare_published"]
 
 Row = Dict[str, Any]
 
-_KINDS = ("seed", "official", "extra")
+_KINDS = ("reference", "official", "extra")
 
 
 def _speeds(row: Mapping[str, Any]) -> List[float]:

@@ -41,7 +41,7 @@ FIGURES = (
     "accuracy_top1",
 )
 SOURCE: Dict[str, Any] = {
-    "kind": ("seed", "extra", "official"),
+    "kind": ("reference", "extra", "official"),
     "repository": str,
     "commit": str,
     "path": str,
