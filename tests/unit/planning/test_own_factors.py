@@ -27,8 +27,8 @@ from ansible_collections.scalebench.core.plugins.module_utils.published.against_
     against_published,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.published.conditions import judge
+from ansible_collections.scalebench.core.plugins.module_utils.report.exports import csv_text
 from ansible_collections.scalebench.core.plugins.module_utils.report.text import (
-    csv_text,
     terminal_table,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
