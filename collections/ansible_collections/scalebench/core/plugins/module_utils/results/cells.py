@@ -7,6 +7,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, cast
 from ..records.cells import cell_key
 from ..records.endings import count_key, ending_names, groups
 from ..records.factors import factor_names
+from ..records.plans import Cell
 from ..records.results import Interval, MeasuredCell, Repeat, WithoutSpeed
 from ..stats.rounding import round_as
 from ..stats.statistics import median, median_interval, ratio_interval, spread
@@ -26,7 +27,7 @@ _FACTS_KEYS = ("average_speed", "batch_size_per_device", "median_speed", "speedu
 _MOST_REPEATS = 12
 
 
-def measure_cell(cell: Mapping[str, Any], repeats: Sequence[Repeat]) -> MeasuredCell:
+def measure_cell(cell: Cell, repeats: Sequence[Repeat]) -> MeasuredCell:
     """Return the cell with its repeats, spread, interval and wall-clock speed.
 
     Speeds are in the benchmark's own unit or that of the logs, in ``unit``. The repeats without
@@ -88,7 +89,7 @@ def _interval(speeds: Sequence[float], base: Sequence[float] = ()) -> Interval:
     return cast(Interval, interval)
 
 
-def _not_run(cell: Mapping[str, Any], repeats: Sequence[Repeat]) -> List[int]:
+def _not_run(cell: Cell, repeats: Sequence[Repeat]) -> List[int]:
     recorded = {repeat["repeat"] for repeat in repeats}
     return [index for index in range(1, (cell.get("repeats") or 0) + 1) if index not in recorded]
 

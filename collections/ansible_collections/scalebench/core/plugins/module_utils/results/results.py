@@ -6,6 +6,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
 from ..records.cells import CellKey, cell_key
 from ..records.endings import count_key, ending_names, groups, never_ran
+from ..records.plans import Cell
 from ..records.results import Adaptive, MeasuredCell, Results
 from ..records.runs import RunRecord
 from ..running.policy import MOST_REPEATS, enough_repeats
@@ -74,10 +75,10 @@ def _of_kind(runs: Sequence[RunRecord], kind: str) -> List[RunRecord]:
 
 
 def _runs_by_cell(
-    planned: Sequence[Mapping[str, Any]], runs: Sequence[RunRecord]
-) -> List[Tuple[Mapping[str, Any], List[RunRecord]]]:
+    planned: Sequence[Cell], runs: Sequence[RunRecord]
+) -> List[Tuple[Cell, List[RunRecord]]]:
     """Return every planned cell, then those that only a record has, each with its records."""
-    by_cell: Dict[CellKey, Tuple[Mapping[str, Any], List[RunRecord]]] = {}
+    by_cell: Dict[CellKey, Tuple[Cell, List[RunRecord]]] = {}
     for cell in [*planned, *(run["cell"] for run in runs)]:
         by_cell.setdefault(cell_key(cell), (cell, []))
     for run in runs:
@@ -85,9 +86,7 @@ def _runs_by_cell(
     return list(by_cell.values())
 
 
-def _adaptive(
-    cell: MeasuredCell, planned: Mapping[str, Any], options: Mapping[str, Any]
-) -> Optional[Adaptive]:
+def _adaptive(cell: MeasuredCell, planned: Cell, options: Mapping[str, Any]) -> Optional[Adaptive]:
     """Return whether a cell has enough repeats, None where their number was fixed."""
     if not options.get("half_width") or all(never_ran(r["ending"]) for r in cell["repeats"]):
         return None
@@ -96,9 +95,7 @@ def _adaptive(
     return enough_repeats(speeds, planned["repeats"], most, options["half_width"])
 
 
-def _unfinished(
-    cell: Mapping[str, Any], runs: Sequence[RunRecord], attempts: Attempts
-) -> List[Dict[str, Any]]:
+def _unfinished(cell: Cell, runs: Sequence[RunRecord], attempts: Attempts) -> List[Dict[str, Any]]:
     """Return the repeats that are to run again and have not yet, with their attempts so far."""
     ended = {run.get("log") for run in runs}
     return [

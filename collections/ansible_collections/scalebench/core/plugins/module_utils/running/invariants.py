@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from math import isfinite
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional
+from typing import Callable, Dict, Iterator, List, Optional
 
+from ..records.plans import Cell
 from ..records.results import Finding
 from ..records.runs import LogFacts
 
 __all__ = ["RULES", "broken"]
 
-Cell = Mapping[str, Any]
 
 # For the report: what each rule says, and where it comes from.
 RULES: Dict[str, Dict[str, str]] = {

@@ -6,6 +6,7 @@ from typing import Any, List, Mapping, Optional, Sequence, Tuple, cast
 
 from ..logs._ending import scan
 from ..records.endings import LOG, NODE, ending_names, ending_of_log
+from ..records.plans import Cell, PlannedRepeat
 from ..records.runs import Disturbance, LogFacts, NodeRun, RunRecord
 from ..telemetry import disturbances
 from . import invariants
@@ -20,7 +21,7 @@ _ANSIBLE_KEYS = ("changed", "failed", "invocation", "failed_when_result", "skipp
 
 def record(
     campaign: Mapping[str, str],
-    repeat: Mapping[str, Any],
+    repeat: PlannedRepeat,
     runs: Mapping[str, Mapping[str, Any]],
     facts: Mapping[str, Any],
 ) -> RunRecord:
@@ -57,7 +58,7 @@ def record(
 
 
 def not_run(
-    campaign: Mapping[str, str], repeat: Mapping[str, Any], ending: str, reason: str
+    campaign: Mapping[str, str], repeat: PlannedRepeat, ending: str, reason: str
 ) -> RunRecord:
     """Return the record of a repeat that was not tried: ``skipped`` or ``unavailable``."""
     return cast(
@@ -66,7 +67,7 @@ def not_run(
             "schema": SCHEMA,
             **campaign,
             "cell": {key: value for key, value in repeat["cell"].items() if key != "commands"},
-            **{key: repeat[key] for key in _PLAN_KEYS if key in repeat},
+            **{key: value for key, value in repeat.items() if key in _PLAN_KEYS},
             "ending": ending,
             "reason": reason,
             "oversubscribed": repeat["cell"]["oversubscribed"],
@@ -87,7 +88,7 @@ def _node_run(run: Mapping[str, Any]) -> NodeRun:
     return {"ending": "launch_failed", "reason": f"{what}: {run.get('msg', 'no message')}"}
 
 
-def _disturbances(repeat: Mapping[str, Any], nodes: Mapping[str, NodeRun]) -> List[Disturbance]:
+def _disturbances(repeat: PlannedRepeat, nodes: Mapping[str, NodeRun]) -> List[Disturbance]:
     sampled = {
         name: {"telemetry": node["telemetry"], **repeat["machines"][name]}
         for name, node in nodes.items()
@@ -150,7 +151,7 @@ def _effect_rank(ending: str) -> int:
     return causes.index(ending) if ending in causes else len(causes)
 
 
-def _ending_of_log(cell: Mapping[str, Any], facts: LogFacts) -> Tuple[str, str]:
+def _ending_of_log(cell: Cell, facts: LogFacts) -> Tuple[str, str]:
     """Return the ending of a repeat whose nodes ended well: ok, or invalid and why."""
     log_ending = facts.get("ending")
     if not log_ending or log_ending["kind"] != "complete":
