@@ -19,6 +19,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.records.endings im
     never_ran,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.report.junit import junit_text
+from ansible_collections.scalebench.core.plugins.module_utils.report.notes import failures_section
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from ansible_collections.scalebench.core.plugins.module_utils.results.versions import read
 from ansible_collections.scalebench.core.plugins.module_utils.running.policy import (
@@ -116,6 +117,11 @@ def test_a_new_ending_is_counted_and_fails_the_campaign():
     assert {one["ending"] for one in results["failures"]} == {"link_down", "drained"}
     assert '<failure type="link_down"' in junit_text(results)
     assert '<error type="drained"' in junit_text(results)
+    (meanings,) = failures_section(results, {})["notes"]
+    assert ["".join(piece["text"] for piece in line) for line in meanings["lines"]] == [
+        "link down: an InfiniBand port went down. What to do: look at the cable.",
+        "drained: the scheduler had drained a node. What to do: resume the node.",
+    ]
     older = {**results, "counts": {}}
     assert read(older)["counts"]["drained"] == 0
 

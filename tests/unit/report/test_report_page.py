@@ -121,6 +121,11 @@ def test_what_gave_no_speed_has_its_reason_and_last_lines():
         *(("fp32 2n1g", "crashed"), ("fp32 2n1g", "skipped"), ("fp32 2n1g", "not run")),
     ]
     assert part["quotes"] == [{"log": "logs/2n1g/2.log", "lines": ["Traceback", "KeyError: 'x'"]}]
+    (meanings,) = part["notes"]
+    crashed, skipped = ("".join(piece["text"] for piece in line) for line in meanings["lines"])
+    assert crashed.startswith("crashed: a rank or its launcher ended with an error")
+    assert "What to do: read the end of the log" in crashed
+    assert skipped.startswith("skipped: not tried, because a smaller batch size")
     assert failures_section(results_of({"1n1g": [1.0]}), {}) is None
 
 

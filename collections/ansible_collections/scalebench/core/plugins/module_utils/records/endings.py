@@ -117,7 +117,7 @@ ENDINGS: Tuple[Ending, ...] = (
     Ending(
         "invalid",
         "the log is incomplete, contradicts the cell, or breaks a physical invariant (section"
-        " *Method* of the report)",
+        " Method of the report)",
         "read the reason and the log",
         judged_by=CHECKS,
         retriable=True,

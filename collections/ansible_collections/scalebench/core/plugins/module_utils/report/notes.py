@@ -7,6 +7,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Seque
 from ..layout.groups import named_cells
 from ..layout.plain_text import plain
 from ..layout.sections import Section, quote, section, table, unquoted
+from ..records import endings
 from ..records.endings import groups, never_ran
 
 __all__ = ["failures_section", "logs_to_quote", "notes"]
@@ -133,8 +134,26 @@ def failures_section(
             f" come after the first {_MOST_QUOTED}."
         )
     shown = [{**row, "ending": row["ending"].replace("_", " ")} for row in rows]
-    made = section("failures", "Failed and missing repeats", sentences, [table("Repeats", shown)])
+    meanings = _meanings(rows)
+    made = section(
+        "failures",
+        "Failed and missing repeats",
+        sentences,
+        [table("Repeats", shown)],
+        notes=[{"title": "What the endings mean", "lines": meanings}] if meanings else [],
+    )
     return {**made, "quotes": quotes}
+
+
+def _meanings(rows: Sequence[Mapping[str, Any]]) -> List[str]:
+    """Return what each ending of the rows means and what to do, in the order of the table."""
+    present = {row["ending"] for row in rows}
+    return [
+        f"{ending.name.replace('_', ' ')}: {ending.words}."
+        + (f" What to do: {ending.advice}." if ending.advice else "")
+        for ending in endings.ENDINGS
+        if ending.name in present
+    ]
 
 
 def _unsuccessful(results: Mapping[str, Any]) -> Iterator[Dict[str, Any]]:
