@@ -18,7 +18,7 @@ from campaign_driver import Campaign
 
 HERE = Path(__file__).parent
 RETRIABLE = ending_names(retriable=True)
-REPORT_LINES = HERE.parents[1] / "workloads/resnet50/report_lines.py"
+REPORT_LINES = HERE.parents[1] / "workloads/common/report_lines.py"
 BENCHMARK = {
     "benchmark": "small",
     "model": "r50",

@@ -1,4 +1,4 @@
-"""Run the trainers of workloads/resnet50 with an interpreter that has their framework."""
+"""Run the trainers in workloads/ with an interpreter that has their framework."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDER = ROOT / "workloads/resnet50"
+FOLDER = ROOT / "workloads"
 
 
 @functools.cache
@@ -30,7 +30,7 @@ def interpreter(benchmark: str, module: str, name: str = "") -> str:
 
 
 def run(command: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a command in the trainers' folder, with one thread per rank."""
+    """Run a command in workloads/, with one thread per rank."""
     return subprocess.run(
         command,
         cwd=FOLDER,

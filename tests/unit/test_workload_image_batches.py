@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import itertools
-import sys
 from argparse import Namespace
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "workloads/resnet50"))
-
-from image_batches import epoch_share, image_batches
-from rank_place import Place
-from report_lines import BadDataError
+from common.batches import epoch_share
+from common.ranks import Place
+from common.report_lines import BadDataError
+from resnet50.images import image_batches
 
 
 def place(rank: int, ranks: int) -> Place:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import random
-import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "workloads/resnet50"))
-import image_folder
-from report_lines import BadDataError
+from common.report_lines import BadDataError
+from resnet50 import images
 
 
 def test_labels_follow_the_names_of_the_class_folders(tmp_path):
@@ -18,7 +16,7 @@ def test_labels_follow_the_names_of_the_class_folders(tmp_path):
         (tmp_path / "images/train" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "images/train" / name).touch()
     (tmp_path / "images/train/stray.png").touch()
-    found = image_folder.labelled_images(tmp_path)
+    found = images.labelled_images(tmp_path)
     assert [(Path(path).name, label) for path, label in found] == [
         ("a.jpeg", 0),
         ("1.JPG", 1),
@@ -28,33 +26,33 @@ def test_labels_follow_the_names_of_the_class_folders(tmp_path):
 
 def test_a_missing_folder_is_named(tmp_path):
     with pytest.raises(ValueError, match="nowhere/images/train is not a folder"):
-        image_folder.labelled_images(tmp_path / "nowhere")
+        images.labelled_images(tmp_path / "nowhere")
 
 
 def test_a_folder_without_classes_is_refused(tmp_path):
     (tmp_path / "images/train").mkdir(parents=True)
     with pytest.raises(ValueError, match="has no class folders"):
-        image_folder.labelled_images(tmp_path)
+        images.labelled_images(tmp_path)
 
 
 def test_a_folder_without_images_is_refused(tmp_path):
     (tmp_path / "images/train/ant").mkdir(parents=True)
     with pytest.raises(ValueError, match=r"no \.bmp, .*in the class folders"):
-        image_folder.labelled_images(tmp_path)
+        images.labelled_images(tmp_path)
 
 
 def test_more_classes_than_the_model_has_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(image_folder, "CLASSES", 1)
+    monkeypatch.setattr(images, "CLASSES", 1)
     (tmp_path / "ant").mkdir()
     (tmp_path / "bee").mkdir()
     with pytest.raises(ValueError, match="2 class folders, the model 1 classes"):
-        image_folder.class_folders(tmp_path)
+        images.class_folders(tmp_path)
 
 
 @pytest.mark.parametrize(("width", "height"), [(1, 1), (500, 3), (3, 500), (640, 480)])
 def test_a_crop_lies_within_the_image(width, height):
     for seed in range(200):
-        left, top, right, bottom = image_folder.random_crop(width, height, random.Random(seed))
+        left, top, right, bottom = images.random_crop(width, height, random.Random(seed))
         assert 0 <= left < right <= width
         assert 0 <= top < bottom <= height
 
@@ -64,15 +62,15 @@ def test_a_crop_lies_within_the_image(width, height):
     [((256, 256), (16, 16, 240, 240)), ((512, 256), (144, 16, 368, 240)), ((1, 1), (0, 0, 1, 1))],
 )
 def test_the_middle_is_evaluated(sides, box):
-    assert image_folder.central_square(*sides) == box
+    assert images.central_square(*sides) == box
 
 
 def test_an_evaluated_image_is_always_the_same(tmp_path):
     image = pytest.importorskip("PIL.Image", reason="needs Pillow to write an image")
     path = tmp_path / "noise.png"
     image.effect_noise((60, 40), 80).convert("RGB").save(path)
-    first = image_folder.read_for_evaluation(path, 8)
-    assert first == image_folder.read_for_evaluation(path, 8)
+    first = images.read_for_evaluation(path, 8)
+    assert first == images.read_for_evaluation(path, 8)
     assert len(first) == 8 * 8 * 3
 
 
@@ -80,7 +78,7 @@ def test_an_image_becomes_rows_of_rgb_bytes(tmp_path):
     image = pytest.importorskip("PIL.Image", reason="needs Pillow to write an image")
     path = tmp_path / "red.png"
     image.new("RGB", (40, 30), (255, 0, 0)).save(path)
-    assert image_folder.read_image(path, 8, random.Random(1)) == b"\xff\0\0" * 64
+    assert images.read_image(path, 8, random.Random(1)) == b"\xff\0\0" * 64
 
 
 @pytest.mark.parametrize("content", [b"", b"no image"])
@@ -89,7 +87,7 @@ def test_a_file_that_is_no_image_is_named(tmp_path, content):
     path = tmp_path / "broken.png"
     path.write_bytes(content)
     with pytest.raises(BadDataError, match=r"cannot decode .*broken\.png"):
-        image_folder.read_image(path, 8)
+        images.read_image(path, 8)
 
 
 def test_a_truncated_image_is_named(tmp_path):
@@ -98,4 +96,4 @@ def test_a_truncated_image_is_named(tmp_path):
     image.effect_noise((200, 200), 80).convert("RGB").save(path)
     path.write_bytes(path.read_bytes()[:1000])
     with pytest.raises(BadDataError, match=r"half\.jpg"):
-        image_folder.read_image(path, 8)
+        images.read_image(path, 8)

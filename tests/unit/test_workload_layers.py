@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "workloads/resnet50"))
-from resnet50_layers import CLASSES, FEATURES, STEM_FILTERS, blocks
+from resnet50.layers import CLASSES, FEATURES, STEM_FILTERS, blocks
 
 
 def parameters() -> int:
@@ -30,6 +26,6 @@ def test_the_parameters_are_those_of_resnet50():
 
 
 def test_every_stage_projects_once_and_but_the_first_strides():
-    found = blocks()
-    assert [index for index, block in enumerate(found) if block.projects] == [0, 3, 7, 13]
-    assert [index for index, block in enumerate(found) if block.stride == 2] == [3, 7, 13]
+    bottlenecks = blocks()
+    assert [index for index, block in enumerate(bottlenecks) if block.projects] == [0, 3, 7, 13]
+    assert [index for index, block in enumerate(bottlenecks) if block.stride == 2] == [3, 7, 13]

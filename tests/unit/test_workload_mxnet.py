@@ -22,7 +22,7 @@ def test_the_model_is_resnet50_version_1_5(python):
         [
             python,
             "-c",
-            "from mxnet_resnet50 import parameter_count, resnet50, Bottleneck\n"
+            "from resnet50.mxnet_training import parameter_count, resnet50, Bottleneck\n"
             "for layout in ('NCHW', 'NHWC'):\n"
             "    model = resnet50(layout)\n"
             "    model.initialize()\n"
@@ -40,7 +40,7 @@ def test_the_model_is_resnet50_version_1_5(python):
 
 
 def test_one_rank_learns_and_its_log_is_speedometers(python):
-    ended = run([python, "train_mxnet.py", *SHORT])
+    ended = run([python, "resnet50/train_mxnet.py", *SHORT])
     assert (ended.returncode, ended.stderr) == (0, "")
     reading = logs.read(ended.stdout)
     assert (reading["reader"], reading["ending"]["kind"]) == ("mxnet_speedometer", "complete")
@@ -57,12 +57,12 @@ def test_one_rank_learns_and_its_log_is_speedometers(python):
 def test_amp_reads_real_images(python, tmp_path):
     folder = folders_of_images(tmp_path)
     real = (*SHORT, "--precision=amp", "--data=real", f"--data-dir={tmp_path}", "--workers=1")
-    ended = run([python, "train_mxnet.py", *real])
+    ended = run([python, "resnet50/train_mxnet.py", *real])
     assert ended.returncode == 0, ended.stderr
     assert facts(ended.stdout, "header")["autocast_dtype"] == "bfloat16"
     assert "Epoch[1] Batch [1-1]" in ended.stdout
     (folder / "bee/1.png").write_bytes(b"no image")
-    ended = run([python, "train_mxnet.py", *real])
+    ended = run([python, "resnet50/train_mxnet.py", *real])
     assert ended.returncode == 1
     assert facts(ended.stdout, "error")["detail"].startswith(f"cannot decode {folder}/bee/1.png")
 
@@ -77,7 +77,13 @@ def test_records_are_read_by_mxnet_or_by_dali(backend, package_set, tmp_path):
     make = [ROOT / "workloads/dataset/make_small.py", tmp_path / "small", "--train=1"]
     made = run([python, *map(str, make), "--validation=1", "--size=40"])
     assert made.returncode == 0, made.stderr
-    command = [python, "train_mxnet.py", *SHORT, "--data=real", f"--data-dir={tmp_path}/small"]
+    command = [
+        python,
+        "resnet50/train_mxnet.py",
+        *SHORT,
+        "--data=real",
+        f"--data-dir={tmp_path}/small",
+    ]
     ended = run([*command, f"--data-backend={backend}"])
     assert ended.returncode == 0, ended.stderr
     assert logs.read(ended.stdout)["identity"]["data_backend"] == backend
@@ -90,7 +96,7 @@ def test_records_are_read_by_mxnet_or_by_dali(backend, package_set, tmp_path):
 
 
 def test_a_loss_that_is_no_number_ends_the_run(python):
-    ended = run([python, "train_mxnet.py", *SHORT, "--learning-rate=1e30"])
+    ended = run([python, "resnet50/train_mxnet.py", *SHORT, "--learning-rate=1e30"])
     assert ended.returncode == 1
     assert facts(ended.stdout, "error")["kind"] == "nan_loss"
     assert logs.read(ended.stdout)["ending"]["kind"] == "nan_loss"
@@ -101,6 +107,6 @@ def test_a_loss_that_is_no_number_ends_the_run(python):
 def test_a_gpu_that_is_needed_and_not_there_is_said(python, options):
     if options == ["--device=gpu"] and Path("/dev/nvidia0").exists():
         pytest.skip("there is a GPU")
-    ended = run([python, "train_mxnet.py", *options])
+    ended = run([python, "resnet50/train_mxnet.py", *options])
     assert ended.returncode == 1
     assert facts(ended.stdout, "error")["kind"] == "no_device"

@@ -9,13 +9,13 @@ import subprocess
 import pytest
 from trainers import FOLDER, facts, interpreter
 
-TRAIN = ["train_mxnet.py", "--warmup=1", "--iterations=3", "--device=cpu"]
+TRAIN = ["resnet50/train_mxnet.py", "--warmup=1", "--iterations=3", "--device=cpu"]
 
 # Without the wait in mxnet_ranks, the second worker gets gradients for weights 7 times of 8.
 BUSY_AT_FIRST = """
 import mxnet as mx
-from mxnet_ranks import gather, join
-from whole_job import checksum
+from common.job import checksum
+from common.mxnet_ranks import join
 
 ranks = join()
 mx.random.seed(1)
@@ -33,7 +33,7 @@ if ranks.store.rank == 1:
         busy = mx.nd.dot(busy, busy)
 trainer.step(images)
 weights = (parameter.data().asnumpy() for parameter in model.collect_params().values())
-print(*gather(ranks, checksum(weights)))
+print(*ranks.gather(checksum(weights)))
 """
 
 

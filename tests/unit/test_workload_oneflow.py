@@ -25,7 +25,7 @@ def test_the_model_is_resnet50_version_1_5(python):
         [
             python,
             "-c",
-            "from oneflow_resnet50 import Bottleneck, ResNet50\n"
+            "from resnet50.oneflow_training import Bottleneck, ResNet50\n"
             "model = ResNet50()\n"
             "print(sum(weight.numel() for weight in model.parameters()))\n"
             "for block in model.modules():\n"
@@ -46,7 +46,7 @@ def test_the_smoothed_loss_is_the_cross_entropy_with_smoothed_labels(python):
             "-c",
             "import numpy as np\n"
             "import oneflow as flow\n"
-            "from oneflow_step import smoothed_loss\n"
+            "from resnet50.oneflow_training import smoothed_loss\n"
             "scores = np.random.default_rng(1).standard_normal((3, 7)).astype(np.float32)\n"
             "labels = np.array([2, 0, 6], np.int32)\n"
             "wanted = np.full((3, 7), 0.1 / 7) + 0.9 * np.eye(7)[labels]\n"
@@ -66,7 +66,7 @@ def test_two_nodes_learn_real_images_and_end_with_the_same_weights(python, tmp_p
     real = ("--data=real", f"--data-dir={tmp_path}", "--workers=1")
     nodes = [
         subprocess.Popen(
-            [python, FOLDER / "train_oneflow.py", *SHORT, *real],
+            [python, FOLDER / "resnet50/train_oneflow.py", *SHORT, *real],
             env={
                 **os.environ,
                 **{"MASTER_ADDR": "127.0.0.2", "MASTER_PORT": port, "WORLD_SIZE": "2"},
@@ -90,14 +90,14 @@ def test_two_nodes_learn_real_images_and_end_with_the_same_weights(python, tmp_p
 
 
 def test_one_rank_learns(python):
-    ended = run([python, "train_oneflow.py", *SHORT])
+    ended = run([python, "resnet50/train_oneflow.py", *SHORT])
     assert ended.returncode == 0, ended.stderr
     loss = list(logs.read(ended.stdout)["observations"].column("loss"))
     assert loss[-1] < loss[0] - 1
 
 
 def test_a_loss_that_is_no_number_ends_the_run(python):
-    ended = run([python, "train_oneflow.py", *SHORT, "--learning-rate=1e30"])
+    ended = run([python, "resnet50/train_oneflow.py", *SHORT, "--learning-rate=1e30"])
     assert ended.returncode == 1
     assert facts(ended.stdout, "error")["kind"] == "nan_loss"
 
@@ -107,18 +107,18 @@ def test_what_needs_a_gpu_says_so_where_there_is_none(python, asked):
     ended = run([python, "-c", "import oneflow; assert oneflow.cuda.is_available()"])
     if ended.returncode == 0:
         pytest.skip("there is a GPU")
-    ended = run([python, "train_oneflow.py", *SHORT, asked])
+    ended = run([python, "resnet50/train_oneflow.py", *SHORT, asked])
     assert ended.returncode == 1
     assert facts(ended.stdout, "error")["kind"] == "no_device"
 
 
 def test_the_help_needs_no_oneflow():
-    ended = run([sys.executable, "train_oneflow.py", "--help"])
+    ended = run([sys.executable, "resnet50/train_oneflow.py", "--help"])
     assert ended.returncode == 0
     assert "needs a GPU" in ended.stdout
 
 
 def test_a_batch_that_cannot_be_normalised_is_refused_without_oneflow():
-    ended = run([sys.executable, "train_oneflow.py", "--batch-size=1", "--image-size=32"])
+    ended = run([sys.executable, "resnet50/train_oneflow.py", "--batch-size=1", "--image-size=32"])
     assert ended.returncode == 2
     assert "batch normalisation needs two" in ended.stderr

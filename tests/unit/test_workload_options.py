@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from common.options import default_threads
+from resnet50.recipe import check_sizes, image_parser
+
 TRAINER = Path(__file__).parents[2] / "workloads/resnet50/train_pytorch.py"
-sys.path.insert(0, str(TRAINER.parent))
-import shared_options
 
 
 def call(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -69,9 +70,9 @@ def test_help_tells_every_option_and_its_default():
 
 @pytest.mark.parametrize(("batch", "size"), [(2, 1), (2, 32), (1, 33), (1, 224)])
 def test_sizes_that_can_be_normalised_pass(batch, size):
-    parser = shared_options.shared_parser("")
+    parser = image_parser("")
     options = parser.parse_args([f"--batch-size={batch}", f"--image-size={size}"])
-    shared_options.check_sizes(parser, options)
+    check_sizes(parser, options)
 
 
 @pytest.mark.parametrize(
@@ -80,4 +81,4 @@ def test_sizes_that_can_be_normalised_pass(batch, size):
 )
 def test_threads_default_to_what_openmp_is_told(value, threads):
     environment = {} if value is None else {"OMP_NUM_THREADS": value}
-    assert shared_options.default_threads(environment) == threads
+    assert default_threads(environment) == threads

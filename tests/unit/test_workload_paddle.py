@@ -23,7 +23,7 @@ def test_the_model_is_resnet50_version_1_5(python):
         [
             python,
             "-c",
-            "from paddle_resnet50 import Bottleneck, ResNet50\n"
+            "from resnet50.paddle_training import Bottleneck, ResNet50\n"
             "for layout in ('NCHW', 'NHWC'):\n"
             "    model = ResNet50(layout)\n"
             "    print(sum(w.size for w in model.parameters() if w.trainable))\n"
@@ -40,7 +40,7 @@ def test_the_model_is_resnet50_version_1_5(python):
 
 
 def test_one_rank_learns(python):
-    ended = run([python, "train_paddle.py", *SHORT])
+    ended = run([python, "resnet50/train_paddle.py", *SHORT])
     assert ended.returncode == 0, ended.stderr
     header = facts(ended.stdout, "header")
     assert (header["parameters"], header["world_size"], header["backend"]) == (25557032, 1, None)
@@ -53,11 +53,11 @@ def test_one_rank_learns(python):
 def test_real_images_are_read_and_a_bad_one_is_named(python, tmp_path):
     folder = folders_of_images(tmp_path)
     real = ("--data=real", f"--data-dir={tmp_path}", "--workers=1", "--batch-size=2")
-    ended = run([python, "train_paddle.py", *SHORT, *real])
+    ended = run([python, "resnet50/train_paddle.py", *SHORT, *real])
     assert ended.returncode == 0, ended.stderr
     assert "[Pass 1, train batch 5]" in ended.stdout
     (folder / "bee/1.png").write_bytes(b"no image")
-    ended = run([python, "train_paddle.py", *SHORT, *real])
+    ended = run([python, "resnet50/train_paddle.py", *SHORT, *real])
     assert ended.returncode == 1
     error = facts(ended.stdout, "error")
     assert (error["kind"], error["rank"]) == ("bad_data", 0)
@@ -65,7 +65,7 @@ def test_real_images_are_read_and_a_bad_one_is_named(python, tmp_path):
 
 
 def test_a_loss_that_is_no_number_ends_the_run(python):
-    ended = run([python, "train_paddle.py", *SHORT, "--learning-rate=1e30"])
+    ended = run([python, "resnet50/train_paddle.py", *SHORT, "--learning-rate=1e30"])
     assert ended.returncode == 1
     assert facts(ended.stdout, "error")["kind"] == "nan_loss"
     assert "[scalebench] end" not in ended.stdout
@@ -76,7 +76,7 @@ def test_what_needs_a_gpu_says_so_where_there_is_none(python, asked):
     look = "import paddle; assert paddle.device.cuda.device_count() > 0"
     if run([python, "-c", look]).returncode == 0:
         pytest.skip("there is a GPU")
-    ended = run([python, "train_paddle.py", *SHORT, asked])
+    ended = run([python, "resnet50/train_paddle.py", *SHORT, asked])
     assert ended.returncode in (1, 2)
     error = facts(ended.stdout, "error")
     assert error["kind"] == "no_device"
@@ -89,7 +89,7 @@ def python_of_1_8() -> str:
 
 
 def test_paddle_1_8_trains_the_same_model(python_of_1_8):
-    ended = run([python_of_1_8, "train_paddle.py", *SHORT])
+    ended = run([python_of_1_8, "resnet50/train_paddle.py", *SHORT])
     assert ended.returncode == 0, ended.stderr
     header = facts(ended.stdout, "header")
     assert (header["framework_version"], header["parameters"]) == ("1.8.5", 25557032)
@@ -97,12 +97,12 @@ def test_paddle_1_8_trains_the_same_model(python_of_1_8):
 
 
 def test_paddle_1_8_sees_scores_that_are_no_numbers(python_of_1_8):
-    ended = run([python_of_1_8, "train_paddle.py", *SHORT, "--learning-rate=1e30"])
+    ended = run([python_of_1_8, "resnet50/train_paddle.py", *SHORT, "--learning-rate=1e30"])
     assert ended.returncode == 1
     assert facts(ended.stdout, "error")["kind"] == "nan_loss"
 
 
 def test_paddle_1_8_refuses_to_be_one_of_several(python_of_1_8):
-    ended = run([python_of_1_8, "train_paddle.py", *SHORT], WORLD_SIZE="2")
+    ended = run([python_of_1_8, "resnet50/train_paddle.py", *SHORT], WORLD_SIZE="2")
     assert ended.returncode == 1
     assert "as one rank on a CPU" in facts(ended.stdout, "error")["detail"]

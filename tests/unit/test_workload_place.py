@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-FOLDER = Path(__file__).parents[2] / "workloads/resnet50"
-sys.path.insert(0, str(FOLDER))
-import host_facts
-from rank_place import Place
-from training_rules import header_facts, learning_rate
+from common.ranks import Place, peak_resident_mib, processor_name
+from resnet50.recipe import header_facts, learning_rate
+
+FOLDER = Path(__file__).parents[2] / "workloads"
 
 OPTIONS = Namespace(
     precision="fp32",
@@ -47,7 +46,7 @@ def test_a_rate_that_is_asked_for_is_not_scaled():
 def test_a_rank_ends_with_its_parent():
     code = (
         "import os, signal, sys, time\n"
-        "from rank_place import end_with_parent\n"
+        "from common.ranks import end_with_parent\n"
         "read, write = os.pipe()\n"
         "if os.fork() == 0:\n"
         "    end_with_parent()\n"
@@ -64,5 +63,5 @@ def test_a_rank_ends_with_its_parent():
 
 
 def test_memory_is_in_mib_and_the_processor_has_a_name():
-    assert 1 < host_facts.peak_resident_mib() < 1 << 20
-    assert host_facts.processor_name()
+    assert 1 < peak_resident_mib() < 1 << 20
+    assert processor_name()

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FOLDER = ROOT / "workloads/resnet50"
+FOLDER = ROOT / "workloads"
 SHORT = ("--warmup=1", "--iterations=5", "--device=cpu")
 
 
@@ -56,7 +56,7 @@ def test_the_model_is_resnet50_version_1_5(python):
         [
             python,
             "-c",
-            "from torch_resnet50 import Bottleneck, ResNet50\n"
+            "from resnet50.pytorch_training import Bottleneck, ResNet50\n"
             "model = ResNet50()\n"
             "print(sum(weight.numel() for weight in model.parameters()))\n"
             "for block in model.modules():\n"
@@ -77,7 +77,7 @@ def test_the_sgd_over_rows_is_plain_sgd(python):
             python,
             "-c",
             "import torch\n"
-            "from torch_step import RowMajorSGD\n"
+            "from resnet50.pytorch_training import RowMajorSGD\n"
             "def train(kind, **options):\n"
             "    torch.manual_seed(1)\n"
             "    weight = torch.nn.Parameter(torch.randn(6, 5, 3, 3).contiguous(\n"
@@ -96,7 +96,7 @@ def test_the_sgd_over_rows_is_plain_sgd(python):
 
 
 def test_one_rank_learns_and_warns_of_nothing(python):
-    ended = run([python, "train_pytorch.py", *SHORT])
+    ended = run([python, "resnet50/train_pytorch.py", *SHORT])
     assert (ended.returncode, ended.stderr) == (0, "")
     header = facts(ended.stdout, "header")
     assert (header["parameters"], header["world_size"], header["backend"]) == (25557032, 1, None)
@@ -106,7 +106,11 @@ def test_one_rank_learns_and_warns_of_nothing(python):
 
 def test_the_convolution_kernel_does_not_change_the_loss(python):
     first = [
-        losses(run([python, "train_pytorch.py", "--warmup=0", "--iterations=1", kernel]).stdout)[0]
+        losses(
+            run(
+                [python, "resnet50/train_pytorch.py", "--warmup=0", "--iterations=1", kernel]
+            ).stdout
+        )[0]
         for kernel in ("--onednn", "--no-onednn")
     ]
     assert first[0] == pytest.approx(first[1], abs=1e-3)
@@ -121,7 +125,7 @@ def test_two_nodes_end_with_the_same_weights(python):
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
     nodes = [
         subprocess.Popen(
-            [*command, f"--node-rank={rank}", "train_pytorch.py", *SHORT],
+            [*command, f"--node-rank={rank}", "resnet50/train_pytorch.py", *SHORT],
             cwd=FOLDER,
             env={**environment, "SCALEBENCH_NODE": f"node{rank + 1}"},
             stdout=subprocess.PIPE,
@@ -152,19 +156,19 @@ def test_amp_reads_real_images(python, tmp_path):
         for index in range(4):
             image.effect_noise((50, 40), 64).convert("RGB").save(folder / f"{index}.png")
     real = (*SHORT, "--precision=amp", "--data=real", f"--data-dir={tmp_path}", "--workers=1")
-    ended = run([python, "train_pytorch.py", *real])
+    ended = run([python, "resnet50/train_pytorch.py", *real])
     assert (ended.returncode, ended.stderr) == (0, "")
     assert facts(ended.stdout, "header")["autocast_dtype"] == "bfloat16"
     assert "iteration 6 epoch 2 " in ended.stdout
     broken = tmp_path / "images/train/bee/1.png"
     broken.write_bytes(b"no image")
-    ended = run([python, "train_pytorch.py", *real])
+    ended = run([python, "resnet50/train_pytorch.py", *real])
     assert ended.returncode == 1
     assert facts(ended.stdout, "error")["detail"].startswith(f"cannot decode {broken}")
 
 
 def test_a_loss_that_is_no_number_ends_the_run(python):
-    ended = run([python, "train_pytorch.py", *SHORT, "--learning-rate=1e30"])
+    ended = run([python, "resnet50/train_pytorch.py", *SHORT, "--learning-rate=1e30"])
     assert ended.returncode == 1
     assert facts(ended.stdout, "error")["kind"] == "nan_loss"
     assert "[scalebench] end" not in ended.stdout
@@ -173,6 +177,6 @@ def test_a_loss_that_is_no_number_ends_the_run(python):
 def test_a_gpu_that_is_not_there_is_said(python):
     if run([python, "-c", "import torch; assert torch.cuda.is_available()"]).returncode == 0:
         pytest.skip("there is a GPU")
-    ended = run([python, "train_pytorch.py", "--device=gpu"])
+    ended = run([python, "resnet50/train_pytorch.py", "--device=gpu"])
     assert ended.returncode == 1
     assert facts(ended.stdout, "error")["kind"] == "no_device"

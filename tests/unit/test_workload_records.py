@@ -28,7 +28,7 @@ def small(tmp_path_factory):
     [("tensorflow_ngc", "tensorflow", "tfrecord"), ("mxnet_ngc", "mxnet", "recordio")],
 )
 def test_a_trainer_reads_its_framework_s_records(small, tmp_path, benchmark, framework, backend):
-    trainer = (interpreter(benchmark, framework), f"train_{framework}.py", *LENGTH)
+    trainer = (interpreter(benchmark, framework), f"resnet50/train_{framework}.py", *LENGTH)
     source = f"--data-backend={backend}"
     # 16 images are four batches: the sixth iteration is of the second epoch.
     ended = run([*trainer, source, "--iterations=5", f"--data-dir={small}"])
@@ -44,7 +44,7 @@ def test_a_trainer_reads_its_framework_s_records(small, tmp_path, benchmark, fra
 def test_tensorflow_evaluates_after_each_epoch(small):
     python = interpreter("tensorflow_ngc", "tensorflow")
     mode = ("--mode=train_and_evaluate", "--epochs=2", "--target-accuracy=100")
-    ended = run([python, "train_tensorflow.py", *LENGTH, *mode, f"--data-dir={small}"])
+    ended = run([python, "resnet50/train_tensorflow.py", *LENGTH, *mode, f"--data-dir={small}"])
     assert ended.returncode == 0, ended.stderr
     read = log_facts(logs.read(ended.stdout), parameters={"warmup": 1, "iterations": None})
     assert (read["reader"], read["count"]) == ("tensorflow_ngc_train", 7)

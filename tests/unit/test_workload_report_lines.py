@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils import logs
 
-from workloads.resnet50 import report_lines
+from common import report_lines
 
 HEADER = {
     "model": "resnet50_v1.5",

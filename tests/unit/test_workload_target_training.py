@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import Namespace
-from pathlib import Path
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils import logs
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "workloads/resnet50"))
-import ai_rank_lines
-import rate_schedule
-import report_lines
-from target_training import TargetTraining
+from common import report_lines, target_training
+from common.target_training import TargetTraining
 
 WHOLE = {"warmup": 0, "iterations": None}  # as the plan asks for it
 
@@ -50,7 +45,7 @@ def test_without_a_target_it_goes_on():
 
 
 def test_the_rate_rises_linearly_then_falls_to_0():
-    rates = [rate_schedule.scheduled_rate(0.3, number, 30) for number in range(1, 31)]
+    rates = [target_training.scheduled_rate(0.3, number, 30) for number in range(1, 31)]
     assert rates[:2] == [0.15, 0.3]
     assert rates[1:] == sorted(rates[1:], reverse=True)
     assert rates[15] == pytest.approx(0.15)
@@ -62,7 +57,7 @@ def log(accuracies, target, begin=1763690000.0):
     training = TargetTraining(options(target_accuracy=target, warmup=0), 8, 2)
     training.begin, training.reached = begin, None
     header = {"model": "resnet50_v1.5", "world_size": 2, **training.facts}
-    lines = [report_lines.header_line(header), ai_rank_lines.begin_line(begin)]
+    lines = [report_lines.header_line(header), target_training.begin_line(begin)]
     for number, correct in enumerate(accuracies):
         now = begin + 10 * (number + 1)
         lines.append(
@@ -70,11 +65,11 @@ def log(accuracies, target, begin=1763690000.0):
                 number + 1, epoch=number, loss=3.0, samples=8, seconds=4.0, time=now - 1
             )
         )
-        percent = ai_rank_lines.accuracy(correct, 1000)
-        lines.append(ai_rank_lines.evaluation_line(now, percent, number + 1))
+        percent = target_training.accuracy(correct, 1000)
+        lines.append(target_training.evaluation_line(now, percent, number + 1))
         if target is not None and percent >= target and training.reached is None:
             training.reached = now
-    lines += ai_rank_lines.end_lines(now + 1, training)
+    lines += target_training.end_lines(now + 1, training)
     lines.append(report_lines.end_line(len(accuracies), 40.0, 800.0, "9f2c", True))
     return "\n".join(lines) + "\n"
 

@@ -22,9 +22,9 @@ COMPARED = """
 import horovod.tensorflow as hvd
 import numpy as np
 import tensorflow.compat.v2 as tf
-from rank_place import Place
-from tensorflow_settings import Settings, set_seed
-from tensorflow_step import Step, smoothed_cross_entropy
+from common.ranks import Place
+from common.tensorflow_ranks import set_seed
+from resnet50.tensorflow_training import Settings, Step, smoothed_cross_entropy
 tf.enable_v2_behavior()
 hvd.init()
 images = tf.constant(np.random.RandomState(1).rand(4, 8), tf.float32)
@@ -68,7 +68,7 @@ def test_the_model_is_resnet50_version_1_5(python):
         [
             python,
             "-c",
-            "from tensorflow_resnet50 import resnet50\n"
+            "from resnet50.tensorflow_training import resnet50\n"
             "for layout in ('NCHW', 'NHWC'):\n"
             "    model = resnet50(64, layout)\n"
             "    print(sum(w.shape.num_elements() for w in model.trainable_variables))\n"
@@ -89,7 +89,7 @@ def test_a_step_is_momentum_sgd_with_weight_decay_compiled_or_not(python):
 
 
 def test_one_rank_learns_and_its_log_is_that_of_the_published_runs(python):
-    ended = run([python, "train_tensorflow.py", *SHORT])
+    ended = run([python, "resnet50/train_tensorflow.py", *SHORT])
     assert (ended.returncode, ended.stderr) == (0, "")
     header = facts(ended.stdout, "header")
     assert (header["parameters"], header["world_size"], header["backend"]) == (25557032, 1, None)
@@ -101,7 +101,7 @@ def test_one_rank_learns_and_its_log_is_that_of_the_published_runs(python):
 
 
 def test_two_ranks_end_with_the_same_weights(python):
-    ended = run([*MPIRUN, python, "train_tensorflow.py", *SHORT], **AS_ROOT)
+    ended = run([*MPIRUN, python, "resnet50/train_tensorflow.py", *SHORT], **AS_ROOT)
     assert ended.returncode == 0, ended.stderr
     header = facts(ended.stdout, "header")
     assert (header["global_batch_size"], header["devices_per_node"]) == (8, 2)
@@ -114,19 +114,19 @@ def test_two_ranks_end_with_the_same_weights(python):
 def test_amp_reads_real_images_and_names_a_bad_one(python, tmp_path):
     folder = folders_of_images(tmp_path)
     real = ("--data=real", f"--data-dir={tmp_path}", "--workers=1", "--precision=amp")
-    ended = run([python, "train_tensorflow.py", *SHORT, *real])
+    ended = run([python, "resnet50/train_tensorflow.py", *SHORT, *real])
     assert ended.returncode == 0, ended.stderr
     assert facts(ended.stdout, "header")["autocast_dtype"] == "bfloat16"
     assert " - (2, 5) imgs_per_sec : " in ended.stdout
     (folder / "bee/1.png").write_bytes(b"no image")
-    ended = run([python, "train_tensorflow.py", *SHORT, *real])
+    ended = run([python, "resnet50/train_tensorflow.py", *SHORT, *real])
     assert ended.returncode == 1
     error = facts(ended.stdout, "error")
     assert error["detail"].startswith(f"cannot decode {folder}/bee/1.png")
 
 
 def test_a_loss_that_is_no_number_ends_the_run(python):
-    ended = run([python, "train_tensorflow.py", *SHORT, "--learning-rate=1e30"])
+    ended = run([python, "resnet50/train_tensorflow.py", *SHORT, "--learning-rate=1e30"])
     assert ended.returncode == 1
     assert facts(ended.stdout, "error")["kind"] == "nan_loss"
     assert "[scalebench] end" not in ended.stdout
@@ -136,7 +136,7 @@ def test_a_gpu_that_is_not_there_is_said(python):
     look = "import tensorflow as tf; assert tf.config.list_physical_devices('GPU')"
     if run([python, "-c", look]).returncode == 0:
         pytest.skip("there is a GPU")
-    ended = run([python, "train_tensorflow.py", "--device=gpu"])
+    ended = run([python, "resnet50/train_tensorflow.py", "--device=gpu"])
     assert ended.returncode == 1
     assert facts(ended.stdout, "error")["kind"] == "no_device"
 
@@ -145,9 +145,9 @@ def test_the_published_version_trains_but_not_mixed_on_a_cpu():
     seed = str(ROOT / ".state/venvs/tensorflow_seed/bin/python")
     if not os.access(seed, os.X_OK):
         pytest.skip("no TensorFlow 1.15: playbooks/provision.yml, -e framework_version=1.15")
-    ended = run([seed, "train_tensorflow.py", "--warmup=0", "--iterations=3"])
+    ended = run([seed, "resnet50/train_tensorflow.py", "--warmup=0", "--iterations=3"])
     assert (ended.returncode, ended.stderr) == (0, "")
     assert facts(ended.stdout, "header")["framework_version"] == "1.15.2"
     assert losses(ended.stdout)[-1] < losses(ended.stdout)[0] - 1
-    ended = run([seed, "train_tensorflow.py", "--precision=amp"])
+    ended = run([seed, "resnet50/train_tensorflow.py", "--precision=amp"])
     assert facts(ended.stdout, "error")["kind"] == "no_device"

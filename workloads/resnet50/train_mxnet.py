@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Train ResNet-50 v1.5 with MXNet on one rank of a job and print what it took.
+"""Train ResNet-50 v1.5 with MXNet on one rank of a job.
 
 For example, on each of two nodes, with Horovod:
   mpirun -np 2 -H NODE1,NODE2 python train_mxnet.py
@@ -12,18 +12,22 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
+from pathlib import Path
 
-from run_rank import run_rank
-from shared_options import check_sizes, images_to_read, shared_parser
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-# What Open MPI, Horovod and the launcher of the key-value store call them.
+from common.job import run_rank
+from resnet50.images import images_to_read
+from resnet50.recipe import check_sizes, image_parser
+
+# The names that Open MPI, Horovod and the launcher of the key-value store use.
 RANKS = ("OMPI_COMM_WORLD_RANK", "HOROVOD_RANK", "RANK")
 SIZES = ("OMPI_COMM_WORLD_SIZE", "HOROVOD_SIZE", "WORLD_SIZE")
 
 
 def make_parser():
     """Return the parser: the shared options and MXNet's own."""
-    parser = shared_parser("Train ResNet-50 v1.5 with MXNet, one rank of a job.")
+    parser = image_parser("Train ResNet-50 v1.5 with MXNet, one rank of a job.")
     mxnet = parser.add_argument_group("MXNet")
     mxnet.add_argument(
         "--precision",
@@ -41,8 +45,8 @@ def make_parser():
         "--data-backend",
         choices=("native", "recordio", "dali"),
         default="native",
-        help="who reads real data: native: our own processes, from folders; recordio: MXNet's "
-        "ImageRecordIter; dali: DALI's operators for CPUs, from RecordIO",
+        help="reader of real data: native: our own processes, from images/; recordio: MXNet's "
+        "ImageRecordIter, from recordio/; dali: DALI's operators for CPUs, from recordio/",
     )
     return parser
 
@@ -54,7 +58,7 @@ def main():
     check_sizes(parser, options)
     images = []
     if options.data_backend == "native":
-        images = images_to_read(parser, options, told(SIZES, 1))
+        images = images_to_read(parser, options, first_number(SIZES, 1))
     elif options.data != "real" or options.data_dir is None:
         parser.error(f"--data-backend {options.data_backend} needs --data real and --data-dir")
     elif options.data_backend == "dali" and importlib.util.find_spec("nvidia") is None:
@@ -64,20 +68,20 @@ def main():
         )
     os.environ["OMP_NUM_THREADS"] = str(options.threads)  # read when MXNet is loaded
 
-    from mxnet_training import train  # noqa: PLC0415 (bad options need no MXNet)
+    from resnet50.mxnet_training import train  # noqa: PLC0415 (bad options need no MXNet)
 
-    return run_rank(lambda: train(options, images), told(RANKS, 0))
+    return run_rank(lambda: train(options, images), first_number(RANKS, 0))
 
 
-def told(names, otherwise):
-    """Return the number that the launcher gave by one of some variables."""
-    return next((int(os.environ[name]) for name in names if name in os.environ), otherwise)
+def first_number(variables, default):
+    """Return the number in the first of some environment variables that is set."""
+    return next((int(os.environ[name]) for name in variables if name in os.environ), default)
 
 
 if __name__ == "__main__":
     sys.stdout.reconfigure(line_buffering=True)
     status = main()
     if status:
-        # A worker that parts from the key-value store in order waits for the others, for ever.
+        # A worker that leaves the key-value store in order waits for the others, for ever.
         sys.stderr.flush()
         os._exit(status)

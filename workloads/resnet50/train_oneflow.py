@@ -10,14 +10,18 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
-from run_rank import run_rank
-from shared_options import check_sizes, images_to_read, shared_parser
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from common.job import run_rank
+from resnet50.images import images_to_read
+from resnet50.recipe import check_sizes, image_parser
 
 
 def make_parser():
     """Return the parser: the shared options and OneFlow's own."""
-    parser = shared_parser("Train ResNet-50 v1.5 with OneFlow, one rank of a launched job.")
+    parser = image_parser("Train ResNet-50 v1.5 with OneFlow, one rank of a launched job.")
     oneflow = parser.add_argument_group("OneFlow")
     oneflow.add_argument(
         "--precision",
@@ -36,7 +40,7 @@ def main():
     images = images_to_read(parser, options, int(os.environ.get("WORLD_SIZE", "1")))
     os.environ["OMP_NUM_THREADS"] = str(options.threads)  # read when OneFlow is loaded
 
-    from oneflow_training import train  # noqa: PLC0415 (bad options need no OneFlow)
+    from resnet50.oneflow_training import train  # noqa: PLC0415 (bad options need no OneFlow)
 
     return run_rank(lambda: train(options, images), int(os.environ.get("RANK", "0")))
 

@@ -13,14 +13,18 @@ import argparse
 import importlib
 import os
 import sys
+from pathlib import Path
 
-from run_rank import run_rank
-from shared_options import check_sizes, images_to_read, shared_parser
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from common.job import run_rank
+from resnet50.images import images_to_read
+from resnet50.recipe import check_sizes, image_parser
 
 
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser: the shared options and Paddle's own."""
-    parser = shared_parser("Train ResNet-50 v1.5 with Paddle, one rank of a launched job.")
+    parser = image_parser("Train ResNet-50 v1.5 with Paddle, one rank of a launched job.")
     paddle = parser.add_argument_group("Paddle")
     paddle.add_argument(
         "--precision",
@@ -41,11 +45,10 @@ def main() -> int:
 
     import paddle  # noqa: PLC0415 (bad options need no Paddle)
 
-    old = paddle.__version__.startswith("1.")
+    module = "paddle_fluid_training" if paddle.__version__.startswith("1.") else "paddle_training"
 
     def train() -> None:
-        training = importlib.import_module("paddle_fluid_training" if old else "paddle_training")
-        training.train(options, images)
+        importlib.import_module(f"resnet50.{module}").train(options, images)
 
     return run_rank(train, int(os.environ.get("PADDLE_TRAINER_ID", "0")))
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Train ResNet-50 v1.5 with PyTorch on one rank of a torchrun job and print what it took.
+"""Train ResNet-50 v1.5 with PyTorch on one rank of a torchrun job.
 
 For example, on each of two nodes, with I its number from 0 and NODE the first one's address:
   torchrun --nnodes 2 --node-rank I --nproc-per-node 1 --master-addr NODE train_pytorch.py
@@ -11,15 +11,20 @@ import argparse
 import gc
 import os
 import sys
+from pathlib import Path
 
-from run_rank import run_rank
-from shared_options import check_sizes, images_to_read, positive, shared_parser
-from target_training import add_target_options, target_training
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from common.job import run_rank
+from common.options import positive
+from common.target_training import add_target_options, target_training
+from resnet50.images import images_to_evaluate, images_to_read
+from resnet50.recipe import check_sizes, image_parser
 
 
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser: the shared options and PyTorch's own."""
-    parser = shared_parser("Train ResNet-50 v1.5 with PyTorch, one rank of a torchrun job.")
+    parser = image_parser("Train ResNet-50 v1.5 with PyTorch, one rank of a torchrun job.")
     add_target_options(parser)
     torch = parser.add_argument_group("PyTorch")
     torch.add_argument(
@@ -59,7 +64,7 @@ def make_parser() -> argparse.ArgumentParser:
         "--bucket-mb",
         type=positive,
         metavar="MIB",
-        help="of gradients exchanged at once; unset: 25 on a GPU, 128 (all) on a CPU",
+        help="gradients exchanged at once; unset: 25 on a GPU, 128 (all) on a CPU",
     )
     torch.add_argument(
         "--collective-timeout",
@@ -80,10 +85,12 @@ def main() -> int:
         parser.error("--amp-dtype needs --precision amp")
     world_size = int(os.environ.get("WORLD_SIZE", "1"))
     images = images_to_read(parser, options, world_size)
-    target, evaluated = target_training(parser, options, images, world_size)
+    target, evaluated = target_training(
+        parser, options, len(images), world_size, images_to_evaluate
+    )
 
     gc.disable()  # importing PyTorch makes no garbage, and looking for it takes 0.3 s
-    from torch_training import train  # noqa: PLC0415 (bad options need no PyTorch)
+    from resnet50.pytorch_training import train  # noqa: PLC0415 (bad options need no PyTorch)
 
     return run_rank(
         lambda: train(options, images, target, evaluated), int(os.environ.get("RANK", "0"))
@@ -93,7 +100,7 @@ def main() -> int:
 def end_now(status: int) -> None:
     """End without Python's own shutdown.
 
-    Gloo's threads may let go of Python objects during it, which hangs or aborts the process now and
+    Gloo's threads may release Python objects during it, which hangs or aborts the process now and
     then (https://github.com/pytorch/pytorch/issues/190489).
     """
     sys.stdout.flush()

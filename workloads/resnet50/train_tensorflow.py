@@ -10,15 +10,19 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from pathlib import Path
 
-from run_rank import run_rank
-from shared_options import check_sizes, images_to_read, shared_parser
-from target_training import TRAIN, add_target_options, target_training
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from common.job import run_rank
+from common.target_training import TRAIN, add_target_options, target_training
+from resnet50.images import images_to_evaluate, images_to_read
+from resnet50.recipe import check_sizes, image_parser
 
 
 def make_parser():
     """Return the parser: the shared options and TensorFlow's own."""
-    parser = shared_parser("Train ResNet-50 v1.5 with TensorFlow and Horovod, one rank of a job.")
+    parser = image_parser("Train ResNet-50 v1.5 with TensorFlow and Horovod, one rank of a job.")
     add_target_options(parser)
     tensorflow = parser.add_argument_group("TensorFlow")
     tensorflow.add_argument(
@@ -35,7 +39,8 @@ def make_parser():
         "--data-backend",
         choices=("native", "tfrecord"),
         default="native",
-        help="who reads real data: native: our own processes, from folders; tfrecord: tf.data",
+        help="reader of real data: native: our own processes, from images/; tfrecord: tf.data, "
+        "from tfrecord/",
     )
     return parser
 
@@ -51,11 +56,13 @@ def main():
         images = images_to_read(parser, options, world_size)
     elif options.data != "real" or options.data_dir is None or options.mode != TRAIN:
         parser.error(f"--data-backend tfrecord needs --data real, --data-dir and --mode {TRAIN}")
-    target, evaluated = target_training(parser, options, images, world_size)
+    target, evaluated = target_training(
+        parser, options, len(images), world_size, images_to_evaluate
+    )
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # errors only; read when it is loaded
-    logging.getLogger("tensorflow").setLevel(logging.ERROR)  # Horovod uses names that grew old
+    logging.getLogger("tensorflow").setLevel(logging.ERROR)  # Horovod uses deprecated names
 
-    from tensorflow_training import train  # noqa: PLC0415 (bad options need no TensorFlow)
+    from resnet50.tensorflow_training import train  # noqa: PLC0415 (bad options need no TensorFlow)
 
     return run_rank(
         lambda: train(options, images, target, evaluated),

@@ -14,10 +14,9 @@ import sys
 import time
 from pathlib import Path
 
-TRAINER = Path(__file__).resolve().parents[3] / "workloads/resnet50"
-sys.path.insert(0, str(TRAINER))
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "workloads"))
 
-import train_pytorch
+from resnet50 import train_pytorch
 
 
 def sleep(_step):
@@ -53,9 +52,9 @@ FAULTS = {"sleep": sleep, "deaf": deaf, "nan": nan, "half_line": half_line, "clo
 
 def arm(fault, rank, iteration, mark):
     """Inject the fault into an iteration of a rank; touch ``mark`` when it occurs."""
-    import torch_step  # noqa: PLC0415 (only the trainer imports PyTorch)
+    from resnet50 import pytorch_training  # noqa: PLC0415 (only the trainer imports PyTorch)
 
-    original = torch_step.Step.__call__
+    original = pytorch_training.Step.__call__
     count = 0
 
     def step(self, images, labels):
@@ -66,7 +65,7 @@ def arm(fault, rank, iteration, mark):
             FAULTS[fault](self)
         return original(self, images, labels)
 
-    torch_step.Step.__call__ = step
+    pytorch_training.Step.__call__ = step
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The lines of our own trainers: the iterations of the PyTorch trainer, and what all trainers add.
 
-Source: workloads/resnet50/report_lines.py. The other trainers print their iterations in the format
+Source: workloads/common/report_lines.py. The other trainers print their iterations in the format
 of their framework, which another reader reads; identity and ending they print as all of ours do.
 """
 
@@ -90,7 +90,7 @@ def _json(text: str, words: str) -> Dict[str, Any]:
 
 FORMAT = Format(
     name="scalebench",
-    source="workloads/resnet50/report_lines.py of this project",
+    source="workloads/common/report_lines.py of this project",
     needles=("/s step_time ",),
     observation=(
         r"[^\n]{0,120}?iteration (?P<step>\d{1,12}) epoch (?P<epoch>\d{1,9}) loss (?P<loss>"

@@ -1,22 +1,24 @@
-"""The ranks of one MXNet job, and how they exchange: Horovod, a key-value store, or not at all."""
+"""The ranks of an MXNet job: their devices, and the exchange by Horovod or a key-value store."""
 
 from __future__ import annotations
 
-import json
 import os
 
 import mxnet as mx
 from mxnet import gluon
-from rank_place import Place
 
+from common.ranks import Place, from_row, peak_resident_mib, place_from, to_row
+from common.report_lines import StoppedError
+
+MIB = 1 << 20
 FIRST_KEY = 1 << 20  # of sums in the key-value store; Gluon counts its parameters from 0
 
 
-class Alone:
+class SingleRank:
     """A single rank, which exchanges nothing: a slower 1n1g would flatter every speed-up."""
 
     backend = None
-    place = Place(0, 1, 0, 1)
+    place = Place()
 
     def sum(self, array):
         """Return the sum of every rank's array."""
@@ -26,8 +28,20 @@ class Alone:
         """Return the optimiser, and the number of images that its steps are to divide by."""
         return gluon.Trainer(parameters, "sgd", settings, kvstore=None), batch_size
 
+    def gather(self, value):
+        """Return every rank's JSON value, by rank, on every rank.
 
-class HorovodRanks(Alone):
+        Each writes the bytes of its own row; the sum of all tables is the whole table.
+        """
+        if self.place.world_size == 1:
+            return [value]
+        row = to_row(value)
+        table = mx.nd.zeros((self.place.world_size, len(row)))
+        table[self.place.rank] = mx.nd.array(list(row))
+        return [from_row(whole) for whole in self.sum(table).asnumpy().astype("uint8")]
+
+
+class HorovodRanks(SingleRank):
     """Ranks that mpirun or horovodrun started; gradients are all-reduced."""
 
     backend = "horovod"
@@ -48,11 +62,11 @@ class HorovodRanks(Alone):
         return self.hvd.DistributedTrainer(parameters, "sgd", settings), batch_size
 
 
-class StoreRanks(Alone):
+class StoreRanks(SingleRank):
     """Workers of MXNet's key-value store; its servers add up the gradients.
 
-    Workers are numbered there in the order in which they connect. RANK and its like, as torchrun
-    has them, say which one is the first of the leading node.
+    Workers are numbered there in the order in which they connect. RANK and the other variables that
+    torchrun would set state which one is the first of the leading node.
     """
 
     backend = "dist_sync"
@@ -62,8 +76,7 @@ class StoreRanks(Alone):
         self.keys = {}
         self.place = Place(self.store.rank, self.store.num_workers, 0, 1)
         if "RANK" in os.environ:
-            names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
-            self.place = Place(*(int(os.environ[name]) for name in names))
+            self.place = place_from(os.environ)
 
     def sum(self, array):
         total = mx.nd.zeros_like(array)
@@ -77,14 +90,14 @@ class StoreRanks(Alone):
 
     def trainer(self, parameters, settings, batch_size):
         # Each worker updates its own weights, as with Horovod: only the exchange differs.
-        trainer = _TrainerOfTheStore(
+        trainer = _StoreTrainer(
             parameters, "sgd", settings, kvstore=self.store, update_on_kvstore=False
         )
         return trainer, batch_size * self.place.world_size
 
 
-class _TrainerOfTheStore(gluon.Trainer):
-    """Hold the first gradients back until this worker has the weights that all begin with.
+class _StoreTrainer(gluon.Trainer):
+    """Hold the first gradients back until this worker has the initial weights.
 
     The servers keep both under one key, and MXNet waits for neither: a worker whose request for
     the weights came after all gradients got their sum for its weights.
@@ -96,28 +109,34 @@ class _TrainerOfTheStore(gluon.Trainer):
 
 
 def join():
-    """Meet the other ranks; the launcher's variables say who they are."""
+    """Return the ranks that the launcher's variables describe, once connected."""
     if os.environ.get("DMLC_ROLE") == "worker":
         return StoreRanks()
     if os.environ.get("OMPI_COMM_WORLD_SIZE", os.environ.get("HOROVOD_SIZE", "1")) != "1":
         return HorovodRanks()
-    return Alone()
+    return SingleRank()
 
 
-def gather(ranks, value, width=512):
-    """Return every rank's JSON value, by rank, on every rank.
+def choose_device(requested, place):
+    """Return this rank's device.
 
-    Each writes the bytes of its own row; the sum of all tables is the whole table.
-
-    :param width: bytes that a value may take.
+    :raises StoppedError: if GPUs are requested and this node has too few that MXNet can use.
     """
-    place = ranks.place
-    if place.world_size == 1:
-        return [value]
-    text = json.dumps(value).encode()
-    if len(text) > width:
-        raise ValueError(f"{len(text)} bytes do not fit in {width}: {value}")
-    table = mx.nd.zeros((place.world_size, width))
-    table[place.rank] = mx.nd.array(list(text.ljust(width)))
-    rows = ranks.sum(table).asnumpy().astype("uint8")
-    return [json.loads(row.tobytes().decode()) for row in rows]
+    count = 0 if requested == "cpu" else mx.context.num_gpus()
+    if requested == "cpu" or (requested == "auto" and not count):
+        return mx.cpu()
+    if place.local_rank >= count:
+        raise StoppedError(
+            "no_device",
+            f"this node has {place.local_size} ranks and {count} GPUs that MXNet "
+            f"{mx.__version__} can use",
+        )
+    return mx.gpu(place.local_rank)
+
+
+def peak_memory(device):
+    """Return MiB: what is taken of a GPU, whose pool MXNet never shrinks, else peak resident."""
+    if device.device_type != "gpu":
+        return peak_resident_mib()
+    free, whole = mx.context.gpu_memory_info(device.device_id)
+    return (whole - free) / MIB
