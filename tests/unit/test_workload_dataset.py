@@ -17,13 +17,11 @@ from ansible_collections.scalebench.core.plugins.module_utils.dataset.layouts im
 from ansible_collections.scalebench.core.plugins.module_utils.node import dataset_files
 
 MAKER = Path(__file__).parents[2] / "workloads/dataset/make_small.py"
-sys.path.insert(0, str(MAKER.parent))
-import protobuf
-import recordio
-import tfrecord
-from textures import TEXTURES, pixels
-
 pytest.importorskip("PIL", reason="needs Pillow to encode images")
+sys.path.insert(0, str(MAKER.parent))
+import record_files
+from pictures import TEXTURES, pixels
+
 CLASSES = ["bands", "bars", "bricks", "checks", "dots", "grid", "slants", "zigzag"]
 # CRC-32 of one picture of each class, as CPython on x86-64 computes it.
 PIXELS = [
@@ -108,9 +106,9 @@ def varint_of(packed: bytes) -> int:
 
 def test_crc32c_is_that_of_the_rfc():
     # RFC 3720, appendix B.4.
-    assert tfrecord.crc32c(bytes(32)) == 0x8A9136AA
-    assert tfrecord.crc32c(bytes([0xFF] * 32)) == 0x62A8AB43
-    assert tfrecord.crc32c(bytes(range(32))) == 0x46DD794E == crc32c(bytes(range(32)))
+    assert record_files.crc32c(bytes(32)) == 0x8A9136AA
+    assert record_files.crc32c(bytes([0xFF] * 32)) == 0x62A8AB43
+    assert record_files.crc32c(bytes(range(32))) == 0x46DD794E == crc32c(bytes(range(32)))
 
 
 @pytest.mark.parametrize(("part", "name"), [("train", "train"), ("val", "validation")])
@@ -163,7 +161,7 @@ def test_recordio_holds_every_image_where_its_index_says(small, part):
 def test_a_magic_number_within_an_image_parts_its_record():
     magic = struct.pack("<I", 0xCED7230A)
     data = b"abcd" + magic + b"efg" + magic + b"h" + magic
-    encoded = recordio.record(data)
+    encoded = record_files.recordio_record(data)
     parts, at = [], 0
     while at < len(encoded):
         found, head = struct.unpack_from("<II", encoded, at)
@@ -179,7 +177,7 @@ def test_a_magic_number_within_an_image_parts_its_record():
 
 def test_a_negative_number_has_no_varint():
     with pytest.raises(ValueError, match="-1 is negative"):
-        protobuf.varint(-1)
+        record_files.varint(-1)
 
 
 def test_paddle_s_lists_name_every_image_with_its_label(small):
@@ -223,7 +221,7 @@ def test_a_number_of_images_that_cannot_be_is_refused(tmp_path, value):
     command = [sys.executable, MAKER, tmp_path / "set", f"--train={value}"]
     ended = subprocess.run(command, check=False, capture_output=True, text=True)
     assert ended.returncode == 2
-    assert f"{value!r} is no integer of at least 1" in ended.stderr
+    assert f"{value!r} is not an integer of at least 1" in ended.stderr
 
 
 def looked(folder: Path, layout: str) -> dict:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write the small set of images in the form of every framework; docs/data.md describes it.
+"""Write the small set of images in the form of every framework, as docs/data.md describes.
 
 For example: make_small.py /data/small
 """
@@ -13,36 +13,33 @@ import shutil
 import sys
 from pathlib import Path
 
-import ofrecord
-import recordio
-import tfrecord
-from pictures import pictures
-from textures import TEXTURES
+from pictures import TEXTURES, pictures
+from record_files import ofrecord_part, recordio_files, tfrecord_shard
 
-VERSION = 2  # of the pictures and their files; another one is made anew
+VERSION = 2  # of the pictures and their files; a set of another version is replaced
 SHARDS = {"train": 8, "val": 2}  # so that eight ranks each have files of their own
-OF_TENSORFLOW = {"train": "train", "val": "validation"}  # its names of the two parts
+TENSORFLOW_PARTS = {"train": "train", "val": "validation"}  # its names of the two parts
 
 
 def main() -> int:
-    """Make the set beside its folder, then put it there whole; return the exit status."""
+    """Make the set beside its folder, then move it there; return the exit status."""
     options = make_parser().parse_args()
     target = options.directory
-    wanted = described(options)
-    if wanted.items() <= kept_manifest(target).items():
+    description = describe(options)
+    if description.items() <= existing_manifest(target).items():
         print(f"{target} is there already")
         return 0
     making = target.with_name(target.name + ".making")
     shutil.rmtree(making, ignore_errors=True)
     for part, each in (("train", options.train), ("val", options.validation)):
-        made = list(announced(part, each, options.size))
+        made = list(reported(part, each, options.size))
         write_images(making / "images", part, made)
         write_shards(making, part, made)
-        rec, idx = recordio.rec_and_idx(made)
+        rec, idx = recordio_files(made)
         write(making / f"recordio/{part}.rec", rec)
         write(making / f"recordio/{part}.idx", idx)
-    listed = {**wanted, "files": checksums(making)}
-    write(making / "manifest.json", json.dumps(listed, indent=1).encode())
+    manifest = {**description, "files": checksums(making)}
+    write(making / "manifest.json", json.dumps(manifest, indent=1).encode())
     shutil.rmtree(target, ignore_errors=True)
     making.rename(target)
     return 0
@@ -53,26 +50,24 @@ def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("directory", type=Path, help="is replaced as a whole")
+    parser.add_argument("directory", type=Path, help="replaced as a whole")
+    parser.add_argument("--train", type=positive, default=200, metavar="N", help="images per class")
     parser.add_argument(
-        "--train", type=positive, default=200, metavar="N", help="images of a class"
-    )
-    parser.add_argument(
-        "--validation", type=positive, default=50, metavar="N", help="images of a class"
+        "--validation", type=positive, default=50, metavar="N", help="images per class"
     )
     parser.add_argument("--size", type=positive, default=64, metavar="PX", help="height and width")
     return parser
 
 
 def positive(text):
-    """Read an integer of at least 1."""
+    """Return an integer of at least 1."""
     if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no integer of at least 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not an integer of at least 1")
     return int(text)
 
 
-def announced(part, each, size):
-    """Yield the pictures of a part and say now and then how far they are."""
+def reported(part, each, size):
+    """Yield the pictures of a part and print the progress."""
     total = each * len(TEXTURES)
     for number, picture in enumerate(pictures(part, each, size), 1):
         if number % 200 == 0 or number == total:
@@ -81,10 +76,10 @@ def announced(part, each, size):
 
 
 def write_images(folder, part, made):
-    """Write one folder a class, and the list with labels that PaddlePaddle's reader takes."""
+    """Write one folder per class, and the list with labels that PaddlePaddle's reader takes."""
     listed = []
     for picture in made:
-        name = f"{part}/{picture.name_of_class}/{picture.file_name}"
+        name = f"{part}/{picture.class_name}/{picture.file_name}"
         write(folder / name, picture.jpeg)
         listed.append(f"{name} {picture.label}\n")
     write(folder / f"{part}_list.txt", "".join(sorted(listed)).encode())
@@ -95,9 +90,9 @@ def write_shards(folder, part, made):
     count = SHARDS[part]
     for number in range(count):
         share = made[number::count]
-        name = f"{OF_TENSORFLOW[part]}-{number:05d}-of-{count:05d}"
-        write(folder / "tfrecord" / name, tfrecord.shard(share))
-        write(folder / f"ofrecord/{part}/part-{number:05d}", ofrecord.part(share))
+        name = f"{TENSORFLOW_PARTS[part]}-{number:05d}-of-{count:05d}"
+        write(folder / "tfrecord" / name, tfrecord_shard(share))
+        write(folder / f"ofrecord/{part}/part-{number:05d}", ofrecord_part(share))
 
 
 def write(path, data):
@@ -106,8 +101,8 @@ def write(path, data):
     path.write_bytes(data)
 
 
-def described(options):
-    """Return what a manifest says of the set as a whole."""
+def describe(options):
+    """Return what the manifest states about the set as a whole."""
     each = {"train": options.train, "val": options.validation}
     return {
         "version": VERSION,
@@ -117,8 +112,8 @@ def described(options):
     }
 
 
-def kept_manifest(folder):
-    """Return the manifest of the set that is there, empty where there is none."""
+def existing_manifest(folder):
+    """Return the manifest of the set in `folder`, empty where there is none."""
     try:
         return json.loads((folder / "manifest.json").read_text())
     except (OSError, ValueError):
@@ -127,12 +122,12 @@ def kept_manifest(folder):
 
 def checksums(folder):
     """Return SHA-256 and size in bytes of every file below a folder."""
-    found = {}
+    files = {}
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         data = path.read_bytes()
         name = path.relative_to(folder).as_posix()
-        found[name] = {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data)}
-    return found
+        files[name] = {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data)}
+    return files
 
 
 if __name__ == "__main__":
