@@ -168,5 +168,5 @@ def test_a_killed_process_ends_all_with_a_reason(cluster, tmp_path, victim, wher
 def test_a_node_that_does_not_take_its_ranks_in_is_named(cluster, tmp_path):
     repeat = Repeat(cluster, tmp_path, absent="node3", patience=15)
     assert repeat.endings()["node1"][0] == "crashed"
-    assert "node3: nobody here took in the ranks of 127.0.0.2:29722" in repeat.output()
+    assert "node3: no host_ranks.py waits for the ranks of 127.0.0.2:29722" in repeat.output()
     assert cluster.running() == []

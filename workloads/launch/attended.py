@@ -1,10 +1,10 @@
-"""Runs a command in a folder of its own, for as long as somebody attends it.
+"""Run a command in a folder of its own, until it ends or standard input is closed.
 
     attended.py FOLDER COMMAND...
 
-Killing the client of `docker exec` leaves what it started running, but closes this program's
-standard input: then the command and all its descendants are ended. Standard library only and runs
-on Python 3.5, as the oldest images need.
+Killing the client of `docker exec` does not end what it started, but closes this program's standard
+input: then the command and all its descendants are ended. Standard library only; runs on Python
+3.5, which the oldest images need.
 """
 
 import contextlib
@@ -20,25 +20,25 @@ import subprocess
 import sys
 import time
 
-GRACE = 5  # seconds between asking a process to end and ending it
-PATIENCE = 60  # seconds that an earlier command in the same folder has to end
+GRACE = 5  # seconds between SIGTERM and SIGKILL
+PATIENCE = 60  # seconds to wait for an earlier command in the same folder
 _PR_SET_CHILD_SUBREAPER = 36
 
 
 def main(arguments):
-    """Run the command in the folder and return its exit code; 128 + N where signal N ended it."""
+    """Run the command in the folder and return its exit code; 128 + N if signal N ended it."""
     if len(arguments) < 2:
         print("usage: attended.py FOLDER COMMAND...", file=sys.stderr)
         return 2
     folder, command = arguments[0], arguments[1:]
-    # Orphans of the command become children of this process, so that they can be found.
+    # Orphans of the command become children of this process, so that they can be ended.
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    # Interrupts the wait below; without a handler the command would be left behind.
+    # Interrupts the wait below; without a handler the command would keep running.
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit(143))
     with open(folder + ".lock", "w") as lock:
         if not _locked(lock):
-            print("attended.py:", folder, "is still used after", PATIENCE, "s", file=sys.stderr)
+            print("attended.py:", folder, "is still in use after", PATIENCE, "s", file=sys.stderr)
             return 75
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)
@@ -67,7 +67,7 @@ def _run(command, folder):
         print("attended.py:", command[0] + ":", error.strerror, file=sys.stderr)
         return 127
     try:
-        _wait(child, _attendant())
+        _wait(child, _input())
     finally:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
@@ -76,15 +76,15 @@ def _run(command, folder):
     return code if code >= 0 else 128 - code
 
 
-def _attendant():
-    """Return what to watch for its end: standard input where it is a pipe, else nothing."""
+def _input():
+    """Return what to watch for its end: standard input if it is a pipe, else nothing."""
     mode = os.fstat(0).st_mode
     return [0] if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) else []
 
 
-def _wait(child, attendant):
+def _wait(child, inputs):
     while child.poll() is None:
-        readable, _, _ = select.select(attendant, [], [], 0.2)
+        readable, _, _ = select.select(inputs, [], [], 0.2)
         if readable and not os.read(0, 4096):
             return
 
@@ -97,7 +97,7 @@ def _end_descendants(child):
         deadline = time.time() + GRACE
         while _descendants(os.getpid()) and time.time() < deadline:
             time.sleep(0.05)
-            # Orphans are reaped only when the command was: its exit code is not theirs.
+            # Orphans are reaped after the command: waiting for any child must not take its code.
             while child.poll() is not None and _reaped():
                 pass
     child.wait()
@@ -122,13 +122,13 @@ def _descendants(root):
             except (OSError, ValueError):
                 continue
             children.setdefault(int(parent), []).append((int(name), state))
-    found, below = [], [root]
+    living, below = [], [root]
     while below:
         for pid, state in children.get(below.pop(), []):
             below.append(pid)
             if state != b"Z":
-                found.append(pid)
-    return found
+                living.append(pid)
+    return living
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Take in the ranks that mpirun starts on this node by ssh, as children; on one node run mpirun.
+"""Run the ranks that mpirun starts on this node by ssh as children of this process.
 
-Started by Scalebench on each node of a job, with mpirun's command after ``--`` on the leading one:
+Scalebench starts it on each node of a job, on the leading node with mpirun's command after ``--``:
   host_ranks.py --job 10.11.0.2:29500 --node node2
-Ends when Open MPI's daemon on this node, or mpirun, has ended, with its exit status. Standard
-library only and runs on Python 3.5, as the oldest images need.
+It ends with the exit status of mpirun, on other nodes of Open MPI's daemon there. Standard library
+only; runs on Python 3.5, which the oldest images need.
 """
 
 import argparse
@@ -22,39 +22,39 @@ import time
 
 import meeting
 
-GRACE = 5  # seconds between asking a process to end and ending it
-SIGNALLED = 128  # a shell's status for a process that a signal ended, plus the signal's number
+GRACE = 5  # seconds between SIGTERM and SIGKILL
+SIGNALLED = 128  # plus the signal's number: a shell's status for a process that a signal ended
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class EndedError(Exception):
-    """Somebody asked this process to end."""
+    """This process received a signal to end."""
 
 
 def main():
     """Serve until the ranks are done; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--job", required=True, help="what tells the job from others at this time")
+    parser.add_argument("--job", required=True, help="identifies the job among those that run now")
     parser.add_argument("--node", required=True, help="this node's name in the inventory")
-    parser.add_argument("--ssh-config", help="how the leading node's ssh reaches the others")
-    parser.add_argument("--peers", help="by address, as JSON: node, and the words of join_ranks.py")
-    parser.add_argument("--patience", type=float, default=60, help="seconds until ranks must come")
+    parser.add_argument("--ssh-config", help="configuration by which ssh reaches other nodes")
+    parser.add_argument("--peers", help="JSON by address: node, and the command of join_ranks.py")
+    parser.add_argument("--patience", type=float, default=60, help="seconds to wait for the ranks")
     parser.add_argument("launcher", nargs="*", help="mpirun's command, on the leading node")
     options = parser.parse_args()
     for number in SIGNALS:
         signal.signal(number, end)
     if options.launcher and not shutil.which("ssh"):
-        print("launch error: there is no ssh here to start ranks with: PATH is", os.environ["PATH"])
+        print("launch error: ssh, which starts ranks, is not in PATH:", os.environ["PATH"])
         return 1
     try:
         listener = meeting.listen(options.job, options.node)
     except OSError as error:
-        print("launch error: another job waits here for the ranks of", options.job, error)
+        print("launch error: another process waits for the ranks of", options.job, "here:", error)
         return 1
-    # Open MPI's daemons on one machine would share and remove each other's files: some crash then.
+    # Open MPI's daemons on one machine would remove each other's files, and some would crash.
     temporary = tempfile.mkdtemp(prefix="scalebench-")
     children = Children(temporary)
-    ssh = stand_in_for_ssh() if options.launcher else None
+    ssh = write_ssh_wrapper() if options.launcher else None
     try:
         if options.launcher:
             environment = launcher_environment(options, ssh)
@@ -70,17 +70,17 @@ def main():
 
 
 def end(_number, _frame):
-    """Leave by the way that ends the children, once."""
+    """Raise the exception that ends the children, once."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     raise EndedError
 
 
-def stand_in_for_ssh():
-    """Write a program ``ssh`` that is ``reach_node.py`` into this folder, the repeat's own.
+def write_ssh_wrapper():
+    """Write a program ``ssh`` that runs ``reach_node.py`` into the repeat's working folder.
 
-    The launcher finds it first in PATH, whichever of its layers dials, and whatever options it
-    gives: how a node is reached is the ssh configuration's to say.
+    It comes first in PATH for every layer of the launcher, and ignores the launcher's options: the
+    ssh configuration decides how a node is reached.
 
     :returns: its path.
     """
@@ -94,9 +94,9 @@ def stand_in_for_ssh():
 
 
 def launcher_environment(options, ssh):
-    """Return what the launcher, and ``reach_node.py`` below it, find in their environment.
+    """Return the environment of the launcher, which ``reach_node.py`` below it reads.
 
-    A launcher of the framework lies beside this interpreter.
+    The folder of this interpreter is in PATH for a launcher that is part of the framework.
     """
     folders = [os.path.dirname(ssh), os.path.dirname(sys.executable)]
     return {
@@ -110,7 +110,7 @@ def launcher_environment(options, ssh):
 
 
 def serve(listener, children, options):
-    """Take in one daemon, and wait until mpirun, or else the daemon, has ended.
+    """Accept one daemon, and wait until mpirun, or on other nodes the daemon, has ended.
 
     :returns: its exit status.
     """
@@ -118,49 +118,49 @@ def serve(listener, children, options):
     selector.register(listener, selectors.EVENT_READ)
     leads = bool(options.launcher)
     limit = time.monotonic() + options.patience
-    joined, told = None, False
+    joined, reported = None, False
     while True:
         for key, _ in selector.select(0.1):
             if key.fileobj is listener:
                 joined = accept(listener, children, selector)
             elif not joined.recv(1):
                 selector.unregister(joined)
-                children.ask("orted")
+                children.terminate("orted")
         ended = children.ended()
-        if "orted" in ended and not told:
-            told = True
+        if "orted" in ended and not reported:
+            reported = True
             with contextlib.suppress(OSError):  # ssh may be gone
                 joined.sendall(b"%d\n" % abs(ended["orted"]))
         wanted = "mpirun" if leads else "orted"
         if wanted in ended:
-            # Where all went well, the daemon here ends by itself when mpirun has.
+            # After success the daemon here ends by itself when mpirun has ended.
             children.wait(GRACE if ended[wanted] == 0 else 0)
-            return said(wanted, ended[wanted])
+            return shell_status(wanted, ended[wanted])
         if not leads and joined is None and time.monotonic() > limit:
             leading = options.job.rpartition(":")[0]
             print(
-                "launch error: {}: no daemon of Open MPI came within {:g} s: can {}, the leading"
-                " node, log in here by ssh?".format(options.node, options.patience, leading)
+                "launch error: {}: Open MPI's daemon did not start within {:g} s: can {}, the"
+                " leading node, log in here by ssh?".format(options.node, options.patience, leading)
             )
             return 1
 
 
-def said(name, status):
-    """Return the status as a shell's; say what would leave no other trace."""
+def shell_status(name, status):
+    """Return the status as a shell would; print a signal, which leaves no other trace."""
     if name == "orted" and status > SIGNALLED:
-        status = SIGNALLED - status  # the shell above it says so
+        status = SIGNALLED - status  # the status of the shell above it
     if status < 0:
         print("launch error:", name, "was ended by signal", -status)
     return status if status >= 0 else SIGNALLED - status
 
 
 def accept(listener, children, selector):
-    """Start what a ``join_ranks.py`` of this user brings; return the connection to it."""
+    """Start the command that ``join_ranks.py`` of this user sends; return the connection to it."""
     connection, _ = listener.accept()
     if meeting.other_user(connection) != os.getuid():
         connection.close()
         return None
-    selector.unregister(listener)  # one daemon of a job runs on a node
+    selector.unregister(listener)  # a job has one daemon per node
     request = json.loads(meeting.read_line(connection))
     children.start("orted", ["/bin/sh", "-c", request["command"]], request["environment"])
     selector.register(connection, selectors.EVENT_READ)
@@ -175,36 +175,36 @@ class Children:
         self.running = {}
 
     def start(self, name, command, environment):
-        """Start one."""
+        """Start a process."""
         self.running[name] = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             env={**os.environ, **environment, "TMPDIR": self.temporary},
-            # A shell, and the daemon below it, are signalled as one.
+            # A shell and the daemon below it are signalled together.
             start_new_session=True,
         )
 
     def ended(self):
         """Return the exit status of each that has ended, negative for a signal."""
-        found = {name: child.poll() for name, child in self.running.items()}
-        return {name: status for name, status in found.items() if status is not None}
+        statuses = {name: child.poll() for name, child in self.running.items()}
+        return {name: status for name, status in statuses.items() if status is not None}
 
-    def ask(self, name):
-        """Ask one to end, if it runs."""
+    def terminate(self, name):
+        """Send SIGTERM to a process and its session, if it runs."""
         if name in self.running and self.running[name].poll() is None:
             os.killpg(self.running[name].pid, signal.SIGTERM)
 
     def end(self):
-        """Ask all to end, mpirun first as it ends the ranks elsewhere, and insist after a while."""
+        """End all, by SIGKILL after a while; mpirun first, which ends the ranks on other nodes."""
         for name in ("mpirun", "orted"):
-            self.ask(name)
+            self.terminate(name)
         self.wait(GRACE)
         for child in self.running.values():
             child.kill()
             child.wait()
 
     def wait(self, seconds):
-        """Wait until all have ended, at most so long."""
+        """Wait at most so many seconds until all have ended."""
         until = time.monotonic() + seconds
         for child in self.running.values():
             with contextlib.suppress(subprocess.TimeoutExpired):

@@ -1,9 +1,9 @@
-"""Runs `docker exec -i` and holds its standard input open for as long as this program lives.
+"""Run `docker exec -i` and hold its standard input open for as long as this program lives.
 
     in_container.py COMMAND...
 
-The other end is attended.py in the container: when this program ends, however it is ended, so does
-what runs there. Standard library only and runs on Python 3.5, which Ubuntu 16.04 has.
+The other end is attended.py in the container: when this program ends, even by SIGKILL, so does what
+runs there. Standard library only; runs on Python 3.5, which Ubuntu 16.04 has.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ import sys
 
 
 def main(command):
-    """Run the command and return its exit code, 128 + N where signal N ended it."""
+    """Run the command and return its exit code; 128 + N if signal N ended it."""
     if not command:
         print("usage: in_container.py COMMAND...", file=sys.stderr)
         return 2
@@ -24,7 +24,7 @@ def main(command):
         with contextlib.suppress(OSError):
             os.close(writing)
 
-    # The client must not hold the end that is to close.
+    # The client must not inherit the end that is to be closed.
     os.set_inheritable(writing, False)
     try:
         client = subprocess.Popen(command, stdin=reading)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Hand what mpirun started on this node by ssh to ``host_ranks.py``, and stay as long as it runs.
+"""Pass what mpirun starts on this node by ssh to ``host_ranks.py``, and wait until it ends.
 
-Called by ``reach_node.py`` as ``join_ranks.py JOB NODE PATIENCE COMMAND``; the seconds are there
-because the nodes start at about the same time only. Standard library only and runs on Python 3.5.
+Called by ``reach_node.py`` as ``join_ranks.py JOB NODE PATIENCE COMMAND``. PATIENCE is in seconds:
+the nodes do not start at exactly the same time. Standard library only; runs on Python 3.5.
 """
 
 import json
@@ -19,14 +19,15 @@ def main():
     try:
         connection = meeting.connect(job, node, float(patience))
     except OSError as error:
-        print("launch error: {}: nobody here took in the ranks of {}: {}".format(node, job, error))
+        text = "launch error: {}: no host_ranks.py waits for the ranks of {}: {}"
+        print(text.format(node, job, error))
         return 1
     with connection:
-        request = {"command": command, "environment": passed_on()}
+        request = {"command": command, "environment": ssh_environment()}
         connection.sendall(json.dumps(request).encode() + b"\n")
         poller = select.poll()
         poller.register(connection, select.POLLIN)
-        # No event is asked for: that sshd closed its end is reported all the same.
+        # No event is requested: that sshd closed its end is always reported.
         poller.register(1, 0)
         while True:
             events = dict(poller.poll())
@@ -37,8 +38,8 @@ def main():
                 return 1
 
 
-def passed_on():
-    """Return what of ssh's environment Open MPI's daemon looks at; all else is the job's own."""
+def ssh_environment():
+    """Return the variables of ssh that Open MPI's daemon reads; all others are those of the job."""
     return {name: os.environ[name] for name in ("SSH_CONNECTION",) if name in os.environ}
 
 

@@ -1,6 +1,6 @@
-"""The socket by which what ssh starts on a node finds the job's program there.
+"""The socket through which ``join_ranks.py``, started by ssh, finds ``host_ranks.py`` on a node.
 
-Standard library only and runs on Python 3.5, as the oldest images need.
+Standard library only; runs on Python 3.5, which the oldest images need.
 """
 
 import hashlib
@@ -11,18 +11,18 @@ import time
 
 
 def name_of(job, node):
-    """Return the socket's abstract name (unix(7)): nothing in the file system, gone with its owner.
+    """Return the socket's abstract name (unix(7)), which needs no file and ends with its owner.
 
-    Nodes that are one machine have one of each. A digest, since a name has room for 107 bytes.
+    It differs between nodes on one machine. A digest, because a name is limited to 107 bytes.
     """
-    told = "{} {} {}".format(os.getuid(), job, node)
-    return "\0scalebench-" + hashlib.sha256(told.encode()).hexdigest()
+    identity = "{} {} {}".format(os.getuid(), job, node)
+    return "\0scalebench-" + hashlib.sha256(identity.encode()).hexdigest()
 
 
 def listen(job, node):
-    """Wait for connections.
+    """Return a socket that listens.
 
-    :raises OSError: somebody does already.
+    :raises OSError: if another process listens already.
     """
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(name_of(job, node))
@@ -31,10 +31,10 @@ def listen(job, node):
 
 
 def connect(job, node, patience):
-    """Connect to who waits for the job on this node.
+    """Connect to the process that listens for the job on this node.
 
-    :param patience: seconds to wait for it to come.
-    :raises OSError: nobody of this user came.
+    :param patience: seconds to wait for it.
+    :raises OSError: if no process of this user listens by then.
     """
     limit = time.monotonic() + patience
     while True:
@@ -48,7 +48,7 @@ def connect(job, node, patience):
             time.sleep(0.1)
             continue
         if other_user(connection) != os.getuid():
-            raise PermissionError("somebody else waits there")
+            raise PermissionError("the process that listens belongs to another user")
         return connection
 
 
@@ -60,7 +60,7 @@ def other_user(connection):
 
 
 def read_line(connection):
-    """Return what the other end sends up to the end of a line, or up to its end."""
+    """Return what the other end sends, up to the end of a line or of the connection."""
     received = b""
     while not received.endswith(b"\n"):
         piece = connection.recv(65536)

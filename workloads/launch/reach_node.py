@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Stand in for ssh below ``host_ranks.py``: log in to a node, and join the ranks there.
+"""Replace ssh below ``host_ranks.py``: log in to a node and run ``join_ranks.py`` there.
 
-Called as ssh is: ``reach_node.py [OPTIONS] ADDRESS [OPTIONS] COMMAND...``. Standard library only
-and runs on Python 3.5, as the oldest images need.
+Called like ssh: ``reach_node.py [OPTIONS] ADDRESS [OPTIONS] COMMAND...``. Standard library only;
+runs on Python 3.5, which the oldest images need.
 """
 
 import json
@@ -11,16 +11,16 @@ import shlex
 import subprocess
 import sys
 
-WITH_VALUE = set("BbcDEeFIiJLlmOopQRSWw")  # ssh(1): options that are followed by a word
+WITH_VALUE = set("BbcDEeFIiJLlmOopQRSWw")  # ssh(1): options with a value
 DAEMON = "orted"
-OF_SSH = 255  # ssh(1): an error of its own, not of the command
+SSH_ERROR = 255  # ssh(1): an error of ssh itself, not of the command
 
 
 def main():
     """Log in; return ssh's exit status.
 
-    ssh would join the words of the command for a shell to take apart. Joined so, that of Open MPI's
-    daemon is one word among those of ``join_ranks.py``; any other is run as it is.
+    ssh joins the words of a command with blanks, for a shell to split. Joined the same way, the
+    command of Open MPI's daemon is one argument of ``join_ranks.py``; any other runs as it is.
     """
     words = without_options(sys.argv[1:])
     peer = json.loads(os.environ["SCALEBENCH_PEERS"])[words[0]]
@@ -30,17 +30,18 @@ def main():
         joining = [*peer["join"], job, peer["node"], patience, remote]
         remote = " ".join(shlex.quote(word) for word in joining)
     ssh = [os.environ["SCALEBENCH_SSH"], "-F", os.environ["SCALEBENCH_SSH_CONFIG"]]
-    # Why it cannot log in belongs into the job's log, a banner does not.
+    # The job's log should have the reason of a failed login, but no banner.
     status = subprocess.call([*ssh, "-o", "LogLevel=ERROR", peer["node"], remote])
-    if status == OF_SSH:
-        print("launch error: no connection to", peer["node"], "by", *ssh, peer["node"])
+    if status == SSH_ERROR:
+        print("launch error: cannot connect to", peer["node"], "by", *ssh, peer["node"])
     return status
 
 
 def without_options(words):
-    """Return the words from the first on that is no option of ssh's.
+    """Return the words after leading options of ssh.
 
-    The options say how to reach the node, as to check no host key; the configuration says better.
+    The options state how to reach the node, for example without checking host keys; the ssh
+    configuration decides that here.
     """
     words = list(words)
     while words and words[0].startswith("-"):

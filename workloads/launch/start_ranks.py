@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Start several processes of a job on this node, and end all of them when one fails.
 
-Each argument is a JSON object: ``name``, ``argv``, ``environment``, and ``serves`` for one that
-only serves the others and may be ended once they are done. Standard library only and runs on
-Python 3.7, as the oldest frameworks need.
+Each argument is a JSON object: ``name``, ``argv``, ``environment``, and ``serves`` for a server,
+which may be ended once the others are done. Standard library only; runs on Python 3.7, which the
+oldest frameworks need.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ import subprocess
 import sys
 import time
 
-GRACE = 5  # seconds between asking a process to end and ending it
-SERVED = 30  # seconds that servers have to end by themselves once nobody needs them
+GRACE = 5  # seconds between SIGTERM and SIGKILL
+SERVER_GRACE = 30  # seconds that servers have to end by themselves after the others
 
 
 class EndedError(Exception):
-    """Somebody asked this process to end."""
+    """This process received a signal to end."""
 
 
 def main():
-    """Start them and wait; return the exit status."""
+    """Start the processes and wait for them; return the exit status."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, end)
     running = {}
@@ -39,12 +39,12 @@ def main():
 
 
 def end(_number, _frame):
-    """Leave by the way that ends the processes."""
+    """Raise the exception that ends the processes."""
     raise EndedError
 
 
 def start(described):
-    """Start one process; what it prints goes where this one's output goes."""
+    """Start one process; it inherits the output of this one."""
     return subprocess.Popen(
         described["argv"],
         stdin=subprocess.DEVNULL,
@@ -53,11 +53,11 @@ def start(described):
 
 
 def wait(running):
-    """Wait until all that do not only serve have ended, or one has failed.
+    """Wait until all but the servers have ended, or a process has failed.
 
-    :param running: by name the process and whether it only serves.
+    :param running: by name, the process and whether it is a server.
     """
-    served_until = None
+    servers_until = None
     while True:
         states = {name: process.poll() for name, (process, _) in running.items()}
         for name, status in states.items():
@@ -69,14 +69,14 @@ def wait(running):
         if not left:
             return 0
         if all(running[name][1] for name in left):
-            served_until = served_until or time.monotonic() + SERVED
-            if time.monotonic() > served_until:
+            servers_until = servers_until or time.monotonic() + SERVER_GRACE
+            if time.monotonic() > servers_until:
                 return 0
         time.sleep(0.1)
 
 
 def finish(processes):
-    """Ask all that still run to end, and insist after a while."""
+    """End all that still run, by SIGKILL after a while."""
     left = [process for process in processes if process.poll() is None]
     for process in left:
         process.terminate()
