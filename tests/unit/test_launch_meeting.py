@@ -1,4 +1,4 @@
-"""The socket at which host_ranks.py and join_ranks.py meet."""
+"""The socket between host_ranks.py and join_ranks.py."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "workloads/launch")
 import meeting
 
 
-def test_who_joins_finds_who_waits_and_both_know_each_others_user():
+def test_both_ends_connect_and_know_the_other_user():
     with meeting.listen("a:1", "node1") as listener, meeting.connect("a:1", "node1", 5) as joining:
         waiting, _ = listener.accept()
         assert meeting.other_user(waiting) == os.getuid()
@@ -21,13 +21,13 @@ def test_who_joins_finds_who_waits_and_both_know_each_others_user():
         waiting.close()
 
 
-def test_jobs_and_nodes_of_one_machine_are_kept_apart():
+def test_jobs_and_nodes_on_one_machine_have_different_names():
     names = {meeting.name_of(job, node) for job in ("a:1", "a:2") for node in ("node1", "node2")}
     assert len(names) == 4
     assert all(name.startswith("\0") and len(name) < 108 for name in names)
 
 
-def test_who_joins_may_come_first():
+def test_connect_waits_for_the_listener():
     late = []
     timer = threading.Timer(0.5, lambda: late.append(meeting.listen("b:1", "node1")))
     timer.start()
@@ -36,11 +36,11 @@ def test_who_joins_may_come_first():
     late[0].close()
 
 
-def test_nobody_waits_for_ever():
+def test_connect_gives_up():
     with pytest.raises(ConnectionRefusedError):
         meeting.connect("nobody:1", "node1", 0.2)
 
 
-def test_two_do_not_wait_for_the_same_ranks():
+def test_a_job_has_one_listener_per_node():
     with meeting.listen("c:1", "node1"), pytest.raises(OSError):
         meeting.listen("c:1", "node1")

@@ -1,4 +1,4 @@
-"""reach_node.py: whatever a launcher tells ssh, the cluster's configuration decides."""
+"""reach_node.py: the cluster's ssh configuration overrides the launcher's ssh options."""
 
 import json
 import os
@@ -16,7 +16,7 @@ SHOW = "import sys; print('\\0'.join(sys.argv[1:]), end='')"
 
 
 def called(folder, *words):
-    """Return the words that ssh gets; here that is a script that prints them."""
+    """Return the arguments that ssh gets, from a script in its place."""
     ssh = folder / "show"
     ssh.write_text(f"#!{sys.executable}\n{SHOW}\n")
     ssh.chmod(0o700)
@@ -34,7 +34,7 @@ def called(folder, *words):
     return shown.stdout.decode().split("\0")
 
 
-def test_the_daemons_command_is_one_word_for_who_joins(tmp_path):
+def test_the_command_of_the_daemon_is_one_argument_of_join_ranks(tmp_path):
     words = called(tmp_path, "-x", "10.11.0.3", "orted", "-mca", "ess", '"env"', "x;y")
     assert words[:5] == [*OWN, "node2"]
     assert shlex.split(words[5]) == [
@@ -51,7 +51,7 @@ def test_the_daemons_command_is_one_word_for_who_joins(tmp_path):
         ["-i", "/root/.ssh/id_rsa"],
     ],
 )
-def test_options_of_the_launcher_do_not_count(tmp_path, options):
+def test_ssh_options_of_the_launcher_are_ignored(tmp_path, options):
     wanted = [*OWN, "node2", "date"]
     assert called(tmp_path, *options, "10.11.0.3", "date") == wanted
     assert called(tmp_path, "10.11.0.3", *options, "date") == wanted

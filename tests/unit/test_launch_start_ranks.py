@@ -1,4 +1,4 @@
-"""start_ranks.py: all processes of a node end together, and who failed is named."""
+"""start_ranks.py: all processes on a node end together, and the failed one is named."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def start(*ranks):
     )
 
 
-def test_each_has_its_environment_and_words_as_they_are():
+def test_environment_and_arguments_are_passed_unchanged():
     described = {
         "name": "worker 0",
         "argv": [
@@ -43,7 +43,7 @@ def test_each_has_its_environment_and_words_as_they_are():
     assert (process.returncode, out) == (0, 'a b ["$HOME \'"]\n')
 
 
-def test_one_that_fails_is_named_and_ends_the_others():
+def test_a_failed_process_is_named_and_ends_the_others():
     began = time.monotonic()
     sleeper = rank("server", "import os, time; print(os.getpid(), flush=True); time.sleep(60)")
     process = start(sleeper, rank("worker 0", "import time; time.sleep(1); exit(3)"))
@@ -54,13 +54,13 @@ def test_one_that_fails_is_named_and_ends_the_others():
     assert not os.path.exists(f"/proc/{out.split()[0]}")
 
 
-def test_one_that_a_signal_ended_is_told_so():
+def test_a_process_ended_by_a_signal_is_reported():
     process = start(rank("worker 1", "import os; os.kill(os.getpid(), 9)"))
     out, _ = process.communicate(timeout=30)
     assert "worker 1 on this node failed: ended by signal 9" in out
 
 
-def test_they_end_when_it_is_asked_to():
+def test_sigterm_ends_all_processes():
     process = start(
         rank("worker 0", "import os, time; print(os.getpid(), flush=True); time.sleep(60)")
     )

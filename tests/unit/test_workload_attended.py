@@ -1,4 +1,4 @@
-"""What runs in a container ends with whom it runs for: real processes, without a container."""
+"""A command in a container ends with its client: real processes, without a container."""
 
 import ast
 import contextlib
@@ -38,7 +38,7 @@ def all_ended(pids, seconds=12):
     return not any(map(alive, pids))
 
 
-def test_a_command_has_its_own_empty_folder_and_its_exit_code_counts(tmp_path):
+def test_a_command_runs_in_an_empty_folder_and_its_exit_code_is_returned(tmp_path):
     folder = tmp_path / "folder"
     folder.mkdir()
     (folder / "left").touch()
@@ -53,13 +53,13 @@ def test_a_command_has_its_own_empty_folder_and_its_exit_code_counts(tmp_path):
     assert not folder.exists()
 
 
-def test_a_signal_is_told_as_shells_tell_it(tmp_path):
+def test_a_signal_is_returned_as_a_shell_does(tmp_path):
     run = subprocess.run([*ATTENDED, str(tmp_path / "x"), "sh", "-c", "kill -9 $$"], check=False)
     assert run.returncode == 128 + signal.SIGKILL
 
 
 @pytest.mark.parametrize("program", [ATTENDED, IN_CONTAINER])
-def test_a_command_that_is_not_there_is_named(program, tmp_path):
+def test_a_missing_command_is_named(program, tmp_path):
     words = (
         [*program, str(tmp_path / "x"), "/nowhere"]
         if program == ATTENDED
@@ -71,7 +71,7 @@ def test_a_command_that_is_not_there_is_named(program, tmp_path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_all_descendants_end_when_the_one_outside_does(number, tmp_path):
+def test_all_descendants_end_when_the_process_outside_does(number, tmp_path):
     outside = subprocess.Popen(
         [*IN_CONTAINER, *ATTENDED, str(tmp_path / "x"), sys.executable, "-c", STUBBORN],
         stdin=subprocess.DEVNULL,
@@ -88,7 +88,7 @@ def test_all_descendants_end_when_the_one_outside_does(number, tmp_path):
     outside.stdout.close()
 
 
-def test_the_next_command_waits_for_the_one_before(tmp_path):
+def test_a_command_waits_for_the_previous_one(tmp_path):
     folder = str(tmp_path / "x")
     first = subprocess.Popen(
         [*ATTENDED, folder, "sh", "-c", "sleep 1; date +%s%N"], stdout=-1, text=True
@@ -102,8 +102,8 @@ PROGRAMS = ["attended", "in_container", "host_ranks", "join_ranks", "meeting", "
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_python_3_5_can_run_it(name):
-    """Images of 2019 have it; a later form would fail only there."""
+def test_it_is_valid_python_3_5(name):
+    """Later syntax would fail only in images of 2019."""
     tree = ast.parse((LAUNCH / f"{name}.py").read_text(), feature_version=(3, 5))
     later = [node for node in ast.walk(tree) if isinstance(node, (ast.JoinedStr, ast.AnnAssign))]
     assert later == []

@@ -1,4 +1,4 @@
-"""The small set: same bytes each time, and its forms decoded by code written here."""
+"""The small data set: the same bytes each time, and its forms decoded by independent code."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PIXELS = [
 
 
 def make(folder: Path, *more: str) -> str:
-    """Make a tiny set; return what the program printed."""
+    """Make a tiny set; return the output of the program."""
     command = [sys.executable, MAKER, folder, "--train=3", "--validation=2", "--size=16", *more]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
@@ -45,15 +45,15 @@ def small(tmp_path_factory):
 
 def jpegs(small: Path, part: str) -> Counter:
     """Return label and bytes of every image in the class folders."""
-    found = Counter()
+    images = Counter()
     for label, name in enumerate(CLASSES):
         for path in (small / "images" / part / name).iterdir():
-            found[label, path.read_bytes()] += 1
-    return found
+            images[label, path.read_bytes()] += 1
+    return images
 
 
 def crc32c(data: bytes) -> int:
-    """Compute CRC-32C bit by bit, highest bit first: another way than the writer's table."""
+    """Compute CRC-32C bit by bit, highest bit first, unlike the table of the writer."""
     register = 0xFFFFFFFF
     for byte in data:
         register ^= int(f"{byte:08b}"[::-1], 2) << 24
@@ -73,19 +73,19 @@ def fields(message: bytes) -> list[tuple[int, bytes | int]]:
             if not message[at - 1] & 0x80:
                 return value, at
 
-    found, at = [], 0
+    decoded, at = [], 0
     while at < len(message):
         key, at = varint(at)
         value, at = varint(at)
         if key & 7 == 2:
             value, at = message[at : at + value], at + value
-        found.append((key >> 3, value))
-    return found
+        decoded.append((key >> 3, value))
+    return decoded
 
 
 def features(message: bytes, integers: int) -> dict[str, bytes | int]:
-    """Decode a map of features, each a list of one; `integers` is their list's field."""
-    found = {}
+    """Decode a map of features, each a list of one value; `integers` is the field of int lists."""
+    values_by_name = {}
     for number, entry in fields(message):
         assert number == 1
         (_, name), (_, feature) = fields(entry)
@@ -94,17 +94,17 @@ def features(message: bytes, integers: int) -> dict[str, bytes | int]:
         assert kind in (1, integers)
         if kind == integers:
             value = int.from_bytes(value, "little") if len(value) == 1 else varint_of(value)
-        found[name.decode()] = value
-    return found
+        values_by_name[name.decode()] = value
+    return values_by_name
 
 
 def varint_of(packed: bytes) -> int:
-    """Return the one integer of a packed list."""
+    """Return the only integer of a packed list."""
     ((_, value),) = fields(b"\x08" + packed)
     return value
 
 
-def test_crc32c_is_that_of_the_rfc():
+def test_crc32c_matches_the_rfc():
     # RFC 3720, appendix B.4.
     assert record_files.crc32c(bytes(32)) == 0x8A9136AA
     assert record_files.crc32c(bytes([0xFF] * 32)) == 0x62A8AB43
@@ -113,7 +113,7 @@ def test_crc32c_is_that_of_the_rfc():
 
 @pytest.mark.parametrize(("part", "name"), [("train", "train"), ("val", "validation")])
 def test_tfrecord_holds_every_image_with_labels_from_1(small, part, name):
-    found = Counter()
+    images = Counter()
     for path in (small / "tfrecord").glob(f"{name}-*"):
         data = path.read_bytes()
         while data:
@@ -125,47 +125,47 @@ def test_tfrecord_holds_every_image_with_labels_from_1(small, part, name):
             ((number, inner),) = fields(body)
             assert number == 1
             example = features(inner, 3)
-            found[example["image/class/label"] - 1, example["image/encoded"]] += 1
+            images[example["image/class/label"] - 1, example["image/encoded"]] += 1
             assert example["image/class/text"].decode() == CLASSES[example["image/class/label"] - 1]
             assert (example["image/height"], example["image/format"]) == (16, b"JPEG")
             data = data[12 + length + 4 :]
-    assert found == jpegs(small, part)
+    assert images == jpegs(small, part)
 
 
 @pytest.mark.parametrize("part", ["train", "val"])
 def test_ofrecord_holds_every_image_with_labels_from_0(small, part):
-    found = Counter()
+    images = Counter()
     for path in (small / "ofrecord" / part).iterdir():
         data = path.read_bytes()
         while data:
             (length,) = struct.unpack_from("<q", data)
             record = features(data[8 : 8 + length], 4)
-            found[record["class/label"], record["encoded"]] += 1
+            images[record["class/label"], record["encoded"]] += 1
             data = data[8 + length :]
-    assert found == jpegs(small, part)
+    assert images == jpegs(small, part)
 
 
 @pytest.mark.parametrize("part", ["train", "val"])
 def test_recordio_holds_every_image_where_its_index_says(small, part):
     data = (small / f"recordio/{part}.rec").read_bytes()
-    found = Counter()
+    images = Counter()
     lines = (small / f"recordio/{part}.idx").read_text().splitlines()
     for number, line in enumerate(lines):
         key, offset = map(int, line.split("\t"))
         magic, length, flag, label, name, second = struct.unpack_from("<IIIfQQ", data, offset)
         assert (magic, flag, key, name, second) == (0xCED7230A, 0, number, number, 0)
-        found[int(label), data[offset + 32 : offset + 8 + length]] += 1
-    assert found == jpegs(small, part)
+        images[int(label), data[offset + 32 : offset + 8 + length]] += 1
+    assert images == jpegs(small, part)
 
 
-def test_a_magic_number_within_an_image_parts_its_record():
+def test_a_magic_number_within_an_image_splits_its_record():
     magic = struct.pack("<I", 0xCED7230A)
     data = b"abcd" + magic + b"efg" + magic + b"h" + magic
     encoded = record_files.recordio_record(data)
     parts, at = [], 0
     while at < len(encoded):
-        found, head = struct.unpack_from("<II", encoded, at)
-        assert found == 0xCED7230A
+        magic_number, head = struct.unpack_from("<II", encoded, at)
+        assert magic_number == 0xCED7230A
         length = head & 0x1FFFFFFF
         parts.append((head >> 29, encoded[at + 8 : at + 8 + length]))
         at += 8 + (length + 3) // 4 * 4
@@ -188,12 +188,12 @@ def test_paddle_s_lists_name_every_image_with_its_label(small):
             assert CLASSES[int(label)] == path.split("/")[1]
 
 
-def test_the_manifest_is_of_the_files(small):
-    kept = json.loads((small / "manifest.json").read_text())
-    assert (kept["classes"], kept["images"]) == (CLASSES, {"train": 24, "val": 16})
-    for name, told in kept["files"].items():
+def test_the_manifest_describes_the_files(small):
+    manifest = json.loads((small / "manifest.json").read_text())
+    assert (manifest["classes"], manifest["images"]) == (CLASSES, {"train": 24, "val": 16})
+    for name, listed in manifest["files"].items():
         data = (small / name).read_bytes()
-        assert told == {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data)}
+        assert listed == {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data)}
 
 
 def test_the_bytes_are_the_same_each_time_and_train_and_val_differ(small, tmp_path):
@@ -204,11 +204,11 @@ def test_the_bytes_are_the_same_each_time_and_train_and_val_differ(small, tmp_pa
 
 
 def test_the_pixels_are_the_same_on_every_machine():
-    told = [zlib.crc32(pixels(name, 16, random.Random(name))) for name in TEXTURES]
-    assert told == PIXELS
+    checksums = [zlib.crc32(pixels(name, 16, random.Random(name))) for name in TEXTURES]
+    assert checksums == PIXELS
 
 
-def test_another_set_replaces_the_one_that_is_there(tmp_path):
+def test_another_set_replaces_an_existing_one(tmp_path):
     make(tmp_path / "set")
     assert "is there already" in make(tmp_path / "set")
     assert "is there already" not in make(tmp_path / "set", "--train=4")
@@ -217,14 +217,14 @@ def test_another_set_replaces_the_one_that_is_there(tmp_path):
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "many"])
-def test_a_number_of_images_that_cannot_be_is_refused(tmp_path, value):
+def test_an_invalid_number_of_images_is_refused(tmp_path, value):
     command = [sys.executable, MAKER, tmp_path / "set", f"--train={value}"]
     ended = subprocess.run(command, check=False, capture_output=True, text=True)
     assert ended.returncode == 2
     assert f"{value!r} is not an integer of at least 1" in ended.stderr
 
 
-def looked(folder: Path, layout: str) -> dict:
+def inspected(folder: Path, layout: str) -> dict:
     return dataset_files.look(str(folder), "small", layout, every_record=True)
 
 
@@ -237,8 +237,8 @@ def indexed(tmp_path):
 
 
 def test_the_set_with_its_indexes_is_complete_in_every_form(indexed):
-    assert all(looked(indexed, layout)["problems"] == [] for layout in LAYOUTS)
-    assert all(looked(indexed, layout)["state"] == "complete" for layout in LAYOUTS)
+    assert all(inspected(indexed, layout)["problems"] == [] for layout in LAYOUTS)
+    assert all(inspected(indexed, layout)["state"] == "complete" for layout in LAYOUTS)
     assert dataset_files.missing_indexes(str(indexed)) == []
 
 
@@ -250,20 +250,20 @@ def test_the_set_with_its_indexes_is_complete_in_every_form(indexed):
         ("recordio", "train.rec"),
     ],
 )
-def test_a_file_that_was_cut_is_found(indexed, layout, name):
-    before = looked(indexed, layout)["digest"]
+def test_a_truncated_file_is_reported(indexed, layout, name):
+    before = inspected(indexed, layout)["digest"]
     path = indexed / layout / name
     path.write_bytes(path.read_bytes()[:-7])
-    found = looked(indexed, layout)
-    assert found["state"] == "incomplete"
-    assert any(problem.startswith(f"{name}: record ") for problem in found["problems"])
-    assert found["digest"] != before
+    state = inspected(indexed, layout)
+    assert state["state"] == "incomplete"
+    assert any(problem.startswith(f"{name}: record ") for problem in state["problems"])
+    assert state["digest"] != before
 
 
-def test_an_index_of_another_shard_is_found_and_made_anew(indexed):
+def test_an_index_of_another_shard_is_reported_and_rewritten(indexed):
     shard = indexed / "tfrecord/train-00000-of-00008"
     shard.write_bytes(shard.read_bytes() * 2)
-    (problem,) = looked(indexed, "dali_idx")["problems"]
+    (problem,) = inspected(indexed, "dali_idx")["problems"]
     assert problem.startswith("train-00000-of-00008: its index ends at byte ")
     assert [Path(path) for path, _ in dataset_files.missing_indexes(str(indexed))] == [shard]
 
@@ -277,11 +277,11 @@ def test_a_damaged_shard_gets_no_index(indexed):
 
 
 def test_one_changed_byte_changes_the_digest(indexed):
-    before = looked(indexed, "images")["digest"]
+    before = inspected(indexed, "images")["digest"]
     path = next((indexed / "images/val/dots").iterdir())
     path.write_bytes(path.read_bytes()[:-1] + b"x")
-    assert looked(indexed, "images")["digest"] != before
+    assert inspected(indexed, "images")["digest"] != before
 
 
-def test_a_form_that_is_not_there_is_absent(tmp_path):
-    assert looked(tmp_path, "tfrecord")["state"] == "absent"
+def test_a_missing_form_is_absent(tmp_path):
+    assert inspected(tmp_path, "tfrecord")["state"] == "absent"

@@ -1,4 +1,4 @@
-"""Batches of images that every rank reads for itself."""
+"""Batches of images that each rank reads for itself."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def place(rank: int, ranks: int) -> Place:
     return Place(rank, ranks, 0, 1)
 
 
-def test_the_ranks_share_out_an_epoch_and_draw_the_next_anew():
+def test_the_ranks_share_an_epoch_and_reshuffle_for_the_next():
     shares = [epoch_share(23, 0, place(rank, 3), 2, seed=7) for rank in range(3)]
     assert [len(share) for share in shares] == [6, 6, 6]
     assert len(set(itertools.chain(*shares))) == 18
@@ -40,7 +40,7 @@ def batches(images, workers, count=5):
     return list(itertools.islice(image_batches(images, options, place(0, 1)), count))
 
 
-def test_processes_give_what_one_alone_gives(images):
+def test_reader_processes_yield_the_same_batches_as_none(images):
     alone, read_ahead = batches(images, 0), batches(images, 2)
     assert alone == read_ahead
     assert [(epoch, batch) for epoch, batch, _, _ in alone] == [
@@ -55,7 +55,7 @@ def test_processes_give_what_one_alone_gives(images):
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_a_file_that_is_no_image_is_named(images, workers):
+def test_a_file_that_is_not_an_image_is_named(images, workers):
     Path(images[3][0]).write_bytes(b"no image")
     with pytest.raises(BadDataError, match=r"cannot decode .*3\.png"):
         batches(images, workers)

@@ -1,4 +1,4 @@
-"""A data set of one folder a class: what is found, cropped and decoded."""
+"""A data set with one folder per class: listing, cropping and decoding images."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def test_labels_follow_the_names_of_the_class_folders(tmp_path):
         (tmp_path / "images/train" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "images/train" / name).touch()
     (tmp_path / "images/train/stray.png").touch()
-    found = images.labelled_images(tmp_path)
-    assert [(Path(path).name, label) for path, label in found] == [
+    listed = images.labelled_images(tmp_path)
+    assert [(Path(path).name, label) for path, label in listed] == [
         ("a.jpeg", 0),
         ("1.JPG", 1),
         ("2.png", 1),
@@ -61,7 +61,7 @@ def test_a_crop_lies_within_the_image(width, height):
     ("sides", "box"),
     [((256, 256), (16, 16, 240, 240)), ((512, 256), (144, 16, 368, 240)), ((1, 1), (0, 0, 1, 1))],
 )
-def test_the_middle_is_evaluated(sides, box):
+def test_the_middle_of_an_image_is_evaluated(sides, box):
     assert images.central_square(*sides) == box
 
 
@@ -82,7 +82,7 @@ def test_an_image_becomes_rows_of_rgb_bytes(tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"", b"no image"])
-def test_a_file_that_is_no_image_is_named(tmp_path, content):
+def test_a_file_that_is_not_an_image_is_named(tmp_path, content):
     pytest.importorskip("PIL", reason="needs Pillow to find out")
     path = tmp_path / "broken.png"
     path.write_bytes(content)

@@ -1,4 +1,4 @@
-"""The shape of ResNet-50 v1.5 that all trainers build from."""
+"""The layers of ResNet-50 v1.5 that all trainers build from."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_the_parameters_are_those_of_resnet50():
     assert parameters() == 25_557_032
 
 
-def test_every_stage_projects_once_and_but_the_first_strides():
+def test_every_stage_projects_once_and_all_but_the_first_stride():
     bottlenecks = blocks()
     assert [index for index, block in enumerate(bottlenecks) if block.projects] == [0, 3, 7, 13]
     assert [index for index, block in enumerate(bottlenecks) if block.stride == 2] == [3, 7, 13]

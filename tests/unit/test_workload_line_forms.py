@@ -1,4 +1,4 @@
-"""The forms of an iteration's line: what Paddle and OneFlow print, their readers read."""
+"""The forms of an iteration's line: the readers of Paddle and OneFlow read ours."""
 
 from __future__ import annotations
 

@@ -39,17 +39,17 @@ def test_the_model_is_resnet50_version_1_5(python):
     assert set(strides) == {"1 1 1", "1 2 1"}
 
 
-def test_one_rank_learns_and_its_log_is_speedometers(python):
+def test_one_rank_learns_and_prints_as_speedometer(python):
     ended = run([python, "resnet50/train_mxnet.py", *SHORT])
     assert (ended.returncode, ended.stderr) == (0, "")
     reading = logs.read(ended.stdout)
     assert (reading["reader"], reading["ending"]["kind"]) == ("mxnet_speedometer", "complete")
     identity = reading["identity"]
     assert (identity["parameters"], identity["world_size"]) == (25557032, 1)
-    assert [one["step"] for one in reading["observations"]] == list(range(4))
+    assert [seen["step"] for seen in reading["observations"]] == list(range(4))
     read = log_facts(reading, parameters={"warmup": 1, "iterations": 3})
     assert read["count"] == 3
-    # Batch by batch: the clock and the printed speeds say the same.
+    # One line per batch: the clock and the printed speeds agree.
     assert read["wall_clock_throughput"] == pytest.approx(read["harmonic_throughput"], rel=0.02)
     assert read["loss"]["last"] < read["loss"]["first"] - 1
 
@@ -95,7 +95,7 @@ def test_records_are_read_by_mxnet_or_by_dali(backend, package_set, tmp_path):
     assert (error["kind"], "small/recordio" in error["detail"]) == ("bad_data", True)
 
 
-def test_a_loss_that_is_no_number_ends_the_run(python):
+def test_a_nan_loss_ends_the_run(python):
     ended = run([python, "resnet50/train_mxnet.py", *SHORT, "--learning-rate=1e30"])
     assert ended.returncode == 1
     assert facts(ended.stdout, "error")["kind"] == "nan_loss"
@@ -104,7 +104,7 @@ def test_a_loss_that_is_no_number_ends_the_run(python):
 
 
 @pytest.mark.parametrize("options", [["--device=gpu"], ["--device=cpu", "--precision=fp16"]])
-def test_a_gpu_that_is_needed_and_not_there_is_said(python, options):
+def test_a_missing_gpu_is_reported(python, options):
     if options == ["--device=gpu"] and Path("/dev/nvidia0").exists():
         pytest.skip("there is a GPU")
     ended = run([python, "resnet50/train_mxnet.py", *options])

@@ -51,7 +51,7 @@ def test_workers_end_with_the_same_weights(python):
     assert facts(leader, "end")["weights_equal"] is True
 
 
-def test_a_busy_worker_takes_no_gradients_for_its_first_weights(python):
+def test_a_busy_worker_does_not_take_gradients_for_initial_weights(python):
     (leader, errors), _ = two_workers(python, ["-c", BUSY_AT_FIRST])
     weights = leader.split()
     assert len(weights) == 2, errors
@@ -59,7 +59,7 @@ def test_a_busy_worker_takes_no_gradients_for_its_first_weights(python):
 
 
 def two_workers(python: str, arguments: list[str]) -> list[tuple[str, str]]:
-    """Return what the first and the second worker printed, as output and errors."""
+    """Return output and errors of the first and of the second worker."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.2", 0))
         port = str(probe.getsockname()[1])
@@ -87,7 +87,7 @@ def two_workers(python: str, arguments: list[str]) -> list[tuple[str, str]]:
         )
 
     served = [start("scheduler"), start("server")]
-    # The one that connects first is rank 0 of the store; the one that prints is ours.
+    # The first to connect is rank 0 of the store; RANK decides which worker prints.
     workers = [start("worker", 1), start("worker", 0)]
     try:
         other, leader = (worker.communicate(timeout=300) for worker in workers)
@@ -95,6 +95,6 @@ def two_workers(python: str, arguments: list[str]) -> list[tuple[str, str]]:
         for process in workers:
             process.kill()
         for process in served:
-            process.terminate()  # they wait for ever for a worker that failed
+            process.terminate()  # they wait forever for a worker that failed
             process.communicate()
     return [leader, other]

@@ -16,7 +16,7 @@ SHORT = ("--warmup=1", "--iterations=4", "--device=cpu", "--batch-size=2")
 
 @pytest.fixture
 def python(monkeypatch, tmp_path) -> str:
-    monkeypatch.setenv("GLOG_log_dir", str(tmp_path))  # else OneFlow logs to where it starts
+    monkeypatch.setenv("GLOG_log_dir", str(tmp_path))  # else OneFlow logs to the working folder
     return interpreter("oneflow", "oneflow")
 
 
@@ -51,8 +51,8 @@ def test_the_smoothed_loss_is_the_cross_entropy_with_smoothed_labels(python):
             "labels = np.array([2, 0, 6], np.int32)\n"
             "wanted = np.full((3, 7), 0.1 / 7) + 0.9 * np.eye(7)[labels]\n"
             "logs = scores - np.log(np.exp(scores).sum(1, keepdims=True))\n"
-            "found = smoothed_loss(flow.tensor(scores), flow.tensor(labels)).numpy()\n"
-            "print('same', np.allclose(found, -(wanted * logs).sum(1).mean(), atol=1e-5))\n",
+            "loss = smoothed_loss(flow.tensor(scores), flow.tensor(labels)).numpy()\n"
+            "print('same', np.allclose(loss, -(wanted * logs).sum(1).mean(), atol=1e-5))\n",
         ]
     )
     assert "same True" in ended.stdout, ended.stderr
@@ -96,14 +96,14 @@ def test_one_rank_learns(python):
     assert loss[-1] < loss[0] - 1
 
 
-def test_a_loss_that_is_no_number_ends_the_run(python):
+def test_a_nan_loss_ends_the_run(python):
     ended = run([python, "resnet50/train_oneflow.py", *SHORT, "--learning-rate=1e30"])
     assert ended.returncode == 1
     assert facts(ended.stdout, "error")["kind"] == "nan_loss"
 
 
 @pytest.mark.parametrize("asked", ["--device=gpu", "--precision=amp"])
-def test_what_needs_a_gpu_says_so_where_there_is_none(python, asked):
+def test_options_that_need_a_gpu_fail_without_one(python, asked):
     ended = run([python, "-c", "import oneflow; assert oneflow.cuda.is_available()"])
     if ended.returncode == 0:
         pytest.skip("there is a GPU")

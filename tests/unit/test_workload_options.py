@@ -61,7 +61,7 @@ def test_too_few_images_for_the_global_batch_are_refused(tmp_path):
     assert "has 1 training images, fewer than the global batch of 8" in ended.stderr
 
 
-def test_help_tells_every_option_and_its_default():
+def test_help_states_options_and_defaults():
     text = call("--help").stdout
     assert "--batch-size N" in text
     assert "(default: 20)" in text
@@ -69,7 +69,7 @@ def test_help_tells_every_option_and_its_default():
 
 
 @pytest.mark.parametrize(("batch", "size"), [(2, 1), (2, 32), (1, 33), (1, 224)])
-def test_sizes_that_can_be_normalised_pass(batch, size):
+def test_sizes_with_two_values_per_channel_pass(batch, size):
     parser = image_parser("")
     options = parser.parse_args([f"--batch-size={batch}", f"--image-size={size}"])
     check_sizes(parser, options)
@@ -79,6 +79,6 @@ def test_sizes_that_can_be_normalised_pass(batch, size):
     ("value", "threads"),
     [(None, 1), ("3", 3), ("0", 1), ("2,1", 1)],
 )
-def test_threads_default_to_what_openmp_is_told(value, threads):
+def test_threads_default_to_omp_num_threads(value, threads):
     environment = {} if value is None else {"OMP_NUM_THREADS": value}
     assert default_threads(environment) == threads

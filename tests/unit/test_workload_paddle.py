@@ -64,7 +64,7 @@ def test_real_images_are_read_and_a_bad_one_is_named(python, tmp_path):
     assert error["detail"].startswith(f"cannot decode {folder}/bee/1.png")
 
 
-def test_a_loss_that_is_no_number_ends_the_run(python):
+def test_a_nan_loss_ends_the_run(python):
     ended = run([python, "resnet50/train_paddle.py", *SHORT, "--learning-rate=1e30"])
     assert ended.returncode == 1
     assert facts(ended.stdout, "error")["kind"] == "nan_loss"
@@ -72,7 +72,7 @@ def test_a_loss_that_is_no_number_ends_the_run(python):
 
 
 @pytest.mark.parametrize("asked", ["--device=gpu", "--precision=amp"])
-def test_what_needs_a_gpu_says_so_where_there_is_none(python, asked):
+def test_options_that_need_a_gpu_fail_without_one(python, asked):
     look = "import paddle; assert paddle.device.cuda.device_count() > 0"
     if run([python, "-c", look]).returncode == 0:
         pytest.skip("there is a GPU")
@@ -96,13 +96,13 @@ def test_paddle_1_8_trains_the_same_model(python_of_1_8):
     assert losses(ended.stdout)[-1] < losses(ended.stdout)[0] - 1
 
 
-def test_paddle_1_8_sees_scores_that_are_no_numbers(python_of_1_8):
+def test_paddle_1_8_detects_nan_scores(python_of_1_8):
     ended = run([python_of_1_8, "resnet50/train_paddle.py", *SHORT, "--learning-rate=1e30"])
     assert ended.returncode == 1
     assert facts(ended.stdout, "error")["kind"] == "nan_loss"
 
 
-def test_paddle_1_8_refuses_to_be_one_of_several(python_of_1_8):
+def test_paddle_1_8_refuses_several_ranks(python_of_1_8):
     ended = run([python_of_1_8, "resnet50/train_paddle.py", *SHORT], WORLD_SIZE="2")
     assert ended.returncode == 1
     assert "as one rank on a CPU" in facts(ended.stdout, "error")["detail"]

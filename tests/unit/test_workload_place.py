@@ -1,4 +1,4 @@
-"""Where a rank stands, and the settings that all trainers share."""
+"""A rank's place and host, and the hyperparameters that all trainers share."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_the_header_counts_nodes_and_images():
     assert facts["learning_rate"] == pytest.approx(0.032)
 
 
-def test_a_rate_that_is_asked_for_is_not_scaled():
+def test_a_given_rate_is_not_scaled():
     assert learning_rate(Namespace(learning_rate=0.5, batch_size=4), 8) == 0.5
 
 

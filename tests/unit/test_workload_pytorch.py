@@ -19,10 +19,12 @@ SHORT = ("--warmup=1", "--iterations=5", "--device=cpu")
 
 @functools.cache
 def interpreter() -> str:
-    """Return a Python that imports torch; skip the test where none is found."""
-    told = os.environ.get("SCALEBENCH_FRAMEWORK_PYTHON")
-    found = [told] if told else [sys.executable, *ROOT.glob(".state/venvs/pytorch*/bin/python")]
-    for python in found:
+    """Return a Python that has torch; empty if there is none."""
+    given = os.environ.get("SCALEBENCH_FRAMEWORK_PYTHON")
+    candidates = (
+        [given] if given else [sys.executable, *ROOT.glob(".state/venvs/pytorch*/bin/python")]
+    )
+    for python in candidates:
         look = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"
         if subprocess.run([python, "-c", look], check=False).returncode == 0:
             return str(python)
@@ -71,7 +73,7 @@ def test_the_model_is_resnet50_version_1_5(python):
     assert set(strides) == {"1 1 1", "1 2 1"}
 
 
-def test_the_sgd_over_rows_is_plain_sgd(python):
+def test_row_major_sgd_equals_sgd(python):
     ended = run(
         [
             python,
@@ -95,7 +97,7 @@ def test_the_sgd_over_rows_is_plain_sgd(python):
     assert ended.stdout == "True\n", ended.stderr
 
 
-def test_one_rank_learns_and_warns_of_nothing(python):
+def test_one_rank_learns_without_warnings(python):
     ended = run([python, "resnet50/train_pytorch.py", *SHORT])
     assert (ended.returncode, ended.stderr) == (0, "")
     header = facts(ended.stdout, "header")
@@ -138,7 +140,7 @@ def test_two_nodes_end_with_the_same_weights(python):
     assert [node.returncode for node in nodes] == [0, 0], leader_errors + other_errors
     assert leader_errors + other == ""
     # The leader's agent may end, and its store with it, while the other still waits at the exit
-    # barrier: torchrun says so at length and ends well.
+    # barrier: torchrun reports it at length and succeeds.
     assert other_errors == "" or "Error waiting on exit barrier" in other_errors
     assert '"rank":1,"local_rank":0,"node":"node2"' in leader
     header = facts(leader, "header")
@@ -167,14 +169,14 @@ def test_amp_reads_real_images(python, tmp_path):
     assert facts(ended.stdout, "error")["detail"].startswith(f"cannot decode {broken}")
 
 
-def test_a_loss_that_is_no_number_ends_the_run(python):
+def test_a_nan_loss_ends_the_run(python):
     ended = run([python, "resnet50/train_pytorch.py", *SHORT, "--learning-rate=1e30"])
     assert ended.returncode == 1
     assert facts(ended.stdout, "error")["kind"] == "nan_loss"
     assert "[scalebench] end" not in ended.stdout
 
 
-def test_a_gpu_that_is_not_there_is_said(python):
+def test_a_missing_gpu_is_reported(python):
     if run([python, "-c", "import torch; assert torch.cuda.is_available()"]).returncode == 0:
         pytest.skip("there is a GPU")
     ended = run([python, "resnet50/train_pytorch.py", "--device=gpu"])

@@ -1,4 +1,4 @@
-"""TensorFlow and MXNet train from the small set's own files, as each framework reads them."""
+"""TensorFlow and MXNet train from the record files of the small data set."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def small(tmp_path_factory):
     ("benchmark", "framework", "backend"),
     [("tensorflow_ngc", "tensorflow", "tfrecord"), ("mxnet_ngc", "mxnet", "recordio")],
 )
-def test_a_trainer_reads_its_framework_s_records(small, tmp_path, benchmark, framework, backend):
+def test_a_trainer_reads_records_of_its_framework(small, tmp_path, benchmark, framework, backend):
     trainer = (interpreter(benchmark, framework), f"resnet50/train_{framework}.py", *LENGTH)
     source = f"--data-backend={backend}"
     # 16 images are four batches: the sixth iteration is of the second epoch.
@@ -48,8 +48,8 @@ def test_tensorflow_evaluates_after_each_epoch(small):
     assert ended.returncode == 0, ended.stderr
     read = log_facts(logs.read(ended.stdout), parameters={"warmup": 1, "iterations": None})
     assert (read["reader"], read["count"]) == ("tensorflow_ngc_train", 7)
-    found = read["time_to_train"]
-    assert (found["epochs"], found["evaluations"], found["target_accuracy"]) == (2, 2, 100)
+    training = read["time_to_train"]
+    assert (training["epochs"], training["evaluations"], training["target_accuracy"]) == (2, 2, 100)
     assert facts(ended.stdout, "end")["iterations"] == 8
     rates = [float(line.split()[-1]) for line in ended.stdout.splitlines() if "DLL" in line]
     assert rates[0] > rates[-2] > rates[-1] == 0

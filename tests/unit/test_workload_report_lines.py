@@ -1,4 +1,4 @@
-"""The lines that all trainers print, and that the reader reads them back."""
+"""The lines that all trainers print, and what the reader reads from them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def end() -> str:
     )
 
 
-def test_an_iteration_is_one_line_of_the_agreed_form():
+def test_an_iteration_is_one_line_of_the_documented_form():
     assert iteration(1) == (
         "iteration 1 epoch 0 loss 7.021345 throughput 12.34 images/s"
         " step_time 0.648300 s time 1763690000.123456"
@@ -43,11 +43,11 @@ def test_the_throughput_is_the_global_batch_over_the_step_time():
 
 
 @pytest.mark.parametrize(("loss", "word"), [(float("nan"), "nan"), (float("inf"), "inf")])
-def test_a_loss_that_is_no_number_is_printed_as_such(loss, word):
+def test_a_loss_that_is_not_finite_is_printed(loss, word):
     assert f" loss {word} " in iteration(1, loss)
 
 
-def test_facts_are_one_json_object_a_line():
+def test_facts_are_one_json_object_per_line():
     assert report_lines.rank_line(1, 0, "node2", "vm", 4243) == (
         '[scalebench] rank {"rank":1,"local_rank":0,"node":"node2","host":"vm","pid":4243}'
     )
@@ -74,7 +74,7 @@ def test_the_reader_reads_a_whole_log_back():
     assert reading["summary"]["weights_equal"] is True
 
 
-def test_the_reader_sees_a_loss_that_is_no_number():
+def test_the_reader_reports_a_nan_loss():
     lines = [
         report_lines.header_line(HEADER),
         iteration(1, float("nan")),

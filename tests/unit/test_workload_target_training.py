@@ -1,4 +1,4 @@
-"""Training to a target: its length, its learning rate, its end, and that the reader reads it."""
+"""Training to a target: its length, learning rate and end, and what the reader reads of it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import
 from common import report_lines, target_training
 from common.target_training import TargetTraining
 
-WHOLE = {"warmup": 0, "iterations": None}  # as the plan asks for it
+WHOLE = {"warmup": 0, "iterations": None}  # as the plan requests it
 
 
 def options(**changes):
@@ -40,7 +40,7 @@ def test_the_first_evaluation_at_the_target_ends_it():
     assert (percent, ends, now) == (29.0, True, training.reached)
 
 
-def test_without_a_target_it_goes_on():
+def test_without_a_target_training_continues():
     assert TargetTraining(options(target_accuracy=None), 41, 2).evaluated(100, 100)[1] is False
 
 
@@ -53,7 +53,7 @@ def test_the_rate_rises_linearly_then_falls_to_0():
 
 
 def log(accuracies, target, begin=1763690000.0):
-    """Return the log of a training with 10 images an epoch, evaluated every 10 s."""
+    """Return the log of a training with 10 images per epoch, evaluated every 10 s."""
     training = TargetTraining(options(target_accuracy=target, warmup=0), 8, 2)
     training.begin, training.reached = begin, None
     header = {"model": "resnet50_v1.5", "world_size": 2, **training.facts}
@@ -79,19 +79,19 @@ def test_the_reader_takes_time_and_accuracies_from_the_lines():
     assert facts["reader"] == "scalebench"
     assert facts["ending"]["kind"] == "complete"
     assert facts["throughput"] == 2.0
-    found = facts["time_to_train"]
-    assert (found["time_to_target"], found["target_epoch"]) == (20.0, 2)
-    assert (found["best_accuracy"], found["final_accuracy"]) == (29.0, 28.5)
-    assert (found["epochs"], found["total_time"]) == (3, 31.0)
-    assert found["end_to_end_throughput"] == pytest.approx(3 * 8 / 31)
+    training = facts["time_to_train"]
+    assert (training["time_to_target"], training["target_epoch"]) == (20.0, 2)
+    assert (training["best_accuracy"], training["final_accuracy"]) == (29.0, 28.5)
+    assert (training["epochs"], training["total_time"]) == (3, 31.0)
+    assert training["end_to_end_throughput"] == pytest.approx(3 * 8 / 31)
 
 
 @pytest.mark.parametrize(("correct", "percent"), [(0, 0.0), (4, 0.4), (1000, 100.0)])
-def test_a_share_is_never_taken_for_percent_nor_the_other_way(correct, percent):
+def test_shares_and_percentages_are_not_confused(correct, percent):
     facts = log_facts(logs.read(log([correct], 29.0)), parameters=WHOLE)
     assert facts["time_to_train"]["best_accuracy"] == percent
 
 
-def test_a_target_that_is_missed_has_no_time():
-    found = log_facts(logs.read(log([100], 29.0)), parameters=WHOLE)["time_to_train"]
-    assert (found["target_accuracy"], found["time_to_target"]) == (29.0, None)
+def test_a_missed_target_has_no_time():
+    training = log_facts(logs.read(log([100], 29.0)), parameters=WHOLE)["time_to_train"]
+    assert (training["target_accuracy"], training["time_to_target"]) == (29.0, None)

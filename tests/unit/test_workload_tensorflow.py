@@ -10,7 +10,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import
 from trainers import ROOT, facts, folders_of_images, interpreter, run
 
 SHORT = ("--warmup=1", "--iterations=5", "--device=cpu")
-# Ranks on one machine that talk as over a network, on loopback alone.
+# Ranks on one machine that communicate by TCP over loopback.
 MPIRUN = [
     *("mpirun", "--oversubscribe", "--bind-to", "none", "-np", "2"),
     *("--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", "lo"),
@@ -49,8 +49,8 @@ def keras():
         optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
     return trained.get_weights()
 for other in (ours(False), ours(True), ours(False, "float16")):
-    for one, wanted in zip(other, keras()):
-        np.testing.assert_allclose(one, wanted, rtol=1e-4, atol=1e-5)
+    for weight, expected in zip(other, keras()):
+        np.testing.assert_allclose(weight, expected, rtol=1e-4, atol=1e-5)
 """
 
 
@@ -88,7 +88,7 @@ def test_a_step_is_momentum_sgd_with_weight_decay_compiled_or_not(python):
     assert ended.returncode == 0, ended.stderr
 
 
-def test_one_rank_learns_and_its_log_is_that_of_the_published_runs(python):
+def test_one_rank_learns_and_prints_as_the_published_runs(python):
     ended = run([python, "resnet50/train_tensorflow.py", *SHORT])
     assert (ended.returncode, ended.stderr) == (0, "")
     header = facts(ended.stdout, "header")
@@ -125,14 +125,14 @@ def test_amp_reads_real_images_and_names_a_bad_one(python, tmp_path):
     assert error["detail"].startswith(f"cannot decode {folder}/bee/1.png")
 
 
-def test_a_loss_that_is_no_number_ends_the_run(python):
+def test_a_nan_loss_ends_the_run(python):
     ended = run([python, "resnet50/train_tensorflow.py", *SHORT, "--learning-rate=1e30"])
     assert ended.returncode == 1
     assert facts(ended.stdout, "error")["kind"] == "nan_loss"
     assert "[scalebench] end" not in ended.stdout
 
 
-def test_a_gpu_that_is_not_there_is_said(python):
+def test_a_missing_gpu_is_reported(python):
     look = "import tensorflow as tf; assert tf.config.list_physical_devices('GPU')"
     if run([python, "-c", look]).returncode == 0:
         pytest.skip("there is a GPU")
@@ -142,12 +142,12 @@ def test_a_gpu_that_is_not_there_is_said(python):
 
 
 def test_the_published_version_trains_but_not_mixed_on_a_cpu():
-    seed = str(ROOT / ".state/venvs/tensorflow_seed/bin/python")
-    if not os.access(seed, os.X_OK):
+    python = str(ROOT / ".state/venvs/tensorflow_seed/bin/python")
+    if not os.access(python, os.X_OK):
         pytest.skip("no TensorFlow 1.15: playbooks/provision.yml, -e framework_version=1.15")
-    ended = run([seed, "resnet50/train_tensorflow.py", "--warmup=0", "--iterations=3"])
+    ended = run([python, "resnet50/train_tensorflow.py", "--warmup=0", "--iterations=3"])
     assert (ended.returncode, ended.stderr) == (0, "")
     assert facts(ended.stdout, "header")["framework_version"] == "1.15.2"
     assert losses(ended.stdout)[-1] < losses(ended.stdout)[0] - 1
-    ended = run([seed, "resnet50/train_tensorflow.py", "--precision=amp"])
+    ended = run([python, "resnet50/train_tensorflow.py", "--precision=amp"])
     assert facts(ended.stdout, "error")["kind"] == "no_device"
