@@ -10,9 +10,9 @@ import argparse
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "workloads/resnet50"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "workloads"))
 
-import report_lines
+from common import report_lines
 
 
 def main():
