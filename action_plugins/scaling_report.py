@@ -8,7 +8,7 @@ from typing import ClassVar
 from ansible_collections.scalebench.core.plugins.module_utils.published.against_published import (
     against_published,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.published.cell_conditions import (
+from ansible_collections.scalebench.core.plugins.module_utils.published.conditions import (
     check_stated,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.report.plots import FIGURES

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_file import check_gate
+from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_rules import (
+    check_gate,
+)
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -2,7 +2,7 @@
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.facts.lognames import parse_log_path
-from ansible_collections.scalebench.core.plugins.module_utils.facts.tree_records import (
+from ansible_collections.scalebench.core.plugins.module_utils.facts.logtree import (
     as_record,
     expected_of_path,
     no_facts_record,

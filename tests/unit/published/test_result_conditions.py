@@ -1,7 +1,7 @@
 """Conditions of a measured cell: recorded, of the nodes, read off the logs' format, or stated."""
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.published.cell_conditions import (
+from ansible_collections.scalebench.core.plugins.module_utils.published.conditions import (
     cell_conditions,
     check_stated,
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 from ansible_collections.scalebench.core.plugins.module_utils.facts.lognames import parse_log_path
-from ansible_collections.scalebench.core.plugins.module_utils.facts.tree_records import as_record
+from ansible_collections.scalebench.core.plugins.module_utils.facts.logtree import as_record
 from ansible_collections.scalebench.core.plugins.module_utils.records import endings
 from ansible_collections.scalebench.core.plugins.module_utils.records.endings import (
     NODE,

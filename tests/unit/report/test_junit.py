@@ -1,8 +1,8 @@
 """JUnit XML is valid, counts what the results count, and no log line breaks it."""
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_file import check_gate
 from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_rules import (
+    check_gate,
     judge_gate,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.report.junit import junit_text

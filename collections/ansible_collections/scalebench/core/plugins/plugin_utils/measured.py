@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import AUTO, log_rule
-from ansible_collections.scalebench.core.plugins.module_utils.facts.logtree import group_logs
-from ansible_collections.scalebench.core.plugins.module_utils.facts.tree_records import (
+from ansible_collections.scalebench.core.plugins.module_utils.facts.logtree import (
     as_record,
     expected_of_path,
+    group_logs,
     no_facts_record,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.planning.plan import expected_identity

@@ -10,8 +10,8 @@ import yaml
 from ansible_collections.scalebench.core.plugins.module_utils.comparison.baseline import (
     compare_campaigns,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_file import check_gate
 from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_rules import (
+    check_gate,
     judge_gate,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_text import (

@@ -6,8 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from ..published.cell_conditions import cell_conditions
-from ..published.conditions import plain_condition
+from ..published.conditions import cell_conditions, plain_condition
 from ..records.factors import FACTORS, factor_names
 from ..results.cells import ok_speeds
 from ..stats.median_ratio import fastest
@@ -157,7 +156,7 @@ def _column_of(results: int, cell: Mapping[str, Any], framework: Optional[str]) 
     """Return the column of a cell.
 
     :param results: index of its results.
-    :param framework: of ``cell_conditions.cell_conditions``, None where it is not known.
+    :param framework: of ``conditions.cell_conditions``, None where it is not known.
     """
     parts = str(cell["variant"]).split("-")
     factors = ", ".join(part for part in parts if not _OF_THE_TABLE.fullmatch(part))

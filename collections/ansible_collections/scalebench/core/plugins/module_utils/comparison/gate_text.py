@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, List, Mapping, Sequence
 
 from ..layout.sections import Section, section, table
-from .gate_file import selector_text
+from .gate_rules import selector_text
 
 __all__ = ["broken_rules", "gate_line", "gate_sections", "rule_lines"]
 
@@ -54,7 +54,7 @@ def broken_rules(results: Mapping[str, Any]) -> List[str]:
 def rule_lines(rules: Sequence[Mapping[str, Any]]) -> List[str]:
     """Return a line for each rule of a gate file, before it is applied.
 
-    :param rules: of ``gate_file.check_gate``.
+    :param rules: of ``gate_rules.check_gate``.
     """
     return [_of(f"{rule['metric']}: {rule['value']:g}", selector_text(rule)) for rule in rules]
 

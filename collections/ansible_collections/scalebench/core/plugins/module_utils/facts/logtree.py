@@ -1,14 +1,16 @@
-"""Group the paths of a tree of logs into the logs of cells, one for each repeat."""
+"""Logs that no campaign made: a tree of paths as repeats of cells, and their run records."""
 
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, Iterable, List, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
 
-from ..records.cells import cell_key
+from ..records.cells import IDENTITY_KEYS, cell_key
+from ..records.endings import ending_of_log
+from ..records.factors import factor_names
 from .lognames import Log, parse_log_path
 
-__all__ = ["group_logs"]
+__all__ = ["as_record", "expected_of_path", "group_logs", "no_facts_record"]
 
 _OURS = re.compile(
     r"plan\.json|results\.(json|csv)|.+_result\.json|report\.(md|html)|junit\.xml|scalebench\.prom"
@@ -16,6 +18,8 @@ _OURS = re.compile(
     re.ASCII,
 )
 _ENDINGS = (".log", ".txt", ".out", "_log")
+_CELL = (*IDENTITY_KEYS, *factor_names(), "nodes", "devices_per_node")
+_ARCHITECTURE = re.compile(r"(resnext|resnet|vgg|densenet|(?<![a-z])rn?)[-_]?(\d+)", re.ASCII)
 
 
 def _slot(log: Log) -> Tuple[Any, ...]:
@@ -69,3 +73,64 @@ def group_logs(paths: Iterable[str], root: str = "") -> Dict[str, List[Any]]:
     unmatched += [item for item in others if not _is_companion(item["path"], stems)]
     unmatched.sort(key=lambda item: item["path"])
     return {"logs": logs, "companions": companions, "unmatched": unmatched}
+
+
+def _architecture(name: Any) -> Optional[str]:
+    """Return resnet50 for r50, rn50, PaddleClas_ResNet50, resnet50_v1.5; None for other names."""
+    match = _ARCHITECTURE.search(str(name).lower())
+    if match is None:
+        return None
+    family = "resnet" if match.group(1) in ("r", "rn") else match.group(1)
+    return family + match.group(2)
+
+
+def expected_of_path(log: Mapping[str, Any], own_trainer: bool) -> Dict[str, Any]:
+    """Return the identity that a log must not contradict, for ``facts.log_facts``.
+
+    ``log``: what ``lognames.parse_log_path`` returned. The names of precisions are compared only
+    for our own trainers (``own_trainer``): others call the same thing fp16, float16 or amp.
+    """
+    expected = {
+        "batch_size_per_device": log["batch_size_per_device"],
+        "world_size": log["nodes"] * log["devices_per_node"],
+        "nodes": log["nodes"],
+    }
+    if own_trainer:
+        expected["precision"] = log["precision"]
+    return expected
+
+
+def _cell(log: Mapping[str, Any]) -> Dict[str, Any]:
+    return {key: log[key] for key in _CELL}
+
+
+def no_facts_record(log: Mapping[str, Any], reason: str) -> Dict[str, Any]:
+    """Return the record of a log that could not be read, with the reason."""
+    return {
+        "cell": _cell(log),
+        "repeat": log["repeat"],
+        "log": log["path"],
+        "ending": "invalid",
+        "reason": reason,
+        "facts": None,
+    }
+
+
+def as_record(log: Mapping[str, Any], facts: Mapping[str, Any]) -> Dict[str, Any]:
+    """Return the run record of a log with facts.
+
+    A log that gives a throughput is ``ok`` however it ends: some end in a traceback after their
+    last observation. Its own ending stays in ``facts``. One without has the ending that explains
+    why.
+    """
+    record = dict(no_facts_record(log, facts["reason"]), facts=dict(facts))
+    of_log, of_path = _architecture(facts["identity"].get("model")), _architecture(log["model"])
+    if of_log and of_path and of_log != of_path:
+        return dict(record, reason=f"the log says model {of_log}, its path {of_path}")
+    if facts["throughput"] is not None:
+        return dict(record, ending="ok", reason="")
+    kind, detail = facts["ending"]["kind"], facts["ending"]["detail"]
+    ending = ending_of_log(kind)
+    if not facts["valid"] or ending is None:
+        return record
+    return dict(record, ending=ending.name, reason=f"{detail}; {facts['reason']}")

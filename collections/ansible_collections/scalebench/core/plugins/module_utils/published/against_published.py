@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any, Dict, List, Mapping, Sequence, Set, Tuple
 
 from ..records.cells import IDENTITY_KEYS
-from .cell_conditions import cell_conditions
 from .compare import compare_published
-from .conditions import plain_conditions
+from .conditions import cell_conditions, plain_conditions
 
 __all__ = ["LEVEL", "MARGIN", "against_published"]
 

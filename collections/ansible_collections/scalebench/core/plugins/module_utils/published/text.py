@@ -7,8 +7,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Sequence
 from ..layout.groups import cell_groups, group_title
 from ..layout.sections import Section, section, table
 from ..records.cells import cell_key
-from .cell_conditions import STATABLE
-from .conditions import CPU
+from .conditions import CPU, STATABLE
 
 __all__ = ["condition_words", "sections"]
 
