@@ -137,7 +137,7 @@ def test_a_published_figure_that_does_not_state_it_is_not_known_to_be_comparable
 
 
 def test_no_published_figure_is_compared_with_a_cell_that_has_one():
-    found = against_published(measured(planned(topology="1n1g")), rows("seed_004_paddle"))
+    found = against_published(measured(planned(topology="1n1g")), rows("reference_004_paddle"))
     assert found["compared"] == []
     (group,) = found["not_compared"]
     assert {"condition": "sequence_length", "measured": 128} in group["never"]
