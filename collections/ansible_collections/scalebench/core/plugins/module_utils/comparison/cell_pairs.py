@@ -14,7 +14,7 @@ Cell = Mapping[str, Any]
 
 
 def named(cell: Cell) -> Dict[str, Any]:
-    """Return what names a cell: benchmark, precision, variant, model, topology."""
+    """Return what names a cell, by its keys."""
     return {name: cell.get(name) for name in IDENTITY_KEYS}
 
 

@@ -94,7 +94,7 @@ def _where(where: Any) -> Dict[str, str]:
 
 
 def selector_text(rule: Mapping[str, Any]) -> str:
-    """Return the cells that a rule holds for, ``precision amp, topology 4n*``; empty for all."""
+    """Return the cells that a rule holds for, ``model r50, topology 4n*``; empty for all."""
     return ", ".join(f"{name} {glob}" for name, glob in rule["where"].items())
 
 

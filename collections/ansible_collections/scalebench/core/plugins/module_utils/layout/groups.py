@@ -23,7 +23,7 @@ _MOST_NAMED = 4
 
 
 def cell_groups(results: Mapping[str, Any]) -> List[List[Cell]]:
-    """Return the cells by benchmark, precision, variant and model, topologies in order."""
+    """Return the cells that differ in topology alone together, topologies in order."""
     groups: Dict[Tuple[str, ...], List[Cell]] = {}
     for cell in results["cells"]:
         groups.setdefault(cell_key(cell).group, []).append(cell)
@@ -35,11 +35,9 @@ def cell_groups(results: Mapping[str, Any]) -> List[List[Cell]]:
 
 def group_title(cells: Sequence[Cell]) -> str:
     """Return what one group measured: ``pytorch fp32 bz4: r50, batch size 4 per device``."""
-    cell = cells[0]
-    return (
-        f"{cell['benchmark']} {cell['precision']} {cell['variant']}: {cell['model']},"
-        f" batch size {cell['batch_size_per_device']} per device"
-    )
+    key = cell_key(cells[0])
+    batch = cells[0]["batch_size_per_device"]
+    return f"{key.label} {key.variant}: {key.model}, batch size {batch} per device"
 
 
 def failures(results: Mapping[str, Any]) -> List[str]:
@@ -59,9 +57,9 @@ def machines(results: Mapping[str, Any]) -> Dict[str, List[str]]:
 
 
 def labels(groups: Sequence[Sequence[Cell]]) -> List[str]:
-    """Name each group by what differs between the groups; a single one by benchmark, precision."""
+    """Name each group by what differs between the groups; a single one by its first two keys."""
     identities = [cell_key(cells[0])._asdict() for cells in groups]
-    keys = _distinguishing(identities) if len(groups) > 1 else ["benchmark", "precision"]
+    keys = _distinguishing(identities) if len(groups) > 1 else [*GROUP_KEYS[:2]]
     short = _short_benchmarks(identities)
     return [
         " ".join(short[one[key]] if key == "benchmark" else one[key] for key in keys)

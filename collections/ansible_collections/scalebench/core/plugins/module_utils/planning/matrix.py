@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any, Dict, List, Mapping, Sequence, Tuple, cast
 
-from ..records.cells import cell_path
+from ..records.cells import cell_path, log_place
 from ..records.factors import FACTORS, MAX, Factor, factor_values
 from ..records.plans import Cell, Nodes
 from ..topology import format_topology, parse_topology
@@ -118,8 +118,7 @@ def _name(cell: Dict[str, Any], benchmark: Mapping[str, Any], defaults: Mapping[
     cell["variant"] = _variant(cell, factors, first, recipe_choices(recipe, factors))
     if cell["recipe"] != usual_recipe(benchmark):
         cell["variant"] += f"-{cell['recipe']}"
-    cell["directory"] = f"{cell['benchmark']}/{cell['variant']}/{cell['topology']}"
-    cell["name"] = "{model}_b{batch_size_per_device}_{precision}".format(**cell)
+    cell.update(log_place(cell))
 
 
 def _variant(

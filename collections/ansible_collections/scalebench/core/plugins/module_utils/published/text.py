@@ -95,8 +95,8 @@ def why_not_compared(comparison: Comparison) -> Iterator[str]:
 def _named(cells: Sequence[Comparison]) -> str:
     groups: Dict[str, List[str]] = {}
     for cell in cells:
-        name = f"{cell['benchmark']} {cell['precision']} {cell['variant']}"
-        groups.setdefault(name, []).append(cell["topology"])
+        key = cell_key(cell)
+        groups.setdefault(f"{key.label} {key.variant}", []).append(cell["topology"])
     return "; ".join(f"{name} {', '.join(places)}" for name, places in groups.items())
 
 

@@ -6,7 +6,15 @@ from typing import Any, Dict, Mapping, NamedTuple, Tuple
 
 from .factors import factor_values
 
-__all__ = ["GROUP_KEYS", "IDENTITY_KEYS", "CellKey", "cell_key", "cell_path", "task_values"]
+__all__ = [
+    "GROUP_KEYS",
+    "IDENTITY_KEYS",
+    "CellKey",
+    "cell_key",
+    "cell_path",
+    "log_place",
+    "task_values",
+]
 
 
 class CellKey(NamedTuple):
@@ -27,9 +35,14 @@ class CellKey(NamedTuple):
         return self[:-1]
 
     @property
+    def label(self) -> str:
+        """Return the benchmark and its precision, as a heading names them."""
+        return f"{self.benchmark} {self.precision}"
+
+    @property
     def short(self) -> str:
         """Return what a line calls the cell: all but its model."""
-        return f"{self.benchmark} {self.precision} {self.variant} {self.topology}"
+        return f"{self.label} {self.variant} {self.topology}"
 
 
 IDENTITY_KEYS: Tuple[str, ...] = CellKey._fields
@@ -44,6 +57,14 @@ def cell_key(cell: Mapping[str, Any]) -> CellKey:
 def cell_path(cell: Mapping[str, Any]) -> str:
     """Return the path of a planned cell's logs without the repeat, as messages name the cell."""
     return f"{cell['directory']}/{cell['name']}"
+
+
+def log_place(cell: Mapping[str, Any]) -> Dict[str, str]:
+    """Return the directory and the name of a planned cell's logs, the repeat left out."""
+    return {
+        "directory": "{benchmark}/{variant}/{topology}".format(**cell),
+        "name": "{model}_b{batch_size_per_device}_{precision}".format(**cell),
+    }
 
 
 def task_values(cell: Mapping[str, Any]) -> Dict[str, Any]:

@@ -121,8 +121,7 @@ def _preflight(results: Results) -> List[Section]:
 def _searches(results: Results) -> List[Section]:
     notes = [
         {
-            "title": f"{search['benchmark']} {search['precision']}:"
-            f" {', '.join(search['topologies'])}",
+            "title": f"{cell_key(search).label}: {', '.join(search['topologies'])}",
             "lines": [_largest(search), *_tried(search["tried"])],
         }
         for search in results["searches"]

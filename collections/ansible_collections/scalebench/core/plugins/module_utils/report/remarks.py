@@ -7,6 +7,7 @@ from collections import Counter
 from typing import Any, Dict, List, Mapping
 
 from ..layout.groups import listed, machines
+from ..records.cells import cell_key
 from .optional_sections import training_times
 
 __all__ = ["remarks", "what_happened"]
@@ -126,7 +127,7 @@ def what_happened(results: Mapping[str, Any]) -> List[str]:
 
 def _searches(results: Mapping[str, Any]) -> List[str]:
     return [
-        f"{search['benchmark']} {search['precision']}: "
+        f"{cell_key(search).label}: "
         + (
             f"the largest batch size per device that runs: {search['largest']}"
             if search["largest"]

@@ -29,7 +29,7 @@ def build_results(
 ) -> Results:
     """Return everything that results.json holds, of a campaign or of a tree of logs.
 
-    ``facts`` are nested by benchmark, precision and variant. ``failures`` are the repeats and
+    ``facts`` are nested by the keys of a cell. ``failures`` are the repeats and
     searches that make a campaign fail.
 
     :param plan: plan.json, or what stands for one: {campaign, cells, nodes, options}.
@@ -155,7 +155,7 @@ def _failures(
 def only_facts(results: Mapping[str, Any]) -> Dict[str, Any]:
     """Return the facts in the shape of the reference efforts: {model: {topology: {…}}}.
 
-    A tree of one benchmark, precision and variant gives exactly that; a tree of several keeps the
+    A tree of one group of cells gives exactly that; a tree of several keeps the
     nesting.
     """
     facts: Dict[str, Any] = results["facts"]

@@ -69,7 +69,7 @@ def reference_facts(
     rounding: str = "numpy_2",
     speedup_rounding: str = "numpy_2",
 ) -> Facts:
-    """Return the reference facts of one group (one benchmark, precision, batch size and variant).
+    """Return the reference facts of one group of cells.
 
     ``runs``: {topology: [samples/s per repeat] or {repeat: samples/s}}; None is a failed repeat.
     Returns {model: {topology: {average_speed, batch_size_per_device, median_speed, speedup}}},

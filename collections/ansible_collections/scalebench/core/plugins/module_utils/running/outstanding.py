@@ -187,7 +187,7 @@ class _Decision:
         try:
             batch = search.largest(endings)
         except ValueError as error:
-            self.remarks.append(f"{group[0]['benchmark']} {group[0]['precision']}: {error}")
+            self.remarks.append(f"{cell_key(group[0]).label}: {error}")
             return []
         return [search.concrete(cell, batch) for cell in group]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, cast
 
 from ..planning.plan import planned_repeat
-from ..records.cells import cell_key, task_values
+from ..records.cells import cell_key, log_place, task_values
 from ..records.factors import MAX
 from ..records.plans import Cell, PlannedRepeat, Reading
 
@@ -64,14 +64,8 @@ def groups(cells: Sequence[Cell]) -> List[List[Cell]]:
 def concrete(cell: Cell, batch: int) -> Cell:
     """Return the cell with a batch size per device of its own; it is ``searched``."""
     variant = f"bz{batch}{cell['variant'][len('bz' + MAX) :]}"
-    return {
-        **cell,
-        "batch_size_per_device": batch,
-        "searched": True,
-        "variant": variant,
-        "directory": f"{cell['benchmark']}/{variant}/{cell['topology']}",
-        "name": f"{cell['model']}_b{batch}_{cell['precision']}",
-    }
+    changed = {**cell, "batch_size_per_device": batch, "searched": True, "variant": variant}
+    return cast(Cell, {**changed, **log_place(changed)})
 
 
 def belongs(cell: Cell, group: Sequence[Cell]) -> bool:
