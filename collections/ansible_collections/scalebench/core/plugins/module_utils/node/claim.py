@@ -6,7 +6,7 @@ import contextlib
 import fcntl
 import json
 import os
-from typing import Any, Dict, Iterator, Mapping, Optional
+from typing import Iterator, Mapping, Optional, TypedDict, cast
 
 __all__ = ["held", "release", "take"]
 
@@ -15,16 +15,21 @@ _LOCK = "claim.lock"
 # Keys that identify one ansible-playbook process, also across machines and reboots.
 _IDENTITY = ("boot_id", "pid", "start")
 
-Claim = Dict[str, Any]
+
+class Claim(TypedDict):
+    """A campaign, and the ansible-playbook that runs it."""
+
+    campaign: str
+    controller: str  # host name
+    boot_id: str
+    pid: int
+    start: int  # clock ticks since boot
+    taken: str  # time
 
 
-def take(
-    work_dir: str, claim: Mapping[str, Any], dead: Optional[Mapping[str, Any]] = None
-) -> Optional[Claim]:
+def take(work_dir: str, claim: Claim, dead: Optional[Claim] = None) -> Optional[Claim]:
     """Claim the node.
 
-    :param claim: ``campaign``, and of its ansible-playbook ``controller`` (host name),
-        ``boot_id``, ``pid``, ``start`` (clock ticks since boot), ``taken`` (time).
     :param dead: a claim that may be replaced, because its ansible-playbook has ended.
     :returns: None, or the claim of another ansible-playbook that holds the node.
     """
@@ -35,12 +40,12 @@ def take(
             return holder
         path = os.path.join(work_dir, _CLAIM)
         with open(path + ".part", "w", encoding="utf-8") as file:
-            json.dump(dict(claim), file)
+            json.dump(claim, file)
         os.replace(path + ".part", path)
     return None
 
 
-def release(work_dir: str, claim: Mapping[str, Any]) -> bool:
+def release(work_dir: str, claim: Claim) -> bool:
     """Release the node; return whether ``claim`` held it."""
     if not os.path.isdir(work_dir):
         return False
@@ -59,10 +64,10 @@ def held(work_dir: str) -> Optional[Claim]:
             claim = json.load(file)
     except (FileNotFoundError, ValueError):
         return None
-    return claim if isinstance(claim, dict) else None
+    return cast(Claim, claim) if isinstance(claim, dict) else None
 
 
-def _same(claim: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def _same(claim: Mapping[str, object], other: Mapping[str, object]) -> bool:
     return all(claim.get(key) == other.get(key) for key in _IDENTITY)
 
 

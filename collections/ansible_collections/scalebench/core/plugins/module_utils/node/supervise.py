@@ -10,7 +10,7 @@ import select
 import signal
 import subprocess
 import time
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Optional, TypedDict
 
 from ..running.last_words import telling_line
 from .gpus import visible_gpus
@@ -30,6 +30,17 @@ class _InterruptedError(Exception):
     """The controller is gone, or this process received a signal to end."""
 
 
+class Outcome(TypedDict):
+    """How a launcher ended."""
+
+    ending: str  # ok, crashed, timeout, stalled, interrupted or launch_failed
+    reason: str
+    exit_code: Optional[int]  # None if the launcher was ended or not started
+    seconds: float
+    ended: int  # number of processes that had to be ended
+    telemetry: Optional[Dict[str, Any]]  # of ``Sampler.summary``; None if not sampled
+
+
 def supervise(
     argv: List[str],
     log: str,
@@ -40,7 +51,7 @@ def supervise(
     sample_interval: float = 0,
     memory_mib: int = 0,
     folder: Optional[str] = None,
-) -> Dict[str, Any]:
+) -> Outcome:
     """Run ``argv`` with its output in ``log`` and return how it ended.
 
     All descendants are ended before the return, however the launcher ended, including workers in
@@ -54,10 +65,6 @@ def supervise(
     :param sample_interval: seconds between two samples of the node's telemetry; 0 for none.
     :param memory_mib: memory that each process may take; 0 for no limit.
     :param folder: working directory of the launcher; None for the current one.
-    :returns: ``ending`` (ok, crashed, timeout, stalled, interrupted, launch_failed), ``reason``,
-        ``exit_code`` (None if the launcher was ended or not started), ``seconds``, ``ended`` (the
-        number of processes that had to be ended), ``telemetry`` (of ``Sampler.summary``; None if
-        not sampled).
     """
     gpus = visible_gpus(environment)
     sampler = Sampler(sample_interval, gpus) if sample_interval > 0 else None
@@ -170,9 +177,7 @@ def _tail(log: str) -> str:
         return file.read().decode("utf-8", "replace")
 
 
-def _ended(
-    ending: str, reason: str, exit_code: Optional[int], start: float, left: int
-) -> Dict[str, Any]:
+def _ended(ending: str, reason: str, exit_code: Optional[int], start: float, left: int) -> Outcome:
     return {
         "ending": ending,
         "reason": reason,
