@@ -12,6 +12,9 @@ from ansible.errors import AnsibleActionFail
 
 __all__ = ["read_yaml", "write_files", "write_only", "write_texts"]
 
+# Ten times as fast as SafeLoader, which is for installations without libyaml.
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
 
 def _before(path: Path) -> bytes | None:
     try:
@@ -95,10 +98,6 @@ def write_only(
         if with_diff:
             written["diff"].append(_difference(path, before, b""))
     return {**written, "changed": written["changed"] or bool(removed), "removed": removed}
-
-
-# Ten times as fast as SafeLoader, which is for installations without libyaml.
-_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def read_yaml(path: Path) -> Any:

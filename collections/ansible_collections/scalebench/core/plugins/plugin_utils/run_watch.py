@@ -19,6 +19,7 @@ __all__ = ["PEER_GRACE", "RunWatch", "end_with_parent"]
 
 # Seconds in which a node may notice by itself that a peer failed, which gives a better message.
 PEER_GRACE = 15.0
+_PR_SET_PDEATHSIG = 1
 
 
 class RunWatch:
@@ -84,9 +85,6 @@ class RunWatch:
 
 def _below_this_worker() -> list[Process]:
     return descendants(os.getpid())
-
-
-_PR_SET_PDEATHSIG = 1
 
 
 def end_with_parent() -> None:

@@ -37,6 +37,11 @@ _MOST_SHOWN = 10
 
 # Of one file, by kind of secret: the first line with such a secret, and their number.
 Findings = Mapping[str, Tuple[int, int]]
+# An archive that claims more is refused; campaigns are far smaller.
+MOST_FILES = 100_000
+MOST_BYTES = 64 * 2**30
+_CAMPAIGN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
+_SUM = re.compile(r"([0-9a-f]{64})  (.+)")
 
 
 def belongs(path: str) -> bool:
@@ -103,14 +108,6 @@ def refusal(findings: Mapping[str, Findings]) -> str:
         " Remove them from these files (in logs they are replaced), and from the variables and"
         " commands that they come from"
     )
-
-
-# An archive that claims more is refused; campaigns are far smaller.
-MOST_FILES = 100_000
-MOST_BYTES = 64 * 2**30
-
-_CAMPAIGN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
-_SUM = re.compile(r"([0-9a-f]{64})  (.+)")
 
 
 def parse_checksums(text: str) -> Dict[str, str]:

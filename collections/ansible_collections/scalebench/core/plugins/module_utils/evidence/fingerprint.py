@@ -14,6 +14,9 @@ __all__ = [
     "parse_gpus",
 ]
 
+# Field names of nvidia-smi: `nvidia-smi --help-query-gpu`.
+GPU_QUERY = ("index", "name", "memory.total", "driver_version", "uuid")
+
 
 class Gpu(TypedDict):
     """One GPU as nvidia-smi reports it."""
@@ -106,10 +109,6 @@ def _pairs(text: str, separator: str) -> Dict[str, str]:
         if mark:
             pairs.setdefault(key.strip(), value.strip())
     return pairs
-
-
-# Field names of nvidia-smi: `nvidia-smi --help-query-gpu`.
-GPU_QUERY = ("index", "name", "memory.total", "driver_version", "uuid")
 
 
 def _number(text: str) -> Optional[float]:

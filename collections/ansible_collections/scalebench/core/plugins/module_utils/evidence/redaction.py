@@ -21,7 +21,18 @@ from typing import (
     Tuple,
 )
 
-__all__ = ["HARMLESS", "Redactor", "Rule", "is_secret_name", "patterns"]
+__all__ = ["RULES", "Redactor", "Rule", "is_secret_name", "patterns"]
+
+# A longer word has another meaning: TOKENIZERS_PARALLELISM, KEYRING.
+_NAME = rb"[A-Z0-9_]*(?:TOKEN|SECRET|PASSWORD|PASSWD|KEY)(?![A-Z])[A-Z0-9_]*"
+# Not secret: the path of a secret, and InfiniBand's partition key (NCCL_IB_PKEY).
+HARMLESS = re.compile(rb".*_(?:FILE|PATH|DIR|PKEY)")
+# Not secret: an empty value, a reference to a variable, a value that is already masked.
+_NOTHING = rb"(?!\$|\*|\[redacted|null\b|None\b|[\"',\s])"
+# The formats of RFC 7468 and OpenPGP.
+_KEY_BEGIN = re.compile(rb"-----BEGIN [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----")
+_KEY_END = re.compile(rb"-----END [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----")
+_PRIVATE_KEY = "private key"
 
 
 class Rule(NamedTuple):
@@ -38,13 +49,6 @@ class Rule(NamedTuple):
 def _rule(kind: str, anchors: Sequence[bytes], pattern: bytes) -> Rule:
     return Rule(kind, tuple(anchors), re.compile(pattern))
 
-
-# A longer word has another meaning: TOKENIZERS_PARALLELISM, KEYRING.
-_NAME = rb"[A-Z0-9_]*(?:TOKEN|SECRET|PASSWORD|PASSWD|KEY)(?![A-Z])[A-Z0-9_]*"
-# Not secret: the path of a secret, and InfiniBand's partition key (NCCL_IB_PKEY).
-HARMLESS = re.compile(rb".*_(?:FILE|PATH|DIR|PKEY)")
-# Not secret: an empty value, a reference to a variable, a value that is already masked.
-_NOTHING = rb"(?!\$|\*|\[redacted|null\b|None\b|[\"',\s])"
 
 # The formats that issuers document, among them
 # https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html,
@@ -110,12 +114,6 @@ def patterns(environment: Mapping[str, bytes]) -> List[Rule]:
         if is_secret_name(name) and len(value) >= 8
     ]
     return [*own, *RULES]
-
-
-# The formats of RFC 7468 and OpenPGP.
-_KEY_BEGIN = re.compile(rb"-----BEGIN [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----")
-_KEY_END = re.compile(rb"-----END [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----")
-_PRIVATE_KEY = "private key"
 
 
 class Redactor:

@@ -9,6 +9,10 @@ from typing import Dict, List, Optional, Sequence, TypedDict, Union
 
 __all__ = ["LIBRARY_FOLDERS", "driver", "pci_devices", "version_code"]
 
+# Folders of Debian and Ubuntu, of the RHEL family, and of a .run file on either.
+LIBRARY_FOLDERS = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64")
+_LIBRARY = "libnvidia-ml.so."
+
 
 class PciDevice(TypedDict):
     """One PCI device; its identifiers are lower-case hexadecimal digits without 0x."""
@@ -57,11 +61,6 @@ def _digits(path: str, name: str) -> str:
     """Return a hexadecimal number without 0x."""
     with open(os.path.join(path, name), encoding="ascii") as file:
         return file.read().strip()[2:].lower()
-
-
-# Folders of Debian and Ubuntu, of the RHEL family, and of a .run file on either.
-LIBRARY_FOLDERS = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64")
-_LIBRARY = "libnvidia-ml.so."
 
 
 def driver(

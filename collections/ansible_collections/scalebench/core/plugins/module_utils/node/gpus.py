@@ -24,6 +24,10 @@ _REASONS = {
     0x400: "reliability",
 }
 _MIB = 1 << 20
+# One of these paths exists where NVIDIA's driver has found a GPU.
+_SIGNS = ("/proc/driver/nvidia", "/dev/nvidia0")
+# Longest wait for nvidia-smi, whose driver may hang.
+_PATIENCE_SECONDS = 20
 
 
 def ask(nvml: Any, call: str, *arguments: Any) -> Any:
@@ -118,10 +122,6 @@ class Gpu:
         return codes
 
 
-# One of these paths exists where NVIDIA's driver has found a GPU.
-_SIGNS = ("/proc/driver/nvidia", "/dev/nvidia0")
-
-
 def find_nvml() -> Tuple[Any, str]:
     """Return NVML's Python binding or None, and why a node with a GPU has none (else empty)."""
     if not any(map(os.path.exists, _SIGNS)):
@@ -177,10 +177,6 @@ class GpuSampler:
         if self._nvml is not None:
             ask(self._nvml, "nvmlShutdown")
         return self._reason
-
-
-# Longest wait for nvidia-smi, whose driver may hang.
-_PATIENCE_SECONDS = 20
 
 
 def device_users(environment: Mapping[str, str]) -> List[str]:

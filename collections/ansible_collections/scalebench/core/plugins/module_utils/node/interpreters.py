@@ -16,6 +16,9 @@ from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Seque
 
 __all__ = ["environment_facts", "find", "nccl_version", "packages", "platform_tag", "why_not"]
 
+# https://packaging.python.org/en/latest/specifications/recording-installed-packages/
+_INSTALLED = re.compile(r"(?P<name>.+?)-(?P<version>[0-9][^-]*)(-py[0-9.]+)?\.(dist|egg)-info")
+
 
 def find(versions: Sequence[str]) -> Tuple[Optional[Tuple[str, str]], List[str]]:
     """Return (version, path) of the first usable interpreter, and why the others are not.
@@ -135,10 +138,6 @@ def _config(python: str) -> Dict[str, str]:
 def _names(prefix: str, version: str) -> List[str]:
     paths = glob.glob(f"{prefix}/lib*/python{version}/*-packages/*-info")
     return [os.path.basename(path) for path in paths]
-
-
-# https://packaging.python.org/en/latest/specifications/recording-installed-packages/
-_INSTALLED = re.compile(r"(?P<name>.+?)-(?P<version>[0-9][^-]*)(-py[0-9.]+)?\.(dist|egg)-info")
 
 
 def packages(names: Iterable[str]) -> Dict[str, str]:

@@ -10,6 +10,9 @@ from typing import Dict, List
 
 __all__ = ["SshKeys", "unreachable"]
 
+# Below MaxStartups of the nodes' sshd, which all other nodes contact at the same time.
+_AT_ONCE = 16
+
 
 class SshKeys:
     """The key pairs in a folder that only its owner may read.
@@ -78,10 +81,6 @@ class SshKeys:
 
     def _path(self, name: str) -> str:
         return os.path.join(self.folder, name)
-
-
-# Below MaxStartups of the nodes' sshd, which all other nodes contact at the same time.
-_AT_ONCE = 16
 
 
 def unreachable(config: str, nodes: List[str], patience: float = 30.0) -> Dict[str, str]:

@@ -10,6 +10,8 @@ __all__ = ["data_checks", "fabric_checks", "host_checks"]
 
 # Seconds between the clocks of node and controller. Telemetry is sampled every 2 s.
 _SKEW_WARN, _SKEW_FAIL = 0.5, 5.0
+# Digits of a digest that are shown, as many as git shows.
+_SHOWN = 12
 
 
 def host_checks(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
@@ -121,10 +123,6 @@ def _in_container(name: str, node: Mapping[str, Any]) -> Row:
     if not outside:
         return verdict(check, name, SKIP, "the node has no RDMA device")
     return verdict(check, name, PASS, ", ".join(outside))
-
-
-# Digits of a digest that are shown, as many as git shows.
-_SHOWN = 12
 
 
 def data_checks(nodes: Nodes) -> List[Row]:

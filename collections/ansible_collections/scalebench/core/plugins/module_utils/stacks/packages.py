@@ -12,6 +12,8 @@ from typing import Iterator, List, Tuple
 __all__ = ["kernel_changes", "key_fingerprints"]
 
 _PUBLIC_KEY = 6
+# `Inst linux-image-6.1.0-40-amd64 (6.1.153-1 Debian:12/stable [amd64])`, and the same with Remv.
+_APT = re.compile(r"^(Inst|Remv) (linux-image-\S+)", re.MULTILINE)
 
 
 def key_fingerprints(content: str) -> List[str]:
@@ -77,10 +79,6 @@ def _header(data: bytes, place: int, first: int) -> Tuple[int, int, int]:
     if padded[1] == 255:
         return first & 0x3F, int.from_bytes(padded[2:6], "big"), place + 6
     raise ValueError("not an OpenPGP keyring: a key in parts")
-
-
-# `Inst linux-image-6.1.0-40-amd64 (6.1.153-1 Debian:12/stable [amd64])`, and the same with Remv.
-_APT = re.compile(r"^(Inst|Remv) (linux-image-\S+)", re.MULTILINE)
 
 
 def kernel_changes(simulation: str) -> List[str]:

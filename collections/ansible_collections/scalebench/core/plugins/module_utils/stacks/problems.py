@@ -40,6 +40,23 @@ _FIRST_TOOLKIT.update({"hopper": "11.8", "blackwell": "12.8"})
 _CLOSED_ONLY = ("kepler", "maxwell", "pascal", "volta")
 # Blackwell has no proprietary modules: NVIDIA's driver installation guide.
 _OPEN_ONLY = ("blackwell",)
+# By HCA the first version without support for it, and the last software with it. MLNX_OFED 5.0
+# dropped ConnectX-3 and Connect-IB (release notes of 4.9 LTS); DOCA 2.9 LTS is the last to support
+# ConnectX-4 (DOCA-Host release notes) and never supported the older ones.
+_REMOVED = {
+    "mlnx_ofed": {
+        "ConnectX-3": ("5.0", "MLNX_OFED 4.9"),
+        "ConnectX-3 Pro": ("5.0", "MLNX_OFED 4.9"),
+        "Connect-IB": ("5.0", "MLNX_OFED 4.9"),
+    },
+    "doca": {
+        "ConnectX-3": ("0", "MLNX_OFED 4.9"),
+        "ConnectX-3 Pro": ("0", "MLNX_OFED 4.9"),
+        "Connect-IB": ("0", "MLNX_OFED 4.9"),
+        "ConnectX-4": ("2.10", "DOCA 2.9"),
+        "ConnectX-4 Lx": ("2.10", "DOCA 2.9"),
+    },
+}
 
 
 def _driver_for_toolkit(toolkit: str) -> Optional[str]:
@@ -82,25 +99,6 @@ def _unsupported_by_toolkit(architecture: str, toolkit: str) -> List[str]:
     if since is not None and numbers(toolkit) < numbers(since):
         return [f"CUDA {toolkit}: {architecture} needs {since} or later"]
     return []
-
-
-# By HCA the first version without support for it, and the last software with it. MLNX_OFED 5.0
-# dropped ConnectX-3 and Connect-IB (release notes of 4.9 LTS); DOCA 2.9 LTS is the last to support
-# ConnectX-4 (DOCA-Host release notes) and never supported the older ones.
-_REMOVED = {
-    "mlnx_ofed": {
-        "ConnectX-3": ("5.0", "MLNX_OFED 4.9"),
-        "ConnectX-3 Pro": ("5.0", "MLNX_OFED 4.9"),
-        "Connect-IB": ("5.0", "MLNX_OFED 4.9"),
-    },
-    "doca": {
-        "ConnectX-3": ("0", "MLNX_OFED 4.9"),
-        "ConnectX-3 Pro": ("0", "MLNX_OFED 4.9"),
-        "Connect-IB": ("0", "MLNX_OFED 4.9"),
-        "ConnectX-4": ("2.10", "DOCA 2.9"),
-        "ConnectX-4 Lx": ("2.10", "DOCA 2.9"),
-    },
-}
 
 
 def stack_problems(stack: Mapping[str, Any], hardware: Mapping[str, Any]) -> List[str]:

@@ -25,6 +25,18 @@ CUT = 3.5
 MAD_TO_SD = 1 / 0.6745
 # Normal values marked in error, simulated: 5 % of 5 values, 2 % of 8, 0.7 % of 20.
 LEAST_FOR_OUTLIERS = 8
+# The largest fraction of series without a change that are marked; simulated, with normal noise.
+ALPHA = 0.05
+# Level of the test for each kind of change; the rest of ALPHA allows for values left out.
+_LEVEL = 0.02
+# Fewer values have too few permutations: of 8, split in 4 and 4, 2 of 70 are as extreme.
+LEAST = 9
+# A single value apart is an outlier until a second one agrees.
+_SHORTEST = 2
+_ORDERS = 1999
+# The same values give the same answer, so that a second run changes nothing.
+_SEED = 20041001
+Places = Tuple[int, ...]
 
 
 def outliers(values: Sequence[float]) -> List[int]:
@@ -42,21 +54,6 @@ def outliers(values: Sequence[float]) -> List[int]:
     return [
         index for index, value in enumerate(values) if scale and abs(value - centre) > CUT * scale
     ]
-
-
-# The largest fraction of series without a change that are marked; simulated, with normal noise.
-ALPHA = 0.05
-# Level of the test for each kind of change; the rest of ALPHA allows for values left out.
-_LEVEL = 0.02
-# Fewer values have too few permutations: of 8, split in 4 and 4, 2 of 70 are as extreme.
-LEAST = 9
-# A single value apart is an outlier until a second one agrees.
-_SHORTEST = 2
-_ORDERS = 1999
-# The same values give the same answer, so that a second run changes nothing.
-_SEED = 20041001
-
-Places = Tuple[int, ...]
 
 
 def change_points(values: Sequence[float]) -> List[int]:

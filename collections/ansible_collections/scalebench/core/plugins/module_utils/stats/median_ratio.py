@@ -17,6 +17,8 @@ from .student_t import quantile
 
 __all__ = ["LEVEL", "fastest", "finding", "ratio_of_medians", "ratio_to_figure"]
 
+LEVEL = 0.95
+
 
 def ratio_of_medians(
     speeds: Sequence[float], base: Sequence[float], level: float
@@ -90,9 +92,6 @@ def _nothing(reason: str) -> Dict[str, Any]:
 def _interval(ratio: float, variance: float, freedom: float, level: float) -> Dict[str, Any]:
     half = quantile((1 + level) / 2, freedom) * math.sqrt(variance)
     return {"low": ratio * math.exp(-half), "high": ratio * math.exp(half), "reason": ""}
-
-
-LEVEL = 0.95
 
 
 def fastest(speeds: Mapping[str, Sequence[float]], level: float = LEVEL) -> Optional[str]:

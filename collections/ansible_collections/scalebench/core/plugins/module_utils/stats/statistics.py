@@ -21,6 +21,10 @@ __all__ = [
     "summarise",
 ]
 
+Weighted = List[Tuple[float, float]]
+_MOST_VALUES = 200
+_MOST_PAIRS = 1_000_000
+
 
 def finite(values: Any, what: str = "values") -> List[float]:
     """Return the numbers of a list, or of a mapping's values, as floats.
@@ -125,11 +129,6 @@ def summarise(values: Any, level: float = 0.95) -> Dict[str, Any]:
     numbers = finite(values)
     centre = {"mean": mean(numbers), "median": median(numbers)}
     return {**centre, **spread(numbers), "interval": median_interval(numbers, level)}
-
-
-Weighted = List[Tuple[float, float]]
-_MOST_VALUES = 200
-_MOST_PAIRS = 1_000_000
 
 
 def _at_least(n: int, k: int, p: float) -> float:

@@ -48,6 +48,12 @@ LIMITS: Mapping[str, float] = {
     # MiB read back from swap.
     "swapped_in_mib": 16.0,
 }
+Limits = Mapping[str, float]
+Findings = Iterator[Tuple[str, str]]
+# Without sw_power_cap: a GPU under full load always runs at its power limit. Without hw_slowdown:
+# it "may be also reported during PState or clock change", and its two lasting causes have reasons
+# of their own. Source: NVML API Reference Guide, nvmlClocksEventReasons.
+_SLOWDOWNS = ("sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown")
 
 
 def find(nodes: Mapping[str, Node], limits: Mapping[str, float] = LIMITS) -> List[Dict[str, str]]:
@@ -90,10 +96,6 @@ def _machine(nodes: Sequence[Node]) -> Optional[Machine]:
         own if len(telemetries) == len(nodes) else None,
         min(node.get("idle_seconds", 0.0) for node in nodes),
     )
-
-
-Limits = Mapping[str, float]
-Findings = Iterator[Tuple[str, str]]
 
 
 class Machine(NamedTuple):
@@ -188,12 +190,6 @@ def _machine_disturbances(machine: Machine, limits: Limits) -> Findings:
     """
     for rule in _RULES:
         yield from rule(machine, limits)
-
-
-# Without sw_power_cap: a GPU under full load always runs at its power limit. Without hw_slowdown:
-# it "may be also reported during PState or clock change", and its two lasting causes have reasons
-# of their own. Source: NVML API Reference Guide, nvmlClocksEventReasons.
-_SLOWDOWNS = ("sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown")
 
 
 def _gpu_disturbances(gpu: Mapping[str, Any], limits: Limits) -> Findings:

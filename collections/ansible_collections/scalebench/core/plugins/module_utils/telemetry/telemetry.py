@@ -9,6 +9,14 @@ from typing import Any, Dict, List, Mapping, Optional
 
 __all__ = ["GpuTelemetry", "Spread", "Telemetry"]
 
+_GPU_GAUGES = (
+    *("utilisation", "memory_used_mib", "sm_clock_mhz", "memory_clock_mhz"),
+    *("power_w", "temperature_c"),
+)
+_LAST_KNOWN = ("index", "uuid", "name", "power_limit_w")
+_MIB = 1 << 20
+_GAUGES = ("load", "memory_used_mib", "cpu_mhz")
+
 
 class Spread:
     """Minimum, mean and maximum of a series whose values are not kept, in their own unit."""
@@ -35,13 +43,6 @@ class Spread:
             "mean": round(self._sum / self._count, 3),
             "max": round(self._greatest, 3),
         }
-
-
-_GPU_GAUGES = (
-    *("utilisation", "memory_used_mib", "sm_clock_mhz", "memory_clock_mhz"),
-    *("power_w", "temperature_c"),
-)
-_LAST_KNOWN = ("index", "uuid", "name", "power_limit_w")
 
 
 class GpuTelemetry:
@@ -99,10 +100,6 @@ class GpuTelemetry:
         if self._xid is not None:
             summary["xid"] = self._xid
         return summary
-
-
-_MIB = 1 << 20
-_GAUGES = ("load", "memory_used_mib", "cpu_mhz")
 
 
 class Telemetry:
