@@ -95,24 +95,25 @@ class Format:
         self.finish = finish
 
 
-def fields(head: str, wanted: Fields) -> Dict[str, Any]:
+def fields(head: str, wanted: Fields, **known: Any) -> Dict[str, Any]:
     """Return the settings in a text.
 
     The last match is used, as a later line overrides; a setting that is not printed, printed as
     None, or cannot be converted is left out.
 
     :param wanted: by key a text that must be present, a pattern, and a conversion.
+    :param known: settings that stand first, and that the text may override.
     """
-    found: Dict[str, Any] = {}
+    settings = known
     for key, (needle, pattern, convert) in wanted.items():
         if needle not in head:
             continue
         for text in reversed(re.findall(pattern, head)):
             value = _converted(text, convert)
             if value is not None:
-                found[key] = value
+                settings[key] = value
                 break
-    return found
+    return settings
 
 
 def _converted(text: str, convert: Callable[[str], Any]) -> Any:

@@ -72,24 +72,20 @@ def _tensorflow_identify(head: str) -> Dict[str, Any]:
 
     The global batch size is unknown: a step may accumulate the gradients of many batches.
     """
-    settings: Dict[str, Any] = {
-        "framework": "tensorflow",
-        "model": "bert",
-        "global_batch_size": None,
-    }
-    settings.update(
-        fields(
-            head,
-            {
-                "batch_size_per_device": ("Batch size = ", r"  Batch size = (\d{1,9})", int),
-                "world_size": ("num_gpus=", r"(?m)^[+ ]{0,4}num_gpus=(\d{1,6})$", int),
-                "precision": (
-                    "precision=",
-                    r"(?m)^[+ ]{0,4}precision=(fp16|fp32|amp|tf32)$",
-                    lambda text: "amp" if text == "fp16" else text,
-                ),
-            },
-        )
+    settings = fields(
+        head,
+        {
+            "batch_size_per_device": ("Batch size = ", r"  Batch size = (\d{1,9})", int),
+            "world_size": ("num_gpus=", r"(?m)^[+ ]{0,4}num_gpus=(\d{1,6})$", int),
+            "precision": (
+                "precision=",
+                r"(?m)^[+ ]{0,4}precision=(fp16|fp32|amp|tf32)$",
+                lambda text: "amp" if text == "fp16" else text,
+            ),
+        },
+        framework="tensorflow",
+        model="bert",
+        global_batch_size=None,
     )
     if "XLA activated" in head:
         settings["xla"] = True

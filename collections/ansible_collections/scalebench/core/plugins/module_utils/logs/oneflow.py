@@ -17,28 +17,26 @@ def identify(head: str) -> Dict[str, Any]:
     def line(key: str) -> str:
         return r"(?m)^[^\n]{0,60}?\b" + key + r" *= *([^\s]{1,200})"
 
-    settings: Dict[str, Any] = {"framework": "oneflow"}
-    settings.update(
-        fields(
-            head,
-            {
-                "model": ("model", line("model"), str),
-                "batch_size_per_device": (
-                    "batch_size_per_device",
-                    line("(?<!val_)batch_size_per_device"),
-                    int,
-                ),
-                "nodes": ("num_nodes", line("num_nodes"), int),
-                "devices_per_node": ("gpu_num_per_node", line("gpu_num_per_node"), int),
-                "precision": (
-                    "use_fp16",
-                    line("use_fp16"),
-                    lambda text: precision(None, "float16" if truth(text) else "float32"),
-                ),
-                "xla": ("use_xla", line("use_xla"), truth),
-                "data": ("train_data_dir", line("train_data_dir"), lambda text: "real"),
-            },
-        )
+    settings = fields(
+        head,
+        {
+            "model": ("model", line("model"), str),
+            "batch_size_per_device": (
+                "batch_size_per_device",
+                line("(?<!val_)batch_size_per_device"),
+                int,
+            ),
+            "nodes": ("num_nodes", line("num_nodes"), int),
+            "devices_per_node": ("gpu_num_per_node", line("gpu_num_per_node"), int),
+            "precision": (
+                "use_fp16",
+                line("use_fp16"),
+                lambda text: precision(None, "float16" if truth(text) else "float32"),
+            ),
+            "xla": ("use_xla", line("use_xla"), truth),
+            "data": ("train_data_dir", line("train_data_dir"), lambda text: "real"),
+        },
+        framework="oneflow",
     )
     if settings.get("nodes") and settings.get("devices_per_node"):
         settings["world_size"] = settings["nodes"] * settings["devices_per_node"]

@@ -20,40 +20,34 @@ def identify(head: str) -> Dict[str, Any]:
     def line(key: str) -> str:
         return r"(?m)^[^\n]{0,80}?\b" + key + r": *([^\s|]{1,200})"
 
-    settings: Dict[str, Any] = {"framework": "paddle"}
-    settings.update(
-        fields(
-            head,
-            {
-                "model": ("model", line("model"), str),
-                "batch_size_per_node": ("batch_size", line("(?<!test_)batch_size"), int),
-                "world_size": (
-                    "PADDLE_TRAINERS_NUM",
-                    r"PADDLE_TRAINERS_NUM\D{1,80}?(\d{1,6})",
-                    int,
-                ),
-                "devices_per_node": (
-                    "selected_gpus",
-                    r"selected_gpus: *(\d[\d,]{0,200})",
-                    lambda text: text.count(",") + 1,
-                ),
-                "nodes": (
-                    "cluster_node_ips",
-                    r"cluster_node_ips: *([\d.][\d.,]{0,2000})",
-                    lambda text: text.count(",") + 1,
-                ),
-                "precision": (
-                    "use_fp16",
-                    line("use_fp16"),
-                    lambda text: precision(None, "float16" if truth(text) else "float32"),
-                ),
-                "data_backend": (
-                    "use_dali",
-                    line("use_dali"),
-                    lambda text: "dali" if truth(text) else "native",
-                ),
-            },
-        )
+    settings = fields(
+        head,
+        {
+            "model": ("model", line("model"), str),
+            "batch_size_per_node": ("batch_size", line("(?<!test_)batch_size"), int),
+            "world_size": ("PADDLE_TRAINERS_NUM", r"PADDLE_TRAINERS_NUM\D{1,80}?(\d{1,6})", int),
+            "devices_per_node": (
+                "selected_gpus",
+                r"selected_gpus: *(\d[\d,]{0,200})",
+                lambda text: text.count(",") + 1,
+            ),
+            "nodes": (
+                "cluster_node_ips",
+                r"cluster_node_ips: *([\d.][\d.,]{0,2000})",
+                lambda text: text.count(",") + 1,
+            ),
+            "precision": (
+                "use_fp16",
+                line("use_fp16"),
+                lambda text: precision(None, "float16" if truth(text) else "float32"),
+            ),
+            "data_backend": (
+                "use_dali",
+                line("use_dali"),
+                lambda text: "dali" if truth(text) else "native",
+            ),
+        },
+        framework="paddle",
     )
     devices, batch = settings.get("devices_per_node"), settings.pop("batch_size_per_node", None)
     if devices and "nodes" in settings:

@@ -26,48 +26,38 @@ def identify(head: str) -> Dict[str, Any]:
     def line(key: str) -> str:
         return r"INFO: +" + key + r" : ([^\n]{1,200})"
 
-    settings: Dict[str, Any] = {"framework": "paddle"}
-    settings.update(
-        fields(
-            head,
-            {
-                "model": (
-                    "name : ",
-                    r"(?:ARCHITECTURE|Arch) : [^\n]*\n(?:[^\n]*\n){0,3}?"
-                    r"[^\n]*INFO: +name : (\w{1,60})",
-                    str,
-                ),
-                "batch_size_per_device": (
-                    "sampler",
-                    r"\bTrain : [^\n]*\n(?:(?![^\n]*INFO: \S)[^\n]*\n){0,60}?"
-                    r"[^\n]*sampler : [^\n]*\n[^\n]*batch_size : (\d{1,9})",
-                    int,
-                ),
-                "batch_size_total": (
-                    "TRAIN : ",
-                    r"TRAIN : [^\n]*\n[^\n]*batch_size : (\d{1,9})",
-                    int,
-                ),
-                "world_size": (
-                    "PADDLE_TRAINERS_NUM",
-                    r"PADDLE_TRAINERS_NUM\D{1,80}?(\d{1,6})",
-                    int,
-                ),
-                "devices_per_node": (
-                    "LAUNCH INFO",
-                    r"LAUNCH INFO[^\n]{1,40}? (?:devices|gpus): (\d[\d,]{0,200})",
-                    lambda text: text.count(",") + 1,
-                ),
-                "nodes": ("nnodes: ", r"nnodes: (\d{1,6})\b", int),
-                "epochs": ("epochs : ", line("epochs"), int),
-                "image_size": ("image_shape", r"image_shape : \[\d+, (\d{1,6})", int),
-                "data_backend": (
-                    "use_dali",
-                    line("use_dali"),
-                    lambda text: "dali" if truth(text) else "native",
-                ),
-            },
-        )
+    settings = fields(
+        head,
+        {
+            "model": (
+                "name : ",
+                r"(?:ARCHITECTURE|Arch) : [^\n]*\n(?:[^\n]*\n){0,3}?"
+                r"[^\n]*INFO: +name : (\w{1,60})",
+                str,
+            ),
+            "batch_size_per_device": (
+                "sampler",
+                r"\bTrain : [^\n]*\n(?:(?![^\n]*INFO: \S)[^\n]*\n){0,60}?"
+                r"[^\n]*sampler : [^\n]*\n[^\n]*batch_size : (\d{1,9})",
+                int,
+            ),
+            "batch_size_total": ("TRAIN : ", r"TRAIN : [^\n]*\n[^\n]*batch_size : (\d{1,9})", int),
+            "world_size": ("PADDLE_TRAINERS_NUM", r"PADDLE_TRAINERS_NUM\D{1,80}?(\d{1,6})", int),
+            "devices_per_node": (
+                "LAUNCH INFO",
+                r"LAUNCH INFO[^\n]{1,40}? (?:devices|gpus): (\d[\d,]{0,200})",
+                lambda text: text.count(",") + 1,
+            ),
+            "nodes": ("nnodes: ", r"nnodes: (\d{1,6})\b", int),
+            "epochs": ("epochs : ", line("epochs"), int),
+            "image_size": ("image_shape", r"image_shape : \[\d+, (\d{1,6})", int),
+            "data_backend": (
+                "use_dali",
+                line("use_dali"),
+                lambda text: "dali" if truth(text) else "native",
+            ),
+        },
+        framework="paddle",
     )
     settings["precision"] = _precision(head)
     total, world = settings.pop("batch_size_total", None), settings.get("world_size")

@@ -15,30 +15,20 @@ __all__ = ["PRETRAINING", "SUITES"]
 
 def identify(head: str) -> Dict[str, Any]:
     """Return the settings of the launcher and the arguments."""
-    settings: Dict[str, Any] = {"framework": "paddle"}
-    settings.update(
-        fields(
-            head,
-            {
-                "model": ("model", r"model_name_or_path[^\w\n]{1,12}([\w./-]{1,100})", str),
-                "batch_size_per_device": (
-                    "batch_size",
-                    r"\bbatch_size[^\w\n]{1,60}(\d{1,9})\b",
-                    int,
-                ),
-                "world_size": (
-                    "PADDLE_TRAINERS_NUM",
-                    r"PADDLE_TRAINERS_NUM\D{1,80}?(\d{1,6})",
-                    int,
-                ),
-                "devices_per_node": (
-                    "LAUNCH INFO",
-                    r"LAUNCH INFO[^\n]{1,40}? (?:devices|gpus): (\d[\d,]{0,200})",
-                    lambda text: text.count(",") + 1,
-                ),
-                "nodes": ("nnodes: ", r"nnodes: (\d{1,6})\b", int),
-            },
-        )
+    settings = fields(
+        head,
+        {
+            "model": ("model", r"model_name_or_path[^\w\n]{1,12}([\w./-]{1,100})", str),
+            "batch_size_per_device": ("batch_size", r"\bbatch_size[^\w\n]{1,60}(\d{1,9})\b", int),
+            "world_size": ("PADDLE_TRAINERS_NUM", r"PADDLE_TRAINERS_NUM\D{1,80}?(\d{1,6})", int),
+            "devices_per_node": (
+                "LAUNCH INFO",
+                r"LAUNCH INFO[^\n]{1,40}? (?:devices|gpus): (\d[\d,]{0,200})",
+                lambda text: text.count(",") + 1,
+            ),
+            "nodes": ("nnodes: ", r"nnodes: (\d{1,6})\b", int),
+        },
+        framework="paddle",
     )
     if "world_size" not in settings and settings.get("devices_per_node"):
         settings["world_size"] = settings["devices_per_node"] * settings.get("nodes", 1)

@@ -21,20 +21,14 @@ __all__ = ["BENCHMARK", "NVLOG", "TRAIN"]
 def identify(head: str) -> Dict[str, Any]:
     """Return the settings of the PARAMETER line and after "Starting Model Training"."""
     given = parameters(head)
-    settings: Dict[str, Any] = {"framework": "tensorflow"}
-    settings.update(
-        fields(
-            head,
-            {
-                "world_size": ("Num GPUs", r"Num GPUs:? (\d{1,6})", int),
-                "batch_size_per_device": (
-                    "Per-GPU Batch Size",
-                    r"Per-GPU Batch Size:? (\d{1,9})",
-                    int,
-                ),
-                "model": ("Name", r'\bName:? "?(resnet[\w.]*|resnext[\w.]*|se-resnext[\w.]*)', str),
-            },
-        )
+    settings = fields(
+        head,
+        {
+            "world_size": ("Num GPUs", r"Num GPUs:? (\d{1,6})", int),
+            "batch_size_per_device": ("Per-GPU Batch Size", r"Per-GPU Batch Size:? (\d{1,9})", int),
+            "model": ("Name", r'\bName:? "?(resnet[\w.]*|resnext[\w.]*|se-resnext[\w.]*)', str),
+        },
+        framework="tensorflow",
     )
     if given.get("batch_size", "").isdigit():
         settings.setdefault("batch_size_per_device", int(given["batch_size"]))

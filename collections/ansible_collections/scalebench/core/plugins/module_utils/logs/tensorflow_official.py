@@ -13,34 +13,28 @@ if TYPE_CHECKING:
 
 def identify(head: str) -> Dict[str, Any]:
     """Return the settings of the merged parameters and the distribution strategy."""
-    settings: Dict[str, Any] = {"framework": "tensorflow"}
-    settings.update(
-        fields(
-            head,
-            {
-                "devices_per_node": ("num_gpus", r"'num_gpus': (\d{1,6})", int),
-                "batch_size_per_device": (
-                    "'train_dataset'",
-                    r"'train_dataset': \{[^{}]*(?:\{[^{}]*\}[^{}]*)?'batch_size': (\d{1,9})",
-                    int,
-                ),
-                "image_size": ("image_size", r"'image_size': (\d{1,6})", int),
-                "precision": (
-                    "'dtype'",
-                    r"'dtype': '(\w{1,20})'",
-                    lambda text: precision(None, text),
-                ),
-                "global_batch_size": (
-                    "Parameters: batch_size",
-                    r"Parameters: batch_size: (\d{1,9})",
-                    int,
-                ),
-                "model": ("'model'", r"'model': \{'name': '(\w{1,40})'", str.lower),
-                "xla": ("enable_xla", r"'enable_xla': (True|False)", lambda text: text == "True"),
-                "data": ("data_dir", r"'data_dir': '([^']{1,500})'", lambda text: "real"),
-                "nodes": ("num_workers", r"num_workers = (\d{1,6})", int),
-            },
-        )
+    settings = fields(
+        head,
+        {
+            "devices_per_node": ("num_gpus", r"'num_gpus': (\d{1,6})", int),
+            "batch_size_per_device": (
+                "'train_dataset'",
+                r"'train_dataset': \{[^{}]*(?:\{[^{}]*\}[^{}]*)?'batch_size': (\d{1,9})",
+                int,
+            ),
+            "image_size": ("image_size", r"'image_size': (\d{1,6})", int),
+            "precision": ("'dtype'", r"'dtype': '(\w{1,20})'", lambda text: precision(None, text)),
+            "global_batch_size": (
+                "Parameters: batch_size",
+                r"Parameters: batch_size: (\d{1,9})",
+                int,
+            ),
+            "model": ("'model'", r"'model': \{'name': '(\w{1,40})'", str.lower),
+            "xla": ("enable_xla", r"'enable_xla': (True|False)", lambda text: text == "True"),
+            "data": ("data_dir", r"'data_dir': '([^']{1,500})'", lambda text: "real"),
+            "nodes": ("num_workers", r"num_workers = (\d{1,6})", int),
+        },
+        framework="tensorflow",
     )
     if settings.get("devices_per_node"):
         settings.setdefault("nodes", 1)
