@@ -1,4 +1,4 @@
-"""Archives on disk: same campaign, same bytes; whole or not at all; nothing from outside."""
+"""Archives on disk: reproducible, written atomically, verified before they are unpacked."""
 
 import gzip
 import os
@@ -32,7 +32,7 @@ def campaign(tmp_path):
     return write_campaign(tmp_path / "mine")
 
 
-def test_what_was_packed_is_what_is_unpacked(campaign, tmp_path):
+def test_packed_files_are_unpacked_unchanged(campaign, tmp_path):
     path = tmp_path / "mine.tar.gz"
     assert make(campaign, path)["files"] == len(FILES)
     unpack(path, tmp_path / "else/there")
@@ -131,7 +131,7 @@ def test_a_line_that_is_too_long_to_be_searched_is_refused(campaign, tmp_path, m
         make(campaign, tmp_path / "mine.tar.gz")
 
 
-def test_a_writer_that_is_killed_leaves_no_half_archive(campaign, tmp_path):
+def test_a_killed_writer_leaves_no_partial_archive(campaign, tmp_path):
     with (campaign / LOG).open("wb") as file:
         file.write(b"".join(os.urandom(32).hex().encode() + b"\n" for _ in range(200_000)))
     path = tmp_path / "mine.tar.gz"
@@ -210,7 +210,7 @@ SUMS = sums({"plan.json": PLAN})
         ),
     ],
 )
-def test_an_archive_that_no_campaign_made_is_refused_whole(tmp_path, members, message):
+def test_an_archive_of_something_else_is_refused(tmp_path, members, message):
     path = write_archive_of(tmp_path / "mine.tar.gz", *members)
     with pytest.raises(ValueError, match=message) as refused:
         head(path)
@@ -227,7 +227,7 @@ def test_an_archive_that_no_campaign_made_is_refused_whole(tmp_path, members, me
         ("mine/SHA256SUMS", 33 << 20, "is too large"),
     ],
 )
-def test_what_claims_an_absurd_size_is_refused_before_it_is_read(tmp_path, name, size, message):
+def test_a_member_of_excessive_size_is_refused_before_it_is_read(tmp_path, name, size, message):
     forged = tarfile.TarInfo(name)
     forged.size = size
     with gzip.open(tmp_path / "mine.tar.gz", "wb") as file:
@@ -239,7 +239,7 @@ def test_what_claims_an_absurd_size_is_refused_before_it_is_read(tmp_path, name,
 
 
 @pytest.mark.parametrize("where", [0.1, 0.5, 0.9, 0.999])
-def test_a_damaged_or_cut_off_archive_is_refused(campaign, tmp_path, where):
+def test_a_damaged_or_truncated_archive_is_refused(campaign, tmp_path, where):
     path = tmp_path / "mine.tar.gz"
     write_campaign(campaign, **{LOG: "".join(f"{n * n} {n}\n" for n in range(20000))})
     make(campaign, path)
@@ -255,7 +255,7 @@ def test_a_damaged_or_cut_off_archive_is_refused(campaign, tmp_path, where):
         assert not (tmp_path / "there").exists()
 
 
-def test_the_checksum_beside_the_archive_counts(campaign, tmp_path):
+def test_the_checksum_file_is_compared(campaign, tmp_path):
     make(campaign, tmp_path / "mine.tar.gz")
     (tmp_path / "mine.tar.gz.sha256").write_text(f"{'0' * 64}  mine.tar.gz\n")
     with pytest.raises(ValueError, match="differs from its checksum in mine"):

@@ -6,7 +6,7 @@ import pytest
 from ansible_collections.scalebench.core.plugins.plugin_utils import campaign_files as files
 
 
-def test_half_a_first_plan_does_not_block_the_campaign(tmp_path):
+def test_a_partial_first_plan_does_not_block_the_campaign(tmp_path):
     (tmp_path / ".plan.json.42.part").write_text('{"schema"')
     assert files.kept_plan(tmp_path) == {}
     (tmp_path / "holiday.jpg").touch()
@@ -34,7 +34,7 @@ def test_what_is_set_aside_keeps_its_number_and_its_log(tmp_path):
         assert base.with_suffix(base.suffix + ".out").read_text() == text
 
 
-def test_no_record_stands_without_its_log_where_setting_aside_was_cut_short(tmp_path, monkeypatch):
+def test_no_record_is_without_its_log_after_an_interrupted_rename(tmp_path, monkeypatch):
     record = repeat(tmp_path, "first")
     log = tmp_path / record["log"]
     with monkeypatch.context() as patch:
@@ -47,7 +47,7 @@ def test_no_record_stands_without_its_log_where_setting_aside_was_cut_short(tmp_
     assert not log.exists()
 
 
-def test_a_log_without_a_record_is_kept_out_of_the_next_ones_way(tmp_path):
+def test_a_log_without_a_record_is_renamed(tmp_path):
     log = tmp_path / "logs/r50_1.log"
     log.parent.mkdir()
     log.write_text("cut off")

@@ -1,4 +1,4 @@
-"""Files are written only where they differ, whole, and what is left over goes."""
+"""Files are written atomically and only where they differ; left-over files are removed."""
 
 import pytest
 from ansible.errors import AnsibleActionFail
@@ -29,7 +29,7 @@ def test_check_mode_writes_and_removes_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == [old]
 
 
-def test_what_is_left_over_is_removed_once(tmp_path):
+def test_left_over_files_are_removed_once(tmp_path):
     old = tmp_path / "old"
     old.write_text("figures")
     assert write_only({}, [old], False, False)["changed"] is True
@@ -37,14 +37,14 @@ def test_what_is_left_over_is_removed_once(tmp_path):
     assert write_only({}, [old], False, False) == again
 
 
-def test_what_is_no_text_is_told_by_its_size(tmp_path):
+def test_binary_content_is_shown_by_its_size(tmp_path):
     path = tmp_path / "a.png"
     (diff,) = write_files({path: b"\x89PNG"}, False, True)["diff"]
     assert diff["after"] == "4 bytes that are not text\n"
     assert path.read_bytes() == b"\x89PNG"
 
 
-def test_what_cannot_be_written_or_removed_is_named(tmp_path):
+def test_a_path_that_cannot_be_written_or_removed_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(AnsibleActionFail, match="file/x: cannot be written: Not a directory"):
         write_files({tmp_path / "file/x": b""}, False, False)

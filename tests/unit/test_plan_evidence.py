@@ -1,4 +1,4 @@
-"""The checksum of a plan, and what is written of the controller."""
+"""The checksum of a plan, and the facts of the controller."""
 
 import platform
 import subprocess
@@ -39,7 +39,7 @@ def git(folder, *arguments):
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def test_a_checkout_tells_its_commit_and_whether_it_was_changed(tmp_path):
+def test_a_checkout_has_a_commit_and_whether_it_was_changed(tmp_path):
     git(tmp_path, "init", "--quiet")
     (tmp_path / "a.yml").write_text("a: 1\n")
     git(tmp_path, "add", ".")

@@ -1,4 +1,4 @@
-"""What a data set lacks, by the names and sizes of its files."""
+"""Problems of a data set, by the names and sizes of its files, and of several nodes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_an_empty_shard_is_named():
     ]
 
 
-def test_shards_of_another_number_are_not_taken_for_complete():
+def test_another_number_of_shards_is_not_complete():
     (said,) = lacking("imagenet", "tfrecord", shards(train=512))
     assert said.startswith("1024 of 1024 files are missing")
 
@@ -101,7 +101,7 @@ def test_nodes_that_agree_have_no_problem():
     }
 
 
-def test_complete_sets_that_differ_are_told_apart():
+def test_complete_sets_that_differ_are_reported():
     nodes = {"a": form(), "b": form("cd" * 32), "c": form()}
     found = agreement({name: {"images": one} for name, one in nodes.items()}, [])
     assert found["problems"] == ["images: the files of a, c and b differ"]
@@ -112,7 +112,7 @@ def test_a_problem_names_node_and_form():
     assert found["problems"] == ["a: images: it burnt"]
 
 
-def test_only_what_is_wanted_must_be_there():
+def test_only_wanted_layouts_are_required():
     absent = {"a": {"recordio": form("", state="absent")}}
     assert agreement(absent, [])["problems"] == []
     assert agreement(absent, ["recordio"])["problems"] == ["a: recordio: there is no such folder"]

@@ -1,4 +1,4 @@
-"""Walks through record files whose bytes are written here by hand."""
+"""Record files whose bytes are written here, and their indexes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_an_empty_file_has_no_records(layout):
 
 
 @pytest.mark.parametrize("layout", FILES)
-def test_a_file_that_was_cut_names_the_record(layout):
+def test_the_error_of_a_truncated_file_names_the_record(layout):
     data = FILES[layout]
     second = spans(WALKS[layout], data)[1][0]
     with pytest.raises(
@@ -50,13 +50,13 @@ def test_a_file_that_was_cut_names_the_record(layout):
         spans(WALKS[layout], data[: second + 5])
 
 
-def test_what_is_no_recordio_is_refused():
+def test_another_file_is_not_recordio():
     with pytest.raises(ValueError, match="record 0 at byte 0 begins without the magic number"):
         spans(recordio_spans, TFRECORD)
 
 
 @pytest.mark.parametrize("length", [0, -1, 1 << 40])
-def test_a_length_that_cannot_be_is_refused(length):
+def test_an_impossible_length_is_refused(length):
     with pytest.raises(ValueError, match="record 0 at byte 0 claims"):
         spans(ofrecord_spans, struct.pack("<q", length) + b"abc")
 
@@ -77,7 +77,7 @@ def test_an_index_has_offset_and_size_a_line_and_fits():
         ("", "its index ends at byte 0, the shard at 40"),
     ],
 )
-def test_an_index_that_does_not_fit_is_told(text, said):
+def test_an_index_that_does_not_match_is_reported(text, said):
     assert dali_index_problem(text, 40) == said
 
 

@@ -1,4 +1,4 @@
-"""What an archive holds, says and refuses."""
+"""The contents of an archive, and what is refused."""
 
 import json
 
@@ -68,7 +68,7 @@ def test_other_files_do_not(path):
         "",
     ],
 )
-def test_a_member_that_is_no_campaigns_file_is_refused(name):
+def test_a_member_that_does_not_belong_to_a_campaign_is_refused(name):
     with pytest.raises(ValueError, match=r"is not a (file|path) "):
         split_member(name)
 
@@ -93,16 +93,16 @@ def test_broken_checksums_are_refused(text, message):
         parse_checksums(text)
 
 
-def test_only_what_programs_printed_is_a_log():
+def test_only_output_of_programs_is_a_log():
     logs = [path for path in OWN if is_log(path)]
     assert [path.rpartition(".")[2] for path in logs] == ["log", "out", "out"]
 
 
-def test_a_report_may_write_all_but_what_was_measured():
+def test_a_report_may_rewrite_all_but_the_measurements():
     assert [path for path in OWN if written_by_report(path)] == [*OWN[1:6]]
 
 
-def test_the_manifest_tells_where_secrets_were_and_not_what_they_were():
+def test_the_manifest_has_the_places_of_secrets_and_not_the_secrets():
     manifest = json.loads(manifest_text("first", {"logs/a.log": {"NGC key": (3, 2)}}))
     assert manifest == {
         "schema": 1,
@@ -128,10 +128,10 @@ def test_secrets_in_records_are_refused_with_their_place():
         ((1, 3 << 20, 2 << 20), "more than the 2 MiB that are free"),
     ],
 )
-def test_absurd_sizes_are_refused(given, message):
+def test_excessive_sizes_are_refused(given, message):
     with pytest.raises(ValueError, match=message):
         check_size(*given)
 
 
-def test_a_campaigns_size_is_not():
+def test_the_size_of_a_campaign_is_accepted():
     check_size(MOST_FILES, MOST_BYTES, MOST_BYTES)

@@ -1,4 +1,4 @@
-"""What a node is, out of the texts that Linux offers."""
+"""The fingerprint of a node, from the texts of files and tools."""
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.fingerprint import (
@@ -8,7 +8,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.evidence.fingerpri
 )
 
 
-def test_facts_are_read_out_of_the_files():
+def test_facts_are_parsed_from_the_files():
     facts = fingerprint(
         {
             "cpuinfo": "processor\t: 0\nmodel name\t: AMD EPYC 7742\nprocessor\t: 1\n",
@@ -66,7 +66,7 @@ def test_facts_are_read_out_of_the_files():
     }
 
 
-def test_what_is_missing_is_unknown_and_no_error():
+def test_missing_texts_give_unknown_facts_without_an_error():
     facts = fingerprint({})
     assert facts["cpu_model"] == "unknown"
     assert facts["gpus"] == facts["gpu_settings"] == []
@@ -78,7 +78,7 @@ def test_what_is_missing_is_unknown_and_no_error():
     ("detected", "flags", "expected"),
     [("kvm\n", "", "kvm"), ("", "fpu hypervisor sse", "hypervisor"), ("", "fpu", None)],
 )
-def test_a_guest_is_told_by_systemd_or_else_by_its_cpu(detected, flags, expected):
+def test_a_guest_is_recognised_by_systemd_or_else_by_its_cpu(detected, flags, expected):
     facts = fingerprint({"virtualisation": detected, "cpuinfo": f"flags\t: {flags}\n"})
     assert facts["virtualisation"] == expected
 
@@ -89,19 +89,19 @@ SET = (
 )
 
 
-def test_gpus_are_read_out_of_nvidia_smi():
+def test_gpus_are_parsed_from_nvidia_smi():
     assert [(gpu["index"], gpu["memory_mib"], gpu["driver"]) for gpu in parse_gpus(PLAIN)] == [
         (0, 16160, "440.33.01"),
         (1, None, "580.1"),
     ]
 
 
-def test_settings_do_not_get_into_what_a_campaign_compares():
+def test_settings_are_not_in_what_a_campaign_compares():
     assert parse_gpus(SET) == parse_gpus(SET.replace("650.50", "350.00"))
     assert set(parse_gpus(SET)[0]) == set(parse_gpus(PLAIN)[0])
 
 
-def test_what_a_gpu_does_not_tell_is_null():
+def test_what_a_gpu_does_not_report_is_null():
     assert parse_gpu_settings(SET) == [
         {
             "index": 0,
@@ -116,7 +116,7 @@ def test_what_a_gpu_does_not_tell_is_null():
     ]
 
 
-def test_a_driver_that_was_asked_for_no_settings_has_none():
+def test_a_query_without_settings_gives_none():
     assert parse_gpu_settings(PLAIN) == [{"index": 0}, {"index": 1}]
 
 

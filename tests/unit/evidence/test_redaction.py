@@ -1,4 +1,4 @@
-"""Secrets are found and taken out; what only looks like one stays."""
+"""Secrets are found and replaced; similar text stays."""
 
 from itertools import pairwise
 
@@ -33,7 +33,7 @@ def clean(text, **environment):
 
 
 @pytest.mark.parametrize(("kind", "secret"), SECRETS.items())
-def test_tokens_of_known_forms_are_taken_out(kind, secret):
+def test_tokens_of_known_forms_are_replaced(kind, secret):
     before = "ssh-ed25519 " if kind == "ssh key" else "login with "
     text = f"iteration 1\n{before}{secret} at once\n"
     cleaned, findings = clean(text)
@@ -54,7 +54,7 @@ def test_tokens_of_known_forms_are_taken_out(kind, secret):
         ("https://user:pa55@host/path", "pa55"),
     ],
 )
-def test_values_are_taken_out_and_their_names_stay(text, secret):
+def test_values_are_replaced_and_their_names_stay(text, secret):
     cleaned, findings = clean(text)
     (kind,) = findings
     assert cleaned == text.replace(secret, f"[redacted: {kind}]")
@@ -72,11 +72,11 @@ def test_values_are_taken_out_and_their_names_stay(text, secret):
         "iteration 3 epoch 0 loss 6.970000 throughput 24.13 images/s",
     ],
 )
-def test_what_is_no_secret_stays(text):
+def test_other_text_stays(text):
     assert clean(text) == (text, {})
 
 
-def test_a_private_key_goes_whole_and_the_lines_keep_their_numbers():
+def test_a_private_key_is_removed_and_the_lines_keep_their_numbers():
     cleaned, findings = clean(f"before\n{KEY} behind\nA_TOKEN=x\n")
     assert cleaned == (
         "before\n[redacted: private key]\n\n\n behind\n"
@@ -85,12 +85,12 @@ def test_a_private_key_goes_whole_and_the_lines_keep_their_numbers():
     assert findings == {"private key": (2, 1), "secret of the environment": (6, 1)}
 
 
-def test_two_private_keys_on_one_line_go_both():
+def test_two_private_keys_on_one_line_are_removed():
     one = KEY.replace("\n", r"\n")
     assert clean(f"a {one} b {one} c")[0] == "a [redacted: private key] b [redacted: private key] c"
 
 
-def test_of_a_private_key_that_is_cut_off_nothing_stays():
+def test_nothing_of_a_truncated_private_key_stays():
     assert clean(KEY[:60])[0] == "[redacted: private key]\n"
 
 
@@ -101,7 +101,7 @@ def test_values_of_the_environment_are_found_wherever_they_are():
     assert clean("a 1 b", X_KEY="1") == ("a 1 b", {})
 
 
-def test_what_was_taken_out_once_is_not_found_again():
+def test_replaced_secrets_are_not_found_again():
     once, _ = clean("A_TOKEN=x https://u:p@h Authorization: Basic abc\n" + KEY)
     assert clean(once) == (once, {})
 
@@ -110,7 +110,7 @@ def test_what_was_taken_out_once_is_not_found_again():
     ("name", "secret"),
     [("hf_token", True), ("API_KEY", True), ("TOKENIZERS_X", False), ("A_KEY_FILE", False)],
 )
-def test_names_tell_which_variables_are_secret(name, secret):
+def test_secret_variables_are_recognised_by_name(name, secret):
     assert is_secret_name(name) is secret
 
 
@@ -121,7 +121,7 @@ def test_names_tell_which_variables_are_secret(name, secret):
     ),
     st.sets(st.integers(0, 12)),
 )
-def test_it_does_not_matter_where_the_pieces_end(lines, cuts):
+def test_the_result_does_not_depend_on_the_pieces(lines, cuts):
     text = [f"{line}\n".encode() for line in lines]
     places = [0, *sorted(cut for cut in cuts if cut <= len(text)), len(text)]
     pieces = [b"".join(text[a:b]) for a, b in pairwise(places)]

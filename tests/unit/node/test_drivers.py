@@ -1,4 +1,4 @@
-"""Which driver is found, on folders that look like a node's."""
+"""PCI devices, the driver and NCCL of a node, on folders that look like those of a node."""
 
 import os
 import shutil
@@ -81,22 +81,22 @@ def node(tmp_path):
     return look
 
 
-def test_a_bare_node_has_none(node):
+def test_a_node_without_a_driver_has_none(node):
     nothing = {"driver_installed": None, "driver_loaded": None, "nouveau_loaded": False}
     assert node() == nothing
 
 
-def test_what_is_installed_and_what_runs_are_told_apart(node):
+def test_installed_and_loaded_version_are_separate(node):
     found = node(["libnvidia-ml.so.1", "libnvidia-ml.so.580.159.04"], loaded="570.133.20")
     assert found["driver_installed"] == "580.159.04"
     assert found["driver_loaded"] == "570.133.20"
 
 
-def test_a_link_alone_is_no_driver(node):
+def test_a_link_alone_does_not_count_as_a_driver(node):
     assert node(["libnvidia-ml.so.1"])["driver_installed"] is None
 
 
-def test_nouveau_is_seen(node):
+def test_nouveau_is_reported(node):
     assert node(nouveau=True)["nouveau_loaded"] is True
 
 
@@ -118,7 +118,7 @@ def library(tmp_path):
     return compiled
 
 
-def test_the_version_is_the_librarys_own(library):
+def test_the_version_is_that_of_the_library(library):
     path = library("int ncclGetVersion(int *version) { *version = 22203; return 0; }")
     assert version_code(path) == 22203
 
@@ -128,11 +128,11 @@ def test_a_call_that_fails_is_an_error(library):
         version_code(library("int ncclGetVersion(int *version) { return 3; }"))
 
 
-def test_another_library_is_no_nccl(library):
+def test_another_library_is_not_nccl(library):
     with pytest.raises(ValueError, match="it is not NCCL"):
         version_code(library("int other(void) { return 0; }"))
 
 
-def test_a_library_that_is_not_there_is_named():
+def test_a_missing_library_is_named():
     with pytest.raises(OSError, match=r"libnothing\.so\.9"):
         version_code("libnothing.so.9")

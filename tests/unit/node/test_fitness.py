@@ -1,4 +1,4 @@
-"""What the preflight asks a node, of programs that stand in for those of a GPU node."""
+"""Facts for the preflight, with stand-ins for the programs of a GPU node."""
 
 import json
 import os
@@ -35,12 +35,12 @@ def test_healthy_gpus_have_no_errors_and_no_users(gpus):
     assert fitness.gpu_processes() == []
 
 
-def test_an_uncorrected_error_is_the_gpus_own(gpus):
+def test_an_uncorrected_error_is_reported_for_its_gpu(gpus):
     (gpus / "gpu_fault").write_text("ecc")
     assert [gpu["ecc_uncorrected"] for gpu in fitness.gpu_health()] == [0, 0, 0, 4, 0, 0, 0, 0]
 
 
-def test_a_repair_that_waits_is_told(gpus):
+def test_a_pending_repair_is_reported(gpus):
     described = json.loads((gpus / "gpus.json").read_text())
     described["gpus"][5]["retired_pages.pending"] = "Yes"
     (gpus / "gpus.json").write_text(json.dumps(described))
@@ -67,14 +67,14 @@ def test_xid_errors_are_read_from_the_kernels_log(tmp_path, monkeypatch):
     assert fitness.xid_codes() == [79]
 
 
-def test_a_log_that_nobody_may_read_is_no_clean_log(tmp_path, monkeypatch):
+def test_an_unreadable_kernel_log_gives_none(tmp_path, monkeypatch):
     program(tmp_path, "journalctl", "true")
     program(tmp_path, "dmesg", "echo 'dmesg: read kernel buffer failed' >&2\nexit 1")
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     assert fitness.xid_codes() is None
 
 
-def test_every_peer_that_is_not_reached_has_its_reason(tmp_path, monkeypatch):
+def test_every_unreachable_peer_has_a_reason(tmp_path, monkeypatch):
     program(
         tmp_path,
         "ssh",
@@ -85,14 +85,14 @@ def test_every_peer_that_is_not_reached_has_its_reason(tmp_path, monkeypatch):
     assert found == {"node1": "", "node2": "ssh: connect to host node2: refused"}
 
 
-def test_a_container_that_is_not_there_is_an_error_in_the_engines_words(tmp_path, monkeypatch):
+def test_a_missing_container_is_an_error_with_the_engines_message(tmp_path, monkeypatch):
     program(tmp_path, "docker", 'echo "Error: No such object: tf" >&2; exit 1')
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     with pytest.raises(ValueError, match="docker: Error: No such object: tf"):
         fitness.container("docker", "tf")
 
 
-def test_a_container_tells_its_image_and_the_devices_it_can_open(tmp_path, monkeypatch):
+def test_image_and_devices_of_a_container(tmp_path, monkeypatch):
     program(
         tmp_path,
         "docker",

@@ -1,4 +1,4 @@
-"""Interpreters of this machine, and why one cannot be used."""
+"""The interpreters of this machine, and their packages."""
 
 import sys
 from importlib.metadata import version
@@ -18,7 +18,7 @@ def environment(folder):
     return folder / "bin/python"
 
 
-def test_an_interpreter_that_runs_has_no_reason_against_it(tmp_path):
+def test_a_working_interpreter_is_usable(tmp_path):
     python = environment(tmp_path)
     python.write_text("#!/bin/sh\n")
     python.chmod(0o755)
@@ -26,13 +26,13 @@ def test_an_interpreter_that_runs_has_no_reason_against_it(tmp_path):
     assert why_not(str(python)) is None
 
 
-def test_the_reason_that_provisioning_left_is_told(tmp_path):
+def test_the_reason_that_provisioning_left_is_returned(tmp_path):
     python = environment(tmp_path)
     (tmp_path / "unavailable").write_text("needs Python 3.7 (looked at it)\n")
     assert why_not(str(python)) == "needs Python 3.7 (looked at it)"
 
 
-def test_a_missing_and_a_useless_file_are_told_apart(tmp_path):
+def test_a_missing_file_and_one_that_is_not_executable(tmp_path):
     python = environment(tmp_path)
     assert why_not(str(python)) == "there is no such file"
     python.write_text("")
@@ -44,7 +44,7 @@ def test_the_platform_names_machine_and_c_library():
     assert platform_tag().count("-") <= 2
 
 
-def test_packages_are_read_out_of_their_folders_names():
+def test_packages_are_read_from_the_names_of_folders():
     names = [
         "torch-2.9.1+cpu.dist-info",
         "typing_extensions-4.16.0.dist-info",
@@ -66,7 +66,7 @@ def test_packages_are_read_out_of_their_folders_names():
     ("installed", "expected"),
     [({"torch": "2", "nvidia-nccl-cu12": "2.21.5"}, "2.21.5"), ({"nvidia-cudnn": "9"}, None)],
 )
-def test_nccl_is_the_one_that_came_as_a_package(installed, expected):
+def test_nccl_is_that_of_the_installed_package(installed, expected):
     assert nccl_version(installed) == expected
 
 
@@ -96,6 +96,6 @@ def test_an_environment_over_another_has_the_packages_of_both_and_its_own_first(
     assert environment_facts(str(base / "bin/python3.9"))["packages"]["numpy"] == "1.0"
 
 
-def test_an_interpreter_that_is_not_there_has_no_packages(tmp_path):
+def test_a_missing_interpreter_has_no_packages(tmp_path):
     facts = environment_facts(str(tmp_path / "bin/python"))
     assert facts == {"python": None, "packages": {}, "nccl": None}

@@ -1,4 +1,4 @@
-"""MU node.kernel_parameters, on files as those of /proc/sys."""
+"""Kernel parameters, in files like those of /proc/sys."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def kernel(tmp_path):
     return KernelParameters(str(tmp_path))
 
 
-def test_only_what_differs_is_told(kernel):
+def test_only_differing_parameters_are_returned(kernel):
     wanted = {"vm.swappiness": "10", "net.ipv4.tcp_rmem": "4096 131072  6291456", "vm.none": "1"}
     assert kernel.differing(wanted) == ({"vm.swappiness": "60"}, [])
 
@@ -39,13 +39,13 @@ def test_a_value_is_set(kernel, tmp_path):
     assert kernel.differing({"vm.swappiness": "10"}) == ({}, [])
 
 
-def test_what_cannot_be_written_is_the_hosts(kernel, monkeypatch):
+def test_parameters_that_are_not_writable_belong_to_the_host(kernel, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: "vm" not in path)
     found = kernel.differing({"vm.swappiness": "10", "net.ipv4.tcp_rmem": "1 2 3"})
     assert found == ({"net.ipv4.tcp_rmem": "4096 131072 6291456"}, ["vm.swappiness"])
 
 
-def test_a_kernel_that_keeps_another_value_is_told(kernel, monkeypatch):
+def test_an_error_if_the_kernel_keeps_another_value(kernel, monkeypatch):
     monkeypatch.setattr(kernel, "_value", lambda name: "7")
     with pytest.raises(ValueError, match="the kernel accepted 10, and keeps 7"):
         kernel.set("vm.swappiness", "10")

@@ -1,4 +1,4 @@
-"""Reading this machine: files that are there, tools that are not, and stand-ins for nvidia-smi."""
+"""The input of the fingerprint: files, tools, and stand-ins for nvidia-smi."""
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.fingerprint import (
@@ -19,7 +19,7 @@ def tool(tmp_path, monkeypatch):
     return put
 
 
-def test_this_machine_tells_what_every_linux_tells():
+def test_the_facts_of_this_machine():
     facts = fingerprint(machine.texts())
     assert facts["memory_mib"] > 100
     assert facts["tcp_congestion_control"]
@@ -33,13 +33,13 @@ def test_tools_are_read_whatever_their_exit_code(tool):
     assert (facts["virtualisation"], facts["ofed"]) == ("none", "MLNX_OFED_LINUX-5.8-1.1.2.1")
 
 
-def test_a_tool_that_hangs_is_one_that_tells_nothing(tool, monkeypatch):
+def test_a_tool_that_hangs_gives_an_empty_text(tool, monkeypatch):
     monkeypatch.setattr(machine, "PATIENCE_SECONDS", 0.1)
     tool("ofed_info", "exec sleep 60")
     assert machine.texts()["ofed"] == ""
 
 
-def test_a_driver_that_does_not_know_a_setting_still_tells_its_gpus(tool):
+def test_a_driver_that_does_not_know_a_setting_still_lists_its_gpus(tool):
     tool(
         "nvidia-smi",
         'case "$1" in *ecc*) echo \'Field "ecc" is not a valid field to query.\'; exit 2;; esac\n'
@@ -58,7 +58,7 @@ def test_a_machine_whose_gpus_are_gone_has_none_and_a_broken_driver_is_an_error(
         machine.texts()
 
 
-def test_of_a_gpu_that_is_lost_the_error_is_told_and_not_the_gpus_before_it(tool):
+def test_the_error_of_a_lost_gpu_is_returned_without_the_gpus_before_it(tool):
     tool("nvidia-smi", "echo 0, Tesla V100; echo GPU is lost.; exit 15")
     with pytest.raises(ValueError, match=r"^nvidia-smi: exit code 15: GPU is lost\.$"):
         machine.texts()

@@ -1,4 +1,4 @@
-"""Processes of this machine: found, ended, supervised. Everything here is real."""
+"""Real processes of this machine: read, ended, supervised."""
 
 import contextlib
 import json
@@ -70,19 +70,19 @@ def test_the_launcher_starts_in_the_folder_of_the_run(tmp_path):
     assert (tmp_path / "launcher.log").read_text() == "mine\n"
 
 
-def test_an_exit_code_and_the_last_line_are_told(tmp_path):
+def test_exit_code_and_last_line_are_in_the_reason(tmp_path):
     done = answer(supervise(tmp_path, "echo first; echo 'no such device'; exit 3"))
     assert (done["ending"], done["exit_code"]) == ("crashed", 3)
     assert done["reason"] == "exit code 3: no such device"
 
 
-def test_a_signal_is_told_by_name(tmp_path):
+def test_a_signal_is_named(tmp_path):
     done = answer(supervise(tmp_path, "kill -SEGV $$"))
     assert (done["ending"], done["exit_code"]) == ("crashed", -signal.SIGSEGV)
     assert "SIGSEGV" in done["reason"]
 
 
-def test_a_launcher_that_is_not_there_is_a_failed_launch(tmp_path):
+def test_a_missing_launcher_is_a_failed_launch(tmp_path):
     log = str(tmp_path / "x.log")
     arguments = json.dumps([["/no/such/torchrun"], log, 0, 0, str(tmp_path)])
     process = subprocess.Popen(
@@ -134,7 +134,7 @@ def test_sigterm_to_the_supervisor_ends_the_run(tmp_path):
     assert marked(tmp_path) == []
 
 
-def test_strays_are_known_by_their_mark_and_only_those_are_ended(tmp_path):
+def test_strays_are_recognised_by_their_mark_and_only_they_are_ended(tmp_path):
     mine = subprocess.Popen(["sleep", "92"], env={RUN_VARIABLE: f"{tmp_path}/runs/a"})
     other = subprocess.Popen(["sleep", "91"], env={RUN_VARIABLE: f"{tmp_path}-other/runs/a"})
     try:
@@ -159,7 +159,7 @@ def test_a_node_is_held_by_one_run_and_freed_by_its_death(tmp_path):
     assert runs.busy_with(str(tmp_path)) is None
 
 
-def test_a_repeat_has_ended_once_nobody_attends_it(tmp_path):
+def test_a_repeat_has_ended_once_its_supervisor_has(tmp_path):
     node = str(tmp_path)
     first = contextlib.ExitStack()
     first.enter_context(runs.attended(node, "runs/first", [0]))
@@ -190,7 +190,7 @@ def test_devices_of_a_node_are_held_side_by_side_but_not_twice_nor_with_the_whol
     assert runs.busy_with(node) is None
 
 
-def test_a_look_at_who_holds_the_node_keeps_nobody_from_taking_it(tmp_path):
+def test_checking_who_holds_the_node_does_not_block_it(tmp_path):
     stop = threading.Event()
 
     def look():
@@ -209,7 +209,7 @@ def test_a_look_at_who_holds_the_node_keeps_nobody_from_taking_it(tmp_path):
             looking.join()
 
 
-def test_a_neighbour_that_is_attended_is_no_stray_and_an_earlier_attempt_is_one(tmp_path):
+def test_a_supervised_neighbour_is_not_a_stray_and_an_earlier_attempt_is(tmp_path):
     neighbour, earlier, stray = (
         subprocess.Popen(["sleep", "92"], env={RUN_VARIABLE: f"{tmp_path}/runs/{name}"})
         for name in ("neighbour", "mine", "stray")
@@ -250,7 +250,7 @@ def test_processes_are_read_with_children_and_environment():
     assert child.wait(timeout=5) == -signal.SIGTERM
 
 
-def test_an_interpreter_is_found_or_what_was_looked_at_is_told():
+def test_an_interpreter_or_the_reasons_against_each_candidate():
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     found, _ = find(["9.9", version])
     assert found is not None and found[0] == version

@@ -24,7 +24,7 @@ def test_only_the_claim_that_is_known_to_be_dead_is_replaced(tmp_path):
     assert take(node, SECOND, dead=FIRST) is None
 
 
-def test_half_a_claim_is_none_and_nothing_to_release_is_no_error(tmp_path):
+def test_a_truncated_claim_counts_as_none_and_releasing_nothing_is_not_an_error(tmp_path):
     (tmp_path / "claim.json").write_text('{"campaign": "fi')
     assert held(str(tmp_path)) is None
     assert take(str(tmp_path), SECOND) is None

@@ -1,4 +1,4 @@
-"""GPUs are sampled through NVML, here a stand-in of it."""
+"""GPUs sampled through a stand-in for NVML, and the processes that use them."""
 
 import sys
 from types import SimpleNamespace
@@ -32,7 +32,7 @@ def v100(**answers):
     }
 
 
-def test_a_sample_is_in_the_units_that_its_names_say():
+def test_a_sample_has_the_units_of_its_names():
     nvml = StandInNvml([v100()])
     sampler = GpuSampler(nvml)
     assert sampler.sample() == {
@@ -69,7 +69,7 @@ def test_the_gpus_of_a_repeat_are_those_that_cuda_shows_it(named, indices):
     assert visible_gpus(environment) == indices
 
 
-def test_xid_errors_are_told_once_and_of_the_gpu_that_had_them():
+def test_xid_errors_are_reported_once_for_their_gpu():
     nvml = StandInNvml([v100(), v100(xid=[63, 79])])
     sampler = GpuSampler(nvml)
     assert [gpu["xid"] for gpu in sampler.sample()["gpus"]] == [[], [63, 79]]
@@ -81,13 +81,13 @@ def test_what_a_gpu_does_not_support_is_absent():
     assert sampler.sample() == {"gpus": [{"index": 0, "power_w": 30.0}]}
 
 
-def test_an_older_driver_calls_the_reasons_otherwise_and_answers_in_bytes():
+def test_an_older_driver_has_another_name_for_the_reasons_and_returns_bytes():
     old = {"nvmlDeviceGetCurrentClocksThrottleReasons": 0x1, "nvmlDeviceGetName": b"Tesla K80"}
     gpu = GpuSampler(StandInNvml([old])).sample()["gpus"][0]
     assert (gpu["name"], gpu["throttle"]) == ("Tesla K80", ["gpu_idle"])
 
 
-def test_a_lost_gpu_is_told_and_the_others_are_sampled():
+def test_a_lost_gpu_is_reported_and_the_others_are_sampled():
     sampler = GpuSampler(StandInNvml([v100(), None, v100()]))
     assert [gpu["index"] for gpu in sampler.sample()["gpus"]] == [0, 2]
     assert sampler.close() == "GPU 1: GPU is lost"
@@ -124,11 +124,11 @@ def nvidia_smi(tmp_path, monkeypatch):
     return write
 
 
-def test_without_gpus_nobody_is_asked(nvidia_smi):
+def test_without_gpus_there_are_no_users(nvidia_smi):
     assert device_users({}) == []
 
 
-def test_every_process_on_the_repeats_gpus_is_told(nvidia_smi):
+def test_every_process_on_the_repeats_gpus_is_returned(nvidia_smi):
     nvidia_smi('[ "$1" = --id=2,3 ] && echo "4242, python" && echo "4243, /usr/bin/Xorg"')
     assert device_users({"CUDA_VISIBLE_DEVICES": "2,3"}) == ["4242, python", "4243, /usr/bin/Xorg"]
 
@@ -138,7 +138,7 @@ def test_gpus_that_nobody_uses_have_no_users(nvidia_smi):
     assert device_users({"CUDA_VISIBLE_DEVICES": "0"}) == []
 
 
-def test_a_driver_that_fails_is_told(nvidia_smi):
+def test_a_failing_driver_is_an_error(nvidia_smi):
     nvidia_smi("echo Driver/library version mismatch; exit 18")
     with pytest.raises(ValueError, match="exit code 18: Driver/library version mismatch"):
         device_users({"CUDA_VISIBLE_DEVICES": "0"})

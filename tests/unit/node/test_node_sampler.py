@@ -1,4 +1,4 @@
-"""A node is sampled while something runs on it. /proc is this machine's; only /sys is made up."""
+"""A node sampled during a run; /proc is that of this machine, only /sys is made up."""
 
 import json
 import os
@@ -117,7 +117,7 @@ def write(folder, **files):
         (folder / name).write_text(text)
 
 
-def test_infiniband_counts_words_of_four_bytes_and_ports_that_tell_nothing(tmp_path):
+def test_infiniband_counts_words_of_four_bytes_and_ports_without_counters(tmp_path):
     device = tmp_path / "class/infiniband/mlx5_0/ports"
     write(
         device / "1/counters",
@@ -152,7 +152,7 @@ def test_a_node_without_any_of_the_files_has_no_figures(tmp_path):
     assert gauges([str(tmp_path / "no")], proc=str(tmp_path)) == {}
 
 
-def test_the_clock_is_the_mean_of_the_cores_that_tell_it(tmp_path):
+def test_the_clock_is_the_mean_of_the_cores_that_have_one(tmp_path):
     write(tmp_path / "sys", cpu0="2000000\n", cpu1="3000000\n", cpu2="<unknown>\n")
     clocks = [str(tmp_path / "sys" / name) for name in ("cpu0", "cpu1", "cpu2")]
     assert gauges(clocks)["cpu_mhz"] == 2500.0
@@ -161,5 +161,5 @@ def test_the_clock_is_the_mean_of_the_cores_that_tell_it(tmp_path):
 @pytest.mark.parametrize(
     "count, asked", [(0, []), (3, [0, 1, 2]), (8, [*range(8)]), (96, [*range(0, 96, 12)])]
 )
-def test_only_some_cores_are_asked_and_they_are_spread(count, asked):
+def test_only_some_cores_are_sampled_and_they_are_spread(count, asked):
     assert spread_out([str(n) for n in range(count)]) == [str(n) for n in asked]

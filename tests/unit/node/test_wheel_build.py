@@ -1,4 +1,4 @@
-"""Building a wheel: of a package that brings its own ten lines of build system."""
+"""A wheel built from a package with a build system of its own of ten lines."""
 
 import json
 import os

@@ -132,7 +132,7 @@ def test_one_faulty_node_is_named_and_no_other(fault, expected):
     assert all(row["todo"] for row in rows if row["verdict"] in ("fail", "warn"))
 
 
-def test_what_the_inventory_expects_counts_more_than_what_the_nodes_agree_on():
+def test_the_inventorys_expectation_has_precedence_over_the_majority():
     nodes = cluster()
     for node in nodes.values():
         node["fingerprint"]["gpus"] = node["fingerprint"]["gpus"][:7]
@@ -142,7 +142,7 @@ def test_what_the_inventory_expects_counts_more_than_what_the_nodes_agree_on():
     assert {check for check, _, _ in wrong(nodes, {"driver": "535.1"})} == {"driver"}
 
 
-def test_a_clock_within_the_answers_own_delay_is_no_fault():
+def test_a_clock_difference_within_the_delay_passes():
     nodes = cluster()
     nodes["node2"]["clock_skew"] = [-0.2, 4.0]
     assert wrong(nodes) == []
@@ -163,7 +163,7 @@ def test_nodes_without_gpus_skip_with_a_reason():
     assert [row["check"] for row in judge(nodes, {"gpus": 8})["rows"][:4]] == ["GPUs"] * 4
 
 
-def test_a_node_that_cannot_be_looked_at_fails_and_the_others_are_judged():
+def test_an_unreachable_node_fails_and_the_others_are_judged():
     nodes = cluster()
     nodes["node3"] = {"problem": "nvidia-smi: exit code 15:\nGPU is lost"}
     nodes["node4"]["memlock_kib"] = 8192
@@ -174,7 +174,7 @@ def test_a_node_that_cannot_be_looked_at_fails_and_the_others_are_judged():
     assert judged["summary"].startswith("preflight of 4 node(s): 2 fail")
 
 
-def test_nodes_that_cannot_be_looked_at_at_all_fail():
+def test_unreachable_nodes_fail():
     judged = judge({"node1": {"problem": "no route to host"}}, {"gpus": 8})
     assert judged["verdict"] == "fail"
     assert judged["counts"] == {"fail": 1, "warn": 0, "pass": 0, "skip": 0}

@@ -1,4 +1,4 @@
-"""What a node's PCI devices are told to be."""
+"""GPUs, NVSwitches and HCAs among the PCI devices of a node."""
 
 import json
 from pathlib import Path
@@ -45,7 +45,7 @@ def test_the_architecture_of_a_gpu(identifier, architecture):
     assert gpu["architecture"] == architecture
 
 
-def test_what_is_no_gpu_counts_as_none():
+def test_other_devices_are_left_out():
     audio = device("0x10de", "0x10f7", "0x040300")
     other = device("0x8086", "0x1db6", "0x030000")
     assert hardware([audio, other]) == {"gpus": [], "nvswitches": [], "hcas": []}

@@ -1,4 +1,4 @@
-"""Which stacks are refused on which hardware, and with which words."""
+"""Stacks that cannot work on some hardware, and the reasons."""
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.stacks.problems import stack_problems
@@ -111,12 +111,12 @@ def test_a_stack_that_cannot_work_is_refused_with_the_reason(definition, hardwar
     assert stack_problems(definition, hardware) == reasons
 
 
-def test_doca_2_9_still_drives_connectx_4_and_mlnx_ofed_4_9_connectx_3():
+def test_doca_2_9_supports_connectx_4_and_mlnx_ofed_4_9_connectx_3():
     older = changed("hopper-2026", ofed={"version": "2.9.3"})
     assert stack_problems(older, node("hopper", hcas=["ConnectX-4"])) == []
     assert stack_problems(stack("v100-2020"), node("volta", hcas=["ConnectX-3"])) == []
 
 
-def test_a_given_driver_that_runs_is_no_problem():
+def test_a_given_driver_that_is_loaded_is_not_a_problem():
     given = changed("v100-2026", driver={"source": "given"})
     assert stack_problems(given, node("volta", driver_loaded="580.159.04")) == []

@@ -1,4 +1,4 @@
-"""The stacks that we ship, and files that say too much, too little or nonsense."""
+"""The shipped stacks, invalid stack files, overrides and mirrors."""
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.stacks.schema import (
@@ -13,7 +13,7 @@ def test_the_shipped_stacks_are_these_four():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_shipped_stack_can_be_used(name):
+def test_a_shipped_stack_is_valid(name):
     assert check_stack(stack(name), name) == stack(name)
 
 
@@ -51,7 +51,7 @@ def test_no_package_of_a_shipped_stack_leaves_its_version_open(name):
         ),
     ],
 )
-def test_what_is_wrong_is_named_with_its_place(change, message):
+def test_an_error_names_its_place(change, message):
     definition = stack("v100-2026")
     for key, value in change.items():
         merge = isinstance(value, dict) and isinstance(definition.get(key), dict)
@@ -67,7 +67,7 @@ def test_an_override_sets_one_key_and_leaves_the_others():
     assert {**found, "driver": None} == {**stack("v100-2020"), "driver": None}
 
 
-def test_null_takes_a_record_away():
+def test_null_removes_a_record():
     assert "nccl" not in resolved_stack(stack("v100-2026"), "v100-2026", {"nccl": None})
 
 
@@ -94,14 +94,14 @@ def test_a_mirror_has_the_key_of_a_repository_too():
     assert found["ofed"]["key_url"] == f"{repository}/GPG-KEY-Mellanox.pub"
 
 
-def test_what_the_user_gives_is_not_mirrored():
+def test_overrides_are_not_mirrored():
     given = {"driver": {"url": "https://files.example/d.run"}, "ofed": {"url": "file:///o.tgz"}}
     found = resolved_stack(stack("v100-2020"), "v100-2020", given, "https://mirror.example")
     assert found["driver"]["url"] == "https://files.example/d.run"
     assert found["ofed"]["url"] == "file:///o.tgz"
 
 
-def test_a_registry_takes_the_place_of_the_images_own():
+def test_a_registry_replaces_that_of_the_images():
     found = resolved_stack(stack("v100-2020"), "v100-2020", {}, "", "registry.example:5000")
     assert found["images"]["mxnet_ngc"]["image"] == "registry.example:5000/nvidia/mxnet"
     assert found["driver"] == stack("v100-2020")["driver"]

@@ -1,4 +1,4 @@
-"""Fingerprints of keyrings, against what gpg says of the same ones."""
+"""Fingerprints of keyrings, compared with those of gpg."""
 
 import base64
 import shutil
@@ -40,17 +40,17 @@ def said(gpg):
 
 
 @pytest.mark.parametrize("armour", [(), ("--armor",)])
-def test_the_fingerprints_are_those_that_gpg_tells(gpg, armour):
+def test_the_fingerprints_are_those_of_gpg(gpg, armour):
     assert key_fingerprints(encoded(gpg(*armour, "--export"))) == said(gpg)
 
 
-def test_a_keyring_that_is_cut_off_is_refused(gpg):
+def test_a_truncated_keyring_is_refused(gpg):
     data = gpg("--export", "two")
     with pytest.raises(ValueError, match="the keyring is truncated"):
         key_fingerprints(encoded(data[:100]))
 
 
 @pytest.mark.parametrize("data", [b"<html>404</html>", b"", b"-----BEGIN PGP-----\n\n????\n"])
-def test_what_is_no_keyring_is_refused(data):
+def test_another_file_is_not_a_keyring(data):
     with pytest.raises(ValueError, match="not an OpenPGP keyring"):
         key_fingerprints(encoded(data))

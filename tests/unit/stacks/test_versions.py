@@ -39,7 +39,7 @@ def test_ncclgetversion_counts_in_two_ways(code, version):
     assert nccl_version(code) == version
 
 
-def test_kernels_are_found_in_a_simulation_and_headers_are_none():
+def test_kernels_are_found_in_a_simulation_and_headers_are_not():
     simulation = """Inst linux-headers-6.1.0-40-amd64 (6.1.153-1 Debian:12/stable [amd64])
 Inst linux-image-6.1.0-40-amd64 (6.1.153-1 Debian:12/stable [amd64])
 Remv linux-image-6.1.0-39-amd64 [6.1.148-1]

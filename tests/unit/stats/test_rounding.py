@@ -1,4 +1,4 @@
-"""The roundings of the originals, against numpy and the ties that prove which one it was."""
+"""The rounding rules, against numpy, and the ties that decide which rule the references used."""
 
 import math
 import random

@@ -1,4 +1,4 @@
-"""What spoiled a measurement is found, and what belongs to it is not."""
+"""Disturbances are found in the telemetry, and the load of the repeat is not one."""
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.telemetry.disturbances import (
@@ -41,7 +41,7 @@ def test_nodes_that_share_a_kernel_add_up_their_own_time():
     assert find(shared) == []
 
 
-def test_a_shared_machine_is_told_once_with_all_its_nodes():
+def test_a_shared_machine_is_reported_once_with_all_its_nodes():
     found = find({"a": node(own=10.0), "b": node(own=10.0), "c": node(own=10.0)})
     assert [(one["kind"], one["node"]) for one in found] == [("other_process", "a")]
     assert found[0]["detail"].endswith("(one machine with b, c)")
@@ -115,7 +115,7 @@ def test_the_detail_says_what_and_how_much(kind, figures, detail):
     assert found == [{"kind": kind, "node": "a", "detail": detail}]
 
 
-def test_the_power_cap_of_a_busy_gpu_is_no_disturbance():
+def test_the_power_cap_of_a_busy_gpu_is_not_a_disturbance():
     capped = gpu(0, throttle={"sw_power_cap": 1.0, "hw_slowdown": 0.07})
     assert find({"a": node(gpus=[capped])}) == []
 
@@ -139,6 +139,6 @@ def test_a_limit_can_be_set_and_its_name_is_checked():
         find({"a": node()}, {"load": 1})
 
 
-def test_what_telemetry_does_not_tell_is_not_judged():
+def test_figures_absent_from_the_telemetry_are_not_judged():
     bare = {"seconds": 10.0, "cpu": {"own_seconds": 1.0}}
     assert find({"a": {"telemetry": bare, "boot_id": "one", "idle_seconds": 1000.0}}) == []

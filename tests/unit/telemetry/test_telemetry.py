@@ -1,4 +1,4 @@
-"""Readings of counters and gauges become a summary."""
+"""Samples of counters and gauges become a summary."""
 
 import statistics
 
@@ -96,7 +96,7 @@ def test_a_gpu_has_spreads_shares_of_reasons_and_errors_of_the_repeat_only():
     }
 
 
-def test_a_gpu_that_tells_little_has_only_that():
+def test_a_gpu_with_few_figures_has_only_those():
     gpu = GpuTelemetry()
     gpu.add({"index": 0, "temperature_c": 40})
     assert gpu.summary() == {"index": 0, "temperature_c": {"min": 40, "mean": 40, "max": 40}}
