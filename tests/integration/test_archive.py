@@ -171,7 +171,11 @@ def test_a_secret_in_the_plan_is_refused_with_its_place(run, campaign):
         ("archive.yml", {"campaign": "yours"}, "no campaign yours in"),
         ("report.yml", {"archive": "/nowhere/a.tar.gz"}, "/nowhere/a.tar.gz: No such file"),
         ("report.yml", {"archive": "a.tar.gz", "campaign": "x"}, "one of the three"),
-        ("report.yml", {"archive": str(ROOT / "README.md")}, "README.md: damaged, or not an archive"),
+        (
+            "report.yml",
+            {"archive": str(ROOT / "README.md")},
+            "README.md: damaged, or not an archive",
+        ),
     ],
 )
 def test_bad_input_ends_with_what_to_do(run, playbook, given, expected):
