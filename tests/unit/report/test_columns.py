@@ -13,6 +13,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.junit impor
 from ansible_collections.scalebench.core.plugins.module_utils.report.markdown import report_markdown
 from ansible_collections.scalebench.core.plugins.module_utils.report.page import page
 from ansible_collections.scalebench.core.plugins.module_utils.report.text import terminal_table
+from ansible_collections.scalebench.core.plugins.module_utils.results.provenance import units
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from report_data import campaign
 
@@ -81,3 +82,12 @@ def test_the_terminal_shows_states_where_a_cell_is_not_plainly_measured(results)
     assert "state" not in terminal_table(results)
     results["cells"][1]["oversubscribed"] = True
     assert "| oversubscribed |" in terminal_table(results)
+
+
+def test_units_are_those_of_results_json(results):
+    results["cells"][0]["unit"] = results["cells"][1]["unit"] = "sequences/s"
+    known = units(results["cells"])
+    for column in (*columns.CELL_COLUMNS, *columns.REPEAT_COLUMNS):
+        if column.outputs != (columns.CSV,) and column.key in known:
+            unit = "sequences/s" if column.unit == columns.SPEED else column.unit
+            assert unit == known[column.key], column.key

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 __all__ = ["WORDS", "judge", "scan"]
 
-# (text, kind of ending), with the software that prints it.
+# (text, kind of ending), with the software that prints it. Of several kinds in one log the first
+# in this order counts.
 WORDS = (
     ("ut of memory", "out_of_memory"),  # CUDA, PyTorch, MXNet, OneFlow, Paddle, the kernel
     ("utOfMemory", "out_of_memory"),  # torch.OutOfMemoryError
@@ -89,12 +90,9 @@ def judge(
         kept["out_of_memory"] = memory
     if "traceback" in kept and kept["traceback"][1].startswith("KeyboardInterrupt"):
         kept["killed"] = kept.pop("traceback")
-    for kind in ("out_of_memory", "nan_loss"):
-        if kind in kept:
-            return {"kind": kind, "detail": kept[kind][1]}
     if loss_is_nan:
-        return {"kind": "nan_loss", "detail": "the last loss printed is not a number"}
-    for kind in ("traceback", "killed"):
+        kept.setdefault("nan_loss", (after, "the last loss printed is not a number"))
+    for kind in dict.fromkeys(kind for _words, kind in WORDS):
         if kind in kept:
             return {"kind": kind, "detail": kept[kind][1]}
     return {"kind": "complete", "detail": ""}

@@ -17,6 +17,7 @@ __all__ = [
     "CSV",
     "JUNIT",
     "REPORT",
+    "SPEED",
     "SPREAD",
     "TERMINAL",
     "Column",
@@ -33,6 +34,8 @@ TERMINAL, REPORT, SPREAD = "terminal", "report", "spread"
 CSV, JUNIT, PROMETHEUS = "csv", "junit", "prometheus"
 _EVERYWHERE = (TERMINAL, REPORT, CSV, JUNIT, PROMETHEUS)
 # The heading of a throughput, as the reference tables print it, for these units.
+# The unit of a figure that is in the unit of the cell's throughput.
+SPEED = "speed"
 _SAMPLES, _SAMPLE_UNITS = "samples/s", (None, "images/s", "samples/s")
 
 
@@ -43,6 +46,7 @@ class Column:
     ``key``: its name in files. ``get``: reads it from a cell (or a repeat); None where unknown.
     ``outputs``: where it stands. ``title``: its heading in tables for people, which show
     ``factor`` times the value, with so many ``decimals``, or what ``show`` returns instead.
+    ``unit``: of the value in files; SPEED stands for that of the cell's throughput.
     ``always``: its column stands in a report even where no cell has a value. ``metric`` and
     ``about``: name and HELP of its Prometheus gauge, ``labels`` those it has beside the cell's.
     """
@@ -51,6 +55,7 @@ class Column:
     get: Callable[[Cell], Any]
     outputs: Tuple[str, ...]
     title: str = ""
+    unit: str = ""
     factor: float = 1
     decimals: int = 2
     show: Optional[Callable[[Cell], Any]] = None
@@ -116,22 +121,26 @@ CELL_COLUMNS: Tuple[Column, ...] = (
     Column("node_num", _of("nodes"), (TERMINAL, REPORT, CSV), "node_num", always=True),
     Column("gpu_num", _of("devices"), (TERMINAL, REPORT, CSV), "gpu_num", always=True),
     *_file_only("unit"),
-    Column("average_speed", _of("average_speed"), (SPREAD, CSV), "average"),
+    Column("average_speed", _of("average_speed"), (SPREAD, CSV), "average", SPEED),
     Column(
         "median_speed",
         _of("median_speed"),
         _EVERYWHERE,
         _SAMPLES,
+        SPEED,
         always=True,
         metric="scalebench_throughput_samples_per_second",
         about="Median over the repeats of the throughput of all devices together.",
     ),
-    Column("interval", _of("interval"), (REPORT,), "95 % interval", show=_interval("interval")),
+    Column(
+        "interval", _of("interval"), (REPORT,), "95 % interval", SPEED, show=_interval("interval")
+    ),
     Column(
         "speedup",
         _of("speedup"),
         _EVERYWHERE,
         "speedup",
+        "ratio",
         always=True,
         metric="scalebench_speedup_ratio",
         about="Throughput over that of one device of the same benchmark.",
@@ -141,6 +150,7 @@ CELL_COLUMNS: Tuple[Column, ...] = (
         _of("speedup_interval"),
         (REPORT,),
         "speedup interval",
+        "ratio",
         show=_interval("speedup_interval"),
     ),
     Column(
@@ -148,27 +158,31 @@ CELL_COLUMNS: Tuple[Column, ...] = (
         _of("efficiency"),
         _EVERYWHERE,
         "efficiency %",
+        "share of ideal",
         factor=100,
         always=True,
         metric="scalebench_scaling_efficiency_ratio",
         about="Speed-up over the number of devices.",
     ),
-    Column("minimum", _of("spread", "minimum"), (SPREAD, CSV), "minimum"),
-    Column("maximum", _of("spread", "maximum"), (SPREAD, CSV), "maximum"),
-    Column("sd", _of("spread", "sd"), (SPREAD,), "standard deviation"),
-    Column("cv", _of("spread", "cv"), (TERMINAL, REPORT, CSV), "cv %", factor=100),
+    Column("minimum", _of("spread", "minimum"), (SPREAD, CSV), "minimum", SPEED),
+    Column("maximum", _of("spread", "maximum"), (SPREAD, CSV), "maximum", SPEED),
+    Column("sd", _of("spread", "sd"), (SPREAD,), "standard deviation", SPEED),
+    Column("cv", _of("spread", "cv"), (TERMINAL, REPORT, CSV), "cv %", "ratio", factor=100),
     *(
         Column(
             f"interval_{bound}",
             _of("interval", bound),
             (CSV, PROMETHEUS),
+            unit=SPEED,
             metric="scalebench_throughput_interval_samples_per_second",
             about="Bounds of the 95 percent interval of that median.",
             labels=(("bound", bound),),
         )
         for bound in ("low", "high")
     ),
-    Column("wall_clock_throughput", _of("wall_clock_throughput"), (SPREAD, CSV), "wall clock"),
+    Column(
+        "wall_clock_throughput", _of("wall_clock_throughput"), (SPREAD, CSV), "wall clock", SPEED
+    ),
     Column(
         "repeats",
         _count("repeats"),
@@ -196,8 +210,8 @@ def _events(repeat: Cell) -> str:
 REPEAT_COLUMNS: Tuple[Column, ...] = (
     Column("topology", _of("topology"), (REPORT,), "topology", always=True),
     Column("repeat", _of("repeat"), (REPORT,), "repeat", always=True),
-    Column("throughput", _of("throughput"), (REPORT,), _SAMPLES, always=True),
-    Column("wall_clock_throughput", _of("wall_clock_throughput"), (REPORT,), "wall clock"),
+    Column("throughput", _of("throughput"), (REPORT,), _SAMPLES, SPEED, always=True),
+    Column("wall_clock_throughput", _of("wall_clock_throughput"), (REPORT,), "wall clock", SPEED),
     Column(
         "relative_error",
         _of("within_run", "relative_error"),
@@ -205,7 +219,7 @@ REPEAT_COLUMNS: Tuple[Column, ...] = (
         "within a run, ± %",
         factor=100,
     ),
-    Column("seconds", _of("seconds"), (REPORT,), "seconds"),
+    Column("seconds", _of("seconds"), (REPORT,), "seconds", "s"),
     Column("last_loss", _of("loss", "last"), (REPORT,), "last loss"),
     Column(
         "ending",

@@ -14,7 +14,7 @@ from typing import Any, Dict, List, Mapping, Sequence, Tuple
 from ..layout.plain_text import plain
 from ..records.cells import IDENTITY_KEYS
 from ..results.provenance import unix_seconds
-from .columns import CSV, columns_of, metrics
+from .columns import CSV, SPEED, columns_of, metrics
 
 __all__ = ["csv_text", "prometheus_text"]
 
@@ -57,8 +57,7 @@ def prometheus_text(results: Mapping[str, Any]) -> str:
     for name, columns in metrics().items():
         samples: List[Sample] = []
         for cell in cells:
-            # The unit tells what a sample is; a ratio has none.
-            unit = {"unit": cell["unit"]} if name.endswith("_per_second") else {}
+            unit = {"unit": cell["unit"]} if columns[0].unit == SPEED else {}
             samples += [
                 ({**_labels_of(cell), **unit, **dict(column.labels)}, column.get(cell))
                 for column in columns
