@@ -10,7 +10,7 @@ name: published
 short_description: Read published results from the documents of published/
 description:
   - Reads and checks the documents and gives one row per published figure, with its conditions,
-    source, method and errata. See P(published_rows#filter).
+    source, method and errata.
   - A document that cannot be read or is not right is an error that names the file and the place.
 options:
   _terms:

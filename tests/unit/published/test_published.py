@@ -117,7 +117,7 @@ def change(path, value):
         (
             ("source", "kind"),
             "rumour",
-            "x.source.kind: 'rumour' is not one of reference, extra, official",
+            "x.source.kind: 'rumour' is not one of reference, extra, official, seed",
         ),
         (("source", "author"), "me", "unknown key 'author'; known: kind, repository"),
         (("method", "rounding"), "half_up", "'half_up' is not one of none, numpy_0"),
@@ -174,3 +174,8 @@ def test_readme_names_every_kind_of_erratum():
     kinds = {e["kind"] for row in all_rows() for e in row["errata"]}
     assert kinds == {"misprint", "mislabel", "contradiction", "doubt"}
     assert all(f"`{kind}`" in text for kind in kinds)
+
+
+def test_a_document_of_version_0_1_is_read():
+    document = {**DOCUMENT, "source": {**DOCUMENT["source"], "kind": "seed"}}
+    assert {row["kind"] for row in published_rows(document)} == {"reference"}

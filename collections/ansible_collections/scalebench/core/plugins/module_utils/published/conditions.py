@@ -13,7 +13,7 @@ from .rows import CONDITIONS
 __all__ = [
     "CPU",
     "DECISIVE",
-    "FAMILIES",
+    "FRAMEWORKS",
     "STATABLE",
     "apart",
     "cell_conditions",
@@ -32,7 +32,15 @@ DECISIVE = (
 # The gpu of a cell that has none.
 CPU = "none (CPU)"
 _TOLD = ("benchmark", "framework_version", "container")
-FAMILIES = ("tensorflow", "pytorch", "mxnet", "paddle", "oneflow", "jax")
+# A framework's name in published rows and in benchmark files, and its package.
+FRAMEWORKS: Dict[str, str] = {
+    "tensorflow": "tensorflow",
+    "pytorch": "torch",
+    "mxnet": "mxnet",
+    "paddle": "paddlepaddle",
+    "oneflow": "oneflow",
+    "jax": "jax",
+}
 # ResNet-50 without a version is v1.5, as in all reference efforts; v1b is another network.
 _RESNET = re.compile(r"(?:.*[_-])?(?:resnet|rn?)[_-]?(\d+)[_-]?(?:v1\.5|(v\d\w*))?")
 # What neither the path nor the format of a log states reliably.
@@ -40,7 +48,6 @@ STATABLE = (
     *("model", "framework", "container", "gpu"),
     *(factor.name for factor in FACTORS if factor.name in CONDITIONS and not factor.needed),
 )
-_PACKAGES = {"pytorch": "torch", "paddle": "paddlepaddle"}
 
 
 def plain_condition(condition: str, row: Mapping[str, Any]) -> Any:
@@ -62,7 +69,7 @@ def plain_condition(condition: str, row: Mapping[str, Any]) -> Any:
 
 def _family(name: str) -> str:
     name = name.lower()
-    return next((family for family in FAMILIES if family in name), name)
+    return next((family for family in FRAMEWORKS if family in name), name)
 
 
 def _model(name: str) -> str:
@@ -192,7 +199,7 @@ def _framework(cell: Mapping[str, Any]) -> Optional[str]:
         return str(cell["framework"])
     readers = {repeat["reader"] for repeat in cell["repeats"] if repeat.get("reader")}
     families = {plain_condition("framework", {"framework": reader}) for reader in readers}
-    return families.pop() if len(families) == 1 and families <= set(FAMILIES) else None
+    return families.pop() if len(families) == 1 and families <= set(FRAMEWORKS) else None
 
 
 def _of_nodes(cell: Mapping[str, Any], nodes: Mapping[str, Any]) -> Dict[str, Any]:
@@ -201,7 +208,7 @@ def _of_nodes(cell: Mapping[str, Any], nodes: Mapping[str, Any]) -> Dict[str, An
     # Older campaigns name the framework instead of its package set.
     chosen = cell.get("framework_set") or cell.get("framework")
     used = [(node.get("frameworks") or {}).get(chosen) or {} for node in own]
-    package = _PACKAGES.get(str(cell.get("framework")), str(cell.get("framework")))
+    package = FRAMEWORKS.get(str(cell.get("framework")), str(cell.get("framework")))
     gpus = [gpu["name"] for node in own for gpu in node.get("gpus") or ()]
     return {
         "gpu": _each(gpus) if cell.get("device") != "cpu" else None,

@@ -41,7 +41,8 @@ FIGURES = (
     "accuracy_top1",
 )
 SOURCE: Dict[str, Any] = {
-    "kind": ("reference", "extra", "official"),
+    # Documents of version 0.1 say seed for reference.
+    "kind": ("reference", "extra", "official", "seed"),
     "repository": str,
     "commit": str,
     "path": str,
@@ -213,6 +214,8 @@ def published_rows(document: Any, name: str = "document") -> List[Row]:
         **{key: method.get(key) for key in METHOD if key != "text"},
         "method": method["text"],
     }
+    if described["kind"] == "seed":
+        described["kind"] = "reference"
     common, errata = document.get("common") or {}, document.get("errata") or []
     rows = [
         _row(name, series, topology, common)

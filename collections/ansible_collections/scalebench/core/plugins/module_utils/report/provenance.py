@@ -6,6 +6,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from ..layout.groups import machines
 from ..layout.sections import Section, filled, quote, section, table, unquoted
+from ..published.conditions import FRAMEWORKS
 
 __all__ = ["machine_rows", "machines_section", "method", "origin"]
 
@@ -16,7 +17,7 @@ _CHECKS = (
     ("warning", "checks that only warn"),
 )
 # The packages that decide how fast a training is; the run records name all others.
-_PACKAGES = ("torch", "tensorflow", "mxnet", "oneflow", "paddlepaddle", "numpy")
+_PACKAGES = (*FRAMEWORKS.values(), "numpy")
 
 
 def method(results: Mapping[str, Any]) -> List[str]:
