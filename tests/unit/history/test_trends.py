@@ -44,6 +44,15 @@ def test_other_conditions_make_another_trend(changes):
     assert len(gathered(first, results_of(1, {"1n1g": [100.0]}))[0]) == 1
 
 
+def test_results_older_than_a_factor_have_its_plain_value(later_factor):
+    first, second, third = nightly([100, 100, 100])
+    second["cells"][0]["accumulation"] = 1
+    third["cells"][0]["accumulation"] = 4
+    trends, _ = gathered(first, second, third)
+    assert [len(trend["points"]) for trend in trends] == [2, 1]
+    assert [trend["conditions"]["accumulation"] for trend in trends] == [1, 4]
+
+
 def test_other_hardware_is_another_trend_and_another_driver_is_not():
     first, second = nightly([100, 100], drivers=["535", "550"])
     assert len(gathered(first, second)[0]) == 1

@@ -46,6 +46,14 @@ def test_a_campaign_of_another_plan_is_refused_with_the_options_it_was_made_with
     assert "campaign c was made with another plan" in str(error.value)
 
 
+def test_a_plan_older_than_a_factor_has_its_plain_value(later_factor):
+    kept, wanted = planned(topology="1n1g"), planned(topology="1n1g")
+    wanted["cells"][0]["accumulation"] = 1
+    assert differences(kept, wanted) == []
+    wanted["cells"][0]["accumulation"] = 4
+    assert differences(kept, wanted) == ["pytorch/bz4/1n1g/r50_b4_fp32: accumulation was 1, is 4"]
+
+
 def test_other_hardware_is_another_plan():
     nodes = copy.deepcopy(cluster(4))
     nodes["node3"]["fingerprint"]["cpu_model"] = "Xeon"

@@ -1,7 +1,10 @@
 """Measured against published: what may be compared, and what is found where it may."""
 
+import dataclasses
+
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.published import compare, conditions
+from ansible_collections.scalebench.core.plugins.module_utils.records import factors
 from published_data import all_rows
 
 PUBLISHED = {
@@ -54,6 +57,19 @@ def test_same_conditions_give_a_ratio():
         "interval 0.9961 to 1.0039 of the ratio at level 0.9, margin 0.05; the published figure is"
         " taken for one run as noisy as the measured ones"
     )
+
+
+@pytest.mark.parametrize("plain", [1, None])
+def test_a_factor_that_no_row_states_is_plain(later_factor, monkeypatch, plain):
+    later = dataclasses.replace(later_factor, plain=plain)
+    monkeypatch.setattr(factors, "FACTORS", (*factors.FACTORS[:-1], later))
+    monkeypatch.setattr(conditions, "DECISIVE", (*conditions.DECISIVE, later.name))
+    monkeypatch.setattr(conditions, "_OPTIONAL", (later.name,))
+    assert compare.compare(CELL, PUBLISHED)["verdict"] == "comparable"
+    assert len(compare.compare_published(CELL, [PUBLISHED, {**PUBLISHED, "id": "other"}])) == 2
+    result = compare.compare({**CELL, "accumulation": 4}, PUBLISHED)
+    assert result["verdict"] == ("not_known" if plain is None else "not_comparable")
+    assert compare.compare({**CELL, "accumulation": plain}, PUBLISHED)["verdict"] == "comparable"
 
 
 @pytest.mark.parametrize(("condition", "value"), OTHERS.items())

@@ -45,6 +45,17 @@ def test_a_cell_has_the_tables_factors_and_its_own():
     assert values["sequence_length"] == 128
 
 
+def test_a_factor_that_a_record_is_older_than_has_its_plain_value(later_factor):
+    assert factor_values({"xla": True})["accumulation"] == 1
+    assert factor_values({"accumulation": None})["accumulation"] == 1
+    assert factor_values({"accumulation": 4})["accumulation"] == 4
+
+
+def test_the_factors_that_every_record_states_are_unknown_without_it():
+    values = factor_values({"data": None})
+    assert values == dict.fromkeys(factor_names())
+
+
 def test_an_own_factor_is_one_like_the_others():
     factor = own_factor("sequence_length", DECLARED)
     assert factor.parse("128") == 128

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, List, Mapping, Set
 
 from ..records.cells import cell_path
+from ..records.factors import factor_values
 from ..records.plans import Cell, Plan
 from .options import as_arguments
 
@@ -60,9 +61,9 @@ def differences(old: Plan, new: Plan) -> List[str]:
 
 def _essence(cell: Cell) -> Dict[str, Any]:
     """Return what makes the cell what it is, each node's command as a list of words."""
-    kept = {
-        key: value for key, value in cell.items() if key not in ("estimate_seconds", "commands")
-    }
+    apart = ("estimate_seconds", "commands", "own_factors")
+    kept = {key: value for key, value in cell.items() if key not in apart}
+    kept.update(factor_values(cell))
     for node, command in cell["commands"].items():
         words = [f"{name}={value}" for name, value in command["env"].items()]
         kept[f"command on {node}"] = words + list(command["argv"])

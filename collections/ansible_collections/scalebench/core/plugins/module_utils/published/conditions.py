@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
-from ..records.factors import FACTORS, factor_names, parse_text
+from ..records.factors import FACTORS, factor_names, missing_value, parse_text
 from ..results.cells import ok_speeds
 from ..topology import parse_topology
 from .rows import CONDITIONS
@@ -29,6 +29,8 @@ DECISIVE = (
     *("framework", "model", "gpu", "nodes", "devices_per_node"),
     *factor_names(lambda factor: factor.decisive),
 )
+# Two sides that lack one of these do not differ in it.
+_OPTIONAL = factor_names(lambda factor: not factor.stated)
 # The gpu of a cell that has none.
 CPU = "none (CPU)"
 _TOLD = ("benchmark", "framework_version", "container")
@@ -63,7 +65,7 @@ def plain_condition(condition: str, row: Mapping[str, Any]) -> Any:
     if condition == "gpu" and row.get("device") == "cpu":
         return CPU
     if value is None or value == "":
-        return None
+        return missing_value(condition)
     return _PLAIN[condition](str(value)) if condition in _PLAIN else value
 
 
@@ -105,8 +107,19 @@ def apart(
     return [
         condition
         for condition, value in measured.items()
-        if (value is None or value != published.get(condition)) and condition not in waive
+        if condition not in waive
+        and (
+            _is_unknown(condition, value, published.get(condition))
+            or value != published.get(condition)
+        )
     ]
+
+
+def _is_unknown(condition: str, measured: Any, published: Any) -> bool:
+    """Return whether a side does not state a condition in which the two may differ."""
+    if measured is None and published is None:
+        return condition not in _OPTIONAL
+    return measured is None or published is None
 
 
 def judge(
@@ -131,7 +144,7 @@ def judge(
         return [{"condition": c, "measured": sides[c][0], "published": sides[c][1]} for c in names]
 
     judged = [c for c in decisive if c not in waive]
-    unknown = [c for c in judged if None in sides[c]]
+    unknown = [c for c in judged if _is_unknown(c, *sides[c])]
     differing = [c for c in judged if c not in unknown and sides[c][0] != sides[c][1]]
     why = [f"{c}: {sides[c][0]} measured, {sides[c][1]} published" for c in differing]
     return {

@@ -17,6 +17,7 @@ __all__ = [
     "Factor",
     "factor_names",
     "factor_values",
+    "missing_value",
     "own_factor",
     "parse_count",
     "parse_flag",
@@ -105,10 +106,12 @@ class Factor:
     the name of the log does. ``plain``: the value that the path does not mention; None where the
     defaults of the recipe tell which one that is. ``values``: the values that published documents
     and paths of foreign logs may have. ``needed``: every recipe gives it a value. ``listed``: a
-    recipe lists the values that may be asked for, else only the plain one may. ``in_log``: a log
-    that states it must not contradict its cell. ``decisive``: figures that differ in it are
-    not comparable. ``means``: how a framework does the work, so that a table of frameworks has a
-    column for each value; the others are the work itself, the same for a whole table.
+    recipe lists the values that may be asked for, else only the plain one may. ``stated``: a cell
+    or published row without it leaves it unknown; without any other factor, which may be younger
+    than the record, it has the plain value. ``in_log``: a log that states it must not contradict
+    its cell. ``decisive``: figures that differ in it are not comparable. ``means``: how a framework
+    does the work, so that a table of frameworks has a column for each value; the others are the
+    work itself, the same for a whole table.
     """
 
     name: str
@@ -118,6 +121,7 @@ class Factor:
     values: Tuple[str, ...] = ()
     needed: bool = False
     listed: bool = False
+    stated: bool = False
     in_log: bool = False
     decisive: bool = True
     means: bool = False
@@ -138,16 +142,24 @@ FACTORS: Tuple[Factor, ...] = (
         values=("fp32", "amp", "fp16"),
         needed=True,
         listed=True,
+        stated=True,
         in_log=True,
     ),
-    Factor("batch_size_per_device", _parse_batch_size, token="bz{}", needed=True, in_log=True),
-    Factor("xla", parse_flag, token="xla", plain=False, listed=True, means=True),
+    Factor(
+        *("batch_size_per_device", _parse_batch_size),
+        token="bz{}",
+        needed=True,
+        stated=True,
+        in_log=True,
+    ),
+    Factor("xla", parse_flag, token="xla", plain=False, listed=True, stated=True, means=True),
     Factor(
         *("data_backend", parse_text),
         token="{}",
         plain="native",
         values=("native", "dali", "tfrecord", "recordio"),
         listed=True,
+        stated=True,
         means=True,
     ),
     Factor(
@@ -156,12 +168,21 @@ FACTORS: Tuple[Factor, ...] = (
         plain="synthetic",
         values=("real", "synthetic"),
         listed=True,
+        stated=True,
         in_log=True,
     ),
-    Factor("image_size", parse_count, token="{}px", in_log=True),
-    Factor("framework_version", parse_text, token="v{}", decisive=False, means=True),
+    Factor("image_size", parse_count, token="{}px", stated=True, in_log=True),
     Factor(
-        *("mode", parse_text), token="{}", plain="train", listed=True, decisive=False, means=True
+        *("framework_version", parse_text), token="v{}", stated=True, decisive=False, means=True
+    ),
+    Factor(
+        *("mode", parse_text),
+        token="{}",
+        plain="train",
+        listed=True,
+        stated=True,
+        decisive=False,
+        means=True,
     ),
 )
 
@@ -179,11 +200,19 @@ def factor_values(
 ) -> Dict[str, Any]:
     """Return the factors of a cell with their values: the table's, then the benchmark's own.
 
-    :param cell: a planned or measured cell; a factor that it does not have is None.
+    :param cell: a planned or measured cell; see :func:`missing_value` of one that it lacks.
     :param wanted: which of the table, by default all; a cell's own are always among them.
     """
-    values = {name: cell.get(name) for name in factor_names(wanted)}
+    values = {
+        name: missing_value(name) if cell.get(name) is None else cell[name]
+        for name in factor_names(wanted)
+    }
     return {**values, **(cell.get("own_factors") or {})}
+
+
+def missing_value(name: str) -> Any:
+    """Return the value of a factor that a cell or published row does not state, None if unknown."""
+    return next((f.plain for f in FACTORS if f.name == name and not f.stated), None)
 
 
 def own_factor(name: str, declared: Any, reserved: Sequence[str] = ()) -> Factor:

@@ -1,0 +1,14 @@
+"""What several tests of the pure code begin with."""
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.records import factors
+
+
+@pytest.fixture
+def later_factor(monkeypatch):
+    """Add a factor to the table that recorded campaigns and published rows do not state."""
+    factor = factors.Factor(
+        "accumulation", factors.parse_count, token="acc{}", plain=1, listed=True
+    )
+    monkeypatch.setattr(factors, "FACTORS", (*factors.FACTORS, factor))
+    return factor
