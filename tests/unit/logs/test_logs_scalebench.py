@@ -7,6 +7,7 @@ import json
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils import logs
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
+from ansible_collections.scalebench.core.plugins.module_utils.records.factors import factor_names
 
 HEADER = {
     "format": 1,
@@ -55,6 +56,12 @@ def test_reads_identity_observations_and_ending():
         "seconds": 0.65,
         "scope": "global",
     }
+
+
+def test_every_factor_that_the_header_states_is_read():
+    stated = dict.fromkeys(factor_names(), "stated")
+    text = f"[scalebench] header {json.dumps({**HEADER, **stated, 'format': 1})}\n" + line(1)
+    assert stated.items() <= logs.read(text)["identity"].items()
 
 
 def test_the_default_rule_drops_twenty_and_averages_a_hundred():

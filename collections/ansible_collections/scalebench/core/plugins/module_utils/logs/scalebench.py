@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 
+from ..records.factors import factor_names
 from ._format import NUMBER, Format
 
 TYPE_CHECKING = False
@@ -21,10 +22,10 @@ END = "[scalebench] end "
 _RANK = "[scalebench] rank {"
 _KEPT = frozenset(
     {
+        *factor_names(),
         "model",
         "parameters",
         "framework",
-        "framework_version",
         "python",
         "world_size",
         "nodes",
@@ -32,17 +33,10 @@ _KEPT = frozenset(
         "device",
         "device_name",
         "backend",
-        "precision",
         "autocast_dtype",
-        "xla",
-        "batch_size_per_device",
         "global_batch_size",
-        "image_size",
-        "data",
-        "data_backend",
         "warmup",
         "iterations",
-        "mode",
         "epochs",
         "target_accuracy",
         "images_per_epoch",
