@@ -83,6 +83,13 @@ def test_the_factor_is_an_option_a_part_of_the_path_and_an_argument():
     assert "--packed" not in made["cells"][0]["commands"]["node1"]["argv"]
 
 
+def test_two_factors_of_a_benchmark_have_different_tokens():
+    twice = copy.deepcopy(TOY)
+    twice["factors"]["heads"] = dict(twice["factors"]["sequence_length"])
+    with pytest.raises(ValueError, match=r"heads.token: .* a value of sequence_length"):
+        check_benchmark(twice, "toy.yml")
+
+
 def test_the_results_have_its_unit_and_factor():
     results = measured(planned(sequence_length="128,512"))
     assert results["failures"] == []

@@ -68,6 +68,36 @@ def test_an_own_factor_is_one_like_the_others():
 
 
 @pytest.mark.parametrize(
+    ("kind", "token", "other"),
+    [
+        ("text", "{}", "data_backend"),
+        ("count", "{}px", "image_size"),
+        ("count", "bz{}", "batch_size_per_device"),
+        ("flag", "xla", "xla"),
+        ("flag", "dali", "data_backend"),
+        ("flag", "64px", "image_size"),
+        ("count", "v{}", "framework_version"),
+        ("count", "h{}", "heads"),
+        ("count", "h1{}", "heads"),
+        ("text", "h{}", "heads"),
+        ("flag", "h8", "heads"),
+    ],
+)
+def test_a_token_that_names_a_value_of_another_factor_is_refused(kind, token, other):
+    beside = (*FACTORS, own_factor("heads", {"type": "count", "token": "h{}"}))
+    with pytest.raises(ValueError, match=rf"size.token: .* a value of {other} \("):
+        own_factor("size", {"type": kind, "token": token}, others=beside)
+
+
+@pytest.mark.parametrize(
+    ("kind", "token"), [("count", "hidden{}"), ("count", "{}h"), ("text", "o{}"), ("flag", "h")]
+)
+def test_a_token_that_stands_apart_is_taken(kind, token):
+    beside = (*FACTORS, own_factor("heads", {"type": "count", "token": "h{}"}))
+    assert own_factor("size", {"type": kind, "token": token}, others=beside).token == token
+
+
+@pytest.mark.parametrize(
     ("name", "declared", "words"),
     [
         ("precision", DECLARED, "precision is the name of something else"),

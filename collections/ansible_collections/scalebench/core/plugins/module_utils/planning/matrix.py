@@ -98,8 +98,24 @@ def _expand_one(
                 if cell["mode"] == TO_TARGET:
                     cell.update(_to_target(options, defaults))
                 _name(cell, benchmark, defaults)
-                cells.setdefault(cell_path(cell), cast(Cell, cell))
+                _add(cells, cast(Cell, cell))
     return list(cells.values())
+
+
+def _add(cells: Dict[str, Cell], cell: Cell) -> None:
+    """Add a cell by its path; two blocks of a matrix may have the same one.
+
+    :raises ValueError: another one has its path.
+    """
+    path = cell_path(cell)
+    ours, theirs = factor_values(cell), factor_values(cells.setdefault(path, cell))
+    differing = [name for name in ours if ours[name] != theirs[name]]
+    if differing:
+        both = [", ".join(f"{name}={side[name]}" for name in differing) for side in (theirs, ours)]
+        raise ValueError(
+            f"{path}: the logs of {both[0]} and of {both[1]} would lie in the same place: give the"
+            " factors tokens, or values, that tell them apart"
+        )
 
 
 def _to_target(options: Mapping[str, Any], defaults: Mapping[str, Any]) -> Dict[str, Any]:

@@ -40,8 +40,10 @@ def factors_of(benchmark: Mapping[str, Any], reserved: Sequence[str] = ()) -> Li
     :param reserved: names that none of the latter may have.
     :raises ValueError: a declaration is wrong.
     """
-    declared = benchmark.get("factors", {})
-    return [*FACTORS, *(own_factor(name, declared[name], reserved) for name in declared)]
+    factors = [*FACTORS]
+    for name, declared in benchmark.get("factors", {}).items():
+        factors.append(own_factor(name, declared, reserved, factors))
+    return factors
 
 
 def declared_factors(benchmarks: Benchmarks) -> List[Factor]:

@@ -126,6 +126,22 @@ class Factor:
     decisive: bool = True
     means: bool = False
 
+    def shares_a_part(self, other: Factor) -> bool:
+        """Return whether a part of a path can name a value of either factor.
+
+        Of texts only the token and known values are compared; ``matrix.expand`` refuses the rest.
+        """
+        if self.token == other.token:
+            return bool(self.token)
+        heads, tails = zip(*(factor.token.partition("{}")[::2] for factor in (self, other)))
+        parts = [max(heads, key=len) + "1" + max(tails, key=len), self.token, other.token]
+        parts += [*self.values, *other.values]
+        return any(
+            re.fullmatch(self.pattern, part) and re.fullmatch(other.pattern, part)
+            for part in parts
+            if part
+        )
+
     @property
     def pattern(self) -> str:
         """Return the regular expression of its part of a foreign path; empty where it has none."""
@@ -215,7 +231,9 @@ def missing_value(name: str) -> Any:
     return next((f.plain for f in FACTORS if f.name == name and not f.stated), None)
 
 
-def own_factor(name: str, declared: Any, reserved: Sequence[str] = ()) -> Factor:
+def own_factor(
+    name: str, declared: Any, reserved: Sequence[str] = (), others: Sequence[Factor] = FACTORS
+) -> Factor:
     """Return the factor that a benchmark file declares under ``factors:``.
 
     Figures that differ in it are not comparable, and a log that states it must not contradict it.
@@ -223,6 +241,7 @@ def own_factor(name: str, declared: Any, reserved: Sequence[str] = ()) -> Factor
     :param declared: ``type`` (count, flag or text) and ``token`` (how the log path names a value:
         letters and digits, with ``{}`` for the value; a flag's without).
     :param reserved: names that something else has.
+    :param others: the factors that stand beside it in the path of a log.
     :raises ValueError: what is wrong with the name or the declaration.
     """
     if not _NAME.fullmatch(str(name)):
@@ -241,10 +260,17 @@ def own_factor(name: str, declared: Any, reserved: Sequence[str] = ()) -> Factor
     if not isinstance(token, str) or not _TOKEN.fullmatch(token) or ("{}" in token) == is_flag:
         form = "without {}" if is_flag else "with {} for the value"
         raise ValueError(f"{name}.token: {token!r}: letters and digits {form} are needed")
-    return Factor(
+    factor = Factor(
         *(name, _PARSERS[str(kind)]),
         token=token,
         plain=False if is_flag else None,
         needed=not is_flag,
         in_log=True,
     )
+    for other in others:
+        if factor.shares_a_part(other):
+            raise ValueError(
+                f"{name}.token: {token!r} can name a value of {other.name} ({other.token!r}) too:"
+                " choose another"
+            )
+    return factor
