@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible.vars.reserved import get_reserved_names
 from ansible_collections.scalebench.core.plugins.module_utils import logs
 from ansible_collections.scalebench.core.plugins.module_utils.comparison.across_frameworks import (
     across_frameworks,
@@ -35,6 +36,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.running.search imp
 from campaign_data import ROOT, benchmarks, cluster
 from published_data import rows
 
+KNOWN = "__campaign_known"
 FOLDER = ROOT / "tests/integration/workloads"
 TOY = yaml.safe_load((FOLDER / "toy_sequences.yml").read_text())
 
@@ -81,6 +83,34 @@ def test_the_factor_is_an_option_a_part_of_the_path_and_an_argument():
     argv = long["commands"]["node1"]["argv"]
     assert "--sequence-length=512" in argv and argv[-1] == "--packed"
     assert "--packed" not in made["cells"][0]["commands"]["node1"]["argv"]
+
+
+def names_read_elsewhere():
+    """Return the variables that playbooks know beside the options, and what Ansible reserves."""
+    names = set(get_reserved_names())
+    names.update(yaml.safe_load((ROOT / "roles/campaign/vars/main.yml").read_text())[KNOWN])
+    for path in (ROOT / "playbooks").glob("*.yml"):
+        for play in yaml.safe_load(path.read_text()):
+            for role in play.get("roles") or ():
+                names.update(role.get("extra_variables_known") or ())
+    return {name for name in names if not name.startswith("_")}
+
+
+def test_a_factor_has_no_name_that_something_else_reads():
+    names = names_read_elsewhere()
+    assert {"log_dir", "cell_timeout", "claims", "history_plots", "environment"} < names
+    taken = []
+    names |= {"tags", "port", "groups", "ansible_user", "scalebench_x", "campaign_x", "gate"}
+    for name in names:
+        toy = copy.deepcopy(TOY)
+        toy["factors"][name] = {"type": "flag", "token": "zz"}
+        try:
+            check_benchmark(toy, "toy.yml")
+        except ValueError as error:
+            assert str(error) == f"toy.yml: factors: {name} is the name of something else"
+        else:
+            taken.append(name)
+    assert taken == []
 
 
 def test_two_factors_of_a_benchmark_have_different_tokens():

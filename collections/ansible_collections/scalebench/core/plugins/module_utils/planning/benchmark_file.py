@@ -48,13 +48,26 @@ _DEVICES = ("cpu", "gpu")
 _METHOD = ("repeats", "warmup", "iterations", "epochs", "target_accuracy")
 # What a condition may ask for besides the factors that options vary.
 _OF_CELL = ("nodes", "several_nodes", "devices_per_node", "device")
-# Names that a factor of a benchmark cannot have: variables of ours, and what cells are made of.
+# Names that a factor of a benchmark cannot have, since -e and inventories set it by its name: what
+# cells are made of, variables that playbooks and roles read, and keywords and variables of Ansible.
+# An entry that ends with _ stands for all names that begin so.
+_READ_ELSEWHERE = """
+    ansible_ archive archive_path baseline campaign campaign_ cell_ claims cluster_ssh_port
+    conditions dataset equivalence_margin framework_python gate history_ log_dir output_dir png
+    preflight preflight_ report_ scalebench_ strategy
+
+    action always any_errors_fatal args async async_val become become_ block changed_when
+    check_mode collections connection cycler debugger delay delegate_ dict diff environment
+    fact_path failed_when force_handlers gather_ group_names groups handlers hosts hostvars
+    ignore_ inventory_ item joiner lipsum local_action lookup loop loop_ max_fail_percentage
+    module_defaults namespace no_log notify now omit order play_hosts playbook_dir poll port
+    post_tasks pre_tasks q query range register remote_user rescue retries role_name role_names
+    roles run_once serial tags tasks throttle timeout undef until vars vars_ when with_
+"""
 _RESERVED = (
-    *OPTIONS,
-    *PLACEHOLDERS,
-    *_OF_CELL,
-    *("model", "framework", "framework_set", "variant", "unit", "name", "directory", "campaign"),
-    *("baseline", "gate", "preflight", "gpu", "container"),
+    *(*OPTIONS, *PLACEHOLDERS, *_OF_CELL, *re.findall(r"\w+", _READ_ELSEWHERE)),
+    *("model", "framework", "framework_set", "variant", "unit", "name", "directory"),
+    *("gpu", "container"),
 )
 _CONTAINER: Dict[str, type] = {
     "digest": str,

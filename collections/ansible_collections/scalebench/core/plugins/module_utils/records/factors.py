@@ -240,13 +240,15 @@ def own_factor(
 
     :param declared: ``type`` (count, flag or text) and ``token`` (how the log path names a value:
         letters and digits, with ``{}`` for the value; a flag's without).
-    :param reserved: names that something else has.
+    :param reserved: names that something else has, and, ending with ``_``, beginnings of such.
     :param others: the factors that stand beside it in the path of a log.
     :raises ValueError: what is wrong with the name or the declaration.
     """
     if not _NAME.fullmatch(str(name)):
         raise ValueError(f"{name!r} is not a name for a factor: lower-case letters, digits and _")
-    if name in {*factor_names(), *reserved}:
+    if name in {*factor_names(), *reserved} or name.startswith(
+        tuple(word for word in reserved if word.endswith("_"))
+    ):
         raise ValueError(f"{name} is the name of something else")
     if not isinstance(declared, Mapping):
         raise ValueError(f"{name}: a mapping with type and token is needed, not {declared!r}")
