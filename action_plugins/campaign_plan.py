@@ -109,7 +109,8 @@ class ActionModule(ControllerAction):
         own = declared_factors(benchmarks)
         names = [*OPTIONS, *(factor.name for factor in own)]
         extra = args["variables"]
-        wrong = misspelt(extra, [*args["known"], *names])
+        of_role = [f"campaign_{name}" for name in names]
+        wrong = misspelt(extra, [*args["known"], *names, *of_role])
         if wrong:
             raise ValueError(" ".join(wrong))
         variables = self._templar.available_variables

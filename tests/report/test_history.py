@@ -221,6 +221,9 @@ def test_unreadable_results_are_listed_and_change_nothing_else(history, measured
     ("given", "expected"),
     [
         ({"topology": "4n8g"}, "no campaign has topology 4n8g: there are 1n1g"),
+        ({"precision": "fp32, amp"}, "no campaign has precision amp: there are fp32"),
+        ({"precision": ["amp"]}, "no campaign has precision amp: there are fp32"),
+        ({"campaign_precision": "amp"}, "-e campaign_precision: "),
         ({"history_select": {"colour": ["red"]}}, "cannot select by 'colour'"),
         ({"campaign_results_dir": "/nowhere"}, "/nowhere: cannot be read: No such file"),
         ({"campaign_results_dir": str(ROOT / "docs")}, "no campaign with results there"),
@@ -231,6 +234,15 @@ def test_bad_input_ends_with_what_to_do(history, tmp_path, given, expected):
     assert runner.rc != 0
     assert expected in messages(runner)
     assert not (tmp_path / "history").exists()
+
+
+def test_options_of_campaigns_in_an_inventory_select_nothing(history, tmp_path):
+    (tmp_path / "inventory/group_vars").mkdir(parents=True)
+    (tmp_path / "inventory/hosts.yml").write_text("nodes: {hosts: {node1: {}}}")
+    (tmp_path / "inventory/group_vars/all.yml").write_text("precision: [amp]")
+    assert changed(history(f"-i {tmp_path}/inventory/hosts.yml", history_plots=False)) == 1
+    (trend,) = json.loads((tmp_path / "history/history.json").read_text())["trends"]
+    assert trend["conditions"]["precision"] == "fp32"
 
 
 def test_the_files_for_other_programs_are_beside_the_results(measured):

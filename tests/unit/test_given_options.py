@@ -77,3 +77,10 @@ def test_every_option_is_a_variable_of_role_campaign():
         if option["type"] == "raw"
     }
     assert given_empty == {name: f"{{{{ {name} | default('') }}}}" for name in OPTIONS}
+
+
+def test_no_variable_of_role_campaign_is_taken_for_misspelt():
+    specs = yaml.safe_load((ROOT / "roles/campaign/meta/argument_specs.yml").read_text())
+    known = yaml.safe_load((ROOT / "roles/campaign/vars/main.yml").read_text())["__campaign_known"]
+    of_options = {f"campaign_{name}" for name in OPTIONS}
+    assert {*specs["argument_specs"]["main"]["options"]} <= {*known, *of_options}

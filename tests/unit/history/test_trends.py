@@ -107,5 +107,7 @@ def test_selection():
     assert [trend["conditions"]["topology"] for trend in chosen] == ["1n1g", "4n8g"]
     with pytest.raises(ValueError, match="no campaign has precision fp8: there are amp, fp32"):
         select(trends, {"precision": ["fp8"]})
+    as_text = {"topology": "4n8g, 1n1g", "precision": "amp", "benchmark": ""}
+    assert select(trends, as_text) == chosen
     with pytest.raises(ValueError, match="cannot select by 'unit'"):
         select(trends, {"unit": ["x"]})

@@ -2,6 +2,7 @@
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import (
+    OPTIONS,
     misspelt,
     parse_options,
 )
@@ -39,6 +40,11 @@ def test_variables_that_are_no_options_are_left_alone():
         ("topology", "4n", "is not a topology"),
         ("topology", "0n1g", "is not a topology"),
         ("xla", "maybe", "is neither true nor false"),
+        ("precision", {"fp32": 1}, "is a mapping, not a list of values"),
+        ("precision", [32], "32 is not a text"),
+        ("recipe", None, "None is not a text"),
+        ("framework_version", "1." + "0" * 63, "is longer than 64 characters"),
+        ("image_size", "1" * 65, "is longer than 64 characters"),
     ],
 )
 def test_a_value_that_cannot_be_meant_is_refused_with_its_source(name, value, said):
@@ -65,6 +71,34 @@ def test_warm_up_may_be_none():
 def test_a_misspelt_option_is_told_with_the_one_meant(name, meant):
     assert misspelt([name], ["campaign"]) == [
         f"-e {name}: there is no option {name!r}; did you mean {meant!r}?"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("campaign_precison", "campaign_precision"),
+        ("campaign_amp", "campaign_precision"),
+        ("campaign_sequence_lenght", "campaign_sequence_length"),
+        ("campaign_baseline", "baseline"),
+        ("campain_precision", "campaign_precision"),
+    ],
+)
+def test_a_misspelt_variable_of_role_campaign_is_told_with_the_one_meant(name, meant):
+    known = ["baseline", *(f"campaign_{option}" for option in (*OPTIONS, "sequence_length"))]
+    assert misspelt([name, "campaign_owner", "campaign_benchmarks_dir"], known) == [
+        f"-e {name}: there is no option {name!r}; did you mean {meant!r}?"
+    ]
+    assert misspelt(known, known) == []
+
+
+@pytest.mark.parametrize("name", ["campaign_precision", "campaign_precison"])
+def test_a_playbook_without_role_campaign_refuses_its_variables(name):
+    assert misspelt([name, "campaign_owner", "campaign_benchmarks_dir"], ["output_dir"]) == [
+        f"-e {name}: only playbooks that run role campaign read campaign_precision"
+    ]
+    assert misspelt([name], ["precision"]) == [
+        f"-e {name}: there is no option {name!r}; did you mean 'precision'?"
     ]
 
 

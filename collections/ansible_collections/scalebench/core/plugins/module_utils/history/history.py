@@ -34,7 +34,7 @@ METHOD = (
 def build_history(
     entries: Sequence[Mapping[str, Any]],
     left_out: Sequence[Mapping[str, str]],
-    wanted: Mapping[str, Sequence[str]],
+    wanted: Mapping[str, Any],
 ) -> Dict[str, Any]:
     """Return what history.json holds.
 

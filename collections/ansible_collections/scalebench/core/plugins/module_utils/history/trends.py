@@ -140,14 +140,16 @@ def _place(trend: Mapping[str, Any]) -> Tuple[Any, ...]:
 
 
 def select(
-    trends: Sequence[Dict[str, Any]], wanted: Mapping[str, Sequence[str]]
+    trends: Sequence[Dict[str, Any]], wanted: Mapping[str, Any]
 ) -> List[Dict[str, Any]]:
     """Return the trends whose conditions are among the wanted ones.
 
-    :param wanted: values by the name of a condition; an empty list takes any.
+    :param wanted: by the name of a condition its values, a list or a text with commas; an empty
+        one takes any.
     :raises ValueError: no such condition, or a value that no trend has.
     """
-    for name, values in wanted.items():
+    chosen = {name: _values(given) for name, given in wanted.items()}
+    for name, values in chosen.items():
         if name not in IDENTITY_KEYS:
             raise ValueError(f"cannot select by {name!r}: use one of {', '.join(IDENTITY_KEYS)}")
         there = sorted({str(trend["conditions"][name]) for trend in trends})
@@ -157,5 +159,10 @@ def select(
     return [
         trend
         for trend in trends
-        if all(not v or str(trend["conditions"][k]) in v for k, v in wanted.items())
+        if all(not v or str(trend["conditions"][k]) in v for k, v in chosen.items())
     ]
+
+
+def _values(given: Any) -> List[str]:
+    items = given if isinstance(given, (list, tuple)) else str(given).split(",")
+    return [str(item).strip() for item in items if str(item).strip()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple
 
 from ..records.factors import FACTORS, Factor, parse_count, parse_text
 
@@ -57,6 +57,9 @@ def _parse_packing(value: Any) -> str:
     return str(value)
 
 
+# What a path of logs may have of one value, in characters.
+_LONGEST = 64
+
 # A list varies over the matrix; the others are one value for the whole campaign.
 LISTS: Mapping[str, Parser] = {
     "benchmark": parse_text,
@@ -75,6 +78,8 @@ SINGLE: Mapping[str, Parser] = {
     "packing": _parse_packing,
 }
 OPTIONS: Tuple[str, ...] = (*LISTS, *SINGLE)
+# The prefix of the variables of role campaign.
+_ROLE = "campaign_"
 # Names that other programs use, too different in letters to be found by similarity.
 _ALIASES = {
     "amp": "precision",
@@ -109,10 +114,15 @@ def parse_options(
     options: Dict[str, Any] = {}
     for name, value in given.items():
         if name in lists:
+            if isinstance(value, Mapping):
+                raise ValueError(f"{source} {name}={value}: is a mapping, not a list of values")
             items = value if isinstance(value, (list, tuple)) else str(value).split(",")
             parsed = [_parse(lists[name], name, item, source) for item in items]
             if not parsed:
                 raise ValueError(f"{source} {name}: the list is empty")
+            for item in parsed:
+                if len(str(item)) > _LONGEST:
+                    raise ValueError(f"{source} {name}={item}: is longer than {_LONGEST} characters")
             options[name] = list(dict.fromkeys(parsed))
         elif name in SINGLE:
             options[name] = _parse(SINGLE[name], name, value, source)
@@ -138,15 +148,35 @@ def as_arguments(options: Mapping[str, Any]) -> str:
 def misspelt(names: Iterable[str], known: Iterable[str]) -> List[str]:
     """Return a sentence for each name that resembles an option or a variable but is neither.
 
-    :param names: the names of the variables the user gave on the command line; an option may be
-        given under its name or as the variable of role campaign, ``campaign_<name>``.
-    :param known: the names of other variables that something reads.
+    :param names: the names of the variables the user gave on the command line.
+    :param known: the names of other variables that something reads; where role campaign runs,
+        also its variables, ``campaign_<option>``.
     """
-    candidates = sorted({*OPTIONS, *known})
+    read = {*known}
     sentences = []
-    for name in sorted({*names} - {*candidates, *(f"campaign_{option}" for option in OPTIONS)}):
-        close = difflib.get_close_matches(name, candidates, 1, 0.75)
-        meant = _ALIASES.get(name.lower().replace("-", "_")) or (close[0] if close else None)
-        if meant:
+    for name in sorted({*names} - {*OPTIONS, *read}):
+        rest = _without_role(name)
+        if rest == name:
+            meant = _meant(name, {*OPTIONS, *read}, 0.75)
+        else:
+            # Stricter, because many variables of roles resemble one: campaign_benchmarks_dir.
+            meant = _meant(rest, {*OPTIONS, *(_without_role(other) for other in read)}, 0.8)
+            meant = _ROLE + meant if meant and _ROLE + meant in read else meant
+        if rest != name and meant in OPTIONS and meant not in read:
+            sentences.append(f"-e {name}: only playbooks that run role campaign read {_ROLE}{meant}")
+        elif meant:
             sentences.append(f"-e {name}: there is no option {name!r}; did you mean {meant!r}?")
     return sentences
+
+
+def _without_role(name: str) -> str:
+    return name[len(_ROLE) :] if name.startswith(_ROLE) else name
+
+
+def _meant(name: str, candidates: Iterable[str], cutoff: float) -> Optional[str]:
+    """Return the candidate that a name stands for or resembles by at least ``cutoff``."""
+    known = sorted(candidates)
+    if name in known:
+        return name
+    close = difflib.get_close_matches(name, known, 1, cutoff)
+    return _ALIASES.get(name.lower().replace("-", "_")) or (close[0] if close else None)

@@ -37,7 +37,9 @@ def parse_text(value: Any) -> str:
 
     :raises ValueError: it is empty or no text.
     """
-    if not isinstance(value, str) or not value.strip():
+    if not isinstance(value, str):
+        raise ValueError("is not a text")
+    if not value.strip():
         raise ValueError("is empty")
     return value.strip()
 
