@@ -5,6 +5,12 @@ from pathlib import Path
 
 import pytest
 import yaml
+from ansible_collections.scalebench.core.plugins.module_utils.comparison.across_frameworks import (
+    across_frameworks,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_rules import (
+    judge_gate,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.facts.lognames import parse_log_path
 from ansible_collections.scalebench.core.plugins.module_utils.facts.logtree import as_record
 from ansible_collections.scalebench.core.plugins.module_utils.records import endings
@@ -15,9 +21,11 @@ from ansible_collections.scalebench.core.plugins.module_utils.records.endings im
     count_key,
     ending_names,
     ending_of_log,
+    group_words,
     groups,
     never_ran,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.report.headline import headline
 from ansible_collections.scalebench.core.plugins.module_utils.report.junit import junit_text
 from ansible_collections.scalebench.core.plugins.module_utils.report.notes import failures_section
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
@@ -66,6 +74,7 @@ def test_other_nodes_end_at_once_where_they_cannot_tell_more():
 def test_groups_are_those_of_results():
     assert groups() == ("failures", "unavailable", "skipped")
     assert [count_key(group) for group in groups()] == ["failed", "unavailable", "skipped"]
+    assert [group_words(group) for group in groups()] == ["failed", "could not run here", "skipped"]
 
 
 NEW = (
@@ -85,6 +94,7 @@ NEW = (
         "resume the node",
         judged_by=PLAN,
         group="drained",
+        group_words="had no node",
     ),
 )
 
@@ -131,6 +141,32 @@ def test_a_new_ending_of_nothing_but_such_repeats_is_the_state_of_the_cell():
     plan, runs = campaign({"1n1g": [10.0]})
     runs = [run(runs[0]["cell"], 1, None, ending="drained", reason="node1: drained")]
     assert build_results(plan, runs)["cells"][0]["state"] == "drained"
+
+
+@pytest.mark.usefixtures("with_new_endings")
+def test_a_new_group_is_counted_by_a_gate_and_named_in_sentences():
+    plans, runs = [], []
+    for benchmark in ("pytorch", "other"):
+        plan, speeds = campaign({"1n1g": [10.0], "2n1g": [20.0]}, benchmark=benchmark)
+        changes = {"log": f"{benchmark}.log"}
+        runs += [run(speeds[0]["cell"], 1, 10.0, **changes)]
+        plans.append(plan)
+    drained = plans[0]["cells"][1]
+    runs.append(run(drained, 1, None, ending="drained", reason="node2: drained", log="drained.log"))
+    plan = {**plans[0], "cells": [cell for plan in plans for cell in plan["cells"]]}
+    results = build_results(plan, runs)
+    rule = {"metric": "allowed_failures", "value": 0, "where": {"topology": "2n1g"}}
+    gate = judge_gate(results, [rule], "gate.yml")
+    assert gate["rules"][0]["detail"] == "1 repeat(s) failed, the first is drained.log"
+    assert gate["failures"] == []
+    head = headline(results)
+    assert head["counts"].endswith("in 4 cells; 1 had no node; 1 not run yet.")
+    assert "pytorch 2n1g: drained: node2: drained" in head["remarks"]
+    (table,) = across_frameworks([results])
+    assert table["rows"][1]["no_throughput"] == {
+        "pytorch": "had no node: node2: drained",
+        "other": "not run",
+    }
 
 
 @pytest.mark.usefixtures("with_new_endings")

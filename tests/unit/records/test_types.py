@@ -4,6 +4,7 @@ from typing import get_type_hints
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import facts_of_text
+from ansible_collections.scalebench.core.plugins.module_utils.records.endings import groups
 from ansible_collections.scalebench.core.plugins.module_utils.records.factors import factor_names
 from ansible_collections.scalebench.core.plugins.module_utils.records.results import (
     MeasuredCell,
@@ -34,7 +35,7 @@ def test_results_cells_and_repeats_have_the_keys_of_their_types():
     results = build_results(plan, [recorded(run["cell"], 1, 10.0) for run in runs])
     assert keys(Results) - ADDED == set(results)
     for cell in results["cells"]:
-        assert keys(MeasuredCell) | set(factor_names()) == set(cell)
+        assert keys(MeasuredCell) | {*factor_names(), *groups()} == set(cell)
         for repeat in cell["repeats"]:
             assert set(repeat) <= keys(Repeat)
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ..published.conditions import cell_conditions, plain_condition
+from ..records.endings import count_key, group_words, groups
 from ..records.factors import FACTORS, factor_names
-from ..results.cells import ok_speeds
+from ..results.cells import ok_speeds, repeats_without_speed
 from ..stats.median_ratio import fastest
 from ..topology import sort_topologies
 
@@ -20,7 +21,6 @@ Cell = Mapping[str, Any]
 Same = Tuple[Tuple[str, Any], ...]
 # Two cells stand in one table when they agree in these and in their benchmarks' own factors.
 _SAME = ("model", "gpu", *factor_names(lambda factor: not factor.means))
-_STATES = {"not_run": "not run", "failed": "failed", "unavailable": "could not run"}
 # The parts of a variant that a table states for all of its columns.
 _OF_THE_TABLE = re.compile(
     "|".join(factor.pattern for factor in FACTORS if factor.token and not factor.means)
@@ -49,7 +49,7 @@ def across_frameworks(several: Sequence[Results]) -> List[Dict[str, Any]]:
         column. ``elsewhere``: of the benchmarks that agree in all but the batch size, the sizes
         that they were run with.
     """
-    groups: Dict[Same, Dict[Column, Dict[str, Cell]]] = {}
+    tables: Dict[Same, Dict[Column, Dict[str, Cell]]] = {}
     for index, results in enumerate(several):
         for cell in results["cells"]:
             known = cell_conditions(cell, results)
@@ -57,23 +57,23 @@ def across_frameworks(several: Sequence[Results]) -> List[Dict[str, Any]]:
             if "own_factors" in cell:
                 same += (("own_factors", tuple(cell["own_factors"].items())),)
             column = _column_of(index, cell, known["framework"])
-            groups.setdefault(same, {}).setdefault(column, {})[cell["topology"]] = cell
+            tables.setdefault(same, {}).setdefault(column, {})[cell["topology"]] = cell
     return [
-        _table(dict(same), columns, _elsewhere(same, groups), several)
-        for same, columns in groups.items()
+        _table(dict(same), columns, _elsewhere(same, tables), several)
+        for same, columns in tables.items()
         if len({column.benchmark for column in columns}) > 1
         and any(cell["median_speed"] for cells in columns.values() for cell in cells.values())
     ]
 
 
-def _elsewhere(same: Same, groups: Mapping[Same, Mapping[Column, Any]]) -> Dict[Column, List[int]]:
+def _elsewhere(same: Same, tables: Mapping[Same, Mapping[Column, Any]]) -> Dict[Column, List[int]]:
     """Return the batch sizes of the columns that only other tables have."""
     sizes: Dict[Column, List[int]] = {}
-    for other, columns in groups.items():
+    for other, columns in tables.items():
         batch = dict(other)["batch_size_per_device"]
         if dict(other) == {**dict(same), "batch_size_per_device": batch}:
             for column in columns:
-                if column not in groups[same]:
+                if column not in tables[same]:
                     sizes.setdefault(column, []).append(batch)
     return sizes
 
@@ -128,9 +128,10 @@ def _row(
 
 def _why_not(cell: Cell) -> str:
     """Return why a planned cell has no throughput: its state and the first reason."""
-    without = [*cell["failures"], *cell["unavailable"], *cell["skipped"]]
+    without = repeats_without_speed(cell)
     reason = without[0]["reason"] or without[0]["ending"] if without else ""
-    state = _STATES.get(cell["state"], str(cell["state"]))
+    words = {count_key(group): group_words(group) for group in groups()}
+    state = words.get(cell["state"], str(cell["state"]).replace("_", " "))
     return f"{state}: {reason}" if reason else state
 
 

@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ..records.cells import IDENTITY_KEYS, cell_key
+from ..results.cells import repeats_without_speed
 from ..stats.log_ratio import LogRatio, below_p, holm
 
 __all__ = ["METRICS", "check_gate", "judge_gate", "selector_text"]
@@ -157,7 +158,7 @@ def _failures(results: Mapping[str, Any], rule: Rule) -> List[Mapping[str, Any]]
         entry["log"]
         for cell in results["cells"]
         if _selected(cell, rule)
-        for entry in (*cell["failures"], *cell["unavailable"])
+        for entry in repeats_without_speed(cell)
     }
     return [entry for entry in results["failures"] if not rule["where"] or entry["log"] in logs]
 

@@ -8,7 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Optional, Tuple
 
-__all__ = ["ENDINGS", "Ending", "count_key", "ending_names", "ending_of_log", "groups", "never_ran"]
+__all__ = [
+    "ENDINGS",
+    "Ending",
+    "count_key",
+    "ending_names",
+    "ending_of_log",
+    "group_words",
+    "groups",
+    "never_ran",
+]
 
 # Who decides an ending: the supervisor on a node, the words of the log, the checks of a log that
 # is complete, or the plan, before anything is started.
@@ -23,7 +32,8 @@ class Ending:
     decides it.
     ``log_kinds``: the endings of a log (``logs.read``) that mean it.
     ``retriable``: another attempt may end otherwise, so that a retry policy may name it;
-    ``retried``: the default policy does. ``group``: the list of the cell that the repeat is in.
+    ``retried``: the default policy does. ``group``: the list of the cell that the repeat is in;
+    ``group_words``: how a sentence says so, where :func:`count_key` does not.
     ``fails``: it makes the campaign fail. ``junit``: its element in junit.xml. ``ends_peers``: the
     other nodes of the repeat are ended at once, since they cannot tell more about the cause.
     """
@@ -36,6 +46,7 @@ class Ending:
     retriable: bool = False
     retried: bool = False
     group: str = "failures"
+    group_words: str = ""
     fails: bool = True
     junit: str = "error"
     ends_peers: bool = False
@@ -135,6 +146,7 @@ ENDINGS: Tuple[Ending, ...] = (
         "provision what is missing, or leave the cell out",
         judged_by=PLAN,
         group="unavailable",
+        group_words="could not run here",
     ),
     Ending(
         "skipped",
@@ -175,3 +187,9 @@ def groups() -> Tuple[str, ...]:
 def count_key(group: str) -> str:
     """Return what counts and the states of cells call a group."""
     return "failed" if group == "failures" else group
+
+
+def group_words(group: str) -> str:
+    """Return how a sentence says that a repeat is in a group: ``2 could not run here``."""
+    words = (ending.group_words for ending in ENDINGS if ending.group == group)
+    return next(filter(None, words), count_key(group))

@@ -145,8 +145,8 @@ class _PlannedPart(TypedDict):
 class MeasuredCell(_PlannedPart, total=False):
     """A cell with the figures of its repeats; every key is there once the results are built.
 
-    ``batch_size_per_device`` is the text ``max`` where a search has not found it. ``failures``,
-    ``unavailable`` and ``skipped`` are the groups of ``endings.groups()``.
+    ``batch_size_per_device`` is the text ``max`` where a search has not found it. ``failures``
+    is one of ``endings.groups()``; the lists of the others stand beside it under their names.
     """
 
     own_factors: Dict[str, Any]
@@ -160,8 +160,6 @@ class MeasuredCell(_PlannedPart, total=False):
     wall_clock_throughput: Optional[float]
     oversubscribed: Optional[bool]
     failures: List[WithoutSpeed]
-    unavailable: List[WithoutSpeed]
-    skipped: List[WithoutSpeed]
     not_run: List[int]
     adaptive: Optional[Adaptive]
     unfinished: List[Dict[str, Any]]

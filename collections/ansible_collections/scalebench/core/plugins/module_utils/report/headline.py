@@ -6,6 +6,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Sequence
 
 from ..layout.groups import named_cells
 from ..layout.plain_text import plain
+from ..records.endings import count_key, group_words, groups
 from ..stats.statistics import median
 from ..topology import sort_topologies
 from .columns import throughput_title
@@ -77,9 +78,7 @@ def _counts(counts: Mapping[str, int]) -> str:
     others = [
         f"{counts[key]} {words}"
         for key, words in (
-            ("failed", "failed"),
-            ("unavailable", "could not run here"),
-            ("skipped", "skipped"),
+            *((count_key(group), group_words(group)) for group in groups()),
             ("not_run", "not run yet"),
         )
         if counts[key]

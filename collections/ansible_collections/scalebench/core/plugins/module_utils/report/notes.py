@@ -8,7 +8,8 @@ from ..layout.groups import named_cells
 from ..layout.plain_text import plain
 from ..layout.sections import Section, quote, section, table, unquoted
 from ..records import endings
-from ..records.endings import groups, never_ran
+from ..records.endings import never_ran
+from ..results.cells import repeats_without_speed
 
 __all__ = ["failures_section", "logs_to_quote", "notes"]
 
@@ -160,10 +161,9 @@ def _unsuccessful(results: Mapping[str, Any]) -> Iterator[Dict[str, Any]]:
     listed = set()
     for label, cell in named_cells(results):
         name = f"{label} {cell['topology']}"
-        for kind in groups():
-            for repeat in cell[kind]:
-                listed.add(repeat["log"])
-                yield _row(name, repeat["repeat"], repeat)
+        for repeat in repeats_without_speed(cell):
+            listed.add(repeat["log"])
+            yield _row(name, repeat["repeat"], repeat)
         for number in cell["not_run"]:
             missing = {"ending": _NOT_RUN, "reason": "no repeat was recorded", "log": None}
             yield _row(name, number, missing)

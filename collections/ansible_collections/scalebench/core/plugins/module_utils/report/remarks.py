@@ -8,6 +8,8 @@ from typing import Any, Dict, List, Mapping
 
 from ..layout.groups import listed, machines
 from ..records.cells import cell_key
+from ..records.endings import never_ran
+from ..results.cells import repeats_without_speed
 from .optional_sections import training_times
 
 __all__ = ["remarks", "what_happened"]
@@ -67,7 +69,7 @@ def _of_the_cells(results: Mapping[str, Any]) -> List[str]:
     single = [cell for cell in cells if cell["spread"] and cell["spread"]["n"] == 1]
     if single:
         sentences.append(f"{listed(single, results)}: one repeat only, so the spread is unknown.")
-    empty = [cell for cell in cells if cell["state"] in ("failed", "not_run")]
+    empty = [cell for cell in cells if cell["median_speed"] is None and not _left_out(cell)]
     if empty:
         sentences.append(f"{listed(empty, results)}: no repeat succeeded.")
     return sentences
@@ -149,9 +151,15 @@ def _never_ran(results: Mapping[str, Any]) -> List[str]:
     """Name the cells whose repeats did not run, those with the same reason together."""
     reasons: Dict[str, List[Cell]] = {}
     for cell in results["cells"]:
-        for repeat in (cell["unavailable"] or cell["skipped"])[:1]:
+        for repeat in [r for r in repeats_without_speed(cell) if never_ran(r["ending"])][:1]:
             reasons.setdefault(f"{repeat['ending']}: {repeat['reason']}", []).append(cell)
     return [f"{listed(cells, results)}: {reason}" for reason, cells in reasons.items()]
+
+
+def _left_out(cell: Cell) -> bool:
+    """Return whether nothing was started for any of the recorded repeats."""
+    without = repeats_without_speed(cell)
+    return bool(without) and all(never_ran(repeat["ending"]) for repeat in without)
 
 
 def _disturbed(results: Mapping[str, Any]) -> List[str]:

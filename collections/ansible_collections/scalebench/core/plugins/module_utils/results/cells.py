@@ -70,10 +70,9 @@ def _speeds(repeats: Sequence[Repeat]) -> List[float]:
     return [repeat["throughput"] for repeat in repeats if repeat["throughput"] is not None]
 
 
-def repeats_without_speed(cell: MeasuredCell, group: str) -> List[WithoutSpeed]:
-    """Return the repeats of a measured cell in one of ``endings.groups()``."""
-    repeats: List[WithoutSpeed] = cast(Dict[str, Any], cell)[group]
-    return repeats
+def repeats_without_speed(cell: Mapping[str, Any], group: str = "") -> List[WithoutSpeed]:
+    """Return the repeats of a measured cell in one of ``endings.groups()``, by default in all."""
+    return [repeat for name in ([group] if group else groups()) for repeat in cell[name]]
 
 
 def _interval(speeds: Sequence[float], base: Sequence[float] = ()) -> Interval:

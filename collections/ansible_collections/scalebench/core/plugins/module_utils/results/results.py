@@ -141,8 +141,7 @@ def _failures(
     repeats = [
         repeat
         for cell in cells
-        for group in groups()
-        for repeat in repeats_without_speed(cell, group)
+        for repeat in repeats_without_speed(cell)
         if repeat["ending"] not in harmless and repeat["log"] not in excused
     ]
     entries: List[Mapping[str, Any]] = [
