@@ -3,12 +3,23 @@
 import re
 
 import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.comparison import across_text
+from ansible_collections.scalebench.core.plugins.module_utils.comparison.across_frameworks import (
+    across_frameworks,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.records import factors
 from ansible_collections.scalebench.core.plugins.module_utils.records.factors import (
     FACTORS,
+    Factor,
     factor_names,
     factor_values,
+    factor_words,
     own_factor,
+    parse_text,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.report.headline import headline
+from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
+from report_data import campaign
 
 DECLARED = {"type": "count", "token": "s{}"}
 
@@ -118,3 +129,43 @@ def test_a_token_that_stands_apart_is_taken(kind, token):
 def test_a_declaration_that_is_wrong_is_refused(name, declared, words):
     with pytest.raises(ValueError, match=words):
         own_factor(name, declared, reserved=["topology"])
+
+
+NEW = (
+    Factor("optimizer", parse_text, token="{}", needed=True, words="optimizer {}"),
+    Factor("sparsity", parse_text, token="s{}", words="{} sparse"),
+    Factor("hidden", parse_text, token="h{}", headline=False),
+)
+
+
+def test_words_are_those_of_the_table_or_the_name():
+    values = {"image_size": 64, "data": None, "sequence_length": 128, "precision": "amp"}
+    assert factor_words(values) == {
+        "image_size": "64 pixels",
+        "sequence_length": "sequence length 128",
+        "precision": "amp",
+    }
+
+
+def test_a_new_factor_is_named_in_sentences(monkeypatch):
+    plans = []
+    for benchmark in ("a", "b"):
+        plan, runs = campaign({"1n1g": [10.0], "2n1g": [20.0]}, benchmark=benchmark, data="real")
+        plans.append((plan, runs))
+    cells = [cell for plan, _ in plans for cell in plan["cells"]]
+    results = build_results({**plans[0][0], "cells": cells}, [r for _, runs in plans for r in runs])
+    monkeypatch.setattr(factors, "FACTORS", (*FACTORS, *NEW))
+    new = {"optimizer": "adam", "sparsity": "half", "hidden": "much"}
+    for cell in results["cells"]:
+        cell.update(new, own_factors={"sequence_length": 128})
+    assert headline(results)["what"][0] == (
+        "a: training of r50 in fp32, batch size 4 per device, real data, optimizer adam,"
+        " half sparse, sequence length 128, on 1n1g, 2n1g."
+    )
+    (table,) = across_frameworks([results])
+    monkeypatch.setattr(across_text, "across_frameworks", lambda _: [{**table, **new}])
+    (section,) = across_text.sections(results)
+    assert section["tables"][0]["caption"].startswith(
+        "r50 fp32, batch size 4 per device, optimizer adam, real data, half sparse, hidden much,"
+        " sequence length 128: throughput"
+    )

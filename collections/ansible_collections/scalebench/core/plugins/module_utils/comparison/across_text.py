@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ..layout.sections import Section, section, table
+from ..records.factors import factor_names, factor_values, factor_words
 from ..stats.median_ratio import LEVEL
 from .across_frameworks import across_frameworks
 
@@ -56,14 +57,18 @@ def _fastest(row: Mapping[str, Any]) -> Optional[str]:
 
 
 def _title(one: Table) -> str:
-    parts = [f"{one['model']} {one['precision']}"]
-    parts.append(f"batch size {one['batch_size_per_device']} per device")
-    parts += [str(one["gpu"])] if one["gpu"] else []
-    parts += [f"{one['data']} data"] if one["data"] else []
-    parts += [f"{one['image_size']} pixels"] if one["image_size"] else []
-    own = one.get("own_factors", {})
-    parts += [f"{name.replace('_', ' ')} {value}" for name, value in own.items()]
-    return ", ".join(parts)
+    """Return the conditions of a table: those that every recipe has, the GPU, the others."""
+    words = factor_words(factor_values(one, lambda factor: not factor.means))
+    common = factor_names(lambda factor: factor.needed)
+    others = [text for name, text in words.items() if name not in common]
+    return ", ".join([_common(one), *([str(one["gpu"])] if one["gpu"] else []), *others])
+
+
+def _common(one: Table) -> str:
+    """Return the model and the factors that every recipe has, as ``r50 fp32, batch size 4``."""
+    common = factor_names(lambda factor: factor.needed)
+    words = factor_words({name: one[name] for name in common})
+    return f"{one['model']} {', '.join(words.values())}"
 
 
 def _notes(one: Table) -> Iterator[str]:
@@ -73,7 +78,7 @@ def _notes(one: Table) -> Iterator[str]:
         for kind, what in (("no_throughput", ""), ("no_speedup", "no speed-up: ")):
             for name, why in row[kind].items():
                 reasons.setdefault((name, what + why), []).append(row["topology"])
-    short = f"{one['model']} {one['precision']}, batch size {one['batch_size_per_device']}"
+    short = _common(one).replace(" per device", "")
     for name, sizes in one["elsewhere"].items():
         yield f"{short}: {name} was run only with batch size {' and '.join(map(str, sizes))}"
     for (name, why), places in reasons.items():

@@ -139,9 +139,7 @@ def _place(trend: Mapping[str, Any]) -> Tuple[Any, ...]:
     return (*cell_key(known).group, world_size(known["topology"]), known["topology"], _key(known))
 
 
-def select(
-    trends: Sequence[Dict[str, Any]], wanted: Mapping[str, Any]
-) -> List[Dict[str, Any]]:
+def select(trends: Sequence[Dict[str, Any]], wanted: Mapping[str, Any]) -> List[Dict[str, Any]]:
     """Return the trends whose conditions are among the wanted ones.
 
     :param wanted: by the name of a condition its values, a list or a text with commas; an empty

@@ -122,7 +122,9 @@ def parse_options(
                 raise ValueError(f"{source} {name}: the list is empty")
             for item in parsed:
                 if len(str(item)) > _LONGEST:
-                    raise ValueError(f"{source} {name}={item}: is longer than {_LONGEST} characters")
+                    raise ValueError(
+                        f"{source} {name}={item}: is longer than {_LONGEST} characters"
+                    )
             options[name] = list(dict.fromkeys(parsed))
         elif name in SINGLE:
             options[name] = _parse(SINGLE[name], name, value, source)
@@ -163,7 +165,9 @@ def misspelt(names: Iterable[str], known: Iterable[str]) -> List[str]:
             meant = _meant(rest, {*OPTIONS, *(_without_role(other) for other in read)}, 0.8)
             meant = _ROLE + meant if meant and _ROLE + meant in read else meant
         if rest != name and meant in OPTIONS and meant not in read:
-            sentences.append(f"-e {name}: only playbooks that run role campaign read {_ROLE}{meant}")
+            sentences.append(
+                f"-e {name}: only playbooks that run role campaign read {_ROLE}{meant}"
+            )
         elif meant:
             sentences.append(f"-e {name}: there is no option {name!r}; did you mean {meant!r}?")
     return sentences

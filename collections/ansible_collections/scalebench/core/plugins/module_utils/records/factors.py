@@ -17,6 +17,7 @@ __all__ = [
     "Factor",
     "factor_names",
     "factor_values",
+    "factor_words",
     "missing_value",
     "own_factor",
     "parse_count",
@@ -113,7 +114,8 @@ class Factor:
     than the record, it has the plain value. ``in_log``: a log that states it must not contradict
     its cell. ``decisive``: figures that differ in it are not comparable. ``means``: how a framework
     does the work, so that a table of frameworks has a column for each value; the others are the
-    work itself, the same for a whole table.
+    work itself, the same for a whole table. ``words``: how a sentence says a
+    value, by default its name and the value. ``headline``: the head of a report names the values.
     """
 
     name: str
@@ -127,6 +129,8 @@ class Factor:
     in_log: bool = False
     decisive: bool = True
     means: bool = False
+    words: str = ""
+    headline: bool = True
 
     def shares_a_part(self, other: Factor) -> bool:
         """Return whether a part of a path can name a value of either factor.
@@ -162,6 +166,7 @@ FACTORS: Tuple[Factor, ...] = (
         listed=True,
         stated=True,
         in_log=True,
+        words="{}",
     ),
     Factor(
         *("batch_size_per_device", _parse_batch_size),
@@ -169,6 +174,7 @@ FACTORS: Tuple[Factor, ...] = (
         needed=True,
         stated=True,
         in_log=True,
+        words="batch size {} per device",
     ),
     Factor("xla", parse_flag, token="xla", plain=False, listed=True, stated=True, means=True),
     Factor(
@@ -188,8 +194,16 @@ FACTORS: Tuple[Factor, ...] = (
         listed=True,
         stated=True,
         in_log=True,
+        words="{} data",
     ),
-    Factor("image_size", parse_count, token="{}px", stated=True, in_log=True),
+    Factor(
+        *("image_size", parse_count),
+        token="{}px",
+        stated=True,
+        in_log=True,
+        words="{} pixels",
+        headline=False,
+    ),
     Factor(
         *("framework_version", parse_text), token="v{}", stated=True, decisive=False, means=True
     ),
@@ -231,6 +245,19 @@ def factor_values(
 def missing_value(name: str) -> Any:
     """Return the value of a factor that a cell or published row does not state, None if unknown."""
     return next((f.plain for f in FACTORS if f.name == name and not f.stated), None)
+
+
+def factor_words(values: Mapping[str, Any]) -> Dict[str, str]:
+    """Return how a sentence says each value that is known: ``{"image_size": "64 pixels"}``.
+
+    :param values: of factors by name, as :func:`factor_values` returns them.
+    """
+    words = {factor.name: factor.words for factor in FACTORS}
+    return {
+        name: (words.get(name) or f"{name.replace('_', ' ')} {{}}").format(value)
+        for name, value in values.items()
+        if value not in (None, "")
+    }
 
 
 def own_factor(

@@ -7,6 +7,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Sequence
 from ..layout.groups import named_cells
 from ..layout.plain_text import plain
 from ..records.endings import count_key, group_words, groups
+from ..records.factors import factor_values, factor_words
 from ..stats.statistics import median
 from ..topology import sort_topologies
 from .columns import throughput_title
@@ -45,15 +46,22 @@ def _what(cells: Sequence[Cell]) -> List[str]:
     for benchmark in dict.fromkeys(str(cell["benchmark"]) for cell in cells):
         own = [cell for cell in cells if str(cell["benchmark"]) == benchmark]
         topologies = _named(sort_topologies({cell["topology"]: None for cell in own}))
-        batches = sorted({cell["batch_size_per_device"] for cell in own})
-        data = _named(str(cell["data"]) for cell in own if cell["data"])
         sentences.append(
             f"{plain(benchmark, 80)}: training of {_named(str(cell['model']) for cell in own)} in"
-            f" {_named(str(cell['precision']) for cell in own)}, batch size"
-            f" {_named(str(batch) for batch in batches)} per device,"
-            f"{f' {data} data,' if data else ''} on {topologies}."
+            f" {', '.join(_factors(own))}, on {topologies}."
         )
     return sentences
+
+
+def _factors(cells: Sequence[Cell]) -> List[str]:
+    """Return the values of each factor that are not how a framework does the work."""
+    listed = [factor_values(cell, lambda f: f.headline and not f.means) for cell in cells]
+    values: Dict[str, str] = {}
+    for name in dict.fromkeys(name for each in listed for name in each):
+        known = {each[name]: None for each in listed if each.get(name) not in (None, "")}
+        are_numbers = all(isinstance(value, int) for value in known)
+        values[name] = _named(str(value) for value in (sorted(known) if are_numbers else known))
+    return [*factor_words(values).values()]
 
 
 def _named(names: Iterable[str]) -> str:
