@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import re
 import resource
 import select
 import signal
@@ -12,18 +13,20 @@ import subprocess
 import time
 from typing import Any, Dict, List, Mapping, Optional, TypedDict
 
-from ..running.last_words import telling_line
 from .gpus import visible_gpus
 from .processes import descendants, end_processes
 from .sampler import Sampler
 
-__all__ = ["RUN_VARIABLE", "supervise"]
+__all__ = ["RUN_VARIABLE", "supervise", "telling_line"]
 
 # Set in the environment of all processes of a repeat, which are recognised by it.
 RUN_VARIABLE = "SCALEBENCH_RUN"
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _TAIL = 65536
+_ERROR = re.compile(r"\b([A-Za-z_][\w.]*(Error|Exception)|error|fatal)\s*:\s*\S", re.IGNORECASE)
+_WORDS = re.compile(r"[A-Za-z]{2}")
+_LONGEST = 300
 
 
 class _InterruptedError(Exception):
@@ -169,6 +172,18 @@ def _verdict(exit_code: int, log: str) -> tuple[str, str]:
         how = f"exit code {exit_code}"
     message = telling_line(_tail(log))
     return "crashed", f"{how}: {message}" if message else f"{how}, no output"
+
+
+def telling_line(output: str) -> str:
+    """Return the first line that names an error, else the last with a word in it, else nothing.
+
+    The first, because launchers print their own error after that of the rank that caused it.
+    Lines are cut at 300 characters.
+    """
+    lines = [line.strip() for line in re.split(r"[\r\n]+", output)]
+    errors = (line for line in lines if _ERROR.search(line))
+    words = (line for line in reversed(lines) if _WORDS.search(line))
+    return next(errors, next(words, ""))[:_LONGEST]
 
 
 def _tail(log: str) -> str:

@@ -1,7 +1,7 @@
 """Which line tells why a run failed."""
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.running.last_words import telling_line
+from ansible_collections.scalebench.core.plugins.module_utils.node.supervise import telling_line
 
 TORCHRUN = """usage: pytorch.py [-h]
 pytorch.py: error: --data-dir: . has 1 images
