@@ -16,6 +16,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning.options i
     misspelt,
     parse_options,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.planning.plan_text import plan_text
 from ansible_collections.scalebench.core.plugins.module_utils.planning.recipes import (
     declared_factors,
     frameworks,
@@ -96,13 +97,14 @@ class ActionModule(ControllerAction):
             plan_changes.check_same(campaign, kept, planned)
         elif not self._task.check_mode:
             files.write(folder, campaign, planned)
-        return {
+        answer = {
             **checked,
             "directory": str(folder),
             "changed": not kept,
             "cells": planned["cells"],
             **self._missing(folder, campaign, planned, benchmarks, args),
         }
+        return {**answer, "text": plan_text(answer)}
 
     def _given(self, args, benchmarks):
         """Return the options, typed; refuse a misspelt one and one that differs between nodes."""

@@ -10,7 +10,6 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning.container
     start_command,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import misspelt
-from ansible_collections.scalebench.core.plugins.module_utils.planning.plan_text import plan_text
 from ansible_collections.scalebench.core.plugins.module_utils.preflight.judge import judge
 from ansible_collections.scalebench.core.plugins.module_utils.running.cluster_nodes import (
     node_problems,
@@ -23,7 +22,6 @@ class FilterModule:
     def filters(self) -> dict:
         """Return the functions by filter name."""
         return {
-            "campaign_plan_text": plan_text,
             "container_start_command": start_command,
             "dataset_agreement": agreement,
             "misspelt": misspelt,

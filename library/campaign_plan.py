@@ -130,6 +130,12 @@ not_run:
   type: list
   elements: dict
   returned: with nodes
+text:
+  description:
+    - The plan as text - the cells, their order, the expected time, and the command of every node
+      for every cell.
+  type: str
+  returned: with nodes
 remarks:
   description: Messages about decisions since the last call.
   type: list
