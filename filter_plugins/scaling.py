@@ -1,19 +1,12 @@
-"""Filters for speed-ups over topologies and for tables.
+"""Filters for the scaling of repeats over topologies and for tables.
 
 Every filter of this file is documented in <filter>.yml beside it.
 """
 
 from __future__ import annotations
 
-from ansible_collections.scalebench.core.plugins.module_utils.layout.table import (
-    speedup_rows,
-    speedup_table,
-    text_table,
-)
-from ansible_collections.scalebench.core.plugins.module_utils.results.scaling import (
-    reference_facts,
-    speedups,
-)
+from ansible_collections.scalebench.core.plugins.module_utils.layout.table import text_table
+from ansible_collections.scalebench.core.plugins.module_utils.results.scaling import reference_facts
 
 
 class FilterModule:
@@ -23,8 +16,5 @@ class FilterModule:
         """Return the functions by filter name."""
         return {
             "scaling_facts": reference_facts,
-            "speedup_rows": speedup_rows,
-            "speedup_table": speedup_table,
-            "speedups": speedups,
             "text_table": text_table,
         }

@@ -16,9 +16,6 @@ FILTERS = [
     "median_interval",
     "round_as",
     "scaling_facts",
-    "speedup_rows",
-    "speedup_table",
-    "speedups",
     "summarise",
     "text_table",
 ]
@@ -40,6 +37,13 @@ def examples_of_lookup(name):
     raise AssertionError(f"lookup {name} has no EXAMPLES")
 
 
+def examples_of_document():
+    """Return the example tasks of docs/reading-logs.md for playbooks of the reader's own."""
+    text = (ROOT / "docs/reading-logs.md").read_text(encoding="utf-8")
+    section = text.split("## Statistics in your own playbooks\n", 1)[1]
+    return yaml.safe_load(section.split("```yaml\n", 1)[1].split("```", 1)[0])
+
+
 def play(tmp_path, tasks, variables=None):
     """Run tasks on localhost in a folder that contains published/."""
     playbook = tmp_path / "play.yml"
@@ -59,12 +63,15 @@ def play(tmp_path, tasks, variables=None):
 
 def test_every_example_in_the_documentation_runs(tmp_path):
     tasks = [task for name in FILTERS for task in examples(name)]
-    tasks += examples_of_lookup("published")
-    run = play(tmp_path, tasks, {"verified": CLAIMS})
+    tasks += examples_of_lookup("published") + examples_of_document()
+    log = ROOT / "tests/fixtures/logs/oneflow.log"
+    run = play(tmp_path, tasks, {"verified": CLAIMS, "path": str(log)})
     assert run.returncode == 0, run.stdout + run.stderr
     assert f"ok={len(tasks)} " in run.stdout
     assert "352.72 352.71" in run.stdout
     assert "finding: equivalent" in run.stdout
+    assert "throughput: 385.096" in run.stdout
+    assert "| 1n1g     | 0.0007 |" in run.stdout
 
 
 def test_ansible_doc_shows_every_filter():

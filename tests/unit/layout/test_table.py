@@ -3,6 +3,7 @@
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.layout import table
 from ansible_collections.scalebench.core.plugins.module_utils.results import scaling
+from ansible_collections.scalebench.core.plugins.module_utils.topology import parse_topology
 from published_data import by_series
 
 PRINTED = """\
@@ -15,42 +16,34 @@ PRINTED = """\
 |        4 |      32 |   9514.64 |   26.25 |"""
 
 
+def reference_table(facts):
+    """Return the table that the reference efforts print, of the facts of one model."""
+    rows = []
+    for place, figures in facts.items():
+        nodes, devices = parse_topology(place)
+        speeds = {"samples/s": figures["median_speed"], "speedup": figures["speedup"]}
+        rows.append({"node_num": nodes, "gpu_num": nodes * devices, **speeds})
+    return table.text_table(rows, ["node_num", "gpu_num", "samples/s", "speedup"])
+
+
 def test_table_of_reference_effort_000():
     printed = by_series()["reference_000_tensorflow_ngc", "fp32_b128_dali"]
     facts = scaling.reference_facts({topology: row["runs"] for topology, row in printed.items()})
-    assert table.speedup_table(facts) == PRINTED
-    assert table.speedup_table(facts["r50"]) == PRINTED
-    rows = table.speedup_rows(facts)
-    assert rows[-1] == {
-        "node_num": 4,
-        "gpu_num": 32,
-        "samples/s": 9514.64,
-        "speedup": 26.25,
-        "efficiency": 0.8203,
-    }
+    assert reference_table(facts["r50"]) == PRINTED
+    assert round(scaling.efficiency(facts["r50"]["4n8g"]["speedup"], "4n8g"), 4) == 0.8203
 
 
 def test_missing_figures_are_a_dash():
     facts = scaling.reference_facts({"1n8g": [10.0], "2n8g": [None]})
-    assert table.speedup_table(facts).splitlines()[2:] == [
+    assert reference_table(facts["r50"]).splitlines()[2:] == [
         "|        1 |       8 |     10.00 |       - |",
         "|        2 |      16 |         - |       - |",
     ]
 
 
-def test_several_models_need_a_name():
-    facts = {
-        **scaling.reference_facts({"1n1g": [1.0]}),
-        **scaling.reference_facts({"1n1g": [2.0]}, "bert"),
-    }
-    with pytest.raises(ValueError, match=r"\['bert', 'r50'\], not None: name one of them"):
-        table.speedup_rows(facts)
-    assert table.speedup_rows(facts, "bert")[0]["samples/s"] == 2.0
-
-
-def test_no_facts_give_an_empty_table():
-    assert table.speedup_rows({}) == []
-    assert len(table.speedup_table({}).splitlines()) == 2
+def test_no_rows_give_an_empty_table():
+    assert table.text_table([]) == ""
+    assert len(table.text_table([], ["node", "img/s"]).splitlines()) == 2
 
 
 def test_text_stands_left_and_a_bar_is_escaped():
@@ -66,9 +59,7 @@ def test_text_stands_left_and_a_bar_is_escaped():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: table.speedup_rows([1]), "a mapping as scaling_facts returns it"),
-        (lambda: table.speedup_rows({"1n1g": {"median_speed": 1.0}, "x": {}}), "not a topology"),
-        (lambda: table.speedup_rows({"1n1g": {"median_speed": 1}, "1n2g": 2}), "no median_speed"),
+        (lambda: table.text_table([1]), "a list of mappings"),
         (lambda: table.text_table("rows"), "a list of mappings"),
         (lambda: table.text_table([{"a": 1}], ["b"]), "row 0 has no column 'b'"),
     ],
