@@ -20,6 +20,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from ansible.errors import AnsibleConnectionFailure
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar
 from ansible_collections.scalebench.core.plugins.plugin_utils.side_by_side import side_by_side
 from forked_nodes import WAITING, fork, on_nodes, outcome, run_module
 
@@ -255,4 +257,5 @@ def _action(plugin: Any, args: Result) -> Any:
     connection = SimpleNamespace(
         transport="local", _shell=SimpleNamespace(tmpdir=""), fetch_file=shutil.copyfile
     )
-    return getattr(plugin, "ActionModule", plugin)(task, connection, None, None, None, None)
+    templar = Templar(loader=DataLoader(), variables={})
+    return getattr(plugin, "ActionModule", plugin)(task, connection, None, None, templar, None)
