@@ -19,7 +19,9 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning.options i
 from ansible_collections.scalebench.core.plugins.module_utils.planning.plan_text import plan_text
 from ansible_collections.scalebench.core.plugins.module_utils.planning.recipes import (
     declared_factors,
+    declaring,
     frameworks,
+    unused_factors,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.planning.schedule import (
     build_waves,
@@ -66,11 +68,11 @@ class ActionModule(ControllerAction):
 
     def answer(self, args):
         """Return the frameworks of the benchmarks, and with nodes the plan and what is to run."""
-        self._of_variables = []
+        self._of_variables, self._declared = [], {}
         try:
             return self._answer(args)
         except ValueError as error:
-            raise ValueError(with_sources(str(error), self._of_variables)) from None
+            raise ValueError(with_sources(str(error), self._of_variables, self._declared)) from None
 
     def _answer(self, args):
         benchmarks = files.load_benchmarks(Path(args["benchmarks_dir"]))
@@ -94,7 +96,7 @@ class ActionModule(ControllerAction):
         planned = plan.build(benchmarks, options, args["nodes"])
         search.check_memory(planned["cells"], args["memory_mib"])
         if kept:
-            plan_changes.check_same(campaign, kept, planned)
+            plan_changes.check_same(campaign, kept, planned, self._of_variables)
         elif not self._task.check_mode:
             files.write(folder, campaign, planned)
         answer = {
@@ -109,6 +111,7 @@ class ActionModule(ControllerAction):
     def _given(self, args, benchmarks):
         """Return the options, typed; refuse a misspelt one and one that differs between nodes."""
         own = declared_factors(benchmarks)
+        self._declared = declaring(benchmarks)
         names = [*OPTIONS, *(factor.name for factor in own)]
         extra = args["variables"]
         of_role = [f"campaign_{name}" for name in names]
@@ -116,13 +119,24 @@ class ActionModule(ControllerAction):
         if wrong:
             raise ValueError(" ".join(wrong))
         variables = self._templar.available_variables
-        given, self._of_variables = given_options(extra, variables, names, self._templar.template)
+        given, of_variables = given_options(extra, variables, names, self._templar.template)
+        self._of_variables = of_variables
+        choosing = {name: given[name] for name in ("benchmark", "recipe") if name in given}
+        unused = unused_factors(benchmarks, parse_options(choosing))
+        given = {
+            name: value
+            for name, value in given.items()
+            if name not in unused or name not in of_variables
+        }
+        self._of_variables = [name for name in of_variables if name in given]
         if args["nodes"] is None:
             hosts = {name: variables["hostvars"][name] for name in variables["ansible_play_hosts"]}
             by_variable = [
-                name for name in names if name not in given or name in self._of_variables
+                name
+                for name in names
+                if name in self._of_variables or not (name in given or name in unused)
             ]
-            check_same_on_nodes(hosts, by_variable)
+            check_same_on_nodes(hosts, by_variable, self._declared)
         return parse_options(given, own=own)
 
     def _missing(self, folder, campaign, planned, benchmarks, args):

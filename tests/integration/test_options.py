@@ -10,6 +10,8 @@ import pytest
 import yaml
 from local_nodes import ROOT, events, failures
 
+TOY = ROOT / "tests/integration/workloads"
+
 
 @pytest.fixture
 def plan(tmp_path, monkeypatch):
@@ -25,7 +27,7 @@ def plan(tmp_path, monkeypatch):
             "campaign_results_dir": str(tmp_path / "results"),
         }
         folder = tmp_path / "inventory"
-        (folder / "group_vars").mkdir(parents=True)
+        (folder / "group_vars").mkdir(parents=True, exist_ok=True)
         (folder / "hosts.yml").write_text(yaml.safe_dump({"nodes": {"hosts": nodes}}))
         (folder / "group_vars/all.yml").write_text(yaml.safe_dump({**connection, **everywhere}))
         return ansible_runner.run(
@@ -77,15 +79,77 @@ def test_an_inventory_gives_options_and_the_command_line_stands_over_it(plan):
             {"node1": {}, "node2": {"repeats": 5}},
             "variable repeats differs between the nodes: node1 has 3, node2 has 5",
         ),
+        (
+            {"campaign_benchmarks_dir": str(TOY), "sequence_length": "abc"},
+            {"node1": {}},
+            "variable sequence_length=abc: 'abc' is not a whole number (sequence_length is a"
+            " variable of the inventory or the play; sequence_length is a factor of benchmark"
+            " toy_sequences",
+        ),
     ],
 )
 def test_a_wrong_variable_is_named_as_such(plan, everywhere, nodes, said):
-    runner = plan(everywhere, nodes)
+    extra = {"benchmark": "toy_sequences"} if "sequence_length" in everywhere else {}
+    runner = plan(everywhere, nodes, **extra)
     assert runner.rc != 0
     assert said in failures(runner)
 
 
-TOY = ROOT / "tests/integration/workloads"
+@pytest.mark.parametrize(
+    ("extra", "said"),
+    [
+        (
+            {"campaign_precison": "amp"},
+            "-e campaign_precison: there is no option 'campaign_precison'; did you mean"
+            " 'campaign_precision'?",
+        ),
+        (
+            {"benchmark": "other", "sequence_length": "128"},
+            "-e sequence_length=128: there is no sequence_length in the benchmarks asked for; it is"
+            " a factor of benchmark toy_sequences",
+        ),
+    ],
+)
+def test_a_wrong_option_is_refused(plan, two_benchmarks, extra, said):
+    runner = plan({"campaign_benchmarks_dir": str(two_benchmarks)}, {"node1": {}}, **extra)
+    assert runner.rc != 0
+    assert said in failures(runner)
+
+
+@pytest.fixture
+def two_benchmarks(tmp_path):
+    """Return a folder of two benchmarks, of which only the first has factors of its own."""
+    folder = tmp_path / "benchmarks"
+    folder.mkdir()
+    toy = yaml.safe_load((TOY / "toy_sequences.yml").read_text())
+    (folder / "toy_sequences.yml").write_text(yaml.safe_dump(toy))
+    (recipe,) = toy["recipes"].values()
+    del toy["factors"], recipe["additions"], recipe["choices"]["packed"]
+    del recipe["defaults"]["cpu"]["sequence_length"]
+    recipe["arguments"].remove("--sequence-length={sequence_length}")
+    (folder / "other.yml").write_text(yaml.safe_dump({**toy, "benchmark": "other"}))
+    return folder
+
+
+def test_a_factor_of_another_benchmark_in_an_inventory_is_ignored(plan, two_benchmarks):
+    everywhere = {"campaign_benchmarks_dir": str(two_benchmarks), "sequence_length": 128}
+    nodes = {"node1": {"packed": True}, "node2": {"packed": False}}
+    extra = {"benchmark": "other", "precision": "{{ ['amp'] }}", "topology": "1n1g"}
+    assert cells(plan(everywhere, nodes, **extra)) == ["other/bz4/1n1g/toy_b4_amp"]
+
+
+def test_a_factor_of_a_benchmark_has_a_variable_of_role_campaign(plan):
+    everywhere = {
+        "campaign_benchmarks_dir": str(TOY),
+        "campaign_sequence_length": 512,
+        "sequence_length": 64,
+        "packed": "my own",
+        "campaign_packed": "",
+    }
+    extra = {"benchmark": "toy_sequences"}
+    assert cells(plan(everywhere, {"node1": {}}, **extra)) == [
+        "toy_sequences/bz4-s512/1n1g/toy_b4_fp32"
+    ]
 
 
 def test_a_factor_of_a_benchmark_is_an_option_like_the_others(plan):
@@ -109,3 +173,6 @@ def test_a_benchmark_of_its_own_unit_runs_and_is_reported(plan, tmp_path):
     for name in ("report.html", "report.md", "results.csv", "scalebench.prom", "throughput.svg"):
         text = (folder / name).read_text()
         assert "sequences/s" in text and "images/s" not in text
+    other = plan({**everywhere, "repeats": 2}, {"node1": {}}, **extra)
+    assert other.rc != 0
+    assert "repeats comes from a variable of the inventory" in failures(other)

@@ -24,9 +24,19 @@ def given(extra, **variables):
     ("extra", "variables", "options", "of_variables"),
     [
         ({}, {}, {}, []),
-        ({"precision": "amp"}, {"precision": "fp32"}, {"precision": "amp"}, []),
-        ({"precision": "amp"}, {"campaign_precision": "fp32"}, {"precision": "amp"}, []),
-        ({"campaign_precision": "amp"}, {"precision": "fp32"}, {"precision": "amp"}, []),
+        ({"precision": "amp"}, {"precision": "fp32"}, {"precision": ["templated", "amp"]}, []),
+        (
+            {"precision": "amp"},
+            {"campaign_precision": "fp32"},
+            {"precision": ["templated", "amp"]},
+            [],
+        ),
+        (
+            {"campaign_precision": "amp"},
+            {"precision": "fp32"},
+            {"precision": ["templated", "amp"]},
+            [],
+        ),
         ({"repeats": ""}, {}, {"repeats": ""}, []),
         ({"campaign_mode": ""}, {"mode": "0644"}, {}, []),
         ({}, {"precision": "fp32"}, {"precision": ["templated", "fp32"]}, ["precision"]),
@@ -37,7 +47,13 @@ def given(extra, **variables):
             ["precision"],
         ),
         ({}, {"mode": "0644", "campaign_mode": ""}, {}, []),
-        ({}, {"campaign_sequence_length": 1}, {}, []),
+        (
+            {},
+            {"campaign_sequence_length": 1, "sequence_length": 2},
+            {"sequence_length": ["templated", 1]},
+            ["sequence_length"],
+        ),
+        ({}, {"sequence_length": 1, "campaign_sequence_length": ""}, {}, []),
         ({}, {"sequence_length": 1}, {"sequence_length": ["templated", 1]}, ["sequence_length"]),
     ],
 )
@@ -54,6 +70,26 @@ def test_an_option_that_differs_between_nodes_is_refused_with_their_values():
         check_same_on_nodes(nodes, NAMES)
     nodes = {name: {**nodes[name], "campaign_precision": ["fp32"]} for name in nodes}
     check_same_on_nodes(nodes, ["precision"])
+
+
+def test_an_option_that_differs_between_nodes_is_refused_with_the_way_out():
+    nodes = {"node1": {"data": "a"}, "node2": {"data": "b"}}
+    with pytest.raises(ValueError, match=r"or with -e \(where .* campaign_data: '' keeps it out\)"):
+        check_same_on_nodes(nodes, ["data"])
+    kept_out = {name: {**nodes[name], "campaign_data": ""} for name in nodes}
+    check_same_on_nodes(kept_out, ["data"])
+    with pytest.raises(ValueError, match="data is a factor of benchmark mine; where"):
+        check_same_on_nodes(nodes, ["data"], {"data": ["mine"]})
+
+
+def test_a_message_about_a_benchmarks_own_factor_names_the_benchmark():
+    message = "-e sequence_length=abc: 'abc' is not a whole number"
+    declared = {"sequence_length": ["toy", "mine"]}
+    assert with_sources(message, ["sequence_length"], declared) == (
+        "variable sequence_length=abc: 'abc' is not a whole number (sequence_length is a variable"
+        " of the inventory or the play; sequence_length is a factor of benchmark toy and mine;"
+        " where it is meant for something else, campaign_sequence_length: '' keeps it out)"
+    )
 
 
 def test_a_message_names_a_variable_as_such():

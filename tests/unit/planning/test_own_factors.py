@@ -23,6 +23,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning.benchmark
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
 from ansible_collections.scalebench.core.plugins.module_utils.planning.recipes import (
     declared_factors,
+    unused_factors,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.published.against_published import (
     against_published,
@@ -118,6 +119,16 @@ def test_two_factors_of_a_benchmark_have_different_tokens():
     twice["factors"]["heads"] = dict(twice["factors"]["sequence_length"])
     with pytest.raises(ValueError, match=r"heads.token: .* a value of sequence_length"):
         check_benchmark(twice, "toy.yml")
+
+
+def test_it_is_unused_unless_its_benchmark_is_asked_for():
+    both = ["sequence_length", "packed"]
+    assert unused_factors(all_benchmarks(), {}) == both
+    assert unused_factors(all_benchmarks(), {"benchmark": ["nowhere"]}) == both
+    assert unused_factors(all_benchmarks(), {"benchmark": ["pytorch", "toy_sequences"]}) == []
+    assert unused_factors(all_benchmarks(), {"benchmark": ["all"]}) == []
+    with pytest.raises(ValueError, match="it is a factor of benchmark toy_sequences"):
+        planned(benchmark="pytorch", sequence_length=128)
 
 
 def test_the_results_have_its_unit_and_factor():

@@ -54,6 +54,16 @@ def test_a_plan_older_than_a_factor_has_its_plain_value(later_factor):
     assert differences(kept, wanted) == ["pytorch/bz4/1n1g/r50_b4_fp32: accumulation was 1, is 4"]
 
 
+def test_a_campaign_that_differs_by_a_variable_is_refused_with_its_name():
+    kept, wanted = planned(topology="1n1g"), planned(topology="1n1g", repeats=9, precision="fp32")
+    with pytest.raises(ValueError, match="or another -e campaign=NAME") as error:
+        check_same("c", kept, wanted, ["repeats", "topology"])
+    assert str(error.value).endswith(
+        "-e campaign=NAME. repeats comes from a variable of the inventory; campaign_repeats: ''"
+        " keeps it out"
+    )
+
+
 def test_other_hardware_is_another_plan():
     nodes = copy.deepcopy(cluster(4))
     nodes["node3"]["fingerprint"]["cpu_model"] = "Xeon"

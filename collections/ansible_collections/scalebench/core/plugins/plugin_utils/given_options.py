@@ -6,9 +6,10 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ansible_collections.scalebench.core.plugins.module_utils.planning.options import OPTIONS
-
 __all__ = ["check_same_on_nodes", "given_options", "with_sources"]
+
+Declared = Mapping[str, Iterable[str]]
+_NONE: Declared = {}
 
 
 def given_options(
@@ -21,9 +22,10 @@ def given_options(
 
     Ansible's precedence holds. An option's variable has its name, or that of role campaign,
     ``campaign_<name>``, which stands over the former. An empty value of a variable gives nothing.
+    Templates in the values are resolved.
 
     :param extra: the variables given with -e.
-    :param variables: all variables, untemplated.
+    :param variables: all variables, those of -e among them, untemplated.
     """
     given: dict[str, Any] = {}
     of_variables: dict[str, Any] = {}
@@ -32,7 +34,7 @@ def given_options(
         key = _first(keys, extra)
         if key:
             if key == name or extra[key] != "":
-                given[name] = extra[key]
+                given[name] = template(variables.get(key, extra[key]))
             continue
         key = _first(keys, variables)
         value = template(variables[key]) if key else None
@@ -41,11 +43,14 @@ def given_options(
     return {**given, **of_variables}, list(of_variables)
 
 
-def check_same_on_nodes(nodes: Mapping[str, Mapping[str, Any]], names: Iterable[str]) -> None:
+def check_same_on_nodes(
+    nodes: Mapping[str, Mapping[str, Any]], names: Iterable[str], declared: Declared = _NONE
+) -> None:
     """Refuse an option whose value differs between the nodes.
 
     :param nodes: the variables of each, templated.
     :param names: of the options that were not given with -e.
+    :param declared: the benchmarks that declare a factor of their own, by its name.
     :raises ValueError: the option and its value on each node.
     """
     for name in names:
@@ -58,23 +63,33 @@ def check_same_on_nodes(nodes: Mapping[str, Mapping[str, Any]], names: Iterable[
             raise ValueError(
                 f"variable {name} differs between the nodes: {listed}. An option holds for the"
                 " whole campaign: set it for all nodes, as in group_vars/all, or with -e"
+                f" ({_way_out(name, declared)})"
             )
 
 
-def with_sources(message: str, of_variables: Iterable[str]) -> str:
-    """Return a message about an option, ``-e <name>=…``, that says so if a variable gave it."""
+def with_sources(message: str, of_variables: Iterable[str], declared: Declared = _NONE) -> str:
+    """Return a message about an option, ``-e <name>=…``, that says so if a variable gave it.
+
+    :param declared: the benchmarks that declare a factor of their own, by its name.
+    """
     for name in of_variables:
         if message.startswith(f"-e {name}="):
             return (
                 f"variable {message[len('-e ') :]} ({name} is a variable of the inventory or the"
-                f" play; where it is meant for something else, campaign_{name}: '' keeps it out)"
+                f" play; {_way_out(name, declared)})"
             )
     return message
 
 
+def _way_out(name: str, declared: Declared) -> str:
+    owners = " and ".join(declared.get(name, ()))
+    factor = f"{name} is a factor of benchmark {owners}; " if owners else ""
+    return f"{factor}where it is meant for something else, campaign_{name}: '' keeps it out"
+
+
 def _variables_of(name: str) -> tuple[str, ...]:
-    """Return the variables that may give an option; a benchmark's own factor has no role's."""
-    return (f"campaign_{name}", name) if name in OPTIONS else (name,)
+    """Return the variables that may give an option, that of role campaign first."""
+    return (f"campaign_{name}", name)
 
 
 def _first(keys: Iterable[str], variables: Mapping[str, Any]) -> str | None:

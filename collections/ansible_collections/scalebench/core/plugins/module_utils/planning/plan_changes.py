@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Set
+from typing import Any, Dict, Iterable, List, Mapping, Set
 
 from ..records.cells import cell_path
 from ..records.factors import factor_values
@@ -15,17 +15,24 @@ __all__ = ["check_same", "differences"]
 _HARDWARE = ("hostname", "machine_id", "cpu_model", "cores", "gpus")
 
 
-def check_same(campaign: str, kept: Plan, wanted: Plan) -> None:
+def check_same(campaign: str, kept: Plan, wanted: Plan, of_variables: Iterable[str] = ()) -> None:
     """Refuse to continue a campaign with another plan.
 
+    :param of_variables: the wanted options that variables of the inventory or the play gave.
     :raises ValueError: the first differences, and what to do.
     """
     different = differences(kept, wanted)
     if different:
+        options = [plan.get("options") or {} for plan in (kept, wanted)]
+        sources = "".join(
+            f". {name} comes from a variable of the inventory; campaign_{name}: '' keeps it out"
+            for name in of_variables
+            if options[0].get(name) != options[1].get(name)
+        )
         raise ValueError(
             f"campaign {campaign} was made with another plan: {'; '.join(different[:5])}"
             f"{'; …' if len(different) > 5 else ''}. Give the options it was made with"
-            f" ({as_arguments(kept.get('options') or {}) or 'none'}), or another -e campaign=NAME"
+            f" ({as_arguments(options[0]) or 'none'}), or another -e campaign=NAME{sources}"
         )
 
 

@@ -13,6 +13,7 @@ __all__ = [
     "chosen_benchmarks",
     "chosen_recipe",
     "declared_factors",
+    "declaring",
     "factors_of",
     "framework_set",
     "frameworks",
@@ -20,6 +21,7 @@ __all__ = [
     "preparations",
     "recipe_choices",
     "recipe_of",
+    "unused_factors",
     "usual_recipe",
 ]
 
@@ -60,6 +62,15 @@ def declared_factors(benchmarks: Benchmarks) -> List[Factor]:
                     " another type; rename one of them"
                 )
     return list(declared.values())
+
+
+def declaring(benchmarks: Benchmarks) -> Dict[str, List[str]]:
+    """Return the names of the benchmarks that declare a factor of their own, by its name."""
+    declared: Dict[str, List[str]] = {}
+    for name, benchmark in benchmarks.items():
+        for factor in benchmark.get("factors", {}):
+            declared.setdefault(factor, []).append(name)
+    return declared
 
 
 def usual_recipe(benchmark: Mapping[str, Any]) -> str:
@@ -129,16 +140,30 @@ def chosen_benchmarks(benchmarks: Benchmarks, options: Mapping[str, Any]) -> Lis
 
     :raises ValueError: an unknown name or value, with the choices.
     """
-    names = options.get("benchmark", DEFAULT_BENCHMARKS)
-    if names == ALL:
-        asked = options.get("recipe")
-        having = [name for name in benchmarks if not asked or asked in benchmarks[name]["recipes"]]
-        names = sorted(having or benchmarks)
+    names = _asked_for(benchmarks, options)
     for name in names:
         if name not in benchmarks:
             raise ValueError(_no_choice("benchmark", name, [*sorted(benchmarks), "all"]))
     _check_known(benchmarks, names, options)
     return list(names)
+
+
+def _asked_for(benchmarks: Benchmarks, options: Mapping[str, Any]) -> List[str]:
+    names = options.get("benchmark", DEFAULT_BENCHMARKS)
+    if names == ALL:
+        asked = options.get("recipe")
+        having = [name for name in benchmarks if not asked or asked in benchmarks[name]["recipes"]]
+        names = sorted(having or benchmarks)
+    return list(names)
+
+
+def unused_factors(benchmarks: Benchmarks, options: Mapping[str, Any]) -> List[str]:
+    """Return the factors that only benchmarks declare that are not asked for.
+
+    :param options: ``benchmark`` and ``recipe`` count.
+    """
+    asked = _asked_for(benchmarks, options)
+    return [name for name, owners in declaring(benchmarks).items() if not {*owners} & {*asked}]
 
 
 def _check_known(benchmarks: Benchmarks, names: Sequence[str], options: Mapping[str, Any]) -> None:
@@ -155,6 +180,12 @@ def _check_known(benchmarks: Benchmarks, names: Sequence[str], options: Mapping[
                 known += [value for value in choices.get(factor.name, ()) if value not in known]
         for value in options.get(factor.name, []):
             if value not in known and not takes_any:
+                owners = " and ".join(declaring(benchmarks).get(factor.name, ()))
+                if owners and not known:
+                    raise ValueError(
+                        f"-e {factor.name}={value}: there is no {factor.name} in the benchmarks"
+                        f" asked for; it is a factor of benchmark {owners}"
+                    )
                 listed = [choice for choice in known if choice is not None]
                 raise ValueError(_no_choice(factor.name, value, listed))
 
