@@ -94,6 +94,7 @@ def names_read_elsewhere():
         for play in yaml.safe_load(path.read_text()):
             for role in play.get("roles") or ():
                 names.update(role.get("extra_variables_known") or ())
+    names.update(name[len("campaign_") :] for name in [*names] if name.startswith("campaign_"))
     return {name for name in names if not name.startswith("_")}
 
 

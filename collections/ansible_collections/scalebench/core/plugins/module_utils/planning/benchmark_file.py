@@ -68,6 +68,9 @@ _RESERVED = (
     *(*OPTIONS, *PLACEHOLDERS, *_OF_CELL, *re.findall(r"\w+", _READ_ELSEWHERE)),
     *("model", "framework", "framework_set", "variant", "unit", "name", "directory"),
     *("gpu", "container"),
+    # campaign_<name> is another variable of role campaign.
+    *("results_dir", "benchmarks_dir", "ssh_config", "cpu_processes", "cpu_threads"),
+    *("framework_dir", "container_engine", "free_mib", "retry", "requeue"),
 )
 _CONTAINER: Dict[str, type] = {
     "digest": str,
