@@ -64,7 +64,10 @@ def apply(edit: Edit, tree: Path) -> None:
         return
     lines = path.read_text().splitlines(keepends=True)
     body = ast.parse("".join(lines)).body
-    if edit.table:
+    types = {node.name: node for node in body if isinstance(node, ast.ClassDef)}
+    if edit.table in types:
+        at = types[edit.table].end_lineno
+    elif edit.table:
         [value] = [
             node.value
             for node in body
@@ -123,6 +126,18 @@ def python(tree, code, *words):
     return json.loads(run.stdout)
 
 
+def unit_tests(tree, *words):
+    """Run tests of the copy."""
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *words],
+        cwd=tree,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout
+
+
 def playbook(tree, *words):
     run = subprocess.run(
         [Path(sys.executable).with_name("ansible-playbook"), *words],
@@ -179,6 +194,8 @@ print(json.dumps({
     assert result["words"] == ["--optimizer=sgd", "--optimizer=lamb"]
     assert "optimizer adam in the baseline, sgd here" in result["apart"][0]
     assert "did you mean 'optimizer'" in result["misspelt"][0]
+    plans = sorted(str(path) for path in (tree / "tests/unit/planning").glob("test_plan*.py"))
+    unit_tests(tree, "tests/unit/published", "tests/unit/records", "tests/unit/history", *plans)
 
 
 @section("A column")
@@ -256,34 +273,12 @@ print(json.dumps([[cell["directory"], cell["own_factors"]] for cell in cells]))
 
 @section("A framework")
 def test_a_framework_has_a_package_set(tree):
-    run = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "tests/unit/test_framework_sets.py",
-            "-k",
-            "example",
-        ],
-        cwd=tree,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stdout
+    unit_tests(tree, "tests/unit/test_framework_sets.py", "-k", "example")
 
 
 @section("A role")
 def test_a_role_keeps_the_conventions_and_runs(tree):
-    run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "tests/unit/test_conventions.py", "-k", "example"],
-        cwd=tree,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stdout
+    unit_tests(tree, "tests/unit/test_conventions.py", "-k", "example")
     play = [{"hosts": "localhost", "gather_facts": False, "roles": ["example"]}]
     (tree / "playbooks/example.yml").write_text(json.dumps(play))
     target = tree / "made"

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, TypedDict
 
 __all__ = [
     "FACTORS",
     "MAX",
     "Factor",
+    "Factors",
     "factor_names",
     "factor_values",
     "factor_words",
@@ -217,6 +218,19 @@ FACTORS: Tuple[Factor, ...] = (
         means=True,
     ),
 )
+
+
+class Factors(TypedDict):
+    """The values of :data:`FACTORS` in a cell, None where a record or log does not state one."""
+
+    precision: str
+    batch_size_per_device: Any
+    xla: Optional[bool]
+    data_backend: Optional[str]
+    data: Optional[str]
+    image_size: Optional[int]
+    framework_version: Optional[str]
+    mode: Optional[str]
 
 
 def factor_names(wanted: Optional[Callable[[Factor], bool]] = None) -> Tuple[str, ...]:

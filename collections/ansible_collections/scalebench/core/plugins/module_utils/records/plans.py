@@ -6,6 +6,7 @@ from typing import Any, Dict, List, Mapping, Optional, TypedDict, cast
 
 from ..topology import parse_topology
 from .cells import IDENTITY_KEYS
+from .factors import Factors
 
 __all__ = [
     "Cell",
@@ -69,19 +70,11 @@ class Reading(TypedDict):
     parameters: Dict[str, Any]
 
 
-class _Cell(TypedDict):
+class _Cell(Factors):
     benchmark: str
     recipe: str
     framework: str
     model: str
-    precision: str
-    batch_size_per_device: Any
-    xla: bool
-    data_backend: str
-    data: str
-    image_size: Optional[int]
-    framework_version: Optional[str]
-    mode: str
     topology: str
     nodes: int
     devices_per_node: int

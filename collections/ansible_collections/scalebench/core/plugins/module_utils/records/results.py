@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Optional, TypedDict
 
+from .factors import Factors
 from .runs import Disturbance, LogEnding, TimeToTrain
 
 __all__ = [
@@ -115,20 +116,13 @@ class Adaptive(TypedDict):
     why: str
 
 
-class _PlannedPart(TypedDict):
+class _PlannedPart(Factors):
     benchmark: str
     recipe: Optional[str]
     framework: Optional[str]
-    framework_version: Optional[str]
     framework_set: Optional[str]
     model: str
-    precision: str
     variant: str
-    batch_size_per_device: Any
-    xla: Optional[bool]
-    data: Optional[str]
-    data_backend: Optional[str]
-    image_size: Optional[int]
     topology: str
     nodes: int
     devices_per_node: int
@@ -137,7 +131,6 @@ class _PlannedPart(TypedDict):
     directory: Optional[str]
     warmup: Optional[int]
     iterations: Optional[int]
-    mode: Optional[str]
     epochs: Optional[int]
     target_accuracy: Optional[float]
 
