@@ -3,7 +3,11 @@
 import json
 
 import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
+from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
 from ansible_collections.scalebench.core.plugins.plugin_utils import campaign_files as files
+from ansible_collections.scalebench.core.plugins.plugin_utils.measured import read_campaign
+from campaign_data import benchmarks, cluster
 
 
 def test_a_partial_first_plan_does_not_block_the_campaign(tmp_path):
@@ -12,6 +16,42 @@ def test_a_partial_first_plan_does_not_block_the_campaign(tmp_path):
     (tmp_path / "holiday.jpg").touch()
     with pytest.raises(ValueError, match="is not a campaign"):
         files.kept_plan(tmp_path)
+
+
+def plan_of(folder, **changes):
+    """Write a plan with these changes; return the folder."""
+    made = plan.build(benchmarks(), parse_options({"topology": "1n1g"}), cluster(1))
+    (folder / "plan.json").write_text(json.dumps({**made, **changes}))
+    return folder
+
+
+@pytest.mark.parametrize("changes", [{"nodes": [1]}, {"options": None}, {"cells": {}}])
+def test_a_damaged_plan_is_named_to_bench_and_to_the_report(tmp_path, changes):
+    (key,) = changes
+    with pytest.raises(ValueError, match=f"plan.json is not a plan: .*{key} is .*, not a"):
+        files.read_plan(plan_of(tmp_path, **changes))
+    with pytest.raises(ValueError, match=r"plan.json is not a plan: .*another -e campaign=NAME"):
+        files.kept_plan(tmp_path)
+    with pytest.raises(ValueError, match=f"no campaign: plan.json: .*{key} is "):
+        read_campaign(tmp_path, "auto", {})
+
+
+def test_a_plan_without_commands_is_reported_and_not_continued(tmp_path):
+    plan_of(tmp_path)
+    assert files.kept_plan(tmp_path) == files.read_plan(tmp_path)
+    made = files.kept_plan(tmp_path)
+    del made["cells"][0]["commands"]
+    plan_of(tmp_path, **made)
+    assert len(read_campaign(tmp_path, "auto", {}).results["cells"]) == 1
+    with pytest.raises(ValueError, match=r"plan.json .* has no commands\. Restore the file"):
+        files.kept_plan(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["[1, 2", "[" * 100_000, b"\xff\xfe"])
+def test_a_plan_that_is_no_json_is_refused_by_name(tmp_path, text):
+    (tmp_path / "plan.json").write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(ValueError, match=r"plan.json is not a plan"):
+        files.read_plan(tmp_path)
 
 
 def repeat(folder, text):

@@ -70,6 +70,9 @@ def test_what_is_no_log_has_no_last_lines(tmp_path):
     assert all(line.isprintable() for line in tail(tmp_path, "binary.log"))
 
 
+KINDS = ("nodes", "disturbances", "packed_with", "facts")
+
+
 def test_damaged_records_are_left_out(tmp_path):
     plan, _ = campaign({"1n1g": [10.0]})
     good = recorded(plan["cells"][0], 1, 10.0)
@@ -79,14 +82,18 @@ def test_damaged_records_are_left_out(tmp_path):
         "number": {**good, "log": "b", "repeat": "<1>"},
         "cell": {**good, "log": "c", "cell": {"topology": "2n"}},
         "list": [1, 2],
+        **{name: {**good, name: 7} for name in KINDS},
     }.items():
         (tmp_path / f"logs/{name}.run.json").write_text(json.dumps(content))
+    (tmp_path / "logs/deep.run.json").write_text("[" * 100_000)
     (tmp_path / "plan.json").write_text(json.dumps({"cells": [*plan["cells"], "no cell"]}))
     read = read_campaign(tmp_path, "auto", {})
     assert "cells" not in read.plan, "its damaged cell is a problem of the whole plan"
     assert [run["log"] for run in read.runs] == ["logs/1n1g/1.log"]
     problems = {item["path"] for item in read.results["unmatched"]}
-    assert {f"logs/{name}.run.json" for name in ("number", "cell", "list")} <= problems
+    assert {
+        f"logs/{name}.run.json" for name in ("number", "cell", "list", "deep", *KINDS)
+    } <= problems
     assert "plan.json" in problems
 
 

@@ -35,7 +35,20 @@ def test_a_plan_is_read_as_it_was_written():
     ("change", "said"),
     [
         (lambda made: made.pop("cells"), "the plan has no cells"),
-        (lambda made: made.update(nodes=[]), "the plan has no nodes"),
+        (lambda made: made.update(nodes=[]), r"the plan is damaged: nodes is \[\], not a mapping"),
+        (lambda made: made.pop("nodes"), "the plan has no nodes"),
+        (lambda made: made.update(nodes=[1]), r"nodes is \[1\], not a mapping of mappings"),
+        (lambda made: made.update(nodes={"node1": None}), "not a mapping of mappings"),
+        (lambda made: made.update(options=None), "options is None, not a mapping"),
+        (lambda made: made["cells"][0].pop("commands"), "1n1g/r50_b4_fp32 has no commands"),
+        (lambda made: made["cells"][0].update(commands=[]), r"commands is \[\], not a mapping"),
+        (lambda made: made["cells"][0].update(node_names="node1"), "not a list of texts"),
+        (lambda made: made["cells"][0].update(repeats="3"), "repeats is '3', not a whole"),
+        (lambda made: made["cells"][0].pop("oversubscribed"), "has no oversubscribed"),
+        (
+            lambda made: made["cells"][0]["commands"]["node1"].pop("env"),
+            "the command of node1 has no env",
+        ),
         (lambda made: made["cells"].append("r50"), "a cell is a mapping, not 'r50'"),
         (lambda made: made["cells"][0].update(nodes=2), "topology 1n1g does not fit nodes"),
         (lambda made: made["cells"][0].pop("name"), "where the logs of bz4 lie"),
@@ -49,3 +62,12 @@ def test_a_damaged_plan_is_refused(change, said):
         plans.check_plan(made)
     with pytest.raises(ValueError, match="a plan is a mapping"):
         plans.check_plan([made])
+
+
+def test_a_report_does_not_need_what_continuing_a_campaign_needs():
+    made = planned()
+    for key in ("commands", "name", "oversubscribed"):
+        made["cells"][0].pop(key)
+    assert plans.check_plan(made, to_continue=False) == made
+    with pytest.raises(ValueError, match="options"):
+        plans.check_plan({**made, "options": None}, to_continue=False)

@@ -60,3 +60,26 @@ def test_a_record_has_the_keys_of_its_type():
 def test_a_damaged_record_is_refused(damaged):
     with pytest.raises(ValueError, match=r"mapping|it has no cell|the cell has no"):
         check_run(damaged, "a.log")
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        ({"nodes": ["node1"]}, "nodes is .*, not a mapping of mappings"),
+        ({"nodes": {"node1": 1}}, "nodes is .*, not a mapping of mappings"),
+        ({"nodes": {"node1": {"telemetry": 3}}}, "node1 is damaged: telemetry is 3"),
+        ({"disturbances": "busy"}, "disturbances is 'busy', not a list"),
+        ({"disturbances": [None]}, "disturbances is .*, not a list of mappings"),
+        ({"packed_with": 7}, "packed_with is 7, not a list"),
+        ({"facts": [1]}, r"facts is \[1\], not a mapping"),
+        ({"facts": {"strategy": "mean"}}, "facts is damaged: strategy is 'mean'"),
+        ({"facts": {"strategy": {"name": "mean"}}}, "the strategy has no parameters"),
+        ({"ending": ["ok"]}, "ending is .*, not a text"),
+        ({"seconds": "9"}, "seconds is '9', not a number"),
+    ],
+)
+def test_a_record_with_a_value_of_another_kind_is_refused(damage, said):
+    _, (run,) = campaign({"1n1g": [10.0]})
+    assert check_run({**run, **dict.fromkeys(damage)}, "a.log")["repeat"] == 1, "None is absent"
+    with pytest.raises(ValueError, match=said):
+        check_run({**run, **damage}, "a.log")

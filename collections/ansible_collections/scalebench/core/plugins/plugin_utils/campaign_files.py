@@ -17,7 +17,10 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning import pl
 from ansible_collections.scalebench.core.plugins.module_utils.planning.benchmark_file import (
     check_benchmark,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.records.plans import check_plan
+from ansible_collections.scalebench.core.plugins.module_utils.records.plans import (
+    Plan,
+    check_plan,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.records.runs import (
     RunRecord,
     check_run,
@@ -29,12 +32,14 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.plan_evidence impo
 )
 
 __all__ = [
+    "PLAN",
     "attempts",
     "check_room",
     "earlier",
     "kept_plan",
     "load_benchmarks",
     "now",
+    "read_plan",
     "read_record",
     "records",
     "set_aside",
@@ -43,6 +48,7 @@ __all__ = [
     "write_record",
 ]
 
+PLAN = "plan.json"
 # Number of earlier campaigns from which durations are estimated.
 RECENT = 5
 _ATTEMPT = re.compile(r"\.attempt(\d+)\.json$")
@@ -81,17 +87,31 @@ def check_room(folder: Path, free_mib: int) -> None:
         )
 
 
+def read_plan(folder: Path, to_continue: bool = False) -> Plan:
+    """Return the plan of a campaign.
+
+    :param to_continue: check also what bench.yml needs to continue the campaign.
+    :raises ValueError: it is damaged; what is wrong in plan.json.
+    :raises OSError: it cannot be read.
+    """
+    try:
+        return check_plan(_json(folder / PLAN), to_continue)
+    except ValueError as error:
+        raise ValueError(f"{PLAN} is not a plan: {error}") from None
+
+
 def kept_plan(folder: Path) -> dict[str, Any]:
     """Return the plan of an existing campaign; empty for a new one.
 
-    :raises ValueError: the folder is not a campaign's.
+    :raises ValueError: the folder is not a campaign's, or its plan is damaged.
     """
-    path = folder / "plan.json"
-    if path.exists():
+    if (folder / PLAN).exists():
         try:
-            return dict(check_plan(json.loads(path.read_text(encoding="utf-8"))))
+            return dict(read_plan(folder, to_continue=True))
         except ValueError as error:
-            raise ValueError(f"{path}: not a plan: {error}") from None
+            raise ValueError(
+                f"{folder}: {error}. Restore the file, or give another -e campaign=NAME"
+            ) from None
     # A partial file is left by a controller that was killed while it wrote its first plan.
     if folder.exists() and any(path.suffix != ".part" for path in folder.iterdir()):
         raise ValueError(f"{folder} is not a campaign: it contains files but no plan.json")
@@ -106,7 +126,14 @@ def read_record(folder: Path, path: str) -> RunRecord:
     :raises OSError: it cannot be read.
     """
     log = f"{_ATTEMPT.sub('', path.removesuffix('.run.json'))}.log"
-    return check_run(json.loads((folder / path).read_text(encoding="utf-8")), log)
+    return check_run(_json(folder / path), log)
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except RecursionError:
+        raise ValueError("nested too deep") from None
 
 
 def records(folder: Path) -> dict[str, RunRecord]:
@@ -162,7 +189,7 @@ def write(folder: Path, campaign: str, planned: dict[str, Any]) -> None:
         "sha256": plan_sha256(planned),
     }
     text = json.dumps({**planned, **evidence}, indent=1)
-    write_texts({folder / "plan.json": text + "\n"}, False, False)
+    write_texts({folder / PLAN: text + "\n"}, False, False)
 
 
 def set_aside(folder: Path, record: RunRecord) -> None:

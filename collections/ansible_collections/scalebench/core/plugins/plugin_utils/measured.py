@@ -18,14 +18,13 @@ from ansible_collections.scalebench.core.plugins.module_utils.facts.logtree impo
 )
 from ansible_collections.scalebench.core.plugins.module_utils.planning.plan import expected_identity
 from ansible_collections.scalebench.core.plugins.module_utils.records.results import Results
-from ansible_collections.scalebench.core.plugins.module_utils.records.runs import (
-    RunRecord,
-    check_cell,
-)
+from ansible_collections.scalebench.core.plugins.module_utils.records.runs import RunRecord
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from ansible_collections.scalebench.core.plugins.module_utils.strategies import parameters_of
 from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files import (
+    PLAN,
     attempts,
+    read_plan,
     read_record,
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.log_files import (
@@ -155,18 +154,15 @@ def _load(folder: Path) -> tuple[dict[str, Any], list[RunRecord], Problems]:
     plan: dict[str, Any] = {"campaign": Path(os.path.abspath(folder)).name}
     records = sorted(path for path in paths if path.endswith(".run.json"))
     runs = []
-    for path in ["plan.json", *records]:
+    for path in [PLAN, *records]:
         try:
-            if path == "plan.json":
-                planned = json.loads((folder / path).read_text(encoding="utf-8"))
-                for cell in planned["cells"]:
-                    check_cell(cell)
-                plan.update(planned)
+            if path == PLAN:
+                plan.update(read_plan(folder))
             else:
                 runs.append(read_record(folder, path))
         except FileNotFoundError:
             problems.append({"path": path, "reason": "it is not there"})
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError) as error:
             problems.append({"path": path, "reason": f"it cannot be read: {error}"})
     if not runs and "cells" not in plan:
         raise ValueError(_no_campaign(folder, problems))

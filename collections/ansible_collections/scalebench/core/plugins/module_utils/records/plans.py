@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional, TypedDict, cast
+from numbers import Real
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, TypedDict, cast
 
 from ..topology import parse_topology
 from .cells import IDENTITY_KEYS
@@ -17,10 +18,30 @@ __all__ = [
     "PlannedRepeat",
     "Reading",
     "check_cell",
+    "check_kinds",
     "check_plan",
 ]
 
 _NEEDED = (*IDENTITY_KEYS, "batch_size_per_device", "nodes", "devices_per_node")
+_MAPPINGS = "a mapping of mappings"
+_KINDS: Mapping[str, Callable[[Any], bool]] = {
+    "a mapping": lambda value: isinstance(value, Mapping),
+    _MAPPINGS: lambda value: isinstance(value, Mapping) and _all(value.values(), Mapping),
+    "a list": lambda value: isinstance(value, list),
+    "a list of mappings": lambda value: isinstance(value, list) and _all(value, Mapping),
+    "a list of texts": lambda value: isinstance(value, list) and _all(value, str),
+    "a text": lambda value: isinstance(value, str),
+    "a number": lambda value: isinstance(value, Real) and not isinstance(value, bool),
+    "a whole number": lambda value: isinstance(value, int) and not isinstance(value, bool),
+    "true or false": lambda value: isinstance(value, bool),
+}
+_PLAN = {"options": "a mapping", "nodes": _MAPPINGS, "cells": "a list"}
+# What bench.yml reads of the cells when it continues a campaign, and a report does not.
+_TO_CONTINUE = {
+    **{"node_names": "a list of texts", "repeats": "a whole number", "commands": _MAPPINGS},
+    "oversubscribed": "true or false",
+}
+_COMMAND = {"argv": "a list", "env": "a mapping"}
 
 
 class _Node(TypedDict):
@@ -176,18 +197,49 @@ def check_cell(cell: Any) -> None:
         raise ValueError(f"topology {cell['topology']} does not fit nodes and devices_per_node")
 
 
-def check_plan(data: Any) -> Plan:
+def check_kinds(
+    values: Mapping[str, Any], kinds: Mapping[str, str], where: str, optional: bool = False
+) -> None:
+    """Refuse a mapping that lacks a key, or whose value is of another kind.
+
+    :param kinds: by key, one of :data:`_KINDS`.
+    :param where: what the message calls the mapping.
+    :param optional: a key may be missing or None.
+    :raises ValueError: the keys that are missing, or the first value of another kind.
+    """
+    missing = [key for key in kinds if key not in values]
+    if missing and not optional:
+        raise ValueError(f"{where} has no {', '.join(missing)}")
+    for key, kind in kinds.items():
+        value = values.get(key)
+        if not (_KINDS[kind](value) or (optional and value is None)):
+            raise ValueError(f"{where} is damaged: {key} is {repr(value)[:80]}, not {kind}")
+
+
+def _all(values: Iterable[Any], kind: type) -> bool:
+    return all(isinstance(value, kind) for value in values)
+
+
+def check_plan(data: Any, to_continue: bool = True) -> Plan:
     """Return the plan that a file holds.
 
+    :param to_continue: also check what bench.yml needs to continue the campaign.
     :raises ValueError: it is damaged; what is missing.
     """
     if not isinstance(data, Mapping):
         raise ValueError(f"a plan is a mapping, not {data!r}")
-    for key, kind in (("options", Mapping), ("nodes", Mapping), ("cells", list)):
-        if not isinstance(data.get(key), kind):
-            raise ValueError(f"the plan has no {key}")
+    check_kinds(data, _PLAN, "the plan")
     for cell in data["cells"]:
         check_cell(cell)
-        if not (cell.get("directory") and cell.get("name")):
-            raise ValueError(f"the plan does not say where the logs of {cell['variant']} lie")
+        if to_continue:
+            _check_continued(cell)
     return cast(Plan, dict(data))
+
+
+def _check_continued(cell: Mapping[str, Any]) -> None:
+    if not (cell.get("directory") and cell.get("name")):
+        raise ValueError(f"the plan does not say where the logs of {cell['variant']} lie")
+    where = f"cell {cell['directory']}/{cell['name']}"
+    check_kinds(cell, _TO_CONTINUE, where)
+    for node, command in cell["commands"].items():
+        check_kinds(command, _COMMAND, f"{where}: the command of {node}")

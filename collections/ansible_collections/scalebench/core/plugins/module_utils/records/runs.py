@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Optional, TypedDict, cast
 
-from .plans import Cell, check_cell
+from .plans import Cell, check_cell, check_kinds
 
 __all__ = [
     "Disturbance",
@@ -16,6 +16,15 @@ __all__ = [
     "check_cell",
     "check_run",
 ]
+
+
+_RECORD = {
+    **{"nodes": "a mapping of mappings", "disturbances": "a list of mappings"},
+    **{"packed_with": "a list of texts", "facts": "a mapping", "seconds": "a number"},
+    **{"ending": "a text", "reason": "a text"},
+}
+_STRATEGY = {"name": "a text", "parameters": "a mapping"}
+_FACTS = {"strategy": "a mapping", "ending": "a mapping", "time_to_train": "a mapping"}
 
 
 class LogEnding(TypedDict):
@@ -150,9 +159,13 @@ def check_run(data: Any, log: str) -> RunRecord:
         if key not in data:
             raise ValueError(f"it has no {key}")
     check_cell(data["cell"])
-    facts = data.get("facts") or None
-    if facts is not None and not isinstance(facts, Mapping):
-        raise ValueError(f"facts is {facts!r}, not a mapping")
+    check_kinds(data, _RECORD, "the record", optional=True)
+    facts = data.get("facts") or {}
+    check_kinds(facts, _FACTS, "facts", optional=True)
+    if facts.get("strategy"):
+        check_kinds(facts["strategy"], _STRATEGY, "the strategy")
+    for name, node in (data.get("nodes") or {}).items():
+        check_kinds(node, {"telemetry": "a mapping"}, name, optional=True)
     try:
         repeat = int(data["repeat"])
     except (TypeError, ValueError):

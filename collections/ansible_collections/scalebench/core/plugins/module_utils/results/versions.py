@@ -6,6 +6,7 @@ from math import isfinite
 from typing import Any, Dict, List, Mapping, Sequence, cast
 
 from ..records.endings import count_key, groups
+from ..records.plans import check_kinds
 from ..records.results import MeasuredCell, Repeat, Results
 from ..records.runs import check_cell
 from .results import SCHEMA
@@ -22,6 +23,15 @@ _REPEAT_KEYS = ("repeat", "log", "ending", "reason", "throughput")
 _KINDS = {
     **dict.fromkeys(("facts", "units", "provenance", "counts"), dict),
     **dict.fromkeys(("cells", "repeats", "failures", "not_run", "unmatched"), list),
+}
+# A cell without a speed has neither.
+_FIGURES = {
+    "spread": {"n": "a whole number", "cv": "a number"},
+    "interval": {"low": "a number", "high": "a number"},
+}
+_PROVENANCE = {
+    **{"strategies": "a list of mappings", "nodes": "a mapping of mappings"},
+    **{"options": "a mapping", "checks": "a mapping", "rules": "a mapping", "readers": "a list"},
 }
 
 
@@ -63,6 +73,11 @@ def _cell(cell: Any, index: int) -> MeasuredCell:
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
     _check(cell, _CELL_KEYS, where)
+    check_kinds(cell, dict.fromkeys(_FIGURES, "a mapping"), where, optional=True)
+    for key, kinds in _FIGURES.items():
+        if cell[key]:
+            _check(cell[key], tuple(kinds), f"{where}.{key}")
+            check_kinds(cell[key], kinds, f"{where}.{key}", optional=True)
     _check_speed(cell, "median_speed", where)
     completed = {
         **{key: [] for key in (*groups(), "unfinished", "invalid", "warnings")},
@@ -112,10 +127,12 @@ def _failures(cells: Sequence[MeasuredCell]) -> List[Dict[str, Any]]:
 
 
 def _provenance(recorded: Mapping[str, Any]) -> Dict[str, Any]:
+    check_kinds(recorded, _PROVENANCE, "provenance", optional=True)
     return {
         "checks": {"invalid_repeat": {}, "invalid_cell": {}, "warning": {}},
-        **{"rules": {}, "readers": [], "baseline": BASELINE, "created": None, "nodes": {}},
+        **{"rules": {}, "readers": [], "baseline": BASELINE, "created": None},
         **recorded,
+        "nodes": recorded.get("nodes") or {},
         # The first versions did not record which parameters were changed: all are shown then.
         "strategies": [
             {"about": "", "changed": strategy.get("parameters") or {}, **strategy}
