@@ -9,14 +9,13 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 from ..published.conditions import cell_conditions, plain_condition
 from ..records.endings import count_key, group_words, groups
 from ..records.factors import FACTORS, factor_names
+from ..records.results import MeasuredCell, Results
 from ..results.cells import ok_speeds, repeats_without_speed
 from ..stats.median_ratio import fastest
 from ..topology import sort_topologies
 
 __all__ = ["across_frameworks"]
 
-Results = Mapping[str, Any]
-Cell = Mapping[str, Any]
 # The conditions of a table, each with its value.
 Same = Tuple[Tuple[str, Any], ...]
 # Two cells stand in one table when they agree in these and in their benchmarks' own factors.
@@ -49,7 +48,7 @@ def across_frameworks(several: Sequence[Results]) -> List[Dict[str, Any]]:
         column. ``elsewhere``: of the benchmarks that agree in all but the batch size, the sizes
         that they were run with.
     """
-    tables: Dict[Same, Dict[Column, Dict[str, Cell]]] = {}
+    tables: Dict[Same, Dict[Column, Dict[str, MeasuredCell]]] = {}
     for index, results in enumerate(several):
         for cell in results["cells"]:
             known = cell_conditions(cell, results)
@@ -80,7 +79,7 @@ def _elsewhere(same: Same, tables: Mapping[Same, Mapping[Column, Any]]) -> Dict[
 
 def _table(
     same: Mapping[str, Any],
-    columns: Mapping[Column, Mapping[str, Cell]],
+    columns: Mapping[Column, Mapping[str, MeasuredCell]],
     elsewhere: Mapping[Column, List[int]],
     several: Sequence[Results],
 ) -> Dict[str, Any]:
@@ -101,7 +100,7 @@ def _table(
 
 def _row(
     place: str,
-    columns: Mapping[Column, Mapping[str, Cell]],
+    columns: Mapping[Column, Mapping[str, MeasuredCell]],
     names: Mapping[Column, str],
     several: Sequence[Results],
 ) -> Dict[str, Any]:
@@ -126,7 +125,7 @@ def _row(
     return row
 
 
-def _why_not(cell: Cell) -> str:
+def _why_not(cell: MeasuredCell) -> str:
     """Return why a planned cell has no throughput: its state and the first reason."""
     without = repeats_without_speed(cell)
     reason = without[0]["reason"] or without[0]["ending"] if without else ""
@@ -153,7 +152,7 @@ def _absent(place: str, column: Column, batch: int, several: Sequence[Results]) 
     return "no log" if is_tree else "not planned"
 
 
-def _column_of(results: int, cell: Mapping[str, Any], framework: Optional[str]) -> Column:
+def _column_of(results: int, cell: MeasuredCell, framework: Optional[str]) -> Column:
     """Return the column of a cell.
 
     :param results: index of its results.

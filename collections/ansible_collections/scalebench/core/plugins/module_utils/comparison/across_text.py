@@ -6,6 +6,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from ..layout.sections import Section, section, table
 from ..records.factors import factor_names, factor_values, factor_words
+from ..records.results import Results
 from ..stats.median_ratio import LEVEL
 from .across_frameworks import across_frameworks
 
@@ -14,7 +15,7 @@ __all__ = ["sections"]
 Table = Mapping[str, Any]
 
 
-def sections(results: Union[Mapping[str, Any], Sequence[Mapping[str, Any]]]) -> List[Section]:
+def sections(results: Union[Results, Sequence[Results]]) -> List[Section]:
     """Return the section across frameworks; nothing where no two benchmarks are comparable.
 
     :param results: of ``results.build_results``, of one campaign or a list of several.

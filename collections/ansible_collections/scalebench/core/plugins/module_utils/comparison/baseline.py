@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from statistics import geometric_mean
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
+from ..records.results import MeasuredCell, Results
 from ..results.cells import ok_speeds
 from ..stats.log_ratio import LogRatio, difference_p, equivalence_p, holm, interval, log_ratio
 from .cell_pairs import cell_pairs, named
@@ -18,7 +19,7 @@ LEVEL = 1 - ALPHA
 
 
 def compare_campaigns(
-    ours: Mapping[str, Any], baseline: Mapping[str, Any], margin: float, given: str
+    ours: Results, baseline: Results, margin: float, given: str
 ) -> Dict[str, Any]:
     """Return the comparison of two campaigns as results.json holds it.
 
@@ -65,13 +66,13 @@ def check_margin(margin: float) -> None:
         raise ValueError(f"equivalence_margin={margin}: a share above 0 and below 1, as 0.02")
 
 
-def _identity(results: Mapping[str, Any]) -> Tuple[Any, ...]:
+def _identity(results: Results) -> Tuple[Any, ...]:
     known = results["provenance"]
     return results["campaign"], known.get("created"), known.get("sha256")
 
 
 def _compared(
-    pairs: Sequence[Tuple[Mapping[str, Any], Mapping[str, Any], List[str]]], margin: float
+    pairs: Sequence[Tuple[MeasuredCell, MeasuredCell, List[str]]], margin: float
 ) -> List[Dict[str, Any]]:
     ratios = [_ratio(ok_speeds(cell), ok_speeds(other)) for cell, other, _ in pairs]
     tested = [ratio for ratio in ratios if ratio]

@@ -6,19 +6,18 @@ from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 from ..records.cells import IDENTITY_KEYS, cell_key
 from ..records.factors import MAX, factor_values
+from ..records.results import MeasuredCell
 from ..results.cells import ok_speeds
 
 __all__ = ["cell_pairs", "check_common", "named"]
 
-Cell = Mapping[str, Any]
 
-
-def named(cell: Cell) -> Dict[str, Any]:
+def named(cell: Mapping[str, Any]) -> Dict[str, Any]:
     """Return what names a cell, by its keys."""
     return {name: cell.get(name) for name in IDENTITY_KEYS}
 
 
-def check_common(ours: Sequence[Cell], baseline: Sequence[Cell]) -> None:
+def check_common(ours: Sequence[Mapping[str, Any]], baseline: Sequence[MeasuredCell]) -> None:
     """Refuse a baseline without a common cell.
 
     :param ours: cells of a plan or of results; ``baseline`` of results.
@@ -34,8 +33,8 @@ def check_common(ours: Sequence[Cell], baseline: Sequence[Cell]) -> None:
 
 
 def cell_pairs(
-    ours: Sequence[Cell], baseline: Sequence[Cell]
-) -> Tuple[List[Tuple[Cell, Cell, List[str]]], List[Dict[str, Any]]]:
+    ours: Sequence[MeasuredCell], baseline: Sequence[MeasuredCell]
+) -> Tuple[List[Tuple[MeasuredCell, MeasuredCell, List[str]]], List[Dict[str, Any]]]:
     """Return the pairs of cells to compare, and the others: their names and the ``reason``.
 
     Each pair has the conditions that only one side records: they may differ.
@@ -62,12 +61,12 @@ def cell_pairs(
     return pairs, apart
 
 
-def _listed(cells: Sequence[Cell]) -> str:
+def _listed(cells: Sequence[Mapping[str, Any]]) -> str:
     shown = [" ".join(str(name) for name in named(cell).values()) for cell in cells[:3]]
     return ", ".join(shown) + (", …" if len(cells) > 3 else "") or "none"
 
 
-def _apart(cell: Cell, other: Cell) -> str:
+def _apart(cell: MeasuredCell, other: MeasuredCell) -> str:
     """Return why two cells of one name cannot be compared; empty if they can."""
     without = [
         f"no repeat gave a speed {place}"
@@ -82,7 +81,7 @@ def _apart(cell: Cell, other: Cell) -> str:
     return "; ".join(differing + without)
 
 
-def _unrecorded(cell: Cell, other: Cell) -> List[str]:
+def _unrecorded(cell: MeasuredCell, other: MeasuredCell) -> List[str]:
     return [
         name
         for name, ours, theirs in _conditions(cell, other)
@@ -90,7 +89,7 @@ def _unrecorded(cell: Cell, other: Cell) -> List[str]:
     ]
 
 
-def _conditions(cell: Cell, other: Cell) -> List[Tuple[str, Any, Any]]:
+def _conditions(cell: MeasuredCell, other: MeasuredCell) -> List[Tuple[str, Any, Any]]:
     """Return the conditions that decide how fast a cell is, with their values on both sides.
 
     These are the program and its decisive factors, the device, the method and the unit.

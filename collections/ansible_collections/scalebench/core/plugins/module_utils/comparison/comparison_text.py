@@ -7,6 +7,7 @@ from typing import Any, Dict, List, Mapping, Sequence
 
 from ..layout.sections import Section, section, table
 from ..records.cells import IDENTITY_KEYS
+from ..records.results import Results
 
 __all__ = ["changed_names", "comparison_line", "comparison_sections"]
 
@@ -14,7 +15,7 @@ _MOST_NAMED = 6
 _NUMBERED = re.compile(r"(.*?)(\d+)")
 
 
-def comparison_sections(results: Mapping[str, Any]) -> List[Section]:
+def comparison_sections(results: Results) -> List[Section]:
     """Return the section on the comparison with a baseline; nothing where there was none."""
     comparison = results.get("comparison")
     if not comparison:
@@ -133,7 +134,7 @@ def changed_names(comparison: Mapping[str, Any]) -> str:
     return f"changed: {', '.join(names[:_MOST_NAMED])}{more}"
 
 
-def comparison_line(results: Mapping[str, Any]) -> str:
+def comparison_line(results: Results) -> str:
     """Return the findings of a comparison in one sentence.
 
     :param results: with ``comparison``.

@@ -7,12 +7,12 @@ from fnmatch import fnmatchcase
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ..records.cells import IDENTITY_KEYS, cell_key
+from ..records.results import MeasuredCell, Results
 from ..results.cells import repeats_without_speed
 from ..stats.log_ratio import LogRatio, below_p, holm
 
 __all__ = ["METRICS", "check_gate", "judge_gate", "selector_text"]
 
-Cell = Mapping[str, Any]
 Rule = Mapping[str, Any]
 # One-sided, so that for one cell it is the upper end of the 95 % interval that the report shows.
 _ALPHA = 0.025
@@ -99,7 +99,7 @@ def selector_text(rule: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {glob}" for name, glob in rule["where"].items())
 
 
-def judge_gate(results: Mapping[str, Any], rules: Sequence[Rule], file: str) -> Dict[str, Any]:
+def judge_gate(results: Results, rules: Sequence[Rule], file: str) -> Dict[str, Any]:
     """Return the verdict on each rule as results.json holds it.
 
     A rule is broken by a cell that does not keep it, by one without the figure, and if it selects
@@ -127,7 +127,7 @@ def judge_gate(results: Mapping[str, Any], rules: Sequence[Rule], file: str) -> 
     }
 
 
-def _judged(results: Mapping[str, Any], rule: Rule) -> Dict[str, Any]:
+def _judged(results: Results, rule: Rule) -> Dict[str, Any]:
     metric, value = rule["metric"], rule["value"]
     cells = [cell for cell in results["cells"] if _selected(cell, rule)]
     if not cells:
@@ -148,11 +148,11 @@ def _judged(results: Mapping[str, Any], rule: Rule) -> Dict[str, Any]:
     }
 
 
-def _selected(cell: Cell, rule: Rule) -> bool:
+def _selected(cell: MeasuredCell, rule: Rule) -> bool:
     return all(fnmatchcase(str(cell.get(name)), glob) for name, glob in rule["where"].items())
 
 
-def _failures(results: Mapping[str, Any], rule: Rule) -> List[Mapping[str, Any]]:
+def _failures(results: Results, rule: Rule) -> List[Mapping[str, Any]]:
     """Return the failures that the rule counts; without a selector also those of no cell."""
     logs = {
         entry["log"]
@@ -163,12 +163,12 @@ def _failures(results: Mapping[str, Any], rule: Rule) -> List[Mapping[str, Any]]
     return [entry for entry in results["failures"] if not rule["where"] or entry["log"] in logs]
 
 
-def _cv(cell: Cell) -> Optional[float]:
+def _cv(cell: MeasuredCell) -> Optional[float]:
     cv: Optional[float] = cell["spread"]["cv"] if cell["spread"] else None
     return cv
 
 
-_FIGURES: Mapping[str, Tuple[str, Callable[[Cell], Optional[float]]]] = {
+_FIGURES: Mapping[str, Tuple[str, Callable[[MeasuredCell], Optional[float]]]] = {
     "min_efficiency": ("efficiency", lambda cell: cell["efficiency"]),
     "min_throughput": ("throughput", lambda cell: cell["median_speed"]),
     "min_speedup": ("speed-up", lambda cell: cell["speedup"]),
@@ -176,7 +176,7 @@ _FIGURES: Mapping[str, Tuple[str, Callable[[Cell], Optional[float]]]] = {
 }
 
 
-def _figures(cells: Sequence[Cell], metric: str, limit: float) -> Tuple[List[str], str]:
+def _figures(cells: Sequence[MeasuredCell], metric: str, limit: float) -> Tuple[List[str], str]:
     """Return what breaks a limit of a figure, and the worst figure that keeps it."""
     what, figure_of = _FIGURES[metric]
     least = metric.startswith("min_")
@@ -194,7 +194,7 @@ def _figures(cells: Sequence[Cell], metric: str, limit: float) -> Tuple[List[str
     return broken, f"{len(kept)} cell(s), worst {min(kept)[1]}" if kept else ""
 
 
-def _missing(cell: Cell, metric: str) -> str:
+def _missing(cell: MeasuredCell, metric: str) -> str:
     if metric == "max_cv" and cell["spread"]:
         return "one repeat only"
     if metric in ("min_efficiency", "min_speedup") and cell["speedup_reason"]:
@@ -203,7 +203,7 @@ def _missing(cell: Cell, metric: str) -> str:
 
 
 def _regressions(
-    comparison: Mapping[str, Any], cells: Sequence[Cell], limit: float
+    comparison: Mapping[str, Any], cells: Sequence[MeasuredCell], limit: float
 ) -> Tuple[List[str], str]:
     """Return the cells that are shown to be slower by more than the limit, or not compared."""
     compared = {cell_key(cell): cell for cell in comparison["cells"]}
@@ -229,12 +229,12 @@ def _regressions(
     return broken, f"{len(tested)} cell(s), worst {cell_key(worst).short}: {_change(worst)}"
 
 
-def _ratio(change: Cell) -> LogRatio:
+def _ratio(change: Mapping[str, Any]) -> LogRatio:
     return LogRatio(
         math.log(change["ratio"]), change["standard_error"], change["degrees_of_freedom"]
     )
 
 
-def _change(change: Cell) -> str:
+def _change(change: Mapping[str, Any]) -> str:
     low, high = (100 * (change[bound] - 1) for bound in ("low", "high"))
     return f"{100 * (change['ratio'] - 1):+.1f} % [{low:+.1f}, {high:+.1f}]"

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any, List, Mapping, Sequence
 
 from ..layout.sections import Section, section, table
+from ..records.results import Results
 from .gate_rules import selector_text
 
 __all__ = ["broken_rules", "gate_line", "gate_sections", "rule_lines"]
 
 
-def gate_sections(results: Mapping[str, Any]) -> List[Section]:
+def gate_sections(results: Results) -> List[Section]:
     """Return the section on the gate; nothing where no gate was applied."""
     gate = results.get("gate")
     if not gate:
@@ -27,7 +28,7 @@ def gate_sections(results: Mapping[str, Any]) -> List[Section]:
     return [section("gate", "Gate", [f"{gate_line(results)}."], [table("Rules", rows)])]
 
 
-def gate_line(results: Mapping[str, Any]) -> str:
+def gate_line(results: Results) -> str:
     """Return the verdict of a gate in one sentence.
 
     :param results: with ``gate``.
@@ -41,7 +42,7 @@ def gate_line(results: Mapping[str, Any]) -> str:
     return f"gate {gate['file']}: {verdict}{failed}"
 
 
-def broken_rules(results: Mapping[str, Any]) -> List[str]:
+def broken_rules(results: Results) -> List[str]:
     """Return a line for each broken rule; none without a gate."""
     gate = results.get("gate") or {"rules": []}
     return [

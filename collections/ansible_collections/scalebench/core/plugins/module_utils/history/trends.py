@@ -7,6 +7,7 @@ from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 from ..records.cells import IDENTITY_KEYS, cell_key
 from ..records.factors import factor_values
+from ..records.results import MeasuredCell, Results
 from ..results.provenance import unix_seconds
 from ..topology import world_size
 
@@ -22,7 +23,7 @@ _FIGURES = ("median", "low", "high", "n", "state")
 Campaign = Mapping[str, Any]
 
 
-def entry(results: Mapping[str, Any], folder: str) -> Dict[str, Any]:
+def entry(results: Results, folder: str) -> Dict[str, Any]:
     """Return what history takes from one campaign.
 
     :param results: of ``versions.read``.
@@ -45,10 +46,9 @@ def entry(results: Mapping[str, Any], folder: str) -> Dict[str, Any]:
     }
 
 
-def _point(
-    cell: Mapping[str, Any], nodes: Mapping[str, Any], rules: Sequence[str]
-) -> Dict[str, Any]:
-    interval, spread = cell["interval"] or {}, cell["spread"] or {}
+def _point(cell: MeasuredCell, nodes: Mapping[str, Any], rules: Sequence[str]) -> Dict[str, Any]:
+    interval: Mapping[str, Any] = cell["interval"] or {}
+    spread = cell["spread"] or {}
     return {
         "conditions": {
             **factor_values(cell, lambda factor: factor.decisive),
@@ -65,7 +65,7 @@ def _point(
     }
 
 
-def _hardware(cell: Mapping[str, Any], nodes: Mapping[str, Any]) -> str:
+def _hardware(cell: MeasuredCell, nodes: Mapping[str, Any]) -> str:
     """Return the kinds of machine that the cell ran on, by GPUs, cores and CPU model."""
     kinds = set()
     for name in cell.get("node_names") or ():

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, Dict, List, Mapping, Sequence, Tuple
+from typing import Dict, List, Mapping, Sequence, Tuple
 
 from ..records.cells import GROUP_KEYS, CellKey, cell_key
+from ..records.results import MeasuredCell, Results
 
 __all__ = [
     "cell_groups",
@@ -17,14 +18,13 @@ __all__ = [
     "named_cells",
 ]
 
-Cell = Mapping[str, Any]
 Identity = Mapping[str, str]
 _MOST_NAMED = 4
 
 
-def cell_groups(results: Mapping[str, Any]) -> List[List[Cell]]:
+def cell_groups(results: Results) -> List[List[MeasuredCell]]:
     """Return the cells that differ in topology alone together, topologies in order."""
-    groups: Dict[Tuple[str, ...], List[Cell]] = {}
+    groups: Dict[Tuple[str, ...], List[MeasuredCell]] = {}
     for cell in results["cells"]:
         groups.setdefault(cell_key(cell).group, []).append(cell)
     return [
@@ -33,14 +33,14 @@ def cell_groups(results: Mapping[str, Any]) -> List[List[Cell]]:
     ]
 
 
-def group_title(cells: Sequence[Cell]) -> str:
+def group_title(cells: Sequence[MeasuredCell]) -> str:
     """Return what one group measured: ``pytorch fp32 bz4: r50, batch size 4 per device``."""
     key = cell_key(cells[0])
     batch = cells[0]["batch_size_per_device"]
     return f"{key.label} {key.variant}: {key.model}, batch size {batch} per device"
 
 
-def failures(results: Mapping[str, Any]) -> List[str]:
+def failures(results: Results) -> List[str]:
     """Return one line per failure of the campaign: log, ending, reason with the node."""
     return [
         f"{failure['log']}: {failure['ending']}: {failure['reason'] or 'no reason given'}"
@@ -48,7 +48,7 @@ def failures(results: Mapping[str, Any]) -> List[str]:
     ]
 
 
-def machines(results: Mapping[str, Any]) -> Dict[str, List[str]]:
+def machines(results: Results) -> Dict[str, List[str]]:
     """Return the names of the nodes by the machine they run on."""
     names: Dict[str, List[str]] = {}
     for name, node in (results["provenance"].get("nodes") or {}).items():
@@ -56,7 +56,7 @@ def machines(results: Mapping[str, Any]) -> Dict[str, List[str]]:
     return names
 
 
-def labels(groups: Sequence[Sequence[Cell]]) -> List[str]:
+def labels(groups: Sequence[Sequence[MeasuredCell]]) -> List[str]:
     """Name each group by what differs between the groups; a single one by its first two keys."""
     identities = [cell_key(cells[0])._asdict() for cells in groups]
     keys = _distinguishing(identities) if len(groups) > 1 else [*GROUP_KEYS[:2]]
@@ -84,13 +84,13 @@ def _short_benchmarks(identities: Sequence[Identity]) -> Dict[str, str]:
     return {name: end if end and counts[end] == 1 else name for name, end in ends.items()}
 
 
-def named_cells(results: Mapping[str, Any]) -> List[Tuple[str, Cell]]:
+def named_cells(results: Results) -> List[Tuple[str, MeasuredCell]]:
     """Return the label of its group with every cell, in the order of the groups."""
     groups = cell_groups(results)
     return [(label, cell) for label, cells in zip(labels(groups), groups) for cell in cells]
 
 
-def listed(cells: Sequence[Cell], results: Mapping[str, Any]) -> str:
+def listed(cells: Sequence[MeasuredCell], results: Results) -> str:
     """Name cells of the results; by their topology alone where the results have one group."""
     if len(cells) == len(results["cells"]):
         return "all cells"

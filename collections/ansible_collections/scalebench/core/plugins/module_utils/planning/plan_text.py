@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 from typing import Any, List, Mapping
 
+from ..records.plans import Cell, PlannedRepeat
+
 __all__ = ["duration", "plan_text"]
 
 
@@ -55,7 +57,7 @@ def _packing(planned: Mapping[str, Any]) -> List[str]:
     ]
 
 
-def _note(repeat: Mapping[str, Any], by_device: bool) -> str:
+def _note(repeat: PlannedRepeat, by_device: bool) -> str:
     notes = []
     if repeat["cell"]["oversubscribed"]:
         notes.append("oversubscribes the cores")
@@ -85,7 +87,7 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60:02} min"
 
 
-def _commands(cell: Mapping[str, Any]) -> List[str]:
+def _commands(cell: Cell) -> List[str]:
     lines = []
     for node in cell["node_names"]:
         command = cell["commands"][node]

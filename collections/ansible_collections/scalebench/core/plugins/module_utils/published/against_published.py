@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Sequence, Set, Tuple
 
-from ..records.cells import IDENTITY_KEYS
+from ..records.cells import cell_key
+from ..records.results import MeasuredCell, Results
 from .compare import compare_published
 from .conditions import cell_conditions, plain_conditions
 
@@ -21,7 +22,7 @@ _SOURCE = (
 _COMPARED = ("ratio", "low", "high", "beyond_noise", "finding", "why", "told", "errata")
 
 
-def against_published(results: Row, published: Sequence[Row]) -> Dict[str, Any]:
+def against_published(results: Results, published: Sequence[Row]) -> Dict[str, Any]:
     """Return ``level``, ``margin``, ``rows``, ``stated``, ``compared`` and ``not_compared``.
 
     :param results: of ``results.build_results``; cells that measured nothing are left out.
@@ -42,7 +43,7 @@ def against_published(results: Row, published: Sequence[Row]) -> Dict[str, Any]:
         for name, value in row.items():
             known.setdefault(name, set()).add(value)
     compared: List[Dict[str, Any]] = []
-    apart: List[Tuple[Row, Row, List[Dict[str, Any]]]] = []
+    apart: List[Tuple[MeasuredCell, Row, List[Dict[str, Any]]]] = []
     cells = [cell for cell in results["cells"] if figures and cell["median_speed"] is not None]
     # By its place: two cells may have the same name.
     measured = [
@@ -67,8 +68,8 @@ def against_published(results: Row, published: Sequence[Row]) -> Dict[str, Any]:
     }
 
 
-def _identity(cell: Row) -> Dict[str, Any]:
-    return {name: cell[name] for name in IDENTITY_KEYS}
+def _identity(cell: MeasuredCell) -> Dict[str, Any]:
+    return dict(cell_key(cell)._asdict())
 
 
 def _source_of(row: Row) -> Dict[str, Any]:
@@ -79,7 +80,7 @@ def _source_of(row: Row) -> Dict[str, Any]:
     return {"document": row["source"], "url": url, **{key: row.get(key) for key in _SOURCE}}
 
 
-def _compared(cell: Row, one: Row, row: Row) -> Dict[str, Any]:
+def _compared(cell: MeasuredCell, one: Row, row: Row) -> Dict[str, Any]:
     return {
         "cell": _identity(cell),
         "published": one["published"],
@@ -101,14 +102,14 @@ def _never(measured: Row, known: Mapping[str, Any]) -> List[Dict[str, Any]]:
 
 
 def _by_reasons(
-    apart: Sequence[Tuple[Row, Row, List[Dict[str, Any]]]], by_id: Mapping[str, Row]
+    apart: Sequence[Tuple[MeasuredCell, Row, List[Dict[str, Any]]]], by_id: Mapping[str, Row]
 ) -> List[Dict[str, Any]]:
     """Return the cells that share their reasons together, with the row nearest to any of them.
 
     What no row has is reason enough; else it is all in which the nearest row is not the cell's,
     or may not be.
     """
-    groups: Dict[str, List[Tuple[Row, Row, List[Dict[str, Any]]]]] = {}
+    groups: Dict[str, List[Tuple[MeasuredCell, Row, List[Dict[str, Any]]]]] = {}
     for cell, nearest, never in apart:
         unknown = [(item["condition"], item["measured"]) for item in nearest["unknown"]]
         reasons = str(never or (nearest["differences"], unknown))

@@ -6,6 +6,7 @@ import re
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 from ..records.factors import FACTORS, factor_names, missing_value, parse_text
+from ..records.results import MeasuredCell, Results
 from ..results.cells import ok_speeds
 from ..topology import parse_topology
 from .rows import CONDITIONS
@@ -181,7 +182,7 @@ def _typed(name: str, value: Any) -> Any:
     return typed
 
 
-def cell_conditions(cell: Mapping[str, Any], results: Mapping[str, Any]) -> Dict[str, Any]:
+def cell_conditions(cell: MeasuredCell, results: Results) -> Dict[str, Any]:
     """Return what ``compare.compare`` needs of a measured cell, None for what is not known.
 
     A recorded condition takes precedence over a stated one, but for the model: the path of a log
@@ -206,7 +207,7 @@ def cell_conditions(cell: Mapping[str, Any], results: Mapping[str, Any]) -> Dict
     }
 
 
-def _framework(cell: Mapping[str, Any]) -> Optional[str]:
+def _framework(cell: MeasuredCell) -> Optional[str]:
     """Return the cell's framework, or that of the reader of its logs, which are named after it."""
     if cell.get("framework"):
         return str(cell["framework"])
@@ -215,7 +216,7 @@ def _framework(cell: Mapping[str, Any]) -> Optional[str]:
     return families.pop() if len(families) == 1 and families <= set(FRAMEWORKS) else None
 
 
-def _of_nodes(cell: Mapping[str, Any], nodes: Mapping[str, Any]) -> Dict[str, Any]:
+def _of_nodes(cell: MeasuredCell, nodes: Mapping[str, Any]) -> Dict[str, Any]:
     """Return gpu, framework_version and container of the cell's nodes; several are listed."""
     own = [nodes[name] for name in cell.get("node_names") or () if name in nodes]
     # Older campaigns name the framework instead of its package set.

@@ -7,6 +7,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Sequence
 from ..layout.groups import cell_groups, group_title
 from ..layout.sections import Section, section, table
 from ..records.cells import cell_key
+from ..records.results import Results
 from .conditions import CPU, STATABLE
 
 __all__ = ["condition_words", "sections"]
@@ -144,7 +145,7 @@ def _value(value: Any) -> str:
 _NOISE = {True: "yes", False: "no", None: "not known"}
 
 
-def sections(results: Mapping[str, Any]) -> List[Section]:
+def sections(results: Results) -> List[Section]:
     """Return the section on published results; nothing where none were given.
 
     :param results: with ``published``, of ``against_published.against_published``.
@@ -200,7 +201,7 @@ def _stated(comparison: Comparison) -> Iterator[str]:
         yield f"Stated with conditions=, not read from the logs: {stated}."
 
 
-def _tables(results: Mapping[str, Any], comparison: Comparison) -> Iterator[Dict[str, Any]]:
+def _tables(results: Results, comparison: Comparison) -> Iterator[Dict[str, Any]]:
     """Return a table for each group of cells; a cell has a row for each published one."""
     for cells in cell_groups(results):
         keys = [cell_key(cell) for cell in cells]

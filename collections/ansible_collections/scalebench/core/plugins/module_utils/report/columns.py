@@ -12,6 +12,8 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Seque
 from ..layout.plain_text import plain
 from ..layout.sections import Table, filled, table
 from ..records.endings import count_key, groups
+from ..records.results import MeasuredCell
+from ..results.cells import repeats_without_speed
 
 __all__ = [
     "CSV",
@@ -28,7 +30,8 @@ __all__ = [
     "throughput_title",
 ]
 
-Cell = Mapping[str, Any]
+# A cell or a repeat.
+Item = Mapping[str, Any]
 # The outputs: the terminal's table, the tables of report.md and report.html, the other files.
 TERMINAL, REPORT, SPREAD = "terminal", "report", "spread"
 CSV, JUNIT, PROMETHEUS = "csv", "junit", "prometheus"
@@ -52,31 +55,31 @@ class Column:
     """
 
     key: str
-    get: Callable[[Cell], Any]
+    get: Callable[[Any], Any]
     outputs: Tuple[str, ...]
     title: str = ""
     unit: str = ""
     factor: float = 1
     decimals: int = 2
-    show: Optional[Callable[[Cell], Any]] = None
+    show: Optional[Callable[[Any], Any]] = None
     always: bool = False
     metric: str = ""
     about: str = ""
     labels: Tuple[Tuple[str, str], ...] = ()
 
-    def shown(self, cell: Cell) -> Any:
+    def shown(self, item: Item) -> Any:
         """Return the value as tables for people hold it."""
         if self.show:
-            return self.show(cell)
-        value = self.get(cell)
+            return self.show(item)
+        value = self.get(item)
         return value if value is None or self.factor == 1 else value * self.factor
 
 
-def _of(*path: str) -> Callable[[Cell], Any]:
+def _of(*path: str) -> Callable[[Item], Any]:
     """Return a getter of a value below these keys; None where a part of the path is missing."""
 
-    def get(cell: Cell) -> Any:
-        value: Any = cell
+    def get(item: Item) -> Any:
+        value: Any = item
         for key in path:
             value = (value or {}).get(key)
         return value
@@ -84,9 +87,9 @@ def _of(*path: str) -> Callable[[Cell], Any]:
     return get
 
 
-def _interval(key: str) -> Callable[[Cell], str]:
-    def show(cell: Cell) -> str:
-        interval = cell[key]
+def _interval(key: str) -> Callable[[Item], str]:
+    def show(item: Item) -> str:
+        interval = item[key]
         if not interval or interval["low"] is None:
             return "-"
         return f"{interval['low']:.2f} to {interval['high']:.2f}"
@@ -94,19 +97,19 @@ def _interval(key: str) -> Callable[[Cell], str]:
     return show
 
 
-def _count(key: str) -> Callable[[Cell], int]:
-    return lambda cell: len(cell[key])
+def _count(group: str) -> Callable[[MeasuredCell], int]:
+    return lambda cell: len(repeats_without_speed(cell, group))
 
 
-def _repeats_with(key: str) -> Callable[[Cell], int]:
-    return lambda cell: sum(bool(repeat[key]) for repeat in cell["repeats"])
+def _repeats_with(key: str) -> Callable[[Item], int]:
+    return lambda item: sum(bool(repeat[key]) for repeat in item["repeats"])
 
 
-def _repeats_ok(cell: Cell) -> int:
+def _repeats_ok(cell: MeasuredCell) -> int:
     return (cell["spread"] or {}).get("n", 0)  # type: ignore[no-any-return]
 
 
-def _state(cell: Cell) -> str:
+def _state(cell: MeasuredCell) -> str:
     return "oversubscribed" if cell["oversubscribed"] else cell["state"].replace("_", " ")
 
 
@@ -201,7 +204,7 @@ CELL_COLUMNS: Tuple[Column, ...] = (
 )
 
 
-def _events(repeat: Cell) -> str:
+def _events(repeat: Item) -> str:
     events = [one["kind"].replace("_", " ") for one in repeat.get("disturbances", ())]
     events += [f"attempt {repeat['attempt']}"] if repeat.get("earlier") else []
     return ", ".join(events) or "-"
@@ -246,13 +249,13 @@ def metrics() -> Dict[str, List[Column]]:
     return known
 
 
-def throughput_title(cells: Sequence[Cell]) -> str:
+def throughput_title(cells: Sequence[MeasuredCell]) -> str:
     """Return the heading of throughputs: samples/s, or the unit of a benchmark with another."""
     units = [cell["unit"] for cell in cells if cell["unit"] not in _SAMPLE_UNITS]
     return plain(units[0], 20) if units else _SAMPLES
 
 
-def cells_table(caption: str, cells: Sequence[Cell], output: str) -> Table:
+def cells_table(caption: str, cells: Sequence[MeasuredCell], output: str) -> Table:
     """Return a row for each cell of one group.
 
     :param output: TERMINAL, where the state stands only if there is something to say; REPORT or
@@ -264,9 +267,9 @@ def cells_table(caption: str, cells: Sequence[Cell], output: str) -> Table:
     return _table(caption, columns, cells, throughput_title(cells), output == TERMINAL)
 
 
-def repeats_table(caption: str, cells: Sequence[Cell]) -> Table:
+def repeats_table(caption: str, cells: Sequence[MeasuredCell]) -> Table:
     """Return a row for each repeat of the cells of one group, recorded or still to run."""
-    rows: List[Cell] = []
+    rows: List[Item] = []
     for cell in cells:
         rows += [{**repeat, "topology": cell["topology"]} for repeat in cell["repeats"]]
         rows += [
@@ -279,7 +282,7 @@ def repeats_table(caption: str, cells: Sequence[Cell]) -> Table:
 def _table(
     caption: str,
     columns: Sequence[Column],
-    items: Sequence[Cell],
+    items: Sequence[Item],
     throughput: str,
     with_empty: bool,
 ) -> Table:

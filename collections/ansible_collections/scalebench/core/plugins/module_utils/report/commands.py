@@ -9,6 +9,7 @@ from ..evidence.redaction import RULES, Redactor
 from ..layout.groups import named_cells
 from ..layout.plain_text import plain
 from ..records.cells import CellKey, cell_key
+from ..records.results import Results
 
 __all__ = ["cell_commands", "shell_line"]
 
@@ -44,7 +45,7 @@ def _quoted(value: Any) -> str:
 
 
 def cell_commands(
-    results: Mapping[str, Any], plan: Mapping[str, Any], records: Sequence[Mapping[str, Any]]
+    results: Results, plan: Mapping[str, Any], records: Sequence[Mapping[str, Any]]
 ) -> List[Dict[str, Any]]:
     """Return for each cell with known commands ``cell``, ``about``, ``nodes`` and ``more``.
 

@@ -12,17 +12,17 @@ from collections import Counter
 from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 from ..layout.plain_text import plain
-from ..records.cells import IDENTITY_KEYS
+from ..records.cells import cell_key
+from ..records.results import MeasuredCell, Results
 from ..results.provenance import unix_seconds
 from .columns import CSV, SPEED, columns_of, metrics
 
 __all__ = ["csv_text", "prometheus_text"]
 
-Cell = Mapping[str, Any]
 Sample = Tuple[Mapping[str, Any], Any]
 
 
-def csv_text(results: Mapping[str, Any]) -> str:
+def csv_text(results: Results) -> str:
     """Return one row per cell; the columns ``repeat_<i>`` at the end hold the repeats' speeds.
 
     A missing value is empty; a spreadsheet would take a zero for a measurement.
@@ -42,7 +42,7 @@ def csv_text(results: Mapping[str, Any]) -> str:
     return text.getvalue()
 
 
-def prometheus_text(results: Mapping[str, Any]) -> str:
+def prometheus_text(results: Results) -> str:
     """Return scalebench.prom: gauges of every cell, and when and as what it was measured.
 
     Series have no label for the campaign, so that the next campaign continues them;
@@ -75,11 +75,11 @@ def prometheus_text(results: Mapping[str, Any]) -> str:
     return "".join(blocks)
 
 
-def _labels_of(cell: Cell) -> Dict[str, Any]:
-    return {name: cell[name] for name in IDENTITY_KEYS}
+def _labels_of(cell: MeasuredCell) -> Dict[str, Any]:
+    return dict(cell_key(cell)._asdict())
 
 
-def _endings(cells: Sequence[Cell]) -> List[Sample]:
+def _endings(cells: Sequence[MeasuredCell]) -> List[Sample]:
     samples: List[Sample] = []
     for cell in cells:
         endings = Counter(repeat["ending"] for repeat in cell["repeats"])

@@ -8,6 +8,7 @@ from ..layout.groups import named_cells
 from ..layout.plain_text import plain
 from ..records.endings import count_key, group_words, groups
 from ..records.factors import factor_values, factor_words
+from ..records.results import MeasuredCell, Results
 from ..stats.statistics import median
 from ..topology import sort_topologies
 from .columns import throughput_title
@@ -16,7 +17,6 @@ from .remarks import remarks
 
 __all__ = ["headline", "trust"]
 
-Cell = Mapping[str, Any]
 _MOST_NAMED = 6
 # Repeats of an undisturbed training differ by 1 to 3 %; beyond this a small effect drowns.
 _MUCH_SPREAD = 0.05
@@ -24,7 +24,7 @@ _MUCH_SPREAD = 0.05
 _FEW_REPEATS = 5
 
 
-def headline(results: Mapping[str, Any]) -> Dict[str, Any]:
+def headline(results: Results) -> Dict[str, Any]:
     """Return ``what`` (sentences), ``where``, ``counts``, ``figures``, ``trust`` and ``remarks``.
 
     ``figures``: ``label``, ``value`` and ``note`` of the few numbers to see first. ``trust``: of
@@ -40,7 +40,7 @@ def headline(results: Mapping[str, Any]) -> Dict[str, Any]:
     }
 
 
-def _what(cells: Sequence[Cell]) -> List[str]:
+def _what(cells: Sequence[MeasuredCell]) -> List[str]:
     """Return a sentence for each benchmark on what it trained."""
     sentences = []
     for benchmark in dict.fromkeys(str(cell["benchmark"]) for cell in cells):
@@ -53,7 +53,7 @@ def _what(cells: Sequence[Cell]) -> List[str]:
     return sentences
 
 
-def _factors(cells: Sequence[Cell]) -> List[str]:
+def _factors(cells: Sequence[MeasuredCell]) -> List[str]:
     """Return the values of each factor that are not how a framework does the work."""
     listed = [factor_values(cell, lambda f: f.headline and not f.means) for cell in cells]
     values: Dict[str, str] = {}
@@ -71,7 +71,7 @@ def _named(names: Iterable[str]) -> str:
     return ", ".join(known[:_MOST_NAMED]) + more
 
 
-def _where(results: Mapping[str, Any]) -> str:
+def _where(results: Results) -> str:
     rows = machine_rows(results)
     if not rows:
         return "The machines are not recorded."
@@ -102,7 +102,7 @@ def _number(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def _figures(results: Mapping[str, Any]) -> List[Dict[str, str]]:
+def _figures(results: Results) -> List[Dict[str, str]]:
     """Return the fastest cell, the largest one's scaling, the repeats and their spread."""
     named = [
         (f"{cell['topology']}, {plain(name, 60)}", cell) for name, cell in named_cells(results)
@@ -110,7 +110,7 @@ def _figures(results: Mapping[str, Any]) -> List[Dict[str, str]]:
     figures = []
     sound = [pair for pair in named if pair[1]["median_speed"] and not pair[1]["invalid"]]
     if sound:
-        name, cell = max(sound, key=lambda pair: float(pair[1]["median_speed"]))
+        name, cell = max(sound, key=lambda pair: float(pair[1]["median_speed"] or 0))
         unit = plain(cell["unit"] or throughput_title([cell]), 20)
         label = f"highest throughput, {unit}"
         figures.append(_figure(label, f"{cell['median_speed']:,.2f}", name))
@@ -119,7 +119,9 @@ def _figures(results: Mapping[str, Any]) -> List[Dict[str, str]]:
         name, cell = max(scaled, key=lambda pair: (pair[1]["devices"], pair[1]["speedup"]))
         value = f"{cell['speedup']:.2f} of {cell['devices']}"
         figures.append(_figure("speed-up, most devices", value, name))
-        figures.append(_figure("scaling efficiency", f"{cell['efficiency'] * 100:.2f} %", name))
+        if cell["efficiency"] is not None:
+            share = f"{cell['efficiency'] * 100:.2f} %"
+            figures.append(_figure("scaling efficiency", share, name))
     counts = results["counts"]
     repeats = f"{counts['ok']} of {counts['planned']}"
     figures.append(_figure("successful repeats", repeats, f"in {_number(counts['cells'], 'cell')}"))
@@ -134,7 +136,7 @@ def _figure(label: str, value: str, note: str) -> Dict[str, str]:
     return {"label": label, "value": value, "note": note}
 
 
-def trust(results: Mapping[str, Any]) -> Dict[str, Any]:
+def trust(results: Results) -> Dict[str, Any]:
     """Return how far the figures can be trusted, from counts: ``level``, ``verdict``, ``reasons``.
 
     ``level``: none (no result), poor (a speed-up that says nothing about scaling), care (something
@@ -154,7 +156,7 @@ def trust(results: Mapping[str, Any]) -> Dict[str, Any]:
     return {"level": "good", "verdict": "No problem found", "reasons": reasons}
 
 
-def _grave(cells: Sequence[Cell]) -> List[str]:
+def _grave(cells: Sequence[MeasuredCell]) -> List[str]:
     """Return what makes a speed-up worthless."""
     crowded = [c for c in cells if c["oversubscribed"] and c["devices"] > 1]
     invalid = [c for c in cells if c["invalid"]]
@@ -164,7 +166,7 @@ def _grave(cells: Sequence[Cell]) -> List[str]:
     )
 
 
-def _light(results: Mapping[str, Any]) -> List[str]:
+def _light(results: Results) -> List[str]:
     """Return what makes the figures less certain."""
     counts, cells = results["counts"], results["cells"]
     good = [r for c in cells for r in c["repeats"] if r["throughput"] is not None]
@@ -193,6 +195,6 @@ def _counted(*counts: Any) -> List[str]:
     return [f"{some} of {count} {what} {words}" for some, count, what, words in counts if some]
 
 
-def _cvs(cells: Sequence[Cell]) -> List[float]:
+def _cvs(cells: Sequence[MeasuredCell]) -> List[float]:
     """Return the coefficients of variation that are known, as shares."""
     return [c["spread"]["cv"] for c in cells if c["spread"] and c["spread"]["cv"] is not None]

@@ -13,13 +13,13 @@ from xml.etree import ElementTree
 from ..layout.groups import cell_groups
 from ..layout.plain_text import plain
 from ..records import endings
-from ..records.cells import GROUP_KEYS
+from ..records.cells import cell_key
+from ..records.results import MeasuredCell, Results
 from ..results.provenance import unix_seconds
 from .columns import JUNIT, columns_of
 
 __all__ = ["junit_text"]
 
-Cell = Mapping[str, Any]
 Repeat = Mapping[str, Any]
 # The elements of testcases that are no repeat with an ending.
 _OTHERS = {"broken_rule": "failure", "not_run": "skipped"}
@@ -27,7 +27,7 @@ _OTHERS = {"broken_rule": "failure", "not_run": "skipped"}
 _FORBIDDEN = re.compile("[\ufffe\uffff]")
 
 
-def junit_text(results: Mapping[str, Any], last_lines: Mapping[str, Sequence[str]] = {}) -> str:
+def junit_text(results: Results, last_lines: Mapping[str, Sequence[str]] = {}) -> str:
     """Return junit.xml: a testsuite for each group of cells, a testcase for each repeat.
 
     A testcase has the seconds of its repeat; ``type`` of a failure, error or skipped is its
@@ -56,12 +56,12 @@ def junit_text(results: Mapping[str, Any], last_lines: Mapping[str, Sequence[str
 
 
 def _suite(
-    cells: Sequence[Cell], results: Mapping[str, Any], last_lines: Mapping[str, Sequence[str]]
+    cells: Sequence[MeasuredCell], results: Results, last_lines: Mapping[str, Sequence[str]]
 ) -> ElementTree.Element:
-    name = ".".join(_text(cells[0][key]).replace(".", "_") for key in GROUP_KEYS)
+    name = ".".join(_text(key).replace(".", "_") for key in cell_key(cells[0]).group)
     suite = ElementTree.Element("testsuite", name=name)
     created = results["provenance"].get("created")
-    if unix_seconds(created) is not None:
+    if created and unix_seconds(created) is not None:
         suite.set("timestamp", created.rstrip("Z"))
     figures = ElementTree.SubElement(suite, "properties")
     for key, value in _properties(cells).items():
@@ -76,7 +76,7 @@ def _suite(
     return _closed(suite, cases)
 
 
-def _properties(cells: Sequence[Cell]) -> Dict[str, Any]:
+def _properties(cells: Sequence[MeasuredCell]) -> Dict[str, Any]:
     """Return the known figures of each topology, and the unit of its throughput."""
     figures = {
         f"{cell['topology']} {column.key}": column.get(cell)
@@ -103,7 +103,7 @@ def _output(
     return [*lines, *last_lines.get(repeat["log"] or "", ())]
 
 
-def _beside(results: Mapping[str, Any]) -> List[ElementTree.Element]:
+def _beside(results: Results) -> List[ElementTree.Element]:
     """Return the failed searches and repeats alone, which belong to no cell."""
     known = {repeat["log"] for cell in results["cells"] for repeat in cell["repeats"]}
     return [

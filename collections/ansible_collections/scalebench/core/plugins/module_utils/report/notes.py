@@ -9,28 +9,28 @@ from ..layout.plain_text import plain
 from ..layout.sections import Section, quote, section, table, unquoted
 from ..records import endings
 from ..records.endings import never_ran
+from ..records.results import Attempt, Finding, MeasuredCell, Results
+from ..records.runs import Disturbance
 from ..results.cells import repeats_without_speed
 
 __all__ = ["failures_section", "logs_to_quote", "notes"]
 
-Cell = Mapping[str, Any]
-Repeat = Mapping[str, Any]
 Lines = Iterator[str]
 _NOT_RUN = "not_run"
 # Nobody reads the last lines of more logs than these; the table names every log.
 _MOST_QUOTED = 40
 
 
-def notes(cells: Sequence[Cell]) -> List[Dict[str, Any]]:
+def notes(cells: Sequence[MeasuredCell]) -> List[Dict[str, Any]]:
     """Return ``title`` and ``lines`` of every list that is not empty, logs in backticks.
 
     Failed repeats are not here: see :func:`failures_section`.
     """
-    lists: Tuple[Tuple[str, Callable[[Cell], Lines]], ...] = (
-        ("Invalid", lambda cell: _rules(cell, "invalid")),
+    lists: Tuple[Tuple[str, Callable[[MeasuredCell], Lines]], ...] = (
+        ("Invalid", lambda cell: _rules(cell, cell["invalid"])),
         ("Retried", _retried),
         ("Disturbed", _disturbed),
-        ("Unexpected, and counted", lambda cell: _rules(cell, "warnings")),
+        ("Unexpected, and counted", lambda cell: _rules(cell, cell["warnings"])),
         ("Warnings of the nodes", _node_warnings),
         ("Repeats until the median is known", _adaptive),
     )
@@ -41,54 +41,51 @@ def notes(cells: Sequence[Cell]) -> List[Dict[str, Any]]:
     return [one for one in made if one["lines"]]
 
 
-def _rules(cell: Cell, which: str) -> Lines:
-    for rule in cell[which]:
+def _rules(cell: MeasuredCell, findings: Sequence[Finding]) -> Lines:
+    for rule in findings:
         yield f"{cell['topology']}: {unquoted(rule['detail'])}"
 
 
-def _retried(cell: Cell) -> Lines:
+def _retried(cell: MeasuredCell) -> Lines:
     for repeat in cell["repeats"]:
         if repeat["earlier"]:
             now = f"{_ordinal(repeat['attempt'])} attempt {unquoted(repeat['ending'])}"
             if never_ran(repeat["ending"]):
                 now = f"not retried, {repeat['ending']}"
-            yield f"{quote(repeat['log'])}: {now}; {_earlier(repeat)}"
-    for repeat in cell["unfinished"]:
-        yield f"{quote(repeat['log'])}: to be retried; {_earlier(repeat)}"
+            yield f"{quote(repeat['log'])}: {now}; {_earlier(repeat['earlier'])}"
+    for unfinished in cell["unfinished"]:
+        yield f"{quote(unfinished['log'])}: to be retried; {_earlier(unfinished['earlier'])}"
 
 
-def _earlier(repeat: Repeat) -> str:
+def _earlier(attempts: Sequence[Attempt]) -> str:
     return "; ".join(
-        f"{_ordinal(number)}: {_outcome(attempt)}"
-        for number, attempt in enumerate(repeat["earlier"], 1)
+        f"{_ordinal(number)}: {_outcome(attempt)}" for number, attempt in enumerate(attempts, 1)
     )
 
 
-def _outcome(attempt: Repeat) -> str:
+def _outcome(attempt: Attempt) -> str:
     if attempt["ending"] != "ok":
         return f"{unquoted(attempt['ending'])}: {quote(attempt['reason'] or 'no reason given')}"
-    return f"{attempt['throughput']:.2f}, disturbed: {_causes(attempt)}"
+    return f"{attempt['throughput']:.2f}, disturbed: {_causes(attempt['disturbances'])}"
 
 
-def _disturbed(cell: Cell) -> Lines:
+def _disturbed(cell: MeasuredCell) -> Lines:
     for repeat in cell["repeats"]:
         if repeat["disturbances"]:
-            yield f"{quote(repeat['log'])}: {_causes(repeat)}"
+            yield f"{quote(repeat['log'])}: {_causes(repeat['disturbances'])}"
 
 
-def _causes(repeat: Repeat) -> str:
-    return "; ".join(
-        f"{unquoted(one['node'])}: {quote(one['detail'])}" for one in repeat["disturbances"]
-    )
+def _causes(disturbances: Sequence[Disturbance]) -> str:
+    return "; ".join(f"{unquoted(one['node'])}: {quote(one['detail'])}" for one in disturbances)
 
 
-def _node_warnings(cell: Cell) -> Lines:
+def _node_warnings(cell: MeasuredCell) -> Lines:
     for repeat in cell["repeats"]:
         for warning in repeat["warnings"]:
             yield f"{quote(repeat['log'])}: {quote(warning)}"
 
 
-def _adaptive(cell: Cell) -> Lines:
+def _adaptive(cell: MeasuredCell) -> Lines:
     if cell["adaptive"]:
         more = "" if cell["adaptive"]["enough"] else "; more are needed"
         yield f"{cell['topology']}: {cell['adaptive']['why']}{more}"
@@ -98,7 +95,7 @@ def _ordinal(number: int) -> str:
     return f"{number}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(number, 'th') }"
 
 
-def logs_to_quote(results: Mapping[str, Any]) -> List[Dict[str, str]]:
+def logs_to_quote(results: Results) -> List[Dict[str, str]]:
     """Return the ``log`` and ``reason`` of the repeats whose last lines are shown, at most 40.
 
     The reason starts with the node that failed, where one did.
@@ -107,9 +104,7 @@ def logs_to_quote(results: Mapping[str, Any]) -> List[Dict[str, str]]:
     return [{"log": row["log"], "reason": row["reason"]} for row in rows[:_MOST_QUOTED]]
 
 
-def failures_section(
-    results: Mapping[str, Any], tails: Mapping[str, Sequence[str]]
-) -> Optional[Section]:
+def failures_section(results: Results, tails: Mapping[str, Sequence[str]]) -> Optional[Section]:
     """Return the section on repeats without a result, None where every repeat succeeded.
 
     Beside the keys of a section it has ``quotes``: ``log`` and last ``lines`` of the logs.
@@ -157,7 +152,7 @@ def _meanings(rows: Sequence[Mapping[str, Any]]) -> List[str]:
     ]
 
 
-def _unsuccessful(results: Mapping[str, Any]) -> Iterator[Dict[str, Any]]:
+def _unsuccessful(results: Results) -> Iterator[Dict[str, Any]]:
     listed = set()
     for label, cell in named_cells(results):
         name = f"{label} {cell['topology']}"
@@ -172,13 +167,13 @@ def _unsuccessful(results: Mapping[str, Any]) -> Iterator[Dict[str, Any]]:
             yield _row("search, or a repeat alone", None, failure)
 
 
-def _row(cell: str, number: Optional[int], repeat: Repeat) -> Dict[str, Any]:
+def _row(cell: str, number: Optional[int], failure: Mapping[str, Any]) -> Dict[str, Any]:
     return {
         "cell": cell,
         "repeat": number,
-        "ending": repeat["ending"],
-        "reason": repeat["reason"] or "no reason given",
-        "log": str(repeat["log"] or "-"),
+        "ending": failure["ending"],
+        "reason": failure["reason"] or "no reason given",
+        "log": str(failure["log"] or "-"),
     }
 
 

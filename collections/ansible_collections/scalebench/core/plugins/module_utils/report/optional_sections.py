@@ -11,12 +11,11 @@ from ..layout.groups import machines, named_cells
 from ..layout.sections import Section, quote, section, table, unquoted
 from ..published import text as published_text
 from ..records.cells import cell_key
+from ..records.results import MeasuredCell, Repeat, Results
 from ..stats.statistics import median
 
 __all__ = ["after_sections", "before_sections", "training_times"]
 
-Cell = Mapping[str, Any]
-Results = Mapping[str, Any]
 # A cluster of hundreds of nodes with the same problem; preflight.json has all rows.
 _MOST_ROWS = 100
 
@@ -69,7 +68,7 @@ def _training_time(results: Results) -> List[Section]:
     return [section("time-to-train", "Time to train", [about], tables, training_times(results))]
 
 
-def _evaluated(cell: Cell) -> List[Mapping[str, Any]]:
+def _evaluated(cell: MeasuredCell) -> List[Repeat]:
     """Return the repeats that trained to a target, or show how accuracy grew.
 
     Logs of other measurements may end with one evaluation, which is no time to train.
@@ -85,7 +84,7 @@ def _evaluated(cell: Cell) -> List[Mapping[str, Any]]:
     ]
 
 
-def _training_row(cell: Cell, repeat: Mapping[str, Any]) -> Dict[str, Any]:
+def _training_row(cell: MeasuredCell, repeat: Repeat) -> Dict[str, Any]:
     training = repeat["time_to_train"]
     return {
         "cell": cell_key(cell).short,
@@ -153,7 +152,7 @@ def _tried(tried: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 def _packing(results: Results) -> List[Section]:
     packing, interference = results["packing"], results["interference"]
-    if not packing:
+    if not packing or not interference:
         return []
     count = f"{packing['beside_others']} of {packing['repeats']}"
     lines = [

@@ -7,6 +7,7 @@ from typing import Any, Dict, List, Mapping, Sequence
 from ..layout.groups import cell_groups, group_title
 from ..layout.plain_text import plain
 from ..layout.sections import Section, quote, section
+from ..records.results import MeasuredCell, Results
 from .columns import REPORT, SPREAD, cells_table, repeats_table
 from .commands import cell_commands
 from .headline import headline
@@ -17,14 +18,13 @@ from .provenance import machines_section, method, origin
 
 __all__ = ["page"]
 
-Cell = Mapping[str, Any]
 # Repeats of more groups and commands of more cells are folded, to keep the rest in sight.
 _MOST_OPEN = 4
 _MOST_LEFT_OUT = 100
 
 
 def page(
-    results: Mapping[str, Any],
+    results: Results,
     plan: Mapping[str, Any] = {},
     records: Sequence[Mapping[str, Any]] = (),
     tails: Mapping[str, Sequence[str]] = {},
@@ -60,7 +60,7 @@ def page(
     }
 
 
-def _group(cells: Sequence[Cell], number: int) -> Dict[str, Any]:
+def _group(cells: Sequence[MeasuredCell], number: int) -> Dict[str, Any]:
     """Return one group: ``summary``, a section with the cells; ``repeats``, one with their spread.
 
     A report stands on the first; the second may be folded.
@@ -76,7 +76,7 @@ def _group(cells: Sequence[Cell], number: int) -> Dict[str, Any]:
     }
 
 
-def _method(results: Mapping[str, Any]) -> List[Section]:
+def _method(results: Results) -> List[Section]:
     sections = [
         section("method", "Method", notes=[{"title": "", "lines": method(results)}]),
         section("origin", "Origin", notes=[{"title": "", "lines": origin(results)}]),

@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from ..layout.groups import cell_groups, labels
+from ..records.results import MeasuredCell, Results
 
 __all__ = [
     "COLOURS",
@@ -50,7 +51,7 @@ _FIGURES = {
 }
 
 
-def _points(cells: Sequence[Mapping[str, Any]]) -> List[Dict[str, Any]]:
+def _points(cells: Sequence[MeasuredCell]) -> List[Dict[str, Any]]:
     measured = [cell for cell in cells if cell["median_speed"] is not None]
     return [
         {
@@ -66,12 +67,14 @@ def _points(cells: Sequence[Mapping[str, Any]]) -> List[Dict[str, Any]]:
     ]
 
 
-def _interval(cell: Mapping[str, Any]) -> Optional[List[float]]:
-    interval = cell["interval"] or {"low": None}
-    return None if interval["low"] is None else [interval["low"], interval["high"]]
+def _interval(cell: MeasuredCell) -> Optional[List[float]]:
+    interval = cell["interval"]
+    if not interval or interval["low"] is None or interval["high"] is None:
+        return None
+    return [interval["low"], interval["high"]]
 
 
-def plot_series(results: Mapping[str, Any]) -> List[Series]:
+def plot_series(results: Results) -> List[Series]:
     """Return one series per measured group: label, unit, base, points.
 
     A point: topology, devices (how many), repeats, median and its interval [low, high] or None (in

@@ -7,6 +7,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence
 from ..layout.groups import machines
 from ..layout.sections import Section, filled, quote, section, table, unquoted
 from ..published.conditions import FRAMEWORKS
+from ..records.results import Results
 
 __all__ = ["machine_rows", "machines_section", "method", "origin"]
 
@@ -20,7 +21,7 @@ _CHECKS = (
 _PACKAGES = (*FRAMEWORKS.values(), "numpy")
 
 
-def method(results: Mapping[str, Any]) -> List[str]:
+def method(results: Results) -> List[str]:
     """Return the rules in words, that of one repeat first."""
     provenance = results["provenance"]
     lines = []
@@ -43,7 +44,7 @@ def method(results: Mapping[str, Any]) -> List[str]:
     return lines
 
 
-def origin(results: Mapping[str, Any]) -> List[str]:
+def origin(results: Results) -> List[str]:
     """Return the options, the time of planning, the code, and the log formats of the results."""
     provenance = results["provenance"]
     options = [quote(f"{key}={value}") for key, value in (provenance.get("options") or {}).items()]
@@ -70,7 +71,7 @@ def _controller(controller: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def machines_section(results: Mapping[str, Any]) -> Optional[Section]:
+def machines_section(results: Results) -> Optional[Section]:
     """Return the section on hardware and software, None where nothing is recorded."""
     hardware = machine_rows(results)
     if not hardware:
@@ -91,7 +92,7 @@ def machines_section(results: Mapping[str, Any]) -> Optional[Section]:
     )
 
 
-def machine_rows(results: Mapping[str, Any]) -> List[Dict[str, Any]]:
+def machine_rows(results: Results) -> List[Dict[str, Any]]:
     """Return one row of hardware for each machine with its nodes."""
     nodes = results["provenance"].get("nodes") or {}
     return [_hardware(names, nodes[names[0]]) for names in machines(results).values()]

@@ -9,12 +9,12 @@ from typing import Any, Dict, List, Mapping
 from ..layout.groups import listed, machines
 from ..records.cells import cell_key
 from ..records.endings import never_ran
+from ..records.results import MeasuredCell, Results
 from ..results.cells import repeats_without_speed
 from .optional_sections import training_times
 
 __all__ = ["remarks", "what_happened"]
 
-Cell = Mapping[str, Any]
 # Above this relative difference the printed rates and the wall clock contradict each other.
 _CLOCK_GAP = 0.05
 # Without any drift one run in five has its fastest part, by chance, in its second half.
@@ -23,7 +23,7 @@ _DRIFT = 0.02
 _WIDTH = 100
 
 
-def remarks(results: Mapping[str, Any]) -> List[str]:
+def remarks(results: Results) -> List[str]:
     """Return the sentences that keep a reader from a wrong conclusion."""
     return [
         *training_times(results),
@@ -35,8 +35,8 @@ def remarks(results: Mapping[str, Any]) -> List[str]:
     ]
 
 
-def _of_the_machines(results: Mapping[str, Any]) -> List[str]:
-    cells: List[Cell] = results["cells"]
+def _of_the_machines(results: Results) -> List[str]:
+    cells: List[MeasuredCell] = results["cells"]
     sentences = []
     oversubscribed = [cell for cell in cells if cell["oversubscribed"]]
     if oversubscribed:
@@ -55,8 +55,8 @@ def _of_the_machines(results: Mapping[str, Any]) -> List[str]:
     return sentences
 
 
-def _of_the_cells(results: Mapping[str, Any]) -> List[str]:
-    cells: List[Cell] = results["cells"]
+def _of_the_cells(results: Results) -> List[str]:
+    cells: List[MeasuredCell] = results["cells"]
     sentences = []
     without = [
         cell
@@ -75,7 +75,7 @@ def _of_the_cells(results: Mapping[str, Any]) -> List[str]:
     return sentences
 
 
-def _of_the_repeats(results: Mapping[str, Any]) -> List[str]:
+def _of_the_repeats(results: Results) -> List[str]:
     repeats = [r for cell in results["cells"] for r in cell["repeats"] if r["throughput"]]
     sentences = []
     unsteady = [r["log"] for r in repeats if _drifts(r.get("steady_state") or {})]
@@ -98,7 +98,7 @@ def _drifts(steady: Mapping[str, Any]) -> bool:
     return steady.get("reached") is False and abs(steady.get("drift") or 0.0) > _DRIFT
 
 
-def _of_the_clock(results: Mapping[str, Any]) -> List[str]:
+def _of_the_clock(results: Results) -> List[str]:
     apart = [
         cell
         for cell in results["cells"]
@@ -114,7 +114,7 @@ def _of_the_clock(results: Mapping[str, Any]) -> List[str]:
     ]
 
 
-def what_happened(results: Mapping[str, Any]) -> List[str]:
+def what_happened(results: Results) -> List[str]:
     """Return at most one line for each kind of event of a campaign, the gravest first."""
     return [
         *_searches(results),
@@ -127,7 +127,7 @@ def what_happened(results: Mapping[str, Any]) -> List[str]:
     ]
 
 
-def _searches(results: Mapping[str, Any]) -> List[str]:
+def _searches(results: Results) -> List[str]:
     return [
         f"{cell_key(search).label}: "
         + (
@@ -139,7 +139,7 @@ def _searches(results: Mapping[str, Any]) -> List[str]:
     ]
 
 
-def _invalid(results: Mapping[str, Any]) -> List[str]:
+def _invalid(results: Results) -> List[str]:
     return [
         f"{listed([cell], results)}: {cell['speedup_reason']}"
         for cell in results["cells"]
@@ -147,22 +147,22 @@ def _invalid(results: Mapping[str, Any]) -> List[str]:
     ]
 
 
-def _never_ran(results: Mapping[str, Any]) -> List[str]:
+def _never_ran(results: Results) -> List[str]:
     """Name the cells whose repeats did not run, those with the same reason together."""
-    reasons: Dict[str, List[Cell]] = {}
+    reasons: Dict[str, List[MeasuredCell]] = {}
     for cell in results["cells"]:
         for repeat in [r for r in repeats_without_speed(cell) if never_ran(r["ending"])][:1]:
             reasons.setdefault(f"{repeat['ending']}: {repeat['reason']}", []).append(cell)
     return [f"{listed(cells, results)}: {reason}" for reason, cells in reasons.items()]
 
 
-def _left_out(cell: Cell) -> bool:
+def _left_out(cell: MeasuredCell) -> bool:
     """Return whether nothing was started for any of the recorded repeats."""
     without = repeats_without_speed(cell)
     return bool(without) and all(never_ran(repeat["ending"]) for repeat in without)
 
 
-def _disturbed(results: Mapping[str, Any]) -> List[str]:
+def _disturbed(results: Results) -> List[str]:
     repeats = [r for cell in results["cells"] for r in cell["repeats"] if r["ending"] == "ok"]
     disturbed = [repeat for repeat in repeats if repeat["disturbances"]]
     if not disturbed:
@@ -175,7 +175,7 @@ def _disturbed(results: Mapping[str, Any]) -> List[str]:
     return [_line(f"{len(disturbed)} of {len(repeats)} repeats were disturbed: {kinds}")]
 
 
-def _retried(results: Mapping[str, Any]) -> List[str]:
+def _retried(results: Results) -> List[str]:
     retried = [
         repeat
         for cell in results["cells"]
@@ -194,7 +194,7 @@ def _retried(results: Mapping[str, Any]) -> List[str]:
     return [_line(f"{count} needed more than one attempt; earlier ones: {earlier}")]
 
 
-def _warnings(results: Mapping[str, Any]) -> List[str]:
+def _warnings(results: Results) -> List[str]:
     """Return the first warning; the report has all."""
     warnings = [
         f"{listed([cell], results)}: unexpected: {warning['detail']}"
@@ -205,9 +205,9 @@ def _warnings(results: Mapping[str, Any]) -> List[str]:
     return [warnings[0] + more] if warnings else []
 
 
-def _packed(results: Mapping[str, Any]) -> List[str]:
+def _packed(results: Results) -> List[str]:
     packing, interference = results["packing"], results["interference"]
-    if not packing or not packing["beside_others"]:
+    if not packing or not interference or not packing["beside_others"]:
         return []
     cost = interference["reason"]
     if interference["n"]:

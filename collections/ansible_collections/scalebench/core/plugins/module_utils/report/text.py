@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import textwrap
 from pprint import pformat
-from typing import Any, Dict, List, Mapping
+from typing import Dict, List
 
 from ..comparison.comparison_text import comparison_line
 from ..comparison.gate_text import broken_rules, gate_line
 from ..layout.groups import cell_groups, failures, group_title
 from ..layout.plain_text import plain
 from ..layout.sections import table_text
+from ..records.results import Results
 from ..results.results import only_facts
 from .columns import TERMINAL, cells_table
 from .remarks import remarks
@@ -22,7 +23,7 @@ _MOST_FAILURES = 5
 _LONGEST_SENTENCE = 1000
 
 
-def terminal_table(results: Mapping[str, Any]) -> str:
+def terminal_table(results: Results) -> str:
     """Return the speed-up table of every group, remarks, comparison, gate and failures.
 
     It is for a terminal of 100 columns; no escape sequence of a log or a name reaches it.
@@ -42,14 +43,14 @@ def terminal_table(results: Mapping[str, Any]) -> str:
     return "\n\n".join(blocks + (["\n".join(lines)] if lines else []))
 
 
-def _verdicts(results: Mapping[str, Any]) -> List[str]:
+def _verdicts(results: Results) -> List[str]:
     """Return the outcome of the comparison with a baseline and of the gate, if there are any."""
     lines = [comparison_line(results)] if results.get("comparison") else []
     lines += [gate_line(results), *broken_rules(results)] if results.get("gate") else []
     return lines
 
 
-def reference_output(results: Mapping[str, Any], log_dir: str, saved: str) -> str:
+def reference_output(results: Results, log_dir: str, saved: str) -> str:
     """Return what the extract scripts of the reference efforts print.
 
     For each log its path and the speeds so far, then the facts, then where they are saved. A log

@@ -61,7 +61,7 @@ def measure_cell(cell: Cell, repeats: Sequence[Repeat]) -> MeasuredCell:
     return cast(MeasuredCell, {**{key: cell.get(key) for key in _PLAN_KEYS}, **own, **figures})
 
 
-def ok_speeds(cell: Mapping[str, Any]) -> List[float]:
+def ok_speeds(cell: MeasuredCell) -> List[float]:
     """Return the speeds of the repeats of a measured cell that gave one."""
     return _speeds(cell["repeats"])
 

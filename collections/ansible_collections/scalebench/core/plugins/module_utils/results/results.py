@@ -151,7 +151,7 @@ def _failures(
     return [{key: entry[key] for key in ("log", "ending", "reason")} for entry in entries]
 
 
-def only_facts(results: Mapping[str, Any]) -> Dict[str, Any]:
+def only_facts(results: Results) -> Dict[str, Any]:
     """Return the facts in the shape of the reference efforts: {model: {topology: {…}}}.
 
     A tree of one group of cells gives exactly that; a tree of several keeps the
