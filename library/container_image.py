@@ -93,7 +93,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 
 def image_id(module: AnsibleModule) -> str:
-    """Return the id of the image; empty if there is none of this name."""
+    """Return the id of the image; empty if no image has this name."""
     engine, name = module.params["engine"], module.params["name"]
     rc, stdout, _ = module.run_command([engine, "image", "inspect", "--format", "{{.Id}}", name])
     return "" if rc else stdout.strip()

@@ -56,7 +56,7 @@ LABEL = "scalebench.start"
 
 
 def checksum(command: List[str], image_id: str) -> str:
-    """Return what the label of a container started so is."""
+    """Return the label of a container that was started with this command."""
     return hashlib.sha256(json.dumps([command, image_id]).encode()).hexdigest()
 
 

@@ -1,17 +1,17 @@
 #!/usr/bin/python
-"""Door to MU fingerprint; looks at the node."""
+"""Read the fingerprint of this node, its free space and the repeats that run on it."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: node_fingerprint_facts
-short_description: Read what a node is, what it can run and what still runs on it
+short_description: Read a node's hardware, software, free space and running repeats
 description:
-  - Hardware and system facts that make measurements comparable, free room, the interpreters of the
+  - Hardware and system facts that make measurements comparable, free space, the interpreters of the
     frameworks, and processes that earlier repeats left behind.
 options:
   work_dir:
-    description: Scalebench's folder on the node; its disk and its runs are looked at.
+    description: Scalebench's folder on the node; its disk space and its runs are reported.
     type: path
     required: true
   pythons:
@@ -43,9 +43,9 @@ EXAMPLES = r"""
 RETURN = r"""
 fingerprint:
   description:
-    - What the node is. What it does not tell is null.
-    - C(gpus) and C(cpu_model), C(cores), C(hostname), C(machine_id) make the node the one it is;
-      a campaign goes on only where they are the same. All else is recorded - C(gpu_settings),
+    - Hardware and software of the node; null where the node does not report a value.
+    - C(gpus) and C(cpu_model), C(cores), C(hostname), C(machine_id) identify the node;
+      a campaign continues only if they are unchanged. The rest is recorded - C(gpu_settings),
       C(interfaces), C(infiniband), C(numa_nodes), and in C(frameworks) the packages of each
       interpreter, read without starting it.
   type: dict
@@ -72,17 +72,17 @@ fingerprint:
     frameworks:
       pytorch: {python: 3.11.7, nccl: 2.21.5, image: null, packages: {torch: 2.9.1, numpy: 2.2.6}}
 unusable:
-  description: Framework by framework, why its interpreter cannot be used.
+  description: By framework, why its interpreter cannot be used.
   type: dict
   returned: always
   sample: {pytorch: no such file}
 runs:
-  description: Repeats of earlier calls of which processes live on, with the process ids.
+  description: Repeats of earlier calls whose processes still run, with the process ids.
   type: dict
   returned: always
   sample: {}
 data_dir:
-  description: The folder of the data set; empty where it is not there.
+  description: Folder of the data set; empty if it does not exist.
   type: str
   returned: always
   sample: /datasets/ImageNet
@@ -106,7 +106,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.runs import m
 
 
 def free_mib(path: str) -> int:
-    """Return the room that is left where ``path`` lies or would lie, in MiB."""
+    """Return the free MiB on the file system of ``path``, which need not exist yet."""
     while not os.path.exists(path):
         path = os.path.dirname(path)
     room = os.statvfs(path)
@@ -114,7 +114,7 @@ def free_mib(path: str) -> int:
 
 
 def main() -> None:
-    """Read and return."""
+    """Run the module."""
     module = AnsibleModule(
         argument_spec={
             "work_dir": {"type": "path", "required": True},

@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Read which PCI devices this node has; see node.pci in module_utils."""
+"""Read which PCI devices this node has; see node.drivers in module_utils."""
 
 from __future__ import annotations
 

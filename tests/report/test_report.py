@@ -462,7 +462,7 @@ def test_campaign_that_packed_retried_and_was_disturbed(report, campaign):
     assert "## Packing" in text
     assert "- packing=none: 6 of 6 repeats ran at the same time as others" in text
     assert "node1: `3.0 CPU seconds were stolen`" in text
-    assert "a repeat must pass, or it is invalid: The throughput is a finite number" in text
+    assert "a repeat invalid if they fail: The throughput is a finite number" in text
     printed = output_of(runner)
     assert "1 of 6 repeats were disturbed: steal on node1" in printed
     assert all(len(line) <= 100 for line in printed.splitlines() if "/report." not in line)

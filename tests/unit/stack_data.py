@@ -15,7 +15,7 @@ def stack(name: str) -> dict[str, Any]:
 
 
 def node(architecture="volta", hcas=(), nvswitches=0, driver_loaded=None) -> dict[str, Any]:
-    """Return hardware as module gpu_hardware_facts tells it: 8 GPUs of one architecture."""
+    """Return hardware as filter gpu_hardware does: 8 GPUs of one architecture."""
     gpus = [{"address": f"0000:{n}", "model": "x", "architecture": architecture} for n in range(8)]
     return {
         "gpus": gpus if architecture else [],

@@ -32,7 +32,7 @@ def test_a_damaged_plan_is_named_to_bench_and_to_the_report(tmp_path, changes):
         files.read_plan(plan_of(tmp_path, **changes))
     with pytest.raises(ValueError, match=r"plan.json is not a plan: .*another -e campaign=NAME"):
         files.kept_plan(tmp_path)
-    with pytest.raises(ValueError, match=f"no campaign: plan.json: .*{key} is "):
+    with pytest.raises(ValueError, match=f"not a campaign: plan.json: .*{key} is "):
         read_campaign(tmp_path, "auto", {})
 
 

@@ -65,7 +65,7 @@ def test_repeats_without_spread():
 
 
 def test_many_cells_need_more_than_one():
-    """What alone would be a difference is none among twenty that are not."""
+    """A difference that is significant alone is not significant among twenty equal cells."""
     alone = {"1n1g": [100.0, 101.0, 99.0, 100.5]}, {"1n1g": [102.5, 101.6, 101.0, 103.9]}
     assert findings(compare(*alone, margin=0.005)) == {"1n1g": "slower"}
     others = {f"{nodes}n1g": speeds(100, nodes) for nodes in range(2, 21)}

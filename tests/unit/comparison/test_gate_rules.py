@@ -146,7 +146,7 @@ OURS, THEIRS = results(NINE), results(NINE, "before")
 
 
 def test_one_cell_is_broken_exactly_where_its_interval_ends_below():
-    """The rule and the interval beside it never tell two things."""
+    """The rule and the interval beside it never contradict each other."""
     chance = random.Random(3)
     seen = set()
     for _ in range(200):

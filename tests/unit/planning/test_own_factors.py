@@ -202,7 +202,7 @@ def test_other_benchmarks_do_not_run_where_it_is_asked_for():
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda d, r: d.update(unit="1/s"), "toy.yml: unit: '1/s': what is counted is needed"),
+        (lambda d, r: d.update(unit="1/s"), "toy.yml: unit: '1/s': must name what is counted"),
         (lambda d, r: d.update(factors={"topology": {}}), "toy.yml: factors: topology is the name"),
         (lambda d, r: d.update(factors={"world_size": {}}), "world_size is the name"),
         (lambda d, r: d.pop("factors"), "choices.packed: no such key"),

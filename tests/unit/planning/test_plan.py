@@ -1,4 +1,4 @@
-"""The plan: order, ledger, estimates, and what keeps a campaign from going on."""
+"""The plan: order, ledger, estimates, and what prevents a campaign from being continued."""
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.planning import plan, schedule

@@ -1,4 +1,4 @@
-"""What keeps a campaign from going on with another plan."""
+"""Differences that prevent a campaign from being continued with another plan."""
 
 import copy
 import json
@@ -26,8 +26,8 @@ def test_another_plan_is_told_cell_by_cell():
     different = differences(planned(topology="1n1g"), planned(topology="1n1g", repeats=9))
     assert different == ["pytorch/bz4/1n1g/r50_b4_fp32: repeats was 3, is 9"]
     assert differences(planned(topology="1n1g"), planned(topology="2n1g")) == [
-        "pytorch/bz4/1n1g/r50_b4_fp32 was planned and is not asked for now",
-        "pytorch/bz4/2n1g/r50_b4_fp32 is asked for now and was not planned",
+        "pytorch/bz4/1n1g/r50_b4_fp32 was planned and is not requested now",
+        "pytorch/bz4/2n1g/r50_b4_fp32 is requested now and was not planned",
     ]
 
 

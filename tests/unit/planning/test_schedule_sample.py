@@ -46,5 +46,5 @@ def test_seeds_draw_each_repeat_about_equally_often():
 
 @pytest.mark.parametrize("share", [0, -0.1, 1.1])
 def test_a_share_out_of_range_is_refused(share):
-    with pytest.raises(ValueError, match="above 0 and up to 1"):
+    with pytest.raises(ValueError, match="above 0 and at most 1"):
         sample_alone(PACKED, "night", share)

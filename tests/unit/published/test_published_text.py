@@ -102,7 +102,7 @@ def test_a_cpu_campaign_gets_one_sentence_and_no_figure():
 def test_an_unknown_condition_can_be_stated():
     found = shown(REFERENCE_004, rows("reference_004_paddle"))
     (line,) = found["paragraphs"]
-    assert "cannot be told: gpu of this campaign not known." in line
+    assert ": gpu of this campaign unknown." in line
     assert "If you know them, state them: -e conditions='gpu=…'." in line
 
 
@@ -110,7 +110,7 @@ def test_what_the_source_does_not_state_is_not_asked_of_the_user():
     untold = [{**row, "data_backend": None} for row in rows("reference_004_paddle")]
     found = shown(REFERENCE_004, untold, {"gpu": "V100-SXM2-16GB"})
     (line,) = found["paragraphs"][1:]
-    assert "cannot be told: data backend not published." in line
+    assert ": data backend not published." in line
     assert "has no data backend (here native)." in line and "state them" not in line
 
 

@@ -125,7 +125,7 @@ def test_odd_cells_are_listed_and_the_first_is_told():
     assert what_happened(results) == [
         "2n1g: unexpected: 8.0 with 2n1g, but 10.0 with 1n1g (and 1 more in the report)"
     ]
-    assert listed(results)["Unexpected, and counted"] == [
+    assert listed(results)["Unexpected, but counted"] == [
         "2n1g: 8.0 with 2n1g, but 10.0 with 1n1g",
         "4n1g: 7.0 with 4n1g, but 8.0 with 2n1g",
     ]

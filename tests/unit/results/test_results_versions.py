@@ -136,9 +136,9 @@ def test_missing_parts_are_named(results, key):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b'{"schema": 2, ', "it is no JSON: "),
+        (b'{"schema": 2, ', "it is not JSON: "),
         (b'{"schema": NaN}', "it holds NaN"),
-        (b"\xff\xfe", "no UTF-8"),
+        (b"\xff\xfe", "not UTF-8"),
         (b"[" * 100_000, "nested too deep"),
         (None, "it cannot be read: No such file"),
     ],

@@ -178,7 +178,7 @@ def _load(folder: Path) -> tuple[dict[str, Any], list[RunRecord], Problems]:
 def _no_campaign(folder: Path, problems: Problems) -> str:
     if folder.is_dir():
         reasons = "; ".join(f"{item['path']}: {item['reason']}" for item in problems)
-        return f"{folder} is no campaign: {reasons}"
+        return f"{folder} is not a campaign: {reasons}"
     others = sorted(path.parent.name for path in folder.parent.glob("*/plan.json"))
     there = f"there are {', '.join(others[-8:])}" if others else "there is none"
     return f"no campaign {folder.name} in {folder.parent}: {there}"

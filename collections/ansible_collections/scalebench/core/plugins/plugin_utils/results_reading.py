@@ -26,22 +26,22 @@ def read_results(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise ValueError(f"it cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:
-        raise ValueError("it is no UTF-8 text") from None
+        raise ValueError("it is not UTF-8 text") from None
     try:
         data = json.loads(text, parse_constant=_refused)
     except RecursionError:
-        raise ValueError("it is no results.json: nested too deep") from None
+        raise ValueError("it is not a results.json: nested too deep") from None
     except json.JSONDecodeError as error:
-        raise ValueError(f"it is no JSON: {error}") from None
+        raise ValueError(f"it is not JSON: {error}") from None
     return read(data)
 
 
 def _refused(constant: str) -> NoReturn:
-    raise ValueError(f"it holds {constant}, which is no JSON")
+    raise ValueError(f"it holds {constant}, which is not JSON")
 
 
 def read_campaigns(folder: Path) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
-    """Return an entry (``trends.entry``) for each campaign below a folder, and what is none.
+    """Return an entry (``trends.entry``) for each campaign below a folder, and those left out.
 
     :returns: the entries; ``folder`` and ``reason`` of each folder that holds a plan or results,
         and none that can be read.

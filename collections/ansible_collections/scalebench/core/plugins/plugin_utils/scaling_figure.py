@@ -160,7 +160,7 @@ MOST_LABELLED = 2
 def scaling_figure(series: list[Series], figure: str) -> Figure:
     """Return one of ``FIGURES``, drawn.
 
-    :param series: of ``plot_series.plot_series``.
+    :param series: of ``plots.plot_series``.
     """
     shown = [one for one in series[:MOST_SERIES] if _points_of(one, figure)]
     rows = -(-(len(shown) + 1) // 2)

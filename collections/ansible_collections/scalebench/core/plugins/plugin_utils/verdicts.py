@@ -55,7 +55,7 @@ def _read_baseline(path: Path, strategy: str, parameters: dict[str, Any]) -> dic
     :param path: of ``_find_baseline``.
     :param strategy: rule from the observations of a log to its throughput, or ``auto``.
     :param parameters: of that rule.
-    :raises ValueError: it is none of what it can be, or is damaged.
+    :raises ValueError: it is none of these kinds, or is damaged.
     :raises OSError: it cannot be read.
     """
     if path.is_dir():

@@ -36,8 +36,8 @@ def compare_campaigns(
         (geometric means), ``repeats`` and ``baseline_repeats``, ``ratio``, its ``low`` and
         ``high``, ``standard_error`` and ``degrees_of_freedom`` of its logarithm,
         ``p_difference`` (after Holm), ``p_equivalence``, ``finding``, ``why``, and
-        ``not_recorded``, conditions that one side does not tell.
-    :raises ValueError: both are the same campaign; no cell is in both; no margin.
+        ``not_recorded``, conditions that one side does not record.
+    :raises ValueError: both are the same campaign; no cell is in both; an invalid margin.
     """
     check_margin(margin)
     if _identity(ours) == _identity(baseline) and _identity(ours)[1]:
@@ -58,12 +58,12 @@ def compare_campaigns(
 
 
 def check_margin(margin: float) -> None:
-    """Refuse a margin of equivalence that is none.
+    """Refuse an invalid equivalence margin.
 
-    :raises ValueError: it is no share above 0 and below 1.
+    :raises ValueError: it is not above 0 and below 1.
     """
     if not 0 < margin < 1:
-        raise ValueError(f"equivalence_margin={margin}: a share above 0 and below 1, as 0.02")
+        raise ValueError(f"equivalence_margin={margin}: a share above 0 and below 1, e.g. 0.02")
 
 
 def _identity(results: Results) -> Tuple[Any, ...]:

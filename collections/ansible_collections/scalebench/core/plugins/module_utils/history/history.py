@@ -45,7 +45,7 @@ def build_history(
     and ``changed``, what its provenance has other than that of the campaign before.
 
     :param entries: of ``trends.entry``.
-    :param left_out: ``folder`` and ``reason`` of what is no campaign that could be read.
+    :param left_out: ``folder`` and ``reason`` of each campaign that could not be read.
     :param wanted: of ``trends.select``.
     :raises ValueError: nothing is selected.
     """

@@ -8,7 +8,7 @@ __all__ = ["aligned", "shown", "text_table"]
 
 
 def shown(value: Any, decimals: Optional[int]) -> str:
-    """Return a value as tables show it: floats with so many decimals (None: all), None as ``-``."""
+    """Return a value as tables show it: floats with ``decimals`` (None: all), None as ``-``."""
     if value is None:
         return "-"
     if isinstance(value, float) and decimals is not None:
@@ -21,10 +21,10 @@ def text_table(
 ) -> str:
     """Return an aligned table with ``|`` between the columns, which is Markdown too.
 
-    Columns without text stand to the right, floats have so many ``decimals`` (None: all their
+    Columns without text are right-aligned, floats have ``decimals`` places (None: all their
     digits), None is ``-``. Without ``columns``: the keys of the first row, nothing without rows.
 
-    :raises ValueError: rows are no list of mappings, or a row has not a named column.
+    :raises ValueError: not a list of mappings, or a row lacks one of the columns.
     """
     if not isinstance(rows, (list, tuple)) or not all(isinstance(r, Mapping) for r in rows):
         raise ValueError("rows: a list of mappings from column to value is needed")

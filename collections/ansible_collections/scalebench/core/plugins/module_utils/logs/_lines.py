@@ -56,7 +56,7 @@ class Lines:
         return chosen, "\n".join([line for line, kept in zip(lines, keep) if not kept]) + "\n"
 
     def columns(self, lines: List[str]) -> Tuple[Dict[str, array[float]], int, bool]:
-        """Return the fields as columns, the number of observations, and if all lines are ones."""
+        """Return the fields as columns, the number of observations, and if all lines are such."""
         text = "\n".join(lines)
         if self.mark and text.count(self.mark) > len(lines):
             lines = [part for line in lines for part in _parts(line, self.mark)]

@@ -71,7 +71,7 @@ def _days(year: int, month: int, day: int) -> int:
     :raises ValueError: not a date.
     """
     if not (0 < year < 10000 and 0 < month < 13 and 0 < day < 32):
-        raise ValueError(f"{year}-{month}-{day} is no date")
+        raise ValueError(f"{year}-{month}-{day} is not a date")
     year -= month < 3
     of_year = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
     return 365 * year + year // 4 - year // 100 + year // 400 + of_year - 719468

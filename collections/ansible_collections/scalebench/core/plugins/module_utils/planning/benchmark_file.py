@@ -102,7 +102,7 @@ def check_benchmark(definition: Any, name: str) -> Dict[str, Any]:
     _check_mapping(definition, name, _BENCHMARK, {"factors": dict, "unit": str})
     if not _UNIT.fullmatch(definition.get("unit", "images")):
         raise ValueError(
-            f"{name}: unit: {definition['unit']!r}: what is counted is needed, as sequences"
+            f"{name}: unit: {definition['unit']!r}: must name what is counted, such as sequences"
         )
     try:
         factors = factors_of(definition, _RESERVED)

@@ -45,7 +45,7 @@ def mpirun(job: Job, name: str) -> Started:
 
 
 def horovodrun(job: Job, name: str) -> Started:
-    """Return the same with horovodrun, which runs mpirun without binding.
+    """Return a node's command with horovodrun, which runs mpirun without binding.
 
     Its versions differ in the options they pass to mpirun, so these are in the environment.
 

@@ -164,10 +164,10 @@ def blocks(
 ) -> List[Values]:
     """Return the parts of a matrix; each runs all combinations of its values.
 
-    An option selects among the values of the blocks where these have all that is asked for; else
-    what is asked for stands in every block, if the recipe's choices have it.
+    An option selects among the values of the blocks if these have all requested values; else
+    the requested values replace those of every block, as far as the recipe allows them.
 
-    :param defaults: of one device of a recipe; what ``matrix`` lists stands over the others.
+    :param defaults: of one device of a recipe; ``matrix`` overrides the others.
     :param choices: what may be asked for, by factor; a factor without an entry takes any value.
     :param options: what ``options.parse_options`` returned.
     :returns: per block the values of each factor, and ``topology``.

@@ -1,4 +1,4 @@
-"""What keeps a campaign from going on: a plan that differs from the one it was made with."""
+"""Differences between two plans that prevent a campaign from being continued."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def check_same(campaign: str, kept: Plan, wanted: Plan, of_variables: Iterable[s
 
 
 def differences(old: Plan, new: Plan) -> List[str]:
-    """Return what keeps a campaign with plan ``old`` from going on with plan ``new``, in words."""
+    """Return the differences that prevent plan ``new`` from continuing plan ``old``, as text."""
     changes = []
     names: Set[str] = {*old["nodes"], *new["nodes"]}
     for name in sorted(names):
@@ -53,9 +53,9 @@ def differences(old: Plan, new: Plan) -> List[str]:
     )
     for cell in sorted({*was, *wanted}):
         if cell not in wanted:
-            changes.append(f"{cell} was planned and is not asked for now")
+            changes.append(f"{cell} was planned and is not requested now")
         elif cell not in was:
-            changes.append(f"{cell} is asked for now and was not planned")
+            changes.append(f"{cell} is requested now and was not planned")
         else:
             changes += [
                 f"{cell}: {field} was {_shown(was[cell], wanted[cell], field)},"

@@ -270,7 +270,7 @@ def lower_bound(repeats: Repeats, count: int) -> float:
 
 
 def device_bound(repeats: Repeats, devices: Mapping[str, Sequence[str]]) -> float:
-    """Return the same where a node runs as many repeats at a time as it has devices for.
+    """Return the lower bound where a node runs as many repeats at once as its devices allow.
 
     The time of all devices together, spread evenly over them; and the chain of those that need
     more than half of the nodes, and on each of them more than half of the devices.
@@ -305,7 +305,7 @@ def sample_alone(waves: Sequence[Mapping[str, Any]], seed: str, share: float = 0
     :raises ValueError: the share is out of range.
     """
     if not 0 < share <= 1:
-        raise ValueError(f"the share {share} to run again alone is not above 0 and up to 1")
+        raise ValueError(f"share to run again alone: {share} is not above 0 and at most 1")
     packed = [
         seat["index"] for wave in waves if len(wave["repeats"]) > 1 for seat in wave["repeats"]
     ]

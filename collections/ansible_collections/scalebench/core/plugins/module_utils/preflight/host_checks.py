@@ -43,7 +43,7 @@ def _memlock(name: str, node: Mapping[str, Any]) -> Row:
 def _room(name: str, node: Mapping[str, Any], expected: Mapping[str, Any]) -> Row:
     free, needed = node["fingerprint"]["disk_free_mib"], expected.get("free_mib", 0)
     if free < needed:
-        todo = f"make room for {needed} MiB where scalebench_work_dir lies"
+        todo = f"free {needed} MiB on the disk of scalebench_work_dir"
         return verdict("disk", name, FAIL, f"{free} MiB free", todo)
     return verdict("disk", name, PASS, f"{free} MiB free")
 

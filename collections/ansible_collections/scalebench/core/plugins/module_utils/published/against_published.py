@@ -26,7 +26,7 @@ def against_published(results: Results, published: Sequence[Row]) -> Dict[str, A
     """Return ``level``, ``margin``, ``rows``, ``stated``, ``compared`` and ``not_compared``.
 
     :param results: of ``results.build_results``; cells that measured nothing are left out.
-    :param published: rows of ``published.published_rows``; ``rows`` counts those with a figure.
+    :param published: rows of ``rows.published_rows``; ``rows`` counts those with a figure.
     :returns: ``compared``: for a cell and a row of the same conditions cell, published (the row's
         id), source, measured and theirs (each throughput in images/s and speedup, None where
         there is none), ratio and what ``compare.compare`` says of it. ``not_compared``: for cells
@@ -73,7 +73,7 @@ def _identity(cell: MeasuredCell) -> Dict[str, Any]:
 
 
 def _source_of(row: Row) -> Dict[str, Any]:
-    """Return where a published row stands: document of ``published/``, url, and what it says."""
+    """Return the source of a published row: document of ``published/``, url, and what it says."""
     url = f"https://github.com/{row['repository']}"
     if row.get("commit"):
         url += f"/blob/{row['commit']}/{row['path']}"
@@ -106,8 +106,8 @@ def _by_reasons(
 ) -> List[Dict[str, Any]]:
     """Return the cells that share their reasons together, with the row nearest to any of them.
 
-    What no row has is reason enough; else it is all in which the nearest row is not the cell's,
-    or may not be.
+    The reasons are the conditions that no row has; without any, those in which the nearest row
+    differs from the cell, or may differ.
     """
     groups: Dict[str, List[Tuple[MeasuredCell, Row, List[Dict[str, Any]]]]] = {}
     for cell, nearest, never in apart:

@@ -51,7 +51,7 @@ def compare(
     high at ``level``, beyond_noise (whether that leaves 1 out) and finding (equivalent, faster,
     slower, undecided, at the margin ``tolerance``): None unless the verdict is comparable.
 
-    :raises ValueError: a condition to waive is none, or a side has no throughput.
+    :raises ValueError: a condition to waive is unknown, or a side has no throughput.
     """
     ours = _throughput(measured, "measured set")
     theirs = _throughput(published, "published row")

@@ -88,7 +88,7 @@ def why_not_compared(comparison: Comparison) -> Iterator[str]:
             yield f"Nothing published is comparable with {cells}{why}. {nearest} {_instead(group)}."
         else:
             yield (
-                f"Whether anything published is comparable with {cells} cannot be told:"
+                f"It is unknown whether a published result is comparable with {cells}:"
                 f" {_unknown(unknown)}. {nearest} {_instead(group)}.{_advice(unknown)}"
             )
 
@@ -104,7 +104,7 @@ def _named(cells: Sequence[Comparison]) -> str:
 def _unknown(unknown: Sequence[Comparison]) -> str:
     ours = [_plain(one["condition"]) for one in unknown if one["measured"] is None]
     theirs = [_plain(one["condition"]) for one in unknown if one["measured"] is not None]
-    parts = [f"{', '.join(ours)} of this campaign not known"] if ours else []
+    parts = [f"{', '.join(ours)} of this campaign unknown"] if ours else []
     parts += [f"{', '.join(theirs)} not published"] if theirs else []
     return ", ".join(parts)
 

@@ -35,7 +35,7 @@ class Ending:
     ``retried``: the default policy does. ``group``: the list of the cell that the repeat is in;
     ``group_words``: how a sentence says so, where :func:`count_key` does not.
     ``fails``: it makes the campaign fail. ``junit``: its element in junit.xml. ``ends_peers``: the
-    other nodes of the repeat are ended at once, since they cannot tell more about the cause.
+    other nodes of the repeat are ended at once, since their logs add nothing about the cause.
     """
 
     name: str
@@ -161,7 +161,7 @@ ENDINGS: Tuple[Ending, ...] = (
 
 
 def ending_of_log(kind: Optional[str]) -> Optional[Ending]:
-    """Return the ending that an ending of a log means, None for one that means no failure."""
+    """Return the ending that corresponds to the ending of a log; None if it is no failure."""
     return next((ending for ending in ENDINGS if kind in ending.log_kinds), None)
 
 
@@ -185,7 +185,7 @@ def groups() -> Tuple[str, ...]:
 
 
 def count_key(group: str) -> str:
-    """Return what counts and the states of cells call a group."""
+    """Return the name of a group in counts and in the states of cells."""
     return "failed" if group == "failures" else group
 
 

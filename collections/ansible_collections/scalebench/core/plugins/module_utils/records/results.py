@@ -184,7 +184,7 @@ class _Results(TypedDict):
 class Results(_Results, total=False):
     """Everything in results.json, in the current schema (docs/results-files.md).
 
-    The optional keys are added by what computed them, where that was asked for.
+    The optional keys are added by the code that computes them, if requested.
     """
 
     published: Dict[str, Any]

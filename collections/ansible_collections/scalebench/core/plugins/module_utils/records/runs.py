@@ -30,7 +30,7 @@ _FACTS = {"strategy": "a mapping", "ending": "a mapping", "time_to_train": "a ma
 class LogEnding(TypedDict):
     """How a log ends; ``kind`` is complete, truncated, out_of_memory, nan_loss, traceback, killed.
 
-    ``detail`` is the line that tells so.
+    ``detail`` is the line that shows it.
     """
 
     kind: str

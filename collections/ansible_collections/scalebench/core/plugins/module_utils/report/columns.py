@@ -47,8 +47,8 @@ class Column:
     """One figure.
 
     ``key``: its name in files. ``get``: reads it from a cell (or a repeat); None where unknown.
-    ``outputs``: where it stands. ``title``: its heading in tables for people, which show
-    ``factor`` times the value, with so many ``decimals``, or what ``show`` returns instead.
+    ``outputs``: which show it. ``title``: its heading in tables for people, which show
+    ``factor`` times the value, with ``decimals`` places, or what ``show`` returns instead.
     ``unit``: of the value in files; SPEED stands for that of the cell's throughput.
     ``always``: its column stands in a report even where no cell has a value. ``metric`` and
     ``about``: name and HELP of its Prometheus gauge, ``labels`` those it has beside the cell's.

@@ -21,7 +21,7 @@ from .columns import JUNIT, columns_of
 __all__ = ["junit_text"]
 
 Repeat = Mapping[str, Any]
-# The elements of testcases that are no repeat with an ending.
+# The elements of testcases that are not a repeat with an ending.
 _OTHERS = {"broken_rule": "failure", "not_run": "skipped"}
 # XML 1.0 forbids these two, which Unicode assigns to no character.
 _FORBIDDEN = re.compile("[\ufffe\uffff]")

@@ -30,7 +30,7 @@ def notes(cells: Sequence[MeasuredCell]) -> List[Dict[str, Any]]:
         ("Invalid", lambda cell: _rules(cell, cell["invalid"])),
         ("Retried", _retried),
         ("Disturbed", _disturbed),
-        ("Unexpected, and counted", lambda cell: _rules(cell, cell["warnings"])),
+        ("Unexpected, but counted", lambda cell: _rules(cell, cell["warnings"])),
         ("Warnings of the nodes", _node_warnings),
         ("Repeats until the median is known", _adaptive),
     )

@@ -71,7 +71,7 @@ def _training_time(results: Results) -> List[Section]:
 def _evaluated(cell: MeasuredCell) -> List[Repeat]:
     """Return the repeats that trained to a target, or show how accuracy grew.
 
-    Logs of other measurements may end with one evaluation, which is no time to train.
+    Logs of other measurements may end with one evaluation, which is not a time to train.
     """
     return [
         repeat

@@ -63,7 +63,7 @@ def page(
 def _group(cells: Sequence[MeasuredCell], number: int) -> Dict[str, Any]:
     """Return one group: ``summary``, a section with the cells; ``repeats``, one with their spread.
 
-    A report stands on the first; the second may be folded.
+    The first is always shown; the second may be folded.
     """
     ident, title = f"group-{number}", group_title(cells)
     spread = [cell for cell in cells if cell["spread"]]

@@ -13,8 +13,8 @@ __all__ = ["machine_rows", "machines_section", "method", "origin"]
 
 Node = Mapping[str, Any]
 _CHECKS = (
-    ("invalid_repeat", "checks that a repeat must pass, or it is invalid"),
-    ("invalid_cell", "check that a speed-up must pass, or it is invalid"),
+    ("invalid_repeat", "checks that make a repeat invalid if they fail"),
+    ("invalid_cell", "check that makes a speed-up invalid if it fails"),
     ("warning", "checks that only warn"),
 )
 # The packages that decide how fast a training is; the run records name all others.

@@ -17,7 +17,7 @@ Findings = Dict[CellKey, List[Finding]]
 # For the report: what each rule says, and where it comes from.
 RULES: Dict[str, Dict[str, str]] = {
     "speedup_at_most_ideal": {
-        "about": "The speed-up is at most the number of devices, give or take the noise.",
+        "about": "The speed-up is at most the number of devices, within noise.",
         "source": "each device does the same work at every topology (weak scaling), and waits",
     },
     "amp_not_slower": {
@@ -37,7 +37,7 @@ RULES: Dict[str, Dict[str, str]] = {
         "source": "each device has the same work, so that more of them do more of it at once",
     },
     "efficiency_not_growing": {
-        "about": "A device is no faster among more devices than among fewer.",
+        "about": "The throughput per device does not grow with the number of devices.",
         "source": "each device does the same work and more of them wait for each other",
     },
 }
@@ -143,8 +143,8 @@ def _against_smaller(cell: MeasuredCell, cells: Cells) -> Iterator[Finding]:
     if _is_below(below, cell, per_device=True):
         yield _finding(
             "efficiency_not_growing",
-            f"{_device_speed(cell)} a device with {cell['topology']},"
-            f" but {_device_speed(below)} with {below['topology']}",
+            f"{_device_speed(cell)} per device on {cell['topology']},"
+            f" but {_device_speed(below)} on {below['topology']}",
         )
 
 

@@ -1,1 +1,1 @@
-"""How a campaign goes on: records of repeats, what is still to run, when to stop."""
+"""The progress of a campaign: records of repeats, what is still to run, when to stop."""

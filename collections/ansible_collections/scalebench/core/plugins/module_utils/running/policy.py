@@ -1,4 +1,4 @@
-"""How a campaign goes on: which repeats are retried, and when a cell has enough repeats."""
+"""The policy of a campaign: which repeats are retried, and when a cell has enough repeats."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 # Repeats of a cell at most, where only a half-width was asked for.
 MOST_REPEATS = 20
 LEVEL = 0.95
-# Fewer values have no interval of 95 % between two of them (``intervals.order_statistics``).
+# Fewer values have no interval of 95 % between two of them (``statistics.median_interval``).
 LEAST = 6
 
 
@@ -64,7 +64,7 @@ def policy(options: Mapping[str, Any], given: Mapping[str, Any]) -> Policy:
     if "max_repeats" in options and half_width is None:
         raise ValueError(
             f"-e max_repeats={options['max_repeats']}: it bounds adaptive repeats; ask for them"
-            " with -e half_width=, or for so many repeats with -e repeats="
+            " with -e half_width=, or set a fixed number with -e repeats="
         )
     if given["requeue"] < 0:
         raise ValueError(f"campaign_requeue={given['requeue']}: it is below 0")
@@ -163,8 +163,8 @@ def check_adaptive(minimum: int, maximum: int, half_width: float) -> None:
         raise ValueError(f"half-width {half_width!r}: a share of the median above 0 is needed")
     if maximum < max(minimum, LEAST):
         raise ValueError(
-            f"at most {maximum} repeats: {max(minimum, LEAST)} are needed, the minimum asked for"
-            f" and the {LEAST} that an interval of {LEVEL:.0%} takes"
+            f"at most {maximum} repeats: {max(minimum, LEAST)} are needed, for the given minimum"
+            f" and the {LEAST} that an interval of {LEVEL:.0%} requires"
         )
 
 
