@@ -6,6 +6,7 @@ import re
 
 from ._format import LEAD, NUMBER, Format, evaluate, fields, number, precision, truth
 from ._stamp import moment
+from .paddlenlp import LAUNCHER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,13 +43,7 @@ def identify(head: str) -> Dict[str, Any]:
                 int,
             ),
             "batch_size_total": ("TRAIN : ", r"TRAIN : [^\n]*\n[^\n]*batch_size : (\d{1,9})", int),
-            "world_size": ("PADDLE_TRAINERS_NUM", r"PADDLE_TRAINERS_NUM\D{1,80}?(\d{1,6})", int),
-            "devices_per_node": (
-                "LAUNCH INFO",
-                r"LAUNCH INFO[^\n]{1,40}? (?:devices|gpus): (\d[\d,]{0,200})",
-                lambda text: text.count(",") + 1,
-            ),
-            "nodes": ("nnodes: ", r"nnodes: (\d{1,6})\b", int),
+            **LAUNCHER,
             "epochs": ("epochs : ", line("epochs"), int),
             "image_size": ("image_shape", r"image_shape : \[\d+, (\d{1,6})", int),
             "data_backend": (

@@ -12,6 +12,17 @@ if TYPE_CHECKING:
 
 __all__ = ["PRETRAINING", "SUITES"]
 
+# What Paddle's launcher prints, as ``fields`` takes it.
+LAUNCHER: Dict[str, Any] = {
+    "world_size": ("PADDLE_TRAINERS_NUM", r"PADDLE_TRAINERS_NUM\D{1,80}?(\d{1,6})", int),
+    "devices_per_node": (
+        "LAUNCH INFO",
+        r"LAUNCH INFO[^\n]{1,40}? (?:devices|gpus): (\d[\d,]{0,200})",
+        lambda text: text.count(",") + 1,
+    ),
+    "nodes": ("nnodes: ", r"nnodes: (\d{1,6})\b", int),
+}
+
 
 def identify(head: str) -> Dict[str, Any]:
     """Return the settings of the launcher and the arguments."""
@@ -20,13 +31,7 @@ def identify(head: str) -> Dict[str, Any]:
         {
             "model": ("model", r"model_name_or_path[^\w\n]{1,12}([\w./-]{1,100})", str),
             "batch_size_per_device": ("batch_size", r"\bbatch_size[^\w\n]{1,60}(\d{1,9})\b", int),
-            "world_size": ("PADDLE_TRAINERS_NUM", r"PADDLE_TRAINERS_NUM\D{1,80}?(\d{1,6})", int),
-            "devices_per_node": (
-                "LAUNCH INFO",
-                r"LAUNCH INFO[^\n]{1,40}? (?:devices|gpus): (\d[\d,]{0,200})",
-                lambda text: text.count(",") + 1,
-            ),
-            "nodes": ("nnodes: ", r"nnodes: (\d{1,6})\b", int),
+            **LAUNCHER,
         },
         framework="paddle",
     )
