@@ -133,6 +133,11 @@ class Factor:
     words: str = ""
     headline: bool = True
 
+    @property
+    def missing(self) -> Any:
+        """Return the value of a cell or published row that does not state it, None if unknown."""
+        return None if self.stated else self.plain
+
     def shares_a_part(self, other: Factor) -> bool:
         """Return whether a part of a path can name a value of either factor.
 
@@ -250,15 +255,16 @@ def factor_values(
     :param wanted: which of the table, by default all; a cell's own are always among them.
     """
     values = {
-        name: missing_value(name) if cell.get(name) is None else cell[name]
-        for name in factor_names(wanted)
+        factor.name: factor.missing if cell.get(factor.name) is None else cell[factor.name]
+        for factor in FACTORS
+        if wanted is None or wanted(factor)
     }
     return {**values, **(cell.get("own_factors") or {})}
 
 
 def missing_value(name: str) -> Any:
     """Return the value of a factor that a cell or published row does not state, None if unknown."""
-    return next((f.plain for f in FACTORS if f.name == name and not f.stated), None)
+    return next((factor.missing for factor in FACTORS if factor.name == name), None)
 
 
 def factor_words(values: Mapping[str, Any]) -> Dict[str, str]:
