@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import ClassVar
 
+from ansible import context
 from ansible_collections.scalebench.core.plugins.module_utils.planning import (
     plan,
     plan_changes,
@@ -90,10 +91,11 @@ class ActionModule(ControllerAction):
         without_options = kept and len(given) == len(self._of_variables)
         options = kept["options"] if without_options else given
         checked = {"campaign": campaign, "frameworks": frameworks(benchmarks, options)}
-        policy(options, args)
+        packing = policy(options, args)["packing"]
         if args["nodes"] is None:
             return {**checked, "changed": False}
         planned = plan.build(benchmarks, options, args["nodes"])
+        plan.check_forks(planned["cells"], args["nodes"], packing, context.CLIARGS["forks"])
         search.check_memory(planned["cells"], args["memory_mib"])
         if kept:
             plan_changes.check_same(campaign, kept, planned, self._of_variables)

@@ -116,6 +116,16 @@ def test_a_wrong_option_is_refused(plan, two_benchmarks, extra, said):
     assert said in failures(runner)
 
 
+def test_too_few_forks_are_refused_before_anything_runs(plan, tmp_path):
+    nodes = {f"node{number}": {} for number in range(1, 5)}
+    runner = plan({}, nodes, "-f 2", topology="4n1g")
+    assert runner.rc != 0
+    assert "4 nodes train at the same time, and Ansible works on 2 at most: give -f 4" in (
+        failures(runner)
+    )
+    assert not list((tmp_path / "results").glob("*"))
+
+
 @pytest.fixture
 def two_benchmarks(tmp_path):
     """Return a folder of two benchmarks, of which only the first has factors of its own."""

@@ -57,6 +57,26 @@ def test_cells_that_share_too_few_cores_are_marked():
     assert not any(cell["oversubscribed"] for cell in planned(cluster(4))["cells"])
 
 
+@pytest.mark.parametrize(
+    ("topology", "packing", "forks", "needed"),
+    [
+        ("2n1g", "none", 2, 0),
+        ("4n1g", "none", 4, 0),
+        ("4n1g", "none", 3, 4),
+        ("2n1g", "nodes", 3, 4),
+        ("1n1g", "devices", 4, 0),
+    ],
+)
+def test_nodes_that_train_together_need_a_fork_each(topology, packing, forks, needed):
+    nodes = cluster(4)
+    cells = planned(nodes, topology=topology)["cells"]
+    if not needed:
+        plan.check_forks(cells, nodes, packing, forks)
+        return
+    with pytest.raises(ValueError, match=f"give -f {needed}, or set forks = {needed}"):
+        plan.check_forks(cells, nodes, packing, forks)
+
+
 def test_the_estimate_comes_from_earlier_repeats_where_there_are_some():
     repeat = plan.repeats(planned(topology="1n1g")["cells"])[0]
     assert plan.estimate(repeat, {}) == repeat["cell"]["estimate_seconds"]

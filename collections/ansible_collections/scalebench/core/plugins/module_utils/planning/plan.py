@@ -14,6 +14,7 @@ from .seating import oversubscribed
 
 __all__ = [
     "build",
+    "check_forks",
     "estimate",
     "expected_identity",
     "planned_repeat",
@@ -98,6 +99,24 @@ def _without_data(cell: Cell, nodes: Nodes) -> str:
         " provision.yml -e dataset=small, or give the folder of one with"
         " -e scalebench_data_dir= (docs/data.md)"
     )
+
+
+def check_forks(cells: Sequence[Cell], nodes: Nodes, packing: str, forks: int) -> None:
+    """Check that Ansible starts all nodes of a wave together.
+
+    Ranks wait for each other, so a node that waits for a free fork would block the others for ever.
+
+    :param packing: one of ``options.PACKINGS``; with ``none`` a wave is one repeat, else it may take every node.
+    :param forks: how many nodes Ansible works on at the same time.
+    :raises ValueError: too few forks; the message names the number to give.
+    """
+    widest = max((cell["nodes"] for cell in cells), default=0)
+    needed = widest if packing == "none" else len(nodes)
+    if needed > forks:
+        raise ValueError(
+            f"{needed} nodes train at the same time, and Ansible works on {forks} at most:"
+            f" give -f {needed}, or set forks = {needed} in ansible.cfg"
+        )
 
 
 def with_unavailable(cells: Sequence[Cell], nodes: Nodes) -> List[Cell]:
