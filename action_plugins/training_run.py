@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from pathlib import Path
 
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.plugins.action import ActionBase
 from ansible_collections.scalebench.core.plugins.module_utils.records.endings import ending_names
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
+    make_folder,
+    put_in_place,
+)
 from ansible_collections.scalebench.core.plugins.plugin_utils.run_watch import (
     PEER_GRACE,
     RunWatch,
@@ -79,8 +82,8 @@ class ActionModule(ActionBase):
     def _fetch(self, log: str, target: Path) -> None:
         part = target.with_name(target.name + ".part")
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(target.parent)
             self._connection.fetch_file(log, str(part))
-            os.replace(part, target)
+            put_in_place(part, target)
         except OSError as error:
             raise AnsibleError(f"{target}: {error.strerror}: the log stays at {log}") from error

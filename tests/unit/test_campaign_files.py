@@ -1,11 +1,19 @@
 """The files of a campaign, as a killed controller leaves them."""
 
 import json
+import os
+import shutil
+import sys
+from pathlib import Path
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
 from ansible_collections.scalebench.core.plugins.plugin_utils import campaign_files as files
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
+    make_folder,
+    put_in_place,
+)
 from ansible_collections.scalebench.core.plugins.plugin_utils.measured import read_campaign
 from campaign_data import benchmarks, cluster
 
@@ -85,6 +93,89 @@ def test_no_record_is_without_its_log_after_an_interrupted_rename(tmp_path, monk
     files.set_aside(tmp_path, record)
     assert log.with_suffix(".attempt1.out").read_text() == "first"
     assert not log.exists()
+
+
+def write_a_campaign(folder, made):
+    """Do what bench.yml does to the files of a campaign: plan, failed attempt, second attempt."""
+    if not files.kept_plan(folder):
+        files.write(folder, "demo", made)
+    log = plan.repeats(made["cells"])[0]["log"]
+    cell = made["cells"][0]
+    for text in ("first", "second"):
+        record = {"cell": cell, "repeat": 1, "log": log, "reason": text}
+        known = files.records(folder).get(log)
+        if known and known["reason"] == text:
+            continue
+        if known:
+            files.set_aside(folder, known)
+        make_folder((folder / log).parent)
+        part = (folder / log).with_name("fetched.part")
+        part.write_text(text)
+        put_in_place(part, folder / log)
+        files.write_record(folder, {**record, "ending": "crashed"})
+    return log
+
+
+def test_a_writer_killed_between_any_two_system_calls_loses_nothing(tmp_path):
+    """The child ends itself at its n-th change of a file; the next writer goes on."""
+    made = plan.build(benchmarks(), parse_options({"topology": "1n1g"}), cluster(1))
+    changes = {"os.rename", "os.link", "os.remove", "os.mkdir", "open"}
+    killed, at = True, 0
+    while killed:
+        at += 1
+        folder = tmp_path / str(at)
+        child = os.fork()
+        if not child:
+            seen = []
+
+            def end(event, args, seen=seen, at=at, folder=folder):
+                if event in changes and str(args[0]).startswith(str(folder)):
+                    seen.append(event)
+                    if len(seen) == at:
+                        os._exit(9)
+
+            sys.addaudithook(end)
+            try:
+                write_a_campaign(folder, made)
+            except BaseException:
+                os._exit(1)
+            os._exit(0)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        assert status in (0, 9)
+        killed = status == 9
+        for path in folder.glob("logs/**/*.json"):
+            assert path.with_suffix("").with_suffix(".log").exists() or (
+                path.with_suffix(".out").exists()
+            ), f"{path.name} has no log after a kill at change {at}"
+        log = write_a_campaign(folder, made)
+        assert files.records(folder)[log]["reason"] == "second"
+        assert (folder / log).read_text() == "second"
+        shutil.rmtree(folder)
+    assert at > 20, "the writer was killed at too few places"
+
+
+def test_content_is_on_the_disk_before_its_name_and_its_record(tmp_path, monkeypatch):
+    steps = []
+    rename, fsync = Path.replace, os.fsync
+
+    def sync(opened):
+        steps.append(f"sync {Path(os.readlink(f'/proc/self/fd/{opened}')).name}")
+        fsync(opened)
+
+    def replace(path, target):
+        steps.append(f"rename {Path(target).name}")
+        return rename(path, target)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    monkeypatch.setattr(Path, "replace", replace)
+    record = {"log": "logs/r50_1.log"}
+    files.write_record(tmp_path, record)
+    assert steps == [
+        f"sync {tmp_path.name}",
+        "sync r50_1.run.json.part",
+        "rename r50_1.run.json",
+        "sync logs",
+    ]
 
 
 def test_a_log_without_a_record_is_renamed(tmp_path):

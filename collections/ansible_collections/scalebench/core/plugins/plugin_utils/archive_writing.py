@@ -37,7 +37,11 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.archive_reading im
     file_sha256,
     head,
 )
-from ansible_collections.scalebench.core.plugins.plugin_utils.files import write_texts
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
+    make_folder,
+    put_in_place,
+    write_texts,
+)
 
 __all__ = ["archive", "survey"]
 
@@ -179,26 +183,24 @@ def _write_archive(
         of the ustar format (255 bytes, 8 GiB).
     :raises OSError: a file cannot be read or written.
     """
-    archive.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(archive.parent)
     _remove_partial_files(archive)
     part = archive.with_name(f".{archive.name}.{os.getpid()}.part")
     try:
-        with part.open("wb") as raw:
+        with (
+            part.open("wb") as raw,
             # Without name and time of the file, so that the bytes are reproducible.
-            with (
-                gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed,
-                tarfile.open(
-                    fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT, copybufsize=PIECE
-                ) as tar,
-            ):
-                for path, text in texts.items():
-                    data = text.encode("utf-8")
-                    tar.addfile(_member(campaign, path, len(data)), io.BytesIO(data))
-                for file in files:
-                    _add(tar, campaign, folder, file, rules)
-            raw.flush()
-            os.fsync(raw.fileno())
-        part.replace(archive)
+            gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed,
+            tarfile.open(
+                fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT, copybufsize=PIECE
+            ) as tar,
+        ):
+            for path, text in texts.items():
+                data = text.encode("utf-8")
+                tar.addfile(_member(campaign, path, len(data)), io.BytesIO(data))
+            for file in files:
+                _add(tar, campaign, folder, file, rules)
+        put_in_place(part, archive)
     finally:
         part.unlink(missing_ok=True)
 

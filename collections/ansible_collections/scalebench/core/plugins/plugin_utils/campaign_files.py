@@ -25,7 +25,13 @@ from ansible_collections.scalebench.core.plugins.module_utils.records.runs impor
     RunRecord,
     check_run,
 )
-from ansible_collections.scalebench.core.plugins.plugin_utils.files import read_yaml, write_texts
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
+    make_folder,
+    put_in_place,
+    read_yaml,
+    sync,
+    write_texts,
+)
 from ansible_collections.scalebench.core.plugins.plugin_utils.plan_evidence import (
     controller_facts,
     plan_sha256,
@@ -204,6 +210,8 @@ def set_aside(folder: Path, record: RunRecord) -> None:
         kept.unlink(missing_ok=True)
         os.link(log, kept)
     log.with_suffix(".run.json").rename(log.with_suffix(f".attempt{number}.json"))
+    # The log goes only when the attempt's record and log are there after a power failure too.
+    sync(log.parent)
     log.unlink(missing_ok=True)
 
 
@@ -223,7 +231,7 @@ def write_record(folder: Path, record: RunRecord) -> Path:
     """Write a run record beside its log, atomically; return its path."""
     path = (folder / record["log"]).with_suffix(".run.json")
     part = path.with_name(path.name + ".part")
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     part.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    os.replace(part, path)
+    put_in_place(part, path)
     return path

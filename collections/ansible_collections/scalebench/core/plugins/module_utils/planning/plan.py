@@ -106,7 +106,8 @@ def check_forks(cells: Sequence[Cell], nodes: Nodes, packing: str, forks: int) -
 
     Ranks wait for each other, so a node that waits for a free fork would block the others for ever.
 
-    :param packing: one of ``options.PACKINGS``; with ``none`` a wave is one repeat, else it may take every node.
+    :param packing: one of ``options.PACKINGS``; with ``none`` a wave is one repeat, else it may
+        take every node.
     :param forks: how many nodes Ansible works on at the same time.
     :raises ValueError: too few forks; the message names the number to give.
     """
