@@ -109,7 +109,7 @@ def mpirun(nodes: int, per_node: int, rank: int, program: list[str], more: list[
     join = ["python3", f"{LAUNCH}/join_ranks.py"]
     peers = {ADDRESSES[at]: {"node": f"v{at + 1}", "join": join} for at in range(nodes)}
     words = [
-        *["mpirun", "--bind-to", "none", "--map-by", "slot"],
+        *["mpirun", "--allow-run-as-root", "--bind-to", "none", "--map-by", "slot"],
         *["--gmca", "pml", "ob1", "--gmca", "btl", "^openib"],
         *["--gmca", "btl_tcp_if_include", "ib0", "--gmca", "oob_tcp_if_include", "ib0"],
         *["--gmca", "orte_leave_session_attached", "1", "--gmca", "plm_rsh_no_tree_spawn", "1"],
@@ -135,4 +135,3 @@ COMMON = {
     "GLOO_SOCKET_IFNAME": "ib0",
     "NCCL_SOCKET_IFNAME": "ib0",
 }
-AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}

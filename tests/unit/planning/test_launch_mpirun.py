@@ -104,8 +104,11 @@ def test_a_lone_colon_would_end_mpiruns_command():
         launched("mpirun", arguments=[":"])
 
 
-def test_root_may_run_it():
-    assert launched("mpirun")["node2"]["env"]["OMPI_ALLOW_RUN_AS_ROOT"] == "1"
+def test_root_may_run_it_by_the_flag_that_every_version_knows():
+    made = launched("mpirun")
+    assert "--allow-run-as-root" in parts(made["node1"]["argv"])[0]
+    for command in made.values():
+        assert not [name for name in command["env"] if name.startswith("OMPI_ALLOW")]
 
 
 def test_horovodrun_starts_one_command_on_all_hosts():

@@ -3,7 +3,7 @@
 import itertools
 
 import pytest
-from upstream_data import AS_ROOT, COMMON, cells, gpus, in_container, mpirun, recipe, started
+from upstream_data import COMMON, cells, gpus, in_container, mpirun, recipe, started
 
 BENCHMARK, RECIPE = "tensorflow_ngc", "upstream"
 TOPOLOGIES = ["1n1g", "1n4g", "1n8g", "2n8g", "4n8g"]
@@ -75,7 +75,7 @@ def test_every_node_runs_its_command(planned, name, topology, flags):
     nodes, per_node = int(topology[0]), int(topology[2])
     made = planned[name]["commands"]
     assert list(made) == [f"v{number}" for number in range(1, nodes + 1)]
-    environment = {**AS_ROOT, **COMMON, "CUDA_VISIBLE_DEVICES": gpus(per_node)}
+    environment = {**COMMON, "CUDA_VISIBLE_DEVICES": gpus(per_node)}
     leading = made["v1"]["argv"]
     main = leading.index("/workspace/rn50v15_tf/main.py")
     end = leading.index(":") if nodes > 1 else len(leading)

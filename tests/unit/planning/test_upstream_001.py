@@ -1,7 +1,7 @@
 """Reference effort 001, TensorFlow to an accuracy: both commands and the source patch."""
 
 import pytest
-from upstream_data import AS_ROOT, COMMON, cells, in_container, mpirun, recipe, started
+from upstream_data import COMMON, cells, in_container, mpirun, recipe, started
 
 BENCHMARK = "tensorflow_time2train"
 EPOCHS = {"upstream": 120, "upstream_accuracy": 250}
@@ -41,7 +41,7 @@ def test_the_one_gpu_of_the_report_runs_its_command(name, epochs):
     wanted = mpirun(1, 1, 0, ["python3", "/workspace/rn50v15_tf/main.py", *given], [])
     called = f"scalebench-{BENCHMARK}-{name}"
     assert argv == in_container(called, list(command["env"]), wanted)
-    assert command["env"] == {**AS_ROOT, **COMMON, "CUDA_VISIBLE_DEVICES": "0"}
+    assert command["env"] == {**COMMON, "CUDA_VISIBLE_DEVICES": "0"}
 
 
 @pytest.mark.parametrize("name", EPOCHS)

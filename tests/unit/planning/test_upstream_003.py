@@ -1,7 +1,7 @@
 """Reference effort 003, NGC MXNet: every command of every cell, including 32 GPUs."""
 
 import pytest
-from upstream_data import AS_ROOT, COMMON, cells, gpus, in_container, mpirun, recipe, started
+from upstream_data import COMMON, cells, gpus, in_container, mpirun, recipe, started
 
 BENCHMARK, RECIPE = "mxnet_ngc", "upstream"
 CELLS = [
@@ -94,7 +94,7 @@ def test_every_node_runs_its_command(planned, precision, batch, topology):
         called = "scalebench-mxnet_ngc-upstream"
         assert command["argv"] == in_container(called, list(command["env"]), wanted)
         seen = {"CUDA_VISIBLE_DEVICES": gpus(per_node)}
-        assert command["env"] == {**AS_ROOT, **COMMON, **seen, **RUNNER}
+        assert command["env"] == {**COMMON, **seen, **RUNNER}
 
 
 def test_the_container_is_the_published_image_without_privilege():

@@ -11,8 +11,6 @@ from .launch_job import Job, Started
 __all__ = ["horovodrun", "mpirun"]
 
 _IPV4 = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3}){3}")
-# Open MPI wants both before it runs as root.
-_AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
 def mpirun(job: Job, name: str) -> Started:
@@ -26,7 +24,8 @@ def mpirun(job: Job, name: str) -> Started:
     :raises ValueError: the interface between the nodes is unknown, or a word of the command has a
         meaning for mpirun.
     """
-    words = ["mpirun", "--bind-to", "none", "--map-by", "slot"]
+    # The flag, not OMPI_ALLOW_RUN_AS_ROOT: version 3.1 in NVIDIA's images reads no variables.
+    words = ["mpirun", "--allow-run-as-root", "--bind-to", "none", "--map-by", "slot"]
     words += ["--oversubscribe"] if job.cell["device"] == "cpu" else []
     for key, value in _parameters(job).items():
         words += ["--gmca", key, value]
@@ -45,7 +44,7 @@ def mpirun(job: Job, name: str) -> Started:
 
 
 def horovodrun(job: Job, name: str) -> Started:
-    """Return a node's command with horovodrun, which runs mpirun without binding.
+    """Return a node's command with horovodrun, which runs mpirun without binding, and as root.
 
     Its versions differ in the options they pass to mpirun, so these are in the environment.
 
@@ -81,7 +80,7 @@ def _hosted(job: Job, name: str, words: List[str]) -> Started:
         }
         argv += [f"--ssh-config={job.nodes[name]['ssh_config']}", f"--peers={json.dumps(peers)}"]
         argv += ["--", *words]
-    return Started(argv, {**_AS_ROOT, **job.environment(name)})
+    return Started(argv, job.environment(name))
 
 
 def _parameters(job: Job) -> Dict[str, str]:
