@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import shown
 from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
 from ansible_collections.scalebench.core.plugins.module_utils.records.factors import MAX
 from ansible_collections.scalebench.core.plugins.module_utils.running import search
@@ -43,6 +44,8 @@ class ActionModule(ControllerAction):
                 continue
             runs = {node: _run_of(result, log) for node, result in args["runs"].items()}
             made = record(_header(args), repeat, runs, facts)
+            # A log's words may hold secrets and commands to a terminal.
+            made = {**shown(made), "cell": made["cell"]}
             campaign_files.write_record(folder, made)
             Path(f"{folder / log}.failed-{args['session']}").unlink(missing_ok=True)
             records.append(made)

@@ -178,6 +178,14 @@ def test_content_is_on_the_disk_before_its_name_and_its_record(tmp_path, monkeyp
     ]
 
 
+def test_the_reason_of_an_older_record_is_shown_without_secrets(tmp_path):
+    made = plan.build(benchmarks(), parse_options({"topology": "1n1g"}), cluster(1))
+    record = {"log": "logs/r50_1.log", "cell": made["cells"][0], "repeat": 1}
+    files.write_record(tmp_path, {**record, "reason": "login --password hunter22 \x1b[2J"})
+    reason = files.read_record(tmp_path, "logs/r50_1.run.json")["reason"]
+    assert reason == "login --password [redacted: option of a command] \\x1b[2J"
+
+
 def test_a_log_without_a_record_is_renamed(tmp_path):
     log = tmp_path / "logs/r50_1.log"
     log.parent.mkdir()

@@ -13,6 +13,22 @@ OUT_OF_MEMORY = {"ending": "crashed", "reason": "exit code 1", "seconds": 1.0}
 TOLD = {"ending": {"kind": "out_of_memory", "detail": "out of memory"}, "throughput": None}
 
 
+def recorded(folder, wave, runs, facts):
+    """Return the answer of the action plugin to one wave."""
+    args = {
+        "directory": str(folder),
+        "campaign": "c",
+        "session": "now",
+        "wave": wave,
+        "runs": runs,
+        "facts": facts,
+        "skipped": [],
+    }
+    task = SimpleNamespace(args=args, async_val=0, check_mode=False)
+    connection = SimpleNamespace(_shell=SimpleNamespace(tmpdir=""))
+    return ActionModule(task, connection, None, None, None, None).run()
+
+
 def test_what_ran_beside_a_smaller_batch_that_did_not_fit_keeps_its_own_ending(tmp_path):
     nodes = cluster(2)
     options = parse_options(
@@ -26,17 +42,30 @@ def test_what_ran_beside_a_smaller_batch_that_did_not_fit_keeps_its_own_ending(t
     ]
     wave = schedule.build_waves(repeats, "nodes", benchmarks(), nodes)[0]
     assert [repeat["cell"]["batch_size_per_device"] for repeat in wave["repeats"]] == [4, 8]
-    args = {
-        "directory": str(tmp_path),
-        "campaign": "c",
-        "session": "now",
-        "wave": wave,
-        "runs": dict.fromkeys(nodes, OUT_OF_MEMORY),
-        "facts": [TOLD, {"msg": "the log is empty"}],
-        "skipped": [],
-    }
-    task = SimpleNamespace(args=args, async_val=0, check_mode=False)
-    connection = SimpleNamespace(_shell=SimpleNamespace(tmpdir=""))
-    answer = ActionModule(task, connection, None, None, None, None).run()
+    facts = [TOLD, {"msg": "the log is empty"}]
+    answer = recorded(tmp_path, wave, dict.fromkeys(nodes, OUT_OF_MEMORY), facts)
     assert [record["ending"] for record in answer["records"]] == ["out_of_memory", "crashed"]
     assert [log.rpartition("/")[2] for log in answer["skipped_logs"]] == ["r50_b8_fp32_2.log"]
+
+
+def test_a_record_and_its_summary_have_neither_secrets_nor_terminal_commands(tmp_path):
+    nodes = cluster(1)
+    planned = plan.build(benchmarks(), parse_options({"topology": "1n1g", "repeats": 1}), nodes)
+    repeats = [
+        {**repeat, "kind": "measured", "why": "", "attempt": 1, "seconds": 1.0}
+        for repeat in plan.repeats(planned["cells"])
+    ]
+    wave = schedule.build_waves(repeats, "none", benchmarks(), nodes)[0]
+    run = {
+        "ending": "crashed",
+        "reason": "KeyError: api_key=hunter22hunter22 \x1b]0;title\x07",
+        "seconds": 1.0,
+        "env": {"WANDB_API_KEY": "hunter22hunter22"},
+        "argv": ["--token", "x"],
+    }
+    answer = recorded(tmp_path, wave, {"node1": run}, [{"msg": "the log is empty"}])
+    text = (tmp_path / wave["repeats"][0]["log"]).with_suffix(".run.json").read_text()
+    for shown in (text, answer["records"][0]["reason"]):
+        assert "hunter22" not in shown
+        assert "\x1b" not in shown and "u001b" not in shown
+        assert "api_key=[redacted" in shown

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
+from ansible_collections.scalebench.core.plugins.plugin_utils.log_files import files_below
 from ansible_collections.scalebench.core.plugins.plugin_utils.measured import (
     Measured,
     read_campaign,
@@ -60,6 +61,29 @@ def test_no_file_outside_of_the_folder_is_shown(tmp_path, log):
     folder.mkdir()
     assert tail(folder, log) is None
     assert tail(folder, log, "../../secret: x") is None
+
+
+def test_a_link_out_of_the_folder_is_neither_read_nor_quoted(tmp_path):
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/r50_b4_fp32_1.log").write_text("secret")
+    folder = tmp_path / "logs"
+    (folder / "pytorch/bz4/1n1g").mkdir(parents=True)
+    link = folder / "pytorch/bz4/1n1g/r50_b4_fp32_1.log"
+    link.symlink_to(tmp_path / "outside/r50_b4_fp32_1.log")
+    (folder / "more").symlink_to(tmp_path / "outside")
+    (folder / "again").symlink_to("pytorch")
+    assert tail(folder, str(link.relative_to(folder))) is None
+    assert tail(folder, "more/r50_b4_fp32_1.log") is None
+    paths, problems = files_below(folder)
+    assert paths == []
+    assert [item["path"] for item in problems] == ["more", "again/bz4/1n1g/r50_b4_fp32_1.log"]
+    assert all("leads out of the folder" in item["reason"] for item in problems)
+    (folder / "pytorch/other.log").write_text("x")
+    assert len(files_below(folder)[0]) == 1
+
+
+def test_a_log_with_an_impossible_name_is_not_quoted(tmp_path):
+    assert tail(tmp_path, "a\0b.log") is None
 
 
 def test_what_is_no_log_has_no_last_lines(tmp_path):

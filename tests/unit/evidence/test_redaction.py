@@ -7,6 +7,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction
     Redactor,
     is_secret_name,
     patterns,
+    shown,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -69,11 +70,83 @@ def test_values_are_replaced_and_their_names_stay(text, secret):
         "A_TOKEN= B=1, B_TOKEN='' C_TOKEN=$HF_TOKEN D_TOKEN=*** 'E_TOKEN': null",
         "http://node1:29500/a@b and git@example.org:x/y",
         "half_precision hf_short sha256:e3b0c44298fc1c149afbf4c8996fb924",
+        "max_tokens=128 num_tokens: 4096 tokens/s 1234.5 token=5 eos_token='' pad_token=[PAD]",
+        "--max-tokens 5 --token-file /x/y --password-file=/z secret_name: demo key_id=abcdefgh",
+        "KeyError: 'epoch' ssh://git@example.org/x password: null use_auth_token=True",
         "iteration 3 epoch 0 loss 6.970000 throughput 24.13 images/s",
     ],
 )
 def test_other_text_stays(text):
     assert clean(text) == (text, {})
+
+
+# Forms in which secrets stand in configuration files, commands and messages. <S> is the secret.
+FORMS = """
+aws_secret_access_key = <S>
+aws_session_token=<S>
+api_key=<S>
+apikey: <S>
+{"password": "<S>"}
+{"apiKey":"<S>", "a": 1}
+{'client_secret': '<S>'}
+accessToken: <S>
+db.password=<S>
+wandb.login(api_key='<S>')
+mysql_password: "<S>"
+passphrase: <S>
+AccountName=x;AccountKey=<S>;EndpointSuffix=y
+program --password <S> --batch 4
+program --api-key=<S>
+program --hf-token "<S>"
+git clone https://<S>@example.org/x.git
+https://user:<S>@example.org/x
+https://x.blob.example.org/data?sp=r&sig=<S>&x=1
+https://s3.example.org/x?X-Amz-Signature=<S>
+authorization: bearer <S>
+curl -H "Authorization: token <S>"
+X-Api-Key: <S>
+Set-Cookie: session=<S>
+curl -u admin:<S> https://example.org
+sshpass -p <S> ssh node1
+docker login -u me -p <S> registry
+{"auths": {"r": {"auth": "<S>"}}}
+machine example.org login me password <S>
+SLACK=xoxb-<S>
+key sk-proj-<S>
+HF_TOKEN=<S>
+ansible_become_password: <S>
+"""
+VALUE = "Zq3" + "x9Kw7Lm2Pv5Rt8Yb1"
+
+
+@pytest.mark.parametrize("form", FORMS.strip().splitlines())
+def test_the_usual_forms_of_secrets_are_replaced(form):
+    line = form.replace("<S>", VALUE)
+    assert VALUE not in clean(line)[0]
+    assert clean(line)[0].startswith(
+        form[: form.index("<S>")].split("xoxb-")[0].split("sk-")[0][:8]
+    )
+    assert VALUE not in shown(line)
+    assert clean(clean(line)[0]) == (clean(line)[0], {})
+
+
+def test_what_a_record_shows_has_neither_secrets_nor_terminal_commands():
+    before = {
+        "reason": "login failed: password=hunter22\x1b[2J\x9b1m\r",
+        "env": {"HF_TOKEN": "short", "A_KEY_FILE": "/k", "N": 3},
+        "lines": ["--token " + VALUE, "a\tb\nc"],
+    }
+    assert shown(before) == {
+        "reason": "login failed: password=[redacted: value of a secret's name]\\x1b[2J\\x9b1m\\r",
+        "env": {"HF_TOKEN": "[redacted]", "A_KEY_FILE": "/k", "N": 3},
+        "lines": ["--token [redacted: option of a command]", "a\tb\nc"],
+    }
+
+
+@pytest.mark.parametrize("unit", ["-", "a", " ", "token ", "curl ", "--", "://", "key=", "\\", "'"])
+def test_no_line_takes_long_to_search(unit):
+    """With a pattern that takes quadratic time this would not end within the session."""
+    assert clean("token curl https://" + unit * (2**20 // len(unit)))
 
 
 def test_a_private_key_is_removed_and_the_lines_keep_their_numbers():

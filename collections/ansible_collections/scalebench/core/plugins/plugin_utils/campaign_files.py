@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import shown
 from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
 from ansible_collections.scalebench.core.plugins.module_utils.planning.benchmark_file import (
     check_benchmark,
@@ -132,7 +133,9 @@ def read_record(folder: Path, path: str) -> RunRecord:
     :raises OSError: it cannot be read.
     """
     log = f"{_ATTEMPT.sub('', path.removesuffix('.run.json'))}.log"
-    return check_run(_json(folder / path), log)
+    record = check_run(_json(folder / path), log)
+    record["reason"] = shown(record["reason"])
+    return record
 
 
 def _json(path: Path) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 from ansible_collections.scalebench.core.plugins.module_utils import logs
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
 
-__all__ = ["files_below", "read_all", "read_facts"]
+__all__ = ["files_below", "leads_outside", "read_all", "read_facts"]
 
 Expected = Callable[[bool], dict[str, Any]]
 PIECE = 1 << 18
@@ -24,7 +24,8 @@ MANY = 60
 def files_below(folder: Path) -> tuple[list[str], list[dict[str, str]]]:
     """Return every file below a folder, relative to it, and what could not be looked into.
 
-    Links to folders are followed, each folder once. Folders of version control are passed over.
+    Links to folders are followed, each folder once, but no link out of the folder: a log would be
+    quoted on a page. Folders of version control are passed over.
     """
     paths: list[str] = []
     problems: list[dict[str, str]] = []
@@ -34,6 +35,13 @@ def files_below(folder: Path) -> tuple[list[str], list[dict[str, str]]]:
         path = os.path.relpath(error.filename, folder)
         problems.append({"path": path, "reason": error.strerror or str(error)})
 
+    def inside(path: str) -> bool:
+        if leads_outside(folder, path):
+            reason = "a link that leads out of the folder; copy what it leads to"
+            problems.append({"path": os.path.relpath(path, folder), "reason": reason})
+            return False
+        return True
+
     for root, folders, names in os.walk(folder, onerror=problem, followlinks=True):
         real = os.path.realpath(root)
         if real in seen:
@@ -41,9 +49,20 @@ def files_below(folder: Path) -> tuple[list[str], list[dict[str, str]]]:
             continue
         seen.add(real)
         folders[:] = sorted(name for name in folders if name not in (".git", ".hg", ".svn"))
-        for name in names:
-            paths.append(os.path.relpath(os.path.join(root, name), folder))
+        folders[:] = [name for name in folders if inside(os.path.join(root, name))]
+        found = [os.path.join(root, name) for name in names]
+        paths += [os.path.relpath(path, folder) for path in found if inside(path)]
     return paths, problems
+
+
+def leads_outside(folder: Path | str, path: Path | str) -> bool:
+    """Return whether a path lies outside of the folder, once links are followed."""
+    top = os.path.realpath(folder)
+    try:
+        return os.path.commonpath([top, os.path.realpath(path)]) != top
+    except ValueError:
+        # No system has a file of this name.
+        return True
 
 
 def read_facts(

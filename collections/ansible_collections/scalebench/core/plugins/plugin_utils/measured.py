@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import shown
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import AUTO, log_rule
 from ansible_collections.scalebench.core.plugins.module_utils.facts.logtree import (
     as_record,
@@ -121,7 +122,8 @@ def _record_of(
         return no_facts_record(log, error.strerror or str(error))
     except ValueError as error:
         return no_facts_record(log, str(error))
-    return as_record(log, facts)
+    record = as_record(log, facts)
+    return {**record, "reason": shown(record["reason"])}
 
 
 def _read_again(

@@ -29,6 +29,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.plots impor
     inline_svg,
     plot_series,
 )
+from ansible_collections.scalebench.core.plugins.plugin_utils.log_files import leads_outside
 from ansible_collections.scalebench.core.plugins.plugin_utils.measured import Measured
 from ansible_collections.scalebench.core.plugins.plugin_utils.page_html import page_html
 
@@ -103,7 +104,8 @@ def log_tails(folder: Path, wanted: list[dict[str, str]]) -> dict[str, list[str]
     tails = {}
     for one in wanted:
         for path in _outputs(folder, one["log"], one["reason"]):
-            lines = last_lines(_last_text(path))
+            # A forged record or a link must not put another file of this machine on the page.
+            lines = [] if leads_outside(folder, path) else last_lines(_last_text(path))
             if lines:
                 tails[one["log"]] = lines
                 break
@@ -111,11 +113,7 @@ def log_tails(folder: Path, wanted: list[dict[str, str]]) -> dict[str, list[str]
 
 
 def _outputs(folder: Path, log: str, reason: str) -> Iterator[Path]:
-    relative = os.path.normpath(log)
-    # A forged record must not put another file of this machine on the page.
-    if os.path.isabs(relative) or relative.startswith(".."):
-        return
-    path = folder / relative
+    path = folder / log
     node = _NODE.match(reason)
     if node:
         yield path.with_suffix(f".{node.group(1)}.out")

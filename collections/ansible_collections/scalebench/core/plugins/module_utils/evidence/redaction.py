@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from functools import partial
 from typing import (
+    Any,
     Dict,
     Iterable,
     Iterator,
@@ -21,22 +22,35 @@ from typing import (
     Tuple,
 )
 
-__all__ = ["RULES", "Redactor", "Rule", "is_secret_name", "patterns"]
+__all__ = ["RULES", "Redactor", "Rule", "is_secret_name", "patterns", "shown"]
 
-# A longer word has another meaning: TOKENIZERS_PARALLELISM, KEYRING.
-_NAME = rb"[A-Z0-9_]*(?:TOKEN|SECRET|PASSWORD|PASSWD|KEY)(?![A-Z])[A-Z0-9_]*"
-# Not secret: the path of a secret, and InfiniBand's partition key (NCCL_IB_PKEY).
-HARMLESS = re.compile(rb".*_(?:FILE|PATH|DIR|PKEY)")
+# Names of secrets: of variables, keys of JSON or YAML, attributes and long options. A longer word
+# has another meaning: TOKENIZERS_PARALLELISM, KEYRING, max_tokens. KEY alone counts in capitals.
+_WORDS = rb"(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)"
+_KEYS = rb"(?:API|ACCESS|ACCOUNT|SECRET|PRIVATE|AUTH|SHARED|SIGNING|ENCRYPTION)[_-]?KEY"
+_NAME = rb"[A-Z0-9_]*(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|KEY)(?![A-Z])[A-Z0-9_]*"
+_ANY_NAME = rb"(?i:[a-z0-9_-]*(?:" + _WORDS + rb"|" + _KEYS + rb")(?![a-z])[a-z0-9_-]*)"
+# Not secret: a secret's path, number or name, and InfiniBand's partition key (NCCL_IB_PKEY).
+HARMLESS = re.compile(rb"(?i:.*[_-](?:FILE|PATH|DIR|PKEY|IDS?|COUNT|NAME|TYPE))")
 # Not secret: an empty value, a reference to a variable, a value that is already masked.
-_NOTHING = rb"(?!\$|\*|\[redacted|null\b|None\b|[\"',\s])"
+_NOTHING = rb"(?!\$|\*|\[redacted|null\b|None\b|(?i:true|false)\b|[\"',\s])"
+_QUOTED = rb"(?:(?<=[\"'])[^\"'\r\n\\]+|[^\s\"',;&}\\]+)"
 # The formats of RFC 7468 and OpenPGP.
 _KEY_BEGIN = re.compile(rb"-----BEGIN [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----")
 _KEY_END = re.compile(rb"-----END [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----")
 _PRIVATE_KEY = "private key"
+_MASKED = "[redacted]"
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+# What lies between a name and its value, and the beginning of the value.
+_ASSIGNED = rb"(?:\\?[\"'])?(?:\s*:\s*|\s+=\s+|=)(?:\\?[\"'])?(?P<value>"
 
 
 class Rule(NamedTuple):
-    """One kind of secret. Only a text that contains one of the ``anchors`` is searched.
+    """One kind of secret. Only a line that contains one of the ``anchors`` is searched.
+
+    Anchors are in small letters, and looked for in the line in small letters.
 
     Group ``value`` of the pattern is the secret; the rest of the match identifies it.
     """
@@ -47,7 +61,7 @@ class Rule(NamedTuple):
 
 
 def _rule(kind: str, anchors: Sequence[bytes], pattern: bytes) -> Rule:
-    return Rule(kind, tuple(anchors), re.compile(pattern))
+    return Rule(kind, tuple(word.lower() for word in anchors), re.compile(pattern))
 
 
 # The formats that issuers document, among them
@@ -63,6 +77,14 @@ RULES = (
     _rule("GitLab token", [b"glpat-"], rb"(?P<value>glpat-[A-Za-z0-9_-]{20,})"),
     _rule("Hugging Face token", [b"hf_"], rb"(?<![A-Za-z0-9_])(?P<value>hf_[A-Za-z0-9]{30,})"),
     _rule("NGC key", [b"nvapi-"], rb"(?P<value>nvapi-[A-Za-z0-9_-]{20,})"),
+    _rule("Slack token", [b"xox"], rb"\b(?P<value>xox[abeoprs]-[A-Za-z0-9-]{10,})"),
+    _rule(
+        "OpenAI or Anthropic key", [b"sk-"], rb"(?<![A-Za-z0-9-])(?P<value>sk-[A-Za-z0-9_-]{20,})"
+    ),
+    _rule("Stripe key", [b"_live_"], rb"\b(?P<value>[rs]k_live_[A-Za-z0-9]{16,})"),
+    _rule("Google key", [b"AIza"], rb"\b(?P<value>AIza[A-Za-z0-9_-]{35})"),
+    _rule("PyPI token", [b"pypi-"], rb"\b(?P<value>pypi-[A-Za-z0-9_-]{40,})"),
+    _rule("npm token", [b"npm_"], rb"\b(?P<value>npm_[A-Za-z0-9]{36})"),
     _rule(
         "JSON web token",
         [b"eyJ"],
@@ -70,13 +92,50 @@ RULES = (
     ),
     _rule(
         "authorization header",
-        [b"uthorization"],
-        rb"uthorization[\"']?\s*[:=]\s*[\"']?(?:Bearer|Basic|Token)\s+(?P<value>"
-        + _NOTHING
-        + rb"[^\s\"']+)",
+        [b"uthorization", b"bearer "],
+        rb"(?i:(?:authorization[\"']?\s*[:=]\s*[\"']?(?:Bearer|Basic|Token)\s+(?=\S)|bearer\s+(?=\S{16})))"
+        rb"(?P<value>" + _NOTHING + rb"[^\s\"']+)",
     ),
+    _rule("cookie", [b"cookie:"], rb"(?i:cookie:)\s*(?P<value>" + _NOTHING + rb"[^\r\n\"']+)"),
     _rule(
         "password in a URL", [b"://"], rb"://[^/\s:@\"']*:(?P<value>" + _NOTHING + rb"[^/\s@\"']+)@"
+    ),
+    # Shorter names before the @ are users: ssh://git@host.
+    _rule("token in a URL", [b"://"], rb"://(?P<value>" + _NOTHING + rb"[^/\s:@\"']{16,})@"),
+    _rule(
+        "signature in a URL",
+        [b"sig=", b"signature="],
+        rb"(?i:[?&](?:sig|x-amz-signature|x-goog-signature)=)(?P<value>"
+        + _NOTHING
+        + rb"[^&\s\"']{8,})",
+    ),
+    _rule(
+        "password of a registry",
+        [b'"auth"', b'"identitytoken"'],
+        rb'"(?:auth|identitytoken)"\s*:\s*"(?P<value>[A-Za-z0-9+/=._-]{4,})"',
+    ),
+    _rule(
+        "password in .netrc",
+        [b"password "],
+        rb"(?:login|user)\s+\S+\s+password\s+(?P<value>" + _NOTHING + rb"\S+)",
+    ),
+    _rule(
+        "password of a command",
+        [b"curl", b"sshpass", b"mysql", b"docker login", b"podman login"],
+        rb"(?:curl\b.{0,300}?\s(?:-u|--user)[ =]?[\"']?[^\s:\"']+:"
+        rb"|(?:sshpass|(?:docker|podman) login)\b.{0,300}?\s-p[ =]?[\"']?"
+        rb"|mysql\w*\b.{0,300}?\s-p[\"']?)"
+        rb"(?P<value>" + _NOTHING + rb"[^\s\"']+)",
+    ),
+    _rule(
+        "option of a command",
+        [b"token", b"secret", b"passw", b"passphrase", b"key", b"credential"],
+        rb"(?<![\w-])--(?P<name>"
+        + _ANY_NAME
+        + rb")(?:\s+|=)[\"']?(?P<value>(?!-)"
+        + _NOTHING
+        + _QUOTED
+        + rb")",
     ),
     _rule(
         "ssh key",
@@ -85,12 +144,19 @@ RULES = (
     ),
     _rule(
         "secret of the environment",
-        [b"TOKEN", b"SECRET", b"PASSWORD", b"PASSWD", b"KEY"],
-        rb"(?<![A-Z0-9_])(?P<name>"
-        + _NAME
-        + rb")(?:\\?[\"'])?(?:\s*:\s*|\s+=\s+|=)(?:\\?[\"'])?(?P<value>"
+        [b"token", b"secret", b"passw", b"passphrase", b"key"],
+        rb"(?<![A-Za-z0-9_])(?P<name>" + _NAME + rb")" + _ASSIGNED + _NOTHING + _QUOTED + rb")",
+    ),
+    # What follows the word token is often a word of a vocabulary or a number, and no secret.
+    _rule(
+        "value of a secret's name",
+        [b"token", b"secret", b"passw", b"passphrase", b"key", b"credential"],
+        rb"(?<![A-Za-z0-9_-])(?P<name>"
+        + _ANY_NAME
+        + rb")"
+        + _ASSIGNED
         + _NOTHING
-        + rb"(?:(?<=[\"'])[^\"'\r\n\\]+|[^\s\"',;}\\]+))",
+        + rb"(?:(?<=[\"'])[^\"'\r\n\\]+|(?![\d.,]+(?:\s|$))[^\s\"',;&}\\<\[({]{6,}))",
     ),
 )
 
@@ -134,7 +200,8 @@ class Redactor:
         :param pieces: of whole lines, so that no secret lies across two of them.
         """
         for piece in pieces:
-            rules = [rule for rule in self._rules if any(word in piece for word in rule.anchors)]
+            small = piece.lower()
+            rules = [rule for rule in self._rules if any(word in small for word in rule.anchors)]
             if rules or self._in_key or b"PRIVATE KEY" in piece:
                 yield self._cleaned(piece, rules)
             else:
@@ -146,9 +213,10 @@ class Redactor:
         cleaned = []
         for number, line in enumerate(lines, first):
             self._line = number
-            text = self._without_key(line)
+            text, small = self._without_key(line), line.lower()
             for rule in rules:
-                text = rule.pattern.sub(partial(self._replaced, rule), text)
+                if any(word in small for word in rule.anchors):
+                    text = rule.pattern.sub(partial(self._replaced, rule), text)
             cleaned.append(text)
         return b"\n".join(cleaned)
 
@@ -177,3 +245,24 @@ class Redactor:
         line, count = self.findings.get(kind, (self._line, 0))
         self.findings[kind] = (min(line, self._line), count + 1)
         return b"[redacted: " + kind.encode("utf-8") + b"]"
+
+
+def shown(value: Any) -> Any:
+    """Return a value, or all texts in a list or mapping, fit to be shown and passed on.
+
+    Secrets of known forms are replaced, values of variables with a secret's name too. Control
+    characters but line ends and tabs, which would reach a terminal, stand as their escapes.
+    """
+    if isinstance(value, str):
+        text = _CONTROL.sub(lambda match: ascii(match.group())[1:-1], value)
+        redacted = Redactor(RULES).redact([text.encode("utf-8", "replace")])
+        return b"".join(redacted).decode("utf-8")
+    if isinstance(value, Mapping):
+        return {
+            key: _MASKED if _is_secret(key, each) else shown(each) for key, each in value.items()
+        }
+    return [shown(each) for each in value] if isinstance(value, (list, tuple)) else value
+
+
+def _is_secret(key: Any, value: Any) -> bool:
+    return isinstance(key, str) and isinstance(value, str) and bool(value) and is_secret_name(key)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
-from ..evidence.redaction import RULES, Redactor
+from ..evidence.redaction import shown
 from ..layout.groups import named_cells
 from ..layout.plain_text import plain
 from ..records.cells import CellKey, cell_key
@@ -30,8 +30,7 @@ def shell_line(command: Mapping[str, Any]) -> str:
     """
     environment = [f"{name}={_quoted(value)}" for name, value in (command.get("env") or {}).items()]
     line = " ".join([*environment, *map(_quoted, command["argv"])])
-    redacted = Redactor(RULES).redact([line.encode("utf-8", "replace")])
-    line = b"".join(redacted).decode("utf-8", "replace")
+    line = str(shown(line))
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]} … (cut; plan.json has it whole)"
 
 
