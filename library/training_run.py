@@ -44,7 +44,8 @@ options:
   name:
     description:
       - The log is C(<name>.log), the record C(<name>.run.json). The launcher starts in a new folder
-        C(<name>.files), to which some launchers write their own logs.
+        C(<name>.files), to which some launchers write their own logs. Its folder C(output), where
+        published trainers leave snapshots, is removed after the run.
     type: str
     required: true
   timeout:
@@ -267,6 +268,7 @@ def main() -> None:
                     folder=folder,
                 )
             )
+            shutil.rmtree(os.path.join(folder, "output"), ignore_errors=True)
             with contextlib.suppress(OSError):
                 os.rmdir(folder)  # most launchers leave it empty
         with open(run + ".run.json.part", "w", encoding="utf-8") as file:

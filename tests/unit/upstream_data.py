@@ -47,7 +47,12 @@ def v100_nodes() -> dict[str, dict[str, Any]]:
             "data_dir": "/datasets/ImageNet",
             "pythons": {
                 name: f"/opt/scalebench/venvs/{name}/bin/python"
-                for name in ("paddle_upstream", "oneflow_upstream")
+                for name in (
+                    "paddle_upstream",
+                    "oneflow_upstream",
+                    "oneflow_dlperf",
+                    "oneflow_dlperf_0_1_9",
+                )
             },
             "device": "gpu",
             "devices": 8,
@@ -128,6 +133,13 @@ def gpus(count: int) -> str:
     return ",".join(str(index) for index in range(count))
 
 
+# GitHub no longer serves git://, so the image's requirements name https:// and the tag.
+DLLOGGER = {
+    "file": "TensorFlow/Classification/ConvNets/requirements.txt",
+    "line": 1,
+    "from": "-e git://github.com/NVIDIA/dllogger#egg=dllogger",
+    "to": "-e git+https://github.com/NVIDIA/dllogger@v0.1.0#egg=dllogger",
+}
 # What every rank on GPUs has, whatever its framework.
 COMMON = {
     "PYTHONUNBUFFERED": "1",

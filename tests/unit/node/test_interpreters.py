@@ -22,8 +22,10 @@ def test_a_working_interpreter_is_usable(tmp_path):
     python = environment(tmp_path)
     python.write_text("#!/bin/sh\n")
     python.chmod(0o755)
-    (tmp_path / "unavailable").write_text("needs Python 3.7\n")
     assert why_not(str(python)) is None
+    # Role framework made the environment and could not fill it.
+    (tmp_path / "unavailable").write_text("no package index has oneflow==0.1.8: …\n")
+    assert why_not(str(python)) == "no package index has oneflow==0.1.8: …"
 
 
 def test_the_reason_that_provisioning_left_is_returned(tmp_path):

@@ -3,7 +3,16 @@
 import itertools
 
 import pytest
-from upstream_data import COMMON, cells, gpus, in_container, mpirun, recipe, started
+from upstream_data import (
+    COMMON,
+    DLLOGGER,
+    cells,
+    gpus,
+    in_container,
+    mpirun,
+    recipe,
+    started,
+)
 
 BENCHMARK, RECIPE = "tensorflow_ngc", "upstream"
 TOPOLOGIES = ["1n1g", "1n4g", "1n8g", "2n8g", "4n8g"]
@@ -106,12 +115,13 @@ def test_the_container_is_the_published_image_without_privilege():
     ]
 
 
-def test_the_code_is_the_published_commit_unpatched():
+def test_the_code_is_the_published_commit():
     assert recipe(BENCHMARK, RECIPE)["sources"] == [
         {
             "name": "DeepLearningExamples",
             "repository": "https://github.com/NVIDIA/DeepLearningExamples",
             "version": "fed7ba99cde958fda12c9e81d12b3d7e738e0590",
+            "patches": [DLLOGGER],
         }
     ]
     folder = "DeepLearningExamples/TensorFlow/Classification/ConvNets"

@@ -1,7 +1,15 @@
 """Reference effort 001, TensorFlow to an accuracy: both commands and the source patch."""
 
 import pytest
-from upstream_data import COMMON, cells, in_container, mpirun, recipe, started
+from upstream_data import (
+    COMMON,
+    DLLOGGER,
+    cells,
+    in_container,
+    mpirun,
+    recipe,
+    started,
+)
 
 BENCHMARK = "tensorflow_time2train"
 EPOCHS = {"upstream": 120, "upstream_accuracy": 250}
@@ -49,7 +57,8 @@ def test_the_source_edit_of_the_report_is_data(name):
     (source,) = recipe(BENCHMARK, name)["sources"]
     assert source["repository"] == "https://github.com/NVIDIA/DeepLearningExamples"
     assert source["version"] == "99b1c898cead5603c945721162270c2fe077b4a2"
-    (patch,) = source["patches"]
+    requirement, patch = source["patches"]
+    assert requirement == DLLOGGER
     assert patch == {
         "file": "TensorFlow/Classification/ConvNets/runtime/runner.py",
         "line": 249,

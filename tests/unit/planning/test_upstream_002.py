@@ -4,7 +4,14 @@ import pytest
 from upstream_data import ADDRESSES, COMMON, cells, gpus, recipe
 
 BENCHMARK = "oneflow"
-PYTHON = "/opt/scalebench/venvs/oneflow_upstream/bin/python"
+# By recipe: the package set, and the commit of the trainer.
+PYTHONS = {"upstream": "oneflow_upstream"}
+PYTHONS.update(dlperf="oneflow_dlperf", dlperf_0_1_9="oneflow_dlperf_0_1_9")
+COMMITS = {
+    "upstream": "892f87e6cb39d83b3e7b69128cff3aca31628800",
+    "dlperf": "638d8f42aa064486a4268a388f2bd1e9762c98b3",
+    "dlperf_0_1_9": "8a78044ae126ceac30b541a4ec6b630bdfb53aea",
+}
 REPORT = [
     ("upstream", "fp32", batch, topology)
     for batch in (128, 160)
@@ -15,9 +22,11 @@ LATER = [
     for precision, batch in (("fp32", 128), ("fp32", 144), ("fp16", 256))
     for topology in ("1n1g", "1n8g", "2n8g", "4n8g")
 ]
+LATER += [("dlperf_0_1_9", "fp32", 128, topology) for topology in ("1n1g", "1n8g", "2n8g", "4n8g")]
 # What only one of them gives: 200 and 120 iterations of all images.
 OWN = {
     "upstream": (200, ["--train_data_part_num=44", "--model_update=momentum"]),
+    "dlperf_0_1_9": (120, ["--train_data_part_num=32", "--model_update=momentum"]),
     "dlperf": (
         120,
         [
@@ -53,7 +62,7 @@ def arguments(name, precision, batch, nodes, per_node):
         f"--batch_size_per_device={batch}",
         "--val_batch_size_per_device=125",
         "--num_epoch=1",
-        f"--log_dir=/opt/scalebench/sources/oneflow-{name}/log",
+        "--log_dir=./log",
         f"--node_ips={','.join(ADDRESSES[:nodes])}",
         "--model=resnet50",
         *own,
@@ -63,13 +72,15 @@ def arguments(name, precision, batch, nodes, per_node):
 
 @pytest.fixture(scope="module")
 def planned():
-    return {name: cells(BENCHMARK, name) for name in ("upstream", "dlperf")}
+    return {name: cells(BENCHMARK, name) for name in COMMITS}
 
 
 def test_the_matrix_is_the_reports(planned):
-    assert {name: len(made) for name, made in planned.items()} == {"upstream": 12, "dlperf": 12}
+    lengths = {name: len(made) for name, made in planned.items()}
+    assert lengths == {"upstream": 12, "dlperf": 12, "dlperf_0_1_9": 4}
     assert {cell["repeats"] for cell in planned["upstream"].values()} == {1}
-    assert {cell["repeats"] for cell in planned["dlperf"].values()} == {7}
+    later = [*planned["dlperf"].values(), *planned["dlperf_0_1_9"].values()]
+    assert {cell["repeats"] for cell in later} == {7}
 
 
 @pytest.mark.parametrize(("name", "precision", "batch", "topology"), REPORT + LATER)
@@ -79,22 +90,23 @@ def test_every_node_runs_its_command(planned, name, precision, batch, topology):
     assert list(cell["commands"]) == [f"v{number}" for number in range(1, nodes + 1)]
     folder = f"/opt/scalebench/sources/oneflow-{name}/OneFlow-Benchmark/Classification/cnns"
     for rank, command in enumerate(cell["commands"].values()):
-        assert command["argv"][:2] == [PYTHON, f"{folder}/of_cnn_train_val.py"]
+        python = f"/opt/scalebench/venvs/{PYTHONS[name]}/bin/python"
+        assert command["argv"][:2] == [python, f"{folder}/of_cnn_train_val.py"]
         given = command["argv"][2:]
         assert sorted(given) == sorted(arguments(name, precision, batch, nodes, per_node))
         environment = {**COMMON, "CUDA_VISIBLE_DEVICES": gpus(per_node)}
         environment.update(RANK=str(rank), WORLD_SIZE=str(nodes), LOCAL_RANK="0")
         environment.update(LOCAL_WORLD_SIZE="1", MASTER_ADDR="10.11.0.2", MASTER_PORT="29500")
         environment.update({"NCCL_LAUNCH_MODE": "PARALLEL"} if name == "dlperf" else {})
-        environment.update({"ONEFLOW_COMM_NET_IB_ENABLE": "1"} if precision == "fp16" else {})
         assert command["env"] == environment
 
 
-def test_it_runs_on_the_hosts_from_the_reports_commit():
-    assert "container" not in recipe(BENCHMARK, "upstream")
-    (source,) = recipe(BENCHMARK, "upstream")["sources"]
+@pytest.mark.parametrize(("name", "commit"), COMMITS.items())
+def test_it_runs_on_the_hosts_from_the_reports_commit(name, commit):
+    assert "container" not in recipe(BENCHMARK, name)
+    (source,) = recipe(BENCHMARK, name)["sources"]
     assert source["repository"] == "https://github.com/Oneflow-Inc/OneFlow-Benchmark"
-    assert source["version"] == "892f87e6"
+    assert source["version"] == commit
 
 
 def test_the_numbers_are_the_reports(planned):
@@ -102,6 +114,7 @@ def test_the_numbers_are_the_reports(planned):
     for name, reading in {
         "upstream": ("oneflow_report", {"warmup": 1, "iterations": None}),
         "dlperf": ("dlperf_oneflow", {"warmup": 20, "iterations": 100}),
+        "dlperf_0_1_9": ("dlperf_oneflow", {"warmup": 20, "iterations": 100}),
     }.items():
         for cell in planned[name].values():
             assert cell["reading"]["reader"] == "oneflow"

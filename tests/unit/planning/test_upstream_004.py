@@ -37,7 +37,7 @@ def arguments(name, precision, batch, dali, dynamic, nodes, per_node):
         "--momentum_rate=0.875",
         "--max_iter=120",
         "--model=ResNet50",
-        f"--model_save_dir=/opt/scalebench/sources/paddle-{name}/output",
+        "--model_save_dir=output/",
         "--l2_decay=0.000030518",
         "--warm_up_epochs=1",
         "--use_mixup=False",
@@ -111,7 +111,7 @@ def test_it_runs_on_the_hosts():
 
 def test_dali_comes_with_its_data():
     sources = {source["name"]: source for source in recipe(BENCHMARK, "upstream")["sources"]}
-    assert sources["models"]["version"] == "release/1.8"
+    assert sources["models"]["version"] == "b71cf6322ad8bd293c052cbbe45f7a382fcb73ae"
     assert sources["DALI_extra"]["repository"] == "https://github.com/NVIDIA/DALI_extra"
 
 

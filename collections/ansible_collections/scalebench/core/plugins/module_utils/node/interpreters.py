@@ -38,17 +38,18 @@ def find(versions: Sequence[str]) -> Tuple[Optional[Tuple[str, str]], List[str]]
 def why_not(python: str) -> Optional[str]:
     """Return why the interpreter of an environment cannot be used; None if it can.
 
-    The reason is read from the file that role framework leaves in an unavailable environment.
+    The reason is read from the file that role framework leaves in an unavailable environment, which
+    may have an interpreter and lack the packages.
 
     :param python: path of the interpreter, such as ``/venvs/pytorch/bin/python``.
     """
-    if os.access(python, os.X_OK):
-        return None
     try:
         note = os.path.join(os.path.dirname(os.path.dirname(python)), "unavailable")
         with open(note, encoding="utf-8") as file:
             return file.read().strip()
     except OSError:
+        if os.access(python, os.X_OK):
+            return None
         return "it is not executable" if os.path.exists(python) else "there is no such file"
 
 

@@ -7,6 +7,7 @@ from typing import Any, Dict, List, Mapping, Sequence
 
 from ..logs import READERS
 from ..records.factors import FACTORS, Factor
+from ..stacks.pci import ARCHITECTURES
 from ..strategies import parameters_of
 from .launch import LAUNCHERS
 from .options import LISTS, OPTIONS, parse_options
@@ -35,6 +36,8 @@ _BY_VERSION: Dict[str, type] = {
     "reader": str,
     "strategy": dict,
     "estimate": dict,
+    # GPUs that the software has code for.
+    "gpu_architectures": list,
 }
 OPTIONAL: Dict[str, type] = {
     **_BY_VERSION,
@@ -47,7 +50,7 @@ OPTIONAL: Dict[str, type] = {
 _DEVICES = ("cpu", "gpu")
 _METHOD = ("repeats", "warmup", "iterations", "epochs", "target_accuracy")
 # What a condition may ask for besides the factors that options vary.
-_OF_CELL = ("nodes", "several_nodes", "devices_per_node", "device")
+_OF_CELL = ("nodes", "several_nodes", "devices_per_node", "device", "given_python")
 # Names that a factor of a benchmark cannot have, since -e and inventories set it by its name: what
 # cells are made of, variables that playbooks and roles read, and keywords and variables of Ansible.
 # An entry that ends with _ stands for all names that begin so.
@@ -206,6 +209,10 @@ def _check_start(recipe: Mapping[str, Any], where: str, own: Sequence[Factor]) -
             raise ValueError(f"{where}.container: it needs program, what to run in the container")
         check_container(recipe["container"], f"{where}.container")
     check_sources(recipe.get("sources", []), f"{where}.sources")
+    for name in recipe.get("gpu_architectures", []):
+        if name not in ARCHITECTURES:
+            known = ", ".join(ARCHITECTURES)
+            raise ValueError(f"{where}.gpu_architectures: {name!r} is not one of {known}")
 
 
 def _check_reading(recipe: Mapping[str, Any], where: str) -> None:

@@ -25,8 +25,9 @@ __all__ = [
 ]
 
 SCHEMA = 1
-# The reason that role framework gives where a node has no interpreter for a package set.
-NEEDS_PYTHON = "needs Python "
+# How the reasons begin that role framework gives where no provisioning makes a package set
+# available: the node has no interpreter for it, or a package is in no index.
+NOT_INSTALLABLE = ("needs Python ", "no package index has ")
 
 
 def build(
@@ -45,8 +46,7 @@ def build(
     for cell in cells:
         recipe = recipe_of(benchmarks[cell["benchmark"]], cell)
         cell["reading"] = _reading(cell, recipe)
-        unavailable = matching(recipe.get("unavailable", []), cell)
-        cell["not_there"] = [entry["reason"] for entry in unavailable]
+        cell["not_there"] = _impossible(cell, recipe, nodes)
         cell["over_ssh"] = launch.LAUNCHERS[recipe["launcher"]].over_ssh
         cell["commands"] = launch.commands(cell, recipe, nodes)
         cell["oversubscribed"] = oversubscribed(cell, nodes)
@@ -57,6 +57,22 @@ def build(
         "cells": cells,
         "nodes": {name: node["fingerprint"] for name, node in nodes.items()},
     }
+
+
+def _impossible(cell: Cell, recipe: Mapping[str, Any], nodes: Nodes) -> List[str]:
+    """Return why the software of a recipe cannot run a cell on its nodes."""
+    own = [nodes[name] for name in cell["node_names"]]
+    given = all(node.get("python_given", False) for node in own)
+    entries = matching(recipe.get("unavailable", []), {**cell, "given_python": given})
+    reasons = [str(entry["reason"]) for entry in entries]
+    found = {name for node in own for name in node.get("architectures", ())}
+    supported = recipe.get("gpu_architectures", [*found])
+    if cell["device"] == "gpu" and found - {*supported}:
+        reasons.append(
+            f"its software has code for {', '.join(supported)} GPUs, and the nodes have"
+            f" {', '.join(sorted(found))}"
+        )
+    return reasons
 
 
 def _reading(cell: Cell, recipe: Mapping[str, Any]) -> Reading:
@@ -124,8 +140,8 @@ def with_unavailable(cells: Sequence[Cell], nodes: Nodes) -> List[Cell]:
     """Return the cells; one that cannot run here has ``unavailable``, the reason, and ``excused``.
 
     Excused is what provisioning cannot repair: what the benchmark states that its framework cannot
-    do, data that was not asked for, an interpreter that the node does not have.
-
+    do, data that was not asked for, an interpreter that the node does not have, a package that no
+    index has.
     """
     checked: List[Cell] = []
     for cell in cells:
@@ -138,7 +154,7 @@ def with_unavailable(cells: Sequence[Cell], nodes: Nodes) -> List[Cell]:
             if chosen in nodes[name].get("unusable", {})
         }
         reasons = excused + [f"{name}: {reason}" for name, reason in unusable.items()]
-        excuse = bool(excused) or all(why.startswith(NEEDS_PYTHON) for why in unusable.values())
+        excuse = bool(excused) or all(why.startswith(NOT_INSTALLABLE) for why in unusable.values())
         unavailable: Cell = {**cell, "unavailable": "; ".join(reasons), "excused": excuse}
         checked.append(unavailable if reasons else {**cell})
     return checked

@@ -65,10 +65,14 @@ class Node(_Node, total=False):
 
     ``interface`` (a name or a network) and ``data_dir`` may be empty. ``threads`` are CPU threads
     of a rank, ``pythons`` interpreters by package set, ``device`` is cpu or gpu, ``devices`` how
-    many there are. ``unusable`` has by package set why its interpreter cannot be used.
+    many there are. ``unusable`` has by package set why its interpreter cannot be used,
+    ``python_given`` says that -e framework_python names it, ``architectures`` are those of the GPUs
+    on the PCI bus.
     """
 
     unusable: Dict[str, str]
+    python_given: bool
+    architectures: List[str]
 
 
 # By name, in seating order.

@@ -1,0 +1,94 @@
+"""Cells of the repository's own benchmarks that GPU nodes cannot run, and the reasons they get."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
+from ansible_collections.scalebench.core.plugins.module_utils.planning.benchmark_file import (
+    check_benchmark,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
+from ansible_collections.scalebench.core.plugins.module_utils.planning.recipes import frameworks
+from upstream_data import FOLDER, v100_nodes
+
+BENCHMARKS = {
+    path.stem: check_benchmark(yaml.safe_load(path.read_text()), path.name)
+    for path in sorted(FOLDER.glob("*.yml"))
+}
+PUBLISHED = [
+    (benchmark, recipe)
+    for benchmark, content in BENCHMARKS.items()
+    for recipe, found in content["recipes"].items()
+    if "sources" in found
+]
+# The newest GPUs that the CUDA of each published image or wheel has code for.
+NEWEST = {"tensorflow_time2train": "ampere"}
+# What of PyPI or of our build has no CUDA.
+FOR_CPUS = ["mxnet_ngc", "paddle", "tensorflow_ngc"]
+
+
+def reasons(architectures, **asked):
+    """Return why each cell cannot run on GPU nodes, by benchmark; empty where it can."""
+    options = parse_options(asked)
+    needed = frameworks(BENCHMARKS, options)
+    nodes = {
+        name: {
+            **node,
+            "architectures": architectures,
+            "pythons": {key: f"/opt/venvs/{key}/bin/python" for key in needed},
+        }
+        for name, node in v100_nodes().items()
+    }
+    made = plan.with_unavailable(plan.build(BENCHMARKS, options, nodes)["cells"], nodes)
+    found: dict[str, set[str]] = {}
+    for cell in made:
+        found.setdefault(cell["benchmark"], set()).add(cell.get("unavailable", ""))
+        assert cell.get("excused", True), "provisioning cannot repair it"
+    return found
+
+
+@pytest.mark.parametrize(("benchmark", "recipe"), PUBLISHED)
+def test_published_software_runs_on_the_gpus_that_it_has_code_for(benchmark, recipe):
+    asked = {"benchmark": benchmark, "recipe": recipe}
+    newest = NEWEST.get(benchmark, "turing")
+    for architecture in ("volta", newest):
+        assert reasons([architecture], **asked) == {benchmark: {""}}
+    # No GPU on a PCI bus that can be read: not judged.
+    assert reasons([], **asked) == {benchmark: {""}}
+    (reason,) = reasons(["volta", "hopper"], **asked)[benchmark]
+    assert reason.startswith("its software has code for pascal, volta, turing")
+    assert reason.endswith("and the nodes have hopper, volta")
+
+
+def test_frameworks_built_for_cpus_are_unavailable_on_gpus_and_the_others_run():
+    found = reasons(["hopper"], benchmark="all", recipe="portable", data="synthetic")
+    assert found["pytorch"] == found["oneflow"] == {""}
+    for benchmark in FOR_CPUS:
+        assert all("-e framework_python=" in reason for reason in found[benchmark])
+
+
+def test_an_interpreter_that_is_given_is_asked_nothing():
+    options = parse_options({"benchmark": "paddle"})
+    nodes = {
+        name: {**node, "python_given": True, "pythons": {"paddle": "/opt/paddle/bin/python"}}
+        for name, node in v100_nodes().items()
+    }
+    made = plan.build(BENCHMARKS, options, nodes)["cells"]
+    assert {tuple(cell["not_there"]) for cell in made} == {()}
+
+
+def test_a_package_that_no_index_has_is_excused():
+    nodes = v100_nodes()
+    for node in nodes.values():
+        node["unusable"] = {"oneflow_upstream": "no package index has oneflow==0.1.8: …"}
+    options = parse_options({"benchmark": "oneflow", "recipe": "upstream"})
+    made = plan.with_unavailable(plan.build(BENCHMARKS, options, nodes)["cells"], nodes)
+    assert all(cell["excused"] for cell in made)
+
+
+def test_an_unknown_architecture_in_a_file_is_refused():
+    content = yaml.safe_load((FOLDER / "paddle.yml").read_text())
+    content["recipes"]["upstream"]["gpu_architectures"] = ["V100"]
+    with pytest.raises(ValueError, match=r"gpu_architectures: 'V100' is not one of kepler, "):
+        check_benchmark(content, "paddle.yml")
