@@ -37,7 +37,7 @@ def call(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str
         (["--learning-rate", "nan"], "--learning-rate: nan is not above 0"),
         (["--learning-rate", "fast"], "--learning-rate: 'fast' is not a number"),
         (["--precision", "fp8"], "--precision: invalid choice: 'fp8'"),
-        (["--amp-dtype", "bf16"], "--amp-dtype needs --precision amp"),
+        (["--compile", "--cuda-graphs"], "choose one"),
         (["--batch-size", "1"], "raise the batch size to 2 or the image size to 33"),
         (["--data", "real"], "--data real needs --data-dir"),
         (["--data-dir", "."], "--data-dir is only read with --data real"),

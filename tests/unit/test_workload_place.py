@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from common.ranks import Place, peak_resident_mib, processor_name
+from common.ranks import Place, has_code_for, peak_resident_mib, processor_name
 from resnet50.recipe import header_facts, learning_rate
 
 FOLDER = Path(__file__).parents[2] / "workloads"
+# torch.cuda.get_arch_list() of PyTorch 2.13.0 for CUDA 12.6 and 13.0 on x86-64.
+CU126 = "sm_50 sm_60 sm_70 sm_75 sm_80 sm_86 sm_90"
+CU130 = "sm_75 sm_80 sm_86 sm_90 sm_100 sm_120"
 
 OPTIONS = Namespace(
     precision="fp32",
@@ -65,3 +68,26 @@ def test_a_rank_ends_with_its_parent():
 def test_memory_is_in_mib_and_the_processor_has_a_name():
     assert 1 < peak_resident_mib() < 1 << 20
     assert processor_name()
+
+
+@pytest.mark.parametrize(
+    ("capability", "architectures", "runs"),
+    [
+        ((7, 0), CU126, True),
+        ((7, 0), CU130, False),
+        ((9, 0), CU130, True),
+        ((8, 9), CU126, True),  # by the binary for 8.6
+        ((7, 2), CU126, True),
+        ((8, 0), "sm_86", False),
+        ((10, 0), CU126, False),
+        ((10, 0), CU126 + " compute_90", True),
+        ((8, 9), "compute_90", False),
+        ((9, 0), "sm_90a", True),
+        ((9, 3), "sm_90a", False),
+        ((10, 0), "compute_90a", False),
+        ((10, 3), "sm_100f", True),
+        ((7, 0), "", True),  # the library tells nothing
+    ],
+)
+def test_which_gpu_code_runs_on_a_device(capability, architectures, runs):
+    assert has_code_for(capability, architectures.split()) is runs

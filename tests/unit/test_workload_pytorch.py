@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -15,6 +16,38 @@ import pytest
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "workloads"
 SHORT = ("--warmup=1", "--iterations=5", "--device=cpu")
+# torch.cuda stands in for GPUs that this machine lacks: their number, names and capabilities.
+STAND_IN_GPUS = """
+import sys
+from types import SimpleNamespace
+import torch
+from common import pytorch_ranks
+from common.ranks import Place
+from common.report_lines import StoppedError
+
+def fail(reason):
+    raise RuntimeError(reason)
+
+torch.version.cuda = torch.version.cuda or "13.0"
+pytorch_ranks.GPU_SIGN = SimpleNamespace(exists=lambda: True)
+def use(architectures, *gpus, reason=""):
+    torch.cuda.init = (lambda: fail(reason)) if reason else lambda: None
+    torch.cuda.device_count = lambda: len(gpus)
+    torch.cuda.get_arch_list = lambda: architectures
+    torch.cuda.get_device_properties = lambda index: gpus[index]
+    torch.cuda.get_device_capability = lambda device: (gpus[0].major, gpus[0].minor)
+    torch.cuda.get_device_name = lambda device: gpus[0].name
+def show(action, *arguments):
+    try:
+        print(action(*arguments))
+    except StoppedError as error:
+        print(error.kind, error)
+V100 = SimpleNamespace(name="Tesla V100-SXM2-16GB", major=7, minor=0)
+H100 = SimpleNamespace(name="NVIDIA H100 80GB HBM3", major=9, minor=0)
+CU126 = "sm_50 sm_60 sm_70 sm_75 sm_80 sm_86 sm_90".split()
+CU130 = "sm_75 sm_80 sm_86 sm_90 sm_100 sm_120".split()
+choose, check = pytorch_ranks.choose_device, pytorch_ranks.check_precision
+"""
 
 
 @functools.cache
@@ -167,6 +200,131 @@ def test_amp_reads_real_images(python, tmp_path):
     ended = run([python, "resnet50/train_pytorch.py", *real])
     assert ended.returncode == 1
     assert facts(ended.stdout, "error")["detail"].startswith(f"cannot decode {broken}")
+
+
+def test_bf16_is_autocast_and_fp32_is_ieee(python):
+    for precision, dtype in (("bf16", "bfloat16"), ("fp32", None)):
+        ended = run([python, "resnet50/train_pytorch.py", *SHORT, f"--precision={precision}"])
+        header = facts(ended.stdout, "header")
+        assert (header["precision"], header["autocast_dtype"]) == (precision, dtype)
+        # A CPU has none of a GPU's libraries.
+        assert [header[key] for key in ("cuda", "cudnn", "nccl", "capability")] == [None] * 4
+
+
+def test_a_compiled_model_trains(python):
+    if shutil.which("g++") is None:
+        pytest.skip("torch.compile needs a C++ compiler")
+    ended = run([python, "resnet50/train_pytorch.py", *SHORT, "--compile"])
+    assert ended.returncode == 0, ended.stderr
+    assert facts(ended.stdout, "header")["compile"] is True
+    assert losses(ended.stdout)[-1] < losses(ended.stdout)[0] - 1
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("--precision=tf32", "compute capability 8.0"),
+        ("--cuda-graphs", "--cuda-graphs needs a GPU"),
+    ],
+)
+def test_what_a_cpu_cannot_do_is_refused(python, option, words):
+    ended = run([python, "resnet50/train_pytorch.py", *SHORT, option])
+    error = facts(ended.stdout, "error")
+    assert (ended.returncode, error["kind"]) == (1, "no_device")
+    assert words in error["detail"]
+
+
+def test_tf32_is_set_in_both_interfaces_of_pytorch(python):
+    """torch.compile reads the older and the newer one, and PyTorch refuses a contradiction."""
+    ended = run(
+        [
+            python,
+            "-c",
+            "import torch\n"
+            "from common.pytorch_ranks import use_tf32\n"
+            "for allowed in (True, False, True):\n"
+            "    use_tf32(allowed)\n"
+            "    print(torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32,\n"
+            "          torch.backends.cuda.matmul.fp32_precision,\n"
+            "          torch.backends.cudnn.conv.fp32_precision == 'tf32')\n",
+        ]
+    )
+    on, off = "high True tf32 True", "highest False ieee False"
+    assert (ended.stdout.splitlines(), ended.stderr) == ([on, off, on], "")
+
+
+def test_the_architectures_are_those_of_pytorch_s_wheels(python):
+    script = STAND_IN_GPUS + (
+        "table = getattr(torch.cuda, 'PYTORCH_RELEASES_CODE_CC', None)\n"
+        "for version, ours in (('12.6', CU126), ('13.0', CU130)):\n"
+        "    known = table and table[version]\n"
+        "    known = known['x86_64'] if isinstance(known, dict) else known\n"
+        "    print(known is None or known == {int(name[3:]) for name in ours})\n"
+    )
+    ended = run([python, "-c", script])
+    assert ended.stdout == "True\nTrue\n", ended.stderr
+
+
+def test_a_gpu_that_pytorch_cannot_use_is_named_with_the_reason(python):
+    script = STAND_IN_GPUS + (
+        "use(CU130, V100)\nshow(choose, 'gpu', Place())\n"
+        "use(CU126, V100)\nshow(choose, 'gpu', Place())\n"
+        "use(CU130, H100)\nshow(choose, 'auto', Place())\n"
+        "show(choose, 'gpu', Place(1, 2, 1, 2))\n"
+        "use(CU130, H100, reason='Error 802: system not yet initialized\\nmore')\n"
+        "show(choose, 'gpu', Place())\n"
+        "use(CU130, reason='Found no NVIDIA driver')\nshow(choose, 'auto', Place())\n"
+        "show(choose, 'cpu', Place())\n"
+    )
+    ended = run([python, "-c", script])
+    lines = ended.stdout.splitlines()
+    assert len(lines) == 7, ended.stderr
+    assert (
+        "has no code for Tesla V100-SXM2-16GB (compute capability 7.0), only for sm_75" in lines[0]
+    )
+    assert "frameworks.pytorch" in lines[0]
+    assert lines[1:3] == ["cuda:0", "cuda:0"]
+    assert "no GPU for rank 1 of the 2 on this node (1 GPUs)" in lines[3]
+    assert lines[4].endswith("(1 GPUs): Error 802: system not yet initialized")
+    assert "no_device" in lines[5]
+    assert lines[5].endswith("Found no NVIDIA driver")
+    assert lines[6] == "cpu"
+
+
+def test_a_precision_needs_a_gpu_that_computes_in_it(python):
+    script = STAND_IN_GPUS + (
+        "gpu = torch.device('cuda', 0)\n"
+        "for device in (V100, H100):\n"
+        "    use(CU126, device)\n"
+        "    for precision in ('fp32', 'tf32', 'amp', 'bf16'):\n"
+        "        show(check, precision, gpu)\n"
+    )
+    ended = run([python, "-c", script])
+    lines = ended.stdout.splitlines()
+    assert len(lines) == 8, ended.stderr
+    assert [line == "None" for line in lines] == [True, False, True, False, *[True] * 4]
+    assert lines[1].endswith("this rank has Tesla V100-SXM2-16GB (7.0)")
+
+
+def test_channels_last_is_for_tensor_cores_and_fp32_on_a_cpu(python):
+    script = STAND_IN_GPUS + (
+        "from resnet50.pytorch_training import choose_settings\n"
+        "from resnet50.train_pytorch import make_parser\n"
+        "for device, architectures in (('gpu', CU126), ('cpu', CU126)):\n"
+        "    for gpu, precision in (\n"
+        "        (V100, 'fp32'), (V100, 'amp'), (H100, 'tf32'), (H100, 'fp32')\n"
+        "    ):\n"
+        "        use(architectures, gpu)\n"
+        "        words = ['--device', device, '--precision', precision]\n"
+        "        if (device, precision) != ('cpu', 'tf32'):\n"
+        "            settings = choose_settings(make_parser().parse_args(words), Place())\n"
+        "            print(device, precision, settings.channels_last)\n"
+    )
+    ended = run([python, "-c", script])
+    assert ended.stdout.splitlines() == [
+        *("gpu fp32 False", "gpu amp True", "gpu tf32 True", "gpu fp32 False"),
+        *("cpu fp32 True", "cpu amp False", "cpu fp32 True"),
+    ], ended.stderr
 
 
 def test_a_nan_loss_ends_the_run(python):

@@ -4,19 +4,30 @@ from __future__ import annotations
 
 import ctypes
 import os
-from argparse import Namespace
 from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import torch
 import torch.distributed as dist
 from torch import nn
 
-from common.ranks import Place, end_with_parent, peak_resident_mib, place_from, processor_name
+from common.ranks import (
+    Place,
+    end_with_parent,
+    has_code_for,
+    peak_resident_mib,
+    place_from,
+    processor_name,
+)
 from common.report_lines import StoppedError
 
 MIB = 1 << 20
+# There where NVIDIA's driver has found a GPU.
+GPU_SIGN = Path("/dev/nvidia0")
+# The first GPUs that compute in TF32 and bf16: Ampere.
+TENSOR_FORMATS = (8, 0)
 
 
 def find_place() -> Place:
@@ -29,43 +40,103 @@ def find_place() -> Place:
 def choose_device(requested: str, place: Place) -> torch.device:
     """Return this rank's device.
 
-    :raises StoppedError: if GPUs are requested and this node has too few that PyTorch can use.
+    :raises StoppedError: if a GPU is requested, or there, and PyTorch cannot use this rank's.
     """
-    usable = requested != "cpu" and torch.cuda.is_available()
-    count = torch.cuda.device_count() if usable else 0
-    if requested == "cpu" or (requested == "auto" and not count):
+    count = torch.cuda.device_count() if requested != "cpu" else 0
+    if requested == "cpu" or (requested == "auto" and not count and not GPU_SIGN.exists()):
         return torch.device("cpu")
-    if place.local_rank >= count:
+    build = f"PyTorch {torch.__version__} (CUDA {torch.version.cuda or 'none'})"
+    try:
+        torch.cuda.init()
+        if place.local_rank < count:
+            _check_code(torch.cuda.get_device_properties(place.local_rank), build)
+            return torch.device("cuda", place.local_rank)
+        problem = "start as many ranks as there are GPUs, or choose --device cpu"
+    except (AssertionError, RuntimeError) as error:  # PyTorch for CPUs; driver, fabric or GPU
+        problem = str(error).strip().partition("\n")[0]
+    raise StoppedError(
+        "no_device",
+        f"{build} has no GPU for rank {place.local_rank} of the {place.local_size} on this node "
+        f"({count} GPUs): {problem}",
+    )
+
+
+def _check_code(gpu: Any, build: str) -> None:
+    """Refuse a GPU that PyTorch was not built for: its first kernel would fail.
+
+    :param gpu: of ``torch.cuda.get_device_properties``.
+    :raises StoppedError: which GPU, and what to install.
+    """
+    architectures = torch.cuda.get_arch_list() if torch.version.cuda else []
+    if not has_code_for((gpu.major, gpu.minor), architectures):
         raise StoppedError(
             "no_device",
-            f"this node has {place.local_size} ranks and {count} GPUs that PyTorch "
-            f"{torch.__version__} (CUDA {torch.version.cuda}) can use",
+            f"{build} has no code for {gpu.name} (compute capability {gpu.major}.{gpu.minor}), "
+            f"only for {' '.join(architectures)}: install a wheel that has it and name it in the "
+            "node's stack (frameworks.pytorch; docs/frameworks.md)",
         )
-    return torch.device("cuda", place.local_rank)
 
 
-def autocast_dtype(options: Namespace, on_gpu: bool) -> torch.dtype | None:
-    """Return the type that amp computes in, None for fp32.
+def capability(device: torch.device) -> tuple[int, int] | None:
+    """Return the compute capability of a GPU, None of a CPU."""
+    return torch.cuda.get_device_capability(device) if device.type == "cuda" else None
 
-    :raises StoppedError: for fp16 without a GPU.
+
+def check_precision(precision: str, device: torch.device) -> None:
+    """Refuse a precision that the device does not compute in.
+
+    :raises StoppedError: what it needs.
     """
-    if options.precision == "fp32":
-        return None
-    name = options.amp_dtype or ("fp16" if on_gpu else "bf16")
-    if name == "fp16" and not on_gpu:
-        raise StoppedError("no_device", "fp16 autocast needs a GPU; a CPU has --amp-dtype bf16")
-    return {"fp16": torch.float16, "bf16": torch.bfloat16}[name]
+    known = capability(device)
+    lacking = known < TENSOR_FORMATS if known else precision == "tf32"
+    if precision in ("tf32", "bf16") and lacking:
+        raise StoppedError(
+            "no_device",
+            f"precision {precision} needs a GPU of compute capability 8.0 or later, and this rank "
+            f"has {device_name(device)}" + (f" ({known[0]}.{known[1]})" if known else ""),
+        )
+
+
+def autocast_dtype(precision: str, on_gpu: bool) -> torch.dtype | None:
+    """Return the type that autocast computes in, None for fp32 and tf32."""
+    if precision == "amp" and on_gpu:
+        return torch.float16
+    return torch.bfloat16 if precision in ("amp", "bf16") else None
 
 
 def use_tf32(allowed: bool) -> None:
-    """Set whether fp32 convolutions and matrix products may use TF32."""
-    if hasattr(torch.backends.cuda.matmul, "fp32_precision"):  # since PyTorch 2.9
-        precision = "tf32" if allowed else "ieee"
-        torch.backends.cuda.matmul.fp32_precision = precision
-        torch.backends.cudnn.conv.fp32_precision = precision
-    else:
-        torch.backends.cuda.matmul.allow_tf32 = allowed
-        torch.backends.cudnn.allow_tf32 = allowed
+    """Set whether convolutions and matrix products of fp32 tensors use TF32.
+
+    By the older of PyTorch's two interfaces: it sets the newer one's values too, while after a
+    change by the newer one alone (``fp32_precision``) torch.compile, which reads both, ends with
+    an error (https://github.com/pytorch/pytorch/issues/166387).
+    """
+    torch.backends.cuda.matmul.allow_tf32 = allowed
+    torch.backends.cudnn.allow_tf32 = allowed
+
+
+def cuda_facts(device: torch.device) -> dict[str, Any]:
+    """Return what PyTorch's GPU code is: versions, architectures, capability; None on a CPU."""
+    known = capability(device)
+    if known is None:
+        return dict.fromkeys(("cuda", "cudnn", "nccl", "capability", "architectures"))
+    return {
+        **library_versions(),
+        "capability": "{}.{}".format(*known),
+        "architectures": " ".join(torch.cuda.get_arch_list()),
+    }
+
+
+def library_versions() -> dict[str, Any]:
+    """Return the versions of CUDA, cuDNN and NCCL that PyTorch was built with or has loaded."""
+    number = torch.backends.cudnn.version() or 0
+    # 8902 is 8.9.2, 91002 is 9.10.2: CUDNN_VERSION in cudnn_version.h.
+    major, rest = divmod(number, 10000 if number >= 90000 else 1000)
+    return {
+        "cuda": torch.version.cuda,
+        "cudnn": f"{major}.{rest // 100}.{rest % 100}" if number else None,
+        "nccl": ".".join(str(part) for part in torch.cuda.nccl.version()),
+    }
 
 
 def device_name(device: torch.device) -> str:

@@ -48,6 +48,29 @@ class Place:
         }
 
 
+def has_code_for(capability, architectures):
+    """Return whether GPU code of a library runs on a device; true where the library tells none.
+
+    Binaries (``sm_86``) run on devices of their major capability whose minor is not lower, PTX
+    (``compute_90``) on all later devices, and code with the suffix ``a`` on its own capability
+    alone (CUDA C++ Programming Guide, section on binary and PTX compatibility).
+
+    :param capability: major and minor compute capability of the device.
+    :param architectures: of the library's code, as ``torch.cuda.get_arch_list`` returns them.
+    """
+    return not architectures or any(_runs_on(capability, code) for code in architectures)
+
+
+def _runs_on(capability, architecture):
+    kind, _, version = architecture.partition("_")
+    major, minor = divmod(int(version.rstrip("af")), 10)
+    if version.endswith("a"):
+        return tuple(capability) == (major, minor)
+    if kind == "compute":
+        return tuple(capability) >= (major, minor)
+    return capability[0] == major and capability[1] >= minor
+
+
 def place_from(environment, variables=PLACE_VARIABLES):
     """Return the :class:`Place` that a launcher states in four variables; unset: a single rank."""
     defaults = (0, 1, 0, 1)

@@ -19,7 +19,7 @@ from torch.nn.utils import skip_init
 from common import pytorch_ranks as ranks
 from common.job import begin_job, checksum, end_job, run_iterations
 from common.ranks import Place, keep_freed_memory
-from common.report_lines import iteration_line
+from common.report_lines import StoppedError, iteration_line
 from common.target_training import EpochEvaluation, TargetTraining
 from resnet50.layers import CLASSES, FEATURES, STEM_FILTERS, Block, blocks
 from resnet50.pytorch_data import Images, evaluation_loader, from_folder, normalised, synthetic
@@ -31,10 +31,11 @@ SMALL_PIXELS = 16 * 32 * 32  # of a batch; above, oneDNN's reordering of weights
 
 @dataclass(frozen=True)
 class Settings:
-    """The choices for one rank; `autocast` is None for fp32."""
+    """The choices for one rank; `autocast` is None for fp32 and tf32."""
 
     device: torch.device
     autocast: torch.dtype | None
+    tf32: bool
     channels_last: bool
     onednn: bool
     bucket_mb: int
@@ -47,23 +48,29 @@ class Settings:
     def layout(self) -> torch.memory_format:
         return torch.channels_last if self.channels_last else torch.contiguous_format
 
-    def autocasting(self) -> torch.autocast:
+    def autocasting(self, **cache: bool) -> torch.autocast:
         """Return the context that forward passes run in."""
-        return torch.autocast(self.device.type, self.autocast, enabled=self.autocast is not None)
+        wanted = self.autocast is not None
+        return torch.autocast(self.device.type, self.autocast, enabled=wanted, **cache)
 
 
 def choose_settings(options: Namespace, place: Place) -> Settings:
     """Return the settings, with defaults for what the command line leaves open.
 
-    On a CPU: channels-last is faster in fp32, slower in bf16. With few pixels oneDNN spends longer
+    On a GPU channels-last suits the tensor cores and slows other kernels down: fp32 on a V100 takes
+    1.6 times as long (https://github.com/pytorch/pytorch/issues/44943).
+    On a CPU channels-last is faster in fp32, slower in bf16. With few pixels oneDNN spends longer
     on reordering weights for each step than on convolving, and PyTorch's own convolution is faster.
     All gradients travel in one bucket: no core is idle that could overlap their exchange.
 
-    :raises StoppedError: if there is no such device.
+    :raises StoppedError: if there is no such device, or it lacks what the options need.
     """
     device = ranks.choose_device(options.device, place)
     on_gpu = device.type == "cuda"
-    autocast = ranks.autocast_dtype(options, on_gpu)
+    ranks.check_precision(options.precision, device)
+    if options.cuda_graphs and not on_gpu:
+        raise StoppedError("no_device", "--cuda-graphs needs a GPU")
+    autocast, tf32 = ranks.autocast_dtype(options.precision, on_gpu), options.precision == "tf32"
     small = (
         options.batch_size < SMALL_BATCH
         and options.batch_size * options.image_size**2 <= SMALL_PIXELS
@@ -72,7 +79,10 @@ def choose_settings(options: Namespace, place: Place) -> Settings:
     return Settings(
         device,
         autocast,
-        on_gpu or autocast is None if channels_last is None else channels_last,
+        tf32,
+        (autocast is not None or tf32 if on_gpu else autocast is None)
+        if channels_last is None
+        else channels_last,
         (autocast is not None or not small if onednn is None else onednn) and not on_gpu,
         options.bucket_mb or (25 if on_gpu else 128),
     )
@@ -84,7 +94,7 @@ def apply_settings(settings: Settings, options: Namespace) -> None:
     if settings.on_gpu:
         torch.cuda.set_device(settings.device)
         torch.backends.cudnn.benchmark = True
-        ranks.use_tf32(options.tf32)
+        ranks.use_tf32(settings.tf32)
     else:
         torch.backends.mkldnn.set_flags(settings.onednn)
         keep_freed_memory()
@@ -193,6 +203,18 @@ class Step:
         if self.settings.on_gpu:
             torch.cuda.synchronize(self.settings.device)
         return values
+
+
+def captured(model: nn.Module, options: Namespace, settings: Settings) -> nn.Module:
+    """Return the model with the kernels of its forward and backward pass as CUDA graphs.
+
+    Before it is distributed, and without autocast's cache, as the documentation of
+    ``torch.cuda.make_graphed_callables`` asks for. Loss and optimiser stay outside.
+    """
+    shape = (options.batch_size, 3, options.image_size, options.image_size)
+    sample = torch.randn(shape, device=settings.device).contiguous(memory_format=settings.layout)
+    with settings.autocasting(cache_enabled=False):
+        return torch.cuda.make_graphed_callables(model, (sample,))
 
 
 def distribute(model: nn.Module, settings: Settings) -> nn.Module:
@@ -306,7 +328,9 @@ def train(
         "device": "gpu" if settings.on_gpu else "cpu",
         "device_name": ranks.device_name(device),
         "autocast_dtype": settings.autocast and str(settings.autocast).partition(".")[2],
-        "tf32": options.tf32 if settings.on_gpu else None,
+        **ranks.cuda_facts(device),
+        "compile": options.compile,
+        "cuda_graphs": options.cuda_graphs,
         "channels_last": settings.channels_last,
         "onednn": settings.onednn,
         "bucket_mib": settings.bucket_mb,
@@ -324,7 +348,11 @@ def train(
     if target is not None:
         evaluation = Evaluation(target, evaluated, model, options, place, settings)
     rate = learning_rate(options, place.world_size)
-    step = Step(model, settings, rate)
+    step = Step(
+        captured(model, options, settings) if options.cuda_graphs else model, settings, rate
+    )
+    if options.compile:
+        step.model = torch.compile(step.model)
     gc.freeze()
     gc.enable()
     done, seconds = run_iterations(

@@ -29,25 +29,27 @@ def make_parser() -> argparse.ArgumentParser:
     torch = parser.add_argument_group("PyTorch")
     torch.add_argument(
         "--precision",
-        choices=("fp32", "amp"),
+        choices=("fp32", "tf32", "amp", "bf16"),
         default="fp32",
-        help="amp: autocast, weights kept in fp32",
-    )
-    torch.add_argument(
-        "--amp-dtype",
-        choices=("fp16", "bf16"),
-        help="unset: fp16 with loss scaling on a GPU, bf16 on a CPU",
-    )
-    torch.add_argument(
-        "--tf32",
-        action=argparse.BooleanOptionalAction,
-        default=True,
-        help="let fp32 convolutions and matrix products use TF32 on a GPU",
+        help="fp32: IEEE single precision; tf32: convolutions and matrix products in TF32, on a "
+        "GPU; amp: autocast to fp16 with loss scaling on a GPU, to bf16 on a CPU; bf16: autocast "
+        "to bf16",
     )
     torch.add_argument(
         "--channels-last",
         action=argparse.BooleanOptionalAction,
-        help="keep images and weights in NHWC order; unset: except for amp on a CPU",
+        help="keep images and weights in NHWC order; unset: on a GPU except for fp32, on a CPU "
+        "for fp32 alone",
+    )
+    torch.add_argument(
+        "--compile",
+        action="store_true",
+        help="compile the model with torch.compile; the warm-up then takes minutes",
+    )
+    torch.add_argument(
+        "--cuda-graphs",
+        action="store_true",
+        help="replay the model's kernels as CUDA graphs, on a GPU",
     )
     torch.add_argument(
         "--onednn",
@@ -81,8 +83,8 @@ def main() -> int:
     parser = make_parser()
     options = parser.parse_args()
     check_sizes(parser, options)
-    if options.amp_dtype and options.precision != "amp":
-        parser.error("--amp-dtype needs --precision amp")
+    if options.compile and options.cuda_graphs:
+        parser.error("--cuda-graphs cannot capture a model that --compile compiles: choose one")
     world_size = int(os.environ.get("WORLD_SIZE", "1"))
     images = images_to_read(parser, options, world_size)
     target, evaluated = target_training(

@@ -49,7 +49,7 @@ def broken(change):
         ),
         (
             lambda d, r: r["additions"].append({"when": {"precision": "fp8"}, "arguments": []}),
-            "when.precision: 'fp8' is not among the recipe's choices: fp32, amp",
+            "when.precision: 'fp8' is not among the recipe's choices: fp32, tf32, amp, bf16",
         ),
         (
             lambda d, r: r.update(unavailable=[{"when": {"xla": True}, "reason": "x"}]),

@@ -124,8 +124,8 @@ def change(path, value):
         (("method", "text"), ..., "x.method: text is missing"),
         (
             ("common", "precision"),
-            "tf32",
-            "x.common.precision: 'tf32' is not one of fp32, amp, fp16",
+            "fp8",
+            "x.common.precision: 'fp8' is not one of fp32, tf32, amp, fp16, bf16",
         ),
         (("common", "xla"), "no", "'no' is not of type bool"),
         (

@@ -167,7 +167,7 @@ class Factor:
 FACTORS: Tuple[Factor, ...] = (
     Factor(
         *("precision", parse_text),
-        values=("fp32", "amp", "fp16"),
+        values=("fp32", "tf32", "amp", "fp16", "bf16"),
         needed=True,
         listed=True,
         stated=True,
