@@ -4,6 +4,7 @@ import time
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import (
+    csv_value,
     last_lines,
     plain,
 )
@@ -51,3 +52,15 @@ def test_ten_megabytes_in_one_line_are_cut_at_once():
     start = time.monotonic()
     assert last_lines("x" * 10_000_000) == ["x" * 299 + "…"]
     assert time.monotonic() - start < 1
+
+
+def test_no_field_of_a_csv_file_is_a_formula():
+    for text in ("=cmd|'/c calc'!A1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\x1b[0m=1"):
+        assert csv_value(text).startswith("'"), text
+    assert [csv_value(value) for value in ("r50", -1, 2.5, None, True)] == [
+        "r50",
+        -1,
+        2.5,
+        None,
+        True,
+    ]

@@ -26,6 +26,7 @@ def test_variables_that_are_no_options_are_left_alone():
     [
         ("repeats", "0", "-e repeats=0: '0' is below 1"),
         ("repeats", -2, "is below 1"),
+        ("repeats", 10001, "is above 10000"),
         ("repeats", True, "is not a whole number"),
         ("iterations", "ten", "'ten' is not a whole number"),
         ("epochs", "0", "is below 1"),

@@ -44,6 +44,10 @@ def test_a_plan_is_read_as_it_was_written():
         (lambda made: made["cells"][0].update(commands=[]), r"commands is \[\], not a mapping"),
         (lambda made: made["cells"][0].update(node_names="node1"), "not a list of texts"),
         (lambda made: made["cells"][0].update(repeats="3"), "repeats is '3', not a whole"),
+        (
+            lambda made: made["cells"][0].update(repeats=10**6),
+            "repeats is 1000000, not a number up",
+        ),
         (lambda made: made["cells"][0].pop("oversubscribed"), "has no oversubscribed"),
         (
             lambda made: made["cells"][0]["commands"]["node1"].pop("env"),

@@ -123,6 +123,12 @@ def test_reference_output_names_what_gave_no_speed():
     ]
 
 
+def test_no_text_of_a_campaign_is_a_formula_in_csv():
+    plan, runs = campaign({"1n1g": [10.0, 12.0]}, benchmark="=1+1")
+    (row,) = csv.DictReader(io.StringIO(csv_text(build_results(plan, runs))))
+    assert row["benchmark"] == "'=1+1"
+
+
 def test_csv_has_a_row_a_cell_and_empty_for_nothing():
     plan, runs = campaign({"1n1g": [10.0, 12.0], "2n1g": [20.0, 21.0]})
     runs[3] = run(runs[3]["cell"], 2, None, ending="timeout", reason="600 s")

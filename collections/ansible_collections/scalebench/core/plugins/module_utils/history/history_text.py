@@ -7,7 +7,7 @@ import io
 from typing import Any, Dict, List, Mapping, Sequence, Set
 
 from ..comparison.provenance_changes import shown
-from ..layout.plain_text import plain
+from ..layout.plain_text import csv_value, plain
 from ..layout.sections import Section, markdown, section, table
 from ..layout.table import text_table
 from ..stats.change_points import LEAST
@@ -173,12 +173,8 @@ def history_csv(history: Mapping[str, Any]) -> str:
         columns = list(dict.fromkeys(key for row in rows for key in row))
         writer = csv.DictWriter(text, columns, lineterminator="\n")
         writer.writeheader()
-        writer.writerows({key: _flat(value) for key, value in row.items()} for row in rows)
+        writer.writerows({key: csv_value(value) for key, value in row.items()} for row in rows)
     return text.getvalue()
-
-
-def _flat(value: Any) -> Any:
-    return plain(value) if isinstance(value, str) else value
 
 
 # Tables of more trends are folded, to keep the plots in sight.

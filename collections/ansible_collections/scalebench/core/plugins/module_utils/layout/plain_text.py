@@ -6,7 +6,7 @@ import re
 import unicodedata
 from typing import Any, List
 
-__all__ = ["last_lines", "plain"]
+__all__ = ["csv_value", "last_lines", "plain"]
 
 # ECMA-48: control sequences (colours, cursor), operating-system commands (titles, links), the rest.
 _ESCAPES = re.compile(
@@ -32,6 +32,18 @@ def plain(text: Any, longest: int = _LONGEST) -> str:
         )
     line = " ".join(known.split())
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def csv_value(value: Any) -> Any:
+    """Return what a field of a CSV file holds; a text is :func:`plain`, and never a formula.
+
+    Spreadsheets compute a text that begins with one of ``=+-@``; an apostrophe keeps it a text
+    (OWASP, CSV injection).
+    """
+    if not isinstance(value, str):
+        return value
+    text = plain(value)
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
 
 
 def last_lines(text: str, most: int = 20, longest: int = _LONGEST) -> List[str]:

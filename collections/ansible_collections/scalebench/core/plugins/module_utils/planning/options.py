@@ -7,12 +7,20 @@ import re
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple
 
 from ..records.factors import FACTORS, Factor, parse_count, parse_text
+from ..records.plans import MOST_REPEATS
 
 __all__ = ["LISTS", "OPTIONS", "PACKINGS", "as_arguments", "misspelt", "parse_options"]
 
 Parser = Callable[[Any], Any]
 # How repeats share the cluster: one after another, or at once on disjoint nodes or devices.
 PACKINGS = ("none", "nodes", "devices")
+
+
+def _parse_repeats(value: Any) -> int:
+    number = parse_count(value)
+    if number > MOST_REPEATS:
+        raise ValueError(f"is above {MOST_REPEATS}")
+    return number
 
 
 def _parse_warmup(value: Any) -> int:
@@ -68,13 +76,13 @@ LISTS: Mapping[str, Parser] = {
 }
 SINGLE: Mapping[str, Parser] = {
     "recipe": parse_text,
-    "repeats": parse_count,
+    "repeats": _parse_repeats,
     "warmup": _parse_warmup,
     "iterations": parse_count,
     "epochs": parse_count,
     "target_accuracy": _parse_percentage,
     "half_width": _parse_half_width,
-    "max_repeats": parse_count,
+    "max_repeats": _parse_repeats,
     "packing": _parse_packing,
 }
 OPTIONS: Tuple[str, ...] = (*LISTS, *SINGLE)

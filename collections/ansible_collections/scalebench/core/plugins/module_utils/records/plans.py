@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from numbers import Real
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, TypedDict, cast
 
@@ -10,6 +11,7 @@ from .cells import IDENTITY_KEYS
 from .factors import Factors
 
 __all__ = [
+    "MOST_REPEATS",
     "Cell",
     "Command",
     "Node",
@@ -22,6 +24,8 @@ __all__ = [
     "check_plan",
 ]
 
+# Repeats of a cell.
+MOST_REPEATS = 10_000
 _NEEDED = (*IDENTITY_KEYS, "batch_size_per_device", "nodes", "devices_per_node")
 _MAPPINGS = "a mapping of mappings"
 _KINDS: Mapping[str, Callable[[Any], bool]] = {
@@ -31,7 +35,9 @@ _KINDS: Mapping[str, Callable[[Any], bool]] = {
     "a list of mappings": lambda value: isinstance(value, list) and _all(value, Mapping),
     "a list of texts": lambda value: isinstance(value, list) and _all(value, str),
     "a text": lambda value: isinstance(value, str),
-    "a number": lambda value: isinstance(value, Real) and not isinstance(value, bool),
+    "a number": lambda value: (
+        isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
+    ),
     "a whole number": lambda value: isinstance(value, int) and not isinstance(value, bool),
     "true or false": lambda value: isinstance(value, bool),
 }
@@ -199,6 +205,10 @@ def check_cell(cell: Any) -> None:
         raise ValueError(f"the cell has no {', '.join(missing)}")
     if parse_topology(cell["topology"]) != (cell["nodes"], cell["devices_per_node"]):
         raise ValueError(f"topology {cell['topology']} does not fit nodes and devices_per_node")
+    # A report has a row for each, recorded or not: a planted number must not fill the memory.
+    repeats = cell.get("repeats")
+    if isinstance(repeats, (int, float)) and not 0 <= repeats <= MOST_REPEATS:
+        raise ValueError(f"repeats is {repr(repeats)[:80]}, not a number up to {MOST_REPEATS}")
 
 
 def check_kinds(

@@ -11,7 +11,7 @@ import io
 from collections import Counter
 from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
-from ..layout.plain_text import plain
+from ..layout.plain_text import csv_value, plain
 from ..records.cells import cell_key
 from ..records.results import MeasuredCell, Results
 from ..results.provenance import unix_seconds
@@ -38,7 +38,7 @@ def csv_text(results: Results) -> str:
     for cell in results["cells"]:
         row = {column.key: column.get(cell) for column in columns}
         row.update({repeats[r["repeat"]]: r["throughput"] for r in cell["repeats"]})
-        writer.writerow(row)
+        writer.writerow({key: csv_value(value) for key, value in row.items()})
     return text.getvalue()
 
 
