@@ -54,3 +54,28 @@ def test_a_truncated_keyring_is_refused(gpg):
 def test_another_file_is_not_a_keyring(data):
     with pytest.raises(ValueError, match="not an OpenPGP keyring"):
         key_fingerprints(encoded(data))
+
+
+def two_blocks(gpg):
+    """Return one block of key ``one`` and one of key ``two``."""
+    return [gpg("--armor", "--export", name) for name in ("one", "two")]
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        lambda one, two: one + two,
+        lambda one, two: two + b"\n" + one,
+        lambda one, two: one + b"x\n" + two,
+        lambda one, two: one.replace(b"\n", b"\r") + two,
+        lambda one, two: one.replace(b"\n", b"\r\n"),
+        lambda one, two: one.replace(b"-----END", two + b"-----END"),
+        lambda one, two: one.replace(b"\n\n", b"\nComment: x\x0by\n\n"),
+        lambda one, two: b" " + one,
+        lambda one, two: one[: one.index(b"-----END")],
+    ],
+)
+def test_no_key_hides_behind_the_block_that_was_checked(gpg, hidden):
+    data = hidden(*two_blocks(gpg))
+    with pytest.raises(ValueError, match="not an OpenPGP keyring"):
+        key_fingerprints(encoded(data))

@@ -5,13 +5,18 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-import itertools
 import re
 from typing import Iterator, List, Tuple
 
 __all__ = ["kernel_changes", "key_fingerprints"]
 
 _PUBLIC_KEY = 6
+# RFC 4880, section 6.2: header lines, an empty line, the data, its checksum.
+_ARMOUR = re.compile(
+    rb"-----BEGIN PGP PUBLIC KEY BLOCK-----\n(?:[A-Za-z]+: [\x20-\x7e]*\n)*\n"
+    rb"(?P<body>(?:[A-Za-z0-9+/]+=*\n)+)(?:=[A-Za-z0-9+/]{4}\n)?"
+    rb"-----END PGP PUBLIC KEY BLOCK-----\n*"
+)
 # `Inst linux-image-6.1.0-40-amd64 (6.1.153-1 Debian:12/stable [amd64])`, and the same with Remv.
 _APT = re.compile(r"^(Inst|Remv) (linux-image-\S+)", re.MULTILINE)
 
@@ -45,10 +50,17 @@ def key_fingerprints(content: str) -> List[str]:
 
 
 def _dearmoured(data: bytes) -> bytes:
-    lines = data.decode("ascii", "replace").splitlines()
-    body = lines[lines.index("") + 1 :] if "" in lines else lines[1:]
-    encoded = itertools.takewhile(lambda line: not line.startswith(("=", "-----")), body)
-    return base64.b64decode("".join(encoded))
+    """Return the packets of one armoured block.
+
+    apt and rpm read every block and skip what is between, each in its own way. So a file with more
+    than one plain block is refused: its other keys would be trusted unseen.
+    """
+    block = _ARMOUR.fullmatch(data)
+    if not block:
+        raise ValueError(
+            "not an OpenPGP keyring: more, or less, than one armoured block of public keys"
+        )
+    return base64.b64decode(block["body"].replace(b"\n", b""), validate=True)
 
 
 def _packets(data: bytes) -> Iterator[Tuple[int, bytes]]:
