@@ -178,6 +178,14 @@ memory_mib:
   type: int
   returned: always
   sample: 0
+transport:
+  description:
+    - What connects the node's ranks to each other and to those of other nodes, as NCCL tells it in
+      files C(nccl.<host>.<pid>.log) in C(<name>.files); empty where it connects none.
+  type: list
+  elements: str
+  returned: always
+  sample: [NET/IB/GDRDMA, P2P/IPC]
 started:
   description: Start of the run, UTC, ISO 8601.
   type: str
@@ -203,6 +211,10 @@ import time
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.scalebench.core.plugins.module_utils.node.gpus import device_users
+from ansible_collections.scalebench.core.plugins.module_utils.node.nccl_traces import (
+    transports_in,
+    with_trace,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.node.runs import attended, end_strays
 from ansible_collections.scalebench.core.plugins.module_utils.node.supervise import (
     RUN_VARIABLE,
@@ -259,7 +271,7 @@ def main() -> None:
                 supervise(
                     args["argv"],
                     record["log"],
-                    {**environment, RUN_VARIABLE: run},
+                    {**with_trace(environment, folder), RUN_VARIABLE: run},
                     args["timeout"],
                     0 if args["rank"] else args["stall"],
                     controller=1,
@@ -269,6 +281,7 @@ def main() -> None:
                 )
             )
             shutil.rmtree(os.path.join(folder, "output"), ignore_errors=True)
+            record["transport"] = transports_in(folder)
             with contextlib.suppress(OSError):
                 os.rmdir(folder)  # most launchers leave it empty
         with open(run + ".run.json.part", "w", encoding="utf-8") as file:

@@ -53,6 +53,35 @@ def test_a_command_runs_in_an_empty_folder_and_its_exit_code_is_returned(tmp_pat
     assert not folder.exists()
 
 
+# A stand-in for the container engine: exec runs here, cp copies FOLDER/. as docker and podman do.
+ENGINE = """#!/bin/sh
+case $1 in
+exec) shift; exec "$@" ;;
+cp) [ "${2%%:*}" = mine ] && cp -r "${2#*:}" "$3" ;;
+esac
+"""
+
+
+def test_what_nccl_tells_in_a_container_is_copied_out_of_it(tmp_path):
+    engine, traces, work = tmp_path / "engine", tmp_path / "traces", tmp_path / "work"
+    engine.write_text(ENGINE)
+    engine.chmod(0o755)
+    for folder in (traces, work):
+        folder.mkdir()
+    (traces / "nccl.v1.1.log").write_text("of an earlier command")
+    telling = 'echo told > "$(dirname "$NCCL_DEBUG_FILE")/nccl.v1.2.log"; exit 3'
+    copying = [*IN_CONTAINER, "--copy", f"mine:{traces}", str(engine), "exec"]
+    run = subprocess.run(
+        [*copying, *ATTENDED, str(tmp_path / "x"), "sh", "-c", telling],
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, "NCCL_DEBUG_FILE": f"{traces}/nccl.%h.%p.log"},
+        cwd=work,
+        check=False,
+    )
+    assert run.returncode == 3
+    assert [path.name for path in work.iterdir()] == ["nccl.v1.2.log"]
+
+
 def test_a_signal_is_returned_as_a_shell_does(tmp_path):
     run = subprocess.run([*ATTENDED, str(tmp_path / "x"), "sh", "-c", "kill -9 $$"], check=False)
     assert run.returncode == 128 + signal.SIGKILL

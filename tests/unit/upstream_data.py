@@ -98,8 +98,10 @@ def in_container(name: str, variables: list[str], command: list[str]) -> list[st
     passed = []
     for variable in [*variables, "SCALEBENCH_RUN", "SCALEBENCH_NODE"]:
         passed += ["--env", variable]
+    copied = ["--copy", f"{name}:/tmp/scalebench-nccl"] if "NCCL_DEBUG" in variables else []
     return [
-        *["python3", f"{LAUNCH}/in_container.py", "docker", "exec", "-i", *passed, name],
+        *["python3", f"{LAUNCH}/in_container.py", *copied],
+        *["docker", "exec", "-i", *passed, name],
         *["python3", f"{LAUNCH}/attended.py", "/tmp/scalebench", *command],
     ]
 
@@ -145,5 +147,11 @@ COMMON = {
     "PYTHONUNBUFFERED": "1",
     "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
     "GLOO_SOCKET_IFNAME": "ib0",
-    "NCCL_SOCKET_IFNAME": "ib0",
+    "NCCL_SOCKET_IFNAME": "=ib0",
 }
+
+
+def traced(ranks: int, in_container: bool = False) -> dict[str, str]:
+    """Return the variables by which several ranks tell how they are connected."""
+    file = {"NCCL_DEBUG_FILE": "/tmp/scalebench-nccl/nccl.%h.%p.log"} if in_container else {}
+    return {"NCCL_DEBUG": "INFO", **file} if ranks > 1 else {}

@@ -40,8 +40,11 @@ def main(arguments):
         if not _locked(lock):
             print("attended.py:", folder, "is still in use after", PATIENCE, "s", file=sys.stderr)
             return 75
-        shutil.rmtree(folder, ignore_errors=True)
-        os.makedirs(folder)
+        # That of NCCL's files stays at the end: in_container.py copies it.
+        traces = os.path.dirname(os.environ.get("NCCL_DEBUG_FILE", ""))
+        for emptied in filter(None, (folder, traces)):
+            shutil.rmtree(emptied, ignore_errors=True)
+            os.makedirs(emptied)
         try:
             return _run(command, folder)
         finally:

@@ -12,6 +12,7 @@ from upstream_data import (
     mpirun,
     recipe,
     started,
+    traced,
 )
 
 BENCHMARK, RECIPE = "tensorflow_ngc", "upstream"
@@ -85,6 +86,7 @@ def test_every_node_runs_its_command(planned, name, topology, flags):
     made = planned[name]["commands"]
     assert list(made) == [f"v{number}" for number in range(1, nodes + 1)]
     environment = {**COMMON, "CUDA_VISIBLE_DEVICES": gpus(per_node)}
+    environment.update(traced(nodes * per_node, in_container=True))
     leading = made["v1"]["argv"]
     main = leading.index("/workspace/rn50v15_tf/main.py")
     end = leading.index(":") if nodes > 1 else len(leading)

@@ -1,7 +1,7 @@
 """Reference effort 002, OneFlow 0.1.8, and its later runs by DLPerf: every command."""
 
 import pytest
-from upstream_data import ADDRESSES, COMMON, cells, gpus, recipe
+from upstream_data import ADDRESSES, COMMON, cells, gpus, recipe, traced
 
 BENCHMARK = "oneflow"
 # By recipe: the package set, and the commit of the trainer.
@@ -95,6 +95,7 @@ def test_every_node_runs_its_command(planned, name, precision, batch, topology):
         given = command["argv"][2:]
         assert sorted(given) == sorted(arguments(name, precision, batch, nodes, per_node))
         environment = {**COMMON, "CUDA_VISIBLE_DEVICES": gpus(per_node)}
+        environment.update(traced(nodes * per_node))
         environment.update(RANK=str(rank), WORLD_SIZE=str(nodes), LOCAL_RANK="0")
         environment.update(LOCAL_WORLD_SIZE="1", MASTER_ADDR="10.11.0.2", MASTER_PORT="29500")
         environment.update({"NCCL_LAUNCH_MODE": "PARALLEL"} if name == "dlperf" else {})

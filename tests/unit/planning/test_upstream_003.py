@@ -1,7 +1,7 @@
 """Reference effort 003, NGC MXNet: every command of every cell, including 32 GPUs."""
 
 import pytest
-from upstream_data import COMMON, cells, gpus, in_container, mpirun, recipe, started
+from upstream_data import COMMON, cells, gpus, in_container, mpirun, recipe, started, traced
 
 BENCHMARK, RECIPE = "mxnet_ngc", "upstream"
 CELLS = [
@@ -93,7 +93,9 @@ def test_every_node_runs_its_command(planned, precision, batch, topology):
         wanted = mpirun(nodes, per_node, rank, program, ["--tag-output"])
         called = "scalebench-mxnet_ngc-upstream"
         assert command["argv"] == in_container(called, list(command["env"]), wanted)
-        seen = {"CUDA_VISIBLE_DEVICES": gpus(per_node)}
+        seen = {"CUDA_VISIBLE_DEVICES": gpus(per_node), **traced(devices, in_container=True)}
+        # NCCL 2.4.7 of the image takes a name for a prefix and "=" for a part of it.
+        seen["NCCL_SOCKET_IFNAME"] = "ib0"
         assert command["env"] == {**COMMON, **seen, **RUNNER}
 
 

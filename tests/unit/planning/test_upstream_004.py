@@ -1,7 +1,7 @@
 """Reference effort 004, PaddlePaddle 1.8: every command of every cell, written from what it ran."""
 
 import pytest
-from upstream_data import ADDRESSES, COMMON, cells, gpus, recipe
+from upstream_data import ADDRESSES, COMMON, cells, gpus, recipe, traced
 
 BENCHMARK = "paddle"
 PYTHON = "/opt/scalebench/venvs/paddle_upstream/bin/python"
@@ -54,9 +54,9 @@ def arguments(name, precision, batch, dali, dynamic, nodes, per_node):
     return made
 
 
-def environment(name, precision, dali, per_node):
+def environment(name, precision, dali, nodes, per_node):
     """Return the variables that the published scripts export, and our own."""
-    made = {**COMMON, "CUDA_VISIBLE_DEVICES": gpus(per_node)}
+    made = {**COMMON, "CUDA_VISIBLE_DEVICES": gpus(per_node), **traced(nodes * per_node)}
     made["FLAGS_fraction_of_gpu_memory_to_use"] = "0.8" if dali else "0.98"
     if precision == "fp16":
         made.update(FP16_FLAGS)
@@ -102,7 +102,7 @@ def test_every_node_runs_its_command(planned, name, precision, batch, dali, dyna
         assert sorted(given[:shape] + given[shape + 4 :]) == sorted(
             arguments(name, precision, batch, dali, dynamic, nodes, per_node)
         )
-        assert command["env"] == environment(name, precision, dali, per_node)
+        assert command["env"] == environment(name, precision, dali, nodes, per_node)
 
 
 def test_it_runs_on_the_hosts():

@@ -91,3 +91,27 @@ def test_units_are_those_of_results_json(results):
         if column.outputs != (columns.CSV,) and column.key in known:
             unit = "sequences/s" if column.unit == columns.SPEED else column.unit
             assert unit == known[column.key], column.key
+
+
+def test_the_transport_is_a_column_where_it_was_recorded():
+    plan, runs = campaign({"1n1g": [10.0], "2n1g": [19.0]})
+    assert "transport" not in report_markdown(page(build_results(plan, runs)))
+    runs[1]["nodes"] = {"node1": {"transport": ["NET/IB", "P2P/IPC"]}, "node2": {}}
+    results = build_results(plan, runs)
+    (table,) = page(results)["groups"][0]["summary"]["tables"]
+    place = names(table).index("transport")
+    assert [row[place]["text"] for row in table["rows"]] == ["-", "NET/IB, P2P/IPC"]
+    (row, other) = csv.DictReader(io.StringIO(csv_text(results)))
+    assert (row["transport"], other["transport"]) == ("", "NET/IB, P2P/IPC")
+    assert [repeat["transport"] for cell in results["cells"] for repeat in cell["repeats"]] == [
+        [],
+        ["NET/IB", "P2P/IPC"],
+    ]
+
+
+def test_an_expected_transport_that_nobody_told_is_a_warning():
+    plan, runs = campaign({"1n1g": [10.0], "2n1g": [19.0]})
+    runs[1]["cell"]["transport"] = "NET/IB"
+    (repeat,) = build_results(plan, runs)["cells"][1]["repeats"]
+    warning = "no rank told its transport; NET/IB was expected between the nodes"
+    assert warning in repeat["warnings"]

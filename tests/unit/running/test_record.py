@@ -114,3 +114,36 @@ def test_gpus_in_use_before_the_repeat_are_a_disturbance():
     assert kept["disturbances"] == [
         {"kind": "device_busy", "node": "node2", "detail": "on its GPUs before: 4242, python"}
     ]
+
+
+def on(transport, expected="NET/IB", **runs):
+    """Return the record of a repeat whose nodes took a transport."""
+    nodes = {
+        name: {**OK, "transport": transport, **runs.get(name, {})} for name in ("node1", "node2")
+    }
+    repeat = planned()
+    cell = {**repeat["cell"], "transport": expected} if expected else repeat["cell"]
+    return made(nodes, cell=cell)
+
+
+def test_the_expected_transport_is_recorded_on_each_node():
+    kept = on(["NET/IB", "P2P/IPC"])
+    assert kept["ending"] == "ok"
+    assert kept["nodes"]["node2"]["transport"] == ["NET/IB", "P2P/IPC"]
+
+
+def test_a_fall_back_to_tcp_has_a_name_and_a_place():
+    kept = on(["NET/IB"], node2={"transport": ["NET/Socket", "P2P/IPC"]})
+    assert (kept["ending"], kept["reason"]) == (
+        "wrong_transport",
+        "node2: NCCL took NET/Socket between the nodes, expected was NET/IB",
+    )
+
+
+def test_where_nothing_is_expected_any_transport_is_good():
+    assert on(["NET/Socket"], expected=None)["ending"] == "ok"
+
+
+def test_a_crash_is_no_matter_of_transport():
+    crashed = {"node2": {"ending": "crashed", "reason": "exit code 1"}}
+    assert on(["NET/Socket"], **crashed)["ending"] == "crashed"

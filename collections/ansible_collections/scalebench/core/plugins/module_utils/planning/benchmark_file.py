@@ -33,6 +33,7 @@ _BY_VERSION: Dict[str, type] = {
     "workload": str,
     "program": list,
     "container": dict,
+    "nccl": str,
     "reader": str,
     "strategy": dict,
     "estimate": dict,
@@ -74,6 +75,7 @@ _RESERVED = (
     # campaign_<name> is another variable of role campaign.
     *("results_dir", "benchmarks_dir", "ssh_config", "cpu_processes", "cpu_threads"),
     *("framework_dir", "container_engine", "free_mib", "retry", "requeue"),
+    *("rdma_adapters", "transport"),
 )
 _CONTAINER: Dict[str, type] = {
     "digest": str,
@@ -92,6 +94,7 @@ _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _MOUNT = re.compile(r"\{data_dir\}(/[\w.-]+)*:(/[\w.-]+)+")
 _NAME = re.compile(r"[\w-][\w.-]*")
 _UNIT = re.compile(r"[a-z]+", re.ASCII)
+_VERSION = re.compile(r"\d+(\.\d+)+")
 Choices = Mapping[str, Any]
 
 
@@ -202,6 +205,8 @@ def _check_start(recipe: Mapping[str, Any], where: str, own: Sequence[Factor]) -
             f"{where}: either workload (a file below workloads/) or program (a list of words) is"
             " needed"
         )
+    if not _VERSION.fullmatch(recipe.get("nccl", "0.0")):
+        raise ValueError(f"{where}.nccl: {recipe['nccl']!r} is not a version, as 2.4.7")
     names = [factor.name for factor in own]
     check_placeholders(recipe.get("program", []), f"{where}.program", names)
     if "container" in recipe:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping
 
-__all__ = ["container_name", "exec_command", "image_reference", "start_command"]
+__all__ = ["container_name", "exec_command", "image_reference", "start_command", "with_trace"]
 
 # A folder of the command in the container, empty at its start and removed at its end.
 FOLDER = "/tmp/scalebench"
+# Where NCCL tells in a container how ranks are connected; copied to the node when the command ends.
+TRACES = "/tmp/scalebench-nccl"
 # How a container gets the GPUs of its node: by an option of the engine, or by the Container Device
 # Interface.
 GPU_ACCESS: Mapping[str, List[str]] = {
@@ -81,6 +83,12 @@ def start_command(
     return [*words, image, "sleep", "infinity"]
 
 
+def with_trace(environment: Mapping[str, str]) -> Dict[str, str]:
+    """Return the environment of a command in a container, with a file for NCCL's lines there."""
+    file = {"NCCL_DEBUG_FILE": f"{TRACES}/nccl.%h.%p.log"} if "NCCL_DEBUG" in environment else {}
+    return {**environment, **file}
+
+
 def exec_command(
     argv: List[str], environment: Mapping[str, str], node: Mapping[str, Any], name: str
 ) -> List[str]:
@@ -93,7 +101,9 @@ def exec_command(
     :param name: what ``start_command`` started.
     """
     launch = f"{node['workload_dir']}/launch"
-    words = ["python3", f"{launch}/in_container.py", node["container_engine"], "exec", "-i"]
+    words = ["python3", f"{launch}/in_container.py"]
+    words += ["--copy", f"{name}:{TRACES}"] if "NCCL_DEBUG_FILE" in environment else []
+    words += [node["container_engine"], "exec", "-i"]
     for key in (*environment, *_PASSED_ON):
         words += ["--env", key]
     return [*words, name, "python3", f"{launch}/attended.py", FOLDER, *argv]

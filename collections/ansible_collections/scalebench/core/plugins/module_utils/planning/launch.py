@@ -10,7 +10,7 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple
 
 from ..records.plans import Cell, Command, Nodes
 from . import launch_mpirun
-from .container import container_name, exec_command
+from .container import container_name, exec_command, with_trace
 from .launch_job import Job, Started
 
 __all__ = ["LAUNCHERS", "Launcher", "commands"]
@@ -206,11 +206,12 @@ def commands(cell: Cell, recipe: Mapping[str, Any], nodes: Nodes) -> Dict[str, C
         started = LAUNCHERS[recipe["launcher"]].start(job, name)
         for word in (*started.argv, *started.environment.values()):
             _check_word(word, f"{cell['directory']}: the command on {name}")
-        argv = started.argv
+        argv, environment = started
         if "container" in recipe:
             inside = container_name(cell["benchmark"], cell["recipe"])
-            argv = exec_command(argv, started.environment, nodes[name], inside)
-        made[name] = {"rank": rank, "argv": argv, "env": started.environment}
+            environment = with_trace(environment)
+            argv = exec_command(argv, environment, nodes[name], inside)
+        made[name] = {"rank": rank, "argv": argv, "env": environment}
     return made
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, NamedTuple, Sequence
 
 from ..records.plans import Cell, Node, Nodes
+from . import nccl
 from .placeholders import values_for
 from .recipes import matching
 from .seating import assign_gpus
@@ -106,7 +107,7 @@ class Job:
         if node["interface"] and "/" not in node["interface"]:
             # Without a name the libraries may choose the veth of a container.
             environment["GLOO_SOCKET_IFNAME"] = node["interface"]
-            environment["NCCL_SOCKET_IFNAME"] = node["interface"]
+        environment.update(nccl.environment(self.cell, self.recipe, node))
         values = self._values(name)
         parts = [self.recipe, *matching(self.recipe.get("additions", []), self.cell)]
         for part in parts:

@@ -8,7 +8,7 @@ from ..records.cells import cell_path
 from ..records.factors import factor_values
 from ..records.plans import Cell, Nodes, Plan, PlannedRepeat, Reading
 from ..strategies import parameters_of
-from . import launch, matrix
+from . import launch, matrix, nccl
 from .recipes import TO_TARGET, matching, recipe_of
 from .seating import oversubscribed
 
@@ -49,6 +49,9 @@ def build(
         cell["not_there"] = _impossible(cell, recipe, nodes)
         cell["over_ssh"] = launch.LAUNCHERS[recipe["launcher"]].over_ssh
         cell["commands"] = launch.commands(cell, recipe, nodes)
+        expected = nccl.expected_transport(cell, nodes)
+        if expected:
+            cell["transport"] = expected
         cell["oversubscribed"] = oversubscribed(cell, nodes)
         cell["estimate_seconds"] = recipe.get("estimate", {}).get(cell["topology"])
     return {

@@ -135,6 +135,16 @@ ENDINGS: Tuple[Ending, ...] = (
         junit="failure",
     ),
     Ending(
+        "wrong_transport",
+        "NCCL connected the nodes otherwise than expected, such as by TCP instead of InfiniBand",
+        "compare `ibstat` on the node that is named with `scalebench_rdma_adapters`, and read the"
+        " lines with `NET/` in the repeat's `*.files/nccl.*.log` there;"
+        " `scalebench_transport` says what is expected",
+        judged_by=CHECKS,
+        retriable=True,
+        junit="failure",
+    ),
+    Ending(
         "interrupted",
         "the controller went away",
         "run `bench.yml` again with `-e campaign=NAME`",

@@ -73,12 +73,15 @@ class Node(_Node, total=False):
     of a rank, ``pythons`` interpreters by package set, ``device`` is cpu or gpu, ``devices`` how
     many there are. ``unusable`` has by package set why its interpreter cannot be used,
     ``python_given`` says that -e framework_python names it, ``architectures`` are those of the GPUs
-    on the PCI bus.
+    on the PCI bus. ``rdma_adapters`` (a list, or a text with commas) are those that NCCL may use,
+    ``transport`` is what it must take between nodes; both may be empty.
     """
 
     unusable: Dict[str, str]
     python_given: bool
     architectures: List[str]
+    rdma_adapters: Any
+    transport: str
 
 
 # By name, in seating order.
@@ -128,7 +131,8 @@ class Cell(_Cell, total=False):
     ``unit`` (of the throughput) are there where the benchmark declares them, ``epochs`` and
     ``target_accuracy`` of a training to a target. The plan adds what follows ``searched``; a cell
     that cannot run has ``unavailable``, the reason, and ``excused`` where provisioning cannot
-    repair that. ``node_devices`` are the places of its devices on nodes that it shares.
+    repair that. ``transport`` is there where NCCL must take it between the nodes. ``node_devices``
+    are the places of its devices on nodes that it shares.
     """
 
     own_factors: Dict[str, Any]
@@ -145,6 +149,7 @@ class Cell(_Cell, total=False):
     estimate_seconds: Optional[float]
     unavailable: str
     excused: bool
+    transport: str
     node_devices: Dict[str, List[int]]
 
 

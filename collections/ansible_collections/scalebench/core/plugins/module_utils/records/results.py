@@ -58,6 +58,7 @@ class _Repeat(TypedDict):
     disturbances: List[Disturbance]
     packed_with: List[str]
     shares_machine: bool
+    transport: List[str]
     telemetry: Optional[Dict[str, Any]]
     warnings: List[str]
 

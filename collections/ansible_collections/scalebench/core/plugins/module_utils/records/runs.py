@@ -84,7 +84,8 @@ class LogFacts(TypedDict, total=False):
 class NodeRun(TypedDict, total=False):
     """What a record keeps of the result of module training_run on one node.
 
-    ``ended`` and ``strays`` are numbers of processes.
+    ``ended`` and ``strays`` are numbers of processes, ``transport`` is what connects its ranks to
+    each other and to those of other nodes (``logs.nccl``).
     """
 
     rank: int
@@ -101,6 +102,7 @@ class NodeRun(TypedDict, total=False):
     telemetry: Optional[Dict[str, Any]]
     memory_mib: Optional[int]
     device_users: List[str]
+    transport: List[str]
 
 
 class Disturbance(TypedDict):

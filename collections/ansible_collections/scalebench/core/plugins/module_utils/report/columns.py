@@ -113,6 +113,12 @@ def _state(cell: MeasuredCell) -> str:
     return "oversubscribed" if cell["oversubscribed"] else cell["state"].replace("_", " ")
 
 
+def _transports(repeats: Sequence[Item]) -> Optional[str]:
+    """Return what connected the ranks, or None where no repeat recorded it."""
+    taken = {name for repeat in repeats for name in repeat.get("transport") or ()}
+    return ", ".join(sorted(taken)) or None
+
+
 def _file_only(*keys: str) -> Iterator[Column]:
     for key in keys:
         yield Column(key, _of(key), (CSV,))
@@ -193,6 +199,7 @@ CELL_COLUMNS: Tuple[Column, ...] = (
         "repeats",
         show=lambda cell: f"{_repeats_ok(cell)} of {cell['repeats_planned']}",
     ),
+    Column("transport", lambda cell: _transports(cell["repeats"]), (REPORT, CSV), "transport"),
     *_file_only("oversubscribed"),
     Column("state", _of("state"), (TERMINAL, REPORT, CSV), "state", show=_state, always=True),
     *_file_only("repeats_planned"),
@@ -223,6 +230,7 @@ REPEAT_COLUMNS: Tuple[Column, ...] = (
         factor=100,
     ),
     Column("seconds", _of("seconds"), (REPORT,), "seconds", "s"),
+    Column("transport", lambda repeat: _transports([repeat]), (REPORT,), "transport"),
     Column("last_loss", _of("loss", "last"), (REPORT,), "last loss"),
     Column(
         "ending",

@@ -6,6 +6,7 @@ from math import isfinite
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, cast
 
 from ..records.endings import never_ran
+from ..records.plans import Cell
 from ..records.results import Attempt, LogFigures, Repeat
 from ..records.runs import LogFacts, NodeRun, RunRecord
 
@@ -43,8 +44,11 @@ def repeat_of(
         "disturbances": list(run.get("disturbances") or ()),
         "packed_with": list(run.get("packed_with") or ()),
         "shares_machine": bool(run.get("shares_machine")),
+        "transport": sorted(
+            {way for node in nodes.values() for way in node.get("transport") or ()}
+        ),
         "telemetry": short_telemetry(nodes, machines),
-        "warnings": _warnings(nodes),
+        "warnings": [*_warnings(nodes), *_untold(run["cell"], nodes)],
     }
     log_ending = facts.get("ending")
     if log_ending and log_ending.get("kind", "complete") != "complete":
@@ -94,6 +98,13 @@ def _warnings(nodes: Mapping[str, NodeRun]) -> List[str]:
         if unsampled:
             warnings.append(f"{name}: the GPUs were not sampled: {unsampled}")
     return warnings
+
+
+def _untold(cell: Cell, nodes: Mapping[str, NodeRun]) -> List[str]:
+    """Return a warning where a transport is expected and no node recorded one."""
+    if "transport" not in cell or any(node.get("transport") for node in nodes.values()):
+        return []
+    return [f"no rank told its transport; {cell['transport']} was expected between the nodes"]
 
 
 def machines_of(nodes: Mapping[str, Mapping[str, Any]]) -> Dict[str, str]:

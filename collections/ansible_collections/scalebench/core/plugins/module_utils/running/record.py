@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, List, Mapping, Optional, Sequence, Tuple, cast
 
+from ..logs import nccl
 from ..logs._ending import scan
 from ..records.endings import LOG, NODE, ending_names, ending_of_log
 from ..records.plans import Cell, PlannedRepeat
@@ -43,6 +44,8 @@ def record(
         ending, reason = _ending_of_nodes(nodes, {}) or ("invalid", unread)
     else:
         ending, reason = _ending_of_nodes(nodes, log_facts) or _ending_of_log(cell, log_facts)
+    if ending == "ok":
+        ending, reason = _ending_of_transport(cell, nodes)
     leading = nodes[cell["node_names"][0]]
     made = not_run(campaign, repeat, ending, reason)
     if ending == "out_of_memory" and cell.get("searched"):
@@ -143,6 +146,15 @@ def _in_last_words(failed: Sequence[Tuple[str, NodeRun]]) -> Optional[Tuple[str,
             if by_log and by_log.judged_by == LOG:
                 return by_log.name, f"{name}: {line}"
     return None
+
+
+def _ending_of_transport(cell: Cell, nodes: Mapping[str, NodeRun]) -> Tuple[str, str]:
+    """Return the ending of a repeat that is ok if NCCL took the expected transport, and why."""
+    for name, node in nodes.items() if "transport" in cell else ():
+        other = nccl.unexpected(cell["transport"], node.get("transport") or ())
+        if other:
+            return "wrong_transport", f"{name}: {other}"
+    return "ok", ""
 
 
 def _effect_rank(ending: str) -> int:

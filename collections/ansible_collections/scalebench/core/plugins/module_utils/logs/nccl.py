@@ -1,0 +1,73 @@
+"""The transports that NCCL's ranks connected, from the lines of NCCL_DEBUG=INFO.
+
+Forms of the lines: the INFO calls of net, p2p, shm, coll_net and nvls below src/transport in
+NVIDIA/nccl, versions 2.3.7 to 2.30.7.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Iterable, List, Sequence
+
+__all__ = ["check_expected", "transports", "unexpected"]
+
+_CONNECTED = re.compile(r"NCCL INFO (?:Ring|Channel|Coll|CollNet) \d+(?:/\d+)? : .* via (.+)")
+_NVLS = re.compile(r"NCCL INFO NVLS comm ")
+_EXPECTED = re.compile(r"NET/[^/]+(/GDRDMA)?")
+
+
+def transports(lines: Iterable[str]) -> List[str]:
+    """Return what connects the ranks, sorted, as NET/IB/GDRDMA, NET/Socket, NVLS, P2P/IPC, SHM.
+
+    :param lines: of any number of ranks; lines of other programs may be among them.
+    """
+    found = set()
+    for line in lines:
+        connected = _CONNECTED.search(line)
+        if connected:
+            found.add(_name(connected.group(1).strip()))
+        elif _NVLS.search(line):
+            found.add("NVLS")
+    return sorted(found)
+
+
+def _name(way: str) -> str:
+    """Return the transport without device, mode and flags; NET has ``/GDRDMA`` where it is used."""
+    parts = way.split("/")
+    if parts[0] in ("SHM", "direct shared memory"):
+        return "SHM"
+    # 2.28 adds the mode: GDRDMA(PCI).
+    direct = any(part.startswith("GDRDMA") for part in parts)
+    return "/".join([*parts[:2], "GDRDMA"] if direct else parts[:2])
+
+
+def check_expected(expected: str, where: str) -> str:
+    """Return the transport that the inventory expects between nodes, empty for none.
+
+    :raises ValueError: ``where``, and what can stand there.
+    """
+    if expected in ("", "any"):
+        return ""
+    if not _EXPECTED.fullmatch(expected):
+        raise ValueError(
+            f"{where}: scalebench_transport is {expected!r}: write NET/IB, NET/IB/GDRDMA,"
+            " NET/Socket, or any"
+        )
+    return expected
+
+
+def unexpected(expected: str, taken: Sequence[str]) -> str:
+    """Return how the network transports of a node differ from the expected one, else nothing.
+
+    Some directions do without GPUDirect RDMA on some GPUs, so one connection with it is enough.
+    What is no NET is judged by nobody: NVLink and SHARP between nodes are faster than any network.
+
+    :param taken: of :func:`transports`.
+    """
+    network = [name for name in taken if name.startswith("NET/")]
+    kind = "/".join(expected.split("/")[:2])
+    of_kind = [name for name in network if name in (kind, f"{kind}/GDRDMA")]
+    fits = len(of_kind) == len(network) and (expected == kind or expected in network)
+    if not network or fits:
+        return ""
+    return f"NCCL took {', '.join(network)} between the nodes, expected was {expected}"
