@@ -1,16 +1,19 @@
-"""The GPUs of a node: sampled through NVML's Python binding, and the processes that use them."""
+"""The GPUs of a node: sampled through NVML, and the processes that use them."""
 
 from __future__ import annotations
 
-import importlib
+import ctypes
 import os
 import subprocess
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
-__all__ = ["Gpu", "GpuSampler", "ask", "device_users", "find_nvml", "visible_gpus"]
+from . import nvml
+from .nvml import Nvml, NvmlError
 
-# nvmlClocksEventReasons, NVML API Reference Guide.
-_REASONS = {
+__all__ = ["REASONS", "Gpu", "GpuSampler", "device_users", "find_nvml", "visible_gpus"]
+
+# nvmlClocksEventReasons, and two of nvmlClocksThrottleReasons before it.
+REASONS = {
     0x001: "gpu_idle",
     0x002: "applications_clocks_setting",
     0x004: "sw_power_cap",
@@ -30,61 +33,52 @@ _SIGNS = ("/proc/driver/nvidia", "/dev/nvidia0")
 _PATIENCE_SECONDS = 20
 
 
-def ask(nvml: Any, call: str, *arguments: Any) -> Any:
-    """Return the result of an NVML call; None where it is not supported or fails."""
-    function = getattr(nvml, call, None)
-    if function is None:
-        return None
-    try:
-        return function(*arguments)
-    except nvml.NVMLError:
-        return None
-
-
 class Gpu:
     """One GPU; NVML records its Xid errors from the creation of this object on.
 
-    :raises nvml.NVMLError: the GPU does not respond.
+    :raises NvmlError: the GPU does not respond.
     """
 
-    def __init__(self, nvml: Any, index: int) -> None:
-        self._nvml = nvml
-        self._handle = nvml.nvmlDeviceGetHandleByIndex(index)
+    def __init__(self, library: Nvml, index: int) -> None:
+        self._nvml = library
+        self._handle = library.call("nvmlDeviceGetHandleByIndex", index)
         self._identity: Dict[str, Any] = {"index": index}
-        for key, call in (("uuid", "nvmlDeviceGetUUID"), ("name", "nvmlDeviceGetName")):
-            text = ask(nvml, call, self._handle)
+        for key, function in (("uuid", "nvmlDeviceGetUUID"), ("name", "nvmlDeviceGetName")):
+            text = self._ask(function)
             if text is not None:
-                # Bindings before 11.5 return bytes.
-                self._identity[key] = text.decode() if isinstance(text, bytes) else text
-        self._events = ask(nvml, "nvmlEventSetCreate")
+                self._identity[key] = text
+        self._events = library.ask("nvmlEventSetCreate")
         if self._events is not None:
             try:
-                nvml.nvmlDeviceRegisterEvents(
-                    self._handle, nvml.nvmlEventTypeXidCriticalError, self._events
+                library.call(
+                    *("nvmlDeviceRegisterEvents", self._handle),
+                    *(nvml.XID_CRITICAL_ERROR, self._events),
                 )
-            except nvml.NVMLError:
+            except NvmlError:
                 self.close()
 
     def sample(self) -> Dict[str, Any]:
         """Return one sample for ``GpuTelemetry.add``; a figure not reported is absent."""
-        nvml = self._nvml
         utilisation = self._ask("nvmlDeviceGetUtilizationRates")
         memory = self._ask("nvmlDeviceGetMemoryInfo")
         power = self._ask("nvmlDeviceGetPowerUsage")
         limit = self._ask("nvmlDeviceGetEnforcedPowerLimit")
+        reasons = self._ask("nvmlDeviceGetCurrentClocksEventReasons")
         figures = {
             "utilisation": None if utilisation is None else utilisation.gpu,
             "memory_used_mib": None if memory is None else memory.used / _MIB,
-            "sm_clock_mhz": self._ask("nvmlDeviceGetClockInfo", nvml.NVML_CLOCK_SM),
-            "memory_clock_mhz": self._ask("nvmlDeviceGetClockInfo", nvml.NVML_CLOCK_MEM),
+            "sm_clock_mhz": self._ask("nvmlDeviceGetClockInfo", nvml.CLOCK_SM),
+            "memory_clock_mhz": self._ask("nvmlDeviceGetClockInfo", nvml.CLOCK_MEM),
             "power_w": None if power is None else power / 1000,
             "power_limit_w": None if limit is None else limit / 1000,
-            "temperature_c": self._ask("nvmlDeviceGetTemperature", nvml.NVML_TEMPERATURE_GPU),
-            "throttle": self._throttle(),
+            "temperature_c": self._ask("nvmlDeviceGetTemperature", nvml.TEMPERATURE_GPU),
+            "throttle": None
+            if reasons is None
+            else [reason for bit, reason in REASONS.items() if reasons & bit],
             "ecc_uncorrected": self._ask(
                 "nvmlDeviceGetTotalEccErrors",
-                nvml.NVML_MEMORY_ERROR_TYPE_UNCORRECTED,
-                nvml.NVML_VOLATILE_ECC,
+                nvml.MEMORY_ERROR_TYPE_UNCORRECTED,
+                nvml.VOLATILE_ECC,
             ),
             "xid": self._xid(),
         }
@@ -94,42 +88,32 @@ class Gpu:
     def close(self) -> None:
         """Release the event set."""
         if self._events is not None:
-            ask(self._nvml, "nvmlEventSetFree", self._events)
+            self._nvml.ask("nvmlEventSetFree", self._events)
             self._events = None
 
-    def _ask(self, call: str, *arguments: Any) -> Any:
-        return ask(self._nvml, call, self._handle, *arguments)
-
-    def _throttle(self) -> Optional[List[str]]:
-        """Return the active reasons that limit the clocks; None where not reported."""
-        bits = self._ask("nvmlDeviceGetCurrentClocksEventReasons")
-        if bits is None:
-            # The name of the call before driver 535.
-            bits = self._ask("nvmlDeviceGetCurrentClocksThrottleReasons")
-        if bits is None:
-            return None
-        return [reason for bit, reason in _REASONS.items() if bits & bit]
+    def _ask(self, function: str, *arguments: Any) -> Any:
+        return self._nvml.ask(function, self._handle, *arguments)
 
     def _xid(self) -> Optional[List[int]]:
         """Return the codes of the Xid errors since the last sample; None where not reported."""
         if self._events is None:
             return None
         codes: List[int] = []
-        event = ask(self._nvml, "nvmlEventSetWait_v2", self._events, 0)
+        event = self._nvml.ask("nvmlEventSetWait", self._events, 0)
         while event is not None:
             codes.append(event.eventData)
-            event = ask(self._nvml, "nvmlEventSetWait_v2", self._events, 0)
+            event = self._nvml.ask("nvmlEventSetWait", self._events, 0)
         return codes
 
 
-def find_nvml() -> Tuple[Any, str]:
-    """Return NVML's Python binding or None, and why a node with a GPU has none (else empty)."""
+def find_nvml() -> Tuple[Optional[Nvml], str]:
+    """Return NVML or None, and why a node with a GPU has none (else empty)."""
     if not any(map(os.path.exists, _SIGNS)):
         return None, ""
     try:
-        return importlib.import_module("pynvml"), ""
-    except ImportError as error:
-        return None, f"{error}: install nvidia-ml-py for the node's Python"
+        return Nvml(ctypes.CDLL(nvml.LIBRARY)), ""
+    except OSError as error:
+        return None, f"{error}: it is part of the driver; install the driver's NVML library"
 
 
 def visible_gpus(environment: Mapping[str, str]) -> Optional[List[int]]:
@@ -141,29 +125,29 @@ def visible_gpus(environment: Mapping[str, str]) -> Optional[List[int]]:
 class GpuSampler:
     """Samples the GPUs of a repeat.
 
-    :param nvml: NVML's binding; None where it cannot be used.
+    :param library: NVML; None where it cannot be used.
     :param reason: why not.
     :param indices: of the GPUs; None for all of the node.
     """
 
     def __init__(
-        self, nvml: Any, reason: str = "", indices: Optional[Sequence[int]] = None
+        self, library: Optional[Nvml], reason: str = "", indices: Optional[Sequence[int]] = None
     ) -> None:
-        self._nvml = nvml
+        self._nvml = library
         self._reason = reason
         self._gpus: List[Gpu] = []
-        if nvml is None:
+        if library is None:
             return
         try:
-            nvml.nvmlInit()
-            count = nvml.nvmlDeviceGetCount()
-        except nvml.NVMLError as error:
+            library.call("nvmlInit")
+            count = library.call("nvmlDeviceGetCount")
+        except NvmlError as error:
             self._reason = f"NVML: {error}"
             return
         for index in range(count) if indices is None else indices:
             try:
-                self._gpus.append(Gpu(nvml, index))
-            except nvml.NVMLError as error:
+                self._gpus.append(Gpu(library, index))
+            except NvmlError as error:
                 self._reason = f"GPU {index}: {error}"
 
     def sample(self) -> Dict[str, Any]:
@@ -175,7 +159,7 @@ class GpuSampler:
         for gpu in self._gpus:
             gpu.close()
         if self._nvml is not None:
-            ask(self._nvml, "nvmlShutdown")
+            self._nvml.ask("nvmlShutdown")
         return self._reason
 
 
