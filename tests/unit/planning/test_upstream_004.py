@@ -47,7 +47,8 @@ def arguments(name, precision, batch, dali, dynamic, nodes, per_node):
         "--lr_strategy=" + ("cosine_decay" if nodes == 1 else "piecewise_decay"),
         f"--reader_thread={DALI_THREADS if dali else THREADS[per_node]}",
     ]
-    made += ["--use_dali=True"] if dali else []
+    if dali or nodes == 1:
+        made.append("--use_dali=true" if dali else "--use_dali=false")
     if precision == "fp16":
         made += ["--use_fp16=True", "--scale_loss=128.0", f"--use_dynamic_loss_scaling={dynamic}"]
         made += ["--fuse_elewise_add_act_ops=true", "--fuse_bn_act_ops=true"]
