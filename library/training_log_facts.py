@@ -35,7 +35,8 @@ options:
   expect:
     description:
       - Parameters of the run that the log must not contradict, such as C(batch_size_per_device).
-      - A log that contradicts them has RV(valid=false) and no throughput.
+      - A log that contradicts them has RV(valid=false) and no throughput. What it does not state of
+        C(batch_size_per_device), C(world_size) and C(nodes) is taken from here.
     type: dict
     default: {}
   observations:
@@ -118,6 +119,13 @@ strategy:
   sample: {name: mean_after_warmup, parameters: {warmup: 20, iterations: 100, rounding: numpy_2}}
 count:
   description: Number of observations used for the throughput.
+  returned: one log
+  type: int
+  sample: 100
+steps:
+  description:
+    - Number of training steps of which the throughput is; several where a line stands for several.
+      Null for a figure that the log itself summarises.
   returned: one log
   type: int
   sample: 100

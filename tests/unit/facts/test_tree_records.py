@@ -35,6 +35,7 @@ def test_expected_identity():
         "batch_size_per_device": 128,
         "world_size": 16,
         "nodes": 2,
+        "global_batch_size": 2048,
     }
     assert expected_of_path(LOG, True)["precision"] == "fp32"
 

@@ -1,7 +1,11 @@
 """Every format: its reader is found, and what the log says is what the reading says.
 
-The files in tests/fixtures/logs are lines shown by the reference efforts (oneflow.log), lines of
-the documentation (ai_rank.log), or synthesised in the form that the source or a public log has.
+The files in tests/fixtures/logs are lines of the documentation (ai_rank.log), output of the
+published programs' own printing code with invented times (``published_printers.py``:
+paddle_fluid.log, tensorflow_ngc_train.log, tensorflow_time_to_train.log; in the same way
+OneFlow-Benchmark v0.2.0: oneflow_unix_time.log, and its settings at 892f87e6 before the lines that
+reference effort 002 shows: oneflow.log), or synthesised in the form that the source or a public
+log has.
 """
 
 from __future__ import annotations
@@ -33,19 +37,20 @@ CASES = {
         "oneflow",
         10,
         ("oneflow_report", 385.096),
+        # It prints use_fp16 = None, and nothing of XLA.
         {"model": "resnet50", "batch_size_per_device": 128, "world_size": 1, "precision": "fp32"},
     ),
     "oneflow_unix_time.log": (
         "oneflow",
-        130,
-        ("dlperf_oneflow", 2048.0),
-        {"world_size": 16, "global_batch_size": 512, "nodes": 2},
+        6,
+        ("dlperf_oneflow", 5846.42),
+        {"world_size": 16, "global_batch_size": 2048, "nodes": 2, "steps_per_line": 20},
     ),
     "paddle_fluid.log": (
         "paddle_fluid",
-        121,
-        ("dlperf_paddle", 2828.77),
-        {"model": "ResNet50", "batch_size_per_device": 128, "world_size": 8},
+        120,
+        ("dlperf_paddle", 2842.08),
+        {"model": "ResNet50", "batch_size_per_device": 128, "world_size": 8, "image_size": 224},
     ),
     "paddlenlp.log": ("paddlenlp", 3, ("last_printed", None), {"batch_size_per_device": 32}),
     "pytorch_ngc_with_validation.log": (
@@ -57,8 +62,14 @@ CASES = {
     "tensorflow_ngc_train.log": (
         "tensorflow_ngc_train",
         100,
-        ("dlperf_tensorflow", 2954.5),
+        ("dlperf_tensorflow", 2923.21),
         {"batch_size_per_device": 128, "precision": "fp32", "data_backend": "dali", "xla": False},
+    ),
+    "tensorflow_time_to_train.log": (
+        "tensorflow_ngc_train",
+        160,
+        ("ngc_last_throughput", 1162.06),
+        {"batch_size_per_device": 256, "precision": "amp", "images_per_epoch": 5120},
     ),
 }
 

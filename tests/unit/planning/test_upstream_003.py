@@ -128,6 +128,6 @@ def test_the_number_leaves_out_the_first_20_steps_as_the_benchmark_does(planned)
     for cell in planned.values():
         assert cell["reading"] == {
             "reader": "mxnet_speedometer",
-            "strategy": "harmonic_mean",
-            "parameters": {"warmup": 1, "iterations": None, "ranks": "first"},
+            "strategy": "mxnet_cumulative",
+            "parameters": {"warmup": 1},
         }

@@ -1,6 +1,10 @@
 """The run record: one ending out of what nodes and log say."""
 
+from pathlib import Path
+
 import pytest
+from ansible_collections.scalebench.core.plugins.module_utils import logs
+from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
 from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
 from ansible_collections.scalebench.core.plugins.module_utils.running.record import not_run, record
@@ -147,3 +151,37 @@ def test_where_nothing_is_expected_any_transport_is_good():
 def test_a_crash_is_no_matter_of_transport():
     crashed = {"node2": {"ending": "crashed", "reason": "exit code 1"}}
     assert on(["NET/Socket"], **crashed)["ending"] == "crashed"
+
+
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "logs"
+LOGS = Path(__file__).parents[4] / "shared" / "logs"
+MXNET = "wanghuancoder+PerformanceReport@66245fd/ResNet50V1.5/OtherReports/MxNet/logs"
+
+
+@pytest.mark.parametrize(
+    ("path", "rule", "cell"),
+    [
+        # Recipe upstream of each: a line of MXNet and OneFlow stands for 20 steps.
+        (LOGS / MXNET / "mxnet_gpu1_gpu8_fp32_bs128.txt", ("mxnet_cumulative", {"warmup": 1}),
+         {"nodes": 1, "devices_per_node": 8, "warmup": 20, "iterations": 1480}),
+        (FIXTURES / "oneflow.log", ("oneflow_report", {"warmup": 1, "iterations": None}),
+         {"nodes": 1, "devices_per_node": 1, "warmup": 20, "iterations": 180}),
+        (FIXTURES / "oneflow_unix_time.log", ("dlperf_oneflow", {"warmup": 20, "iterations": 100}),
+         {"nodes": 2, "devices_per_node": 8, "warmup": 20, "iterations": 100}),
+        (FIXTURES / "paddle_fluid.log", ("dlperf_paddle", {"warmup": 20, "iterations": 100}),
+         {"nodes": 1, "devices_per_node": 8, "warmup": 20, "iterations": 100}),
+        (FIXTURES / "tensorflow_ngc_train.log", ("dlperf_tensorflow", {"warmup": 0}),
+         {"nodes": 1, "devices_per_node": 8, "warmup": 20, "iterations": 100}),
+    ],
+    ids=lambda value: value.stem if isinstance(value, Path) else "",
+)  # fmt: skip
+def test_of_a_published_program_steps_are_counted_not_lines(path, rule, cell):
+    if not path.is_file():
+        pytest.skip("the raw logs are not beside this tree")
+    reading = logs.read(path.read_bytes())
+    facts = log_facts(reading, *rule)
+    cell = {**planned()["cell"], "batch_size_per_device": 128, **cell}
+    kept = made(facts=facts, cell=cell)
+    assert (kept["ending"], kept["reason"]) == ("ok", "")
+    short = made(facts=facts, cell={**cell, "iterations": cell["iterations"] + 20})
+    assert f"{cell['iterations']} iterations were measured, not" in short["reason"]

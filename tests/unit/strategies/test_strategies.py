@@ -54,7 +54,7 @@ RAMP = [float(n) for n in range(1, 121)]
         ("wall_clock", {"by": "steps"}, 8.0),
         ("dlperf_tensorflow", {}, 50.5),
         ("dlperf_tensorflow_time", {}, 8.0),
-        ("dlperf_tf2", {}, 61.0),
+        ("dlperf_tf2", {}, 4.0),
         ("dlperf_bert_tensorflow", {}, 7.5),
         ("mean", {"scope": "per_device"}, 30.25),
         ("mean", {"scope": "per_device", "devices": 4}, 15.12),

@@ -71,19 +71,26 @@ def read_facts(
     parameters: dict[str, Any],
     expected: Expected,
     reader: str = "auto",
+    target_accuracy: float | None = None,
 ) -> dict[str, Any]:
     """Return the facts of one log.
 
-    :param expected: whether one of our own trainers wrote the log -> the identity to expect.
+    :param expected: whether one of our own trainers wrote the log -> the identity to expect, and to
+        reckon with where the log does not state it.
     :param reader: a key of ``logs.READERS``, or ``auto``.
+    :param target_accuracy: top-1 accuracy in percent to which the time is wanted.
     :raises ValueError: the file is no log; an unknown strategy or parameter.
     :raises OSError: it cannot be read.
     """
     if not stat.S_ISREG(path.stat().st_mode):
         raise ValueError("not a regular file")
     with path.open("rb") as file:
-        reading = logs.read(iter(lambda: file.read(PIECE), b""), reader, path.name)
-    return log_facts(reading, strategy, parameters, expected(reading["own_trainer"]), str(path))
+        pieces = iter(lambda: file.read(PIECE), b"")
+        reading = logs.read(pieces, reader, path.name, known=expected(False))
+    expect = expected(reading["own_trainer"])
+    return log_facts(
+        reading, strategy, parameters, expect, str(path), target_accuracy=target_accuracy
+    )
 
 
 def read_all(jobs: list[Any], read: Callable[[Any], Any]) -> Iterator[Any]:

@@ -136,7 +136,9 @@ def _read_again(
     try:
         rule = log_rule(cell, strategy, parameters)
         path = folder / run["log"]
-        facts = read_facts(path, expected=lambda _own: expected_identity(cell), **rule)
+        target = cell.get("target_accuracy")
+        expect = expected_identity(cell)
+        facts = read_facts(path, expected=lambda _own: expect, target_accuracy=target, **rule)
     except FileNotFoundError:
         return {**run, "log_is_gone": True}
     except OSError as error:

@@ -69,7 +69,7 @@ def facts_of_text(
 
     :raises ValueError: as :func:`reading_of_text`; or no such strategy or parameter.
     """
-    reading = logs.read(text, reader=reader, name=name)
+    reading = logs.read(text, reader=reader, name=name, known=expect)
     return log_facts(
         reading, strategy, parameters, expect, path=name, target_accuracy=target_accuracy
     )
@@ -102,6 +102,7 @@ def log_facts(
     result: Dict[str, Any] = {
         "throughput": None,
         "count": 0,
+        "steps": None,
         "run": None,
         "scope": reading["scope"],
     }
@@ -124,6 +125,7 @@ def log_facts(
         "scope": result["scope"],
         "strategy": {"name": strategy, "parameters": given},
         "count": result["count"],
+        "steps": result["steps"],
         "printed": run["count"],
         "run": result["run"],
         "runs": len(reading["runs"]),

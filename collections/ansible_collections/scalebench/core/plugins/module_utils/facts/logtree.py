@@ -95,6 +95,7 @@ def expected_of_path(log: Mapping[str, Any], own_trainer: bool) -> Dict[str, Any
         "world_size": log["nodes"] * log["devices_per_node"],
         "nodes": log["nodes"],
     }
+    expected["global_batch_size"] = expected["world_size"] * expected["batch_size_per_device"]
     if own_trainer:
         expected["precision"] = log["precision"]
     return expected

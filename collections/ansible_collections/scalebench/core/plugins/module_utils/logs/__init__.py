@@ -29,7 +29,7 @@ from ._text import blocks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, List, Mapping, Tuple
+    from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
     from ._format import Format
     from ._text import Source
@@ -62,7 +62,11 @@ CLOSE = 2
 
 
 def read(
-    source: Source, reader: str = "auto", name: str = "", limit: int = LIMIT
+    source: Source,
+    reader: str = "auto",
+    name: str = "",
+    limit: int = LIMIT,
+    known: Optional[Mapping[str, Any]] = None,
 ) -> Dict[str, Any]:
     """Return the reading of one log.
 
@@ -70,22 +74,25 @@ def read(
     :param reader: a key of :data:`READERS`, or ``auto`` to recognise the format.
     :param name: of the log, for error messages.
     :param limit: number of observations to keep; see :class:`Observations`.
+    :param known: ``batch_size_per_device``, ``world_size`` and ``nodes`` by the log's path or plan,
+        to reckon with what the log itself does not state.
     :returns: ``observations`` is an :class:`Observations`, the rest plain data. ``runs`` lists the
-        runs in the log (first observation, count, identity, ending, summary); identity, ending and
-        summary of the last run are also at the top level.
+        runs in the log (first observation, count, identity, ending, summary, ``assumed``: the
+        identity with what is ``known``, ``steps_per_line``); identity, ending and summary of the
+        last run are also at the top level.
     :raises ValueError: the log is empty, has no known format, several formats, or not that of
         ``reader``; or the reader is unknown. The message names the log and the cause.
     """
     try:
-        return _read(source, reader, limit)
+        return _read(source, reader, limit, known or {})
     except ValueError as error:
         raise ValueError(f"{name or 'log'}: {error}") from None
 
 
-def _read(source: Source, reader: str, limit: int) -> Dict[str, Any]:
+def _read(source: Source, reader: str, limit: int, known: Mapping[str, Any]) -> Dict[str, Any]:
     if reader != "auto" and reader not in READERS:
         raise ValueError(f"no reader named {reader!r}: use auto or one of {', '.join(READERS)}")
-    engine = None if reader == "auto" else Engine(READERS[reader], limit)
+    engine = None if reader == "auto" else Engine(READERS[reader], limit, known)
     waiting: List[str] = []
     size = 0
     for block in blocks(source):
@@ -94,7 +101,7 @@ def _read(source: Source, reader: str, limit: int) -> Dict[str, Any]:
         if engine is None:
             matches = _fits(block, READERS)
             if matches:
-                engine = Engine(READERS[_choose(matches)], limit)
+                engine = Engine(READERS[_choose(matches)], limit, known)
             elif size > UNDECIDED:
                 waiting = waiting[-1:]
         while engine is not None and len(waiting) > 1:
@@ -113,6 +120,7 @@ def _fits(text: str, readers: Mapping[str, Format]) -> Dict[str, int]:
     certain = [name for name in matches if not readers[name].fallback]
     if certain:
         matches = dict.fromkeys(certain, 1)
+    matches = {name: 1 for name in matches if matches.keys().isdisjoint(readers[name].yields_to)}
     if len(matches) > 1:
         for name in matches:
             matches[name] = sum(1 for _ in re.finditer(readers[name].signature, text))

@@ -8,12 +8,12 @@ from math import isinf
 from . import _ending, ai_rank, scalebench
 from ._columns import Observations
 from ._format import STAMP
-from ._lines import RANK, Lines, restarts
+from ._lines import RANK, Lines, interval, restarts
 from ._stamp import moment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Iterator, List, Tuple
+    from typing import Any, Dict, Iterator, List, Mapping, Tuple
 
     from ._format import Format
 
@@ -25,8 +25,9 @@ HEAD = 1 << 18
 class Engine:
     """The state of one reading: call ``feed`` with blocks of clean text, then ``reading``."""
 
-    def __init__(self, format_: Format, limit: int) -> None:
+    def __init__(self, format_: Format, limit: int, known: Mapping[str, Any]) -> None:
         self.format = format_
+        self.known = known
         self.lines = Lines(format_)
         self.observations = Observations(format_.scope, limit)
         self.runs: List[Dict[str, Any]] = []
@@ -214,6 +215,8 @@ class Engine:
             "count": end - self.first,
             "own_trainer": own,
             "identity": identity,
+            "assumed": _assumed(identity, self.known),
+            "steps_per_line": self._steps_per_line(identity, end) if self.format.spans else 1,
             "ending": ending,
             "summary": summary,
         }
@@ -224,6 +227,27 @@ class Engine:
             self.format.finish(run, self.observations)
         self.runs.append(run)
         self.first = end
+
+    def _steps_per_line(self, identity: Mapping[str, Any], end: int) -> int:
+        """Return the steps that a line of the current run stands for: as stated, or as printed."""
+        if identity.get("steps_per_line"):
+            return int(identity["steps_per_line"])
+        steps, ranks = (
+            column[self.first : end] if column is not None else None
+            for column in map(self.observations.column, ("step", "rank"))
+        )
+        return interval(steps, ranks) if steps else 1
+
+
+def _assumed(identity: Mapping[str, Any], known: Mapping[str, Any]) -> Dict[str, Any]:
+    """Return an identity with the sizes that are known and that it does not state."""
+    sizes = ("batch_size_per_device", "world_size", "nodes")
+    assumed = {key: known[key] for key in sizes if known.get(key)}
+    assumed.update(identity)
+    if assumed.get("world_size") and assumed.get("batch_size_per_device"):
+        of_all = assumed["world_size"] * assumed["batch_size_per_device"]
+        assumed.setdefault("global_batch_size", of_all)
+    return assumed
 
 
 def _places(text: str) -> Tuple[int, int]:

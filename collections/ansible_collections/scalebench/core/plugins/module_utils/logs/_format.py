@@ -44,6 +44,9 @@ class Format:
     :param scope: what a printed throughput refers to: ``global``, ``per_device`` or ``rank``.
     :param mark: fixed text at the start of a record; a line may contain several records.
     :param fallback: chosen only where no other format matches.
+    :param yields_to: readers that are chosen instead where their lines are there as well.
+    :param spans: a printed throughput is that of all steps since the line before it; without,
+        that of the line's own step.
     :param whole: ``note`` gets the observation lines as well.
     :param start: texts that begin a run; a log may contain several runs in sequence.
     :param end: texts that only a complete run prints.
@@ -67,6 +70,8 @@ class Format:
         mark: str = "",
         whole: bool = False,
         fallback: bool = False,
+        yields_to: Tuple[str, ...] = (),
+        spans: bool = False,
         start: Tuple[str, ...] = (),
         end: Tuple[str, ...] = (),
         closes: bool = True,
@@ -86,6 +91,8 @@ class Format:
         self.mark = mark
         self.whole = whole
         self.fallback = fallback
+        self.yields_to = yields_to
+        self.spans = spans
         self.start = start
         self.end = end
         self.closes = closes
@@ -151,6 +158,10 @@ def precision(amp: Optional[bool], dtype: str = "") -> str:
 def evaluate(
     summary: Dict[str, Any], accuracy: float, epoch: Optional[int], timestamp: Optional[float]
 ) -> None:
-    """Add an evaluation to a summary: top-1 accuracy in percent, epoch as printed, time in s."""
+    """Add an evaluation to a summary: top-1 accuracy in percent, epoch as printed, time in s.
+
+    An epoch is added once, also where every rank prints it.
+    """
     done: List[Dict[str, Any]] = summary.setdefault("evaluations", [])
-    done.append({"epoch": epoch, "timestamp": timestamp, "accuracy": accuracy})
+    if epoch is None or not done or done[-1]["epoch"] != epoch:
+        done.append({"epoch": epoch, "timestamp": timestamp, "accuracy": accuracy})

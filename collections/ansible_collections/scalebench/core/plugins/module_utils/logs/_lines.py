@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import islice
+from math import isfinite
 from operator import gt
 
 from ._columns import WHOLE, losses, numbers, whole_numbers
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from ._format import Format
 
-__all__ = ["RANK", "Lines", "restarts"]
+__all__ = ["RANK", "Lines", "interval", "restarts"]
 
 OVERTAKEN = 4
 # Prefixes of launchers: Open MPI "[1,0]<stdout>:" (also after a date) and "[0] ",
@@ -129,13 +130,26 @@ def restarts(
         epochs = [epochs[at] for at in kept] if epochs is not None else None
     if not any(map(gt, steps, islice(steps, 1, None))):
         return []
-    interval = min([b - a for a, b in zip(steps, islice(steps, 1, None)) if b > a] or [1.0])
+    gap = min([b - a for a, b in zip(steps, islice(steps, 1, None)) if b > a] or [1.0])
     starts: List[int] = []
     begin = 0
     for at in range(1, len(steps)):
-        falls = steps[at - 1] - steps[at] >= OVERTAKEN * interval  # false for a step not printed
+        falls = steps[at - 1] - steps[at] >= OVERTAKEN * gap  # false for a step not printed
         at_begin = steps[at] <= steps[begin] and (epochs is None or epochs[at] <= epochs[begin])
         if falls and at_begin:
             starts.append(kept[at])
             begin = at
     return starts
+
+
+def interval(steps: Sequence[float], ranks: Optional[Sequence[float]]) -> int:
+    """Return the number of steps from one line of a rank to its next: the most frequent one.
+
+    Of a single line it is its step.
+    """
+    if ranks is not None and isfinite(ranks[0]):
+        steps = [step for step, rank in zip(steps, ranks) if rank == ranks[0]]
+    gaps = [int(b - a) for a, b in zip(steps, islice(steps, 1, None)) if b > a]
+    if gaps:
+        return max(set(gaps), key=gaps.count)
+    return max(1, int(steps[0])) if isfinite(steps[0]) else 1

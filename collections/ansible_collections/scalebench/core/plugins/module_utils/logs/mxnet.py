@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 
 from ._dllogger import DLL, MARK, parameters, summarise, validations
-from ._format import LEAD, NUMBER, Format, evaluate, number, precision, truth
+from ._format import LEAD, NUMBER, STAMP, Format, evaluate, number, precision, truth
+from ._stamp import moment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
 __all__ = ["DLLOGGER", "SPEEDOMETER"]
 
+VALIDATION = (
+    r"(?:(" + STAMP + r"):\w{1,8}: )?Epoch\[(\d{1,9})\] +"
+    r"Validation(?:-accuracy=| accuracy {1,30}: )([01](?:\.\d{1,20})?)(?![\d.])"
+)
 TABLES = ("train.total_ips\n", "train.ips\n")
 TABLE = (
     r"(?m)"
@@ -40,7 +45,7 @@ def _settings(given: Mapping[str, str], head: str) -> Dict[str, Any]:
     if given.get("batch_size", "").isdigit():
         settings["global_batch_size"] = int(given["batch_size"])
     devices = len(re.findall(r"\d{1,6}", given.get("gpus", "")))
-    ranks = 1 + max(map(int, re.findall(r"\[\d{1,9},(\d{1,9})\]<std", head)), default=-1)
+    ranks = 1 + max(map(int, re.findall(r"\[(?:\d{1,9},)?(\d{1,9})\]<std", head)), default=-1)
     if devices and (ranks or given.get("kv_store") != "horovod"):
         settings["world_size"] = max(devices, ranks)
         if "global_batch_size" in settings:
@@ -51,6 +56,8 @@ def _settings(given: Mapping[str, str], head: str) -> Dict[str, Any]:
         backend = given["data_backend"]
         settings["data_backend"] = "dali" if backend.startswith("dali") else "native"
         settings["data"] = "synthetic" if backend.startswith("syn") else "real"
+    if given.get("disp_batches", "").isdigit():
+        settings["steps_per_line"] = int(given["disp_batches"])
     size = re.findall(r"\d{1,6}", given.get("image_shape", ""))
     if size:
         settings["image_size"] = int(size[-1])
@@ -93,6 +100,7 @@ DLLOGGER = Format(
         r"train\.ips : (?P<throughput>" + NUMBER + r")(?=[ \n]|$)"
     ),
     signature=r"train\.ips : \d",
+    spans=True,
     mark=MARK,
     start=(" - PARAMETER arch : ",),
     end=(" - Summary: ",),
@@ -114,27 +122,30 @@ def _speedometer_note(text: str, summary: Dict[str, Any]) -> None:
     for seconds in map(number, re.findall(r"Experiment took: (" + NUMBER + ") sec", text)):
         if seconds is not None:
             summary["total_time"] = seconds
-    for epoch, value in re.findall(r"Epoch\[(\d{1,9})\] Validation-accuracy=(0\.\d{1,20})", text):
-        evaluate(summary, float(value) * 100, int(epoch), None)
+    for stamp, epoch, value in re.findall(VALIDATION, text):
+        evaluate(summary, float(value) * 100, int(epoch), moment(stamp) if stamp else None)
     _tables(text, summary)
 
 
 SPEEDOMETER = Format(
     name="mxnet_speedometer",
-    source="apache/mxnet python/mxnet/callback.py and NVIDIA/DeepLearningExamples 99b1c898, learnt"
-    " from the logs of wanghuancoder/PerformanceReport@66245fd",
+    source="apache/mxnet python/mxnet/callback.py; NVIDIA/DeepLearningExamples 99b1c898 MxNet "
+    " fit.py, and the logs of wanghuancoder/PerformanceReport@66245fd; horovod/horovod"
+    " examples/mxnet_imagenet_resnet50.py, without the space after Batch",
     needles=("Speed: ",),
     observation=(
-        LEAD + r"Epoch\[(?P<epoch>\d{1,9})\] +Batch +\[(?:\d{1,12}-)?(?P<step>\d{1,12})\]\s{1,4}"
+        LEAD + r"Epoch\[(?P<epoch>\d{1,9})\] +Batch *\[(?:\d{1,12}-)?(?P<step>\d{1,12})\]\s{1,4}"
         r"Speed: (?P<throughput>" + NUMBER + ") samples/sec"
-        r"(?:\tLR: [^\t\n]{1,32})?(?:\s{1,4}accuracy=(?P<accuracy>" + NUMBER + "))?"
+        r"(?:\tLR: [^\t\n]{1,32})?(?:\tloss: (?P<loss_2>" + NUMBER + "))?"
+        r"(?:\s{1,4}accuracy(?:=|: )(?P<accuracy>" + NUMBER + "))?"
         r"(?:\tloss=(?P<loss>" + NUMBER + "))?"
     ),
-    signature=r"Epoch\[\d+\] +Batch +\[[\d-]+\]\s{1,4}Speed: \d",
+    signature=r"Epoch\[\d+\] +Batch *\[[\d-]+\]\s{1,4}Speed: \d",
+    spans=True,
     start=("Start with arguments Namespace(",),
     end=("Experiment took: ",),
     closes=False,
     identify=_speedometer_identify,
-    notes=("Experiment took: ", "Validation-accuracy=", *TABLES),
+    notes=("Experiment took: ", "Validation-accuracy=", "Validation accuracy ", *TABLES),
     note=_speedometer_note,
 )

@@ -33,11 +33,22 @@ def identify(head: str) -> Dict[str, Any]:
                 line("use_fp16"),
                 lambda text: precision(None, "float16" if truth(text) else "float32"),
             ),
+            "image_size": ("image_size", line("image_size"), int),
             "xla": ("use_xla", line("use_xla"), truth),
             "data": ("train_data_dir", line("train_data_dir"), lambda text: "real"),
+            "steps_per_line": (
+                "loss_print_every_n_iter",
+                line("loss_print_every_n_iter"),
+                int,
+            ),
         },
         framework="oneflow",
     )
+    # A flag or folder that was not given is printed as None.
+    if re.search(line("use_fp16"), head):
+        settings.setdefault("precision", "fp32")
+    if re.search(line("train_data_dir"), head):
+        settings.setdefault("data", "synthetic")
     if settings.get("nodes") and settings.get("devices_per_node"):
         settings["world_size"] = settings["nodes"] * settings["devices_per_node"]
         if settings.get("batch_size_per_device"):
@@ -59,8 +70,8 @@ def note(text: str, summary: Dict[str, Any]) -> None:
 
 FORMAT = Format(
     name="oneflow",
-    source="Oneflow-Inc/OneFlow-Benchmark Classification/cnns, learnt from the lines of reference"
-    " effort 002 and, for the unix time, from issue threads",
+    source="Oneflow-Inc/OneFlow-Benchmark Classification/cnns, config.py and util.py at 892f87e6"
+    " and, with the unix time, at 638d8f42 (v0.2.0)",
     needles=("train: epoch ",),
     observation=(
         r"[^\n]{0,120}?train: epoch (?P<epoch>\d{1,9}), iter (?P<step>\d{1,12}),"
@@ -69,6 +80,7 @@ FORMAT = Format(
         r"(?: (?P<timestamp>\d{9,11}(?:\.\d{1,9})?)(?=\s|$))?"
     ),
     signature=r"train: epoch \d+, iter \d+, loss: [^\n]{1,120}?samples/s: ",
+    spans=True,
     identify=identify,
     notes=("validation: epoch ",),
     note=note,

@@ -15,10 +15,14 @@ if TYPE_CHECKING:
 
 
 def identify(head: str) -> Dict[str, Any]:
-    """Return the settings of the lines ``name: value``; their ``batch_size`` is of one node."""
+    """Return the settings of the lines ``name : value`` and of the launcher's ``name: value``.
+
+    On GPUs ``batch_size`` is of one node. On CPUs every rank takes all of it and no gradients are
+    exchanged, so that with several ranks it is not that of a device.
+    """
 
     def line(key: str) -> str:
-        return r"(?m)^[^\n]{0,80}?\b" + key + r": *([^\s|]{1,200})"
+        return r"(?m)^[^\n]{0,80}?\b" + key + r" *: *([^\s|]{1,200})"
 
     settings = fields(
         head,
@@ -28,12 +32,12 @@ def identify(head: str) -> Dict[str, Any]:
             "world_size": ("PADDLE_TRAINERS_NUM", r"PADDLE_TRAINERS_NUM\D{1,80}?(\d{1,6})", int),
             "devices_per_node": (
                 "selected_gpus",
-                r"selected_gpus: *(\d[\d,]{0,200})",
+                r"selected_gpus *: *(\d[\d,]{0,200})",
                 lambda text: text.count(",") + 1,
             ),
             "nodes": (
                 "cluster_node_ips",
-                r"cluster_node_ips: *([\d.][\d.,]{0,2000})",
+                r"cluster_node_ips *: *([\d.][\d.,]{0,2000})",
                 lambda text: text.count(",") + 1,
             ),
             "precision": (
@@ -46,13 +50,28 @@ def identify(head: str) -> Dict[str, Any]:
                 line("use_dali"),
                 lambda text: "dali" if truth(text) else "native",
             ),
+            "image_size": (
+                "image_shape",
+                r"\bimage_shape : \[\d{1,3}, \d{1,6}, (\d{1,6})\]",
+                int,
+            ),
+            "loss_scaling": (
+                "use_dynamic_loss_scaling",
+                line("use_dynamic_loss_scaling"),
+                lambda text: "dynamic" if truth(text) else "static",
+            ),
+            "on_gpus": ("use_gpu", line("use_gpu"), truth),
         },
         framework="paddle",
     )
+    if settings.get("precision") != "fp16":
+        # Printed for every run, and without effect on those that scale no loss.
+        settings.pop("loss_scaling", None)
     devices, batch = settings.get("devices_per_node"), settings.pop("batch_size_per_node", None)
     if devices and "nodes" in settings:
         settings.setdefault("world_size", devices * settings["nodes"])
-    if batch and devices:
+    on_gpus = settings.pop("on_gpus", True)
+    if batch and devices and (on_gpus or settings.get("world_size") == 1):
         settings["batch_size_per_device"] = batch // devices
         if "world_size" in settings:
             settings["global_batch_size"] = batch // devices * settings["world_size"]
@@ -68,7 +87,7 @@ def note(text: str, summary: Dict[str, Any]) -> None:
 
 def finish(run: Dict[str, Any], observations: Observations) -> None:
     """Derive the throughput of every step of the run, if the global batch size is known."""
-    batch = run["identity"].get("global_batch_size")
+    batch = run["assumed"].get("global_batch_size")
     seconds = observations.column("seconds")
     if not batch or seconds is None:
         return
@@ -82,8 +101,8 @@ def finish(run: Dict[str, Any], observations: Observations) -> None:
 
 FORMAT = Format(
     name="paddle_fluid",
-    source="PaddlePaddle/models release/1.8 PaddleCV/image_classification/utils/utility.py, from"
-    " its source; no log of it is public",
+    source="PaddlePaddle/models release/1.8 (b71cf632) PaddleCV/image_classification,"
+    " print_arguments and print_info in utils/utility.py, and logs of its runs on CPUs",
     needles=(", train batch ",),
     observation=(
         LEAD + r"\[Pass (?P<epoch>\d{1,9}), train batch (?P<step>\d{1,12})\][ \t]{0,8}"

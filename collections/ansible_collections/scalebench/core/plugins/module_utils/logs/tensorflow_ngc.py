@@ -15,6 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Dict
 
+    from ._columns import Observations
+
 __all__ = ["BENCHMARK", "NVLOG", "TRAIN"]
 
 
@@ -26,6 +28,7 @@ def identify(head: str) -> Dict[str, Any]:
         {
             "world_size": ("Num GPUs", r"Num GPUs:? (\d{1,6})", int),
             "batch_size_per_device": ("Per-GPU Batch Size", r"Per-GPU Batch Size:? (\d{1,9})", int),
+            "steps_per_epoch": ("Steps per Epoch", r"Steps per Epoch:? ([\d.]{1,20})", number),
             "model": ("Name", r'\bName:? "?(resnet[\w.]*|resnext[\w.]*|se-resnext[\w.]*)', str),
         },
         framework="tensorflow",
@@ -50,8 +53,22 @@ def identify(head: str) -> Dict[str, Any]:
     if "data_dir" in given:
         settings["data"] = "real" if given["data_dir"] not in ("", "None") else "synthetic"
     if "world_size" in settings and "batch_size_per_device" in settings:
-        settings["global_batch_size"] = settings["world_size"] * settings["batch_size_per_device"]
+        batch = settings["world_size"] * settings["batch_size_per_device"]
+        settings["global_batch_size"] = batch
+        if given.get("iter_unit") == "epoch" and settings.get("steps_per_epoch"):
+            # Those of whole batches: the rest of the files is not trained on.
+            settings["images_per_epoch"] = round(settings["steps_per_epoch"] * batch)
     return settings
+
+
+def finish(run: Dict[str, Any], observations: Observations) -> None:
+    """Give the last step of every epoch its epoch: it is printed as one of the next."""
+    per_epoch = run["identity"].get("steps_per_epoch")
+    steps, epochs = observations.column("step"), observations.column("epoch")
+    if per_epoch and steps and epochs:
+        for at in range(run["first"], run["first"] + run["count"]):
+            if steps[at] > 0 and steps[at] % per_epoch == 0:
+                epochs[at] = steps[at] // per_epoch - 1
 
 
 def note(text: str, summary: Dict[str, Any]) -> None:
@@ -110,6 +127,8 @@ BENCHMARK = Format(
     signature=r"\) +(?:total_ips|train_throughput) : \d",
     mark=MARK,
     start=(" - PARAMETER arch : ",),
+    # Train mode evaluates with the benchmark's hook.
+    yields_to=("tensorflow_ngc_train",),
     end=(") train_throughput : ",),
     identify=identify,
     notes=(") train_throughput : ",),
@@ -132,4 +151,5 @@ TRAIN = Format(
     identify=identify,
     notes=(") train_throughput : ", "top1_accuracy : "),
     note=note,
+    finish=finish,
 )

@@ -39,6 +39,10 @@ def identify(head: str) -> Dict[str, Any]:
     if settings.get("devices_per_node"):
         settings.setdefault("nodes", 1)
         settings["world_size"] = settings["nodes"] * settings["devices_per_node"]
+    elif "devices_per_node" in settings:
+        # Without GPUs a worker is one device, and several may be on a node.
+        del settings["devices_per_node"]
+        settings["world_size"] = settings.pop("nodes", 1)
     return settings
 
 
@@ -65,6 +69,7 @@ FORMAT = Format(
         r"examples/second between steps \d{1,12} and (?P<step>\d{1,12})(?=\s|$)"
     ),
     signature=r"TimeHistory: \d[^\n]{1,40} examples/second",
+    spans=True,
     end=("Run stats:",),
     closes=False,
     identify=identify,

@@ -36,7 +36,7 @@ def _facts_of(path: Path, given: Dict[str, Any]) -> Dict[str, Any]:
     """Return the facts of one file, which is read in pieces."""
     with path.open("rb") as file:
         pieces = iter(lambda: file.read(1 << 18), b"")
-        reading = logs.read(pieces, reader=given["reader"], name=str(path))
+        reading = logs.read(pieces, given["reader"], str(path), known=given["expect"])
     facts = log_facts(
         reading,
         given["strategy"],

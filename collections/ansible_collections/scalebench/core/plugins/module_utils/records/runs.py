@@ -64,6 +64,7 @@ class LogFacts(TypedDict, total=False):
     scope: str
     strategy: Dict[str, Any]
     count: int
+    steps: Optional[int]
     printed: int
     run: Optional[int]
     runs: int

@@ -9,7 +9,7 @@ from ..records.plans import Cell
 from ..records.results import Finding
 from ..records.runs import LogFacts
 
-__all__ = ["RULES", "broken"]
+__all__ = ["RULES", "broken", "steps_measured"]
 
 
 # For the report: what each rule says, and where it comes from.
@@ -71,6 +71,14 @@ def broken(cell: Cell, facts: LogFacts) -> List[Finding]:
     ]
 
 
+def steps_measured(facts: LogFacts) -> Optional[int]:
+    """Return the steps that the throughput is of; None of a figure that the log itself reckoned.
+
+    Records of version 0.1 count lines, of which every one stands for a step.
+    """
+    return facts.get("steps", facts.get("count"))
+
+
 def _throughput_positive(_cell: Cell, facts: LogFacts) -> Iterator[str]:
     speed = facts.get("throughput")
     if speed is not None and not (isfinite(speed) and speed > 0):
@@ -84,7 +92,7 @@ def _rate_times_time(cell: Cell, facts: LogFacts) -> Iterator[str]:
     (Jensen's inequality; by 13 % in a real log), so it can only show a rate that is too low. The
     harmonic mean is samples / time itself, however noisy the steps, and shows both.
     """
-    samples = (_global_batch(cell) or 0) * (facts.get("count") or 0)
+    samples = (_global_batch(cell) or 0) * (steps_measured(facts) or 0)
     clock = _rate(facts.get("wall_clock_throughput"))
     harmonic = _rate(facts.get("harmonic_throughput"))
     rate = harmonic or _rate(facts.get("throughput"))
@@ -122,8 +130,9 @@ def _steps(cell: Cell, facts: LogFacts) -> Iterator[str]:
     warmup, iterations = cell.get("warmup"), cell.get("iterations")
     if warmup is None or iterations is None:
         return
-    if facts.get("throughput") is not None and facts.get("count") not in (None, iterations):
-        yield f"{facts['count']} iterations were measured, planned were {iterations}"
+    measured = steps_measured(facts)
+    if facts.get("throughput") is not None and measured not in (None, iterations):
+        yield f"{measured} iterations were measured, planned were {iterations}"
     logged = (facts.get("summary") or {}).get("iterations")
     if logged not in (None, warmup + iterations):
         yield f"the log says {logged} iterations, planned were {warmup} + {iterations}"

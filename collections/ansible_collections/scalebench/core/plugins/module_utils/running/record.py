@@ -171,9 +171,9 @@ def _ending_of_log(cell: Cell, facts: LogFacts) -> Tuple[str, str]:
         return "invalid", f"the log is {kind}: {detail}"
     if facts.get("throughput") is None:
         return "invalid", str(facts.get("reason") or "the log gives no throughput")
-    if cell["iterations"] is not None and facts.get("count") != cell["iterations"]:
-        reason = f"{facts.get('count')} iterations were measured, not {cell['iterations']}"
-        return "invalid", reason
+    measured = invariants.steps_measured(facts)
+    if None not in (cell["iterations"], measured) and measured != cell["iterations"]:
+        return "invalid", f"{measured} iterations were measured, not {cell['iterations']}"
     findings = invariants.broken(cell, facts)
     problems = "; ".join(f"{finding['rule']}: {finding['detail']}" for finding in findings)
     return ("invalid", problems) if findings else ("ok", "")

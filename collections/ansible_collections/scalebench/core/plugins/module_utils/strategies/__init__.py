@@ -27,6 +27,7 @@ LEAST = {
     "devices": 1,
     "batch_size": 1,
     "batch_size_per_device": 1,
+    "warmup_epochs": 0,
 }
 
 
@@ -58,7 +59,8 @@ def apply(
 
     :param strategy: a key of :data:`STRATEGIES`, or ``auto`` for the usual one of the reader.
     :returns: ``throughput``, ``unit``, ``scope`` (what it refers to), ``count`` (observations
-        used), ``run`` (from 1), and ``strategy`` with its name and all its parameters.
+        used), ``steps`` (that they stand for, None of a figure that the log itself reckoned),
+        ``run`` (from 1), and ``strategy`` with its name and all its parameters.
     :raises ValueError: the log lacks what the strategy needs, or a parameter is invalid.
     """
     if strategy == "auto":
@@ -67,7 +69,7 @@ def apply(
     run = chosen_run(reading, given["run"])
     source = STRATEGIES[strategy]["source"]
     value, count = FROM[source](reading, run, given)
-    scope = reading["scope"] if source in ("observations", "summary") else "global"
+    scope = "global" if source in ("wall_clock", "table") else reading["scope"]
     if source == "observations" and given["batch_size"]:
         scope = "global"
     value, scope = _rescaled(value, scope, run, given)
@@ -78,6 +80,7 @@ def apply(
         "unit": reading["unit"],
         "scope": scope,
         "count": count,
+        "steps": None if source in ("summary", "table") else count * run["steps_per_line"],
         "run": reading["runs"].index(run) + 1,
         "strategy": {"name": strategy, "parameters": given},
     }
@@ -98,6 +101,7 @@ def _checked(key: str, value: Any) -> Any:
         "average": tuple(AVERAGES),
         "scope": ("global", "per_device", "printed"),
         "by": ("observations", "steps"),
+        "fewer": (False, True),
     }
     if key in choices and value not in choices[key]:
         raise ValueError(f"no {key} named {value!r}: use one of {', '.join(choices[key])}")

@@ -12,14 +12,19 @@ __all__ = ["AVERAGES", "interval", "middle", "take"]
 
 
 def take(
-    values: Sequence[float], warmup: int, iterations: Optional[int], drop_last: int
+    values: Sequence[float],
+    warmup: int,
+    iterations: Optional[int],
+    drop_last: int,
+    fewer: bool = False,
 ) -> Sequence[float]:
     """Return the measured values: without the first ``warmup`` and the last ``drop_last``.
 
     :param iterations: number of values after the warm-up, before ``drop_last``; None for all.
+    :param fewer: whether fewer values do as well.
     :raises ValueError: there are fewer values.
     """
-    if iterations is not None and len(values) < warmup + iterations:
+    if iterations is not None and len(values) < warmup + iterations and not fewer:
         raise ValueError(
             f"{len(values)} observations, {warmup + iterations} needed: {warmup} of warm-up and"
             f" {iterations} measured"

@@ -7,7 +7,7 @@ from math import fsum
 from operator import sub
 
 from ..stats.rounding import ROUNDINGS
-from ._rules import AVERAGES, interval, middle, take
+from ._rules import AVERAGES, harmonic, interval, middle, take
 from ._series import series
 
 TYPE_CHECKING = False
@@ -34,7 +34,7 @@ def _observations(reading: Given, run: Given, given: Given) -> Result:
     beyond = reading["observations"].beyond
     if beyond["count"] and given["iterations"] is None:
         return _beyond(values, beyond, given)
-    taken = take(values, given["warmup"], given["iterations"], given["drop_last"])
+    taken = take(values, given["warmup"], given["iterations"], given["drop_last"], given["fewer"])
     extra = [given["trim"], given["trim_least"]] if given["average"] == "trimmed" else []
     return AVERAGES[given["average"]](taken, *extra), len(taken)
 
@@ -91,14 +91,29 @@ def _at_steps(steps: Sequence[float], first: int, final: Optional[int]) -> Tuple
 
 
 def _batch(run: Given, given: Given) -> float:
-    identity = run["identity"]
-    batch = given["batch_size"] or identity.get("global_batch_size")
-    if not batch and "global_batch_size" not in identity:
-        per_device, devices = identity.get("batch_size_per_device"), devices_of(run, given)
+    assumed = run["assumed"]
+    batch = given["batch_size"] or assumed.get("global_batch_size")
+    if not batch and "global_batch_size" not in assumed:
+        per_device, devices = assumed.get("batch_size_per_device"), devices_of(run, given)
         batch = per_device * devices if per_device and devices else None
     if not batch:
         raise ValueError("the log does not print the global batch size: set batch_size")
     return float(batch)
+
+
+def _cumulative(reading: Given, run: Given, given: Given) -> Result:
+    """Return the harmonic mean of the rates from the warm-up to the end of each later epoch.
+
+    :raises ValueError: no epoch ends after the warm-up and the first epochs.
+    """
+    rates = series(reading, run, "throughput", given["ranks"])
+    epochs = series(reading, run, "epoch", given["ranks"])
+    first, last = given["warmup"], len(rates) - 1
+    ends = [at for at in range(first, last + 1) if at == last or epochs[at + 1] > epochs[at]]
+    until = [harmonic(rates[first : at + 1]) for at in ends[given["warmup_epochs"] :]]
+    if not until:
+        raise ValueError(f"no epoch ends after the first {given['warmup_epochs']}")
+    return harmonic(until), len(rates) - first
 
 
 def _summary(_reading: Given, run: Given, given: Given) -> Result:
@@ -122,7 +137,7 @@ def _table(reading: Given, run: Given, given: Given) -> Result:
     if table is None:
         raise ValueError("the log prints no table of throughputs")
     row = table.get(str(devices_of(run, given)), {})
-    size = given["batch_size_per_device"] or run["identity"].get("batch_size_per_device")
+    size = given["batch_size_per_device"] or run["assumed"].get("batch_size_per_device")
     value = row.get(str(size)) if size or len(row) != 1 else next(iter(row.values()))
     if value is None:
         wanted = f"{devices_of(run, given)} devices and batch size {size}"
@@ -135,14 +150,15 @@ def _named(summary: Given) -> str:
 
 
 def devices_of(run: Given, given: Given) -> Optional[int]:
-    """Return the number of devices, of the parameter or the log; None if unknown."""
-    devices: Optional[int] = given["devices"] or run["identity"].get("world_size")
+    """Return the number of devices, of the parameter, the log or its path; None if unknown."""
+    devices: Optional[int] = given["devices"] or run["assumed"].get("world_size")
     return devices
 
 
 FROM: Dict[str, Callable[..., Result]] = {
     "observations": _observations,
     "wall_clock": _wall_clock,
+    "cumulative": _cumulative,
     "summary": _summary,
     "table": _table,
 }

@@ -15,7 +15,8 @@ COMMON: Dict[str, Any] = {"run": -1, "scope": "global", "devices": None, "roundi
 # Parameters by source of the numbers. warmup: number of observations dropped first. iterations:
 # number used after them, null for all. ranks: auto, all, first, a rank's number; median, mean or
 # sum over ranks; rows: the median of each group of as many lines as there are devices. batch_size:
-# images per step on all devices; null takes it from the log.
+# images per step on all devices; null takes it from the log. fewer: whether fewer observations than
+# iterations do as well.
 SOURCES: Dict[str, Dict[str, Any]] = {
     "observations": {
         "warmup": 0,
@@ -27,6 +28,7 @@ SOURCES: Dict[str, Dict[str, Any]] = {
         "round_each": "none",
         "batch_size": None,
         "ranks": "auto",
+        "fewer": False,
     },
     # by: whether warmup and iterations count observations or printed steps.
     "wall_clock": {
@@ -36,6 +38,8 @@ SOURCES: Dict[str, Dict[str, Any]] = {
         "batch_size": None,
         "ranks": "first",
     },
+    # warmup_epochs: epochs of which the end does not count.
+    "cumulative": {"warmup": 1, "warmup_epochs": 1, "ranks": "first"},
     "summary": {"key": None},
     "table": {"batch_size_per_device": None},
 }
@@ -71,13 +75,22 @@ STRATEGIES: Dict[str, Dict[str, Any]] = {
     "summary_table": {
         "source": "table",
         "rounding": "none",
-        "about": "the MXNet benchmark's table: harmonic mean of the epochs after the first",
+        "about": "the table that the MXNet benchmark prints, see mxnet_cumulative",
+    },
+    # NVIDIA/DeepLearningExamples MxNet fit.py and benchmark.py: the durations of an epoch are added
+    # to those of the epochs before it.
+    "mxnet_cumulative": {
+        "source": "cumulative",
+        "rounding": "g5",
+        "about": "the rule of that table from the lines: harmonic mean, over the epochs after the"
+        " first, of the rate from the end of the first line (20 steps) to the epoch's end",
     },
     # DLPerf, extract_*.py: one script a framework.
     "dlperf_tensorflow": _observations(
         "each printed imgs_per_sec to 2 places, mean of the first 100; the hook itself drops 20",
         iterations=100,
-        round_each="numpy_2",
+        round_each="python_2",
+        fewer=True,
     ),
     "dlperf_tensorflow_time": _wall_clock(
         "from the 1st to the 100th printed line: 99 steps", warmup=1, iterations=99
@@ -86,27 +99,39 @@ STRATEGIES: Dict[str, Dict[str, Any]] = {
         "batch size / elapse to 4 places, lines 21 to 120, mean",
         warmup=20,
         iterations=100,
-        round_each="numpy_4",
+        round_each="python_4",
+        fewer=True,
     ),
     "dlperf_paddle_time": _wall_clock(
-        "from 'train batch 19]' to 'train batch 119]': lines 20 and 120, 100 steps"
+        "from 'train batch 19]' to 'train batch 119]': lines 20 and 120, 100 steps; release/1.8"
+        " prints no times, so that neither this nor DLPerf's script gives a figure for it"
     ),
     "dlperf_mxnet": _observations(
-        "median of every N lines for N devices, then rows 21 to 120, mean",
+        "each line to 2 places, median of every N lines for N devices, then rows 21 to 120, mean",
         warmup=20,
         iterations=100,
         ranks="rows",
+        round_each="python_2",
     ),
     "dlperf_mxnet_time": _wall_clock("from line 20 N to line 120 N: 100 steps", ranks="rows"),
     "dlperf_mxnet_gluon": _observations(
-        "lines 21 to 120 as printed, mean", warmup=20, iterations=100, ranks="all"
+        "each line to 2 places, lines 21 to 120, mean",
+        warmup=20,
+        iterations=100,
+        ranks="all",
+        round_each="python_2",
     ),
-    "dlperf_tf2": _observations("drop the first TimeHistory, mean of the rest", warmup=1),
+    "dlperf_tf2": _observations(
+        "drop the first TimeHistory, mean of the next 5", warmup=1, iterations=5, fewer=True
+    ),
+    "dlperf_tf2_time": _wall_clock(
+        "from the 1st to the 6th TimeHistory: 500 steps", warmup=1, iterations=5
+    ),
     "dlperf_oneflow": _wall_clock(
         "by the unix times printed with iterations 20 and 120: 100 steps", by="steps"
     ),
     "dlperf_pytorch_time": _wall_clock(
-        "from the 6th printed line to the last", warmup=6, iterations=None
+        "of the lines with Iteration above 5 from the 20th to the 120th: 100 steps", warmup=26
     ),
     "dlperf_bert_tensorflow": _observations(
         "lines 3 to 12, mean; a line every 10 iterations", warmup=2, iterations=10
