@@ -26,6 +26,12 @@ options:
     description: Folder of the data set that campaigns would read.
     type: path
     default: ""
+  gpus:
+    description:
+      - Whether to ask for GPUs. The module fails if there is one that cannot be asked; V(false)
+        makes the node one without GPUs.
+    type: bool
+    default: true
 attributes:
   check_mode:
     support: full
@@ -91,12 +97,14 @@ data_dir:
 import os
 import platform
 import socket
-import subprocess
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.fingerprint import (
+    GPU_QUERY,
+    SETTINGS_QUERY,
     fingerprint,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.node import nvidia_smi
 from ansible_collections.scalebench.core.plugins.module_utils.node.interpreters import (
     environment_facts,
     why_not,
@@ -121,12 +129,15 @@ def main() -> None:
             "pythons": {"type": "dict", "default": {}},
             "images": {"type": "dict", "default": {}},
             "data_dir": {"type": "path", "default": ""},
+            "gpus": {"type": "bool", "default": True},
         },
         supports_check_mode=True,
     )
     try:
-        facts = {**fingerprint(texts()), **devices()}
-    except (ValueError, subprocess.TimeoutExpired) as error:
+        fields = (*GPU_QUERY, *SETTINGS_QUERY)
+        gpus = nvidia_smi.ask("--query-gpu", fields) if module.params["gpus"] else []
+        facts = {**fingerprint(texts(), gpus), **devices()}
+    except ValueError as error:
         module.fail_json(msg=str(error))
     facts.update(
         node=os.environ.get("SCALEBENCH_NODE", ""),

@@ -30,6 +30,10 @@ options:
     description: Command of the container engine.
     type: str
     default: docker
+  gpus:
+    description: Whether to examine the GPUs.
+    type: bool
+    default: true
 attributes:
   check_mode:
     support: full
@@ -52,12 +56,26 @@ memlock_kib:
   sample: -1
 gpu_health:
   description:
-    - Uncorrected memory errors of each GPU since the driver was loaded, and whether a repair is
-      pending until a reset.
+    - Of each GPU C(ecc_uncorrected), the uncorrected memory errors since the driver was loaded,
+      C(repair_pending) until a reset, C(repair_failed), C(mig) (Enabled or Disabled) and C(fabric)
+      (the state of NVSwitch); null where the GPU or its driver does not report it.
   type: list
   elements: dict
   returned: success
-  sample: [{index: 0, ecc_uncorrected: 0, repair_pending: false}]
+  sample:
+    - index: 0
+      ecc_uncorrected: 0
+      repair_pending: false
+      repair_failed: false
+      mig: Disabled
+      fabric: Completed, Success
+cuda:
+  description:
+    - C(code), the CUresult of cuInit and cuDeviceGetCount, and the number of C(devices), both null
+      with a C(error) if the calls do not end; null on a node without GPUs.
+  type: dict
+  returned: success
+  sample: {code: 0, devices: 8, error: ""}
 gpu_processes:
   description: Compute processes on the GPUs, as C(<pid> <name>).
   type: list
@@ -105,6 +123,7 @@ import time
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.scalebench.core.plugins.module_utils.node import fitness
+from ansible_collections.scalebench.core.plugins.module_utils.node.drivers import cuda_state
 
 
 def main() -> None:
@@ -115,16 +134,19 @@ def main() -> None:
             "ssh_config": {"type": "path", "default": ""},
             "container": {"type": "str", "default": ""},
             "engine": {"type": "str", "default": "docker"},
+            "gpus": {"type": "bool", "default": True},
         },
         supports_check_mode=True,
     )
     args = module.params
     try:
         container = args["container"] and fitness.container(args["engine"], args["container"])
+        gpus = fitness.gpu_health() if args["gpus"] else []
         module.exit_json(
             memlock_kib=fitness.memlock_kib(),
-            gpu_health=fitness.gpu_health(),
-            gpu_processes=fitness.gpu_processes(),
+            gpu_health=gpus,
+            cuda=cuda_state() if gpus else None,
+            gpu_processes=fitness.gpu_processes() if gpus else [],
             xid=fitness.xid_codes(),
             peers=fitness.reach(args["peers"], args["ssh_config"]) if args["peers"] else None,
             image=container["image"] if container else None,

@@ -2,10 +2,18 @@
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.fingerprint import (
+    GPU_QUERY,
+    SETTINGS_QUERY,
     fingerprint,
     parse_gpu_settings,
     parse_gpus,
 )
+
+
+def row(line):
+    """Return the fields of one line of nvidia-smi's CSV; those that are not in it are unknown."""
+    fields = (*GPU_QUERY, *SETTINGS_QUERY)
+    return {**dict.fromkeys(fields), **dict(zip(fields, line.split(", ")))}
 
 
 def test_facts_are_parsed_from_the_files():
@@ -24,9 +32,13 @@ def test_facts_are_parsed_from_the_files():
             "ofed": "MLNX_OFED_LINUX-5.8-1.1.2.1:\n",
             "nccl": "libnccl.so.2.21.5",
             "cuda_driver": "12040",
-            "gpus": "0, Tesla V100, 16160, 440.33.01, GPU-1, 1290, 877, 1530, 877, 300.00, Enabled,"
-            " Enabled\n",
-        }
+        },
+        [
+            row(
+                "0, Tesla V100, 16160, 440.33.01, GPU-1, 1290, 877, 1530, 877, 300.00, Enabled,"
+                " Enabled"
+            )
+        ],
     )
     assert facts == {
         "cpu_model": "AMD EPYC 7742",
@@ -83,10 +95,16 @@ def test_a_guest_is_recognised_by_systemd_or_else_by_its_cpu(detected, flags, ex
     assert facts["virtualisation"] == expected
 
 
-PLAIN = "0, Tesla V100-SXM2-16GB, 16160, 440.33.01, GPU-1\n1, NVIDIA GH200, [N/A], 580.1, GPU-2\n"
-SET = (
-    "0, NVIDIA H100, 81559, 580.1, GPU-1, [Deprecated], [N/A], 1980, 2619, 650.50, Disabled, [N/A]"
-)
+PLAIN = [
+    row("0, Tesla V100-SXM2-16GB, 16160, 440.33.01, GPU-1"),
+    row("1, NVIDIA GH200, [N/A], 580.1, GPU-2"),
+]
+SET = [
+    row(
+        "0, NVIDIA H100, 81559, 580.1, GPU-1, [Requested functionality has been deprecated], N/A,"
+        " 1980, 2619, 650.50, Disabled, [N/A]"
+    )
+]
 
 
 def test_gpus_are_parsed_from_nvidia_smi():
@@ -97,7 +115,7 @@ def test_gpus_are_parsed_from_nvidia_smi():
 
 
 def test_settings_are_not_in_what_a_campaign_compares():
-    assert parse_gpus(SET) == parse_gpus(SET.replace("650.50", "350.00"))
+    assert parse_gpus(SET) == parse_gpus([{**SET[0], "power.limit": "350.00"}])
     assert set(parse_gpus(SET)[0]) == set(parse_gpus(PLAIN)[0])
 
 
@@ -116,11 +134,10 @@ def test_what_a_gpu_does_not_report_is_null():
     ]
 
 
-def test_a_query_without_settings_gives_none():
-    assert parse_gpu_settings(PLAIN) == [{"index": 0}, {"index": 1}]
+def test_settings_that_the_driver_does_not_know_are_null():
+    assert [set(gpu.values()) for gpu in parse_gpu_settings(PLAIN)] == [{0, None}, {1, None}]
 
 
-@pytest.mark.parametrize("parse", [parse_gpus, parse_gpu_settings])
-def test_an_error_of_nvidia_smi_is_not_a_gpu(parse):
-    with pytest.raises(ValueError, match="couldn't communicate"):
-        parse("NVIDIA-SMI has failed because it couldn't communicate with the driver.")
+def test_words_of_nvidia_smi_are_not_a_gpu():
+    with pytest.raises(ValueError, match="nvidia-smi answered 'Unknown words', not index"):
+        parse_gpus([row("Unknown words")])

@@ -2,13 +2,10 @@
 
 import json
 import os
-import shutil
-from pathlib import Path
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.node import fitness
-
-STAND_INS = Path(__file__).resolve().parents[3] / "molecule/shared/stand_ins/gpus"
+from gpu_node import install
 
 
 def program(folder, name, text):
@@ -21,17 +18,21 @@ def program(folder, name, text):
 @pytest.fixture
 def gpus(tmp_path, monkeypatch):
     """Return the folder of a stand-in for nvidia-smi on a node of eight V100."""
-    shutil.copy(STAND_INS / "8xV100.json", tmp_path / "gpus.json")
-    shutil.copy(STAND_INS / "nvidia-smi", tmp_path / "nvidia-smi")
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    monkeypatch.setenv("STAND_INS", str(tmp_path))
-    return tmp_path
+    return install(tmp_path, monkeypatch, "8xV100")
 
 
 def test_healthy_gpus_have_no_errors_and_no_users(gpus):
     health = fitness.gpu_health()
     assert [gpu["index"] for gpu in health] == list(range(8))
-    assert {(gpu["ecc_uncorrected"], gpu["repair_pending"]) for gpu in health} == {(0, False)}
+    assert health[7] == {
+        "index": 7,
+        "ecc_uncorrected": 0,
+        "repair_pending": False,
+        # Driver 440 knows neither remapped rows nor MIG nor a fabric.
+        "repair_failed": None,
+        "mig": None,
+        "fabric": None,
+    }
     assert fitness.gpu_processes() == []
 
 
@@ -47,10 +48,47 @@ def test_a_pending_repair_is_reported(gpus):
     assert [gpu["index"] for gpu in fitness.gpu_health() if gpu["repair_pending"]] == [5]
 
 
-@pytest.mark.parametrize("fault", ["gpu_lost", "driver_mismatch"])
-def test_a_failing_nvidia_smi_is_quoted(gpus, fault):
+@pytest.mark.parametrize(
+    ("driver", "words"),
+    [
+        ("590.48.01", {"remapped_rows_pending": "Yes"}),
+        ("550.163.01", {"remapped_rows_pending": "Yes"}),
+    ],
+)
+def test_a_pending_row_remapping_is_found_by_either_switch(tmp_path, monkeypatch, driver, words):
+    install(tmp_path, monkeypatch, "8xH100", driver_version=driver, **words)
+    health = fitness.gpu_health()
+    assert {(gpu["repair_pending"], gpu["repair_failed"]) for gpu in health} == {(True, False)}
+
+
+def test_a_gpu_in_mig_mode_reports_no_remapped_rows(tmp_path, monkeypatch):
+    install(tmp_path, monkeypatch, "1xH100_MIG")
+    assert fitness.gpu_health() == [
+        {
+            "index": 0,
+            "ecc_uncorrected": 0,
+            "repair_pending": None,
+            "repair_failed": None,
+            "mig": "Enabled",
+            "fabric": "Completed, Success",
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        (
+            "gpu_lost",
+            "exit code 15: Unable to determine the device handle for GPU3: .* GPU is lost",
+        ),
+        ("driver_mismatch", "exit code 18: .*Driver/library version mismatch NVML library version"),
+        ("no_driver", "exit code 9: NVIDIA-SMI has failed .*Install or repair the driver"),
+    ],
+)
+def test_a_failing_nvidia_smi_is_quoted_with_what_to_do(gpus, fault, words):
     (gpus / "gpu_fault").write_text(fault)
-    with pytest.raises(ValueError, match=r"GPU is lost|Driver/library version mismatch"):
+    with pytest.raises(ValueError, match=words):
         fitness.gpu_health()
 
 

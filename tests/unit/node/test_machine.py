@@ -1,4 +1,4 @@
-"""The input of the fingerprint: files, tools, and stand-ins for nvidia-smi."""
+"""The input of the fingerprint: files and tools."""
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.fingerprint import (
@@ -37,28 +37,3 @@ def test_a_tool_that_hangs_gives_an_empty_text(tool, monkeypatch):
     monkeypatch.setattr(machine, "PATIENCE_SECONDS", 0.1)
     tool("ofed_info", "exec sleep 60")
     assert machine.texts()["ofed"] == ""
-
-
-def test_a_driver_that_does_not_know_a_setting_still_lists_its_gpus(tool):
-    tool(
-        "nvidia-smi",
-        'case "$1" in *ecc*) echo \'Field "ecc" is not a valid field to query.\'; exit 2;; esac\n'
-        "echo 0, Tesla V100, 16160, 440.33.01, GPU-1",
-    )
-    facts = fingerprint(machine.texts())
-    assert facts["gpus"][0]["name"] == "Tesla V100"
-    assert facts["gpu_settings"] == [{"index": 0}]
-
-
-def test_a_machine_whose_gpus_are_gone_has_none_and_a_broken_driver_is_an_error(tool):
-    tool("nvidia-smi", "echo No devices were found; exit 6")
-    assert machine.texts()["gpus"] == ""
-    tool("nvidia-smi", "echo Driver/library version mismatch; exit 18")
-    with pytest.raises(ValueError, match="exit code 18: Driver/library version mismatch"):
-        machine.texts()
-
-
-def test_the_error_of_a_lost_gpu_is_returned_without_the_gpus_before_it(tool):
-    tool("nvidia-smi", "echo 0, Tesla V100; echo GPU is lost.; exit 15")
-    with pytest.raises(ValueError, match=r"^nvidia-smi: exit code 15: GPU is lost\.$"):
-        machine.texts()

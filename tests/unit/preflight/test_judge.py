@@ -1,6 +1,11 @@
+"""The verdicts on nodes, from what their modules report."""
+
 import copy
 
 import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.preflight.gpu_checks import (
+    cuda_problem,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.preflight.judge import judge
 
 V100 = {"name": "Tesla V100-SXM2-16GB", "driver": "580.159.04", "memory_mib": 16384}
@@ -14,14 +19,28 @@ NODE = {
         "nccl": "2.28.9",
         "ofed": "MLNX_OFED_LINUX-24.10-4.1.4.0",
         "gpus": [{**V100, "index": index, "uuid": f"GPU-{index}"} for index in range(8)],
-        "gpu_settings": [{"index": index, "power_limit_watts": 300.0} for index in range(8)],
+        "gpu_settings": [
+            {"index": index, "power_limit_watts": 300.0, "persistence_mode": "Enabled"}
+            for index in range(8)
+        ],
+        "interfaces": {"lo": {"mtu": 65536}, "ib0": {"mtu": 2044}},
         "infiniband": {"mlx5_0": {"ports": {"1": PORT}}, "mlx5_1": {"ports": {"1": PORT}}},
     },
     "memlock_kib": -1,
     "clock_skew": [-0.01, 0.02],
     "gpu_health": [
-        {"index": index, "ecc_uncorrected": 0, "repair_pending": False} for index in range(8)
+        {
+            "index": index,
+            "ecc_uncorrected": 0,
+            "repair_pending": False,
+            "repair_failed": False,
+            "mig": "Disabled",
+            "fabric": "Completed, Success",
+        }
+        for index in range(8)
     ],
+    "cuda": {"code": 0, "devices": 8, "error": ""},
+    "interface": "=ib0",
     "xid": [],
     "gpu_processes": [],
     "peers": {"node1": "", "node2": "", "node3": "", "node4": ""},
@@ -48,12 +67,13 @@ def wrong(nodes, expected=()):
 def test_a_healthy_cluster_passes_every_check():
     judged = judge(cluster(), {"gpus": 8, "gpu_model": "V100", "infiniband_ports": 2})
     assert judged["verdict"] == "pass"
-    assert judged["counts"] == {"fail": 0, "warn": 0, "pass": 4 * 21, "skip": 0}
-    assert judged["summary"] == "preflight of 4 node(s): 84 pass"
+    assert judged["counts"] == {"fail": 0, "warn": 0, "pass": 4 * 26, "skip": 0}
+    assert judged["summary"] == "preflight of 4 node(s): 104 pass"
 
 
 def lose_a_gpu(node):
     node["fingerprint"]["gpus"].pop()
+    node["cuda"]["devices"] -= 1
 
 
 def other_gpus(node):
@@ -82,6 +102,14 @@ def repair_pending(node):
     node["gpu_health"][5]["repair_pending"] = True
 
 
+def health(index, **facts):
+    return lambda node: node["gpu_health"][index].update(facts)
+
+
+def cuda(**facts):
+    return lambda node: node["cuda"].update(facts)
+
+
 FAULTS = [
     (lose_a_gpu, [("GPUs", "fail")]),
     (other_gpus, [("GPU model", "fail")]),
@@ -96,10 +124,26 @@ FAULTS = [
     ),
     (ecc_error, [("GPU memory", "fail")]),
     (repair_pending, [("GPU memory", "warn")]),
+    (health(5, repair_failed=True), [("GPU memory", "fail")]),
+    (health(2, mig="Enabled"), [("MIG", "fail")]),
+    (health(2, fabric="In Progress"), [("NVSwitch", "fail")]),
+    (health(2, fabric="Completed, Initialization error"), [("NVSwitch", "fail")]),
+    (
+        lambda node: [
+            gpu.update(persistence_mode="Disabled") for gpu in node["fingerprint"]["gpu_settings"]
+        ],
+        [("persistence mode", "warn"), ("GPU settings", "warn")],
+    ),
+    (cuda(code=802, devices=0), [("CUDA", "fail")]),
+    (cuda(devices=7), [("CUDA", "fail")]),
+    (cuda(code=None, error="cuInit did not end within 60 s"), [("CUDA", "fail")]),
+    (lambda node: node.update(interface="ib0,ib1"), [("interface", "fail")]),
+    (lambda node: node.update(xid=[119]), [("Xid", "fail")]),
+    (lambda node: node.update(xid=[120]), [("Xid", "fail")]),
     (lambda node: node.update(xid=[79]), [("Xid", "fail")]),
     (lambda node: node.update(xid=[13, 31]), [("Xid", "warn")]),
     (lambda node: node.update(gpu_processes=["4711 python"]), [("GPU processes", "warn")]),
-    (port_down, [("InfiniBand", "fail"), ("active InfiniBand ports", "fail")]),
+    (port_down, [("active InfiniBand ports", "fail"), ("InfiniBand", "warn")]),
     (
         lambda node: node.update(container_infiniband=["mlx5_0"]),
         [("InfiniBand in the container", "fail")],
@@ -127,7 +171,7 @@ def test_one_faulty_node_is_named_and_no_other(fault, expected):
     nodes = cluster()
     fault(nodes["node3"])
     found = wrong(nodes, {"free_mib": 500})
-    assert found == [(check, "node3", word) for check, word in expected]
+    assert sorted(found) == sorted((check, "node3", word) for check, word in expected)
     rows = judge(nodes, {"free_mib": 500})["rows"]
     assert all(row["todo"] for row in rows if row["verdict"] in ("fail", "warn"))
 
@@ -135,11 +179,58 @@ def test_one_faulty_node_is_named_and_no_other(fault, expected):
 def test_the_inventorys_expectation_has_precedence_over_the_majority():
     nodes = cluster()
     for node in nodes.values():
-        node["fingerprint"]["gpus"] = node["fingerprint"]["gpus"][:7]
+        lose_a_gpu(node)
     assert wrong(nodes) == []
     assert {check for check, _, _ in wrong(nodes, {"gpus": 8})} == {"GPUs"}
     assert {check for check, _, _ in wrong(nodes, {"gpu_model": "H100"})} == {"GPU model"}
     assert {check for check, _, _ in wrong(nodes, {"driver": "535.1"})} == {"driver"}
+
+
+@pytest.mark.parametrize(
+    ("patterns", "expected"),
+    [
+        ([], [("InfiniBand", "warn")]),
+        (["mlx5_0"], [("InfiniBand", "warn")]),
+        (["mlx5_*"], [("InfiniBand", "fail")]),
+        (["mlx5_1"], [("InfiniBand", "fail")]),
+        (["mlx5_0", "mlx4_*"], [("InfiniBand", "fail")]),
+    ],
+)
+def test_only_the_adapters_of_the_ranks_must_be_active(patterns, expected):
+    nodes = cluster()
+    for node in nodes.values():
+        port_down(node)
+    assert wrong(nodes, {"infiniband_devices": patterns}) == [
+        (check, name, word) for check, word in expected for name in nodes
+    ]
+    counted = {"infiniband_devices": ["mlx5_1"], "infiniband_ports": 1}
+    assert ("active InfiniBand ports", "node1", "fail") in wrong(nodes, counted)
+
+
+def test_interfaces_that_nccl_may_choose_from_are_not_asked_for():
+    nodes = cluster()
+    for node in nodes.values():
+        node["interface"] = "^docker0,lo"
+    assert wrong(nodes) == []
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ({"code": 802}, ("cuInit returned 802 system not ready", "start nvidia-fabricmanager")),
+        ({"code": 803}, ("cuInit returned 803 libcuda and the kernel", "reboot the node")),
+        ({"code": 100}, ("cuInit returned 100 no CUDA device", "see /dev/nvidia")),
+        ({"code": 4711}, ("cuInit returned 4711", "see CUresult")),
+        (
+            {"error": "OSError: libcuda.so.1: cannot open shared object file"},
+            ("OSError: libcuda.so.1", "put the folder of libcuda.so.1 into /etc/ld.so.conf.d"),
+        ),
+        ({"code": 0, "devices": 8}, ("", "")),
+    ],
+)
+def test_codes_of_cuda_are_told_in_words(state, words):
+    told = cuda_problem({"code": None, "devices": None, "error": "", **state}, 8)
+    assert [text.startswith(word) for text, word in zip(told, words)] == [True, True]
 
 
 def test_a_clock_difference_within_the_delay_passes():
@@ -155,6 +246,7 @@ def test_nodes_without_gpus_skip_with_a_reason():
             gpus=[], gpu_settings=[], infiniband={}, ofed=None, nccl=None, cuda_driver=None
         )
         node.update(container_infiniband=None, image=None, dataset=None, memlock_kib=64, peers=None)
+        node.update(interface="", cuda=None)
     judged = judge(nodes, {})
     assert judged["verdict"] == "pass"
     skipped = {row["check"]: row["found"] for row in judged["rows"] if row["verdict"] == "skip"}
@@ -170,7 +262,7 @@ def test_an_unreachable_node_fails_and_the_others_are_judged():
     assert wrong(nodes) == [("answer", "node3", "fail"), ("memlock", "node4", "fail")]
     judged = judge(nodes)
     assert judged["rows"][0]["found"] == "nvidia-smi: exit code 15: GPU is lost"
-    assert judged["counts"]["pass"] == 3 * 21 - 1
+    assert judged["counts"]["pass"] == 3 * 26 - 1
     assert judged["summary"].startswith("preflight of 4 node(s): 2 fail")
 
 

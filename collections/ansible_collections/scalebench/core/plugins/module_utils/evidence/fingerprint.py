@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, TypedDict
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, TypedDict
 
 __all__ = [
     "GPU_QUERY",
     "SETTINGS_QUERY",
     "Fingerprint",
+    "GpuRow",
     "fingerprint",
+    "known",
     "parse_gpu_settings",
     "parse_gpus",
 ]
 
 # Field names of nvidia-smi: `nvidia-smi --help-query-gpu`.
 GPU_QUERY = ("index", "name", "memory.total", "driver_version", "uuid")
+# What nvidia-smi printed for one GPU, by field; None for a field that its driver does not know.
+GpuRow = Mapping[str, Optional[str]]
 
 
 class Gpu(TypedDict):
@@ -48,16 +52,17 @@ class Fingerprint(TypedDict):
     gpu_settings: List[Dict[str, Any]]
 
 
-def fingerprint(texts: Mapping[str, str]) -> Fingerprint:
+def fingerprint(texts: Mapping[str, str], gpus: Sequence[GpuRow] = ()) -> Fingerprint:
     """Return the facts of one node.
 
     :param texts: the output of files and tools, by name: ``cpuinfo``, ``meminfo``, ``os_release``,
         ``machine_id``, ``boot_id``, ``loadavg``, ``governors`` (one line per frequency policy),
         ``congestion`` (net.ipv4.tcp_congestion_control), ``virtualisation``
         (systemd-detect-virt), ``nvcc`` (--version), ``ofed`` (ofed_info -s), ``nccl`` (file name
-        of the system's library), ``cuda_driver`` (of cuDriverGetVersion, 12040 for 12.4),
-        ``gpus`` (nvidia-smi, see :func:`parse_gpus`). A missing text counts as empty.
-    :raises ValueError: nvidia-smi printed an error.
+        of the system's library), ``cuda_driver`` (of cuDriverGetVersion, 12040 for 12.4). A
+        missing text counts as empty.
+    :param gpus: the fields of ``GPU_QUERY`` and ``SETTINGS_QUERY`` of each GPU.
+    :raises ValueError: nvidia-smi printed something else.
     """
     cpus = _pairs(texts.get("cpuinfo", ""), ":")
     memory = _pairs(texts.get("meminfo", ""), ":").get("MemTotal", "0 kB")
@@ -77,8 +82,8 @@ def fingerprint(texts: Mapping[str, str]) -> Fingerprint:
         "cuda_driver": _cuda_driver(texts.get("cuda_driver", "")),
         "cuda_toolkit": _first_group(r"release [\d.]+, V([\d.]+)", texts.get("nvcc", "")),
         "nccl": _first_group(r"libnccl\.so\.([\d.]+)", texts.get("nccl", "")),
-        "gpus": parse_gpus(texts.get("gpus", "")),
-        "gpu_settings": parse_gpu_settings(texts.get("gpus", "")),
+        "gpus": parse_gpus(gpus),
+        "gpu_settings": parse_gpu_settings(gpus),
     }
 
 
@@ -111,39 +116,43 @@ def _pairs(text: str, separator: str) -> Dict[str, str]:
     return pairs
 
 
-def _number(text: str) -> Optional[float]:
-    """Return a number; None for ``[N/A]``, ``[Not Supported]`` and the like."""
-    return float(text) if text.replace(".", "", 1).isdigit() else None
+def known(text: Optional[str]) -> Optional[str]:
+    """Return a value of nvidia-smi; None for ``N/A``, ``[N/A]``, ``[Not Supported]`` and others."""
+    return None if text is None or text.startswith("[") or text == "N/A" else text
 
 
-def _word(text: str) -> Optional[str]:
-    return None if text.startswith("[") else text
+def _number(text: Optional[str]) -> Optional[float]:
+    return float(text) if text and text.replace(".", "", 1).isdigit() else None
 
 
 # Our key and the parser of each further field of the query. Clocks are in MHz, power in W.
-_SETTINGS: Mapping[str, Tuple[str, Callable[[str], Any]]] = {
+_SETTINGS: Mapping[str, Tuple[str, Callable[[Optional[str]], Any]]] = {
     "clocks.applications.graphics": ("application_clock_mhz", _number),
     "clocks.applications.memory": ("application_memory_clock_mhz", _number),
     "clocks.max.graphics": ("maximum_clock_mhz", _number),
     "clocks.max.memory": ("maximum_memory_clock_mhz", _number),
     "power.limit": ("power_limit_watts", _number),
-    "persistence_mode": ("persistence_mode", _word),
-    "ecc.mode.current": ("ecc_mode", _word),
+    "persistence_mode": ("persistence_mode", known),
+    "ecc.mode.current": ("ecc_mode", known),
 }
 SETTINGS_QUERY = tuple(_SETTINGS)
 
 
-def parse_gpus(text: str) -> List[Gpu]:
+def parse_gpus(rows: Sequence[GpuRow]) -> List[Gpu]:
     """Return the GPUs of a node.
 
-    :param text: CSV of nvidia-smi without header and units: the fields of ``GPU_QUERY``,
-        optionally followed by those of ``SETTINGS_QUERY``.
-    :raises ValueError: a line does not have these fields (nvidia-smi printed an error).
+    :param rows: with the fields of ``GPU_QUERY``.
+    :raises ValueError: a row does not have these fields: nvidia-smi printed something else.
     """
     gpus: List[Gpu] = []
-    for fields in _rows(text):
-        index, name, memory, driver, uuid = fields[: len(GPU_QUERY)]
-        mib = _number(memory)
+    for row in rows:
+        index, name, driver, uuid = (
+            row.get(field) for field in ("index", "name", "driver_version", "uuid")
+        )
+        if not (index and index.isdigit() and name and driver and uuid):
+            answer = ", ".join(value for value in row.values() if value)
+            raise ValueError(f"nvidia-smi answered {answer!r}, not {', '.join(GPU_QUERY)}")
+        mib = _number(row.get("memory.total"))
         gpus.append(
             {
                 "index": int(index),
@@ -156,29 +165,18 @@ def parse_gpus(text: str) -> List[Gpu]:
     return gpus
 
 
-def parse_gpu_settings(text: str) -> List[Dict[str, Any]]:
+def parse_gpu_settings(rows: Sequence[GpuRow]) -> List[Dict[str, Any]]:
     """Return the settings of the GPUs, each with its ``index``; null where not reported.
 
     They are separate from :func:`parse_gpus`, whose result a resumed campaign compares: a changed
     power limit is reported, but does not make the node another one.
 
-    :param text: as for :func:`parse_gpus`.
-    :raises ValueError: as :func:`parse_gpus`.
+    :param rows: with the field ``index`` and those of ``SETTINGS_QUERY``.
     """
-    settings = []
-    for fields in _rows(text):
-        setting: Dict[str, Any] = {"index": int(fields[0])}
-        for query, value in zip(SETTINGS_QUERY, fields[len(GPU_QUERY) :]):
-            key, parse = _SETTINGS[query]
-            setting[key] = parse(value)
-        settings.append(setting)
-    return settings
-
-
-def _rows(text: str) -> List[List[str]]:
-    known = (len(GPU_QUERY), len(GPU_QUERY) + len(SETTINGS_QUERY))
-    rows = [[field.strip() for field in line.split(",")] for line in text.strip().splitlines()]
-    for row in rows:
-        if len(row) not in known or not row[0].isdigit():
-            raise ValueError(f"nvidia-smi answered {', '.join(row)!r}, not {', '.join(GPU_QUERY)}")
-    return rows
+    return [
+        {
+            "index": int(row["index"] or 0),
+            **{key: parse(row.get(field)) for field, (key, parse) in _SETTINGS.items()},
+        }
+        for row in rows
+    ]

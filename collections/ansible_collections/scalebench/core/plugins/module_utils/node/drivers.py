@@ -5,13 +5,22 @@ from __future__ import annotations
 import ctypes
 import glob
 import os
-from typing import Dict, List, Optional, Sequence, TypedDict, Union
+import subprocess
+import sys
+from typing import Any, Dict, List, Optional, Sequence, TypedDict, Union
 
-__all__ = ["LIBRARY_FOLDERS", "driver", "pci_devices", "version_code"]
+__all__ = ["LIBRARY_FOLDERS", "cuda_state", "driver", "pci_devices", "version_code"]
 
 # Folders of Debian and Ubuntu, of the RHEL family, and of a .run file on either.
 LIBRARY_FOLDERS = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64")
 _LIBRARY = "libnvidia-ml.so."
+# Runs in a process of its own: cuInit may hang or crash, and sees the GPUs of its first call only.
+_CUDA = """
+import ctypes
+cuda, count = ctypes.CDLL("libcuda.so.1"), ctypes.c_int(0)
+print(cuda.cuInit(0) or cuda.cuDeviceGetCount(ctypes.byref(count)), count.value)
+"""
+CUDA_PATIENCE_SECONDS = 60
 
 
 class PciDevice(TypedDict):
@@ -94,6 +103,33 @@ def _read(path: str) -> Optional[str]:
             return file.read().strip()
     except FileNotFoundError:
         return None
+
+
+def cuda_state() -> Dict[str, Any]:
+    """Return how a program of this session would find CUDA, which nvidia-smi does not use.
+
+    :returns: ``code``, the CUresult of cuInit or else of cuDeviceGetCount; ``devices``, their
+        number; both None where the calls do not end, with the reason in ``error``.
+    """
+    environment = {key: text for key, text in os.environ.items() if key != "CUDA_VISIBLE_DEVICES"}
+    state: Dict[str, Any] = {"code": None, "devices": None, "error": ""}
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", _CUDA],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=CUDA_PATIENCE_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return {**state, "error": f"cuInit did not end within {CUDA_PATIENCE_SECONDS} s"}
+    if done.returncode:
+        words = done.stderr.strip().splitlines() or [f"cuInit ended with {done.returncode}"]
+        return {**state, "error": words[-1]}
+    code, devices = done.stdout.split()
+    return {**state, "code": int(code), "devices": int(devices)}
 
 
 def version_code(library: str) -> int:

@@ -6,20 +6,18 @@ import concurrent.futures
 import os
 import re
 import resource
-import shutil
 import subprocess
 from typing import Any, Dict, List, Mapping, Optional, Sequence
+
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.fingerprint import known
+
+from . import nvidia_smi
 
 __all__ = ["container", "gpu_health", "gpu_processes", "memlock_kib", "reach", "xid_codes"]
 
 PATIENCE = 30
-# Field names of nvidia-smi; row_remapper is for A100 and later, retired_pages for V100 and earlier.
-HEALTH = (
-    "index",
-    "ecc.errors.uncorrected.volatile.total",
-    "retired_pages.pending",
-    "row_remapper.pending",
-)
+# Yes is the answer of --query-gpu, 1 that of --query-remapped-rows.
+_YES = ("Yes", "1")
 # sysfs shows a device also in containers that do not have its node in /dev.
 _DEVICES = (
     "for path in /dev/infiniband/uverbs*; do"
@@ -34,26 +32,43 @@ def memlock_kib() -> int:
 
 
 def gpu_health() -> List[Dict[str, Any]]:
-    """Return for each GPU ``index``, ``ecc_uncorrected`` (None without ECC), ``repair_pending``.
+    """Return the state of each GPU; None for what its driver or the GPU does not report.
+
+    ``ecc_uncorrected`` counts memory errors since the driver was loaded. ``repair_pending`` and
+    ``repair_failed`` are of retired pages (V100 and earlier) or remapped rows (A100 and later).
+    ``mig`` is Enabled or Disabled, ``fabric`` the state of NVSwitch, such as Completed.
 
     :raises ValueError: nvidia-smi fails; with its message.
     """
-    rows = _nvidia_smi("--query-gpu=" + ",".join(HEALTH))
-    return [
-        {
-            "index": int(fields[0]),
-            # [N/A] for a GPU without ECC.
-            "ecc_uncorrected": int(fields[1]) if fields[1].isdigit() else None,
-            "repair_pending": "Yes" in fields[2:],
-        }
-        for fields in rows
-    ]
+    switch = "--query-remapped-rows"
+    gpus = nvidia_smi.ask("--query-gpu", nvidia_smi.HEALTH)
+    if any(gpu["remapped_rows.pending"] is None for gpu in gpus):
+        rows = {row["gpu_uuid"]: row for row in nvidia_smi.ask(switch, nvidia_smi.FIELDS[switch])}
+        gpus = [{**gpu, **rows.get(gpu["uuid"], {})} for gpu in gpus]
+    return [_health({field: known(text) for field, text in gpu.items()}) for gpu in gpus]
+
+
+def _health(gpu: Mapping[str, Optional[str]]) -> Dict[str, Any]:
+    errors = gpu["ecc.errors.uncorrected.volatile.total"]
+    pending = [gpu["retired_pages.pending"], gpu["remapped_rows.pending"]]
+    failure = gpu["remapped_rows.failure"]
+    fabric = [gpu["fabric.state"], gpu["fabric.status"]]
+    return {
+        "index": int(gpu["index"] or 0),
+        "ecc_uncorrected": int(errors) if errors and errors.isdigit() else None,
+        "repair_pending": any(word in _YES for word in pending) if any(pending) else None,
+        "repair_failed": None if failure is None else failure in _YES,
+        "mig": gpu["mig.mode.current"],
+        "fabric": ", ".join(word for word in fabric if word) or None,
+    }
 
 
 def gpu_processes() -> List[str]:
-    """Return ``<pid> <name>`` of every compute process on a GPU."""
-    rows = _nvidia_smi("--query-compute-apps=pid,process_name")
-    return [f"{fields[0]} {os.path.basename(fields[1])}" for fields in rows]
+    """Return ``<pid> <name>`` of every compute process on a GPU.
+
+    :raises ValueError: nvidia-smi fails; with its message.
+    """
+    return [f"{pid} {os.path.basename(name)}" for pid, name in nvidia_smi.processes()]
 
 
 def xid_codes() -> Optional[List[int]]:
@@ -105,13 +120,6 @@ def _answer(command: Sequence[str]) -> str:
         words = (done.stderr.strip() or done.stdout.strip()).replace("\n", " ")
         raise ValueError(f"{command[0]}: {words or f'exit code {done.returncode}'}")
     return done.stdout
-
-
-def _nvidia_smi(query: str) -> List[List[str]]:
-    if shutil.which("nvidia-smi") is None:
-        return []
-    text = _answer(["nvidia-smi", query, "--format=csv,noheader,nounits"])
-    return [[field.strip() for field in line.split(",")] for line in text.splitlines()]
 
 
 def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:

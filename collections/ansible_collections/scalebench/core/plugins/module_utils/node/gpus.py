@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import os
-import subprocess
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from . import nvml
+from . import nvidia_smi, nvml
 from .nvml import Nvml, NvmlError
 
 __all__ = ["REASONS", "Gpu", "GpuSampler", "device_users", "find_nvml", "visible_gpus"]
@@ -29,8 +28,6 @@ REASONS = {
 _MIB = 1 << 20
 # One of these paths exists where NVIDIA's driver has found a GPU.
 _SIGNS = ("/proc/driver/nvidia", "/dev/nvidia0")
-# Longest wait for nvidia-smi, whose driver may hang.
-_PATIENCE_SECONDS = 20
 
 
 class Gpu:
@@ -172,20 +169,6 @@ def device_users(environment: Mapping[str, str]) -> List[str]:
     indices = environment.get("CUDA_VISIBLE_DEVICES")
     if not indices:
         return []
-    command = ["nvidia-smi", f"--id={indices}", "--query-compute-apps=pid,process_name"]
-    try:
-        done = subprocess.run(
-            [*command, "--format=csv,noheader"],
-            capture_output=True,
-            text=True,
-            timeout=_PATIENCE_SECONDS,
-            check=False,
-        )
-    except FileNotFoundError:
-        raise ValueError(f"GPUs {indices} are requested, and nvidia-smi is missing") from None
-    except subprocess.TimeoutExpired:
-        raise ValueError(f"nvidia-smi did not respond within {_PATIENCE_SECONDS} s") from None
-    if done.returncode:
-        output = (done.stdout + done.stderr).strip()
-        raise ValueError(f"nvidia-smi: exit code {done.returncode}: {output}")
-    return [line.strip() for line in done.stdout.splitlines() if line.strip()]
+    if nvidia_smi.find() is None:
+        raise ValueError(f"GPUs {indices} are requested, and nvidia-smi is missing")
+    return [f"{pid}, {name}" for pid, name in nvidia_smi.processes(f"--id={indices}")]

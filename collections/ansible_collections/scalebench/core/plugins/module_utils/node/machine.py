@@ -1,4 +1,4 @@
-"""Input of the node's fingerprint: files of /proc and /sys, and the output of driver tools."""
+"""Input of the node's fingerprint: files of /proc and /sys, and the output of tools."""
 
 from __future__ import annotations
 
@@ -8,11 +8,6 @@ import os
 import shutil
 import subprocess
 from typing import Any, Dict, Optional, Sequence
-
-from ansible_collections.scalebench.core.plugins.module_utils.evidence.fingerprint import (
-    GPU_QUERY,
-    SETTINGS_QUERY,
-)
 
 __all__ = ["devices", "texts"]
 
@@ -35,15 +30,10 @@ NCCL_LIBRARIES = ("/usr/lib/*/libnccl.so.2.*", "/usr/lib64/libnccl.so.2.*")
 # Not on the PATH of a non-interactive ssh login.
 CUDA_PROGRAMS = "/usr/local/cuda/bin"
 PATIENCE_SECONDS = 10
-GPU_PATIENCE_SECONDS = 60
 
 
 def texts() -> Dict[str, str]:
-    """Return the texts for ``fingerprint.fingerprint``; empty for what does not exist.
-
-    :raises ValueError: nvidia-smi is there and fails.
-    :raises subprocess.TimeoutExpired: nvidia-smi hangs.
-    """
+    """Return the texts for ``fingerprint.fingerprint``; empty for what does not exist."""
     libraries = [path for pattern in NCCL_LIBRARIES for path in sorted(glob.glob(pattern))]
     return {
         **{name: _read(path) for name, path in FILES.items()},
@@ -51,7 +41,6 @@ def texts() -> Dict[str, str]:
         "governors": "".join(_read(path) for path in glob.glob(GOVERNORS)),
         "nccl": os.path.basename(libraries[-1]) if libraries else "",
         "cuda_driver": _cuda_driver(),
-        "gpus": _gpus(),
     }
 
 
@@ -139,35 +128,3 @@ def _cuda_driver() -> str:
         return ""
     version = ctypes.c_int()
     return "" if library.cuDriverGetVersion(ctypes.byref(version)) else str(version.value)
-
-
-def _gpus() -> str:
-    """Return nvidia-smi's CSV of the GPUs; empty without nvidia-smi or a GPU.
-
-    :raises ValueError: nvidia-smi fails.
-    :raises subprocess.TimeoutExpired: nvidia-smi hangs.
-    """
-    try:
-        done = _query_gpus((*GPU_QUERY, *SETTINGS_QUERY))
-        # A driver that does not know a field prints none: then without the settings.
-        if done.returncode and "not a valid field" in done.stdout + done.stderr:
-            done = _query_gpus(GPU_QUERY)
-    except FileNotFoundError:
-        return ""
-    if "No devices were found" in done.stdout:
-        return ""
-    if done.returncode:
-        # The GPUs that work are listed before the error.
-        lines = (done.stdout + done.stderr).strip().splitlines() or ["no message"]
-        raise ValueError(f"nvidia-smi: exit code {done.returncode}: {lines[-1]}")
-    return done.stdout
-
-
-def _query_gpus(fields: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        ["nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits"],
-        capture_output=True,
-        text=True,
-        timeout=GPU_PATIENCE_SECONDS,
-        check=False,
-    )

@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Mapping, Optional
+from typing import Any, List, Mapping, Optional, Tuple
 
 from .verdict import FAIL, PASS, SKIP, WARN, Nodes, Row, agreement, verdict
 
-__all__ = ["gpu_checks"]
+__all__ = ["cuda_problem", "gpu_checks"]
 
 # Xid errors after which results are wrong or the GPU is lost: double-bit ECC, NVLink, contained and
-# uncontained ECC, fallen off the bus (NVIDIA, "XID Errors", r560 and later).
-_FATAL_XID = frozenset((48, 62, 64, 74, 79, 94, 95))
+# uncontained ECC, fallen off the bus, GSP without answer or in error (NVIDIA, "XID Errors").
+_FATAL_XID = frozenset((48, 62, 64, 74, 79, 94, 95, 119, 120))
+# Meaning of a CUresult and what to do (CUDA driver API, types of data: CUresult).
+_CUDA_ERRORS: Mapping[int, Tuple[str, str]] = {
+    34: ("libcuda.so.1 is the toolkit's stub", "take its folder out of LD_LIBRARY_PATH"),
+    46: (
+        "a GPU is busy or unavailable",
+        "see who holds it (nvidia-smi -q -d COMPUTE), or reset it",
+    ),
+    100: ("no CUDA device", "see /dev/nvidia* and their permissions, and dmesg | grep NVRM"),
+    802: ("system not ready", "start nvidia-fabricmanager in the driver's version (NVSwitch)"),
+    803: ("libcuda and the kernel module differ in version", "reboot the node"),
+    804: ("these GPUs do not support forward compatibility", "remove the package cuda-compat"),
+    999: ("unknown error", "load nvidia_uvm (modprobe nvidia_uvm), see dmesg | grep NVRM"),
+}
+# Key of a GPU's health, verdict, words, advice.
+_REPAIRS = (
+    ("repair_failed", FAIL, "row remapping failed", "replace the GPU: it has no spare rows left"),
+    (
+        *("repair_pending", WARN, "repair pending"),
+        "reset the GPU or reboot the node, so that the faulty memory is retired",
+    ),
+)
+_FABRIC_READY = ("Completed", "Completed, Success")
 _NO_GPU = "the node has no NVIDIA GPU"
 
 
@@ -29,8 +51,79 @@ def gpu_checks(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
     rows += agreement("GPU settings", nodes, _settings, WARN, todo)
     for name, node in nodes.items():
         if _gpus(node):
-            rows += [_memory_errors(name, node), _xid(name, node), _users(name, node)]
+            rows += [check(name, node) for check in _CHECKS]
     return rows
+
+
+def cuda_problem(state: Mapping[str, Any], gpus: int) -> Tuple[str, str]:
+    """Return what is wrong with CUDA on a node and what to do about it; empty if it works.
+
+    :param state: ``code``, ``devices`` and ``error`` of ``cuda_state``.
+    :param gpus: the number of GPUs that the driver reports.
+    """
+    code, devices = state["code"], state["devices"]
+    if code is None:
+        folder = "put the folder of libcuda.so.1 into /etc/ld.so.conf.d and run ldconfig"
+        todo = folder if "libcuda" in state["error"] else "see dmesg | grep NVRM, reboot the node"
+        return state["error"], todo
+    if code:
+        found, todo = _CUDA_ERRORS.get(code, ("", "see CUresult in NVIDIA's CUDA driver API"))
+        return f"cuInit returned {code} {found}".strip(), todo
+    if devices != gpus:
+        return f"{devices} of {gpus} GPUs are CUDA devices", "see dmesg | grep NVRM; switch MIG off"
+    return "", ""
+
+
+def _cuda(name: str, node: Mapping[str, Any]) -> Row:
+    """Judge the calls that every framework begins with: nvidia-smi succeeds without them."""
+    state = node.get("cuda")
+    if not state:
+        return verdict("CUDA", name, SKIP, "not asked for")
+    found, todo = cuda_problem(state, len(_gpus(node)))
+    if found:
+        return verdict("CUDA", name, FAIL, found, todo)
+    return verdict("CUDA", name, PASS, f"{state['devices']} devices")
+
+
+def _mig(name: str, node: Mapping[str, Any]) -> Row:
+    modes = {gpu["index"]: gpu.get("mig") for gpu in node.get("gpu_health") or []}
+    found = ", ".join(f"GPU {index}" for index, mode in modes.items() if mode == "Enabled")
+    if found:
+        todo = "switch MIG off: repeats train on whole GPUs (nvidia-smi -mig 0, then reset the GPU)"
+        return verdict("MIG", name, FAIL, f"enabled: {found}", todo)
+    if any(modes.values()):
+        return verdict("MIG", name, PASS, "off")
+    return verdict("MIG", name, SKIP, "the GPUs or their driver have none")
+
+
+def _fabric(name: str, node: Mapping[str, Any]) -> Row:
+    states = {gpu["index"]: gpu.get("fabric") for gpu in node.get("gpu_health") or []}
+    asked = {
+        index: state for index, state in states.items() if state not in (None, "Not Supported")
+    }
+    if not asked:
+        return verdict("NVSwitch", name, SKIP, "the GPUs or their driver report no fabric")
+    open_ = [
+        f"GPU {index}: {state}" for index, state in asked.items() if state not in _FABRIC_READY
+    ]
+    if open_:
+        todo = "start nvidia-fabricmanager in the driver's version, and look at its log"
+        return verdict("NVSwitch", name, FAIL, "; ".join(open_), todo)
+    return verdict("NVSwitch", name, PASS, "the GPUs are registered")
+
+
+def _persistence(name: str, node: Mapping[str, Any]) -> Row:
+    modes = {
+        gpu["index"]: gpu.get("persistence_mode")
+        for gpu in node["fingerprint"].get("gpu_settings") or []
+    }
+    found = ", ".join(f"GPU {index}" for index, mode in modes.items() if mode == "Disabled")
+    if found:
+        todo = "switch it on, so that clocks and ECC state persist: role nvidia_driver"
+        return verdict("persistence mode", name, WARN, f"disabled: {found}", todo)
+    if any(modes.values()):
+        return verdict("persistence mode", name, PASS, "enabled")
+    return verdict("persistence mode", name, SKIP, "not reported")
 
 
 def _gpus(node: Mapping[str, Any]) -> List[Mapping[str, Any]]:
@@ -82,22 +175,21 @@ def _settings(node: Mapping[str, Any]) -> Optional[str]:
 
 
 def _memory_errors(name: str, node: Mapping[str, Any]) -> Row:
+    gpus = node.get("gpu_health") or []
     bad = [
-        f"GPU {gpu['index']}: {gpu['ecc_uncorrected']}"
-        for gpu in node.get("gpu_health") or []
-        if gpu.get("ecc_uncorrected")
+        f"GPU {gpu['index']}: {gpu['ecc_uncorrected']}" for gpu in gpus if gpu["ecc_uncorrected"]
     ]
     if bad:
         todo = (
             "reset or replace the GPU: uncorrected errors make results wrong (nvidia-smi -q -d ECC)"
         )
         return verdict("GPU memory", name, FAIL, "uncorrected errors, " + ", ".join(bad), todo)
-    waiting = [
-        f"GPU {gpu['index']}" for gpu in node.get("gpu_health") or [] if gpu.get("repair_pending")
-    ]
-    if waiting:
-        todo = "reset the GPU or reboot the node, so that the faulty memory is retired"
-        return verdict("GPU memory", name, WARN, "repair pending, " + ", ".join(waiting), todo)
+    for key, word, found, todo in _REPAIRS:
+        where = ", ".join(f"GPU {gpu['index']}" for gpu in gpus if gpu.get(key))
+        if where:
+            return verdict("GPU memory", name, word, f"{found}, {where}", todo)
+    if all(gpu["ecc_uncorrected"] is None and gpu["repair_pending"] is None for gpu in gpus):
+        return verdict("GPU memory", name, SKIP, "the GPUs do not report memory errors")
     return verdict("GPU memory", name, PASS, "no uncorrected error since the driver was loaded")
 
 
@@ -119,3 +211,6 @@ def _users(name: str, node: Mapping[str, Any]) -> Row:
         return verdict("GPU processes", name, PASS, "none")
     todo = "end them or wait: they take time and memory from the measurement"
     return verdict("GPU processes", name, WARN, ", ".join(users), todo)
+
+
+_CHECKS = (_cuda, _mig, _fabric, _persistence, _memory_errors, _xid, _users)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Mapping, Optional
+from fnmatch import fnmatchcase
+from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from .verdict import FAIL, PASS, SKIP, WARN, Nodes, Row, agreement, verdict
 
@@ -24,8 +25,26 @@ def host_checks(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
     rows += agreement("kernel", nodes, lambda node: node["fingerprint"].get("kernel"), WARN, todo)
     for name, node in nodes.items():
         rows += [_memlock(name, node), _room(name, node, expected), _clock(name, node)]
-        rows.append(_reaches(name, node))
+        rows += [_reaches(name, node), _interfaces(name, node)]
     return rows
+
+
+def _interfaces(name: str, node: Mapping[str, Any]) -> Row:
+    """Judge the interfaces that the inventory sets for the ranks: without one NCCL cannot start.
+
+    They are in the form of NCCL_SOCKET_IFNAME: names with commas, perhaps after ``=``, or after
+    ``^`` for all but these.
+    """
+    asked = str(node.get("interface") or "")
+    if not asked or asked.startswith("^"):
+        return verdict("interface", name, SKIP, "the inventory sets none")
+    there = node["fingerprint"].get("interfaces") or {}
+    names = [text.partition(":")[0] for text in asked.lstrip("=").split(",")]
+    missing = [text for text in names if text not in there]
+    if missing:
+        todo = f"correct scalebench_interface (up are {', '.join(sorted(there))}), or see ip link"
+        return verdict("interface", name, FAIL, f"{', '.join(missing)} missing or down", todo)
+    return verdict("interface", name, PASS, ", ".join(names))
 
 
 def _memlock(name: str, node: Mapping[str, Any]) -> Row:
@@ -73,39 +92,60 @@ def _reaches(name: str, node: Mapping[str, Any]) -> Row:
 def fabric_checks(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
     """Return the rows about InfiniBand and containers.
 
-    :param expected: optional ``infiniband_ports``, the number of active ports of a node.
+    :param expected: optional ``infiniband_devices``, the adapters that the ranks use, as patterns
+        such as ``mlx5_[0-3]``, and ``infiniband_ports``, their number of active ports on a node.
+        Without patterns all adapters count, and a port that is down is a warning.
     """
     install = "install {wanted} on this node as on the others: role mlnx_ofed"
     rows = agreement("OFED", nodes, lambda node: node["fingerprint"].get("ofed"), FAIL, install)
+    patterns = expected.get("infiniband_devices") or []
     for name, node in nodes.items():
-        rows += [_ports(name, node), _in_container(name, node)]
+        rows += [_ports(name, node, patterns), _in_container(name, node)]
     todo = "see cable, switch and subnet manager: ibstat, iblinkinfo"
     wanted = expected.get("infiniband_ports")
-    rows += agreement("active InfiniBand ports", nodes, _active, FAIL, todo, wanted)
+
+    def active(node: Mapping[str, Any]) -> Optional[int]:
+        ports = {name: state for name, state in _states(node).items() if _used(name, patterns)}
+        return len([state for state in ports.values() if "ACTIVE" in state]) if ports else None
+
+    rows += agreement("active InfiniBand ports", nodes, active, FAIL, todo, wanted)
     again = "provision again, so that all nodes have {wanted}"
     return rows + agreement("image", nodes, lambda node: node.get("image"), FAIL, again)
 
 
-def _active(node: Mapping[str, Any]) -> Optional[int]:
-    devices = node["fingerprint"].get("infiniband") or {}
-    ports = [port for device in devices.values() for port in device["ports"].values()]
-    return len([port for port in ports if "ACTIVE" in (port["state"] or "")]) if ports else None
-
-
-def _ports(name: str, node: Mapping[str, Any]) -> Row:
-    """Judge the ports: NCCL does without those that are down, without a message."""
-    devices = node["fingerprint"].get("infiniband") or {}
-    if not devices:
-        return verdict("InfiniBand", name, SKIP, "the node has no RDMA device")
-    down = [
-        f"{device}/{number} {port['state']}"
-        for device, facts in sorted(devices.items())
+def _states(node: Mapping[str, Any]) -> Dict[str, str]:
+    """Return the state of each port by its name, such as ``mlx5_0/1``."""
+    return {
+        f"{device}/{number}": port["state"] or "unknown"
+        for device, facts in sorted((node["fingerprint"].get("infiniband") or {}).items())
         for number, port in sorted(facts["ports"].items())
-        if "ACTIVE" not in (port["state"] or "")
-    ]
+    }
+
+
+def _used(port: str, patterns: Sequence[str]) -> bool:
+    device = port.partition("/")[0]
+    return not patterns or any(fnmatchcase(device, pattern) for pattern in patterns)
+
+
+def _ports(name: str, node: Mapping[str, Any], patterns: Sequence[str]) -> Row:
+    """Judge the ports: NCCL does without those that are down, without a message."""
+    states = _states(node)
+    absent = [text for text in patterns if not any(_used(port, [text]) for port in states)]
+    if absent:
+        todo = "correct preflight_infiniband_devices, or see lspci -d 15b3: and role mlnx_ofed"
+        return verdict("InfiniBand", name, FAIL, f"no adapter {', '.join(absent)}", todo)
+    if not states:
+        return verdict("InfiniBand", name, SKIP, "the node has no RDMA device")
+    down = {port: state for port, state in states.items() if "ACTIVE" not in state}
     if down:
+        # A spare port or one for management is often down: only the inventory can tell.
+        broken = bool(patterns) and any(_used(port, patterns) for port in down)
         todo = "see cable, switch and subnet manager: ibstat, iblinkinfo"
-        return verdict("InfiniBand", name, FAIL, ", ".join(down), todo)
+        if not broken:
+            todo += "; or name the adapters of the ranks in preflight_infiniband_devices"
+        found = ", ".join(f"{port} {state}" for port, state in down.items())
+        return verdict("InfiniBand", name, FAIL if broken else WARN, found, todo)
+    devices = node["fingerprint"]["infiniband"]
     rates = {port["rate"] for facts in devices.values() for port in facts["ports"].values()}
     return verdict("InfiniBand", name, PASS, ", ".join(sorted(str(rate) for rate in rates)))
 

@@ -18,12 +18,12 @@ def judge(nodes: Nodes, expected: Optional[Mapping[str, Any]] = None) -> Dict[st
     """Return ``rows`` (failures first), ``verdict`` (the worst), ``counts`` and ``summary``.
 
     :param nodes: by name: ``fingerprint`` (module node_fingerprint_facts), the facts of module
-        preflight_facts, and ``dataset`` (module dataset_info) where one is read; or ``problem``
-        alone, why the node could not be examined.
+        preflight_facts, ``dataset`` (module dataset_info) and ``interface`` (of the ranks) where
+        there is one; or ``problem`` alone, why the node could not be examined.
     :param expected: the arguments of the checks: ``gpus``, ``gpu_model``, ``driver``,
-        ``infiniband_ports``, ``free_mib``; None and absent mean the same.
+        ``infiniband_devices``, ``infiniband_ports``, ``free_mib``; None and absent mean the same.
     """
-    given = {key: value for key, value in (expected or {}).items() if value not in (None, "", 0)}
+    given = {key: value for key, value in (expected or {}).items() if value}
     seen = {name: node for name, node in nodes.items() if not node.get("problem")}
     rows: List[Row] = [
         verdict("answer", name, FAIL, " ".join(node["problem"].split()), _UNSEEN)

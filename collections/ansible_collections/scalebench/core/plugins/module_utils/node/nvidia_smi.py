@@ -1,0 +1,159 @@
+"""nvidia-smi: where it is, what this project asks of it, and what its refusals mean."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import shutil
+import subprocess
+from typing import Dict, List, Mapping, Optional, Sequence, Tuple
+
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.fingerprint import (
+    GPU_QUERY,
+    SETTINGS_QUERY,
+    known,
+)
+
+from .drivers import pci_devices
+
+__all__ = ["FIELDS", "HEALTH", "ask", "find", "processes", "signs_of_a_gpu"]
+
+# retired_pages is for V100 and earlier, remapped_rows for A100 and later.
+HEALTH = (
+    *("index", "uuid", "ecc.errors.uncorrected.volatile.total", "retired_pages.pending"),
+    *("remapped_rows.pending", "remapped_rows.failure"),
+    *("mig.mode.current", "fabric.state", "fabric.status"),
+)
+# Every name that this project asks of nvidia-smi, by switch. Drivers from 450 know the names of
+# --query-remapped-rows, those from 590 have them in --query-gpu too (tests hold all of them
+# against nvidia-smi of Debian's drivers and captures of newer ones).
+FIELDS: Mapping[str, Tuple[str, ...]] = {
+    "--query-gpu": tuple(dict.fromkeys((*GPU_QUERY, *SETTINGS_QUERY, *HEALTH))),
+    "--query-remapped-rows": ("gpu_uuid", "remapped_rows.pending", "remapped_rows.failure"),
+    "--query-compute-apps": ("pid", "process_name"),
+}
+# Where it may be when the PATH of an ssh session lacks its folder, and the folder of its library:
+# distributions, .run files, images of containers, NVIDIA's GPU operator, WSL.
+_FOLDERS = {
+    "/usr/bin": "",
+    "/usr/local/bin": "",
+    "/usr/local/nvidia/bin": "/usr/local/nvidia/lib64",
+    "/run/nvidia/driver/usr/bin": "/run/nvidia/driver/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/wsl/lib": "/usr/lib/wsl/lib",
+}
+# Present where a NVIDIA driver is loaded, or the devices of one were given to a container.
+# /dev/nvidiactl is no sign: as root nvidia-smi makes it also on a node that has no driver.
+_SIGNS = ("/proc/driver/nvidia", "/dev/nvidia[0-9]*", "/dev/dxg")
+_REFUSED = re.compile(r'Field "([^"]*)" is not a valid field to query')
+# Drivers before 450 do not have this switch, and answer with one of these exit codes.
+_LATER_SWITCHES, _INVALID = ("--query-remapped-rows",), (2, 255)
+# Manual page, section RETURN VALUE.
+_NO_DEVICES = 6
+PATIENCE_SECONDS = 60
+_TODO = (
+    "Install or repair the driver (playbooks/provision.yml; dmesg | grep NVRM), or set"
+    " scalebench_gpus: false for this node to measure only its CPUs."
+)
+
+
+def find() -> Optional[str]:
+    """Return the path of nvidia-smi: from PATH, else one of the usual folders; None without it."""
+    return shutil.which("nvidia-smi") or shutil.which("nvidia-smi", path=":".join(_FOLDERS))
+
+
+def signs_of_a_gpu(sysfs: str = "/sys") -> List[str]:
+    """Return what shows that this node has a NVIDIA GPU; empty without any.
+
+    :param sysfs: where sysfs is mounted.
+    """
+    found = [path for pattern in _SIGNS for path in sorted(glob.glob(pattern))]
+    # Class 03 is a display controller; NVIDIA's bridges and sound devices have others.
+    devices = [pci for pci in pci_devices("10de", sysfs) if pci["device_class"].startswith("03")]
+    return found + [f"PCI device {pci['slot']}" for pci in devices]
+
+
+def ask(switch: str, fields: Sequence[str], *options: str) -> List[Dict[str, Optional[str]]]:
+    """Return the rows of a query, by field; None for a field that the driver does not know.
+
+    A name that the driver does not know costs only itself: nvidia-smi refuses the whole query and
+    says which one, and is asked again without it. A switch that is not known gives no rows.
+
+    :param switch: such as ``--query-gpu``.
+    :param fields: names that the switch takes.
+    :param options: further options of nvidia-smi.
+    :returns: no rows on a node that has no NVIDIA GPU.
+    :raises ValueError: there is a GPU and it cannot be asked; with the reason and what to do.
+    """
+    program = find()
+    if program is None:
+        _require_no_gpu("nvidia-smi is neither on the PATH of this session nor in a usual folder")
+        return []
+    asked, refused = list(fields), set(fields)
+    while refused and asked:
+        done = _run(program, *options, f"{switch}={','.join(asked)}")
+        refused = set(_REFUSED.findall(done.stdout)) & set(asked)
+        asked = [field for field in asked if field not in refused]
+    if done.returncode in _INVALID and switch in _LATER_SWITCHES:
+        return []
+    if done.returncode == _NO_DEVICES or "No devices were found" in done.stdout:
+        _require_no_gpu(_message(done))
+        return []
+    if done.returncode:
+        raise ValueError(f"nvidia-smi: exit code {done.returncode}: {_message(done)}. {_TODO}")
+    # The last field may be the name of a program, with commas.
+    rows = [line.split(",", len(asked) - 1) for line in done.stdout.splitlines() if line.strip()]
+    return [
+        {**dict.fromkeys(fields), **dict(zip(asked, (cell.strip() for cell in row)))}
+        for row in rows
+    ]
+
+
+def processes(*options: str) -> List[Tuple[str, str]]:
+    """Return process id and program of every process that computes on a GPU.
+
+    :param options: further options of nvidia-smi, such as ``--id=0,1``.
+    :raises ValueError: as :func:`ask`.
+    """
+    switch = "--query-compute-apps"
+    rows = ask(switch, FIELDS[switch], *options)
+    # A GPU that does not report its processes answers [N/A].
+    return [(str(row["pid"]), str(row["process_name"])) for row in rows if known(row["pid"])]
+
+
+def _require_no_gpu(problem: str) -> None:
+    signs = signs_of_a_gpu()
+    if signs:
+        raise ValueError(f"this node has a NVIDIA GPU ({', '.join(signs)}), but {problem}. {_TODO}")
+
+
+def _run(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run nvidia-smi to its end.
+
+    :raises ValueError: it cannot be started, or does not end in time.
+    """
+    environment = dict(os.environ)
+    library = _FOLDERS.get(os.path.dirname(program))
+    if library:
+        paths = [library, *filter(None, [environment.get("LD_LIBRARY_PATH")])]
+        environment["LD_LIBRARY_PATH"] = ":".join(paths)
+    try:
+        return subprocess.run(
+            [program, *arguments, "--format=csv,noheader,nounits"],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise ValueError(f"{program} did not answer within {PATIENCE_SECONDS} s. {_TODO}") from None
+    except OSError as error:
+        raise ValueError(f"{program}: {error.strerror}. {_TODO}") from None
+
+
+def _message(done: subprocess.CompletedProcess[str]) -> str:
+    """Return what nvidia-smi says, without the rows of GPUs that it listed before."""
+    lines = [line.strip() for line in (done.stdout + done.stderr).splitlines()]
+    return " ".join(line for line in lines if line and not re.match(r"\d+,", line)) or "no message"

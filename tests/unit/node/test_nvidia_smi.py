@@ -1,0 +1,214 @@
+"""What is asked of nvidia-smi: by every driver's vocabulary, and over captures of real GPUs."""
+
+import csv
+import json
+import re
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.fingerprint import (
+    GPU_QUERY,
+    SETTINGS_QUERY,
+    fingerprint,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.node import fitness, nvidia_smi
+from ansible_collections.scalebench.core.plugins.module_utils.preflight.gpu_checks import gpu_checks
+from gpu_node import CAPTURES, GPUS, SHARED, install
+
+TABLE = json.loads((GPUS / "fields.json").read_text())
+IDENTITY = (*GPU_QUERY, *SETTINGS_QUERY)
+
+
+def section(capture, title):
+    """Return the command and the output of one section of a capture."""
+    path = SHARED / "nvidia-smi" / capture
+    if not path.exists():
+        pytest.skip("../shared/data is not there: captures are kept outside the repository")
+    text = path.read_text()
+    head, output = text[text.index(f"# {title}") :].split("#" * 80 + "\n")[:2]
+    return head, output
+
+
+def test_every_field_that_is_asked_for_is_in_the_table():
+    for switch, fields in nvidia_smi.FIELDS.items():
+        assert set(fields) <= set(TABLE[switch]), switch
+
+
+@pytest.mark.parametrize("branch", [418, 450, 470, 535, 550])
+def test_the_table_agrees_with_the_names_in_the_binaries(branch):
+    found = list((SHARED / "vocabulary").glob(f"nvidia-smi-{branch}.*.txt"))
+    if not found:
+        pytest.skip("../shared/data is not there: vocabularies are kept outside the repository")
+    names = set(found[0].read_text().split())
+    # These lists have only names with a dot, and one that ends another is not in them. They do not
+    # tell the switch: that of remapped rows was another one before 590.
+    dotted = {name: entry for name, entry in TABLE["--query-gpu"].items() if "." in name}
+    since = {**dotted, **{n: e for n, e in TABLE["--query-remapped-rows"].items() if "." in n}}
+    held = {name for name in since if any(other.endswith(name) for other in names)}
+    assert held == {name for name, entry in since.items() if entry["since"] <= branch}
+
+
+@pytest.mark.parametrize("profile", CAPTURES)
+def test_the_table_agrees_with_the_help_of_newer_drivers(profile):
+    _, text = section(CAPTURES[profile], "capabilities :: help-query-gpu")
+    names = set(re.findall(r'(?:^| or )"([^"\n]+)"', text, re.M))
+    assert set(TABLE["--query-gpu"]) <= names
+    _, text = section(CAPTURES[profile], "capabilities :: help-query-compute-apps")
+    names = set(re.findall(r'(?:^| or )"([^"\n]+)"', text, re.M))
+    assert set(TABLE["--query-compute-apps"]) <= names
+    _, text = section(CAPTURES[profile], "capabilities :: help (-h)")
+    assert set(re.findall(r"--query-remapped-rows", text)) == {"--query-remapped-rows"}
+
+
+@pytest.mark.parametrize("profile", CAPTURES)
+def test_the_facts_of_a_profile_are_those_of_its_capture(profile):
+    head, output = section(CAPTURES[profile], "idle :: query-gpu (csv")
+    fields = re.search(r"--query-gpu=(\S+)", head).group(1).split(",")
+    header, values = csv.reader(output.strip().splitlines(), skipinitialspace=True)
+    real = dict(zip(fields, values))
+    described = json.loads((GPUS / f"{profile}.json").read_text())["every_gpu"]
+    if profile == "8xH100":
+        # Without a capture of driver 580, which hopper-2026 has.
+        del real["driver_version"], described["driver_version"]
+    assert {name: real[name] for name in described} == described
+    units = {name: entry["unit"] for name, entry in TABLE["--query-gpu"].items() if "unit" in entry}
+    shown = dict(zip(fields, header))
+    assert {name: shown[name] for name in described} == {
+        name: f"{name} [{units[name]}]" if name in units else name for name in described
+    }
+
+
+def test_the_list_of_a_gpu_in_mig_mode_has_the_form_of_the_capture(tmp_path, monkeypatch, capfd):
+    _, output = section(CAPTURES["1xH100_MIG"], "capabilities :: list (-L)")
+    folder = install(tmp_path, monkeypatch, "1xH100_MIG")
+    nvidia_smi.subprocess.run([folder / "nvidia-smi", "-L"], check=True)
+    same = re.compile(r"(GPU|MIG)-[0-9a-f-]+")
+    assert same.sub("uuid", capfd.readouterr().out) == same.sub("uuid", output.strip() + "\n")
+
+
+@pytest.mark.parametrize("driver", ["418.226.00", "440.33.01", "450.248.02", "470.256.02"])
+@pytest.mark.parametrize("later", ["535.261.03", "550.163.01", "580.159.04", "590.48.01"])
+def test_an_unknown_field_costs_only_itself(tmp_path, monkeypatch, driver, later):
+    seen = []
+    for version in (driver, later):
+        install(tmp_path, monkeypatch, "8xV100", driver_version=version)
+        rows = nvidia_smi.ask("--query-gpu", nvidia_smi.FIELDS["--query-gpu"])
+        assert len(rows) == 8
+        branch = int(version.split(".")[0])
+        for row in rows:
+            unknown = {name for name, text in row.items() if text is None}
+            table = TABLE["--query-gpu"]
+            assert unknown == {name for name in row if table[name]["since"] > branch}
+        seen.append([row["uuid"] for row in rows])
+    assert seen[0] == seen[1]
+
+
+def verdicts(tmp_path, monkeypatch, profile, **facts):
+    """Return the checks that are not well on a node of this profile, by the whole path."""
+    install(tmp_path, monkeypatch, profile, **facts)
+    node = {
+        "fingerprint": fingerprint({}, nvidia_smi.ask("--query-gpu", IDENTITY)),
+        "gpu_health": fitness.gpu_health(),
+        "gpu_processes": fitness.gpu_processes(),
+        "cuda": {"code": 0, "devices": int(profile[0]), "error": ""},
+        "xid": [],
+    }
+    rows = gpu_checks({"node1": node}, {"gpus": int(profile[0])})
+    return [(row["check"], row["verdict"]) for row in rows if row["verdict"] in ("fail", "warn")]
+
+
+@pytest.mark.parametrize(
+    ("profile", "expected"),
+    [
+        ("8xV100", []),
+        ("8xH100", []),
+        ("1xH100_MIG", [("MIG", "fail")]),
+        ("1xH200", []),
+        # The capture was made with persistence mode off.
+        ("1xL40S", [("persistence mode", "warn")]),
+    ],
+)
+def test_every_profile_has_its_verdict(tmp_path, monkeypatch, profile, expected):
+    assert verdicts(tmp_path, monkeypatch, profile) == expected
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        ({"fabric_state": "In Progress", "fabric_status": "N/A"}, [("NVSwitch", "fail")]),
+        ({"remapped_rows_pending": "Yes"}, [("GPU memory", "warn")]),
+        ({"remapped_rows_failure": "Yes"}, [("GPU memory", "fail")]),
+        ({"ecc_errors_uncorrected_volatile_total": "2"}, [("GPU memory", "fail")]),
+    ],
+)
+@pytest.mark.parametrize("driver", ["550.163.01", "590.48.01"])
+def test_every_fault_of_an_h100_is_found(tmp_path, monkeypatch, facts, expected, driver):
+    facts = {**facts, "driver_version": driver}
+    assert verdicts(tmp_path, monkeypatch, "8xH100", **facts) == expected
+
+
+@pytest.fixture
+def no_program(tmp_path, monkeypatch):
+    """Take nvidia-smi from the PATH and the usual folders."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(nvidia_smi, "_FOLDERS", {str(tmp_path / "usual"): str(tmp_path / "lib64")})
+    monkeypatch.setattr(nvidia_smi, "_SIGNS", (str(tmp_path / "driver"),))
+    monkeypatch.setattr(nvidia_smi, "pci_devices", lambda vendor, sysfs: [])
+    return tmp_path
+
+
+def program(folder, script):
+    """Write a program that stands in for nvidia-smi."""
+    folder.mkdir(exist_ok=True)
+    (folder / "nvidia-smi").write_text(f"#!/bin/sh\n{script}\n")
+    (folder / "nvidia-smi").chmod(0o755)
+
+
+def test_a_node_without_program_and_gpu_has_none(no_program):
+    assert nvidia_smi.ask("--query-gpu", IDENTITY) == []
+
+
+def test_a_gpu_that_cannot_be_asked_is_an_error(no_program, monkeypatch):
+    (no_program / "driver").mkdir()
+    with pytest.raises(ValueError, match=r"has a NVIDIA GPU \(.*/driver\), but nvidia-smi is nei"):
+        nvidia_smi.ask("--query-gpu", IDENTITY)
+    program(no_program, "echo No devices were found; exit 6")
+    with pytest.raises(ValueError, match=r"has a NVIDIA GPU .*but No devices were found"):
+        nvidia_smi.ask("--query-gpu", IDENTITY)
+
+
+@pytest.mark.parametrize(
+    ("kind", "counts"), [("030200", True), ("030000", True), ("068000", False)]
+)
+def test_a_gpu_on_the_bus_is_a_sign_and_a_bridge_is_none(no_program, monkeypatch, kind, counts):
+    device = {"slot": "0000:3b:00.0", "device_class": kind}
+    monkeypatch.setattr(nvidia_smi, "pci_devices", lambda vendor, sysfs: [device])
+    assert nvidia_smi.signs_of_a_gpu() == (["PCI device 0000:3b:00.0"] if counts else [])
+
+
+def test_a_driver_without_a_gpu_and_any_sign_of_one_has_none(no_program):
+    program(no_program, "echo No devices were found; exit 6")
+    assert nvidia_smi.ask("--query-gpu", IDENTITY) == []
+
+
+def test_the_usual_folders_are_looked_into_with_their_libraries(no_program):
+    program(no_program / "usual", 'echo "$LD_LIBRARY_PATH"')
+    rows = nvidia_smi.ask("--query-compute-apps", ("pid", "process_name"))
+    assert rows == [{"pid": str(no_program / "lib64"), "process_name": None}]
+
+
+def test_a_program_that_hangs_is_an_error(no_program, monkeypatch):
+    monkeypatch.setattr(nvidia_smi, "PATIENCE_SECONDS", 0.1)
+    program(no_program, "exec /bin/sleep 60")
+    with pytest.raises(ValueError, match=r"did not answer within 0.1 s\. Install or repair"):
+        nvidia_smi.ask("--query-gpu", IDENTITY)
+
+
+def test_the_rows_before_an_error_are_not_its_words(no_program):
+    program(no_program, "echo 0, Tesla V100; echo GPU is lost.; exit 15")
+    with pytest.raises(ValueError, match=r"^nvidia-smi: exit code 15: GPU is lost\.\. Install"):
+        nvidia_smi.ask("--query-gpu", IDENTITY)
+
+
+def test_names_of_programs_may_have_commas(no_program):
+    program(no_program, "echo '4711, /opt/a, b'; echo '[N/A], [N/A]'")
+    assert nvidia_smi.processes() == [("4711", "/opt/a, b")]
