@@ -10,6 +10,7 @@ from testbed_nodes import NODES, ROOT, STATE
 HERE = ROOT / "molecule/preflight"
 GPUS = "/opt/stand_ins/gpus.json"
 GPU_FAULT = "/opt/stand_ins/gpu_fault"
+CUDA = "/opt/stand_ins/cuda"
 MACHINE = "/opt/stand_ins/machine.json"
 PORT = "/sys/class/infiniband/mlx5_1/ports/1/state"
 SHARD = "/opt/dataset/tfrecord/train-00003-of-00008"
@@ -22,8 +23,8 @@ ROUNDS = {
         ("node1", f"echo gpu_lost >{GPU_FAULT}", f"rm {GPU_FAULT}", {"answer": "fix this first"}),
         (
             "node2",
-            f"cp {GPUS} {GPUS}.all; sed -i '/5e6f70819000/,/{{/d' {GPUS}",
-            f"mv {GPUS}.all {GPUS}",
+            f"cp {GPUS} {GPUS}.all; sed -i '/5e6f70819000/,/{{/d' {GPUS}; echo 0 7 >{CUDA}",
+            f"mv {GPUS}.all {GPUS}; rm {CUDA}",
             {"GPUs": "8 should be there: see lspci -d 10de: and dmesg on the node"},
         ),
         (
@@ -37,6 +38,12 @@ ROUNDS = {
             f"echo ecc >{GPU_FAULT}",
             f"rm {GPU_FAULT}",
             {"GPU memory": "reset or replace the GPU"},
+        ),
+        (
+            "node4",
+            f"echo 802 0 >{CUDA}",
+            f"rm {CUDA}",
+            {"CUDA": "start nvidia-fabricmanager in the driver's version"},
         ),
     ],
     "hosts": [
@@ -159,22 +166,34 @@ def test_a_node_without_its_sshd_is_told_by_itself_and_by_the_others(tmp_path):
     assert all("onnection refused" in row["found"] for row in verdicts["rows"][:4])
 
 
-def test_healthy_h100_nodes_pass_and_are_no_v100(tmp_path):
+def with_gpus(profile, folder, *arguments):
+    """Run the preflight on nodes with the GPUs of another profile."""
     for name in NODES:
-        on(name, f"cp {GPUS} {GPUS}.v100")
-        with (ROOT / "molecule/shared/stand_ins/gpus/8xH100.json").open() as file:
+        on(name, f"cp {GPUS} {GPUS}.v100; echo 0 {profile[0]} >{CUDA}")
+        with (ROOT / f"molecule/shared/stand_ins/gpus/{profile}.json").open() as file:
             ssh = ["ssh", "-F", STATE / "ssh_config", name, f"cat >{GPUS}"]
             subprocess.run(ssh, stdin=file, check=True, timeout=60)
     try:
-        code, words, verdicts = preflight(tmp_path, "-e", "preflight_gpu_model=H100")
-        refused, _, asked_v100 = preflight(tmp_path)
+        return preflight(folder, "-e", f"preflight_gpus={profile[0]}", *arguments)
     finally:
         for name in NODES:
-            on(name, f"mv {GPUS}.v100 {GPUS}")
-    assert code == 0, words
-    assert verdicts["counts"]["fail"] == verdicts["counts"]["warn"] == 0
-    assert refused == 2
-    assert not_well(asked_v100) == {(name, "GPU model") for name in NODES}
+            on(name, f"mv {GPUS}.v100 {GPUS}; rm {CUDA}")
+
+
+@pytest.mark.parametrize(
+    ("profile", "model", "verdict"),
+    [
+        ("8xH100", "H100", None),
+        ("8xH100", "V100", ("GPU model", "fail")),
+        ("1xH100_MIG", "H100", ("MIG", "fail")),
+        ("1xH200", "H200", None),
+        ("1xL40S", "L40S", ("persistence mode", "warn")),
+    ],
+)
+def test_nodes_with_other_gpus_have_their_verdicts(tmp_path, profile, model, verdict):
+    code, words, verdicts = with_gpus(profile, tmp_path, "-e", f"preflight_gpu_model={model}")
+    assert code == (2 if verdict and verdict[1] == "fail" else 0), words
+    assert not_well(verdicts) == ({(name, verdict[0]) for name in NODES} if verdict else set())
 
 
 def test_leaving_it_out_is_said(tmp_path):
