@@ -193,6 +193,9 @@ def test_the_inventorys_expectation_has_precedence_over_the_majority():
         (["mlx5_0"], [("InfiniBand", "warn")]),
         (["mlx5_*"], [("InfiniBand", "fail")]),
         (["mlx5_1"], [("InfiniBand", "fail")]),
+        (["mlx5_1:1"], [("InfiniBand", "fail")]),
+        ("mlx5_0, mlx5_1", [("InfiniBand", "fail")]),
+        (["mlx5_0:1"], [("InfiniBand", "warn")]),
         (["mlx5_0", "mlx4_*"], [("InfiniBand", "fail")]),
     ],
 )

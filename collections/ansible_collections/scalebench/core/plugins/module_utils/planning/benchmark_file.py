@@ -75,7 +75,7 @@ _RESERVED = (
     # campaign_<name> is another variable of role campaign.
     *("results_dir", "benchmarks_dir", "ssh_config", "cpu_processes", "cpu_threads"),
     *("framework_dir", "container_engine", "free_mib", "retry", "requeue"),
-    *("rdma_adapters", "transport"),
+    *("rdma_adapters", "transport", "ask_gpus"),
 )
 _CONTAINER: Dict[str, type] = {
     "digest": str,

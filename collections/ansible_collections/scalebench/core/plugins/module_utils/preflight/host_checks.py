@@ -93,12 +93,13 @@ def fabric_checks(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
     """Return the rows about InfiniBand and containers.
 
     :param expected: optional ``infiniband_devices``, the adapters that the ranks use, as patterns
-        such as ``mlx5_[0-3]``, and ``infiniband_ports``, their number of active ports on a node.
-        Without patterns all adapters count, and a port that is down is a warning.
+        such as ``mlx5_[0-3]`` or ``mlx5_0:1`` (one port), and ``infiniband_ports``, their number of
+        active ports on a node. Without patterns all count, and one that is down is a warning.
     """
     install = "install {wanted} on this node as on the others: role mlnx_ofed"
     rows = agreement("OFED", nodes, lambda node: node["fingerprint"].get("ofed"), FAIL, install)
-    patterns = expected.get("infiniband_devices") or []
+    given = expected.get("infiniband_devices") or []
+    patterns = given.replace(" ", "").split(",") if isinstance(given, str) else given
     for name, node in nodes.items():
         rows += [_ports(name, node, patterns), _in_container(name, node)]
     todo = "see cable, switch and subnet manager: ibstat, iblinkinfo"
@@ -123,8 +124,9 @@ def _states(node: Mapping[str, Any]) -> Dict[str, str]:
 
 
 def _used(port: str, patterns: Sequence[str]) -> bool:
-    device = port.partition("/")[0]
-    return not patterns or any(fnmatchcase(device, pattern) for pattern in patterns)
+    device, _, number = port.partition("/")
+    names = (device, f"{device}:{number}")
+    return not patterns or any(fnmatchcase(name, text) for name in names for text in patterns)
 
 
 def _ports(name: str, node: Mapping[str, Any], patterns: Sequence[str]) -> Row:
