@@ -15,6 +15,7 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
 from ansible_collections.scalebench.core.plugins.plugin_utils.run_watch import (
     PEER_GRACE,
     RunWatch,
+    adopt_orphans,
     end_with_parent,
 )
 
@@ -33,6 +34,8 @@ class ActionModule(ActionBase):
         """Return the module's result; fetch the log to ``fetch_to`` if that is set."""
         result = super().run(tmp, task_vars)
         end_with_parent()
+        if self._connection.transport == "local":
+            adopt_orphans()
         result.update(self._train(task_vars))
         target = self._task.args.get("fetch_to")
         if target and result.get("log") and not result.get("failed"):
@@ -49,6 +52,8 @@ class ActionModule(ActionBase):
                 answer = self._execute_module(
                     module_name="training_run", module_args=args, task_vars=task_vars
                 )
+                if watch.ended and answer.get("failed"):  # no ssh that would report it
+                    raise AnsibleConnectionFailure(answer.get("msg", ""))
             except AnsibleConnectionFailure:
                 if not watch.ended:
                     watch.fail()

@@ -15,11 +15,12 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.processes imp
     end_processes,
 )
 
-__all__ = ["PEER_GRACE", "RunWatch", "end_with_parent"]
+__all__ = ["PEER_GRACE", "RunWatch", "adopt_orphans", "end_with_parent"]
 
 # Seconds in which a node may notice by itself that a peer failed, which gives a better message.
 PEER_GRACE = 15.0
 _PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
 
 
 class RunWatch:
@@ -77,7 +78,7 @@ class RunWatch:
         return now + float(grace) if grace else None
 
     def _end(self, why: str) -> None:
-        """End the ssh below this worker."""
+        """End the ssh below this worker, or with connection local the run itself."""
         self.ended = why
         self._done.set()
         end_processes(_below_this_worker)
@@ -95,3 +96,12 @@ def end_with_parent() -> None:
     including ssh.
     """
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+
+
+def adopt_orphans() -> None:
+    """Have orphans below this process become its children, so that it can end them: prctl(2).
+
+    With connection local the module runs below a shell, which ends at once on SIGTERM. A module
+    that does not would no longer be found, and its open output would keep this worker waiting.
+    """
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
