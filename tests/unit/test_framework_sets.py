@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from stack_data import NAMES, stack
 
 FOLDER = Path(__file__).parents[2] / "roles/framework/vars/frameworks"
 FILES = sorted(FOLDER.glob("*.yml"))
@@ -27,3 +28,23 @@ def test_a_set_says_all_and_pins_all(path):
     assert [pin for pin in pinned if not PIN.fullmatch(pin)] == []
     assert all(isinstance(value, str) for value in wheel.get("environment", {}).values())
     assert all(re.fullmatch(r"3\.\d+", version) for version in found["python"])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_stack_changes_wheels_of_sets_that_there_are_but_not_their_version(name):
+    """A report compares by version; the part after + says what a wheel was built for."""
+    for framework, record in stack(name).get("frameworks", {}).items():
+        found = yaml.safe_load((FOLDER / f"{framework}.yml").read_text())["__framework_set"]
+        usual = dict(pin.split("==") for pin in found["packages"])
+        changed = dict(pin.split("==") for pin in record.get("packages", ()))
+        for package in usual.keys() & changed:
+            assert changed[package].partition("+")[0] == usual[package]
+
+
+def test_dali_is_for_the_cuda_of_the_stack():
+    for name in NAMES:
+        record = stack(name).get("frameworks", {}).get("pytorch", {})
+        for package in record.get("packages", ()):
+            if package.startswith("nvidia-dali"):
+                major = stack(name)["cuda"]["version"].partition(".")[0]
+                assert package.startswith(f"nvidia-dali-cuda{major}0==")

@@ -10,6 +10,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning.benchmark
 )
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
 from ansible_collections.scalebench.core.plugins.module_utils.planning.recipes import frameworks
+from campaign_data import cluster
 from upstream_data import FOLDER, v100_nodes
 
 BENCHMARKS = {
@@ -85,6 +86,39 @@ def test_a_package_that_no_index_has_is_excused():
     options = parse_options({"benchmark": "oneflow", "recipe": "upstream"})
     made = plan.with_unavailable(plan.build(BENCHMARKS, options, nodes)["cells"], nodes)
     assert all(cell["excused"] for cell in made)
+
+
+def test_what_a_stack_rules_out_is_excused():
+    nodes = v100_nodes()
+    for node in nodes.values():
+        node["pythons"] = {"pytorch": "/opt/venvs/pytorch/bin/python"}
+        node["unusable"] = {"pytorch": "stack v100-2020: its wheels need driver 525 or later"}
+    made = plan.build(BENCHMARKS, parse_options({"benchmark": "pytorch"}), nodes)["cells"]
+    assert all(cell["excused"] for cell in plan.with_unavailable(made, nodes))
+
+
+@pytest.mark.parametrize(
+    ("architectures", "precision", "runs"),
+    [
+        (["volta"], "tf32", False),
+        (["turing", "hopper"], "bf16", False),
+        (["volta"], "fp32", True),
+        (["volta"], "amp", True),
+        (["ampere"], "tf32", True),
+        (["hopper"], "bf16", True),
+    ],
+)
+def test_tf32_and_bf16_need_gpus_that_compute_in_them(architectures, precision, runs):
+    (reason,) = reasons(architectures, benchmark="pytorch", precision=precision)["pytorch"]
+    assert bool(reason) != runs
+    assert runs or reason.startswith(f"GPUs compute in {precision} since Ampere, and the nodes")
+
+
+def test_tf32_is_no_format_of_a_cpu():
+    made = plan.build(BENCHMARKS, parse_options({"precision": "tf32"}), cluster(1))["cells"]
+    assert [cell["not_there"] for cell in made] == [
+        ["TF32 is a format of GPUs; on a CPU ask for fp32"]
+    ]
 
 
 def test_an_unknown_architecture_in_a_file_is_refused():

@@ -43,6 +43,15 @@ def test_no_package_of_a_shipped_stack_leaves_its_version_open(name):
             r"nccl\.packages: must map families of distributions",
         ),
         ({"ofed": {"source": "doca"}}, r"ofed\.key_url is missing: the key of the repository"),
+        ({"frameworks": {"pytorch": {}}}, r"frameworks\.pytorch: either packages or unavailable"),
+        (
+            {"frameworks": {"pytorch": {"packages": ["torch"]}}},
+            r"frameworks\.pytorch\.packages: 'torch' is not <name>==<version>",
+        ),
+        (
+            {"frameworks": {"pytorch": {"packages": ["torch==2.13.0"], "index": "x"}}},
+            r"frameworks\.pytorch\.index: no such key",
+        ),
         ({"repository": {"url": ""}}, r"repository\.url is missing"),
         ({"images": {"paddle": {"image": "x"}}}, r"images\.paddle\.version: a text is needed"),
         (

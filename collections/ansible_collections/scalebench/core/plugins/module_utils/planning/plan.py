@@ -7,6 +7,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, cast
 from ..records.cells import cell_path
 from ..records.factors import factor_values
 from ..records.plans import Cell, Nodes, Plan, PlannedRepeat, Reading
+from ..stacks.pci import ARCHITECTURES
 from ..strategies import parameters_of
 from . import launch, matrix, nccl
 from .recipes import TO_TARGET, matching, recipe_of
@@ -26,8 +27,11 @@ __all__ = [
 
 SCHEMA = 1
 # How the reasons begin that role framework gives where no provisioning makes a package set
-# available: the node has no interpreter for it, or a package is in no index.
-NOT_INSTALLABLE = ("needs Python ", "no package index has ")
+# available: the node has no interpreter for it, a package is in no index, or its stack has none.
+NOT_INSTALLABLE = ("needs Python ", "no package index has ", "stack ")
+# GPUs whose tensor cores know neither TF32 nor bf16: CUDA C++ Programming Guide, table of the
+# features by compute capability.
+_BEFORE_AMPERE = frozenset(ARCHITECTURES[: ARCHITECTURES.index("ampere")])
 
 
 def build(
@@ -74,6 +78,12 @@ def _impossible(cell: Cell, recipe: Mapping[str, Any], nodes: Nodes) -> List[str
         reasons.append(
             f"its software has code for {', '.join(supported)} GPUs, and the nodes have"
             f" {', '.join(sorted(found))}"
+        )
+    older = sorted(found & _BEFORE_AMPERE)
+    if cell["device"] == "gpu" and cell["precision"] in ("tf32", "bf16") and older:
+        reasons.append(
+            f"GPUs compute in {cell['precision']} since Ampere, and the nodes have"
+            f" {', '.join(older)}"
         )
     return reasons
 

@@ -31,7 +31,9 @@ _KEYS: Dict[str, Tuple[str, ...]] = {
 }
 _IMAGE = ("image", "version", "digest")
 _CODE = ("url", "version")
-_TOP = ("stack", "architectures", "images", "code", *_KEYS)
+_FRAMEWORK = ("packages", "url", "unavailable")
+_PIN = re.compile(r"[\w.-]+==[\w.+!-]+", re.ASCII)
+_TOP = ("stack", "architectures", "images", "code", "frameworks", *_KEYS)
 
 
 def check_stack(definition: Any, name: str) -> Dict[str, Any]:
@@ -55,6 +57,8 @@ def check_stack(definition: Any, name: str) -> Dict[str, Any]:
     for key, keys in (("images", _IMAGE), ("code", _CODE)):
         for entry, record in (definition.get(key) or {}).items():
             _check_pinned(record, f"{name}: {key}.{entry}", keys)
+    for entry, record in (definition.get("frameworks") or {}).items():
+        _check_framework(record, f"{name}: frameworks.{entry}")
     if "driver" in definition and not definition.get("architectures"):
         raise ValueError(f"{name}: architectures: required in a stack with a driver")
     return dict(definition)
@@ -84,6 +88,22 @@ def _check_record(record: Any, where: str, key: str) -> None:
     checksum = record.get("sha256")
     if checksum is not None and not re.fullmatch(r"[0-9a-f]{64}", str(checksum)):
         raise ValueError(f"{where}.sha256: 64 hexadecimal digits are needed, not {checksum!r}")
+
+
+def _check_framework(record: Any, where: str) -> None:
+    """Check what role framework installs otherwise than its set says, or why it installs nothing.
+
+    ``packages`` take the place of the set's by name, ``url`` is a package index beside PyPI.
+    """
+    _known(record, where, _FRAMEWORK)
+    if ("packages" in record) == ("unavailable" in record):
+        raise ValueError(f"{where}: either packages or unavailable (the reason) is needed")
+    for package in record.get("packages", ()):
+        if not _PIN.fullmatch(str(package)):
+            raise ValueError(f"{where}.packages: {package!r} is not <name>==<version>")
+    for key in ("url", "unavailable"):
+        if not isinstance(record.get(key, ""), str):
+            raise ValueError(f"{where}.{key}: a text is needed, not {record[key]!r}")
 
 
 def _check_pinned(record: Any, where: str, keys: Tuple[str, ...]) -> None:
