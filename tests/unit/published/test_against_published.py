@@ -20,6 +20,7 @@ CONDITIONS = {
     "device": "gpu",
     "node_names": ["node1"],
 }
+FP16 = {"precision": "fp16", "variant": "bz224", "batch_size_per_device": 224}
 V100 = {"node1": {"gpus": [{"name": "Tesla V100-SXM2-16GB"}]}}
 STATED = {"gpu": "V100-SXM2-16GB", "data": "real", "data_backend": "native", "image_size": 224}
 
@@ -54,10 +55,32 @@ def test_a_slower_campaign_is_told_beyond_noise():
 
 def test_the_errata_of_a_row_come_with_it():
     speeds = {"4n8g": [10633.22, 10600.0, 10650.0]}
-    cell = {"precision": "fp16", "variant": "bz224", "batch_size_per_device": 224}
-    found = against_published(built(speeds, **cell), rows("reference_004_paddle"))["compared"]
+    results = built(speeds, stated={"loss_scaling": "dynamic"}, **FP16)
+    found = against_published(results, rows("reference_004_paddle"))["compared"]
     kinds = [erratum["kind"] for one in found for erratum in one["errata"]]
     assert "misprint" in kinds
+
+
+@pytest.mark.parametrize(
+    ("scaling", "series"), [("dynamic", "fp16_b224"), ("static", "fp16_b224_static_loss_scale")]
+)
+def test_each_way_of_loss_scaling_has_its_own_table(scaling, series):
+    """By what the logs print: the plan of either recipe has the same conditions."""
+    plan, runs = campaign({"1n1g": [1034.64, 1030.0]}, **{**CONDITIONS, **FP16})
+    plan["nodes"] = dict(V100)
+    for run in runs:
+        run["facts"]["identity"] = {"precision": "fp16", "loss_scaling": scaling}
+    found = against_published(build_results(plan, runs), rows("reference_004_paddle"))
+    assert [one["published"] for one in found["compared"]] == [
+        f"reference_004_paddle/{series}/1n1g"
+    ]
+
+
+def test_without_loss_scaling_in_the_log_it_is_not_known_which_table_is_meant():
+    found = against_published(built({"1n1g": [1034.64]}, **FP16), rows("reference_004_paddle"))
+    (group,) = found["not_compared"]
+    assert found["compared"] == []
+    assert [one["condition"] for one in group["unknown"]] == ["loss_scaling"]
 
 
 def test_a_cpu_campaign_is_one_group_without_any_figure():

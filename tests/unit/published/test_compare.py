@@ -64,7 +64,7 @@ def test_a_factor_that_no_row_states_is_plain(later_factor, monkeypatch, plain):
     later = dataclasses.replace(later_factor, plain=plain)
     monkeypatch.setattr(factors, "FACTORS", (*factors.FACTORS[:-1], later))
     monkeypatch.setattr(conditions, "DECISIVE", (*conditions.DECISIVE, later.name))
-    monkeypatch.setattr(conditions, "_OPTIONAL", (later.name,))
+    monkeypatch.setattr(conditions, "_OPTIONAL", (*conditions._OPTIONAL, later.name))
     assert compare.compare(CELL, PUBLISHED)["verdict"] == "comparable"
     assert len(compare.compare_published(CELL, [PUBLISHED, {**PUBLISHED, "id": "other"}])) == 2
     result = compare.compare({**CELL, "accumulation": 4}, PUBLISHED)

@@ -19,7 +19,9 @@ _SOURCE = (
     *("kind", "repository", "path", "commit", "date", "benchmark", "framework"),
     *("framework_version", "container", "gpu", "statistic", "repeats", "note"),
 )
-_COMPARED = ("ratio", "low", "high", "beyond_noise", "finding", "why", "told", "errata")
+_COMPARED = (
+    *("ratio", "low", "high", "beyond_noise", "finding", "why", "told", "errata", "measures"),
+)
 
 
 def against_published(results: Results, published: Sequence[Row]) -> Dict[str, Any]:

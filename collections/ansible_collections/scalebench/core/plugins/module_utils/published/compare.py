@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Sequence, Tuple
+from operator import sub, truediv
+from typing import Any, Callable, Dict, List, Mapping, Sequence, Tuple
 
 from ansible_collections.scalebench.core.plugins.module_utils.published.conditions import (
     DECISIVE,
@@ -17,6 +18,12 @@ __all__ = ["compare", "compare_published"]
 
 Row = Dict[str, Any]
 
+# Figures beside the throughput -> how ours and theirs are compared.
+MEASURES: Dict[str, Callable[[float, float], float]] = {
+    "time_to_train_seconds": truediv,
+    "end_to_end_throughput": truediv,
+    "accuracy_top1": sub,
+}
 _KINDS = ("reference", "official", "extra")
 
 
@@ -49,7 +56,9 @@ def compare(
     their median. ``waive`` names conditions whose difference is accepted, and named in the result.
     Returns what :func:`conditions.judge` does, both throughputs, and ratio, its interval low to
     high at ``level``, beyond_noise (whether that leaves 1 out) and finding (equivalent, faster,
-    slower, undecided, at the margin ``tolerance``): None unless the verdict is comparable.
+    slower, undecided, at the margin ``tolerance``): None unless the verdict is comparable; and
+    ``measures``: of :data:`MEASURES` those that both sides have, compared (ours over theirs, of an
+    accuracy ours less theirs in points; None and ``why`` where the targets differ).
 
     :raises ValueError: a condition to waive is unknown, or a side has no throughput.
     """
@@ -65,9 +74,24 @@ def compare(
         "errata": list(published.get("errata") or []),
     }
     if judged["verdict"] != "comparable":
-        return {**result, **dict.fromkeys(("ratio", "low", "high", "beyond_noise", "finding"))}
+        nothing = dict.fromkeys(("ratio", "low", "high", "beyond_noise", "finding"))
+        return {**result, **nothing, "measures": []}
     figures = finding(_speeds(measured), published, theirs, tolerance, level)
-    return {**result, "ratio": ours / theirs, **figures}
+    measures = [measure for name in MEASURES for measure in _measure(name, measured, published)]
+    return {**result, "ratio": ours / theirs, **figures, "measures": measures}
+
+
+def _measure(name: str, measured: Mapping[str, Any], published: Mapping[str, Any]) -> List[Row]:
+    """Return the comparison of a figure beside the throughput; nothing where a side has none."""
+    ours, theirs = measured.get(name), published.get(name)
+    if ours is None or theirs is None:
+        return []
+    targets = [side.get("target_accuracy") for side in (measured, published)]
+    why = ""
+    if name == "time_to_train_seconds" and targets[0] != targets[1]:
+        why = f"target {targets[0]} % measured, {targets[1]} % published"
+    compared = None if why else MEASURES[name](ours, theirs)
+    return [{"measure": name, "measured": ours, "theirs": theirs, "compared": compared, "why": why}]
 
 
 def compare_published(

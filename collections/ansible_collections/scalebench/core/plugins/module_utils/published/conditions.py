@@ -8,6 +8,7 @@ from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Seque
 from ..records.factors import FACTORS, factor_names, missing_value, parse_text
 from ..records.results import MeasuredCell, Results
 from ..results.cells import ok_speeds
+from ..stats.statistics import median
 from ..topology import parse_topology
 from .rows import CONDITIONS
 
@@ -29,9 +30,10 @@ __all__ = [
 DECISIVE = (
     *("framework", "model", "gpu", "nodes", "devices_per_node"),
     *factor_names(lambda factor: factor.decisive),
+    "loss_scaling",
 )
 # Two sides that lack one of these do not differ in it.
-_OPTIONAL = factor_names(lambda factor: not factor.stated)
+_OPTIONAL = (*factor_names(lambda factor: not factor.stated), "loss_scaling")
 # The gpu of a cell that has none.
 CPU = "none (CPU)"
 _TOLD = ("benchmark", "framework_version", "container")
@@ -48,7 +50,7 @@ FRAMEWORKS: Dict[str, str] = {
 _RESNET = re.compile(r"(?:.*[_-])?(?:resnet|rn?)[_-]?(\d+)[_-]?(?:v1\.5|(v\d\w*))?")
 # What neither the path nor the format of a log states reliably.
 STATABLE = (
-    *("model", "framework", "container", "gpu"),
+    *("model", "framework", "container", "gpu", "loss_scaling"),
     *(factor.name for factor in FACTORS if factor.name in CONDITIONS and not factor.needed),
 )
 
@@ -192,7 +194,12 @@ def cell_conditions(cell: MeasuredCell, results: Results) -> Dict[str, Any]:
     """
     known = results["provenance"]
     stated = (known.get("options") or {}).get("conditions") or {}
-    recorded = {**cell, "framework": _framework(cell), **_of_nodes(cell, known.get("nodes") or {})}
+    recorded = {
+        **cell,
+        "framework": _framework(cell),
+        "loss_scaling": _each(one.get("loss_scaling") for one in cell["repeats"]),
+        **_of_nodes(cell, known.get("nodes") or {}),
+    }
     conditions = {
         name: stated[name] if not recorded.get(name) and name in stated else recorded.get(name)
         for name in (*CONDITIONS, "topology", "nodes", "devices_per_node", "device")
@@ -204,6 +211,21 @@ def cell_conditions(cell: MeasuredCell, results: Results) -> Dict[str, Any]:
         "model": stated.get("model", cell["model"]),
         "throughput": cell["median_speed"],
         "runs": ok_speeds(cell),
+        **_trained(cell),
+    }
+
+
+def _trained(cell: MeasuredCell) -> Dict[str, Any]:
+    """Return what the cell's trainings to a target give of the figures that rows may have."""
+    done = [one["time_to_train"] for one in cell["repeats"] if one.get("time_to_train")]
+    times = [one["time_to_target"] for one in done if one["time_to_target"] is not None]
+    rates = [one["end_to_end_throughput"] for one in done if one["end_to_end_throughput"]]
+    targets = {one["target_accuracy"] for one in done}
+    return {
+        "target_accuracy": targets.pop() if len(targets) == 1 else None,
+        "time_to_train_seconds": median(times) if times else None,
+        "accuracy_top1": max((one["best_accuracy"] or 0.0 for one in done), default=0.0) or None,
+        "end_to_end_throughput": median(rates) if rates else None,
     }
 
 

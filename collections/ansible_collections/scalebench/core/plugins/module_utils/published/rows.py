@@ -28,17 +28,23 @@ CONDITIONS: Dict[str, Any] = {
         for factor in FACTORS
         if factor.name != "mode"
     },
+    # Of fp16 and amp, where the source or the log states it.
+    "loss_scaling": ("dynamic", "static"),
     "repeats": int,
     "own_factors": dict,
 }
-# throughput and average in images/s over all devices; memory_mib of one device.
+# throughput, average and end_to_end_throughput (all images over all seconds, with evaluation and
+# start-up) in images/s over all devices; memory_mib of one device; the time to train is that to
+# target_accuracy, in percent as accuracy_top1.
 FIGURES = (
     "throughput",
     "average",
     "speedup",
     "memory_mib",
     "time_to_train_seconds",
+    "target_accuracy",
     "accuracy_top1",
+    "end_to_end_throughput",
 )
 SOURCE: Dict[str, Any] = {
     # Documents of version 0.1 say seed for reference.

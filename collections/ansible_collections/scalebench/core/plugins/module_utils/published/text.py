@@ -209,6 +209,28 @@ def _tables(results: Results, comparison: Comparison) -> Iterator[Dict[str, Any]
         own.sort(key=lambda one: keys.index(cell_key(one["cell"])))
         if own:
             yield table(group_title(cells), [_row(one, comparison["margin"]) for one in own])
+        beside = [_measure_row(one, measure) for one in own for measure in one["measures"]]
+        if beside:
+            yield table(f"{group_title(cells)}: beside the throughput", beside)
+
+
+_MEASURES = {
+    "time_to_train_seconds": ("time to train s", "ratio {:.4g}"),
+    "end_to_end_throughput": ("end to end images/s", "ratio {:.4g}"),
+    "accuracy_top1": ("best top-1 %", "{:+.2f} points"),
+}
+
+
+def _measure_row(one: Comparison, measure: Comparison) -> Dict[str, Any]:
+    name, form = _MEASURES[measure["measure"]]
+    return {
+        "topology": one["cell"]["topology"],
+        "published": row_title(one["published"]) + (" (erratum)" if one["errata"] else ""),
+        "figure": name,
+        "ours": float(measure["measured"]),
+        "theirs": float(measure["theirs"]),
+        "compared": measure["why"] or form.format(measure["compared"]),
+    }
 
 
 def _row(one: Comparison, margin: float) -> Dict[str, Any]:

@@ -42,6 +42,7 @@ class LogFigures(TypedDict, total=False):
     time_to_train: TimeToTrain
     steady_state: Dict[str, Any]
     within_run: Dict[str, Any]
+    loss_scaling: str
 
 
 class _Repeat(TypedDict):

@@ -1,0 +1,78 @@
+"""Reference effort 001: time to train, end-to-end throughput and accuracy, from log to report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils import logs
+from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
+from ansible_collections.scalebench.core.plugins.module_utils.published.against_published import (
+    against_published,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.published.text import sections
+from ansible_collections.scalebench.core.plugins.module_utils.report.optional_sections import (
+    before_sections,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
+from published_data import rows
+from report_data import campaign
+
+LOG = Path(__file__).parents[2] / "fixtures" / "logs" / "tensorflow_time_to_train.log"
+CELL = {
+    **{"benchmark": "tensorflow_time2train", "framework": "tensorflow", "precision": "amp"},
+    **{"variant": "bz256", "batch_size_per_device": 256, "xla": False, "data": "real"},
+    **{"data_backend": "native", "image_size": 224, "device": "gpu", "node_names": ["node1"]},
+    **{"mode": "train_and_evaluate", "epochs": 9},
+}
+
+
+def results(target):
+    """Return the results of a campaign of one repeat, whose log is the fixture."""
+    plan, runs = campaign({"1n1g": [1.0]}, **CELL, target_accuracy=target)
+    plan["nodes"] = {"node1": {"gpus": [{"name": "Tesla V100-SXM2-16GB"}]}}
+    reading = logs.read(LOG.read_bytes())
+    runs[0]["facts"] = log_facts(reading, "ngc_last_throughput", target_accuracy=target)
+    found = build_results(plan, runs)
+    rows_001 = rows("reference_001_tensorflow_time2train")
+    return {**found, "published": against_published(found, rows_001)}
+
+
+def test_every_figure_of_the_table_is_compared():
+    (one,) = results(76.1)["published"]["compared"]
+    assert one["measured"]["throughput"] == 1162.06
+    assert one["theirs"]["throughput"] == 1149.207
+    measures = {measure["measure"]: measure for measure in one["measures"]}
+    time, rate, accuracy = measures.values()
+    assert (time["measured"], time["theirs"]) == (44.059, 148720)
+    assert time["compared"] == pytest.approx(44.059 / 148720)
+    assert (rate["measured"], rate["theirs"]) == (pytest.approx(9 * 5120 / 44.059), 1033.8)
+    assert (accuracy["measured"], accuracy["theirs"]) == (pytest.approx(76.97), 76.81)
+    assert accuracy["compared"] == pytest.approx(0.16)
+
+
+def test_a_time_to_another_target_is_shown_and_not_compared():
+    (one,) = results(75.9)["published"]["compared"]
+    time = one["measures"][0]
+    assert (time["measured"], time["compared"]) == (44.059, None)
+    assert time["why"] == "target 75.9 % measured, 76.1 % published"
+
+
+def test_the_report_has_the_headline_of_the_effort():
+    (training,) = (one for one in before_sections(results(76.1)) if one["ident"] == "time-to-train")
+    (line,) = training["items"]
+    assert "76.1 % top-1 after 44.1 s; best 76.97 %." in line
+    (row,) = training["tables"][0]["rows"]
+    names = [column["name"] for column in training["tables"][0]["columns"]]
+    shown = dict(zip(names, (cell["text"] for cell in row), strict=True))
+    assert (shown["throughput"], shown["end to end"]) == ("1162.06", "1045.87")
+
+
+def test_the_report_sets_them_against_the_published_table():
+    (found,) = sections(results(76.1))
+    _throughput, beside = found["tables"]
+    assert [[cell["text"] for cell in row][2:] for row in beside["rows"]] == [
+        ["time to train s", "44.06", "148720.00", "ratio 0.0002963"],
+        ["end to end images/s", "1045.87", "1033.80", "ratio 1.012"],
+        ["best top-1 %", "76.97", "76.81", "+0.16 points"],
+    ]
