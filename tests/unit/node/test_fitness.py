@@ -4,7 +4,7 @@ import json
 import os
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.node import fitness
+from ansible_collections.scalebench.core.plugins.module_utils.node import fitness, nvidia_smi
 from gpu_node import install
 
 
@@ -92,8 +92,9 @@ def test_a_failing_nvidia_smi_is_quoted_with_what_to_do(gpus, fault, words):
         fitness.gpu_health()
 
 
-def test_a_node_without_nvidia_smi_has_no_gpus(tmp_path, monkeypatch):
-    monkeypatch.setenv("PATH", str(tmp_path))
+def test_a_node_without_nvidia_smi_has_no_gpus(monkeypatch):
+    monkeypatch.setattr(nvidia_smi, "find", lambda: None)
+    monkeypatch.setattr(nvidia_smi, "signs_of_a_gpu", list)
     assert fitness.gpu_health() == []
     assert fitness.gpu_processes() == []
 

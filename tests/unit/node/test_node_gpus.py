@@ -113,6 +113,7 @@ def test_a_library_that_is_missing_matters_only_where_there_is_a_gpu(
 def nvidia_smi(tmp_path, monkeypatch):
     """Return a function that puts a stand-in in front of PATH."""
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(gpus.nvidia_smi, "_FOLDERS", {})
 
     def write(script):
         path = tmp_path / "nvidia-smi"

@@ -33,6 +33,20 @@ def test_every_field_that_is_asked_for_is_in_the_table():
         assert set(fields) <= set(TABLE[switch]), switch
 
 
+def test_every_field_that_is_written_elsewhere_is_in_the_table():
+    done = nvidia_smi.subprocess.run(
+        ["git", "grep", "-hoE", r"(--query-[a-z-]+)=[a-z_.,]*[a-z]", "--", ":!tests", ":!docs"],
+        cwd=GPUS.parents[3],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = [line.partition("=")[::2] for line in done.stdout.splitlines()]
+    assert found
+    for switch, names in found:
+        assert set(names.split(",")) <= set(TABLE[switch])
+
+
 @pytest.mark.parametrize("branch", [418, 450, 470, 535, 550])
 def test_the_table_agrees_with_the_names_in_the_binaries(branch):
     found = list((SHARED / "vocabulary").glob(f"nvidia-smi-{branch}.*.txt"))
