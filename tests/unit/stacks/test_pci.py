@@ -15,16 +15,22 @@ def device(vendor, identifier, kind):
 
 @pytest.mark.parametrize(
     ("name", "architecture", "switches", "hca"),
-    [("8xV100", "volta", [], "ConnectX-5"), ("8xH100", "hopper", ["NVSwitch 3"] * 4, "ConnectX-7")],
+    [
+        ("8xV100", "volta", [], {"ConnectX-5"}),
+        ("8xH100", "hopper", ["NVSwitch 3"] * 4, {"ConnectX-7"}),
+        ("1xH100_MIG", "hopper", [], set()),
+        ("1xH200", "hopper", [], set()),
+        ("1xL40S", "ada", [], set()),
+    ],
 )
 def test_the_nodes_of_the_stand_ins(name, architecture, switches, hca):
     described = json.loads((STAND_INS / f"{name}.json").read_text())["pci"]
     found = hardware(
         {"slot": entry["address"], "device_class": entry["class"], **entry} for entry in described
     )
-    assert [gpu["architecture"] for gpu in found["gpus"]] == [architecture] * 8
+    assert [gpu["architecture"] for gpu in found["gpus"]] == [architecture] * int(name[0])
     assert [switch["model"] for switch in found["nvswitches"]] == switches
-    assert {entry["model"] for entry in found["hcas"]} == {hca}
+    assert {entry["model"] for entry in found["hcas"]} == hca
 
 
 @pytest.mark.parametrize(

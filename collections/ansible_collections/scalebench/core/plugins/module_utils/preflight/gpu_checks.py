@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Mapping, Optional, Tuple
+from typing import Any, Callable, List, Mapping, Optional, Sequence, Tuple
 
 from .verdict import FAIL, PASS, SKIP, WARN, Nodes, Row, agreement, verdict
 
@@ -32,7 +32,6 @@ _REPAIRS = (
         "reset the GPU or reboot the node, so that the faulty memory is retired",
     ),
 )
-_FABRIC_READY = ("Completed", "Completed, Success")
 _NO_GPU = "the node has no NVIDIA GPU"
 
 
@@ -85,45 +84,22 @@ def _cuda(name: str, node: Mapping[str, Any]) -> Row:
     return verdict("CUDA", name, PASS, f"{state['devices']} devices")
 
 
-def _mig(name: str, node: Mapping[str, Any]) -> Row:
-    modes = {gpu["index"]: gpu.get("mig") for gpu in node.get("gpu_health") or []}
-    found = ", ".join(f"GPU {index}" for index, mode in modes.items() if mode == "Enabled")
-    if found:
-        todo = "switch MIG off: repeats train on whole GPUs (nvidia-smi -mig 0, then reset the GPU)"
-        return verdict("MIG", name, FAIL, f"enabled: {found}", todo)
-    if any(modes.values()):
-        return verdict("MIG", name, PASS, "off")
-    return verdict("MIG", name, SKIP, "the GPUs or their driver have none")
+def _state(
+    check: str, key: str, fine: Sequence[str], word: str, todo: str
+) -> Callable[[str, Mapping[str, Any]], Row]:
+    """Return a check that a state of each GPU is a fine one, where the GPU and its driver tell."""
 
+    def judge(name: str, node: Mapping[str, Any]) -> Row:
+        told = [*(node.get("gpu_health") or []), *(node["fingerprint"].get("gpu_settings") or [])]
+        states = {gpu["index"]: gpu[key] for gpu in told if gpu.get(key)}
+        bad = [f"GPU {index}: {state}" for index, state in states.items() if state not in fine]
+        if bad:
+            return verdict(check, name, word, ", ".join(bad), todo)
+        if not states:
+            return verdict(check, name, SKIP, "the GPUs or their driver do not tell")
+        return verdict(check, name, PASS, "; ".join(sorted(set(states.values()))))
 
-def _fabric(name: str, node: Mapping[str, Any]) -> Row:
-    states = {gpu["index"]: gpu.get("fabric") for gpu in node.get("gpu_health") or []}
-    asked = {
-        index: state for index, state in states.items() if state not in (None, "Not Supported")
-    }
-    if not asked:
-        return verdict("NVSwitch", name, SKIP, "the GPUs or their driver report no fabric")
-    open_ = [
-        f"GPU {index}: {state}" for index, state in asked.items() if state not in _FABRIC_READY
-    ]
-    if open_:
-        todo = "start nvidia-fabricmanager in the driver's version, and look at its log"
-        return verdict("NVSwitch", name, FAIL, "; ".join(open_), todo)
-    return verdict("NVSwitch", name, PASS, "the GPUs are registered")
-
-
-def _persistence(name: str, node: Mapping[str, Any]) -> Row:
-    modes = {
-        gpu["index"]: gpu.get("persistence_mode")
-        for gpu in node["fingerprint"].get("gpu_settings") or []
-    }
-    found = ", ".join(f"GPU {index}" for index, mode in modes.items() if mode == "Disabled")
-    if found:
-        todo = "switch it on, so that clocks and ECC state persist: role nvidia_driver"
-        return verdict("persistence mode", name, WARN, f"disabled: {found}", todo)
-    if any(modes.values()):
-        return verdict("persistence mode", name, PASS, "enabled")
-    return verdict("persistence mode", name, SKIP, "not reported")
+    return judge
 
 
 def _gpus(node: Mapping[str, Any]) -> List[Mapping[str, Any]]:
@@ -213,4 +189,19 @@ def _users(name: str, node: Mapping[str, Any]) -> Row:
     return verdict("GPU processes", name, WARN, ", ".join(users), todo)
 
 
-_CHECKS = (_cuda, _mig, _fabric, _persistence, _memory_errors, _xid, _users)
+_CHECKS: Tuple[Callable[[str, Mapping[str, Any]], Row], ...] = (
+    _cuda,
+    _state(
+        *("MIG", "mig", ("Disabled",), FAIL),
+        "switch MIG off: repeats train on whole GPUs (nvidia-smi -mig 0, then reset the GPU)",
+    ),
+    _state(
+        *("NVSwitch", "fabric", ("Completed", "Completed, Success", "Not Supported"), FAIL),
+        "start nvidia-fabricmanager in the driver's version, and look at its log",
+    ),
+    _state(
+        *("persistence mode", "persistence_mode", ("Enabled",), WARN),
+        "switch it on, so that clocks and ECC state persist: role nvidia_driver",
+    ),
+    *(_memory_errors, _xid, _users),
+)
