@@ -163,6 +163,7 @@ class ActionModule(ControllerAction):
         ]
         made = build_waves(timed, rules["packing"], benchmarks, args["nodes"])
         return {
+            "containers": plan.containers(cells),
             "session": session,
             "repeats": len(plan.repeats(planned["cells"])),
             "missing": len(timed),

@@ -107,6 +107,12 @@ missing:
   type: int
   returned: with nodes
   sample: 9
+containers:
+  description: Names of the containers that cells run in, for M(preflight_facts).
+  type: list
+  elements: str
+  returned: with nodes
+  sample: [scalebench-tensorflow_ngc-upstream]
 session:
   description: ID of this run of the playbook.
   type: str

@@ -10,7 +10,7 @@ description:
   - Counts the files and bytes of each form, compares indexes with the files that they index, and
     computes a digest for comparing nodes.
   - Forms are folders of O(data_dir), C(images), C(tfrecord), C(dali_idx), C(recordio) and
-    C(ofrecord); see C(docs/data.md).
+    C(ofrecord), and C(image_lists), files in C(images); see C(docs/data.md).
 options:
   data_dir:
     description: Folder of the data set.

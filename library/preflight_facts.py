@@ -8,8 +8,7 @@ module: preflight_facts
 short_description: Read the state of a node that the preflight checks
 description:
   - Reads the limit of locked memory, health and processes of the GPUs, Xid errors of the kernel,
-    the clock, whether ssh reaches the other nodes, and the RDMA devices of the framework's
-    container.
+    the clock, whether ssh reaches the other nodes, and the RDMA devices of the containers.
   - The result complements that of M(node_fingerprint_facts).
   - The action plugin of the same name adds RV(clock_skew).
 options:
@@ -22,10 +21,11 @@ options:
     description: Configuration file of the ssh client on the node.
     type: path
     default: ""
-  container:
-    description: Name of the framework's container; empty for none.
-    type: str
-    default: ""
+  containers:
+    description: Names of the containers that ranks will run in.
+    type: list
+    elements: str
+    default: []
   engine:
     description: Command of the container engine.
     type: str
@@ -94,16 +94,21 @@ peers:
   returned: success
   sample: {node2: ""}
 image:
-  description: ID of the container's image; null without O(container).
+  description: IDs of the containers' images; null without O(containers).
   type: str
   returned: success
   sample: sha256:0123
 container_infiniband:
-  description: RDMA devices that the container can open; null without O(container).
+  description: RDMA devices that every container can open; null without O(containers).
   type: list
   elements: str
   returned: success
   sample: [mlx5_0]
+container_verbs:
+  description: Whether every container has libibverbs, which NCCL needs for InfiniBand.
+  type: bool
+  returned: success
+  sample: true
 clock:
   description: The node's clock, in seconds since 1970.
   type: float
@@ -132,7 +137,7 @@ def main() -> None:
         argument_spec={
             "peers": {"type": "dict", "default": {}},
             "ssh_config": {"type": "path", "default": ""},
-            "container": {"type": "str", "default": ""},
+            "containers": {"type": "list", "elements": "str", "default": []},
             "engine": {"type": "str", "default": "docker"},
             "gpus": {"type": "bool", "default": True},
         },
@@ -140,7 +145,8 @@ def main() -> None:
     )
     args = module.params
     try:
-        container = args["container"] and fitness.container(args["engine"], args["container"])
+        inside = [fitness.container(args["engine"], name) for name in args["containers"]]
+        devices = [set(container["devices"]) for container in inside]
         gpus = fitness.gpu_health() if args["gpus"] else []
         module.exit_json(
             memlock_kib=fitness.memlock_kib(),
@@ -149,8 +155,9 @@ def main() -> None:
             gpu_processes=fitness.gpu_processes() if gpus else [],
             xid=fitness.xid_codes(),
             peers=fitness.reach(args["peers"], args["ssh_config"]) if args["peers"] else None,
-            image=container["image"] if container else None,
-            container_infiniband=container["devices"] if container else None,
+            image=", ".join(container["image"] for container in inside) or None,
+            container_infiniband=sorted(set.intersection(*devices)) if devices else None,
+            container_verbs=all(container["verbs"] for container in inside),
             clock=time.time(),
         )
     except ValueError as error:

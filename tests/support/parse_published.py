@@ -38,7 +38,7 @@ class _Empty(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def create_module(self, spec: Any) -> types.ModuleType:
         module = types.ModuleType(spec.name)
         # No public names, for `import *`.
-        vars(module).update(__path__=[], __all__=[], __getattr__=lambda name: _of(name))
+        vars(module).update(__path__=[], __all__=[], __getattr__=_of)
         return module
 
     def exec_module(self, module: types.ModuleType) -> None:

@@ -7,6 +7,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.dataset.layouts im
     agreement,
     lacking,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.node.dataset_files import look
 
 
 def shards(train: int = 1024, validation: int = 128) -> dict[str, int]:
@@ -65,6 +66,19 @@ def test_images_are_counted_by_class_and_in_all():
         "val: 999 class folders with images, not 1000",
         "val: 999 images, not 50000",
     ]
+
+
+def test_paddles_lists_lie_beside_the_images(tmp_path):
+    (tmp_path / "images/train").mkdir(parents=True)
+    (tmp_path / "images/train/a.jpg").write_text("x")
+    found = look(str(tmp_path), "imagenet", "image_lists", False)
+    assert found["state"] == "absent"
+    (tmp_path / "images/train_list.txt").write_text("train/a.jpg 0\n")
+    found = look(str(tmp_path), "imagenet", "image_lists", False)
+    assert found["problems"] == ["1 of 1 files is missing: val_list.txt"]
+    (tmp_path / "images/val_list.txt").write_text("val/b.jpg 0\n")
+    assert look(str(tmp_path), "imagenet", "image_lists", False)["state"] == "complete"
+    assert look(str(tmp_path), "imagenet", "images", False)["files"] == 1
 
 
 def test_the_small_set_may_have_any_number_of_images():

@@ -135,8 +135,21 @@ def test_image_and_devices_of_a_container(tmp_path, monkeypatch):
     program(
         tmp_path,
         "docker",
-        'case "$1" in inspect) echo sha256:0123;; *) printf "mlx5_1\\nmlx5_0\\n";; esac',
+        'case "$1" in inspect) echo sha256:0123;;'
+        ' *) printf "mlx5_1\\nmlx5_0\\nlibibverbs.so.1\\n";; esac',
     )
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     found = fitness.container("docker", "tf")
-    assert found == {"image": "sha256:0123", "devices": ["mlx5_0", "mlx5_1"]}
+    assert found == {"image": "sha256:0123", "devices": ["mlx5_0", "mlx5_1"], "verbs": True}
+
+
+def test_the_library_of_a_container_is_looked_for_where_its_ranks_would_load_it(
+    tmp_path, monkeypatch
+):
+    """The script that runs in the container, with this machine as the container."""
+    program(tmp_path, "docker", 'case "$1" in inspect) echo i;; *) shift 2; exec "$@";; esac')
+    program(tmp_path, "ldconfig", "echo 'libibverbs.so.1 (libc6,x86-64) => /lib/libibverbs.so.1'")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    assert fitness.container("docker", "tf")["verbs"]
+    program(tmp_path, "ldconfig", "echo 'libm.so.6 (libc6,x86-64) => /lib/libm.so.6'")
+    assert not fitness.container("docker", "tf")["verbs"]

@@ -126,3 +126,17 @@ def test_an_unknown_architecture_in_a_file_is_refused():
     content["recipes"]["upstream"]["gpu_architectures"] = ["V100"]
     with pytest.raises(ValueError, match=r"gpu_architectures: 'V100' is not one of kepler, "):
         check_benchmark(content, "paddle.yml")
+
+
+def test_the_containers_of_cells_that_can_run_are_examined():
+    asked = {"benchmark": "tensorflow_ngc,mxnet_ngc,paddle", "recipe": "upstream"}
+    options = parse_options(asked)
+    for architecture, expected in (
+        ("volta", ["scalebench-mxnet_ngc-upstream", "scalebench-tensorflow_ngc-upstream"]),
+        ("hopper", []),
+    ):
+        nodes = {
+            name: {**node, "architectures": [architecture]} for name, node in v100_nodes().items()
+        }
+        made = plan.with_unavailable(plan.build(BENCHMARKS, options, nodes)["cells"], nodes)
+        assert plan.containers(made) == expected

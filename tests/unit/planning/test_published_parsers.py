@@ -78,12 +78,12 @@ def refusals(kind: str, folder: str, commands: dict[str, list[str]]) -> dict[str
     return {name: answer for name, answer in answers if answer}
 
 
-@pytest.mark.parametrize(("key", "parser"), PARSERS.items(), ids=lambda item: "-".join(item))
+@pytest.mark.parametrize(("key", "parser"), PARSERS.items(), ids="-".join)
 def test_the_published_parser_takes_every_cell(key, parser):
     assert refusals(*parser, arguments(*key)) == {}
 
 
-@pytest.mark.parametrize(("key", "parser"), PARSERS.items(), ids=lambda item: "-".join(item))
+@pytest.mark.parametrize(("key", "parser"), PARSERS.items(), ids="-".join)
 def test_the_published_parser_refuses_what_it_does_not_know(key, parser):
     first = next(iter(arguments(*key).values()))
     wrong = {"unknown": [*first, "--no_such_option=1"], "abbreviated": [*first, "--batch"]}

@@ -148,6 +148,10 @@ FAULTS = [
         lambda node: node.update(container_infiniband=["mlx5_0"]),
         [("InfiniBand in the container", "fail")],
     ),
+    (
+        lambda node: node.update(container_verbs=False),
+        [("InfiniBand in the container", "fail")],
+    ),
     (lambda node: node.update(image="sha256:89ab"), [("image", "fail")]),
     (lambda node: node["dataset"]["tfrecord"].update(digest="cd" * 32), [("dataset", "fail")]),
     (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
-__all__ = ["KINDS", "LAYOUTS", "agreement", "lacking"]
+__all__ = ["FOLDERS", "KINDS", "LAYOUTS", "agreement", "lacking"]
 
 # The numbers of files (images: of class folders) of a complete part. ImageNet: the 1024 and 128
 # shards of TensorFlow's converter, the 256 parts of DLPerf's OneFlow, the 44 of the reference's.
@@ -15,6 +15,8 @@ _COUNTS: Mapping[str, Mapping[str, Mapping[str, Tuple[int, ...]]]] = {
         "dali_idx": {"train": (1024,), "validation": (128,)},
         "recordio": {"train": (1,), "val": (1,)},
         "ofrecord": {"train": (256, 44), "val": (256, 44)},
+        # Lists of the images, which PaddlePaddle's published trainer reads.
+        "image_lists": {"train": (1,), "val": (1,)},
     },
     "small": {
         "images": {"train": (8,), "val": (8,)},
@@ -22,8 +24,11 @@ _COUNTS: Mapping[str, Mapping[str, Mapping[str, Tuple[int, ...]]]] = {
         "dali_idx": {"train": (8,), "validation": (2,)},
         "recordio": {"train": (1,), "val": (1,)},
         "ofrecord": {"train": (8,), "val": (2,)},
+        "image_lists": {"train": (1,), "val": (1,)},
     },
 }
+# Layouts that lie in the folder of another one.
+FOLDERS = {"image_lists": "images"}
 # ILSVRC 2012.
 _IMAGES = {"imagenet": {"train": 1281167, "val": 50000}}
 KINDS = tuple(_COUNTS)
@@ -35,7 +40,7 @@ def lacking(kind: str, layout: str, sizes: Mapping[str, int]) -> List[str]:
     """Return a sentence for each problem of a data set in one layout; none for a complete one.
 
     :param kind: one of ``KINDS``.
-    :param layout: one of ``LAYOUTS``, which is also the name of its folder.
+    :param layout: one of ``LAYOUTS``, which is also the name of its folder but for ``FOLDERS``.
     :param sizes: the size of every file in bytes, by its path below that folder.
     """
     problems: List[str] = []
@@ -57,6 +62,8 @@ def lacking(kind: str, layout: str, sizes: Mapping[str, int]) -> List[str]:
 def _names(layout: str, part: str, count: int) -> List[str]:
     if layout == "recordio":
         return [f"{part}.rec", f"{part}.idx"]
+    if layout == "image_lists":
+        return [f"{part}_list.txt"]
     if layout == "ofrecord":
         return [f"{part}/part-{number:05d}" for number in range(count)]
     return [f"{part}-{number:05d}-of-{count:05d}" for number in range(count)]

@@ -6,7 +6,7 @@ import hashlib
 import os
 from typing import Any, Dict, List, Mapping, Tuple, TypedDict
 
-from ..dataset.layouts import lacking
+from ..dataset.layouts import FOLDERS, lacking
 from ..dataset.records import (
     WALKS,
     dali_index,
@@ -39,8 +39,8 @@ def look(data_dir: str, kind: str, layout: str, every_record: bool) -> LayoutSta
     :param layout: one of ``layouts.LAYOUTS``.
     :param every_record: whether to walk through the record files, record by record.
     """
-    folder = os.path.join(data_dir, layout)
-    sizes = _sizes(folder)
+    folder = os.path.join(data_dir, FOLDERS.get(layout, layout))
+    sizes = _sizes(folder, lists=layout in FOLDERS)
     problems: List[str] = []
     if sizes:
         problems = lacking(kind, layout, sizes)
@@ -82,13 +82,18 @@ def write_index(shard: str, index: str) -> None:
     os.replace(f"{index}.making", index)
 
 
-def _sizes(folder: str) -> Dict[str, int]:
-    """Return the size in bytes of every file below a folder, by its relative path."""
+def _sizes(folder: str, lists: bool = False) -> Dict[str, int]:
+    """Return the size in bytes of every file below a folder, by its relative path.
+
+    :param lists: only of the lists of images, which lie in the folder itself.
+    """
     sizes = {}
-    for place, _, names in os.walk(folder):
+    for place, folders, names in os.walk(folder):
+        if lists:
+            folders.clear()
         for name in names:
             path = os.path.join(place, name)
-            if not name.endswith((".making", "_list.txt")):
+            if name.endswith("_list.txt") == lists and not name.endswith(".making"):
                 sizes[os.path.relpath(path, folder)] = os.path.getsize(path)
     return sizes
 

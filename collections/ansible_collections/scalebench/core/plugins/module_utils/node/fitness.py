@@ -18,10 +18,12 @@ __all__ = ["container", "gpu_health", "gpu_processes", "memlock_kib", "reach", "
 PATIENCE = 30
 # Yes is the answer of --query-gpu, 1 that of --query-remapped-rows.
 _YES = ("Yes", "1")
-# sysfs shows a device also in containers that do not have its node in /dev.
+# sysfs shows a device also in containers that do not have its node in /dev. NCCL loads the library.
+_VERBS = "libibverbs.so.1"
 _DEVICES = (
     "for path in /dev/infiniband/uverbs*; do"
-    ' cat "/sys/class/infiniband_verbs/${path##*/}/ibdev" 2>/dev/null; done; true'
+    ' cat "/sys/class/infiniband_verbs/${path##*/}/ibdev" 2>/dev/null; done;'
+    f" ldconfig -p 2>/dev/null | grep -o '{_VERBS}' | head -n 1; true"
 )
 
 
@@ -107,11 +109,14 @@ def _try(target: str, ssh_config: str) -> str:
 def container(engine: str, name: str) -> Dict[str, Any]:
     """Return the ``image`` (its id) of a running container and the RDMA ``devices`` it can open.
 
+    ``verbs`` says whether it has libibverbs, without which NCCL uses sockets.
+
     :raises ValueError: the container cannot be inspected; with the engine's message.
     """
     image = _answer([engine, "inspect", "--format", "{{.Image}}", name])
-    devices = _answer([engine, "exec", name, "sh", "-c", _DEVICES])
-    return {"image": image.strip(), "devices": sorted(devices.split())}
+    found = {*_answer([engine, "exec", name, "sh", "-c", _DEVICES]).split()}
+    devices = sorted(found - {_VERBS})
+    return {"image": image.strip(), "devices": devices, "verbs": _VERBS in found}
 
 
 def _answer(command: Sequence[str]) -> str:

@@ -10,12 +10,14 @@ from ..records.plans import Cell, Nodes, Plan, PlannedRepeat, Reading
 from ..stacks.pci import ARCHITECTURES
 from ..strategies import parameters_of
 from . import launch, matrix, nccl
+from .container import container_name
 from .recipes import TO_TARGET, matching, recipe_of
 from .seating import oversubscribed
 
 __all__ = [
     "build",
     "check_forks",
+    "containers",
     "estimate",
     "expected_identity",
     "planned_repeat",
@@ -171,6 +173,12 @@ def with_unavailable(cells: Sequence[Cell], nodes: Nodes) -> List[Cell]:
         unavailable: Cell = {**cell, "unavailable": "; ".join(reasons), "excused": excuse}
         checked.append(unavailable if reasons else {**cell})
     return checked
+
+
+def containers(cells: Sequence[Cell]) -> List[str]:
+    """Return the containers that the cells run in, which :func:`with_unavailable` returned."""
+    inside = [cell for cell in cells if cell["framework_set"] is None and "unavailable" not in cell]
+    return sorted({container_name(cell["benchmark"], cell["recipe"]) for cell in inside})
 
 
 def repeats(cells: Sequence[Cell]) -> List[PlannedRepeat]:

@@ -164,6 +164,9 @@ def _in_container(name: str, node: Mapping[str, Any]) -> Row:
         return verdict(check, name, FAIL, f"{', '.join(missing)} not visible", todo)
     if not outside:
         return verdict(check, name, SKIP, "the node has no RDMA device")
+    if not node.get("container_verbs", True):
+        todo = "use an image with libibverbs1 and ibverbs-providers; without them NCCL uses sockets"
+        return verdict(check, name, FAIL, "no libibverbs.so.1 in the image", todo)
     return verdict(check, name, PASS, ", ".join(outside))
 
 
