@@ -58,8 +58,34 @@ def test_a_node_without_a_device_starts_the_container_without_it():
 
 
 def test_gpus_are_shown_in_no_other_way():
-    with pytest.raises(ValueError, match="gpu_access: 'all' is not one of gpus, cdi, none"):
+    with pytest.raises(ValueError, match="gpu_access: 'all' is not one of auto, gpus, cdi, none"):
         start_command(CONTAINER, node(gpu_access="all"), "mine", "x")
+
+
+@pytest.mark.parametrize(
+    ("engine", "version", "option"),
+    [
+        ("docker", "Docker version 20.10.24+dfsg1, build 297e128", "--gpus"),
+        ("docker", "Docker version 24.0.9, build 2936816", "--gpus"),
+        ("docker", "Docker version 25.0.0, build e758fe5", "nvidia.com/gpu=all"),
+        ("docker", "Docker version 28.5.1, build e180ab8", "nvidia.com/gpu=all"),
+        ("podman", "podman version 4.1.0", "nvidia.com/gpu=all"),
+        ("podman", "podman version 5.4.2", "nvidia.com/gpu=all"),
+    ],
+)
+def test_an_engine_gives_gpus_in_the_way_that_its_version_knows(engine, version, option):
+    told = node(gpu_access="auto", has_gpus=True, container_engine=engine, engine_version=version)
+    words = start_command(CONTAINER, told, "mine", "x")
+    assert {"--gpus", "nvidia.com/gpu=all"} & set(words) == {option}
+    without = start_command(CONTAINER, {**told, "has_gpus": False}, "mine", "x")
+    assert {"--gpus", "nvidia.com/gpu=all"} & set(without) == set()
+
+
+@pytest.mark.parametrize("version", ["podman version 3.0.1", "podman version 4.0.3", ""])
+def test_an_engine_that_gives_no_gpus_is_refused(version):
+    told = node(gpu_access="auto", has_gpus=True, container_engine="podman", engine_version=version)
+    with pytest.raises(ValueError, match="podman"):
+        start_command(CONTAINER, told, "mine", "x")
 
 
 @pytest.mark.parametrize("path", ["/a,b", "/a:b", "relative", '/a"b', "/a\nb"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Dict, List, Mapping
 
 __all__ = ["container_name", "exec_command", "image_reference", "start_command", "with_trace"]
@@ -17,6 +18,9 @@ GPU_ACCESS: Mapping[str, List[str]] = {
     "cdi": ["--device", "nvidia.com/gpu=all"],
     "none": [],
 }
+# The first version of each engine that knows the Container Device Interface: the release notes of
+# Docker Engine 25.0, and NVIDIA's documentation of the container toolkit for Podman.
+_FIRST_WITH_CDI = {"docker": (25, 0), "podman": (4, 1)}
 # The marks by which the supervisor finds its processes.
 _PASSED_ON = ("SCALEBENCH_RUN", "SCALEBENCH_NODE")
 # Characters that separate the parts of a bind mount.
@@ -56,14 +60,14 @@ def start_command(
     :param container: ``container`` of a recipe; its mounts are ``HOST:CONTAINER`` with the node's
         placeholders.
     :param node: ``container_engine``, ``data_dir``, ``workload_dir``, ``ssh_dir`` (its ssh
-        client's configuration and keys), ``gpu_access`` (a key of ``GPU_ACCESS``), ``devices``
+        client's configuration and keys), ``gpu_access`` (a key of ``GPU_ACCESS``, or ``auto`` with
+        ``has_gpus`` and ``engine_version``, the engine's answer to ``--version``), ``devices``
         (those that the recipe names and the node has).
     :param image: reference or id of the image.
-    :raises ValueError: a path that cannot be mounted, or an unknown ``gpu_access``.
+    :raises ValueError: a path that cannot be mounted, an unknown ``gpu_access``, or an engine that
+        cannot give containers GPUs.
     """
-    if node["gpu_access"] not in GPU_ACCESS:
-        known = ", ".join(GPU_ACCESS)
-        raise ValueError(f"gpu_access: {node['gpu_access']!r} is not one of {known}")
+    access = _gpu_access(node)
     words = [node["container_engine"], "run", "--detach", "--init"]
     words += ["--name", name, "--network", "host"]
     words += ["--ipc", container["ipc"]] if "ipc" in container else []
@@ -75,7 +79,7 @@ def start_command(
     for device in container.get("devices", []):
         # The engine refuses a device that is not there.
         words += ["--device", device] if device in node["devices"] else []
-    words += GPU_ACCESS[node["gpu_access"]]
+    words += access
     for mount in _mounts(container, node):
         words += ["--mount", mount]
     for key, value in container.get("environment", {}).items():
@@ -87,6 +91,27 @@ def with_trace(environment: Mapping[str, str]) -> Dict[str, str]:
     """Return the environment of a command in a container, with a file for NCCL's lines there."""
     file = {"NCCL_DEBUG_FILE": f"{TRACES}/nccl.%h.%p.log"} if "NCCL_DEBUG" in environment else {}
     return {**environment, **file}
+
+
+def _gpu_access(node: Mapping[str, Any]) -> List[str]:
+    """Return the options by which the container gets the node's GPUs."""
+    wanted = node["gpu_access"]
+    if wanted in GPU_ACCESS:
+        return GPU_ACCESS[wanted]
+    if wanted != "auto":
+        raise ValueError(f"gpu_access: {wanted!r} is not one of auto, {', '.join(GPU_ACCESS)}")
+    if not node["has_gpus"]:
+        return GPU_ACCESS["none"]
+    # `Docker version 20.10.24+dfsg1, build 297e128` and `podman version 4.3.1`.
+    found = re.search(r"version (\d+)\.(\d+)", node["engine_version"])
+    engine = node["container_engine"]
+    if found is None:
+        raise ValueError(f"the version of {engine} is unknown: {node['engine_version']!r}")
+    if (int(found[1]), int(found[2])) >= _FIRST_WITH_CDI[engine]:
+        return GPU_ACCESS["cdi"]
+    if engine == "docker":
+        return GPU_ACCESS["gpus"]
+    raise ValueError(f"{found[0]} of podman gives containers no GPUs: 4.1 is the first that does")
 
 
 def exec_command(
