@@ -71,5 +71,6 @@ def test_containers_get_gpus_by_cdi_where_there_are_some(host, name):
     assert described.exists == (name == "node2")
     if name == "node2":
         assert "kind: nvidia.com/gpu" in described.content_string
+        assert "libcuda.so.580.159.04\n" in described.content_string
         settings = json.loads(host.file("/etc/docker/daemon.json").content_string)
         assert settings["features"] == {"cdi": True}
