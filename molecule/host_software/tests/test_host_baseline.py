@@ -4,7 +4,8 @@ import pytest
 from testbed_nodes import HOSTS, NODES
 
 testinfra_hosts = HOSTS
-PEERS = set(NODES.values())
+# The nodes' own addresses, and those of the second network.
+PEERS = {*NODES.values(), *(f"10.99.0.{name[-1]}" for name in NODES)}
 RULE = 'rule family="ipv4" source address="{}" port port="{}" protocol="tcp" accept'
 
 
@@ -98,17 +99,17 @@ def test_the_clock_has_its_sources_where_it_is_wanted(host, name):
         )
 
 
-def test_ufw_lets_the_nodes_reach_ssh_and_the_ranks(host, name):
+def test_ufw_lets_the_nodes_and_nobody_else_reach_every_port(host, name):
     only(name, "node1")
     status = [line.split() for line in host.check_output("ufw status").splitlines()]
     open_to = {(line[0], line[2]) for line in status if line[1:2] == ["ALLOW"]}
-    for port in ("10000/tcp", "29500:29999/tcp"):
-        assert {who for what, who in open_to if what == port} == PEERS
+    assert {who for what, who in open_to if what == "1:65535/tcp"} == PEERS
+    assert {what for what, who in open_to if who not in PEERS} == {"22/tcp"}
 
 
-def test_firewalld_lets_the_nodes_reach_ssh_and_the_ranks(host, name):
+def test_firewalld_lets_the_nodes_reach_every_port(host, name):
     only(name, "node3")
-    rules = {RULE.format(who, port) for who in PEERS for port in ("10000", "29500-29999")}
+    rules = {RULE.format(who, "1-65535") for who in PEERS}
     for kind in ("", "--permanent"):
         assert (
             set(host.check_output(f"firewall-cmd {kind} --list-rich-rules").splitlines()) == rules

@@ -5,7 +5,6 @@ from testbed_nodes import HOSTS
 
 testinfra_hosts = HOSTS
 TOOLS = ("rdma-core", "ibverbs-providers", "ibverbs-utils", "infiniband-diags", "perftest")
-PEERMEM = "/etc/modules-load.d/scalebench-nvidia-peermem.conf"
 
 
 @pytest.fixture
@@ -47,12 +46,6 @@ def test_doca_ofed_is_held_at_its_version_and_trusted_by_its_key_alone(host, nam
     source = host.file("/etc/apt/sources.list.d/doca.list").content_string
     assert source.startswith("deb [signed-by=/etc/apt/keyrings/doca.asc] file:///opt/stand_ins/")
     assert "trusted=" not in source
-
-
-def test_peer_memory_is_loaded_at_every_start_where_it_is_wanted(host, name):
-    assert host.file(PEERMEM).exists == (name == "node1")
-    if name == "node1":
-        assert "nvidia-peermem" in host.file(PEERMEM).content_string.splitlines()
 
 
 def test_a_node_without_an_adapter_is_left_alone(host, name):
