@@ -13,11 +13,15 @@ options:
   names:
     description:
       - Names on the PATH, or absolute paths.
-      - C(nvidia-smi) reports the driver version of each GPU, C(ofed_info) the release and
-        C(ibv_devinfo) the RDMA devices; all others run with C(--version).
+      - C(ofed_info) reports the release and C(ibv_devinfo) the RDMA devices; all others run with
+        C(--version) or O(arguments).
     type: list
     elements: str
     required: true
+  arguments:
+    description: Other arguments, by the names of O(names).
+    type: dict
+    default: {}
 attributes:
   check_mode:
     support: full
@@ -48,19 +52,18 @@ programs:
 
 import shutil
 import subprocess
-from typing import Any, Dict
+from typing import Any, Dict, List
 
 from ansible.module_utils.basic import AnsibleModule
 
 TIMEOUT_SECONDS = 60
 ARGUMENTS = {
-    "nvidia-smi": ["--query-gpu=driver_version", "--format=csv,noheader"],
     "ofed_info": ["-s"],
     "ibv_devinfo": ["--list"],
 }
 
 
-def report(name: str) -> Dict[str, Any]:
+def report(name: str, arguments: List[str]) -> Dict[str, Any]:
     """Return path, exit status, output lines and error text of one program."""
     path = shutil.which(name)
     result: Dict[str, Any] = {"path": path, "rc": None, "lines": [], "error": ""}
@@ -68,7 +71,7 @@ def report(name: str) -> Dict[str, Any]:
         return {**result, "error": f"{name}: not installed"}
     try:
         done = subprocess.run(
-            [path, *ARGUMENTS.get(name, ["--version"])],
+            [path, *arguments],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             encoding="utf-8",
@@ -91,12 +94,17 @@ def report(name: str) -> Dict[str, Any]:
 def main() -> None:
     """Run the programs."""
     module = AnsibleModule(
-        argument_spec={"names": {"type": "list", "elements": "str", "required": True}},
+        argument_spec={
+            "names": {"type": "list", "elements": "str", "required": True},
+            "arguments": {"type": "dict", "default": {}},
+        },
         supports_check_mode=True,
     )
-    module.exit_json(
-        changed=False, programs={name: report(name) for name in module.params["names"]}
-    )
+    arguments = {**ARGUMENTS, **module.params["arguments"]}
+    programs = {
+        name: report(name, arguments.get(name, ["--version"])) for name in module.params["names"]
+    }
+    module.exit_json(changed=False, programs=programs)
 
 
 if __name__ == "__main__":

@@ -88,10 +88,45 @@ def test_the_daemons_run_and_start_at_boot(host, gpu_node):
         assert host.service(daemon).is_enabled
 
 
-def test_the_driver_sees_all_gpus_in_the_stacks_version(host, gpu_node):
-    query = "nvidia-smi --query-gpu=driver_version --format=csv,noheader"
+def test_the_driver_is_built_and_loaded_before_its_daemons_start(host, gpu_node):
+    events = host.file("/opt/stand_ins/log").content_string.splitlines()
+    steps = ["mlnxofedinstall"] * (gpu_node == "node1")
+    installation = ["dkms install", "update-initramfs -u"]
+    # NVIDIA's installer ends with an error beside nouveau, which the initial RAM disk loads.
+    steps += installation[::-1] if gpu_node == "node3" else installation
+    steps += ["modprobe nvidia", "modprobe nvidia_uvm"]
+    steps += ["modprobe nvidia_peermem"] * (gpu_node == "node1")
+    steps += ["nvidia-persistenced --persistence-mode"]
+    steps += ["nv-fabricmanager"] * (gpu_node == "node2")
+    found = [next(n for n, event in enumerate(events) if event.startswith(step)) for step in steps]
+    assert found == sorted(found), events
+    # Nothing was built twice, and nothing was tried before it could work.
+    assert sum(event.startswith("dkms install") for event in events) == 1
+    assert sum(event.startswith("nvidia-persistenced") for event in events) == 1
+
+
+def test_adapters_read_gpu_memory_where_that_needs_nvidia_peermem(host, gpu_node):
+    # The open modules of node2 share memory through DMA-BUF, and branch 440 (node3) is too old.
+    wanted = gpu_node == "node1"
+    assert host.file("/opt/stand_ins/sys/module/nvidia_peermem").exists == wanted
+    at_boot = host.file("/etc/modules-load.d/scalebench-nvidia-peermem.conf")
+    assert at_boot.exists == wanted
+    if wanted:
+        assert "nvidia-peermem" in at_boot.content_string.splitlines()
+
+
+def test_the_driver_sees_all_gpus_in_the_stacks_version_and_keeps_them_initialised(host, gpu_node):
+    query = "nvidia-smi --query-gpu=driver_version,persistence_mode --format=csv,noheader"
     version = "440.33.01" if gpu_node == "node3" else "580.159.04"
-    assert host.check_output(query).split() == [version] * 8
+    assert host.check_output(query).splitlines() == [f"{version}, Enabled"] * 8
+
+
+def test_nccl_tests_are_built_for_the_gpus_that_are_there_with_all_cores(host, name):
+    if name != "node2":
+        pytest.skip("about node2")
+    build = "/opt/nccl-tests/nccl-tests-2.18.3/build"
+    assert host.file(f"{build}/all_reduce.o").content_string == "architectures: 90\n"
+    assert host.file(f"{build}/jobs").content_string == f"-j{host.check_output('nproc')}\n"
 
 
 def test_the_compiler_and_nccl_are_the_stacks(host, gpu_node):

@@ -120,3 +120,28 @@ def test_doca_2_9_supports_connectx_4_and_mlnx_ofed_4_9_connectx_3():
 def test_a_given_driver_that_is_loaded_is_not_a_problem():
     given = changed("v100-2026", driver={"source": "given"})
     assert stack_problems(given, node("volta", driver_loaded="580.159.04")) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "release", "commands"),
+    [
+        ("v100-2026", 8, ["module enable nvidia-driver:580-dkms", "install cuda-drivers"]),
+        (
+            "hopper-2026",
+            9,
+            ["module enable nvidia-driver:580-open", "install nvidia-open nvidia-fabricmanager"],
+        ),
+        ("v100-2026", 10, [r"versionlock \*nvidia\*580\*", "install cuda-drivers"]),
+    ],
+)
+def test_a_driver_for_the_rhel_family_is_refused_with_how_to_install_it(name, release, commands):
+    hopper = name.startswith("hopper")
+    hardware = node("hopper" if hopper else "volta", nvswitches=4 if hopper else 0)
+    hardware.update(os_family="RedHat", os_release=release)
+    (reason,) = stack_problems(stack(name), hardware)
+    for command in commands:
+        assert f"`dnf {command}`" in reason
+    assert "EPEL" in reason and "driver.source to given" in reason
+    given = changed(name, driver={"source": "given"})
+    assert stack_problems(given, {**hardware, "driver_loaded": "580.159.04"}) == []
+    assert stack_problems(stack(name), {**hardware, "os_family": "Debian"}) == []

@@ -105,8 +105,9 @@ def stack_problems(stack: Mapping[str, Any], hardware: Mapping[str, Any]) -> Lis
     """Return one sentence for each reason why the stack cannot work on the hardware.
 
     :param stack: as ``resolved_stack`` returns it.
-    :param hardware: ``gpus``, ``nvswitches`` and ``hcas`` as ``pci.hardware`` returns them, and
-        ``driver_loaded``: the version of the kernel module that runs, or null.
+    :param hardware: ``gpus``, ``nvswitches`` and ``hcas`` as ``pci.hardware`` returns them,
+        ``driver_loaded``: the version of the kernel module that runs, or null, ``os_family`` and
+        ``os_release``: Ansible's family of the distribution and the number of its major release.
     """
     problems = _driver_problems(stack, hardware) + _toolkit_problems(stack, hardware)
     problems += _fabric_problems(stack, hardware) + _ofed_problems(stack, hardware)
@@ -129,12 +130,34 @@ def _driver_problems(stack: Mapping[str, Any], hardware: Mapping[str, Any]) -> L
         for name in present:
             problems += _unsupported_by_driver(name, stack["driver"])
         given, loaded = stack["driver"]["source"] == "given", hardware.get("driver_loaded")
+        if not given and hardware.get("os_family") == "RedHat":
+            problems.append(_by_hand(stack["driver"], hardware))
         if given and loaded != stack["driver"]["version"]:
             runs = f"{loaded} is loaded" if loaded else "none is loaded"
             problems.append(
                 f"driver {stack['driver']['version']} must be installed already, and {runs}"
             )
     return problems
+
+
+def _by_hand(driver: Mapping[str, str], hardware: Mapping[str, Any]) -> str:
+    """Return how to install the driver on the RHEL family, where the roles do not.
+
+    By the chapter on Red Hat Enterprise Linux of NVIDIA's Driver Installation Guide: DKMS is in
+    EPEL; a branch is a module stream up to release 9 and a version lock from 10 on.
+    """
+    modules, number = driver.get("modules"), branch(driver["version"])
+    stream = f"{number}-{'open' if modules == 'open' else 'dkms'}"
+    locked = hardware.get("os_release", 0) >= 10
+    lock = rf"versionlock \*nvidia\*{number}\*"
+    choose = lock if locked else f"module enable nvidia-driver:{stream}"
+    packages = "nvidia-open" if modules == "open" else "cuda-drivers"
+    packages += " nvidia-fabricmanager" if hardware["nvswitches"] else ""
+    return (
+        "the roles do not install a driver on the RHEL family. Enable EPEL (for DKMS) and NVIDIA's"
+        f" repository there, run `dnf {choose}` and `dnf install {packages}`, reboot, and set"
+        " driver.source to given and driver.version to what was installed"
+    )
 
 
 def _toolkit_problems(stack: Mapping[str, Any], hardware: Mapping[str, Any]) -> List[str]:

@@ -1,0 +1,34 @@
+"""The order and the tags of the roles that prepare a server, in ``provision.yml``."""
+
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[3]
+PLAYS = yaml.safe_load((ROOT / "playbooks/provision.yml").read_text())
+ROLES = {entry["role"]: entry["tags"] for entry in PLAYS[1]["roles"]}
+
+
+def dependencies(role):
+    """Return the roles that a role depends on, and those that they depend on."""
+    path = ROOT / "roles" / role / "meta/main.yml"
+    direct = yaml.safe_load(path.read_text())["dependencies"] if path.exists() else []
+    names = {entry["role"] for entry in direct}
+    return names.union(*(dependencies(name) for name in names))
+
+
+def test_ofed_is_there_before_the_driver_is_compiled_against_it():
+    order = list(ROLES)
+    wanted = ["python_bootstrap", "stack", "host_baseline", "mlnx_ofed", "nvidia_driver", "cuda"]
+    assert [role for role in order if role in wanted] == wanted
+    assert order.index("nvidia_driver") < order.index("container_engine")
+
+
+def test_a_stack_that_cannot_work_is_refused_before_a_server_is_changed():
+    # python_bootstrap makes it possible to read anything.
+    assert list(ROLES).index("stack") == list(ROLES).index("python_bootstrap") + 1
+
+
+def test_every_tag_runs_the_roles_that_its_role_depends_on():
+    dependent = {role for role in ROLES if {"hardware", "stack"} & dependencies(role)}
+    assert dependent == set(ROLES["stack"])
