@@ -76,6 +76,12 @@ cuda:
   type: dict
   returned: success
   sample: {code: 0, devices: 8, error: ""}
+gpu_direct:
+  description:
+    - By what RDMA adapters read GPU memory, a kernel module or C(DMA-BUF); empty if they do not.
+  type: str
+  returned: success
+  sample: nvidia_peermem
 gpu_processes:
   description: Compute processes on the GPUs, as C(<pid> <name>).
   type: list
@@ -128,7 +134,10 @@ import time
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.scalebench.core.plugins.module_utils.node import fitness
-from ansible_collections.scalebench.core.plugins.module_utils.node.drivers import cuda_state
+from ansible_collections.scalebench.core.plugins.module_utils.node.drivers import (
+    cuda_state,
+    gpu_direct,
+)
 
 
 def main() -> None:
@@ -152,6 +161,7 @@ def main() -> None:
             memlock_kib=fitness.memlock_kib(),
             gpu_health=gpus,
             cuda=cuda_state() if gpus else None,
+            gpu_direct=gpu_direct(),
             gpu_processes=fitness.gpu_processes() if gpus else [],
             xid=fitness.xid_codes(),
             peers=fitness.reach(args["peers"], args["ssh_config"]) if args["peers"] else None,

@@ -124,6 +124,7 @@ def test_healthy_v100_nodes_pass_what_is_asked_of_them(tmp_path):
     assert verdicts["counts"]["fail"] == verdicts["counts"]["warn"] == 0
     passed = {row["check"] for row in verdicts["rows"] if row["verdict"] == "pass"}
     assert passed >= {"GPUs", "GPU model", "driver", "GPU memory", "Xid", "OFED", "InfiniBand"}
+    assert "GPUDirect RDMA" in passed
     assert passed >= {"memlock", "clock", "disk", "dataset", "ssh to all nodes"}
     assert verdicts["summary"] in words
 

@@ -7,6 +7,7 @@ import subprocess
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.node.drivers import (
     driver,
+    gpu_direct,
     pci_devices,
     version_code,
 )
@@ -56,6 +57,32 @@ def test_devices_of_a_vendor_come_in_the_order_of_the_bus(tmp_path):
         },
     ]
     assert [device["driver"] for device in pci_devices(sysfs=root)] == ["nvidia", "mlx5_core", None]
+
+
+# First lines of /proc/driver/nvidia/version, of open and of proprietary modules.
+OPEN = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build\n"
+CLOSED = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  Tue Sep 23 10:11:16 UTC 2025\n"
+
+
+@pytest.mark.parametrize(
+    ("modules", "version", "means"),
+    [
+        (["nvidia", "nvidia_peermem"], CLOSED, "nvidia_peermem"),
+        (["nvidia", "nv_peer_mem"], CLOSED, "nv_peer_mem"),
+        (["nvidia"], OPEN, "DMA-BUF"),
+        (["nvidia"], CLOSED, ""),
+        ([], "", ""),
+    ],
+)
+def test_adapters_read_gpu_memory_by_a_module_or_by_the_open_driver(
+    tmp_path, modules, version, means
+):
+    for module in modules:
+        (tmp_path / "module" / module).mkdir(parents=True)
+    (tmp_path / "driver/nvidia").mkdir(parents=True)
+    (tmp_path / "driver/nvidia/version").write_text(version)
+    assert gpu_direct(str(tmp_path), str(tmp_path)) == means
+    assert gpu_direct("/nonesuch", "/nonesuch") == ""
 
 
 def test_a_node_without_a_pci_bus_has_no_devices(tmp_path):

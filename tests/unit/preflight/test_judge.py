@@ -40,6 +40,7 @@ NODE = {
         for index in range(8)
     ],
     "cuda": {"code": 0, "devices": 8, "error": ""},
+    "gpu_direct": "nvidia_peermem",
     "interface": "=ib0",
     "xid": [],
     "gpu_processes": [],
@@ -67,8 +68,8 @@ def wrong(nodes, expected=()):
 def test_a_healthy_cluster_passes_every_check():
     judged = judge(cluster(), {"gpus": 8, "gpu_model": "V100", "infiniband_ports": 2})
     assert judged["verdict"] == "pass"
-    assert judged["counts"] == {"fail": 0, "warn": 0, "pass": 4 * 26, "skip": 0}
-    assert judged["summary"] == "preflight of 4 node(s): 104 pass"
+    assert judged["counts"] == {"fail": 0, "warn": 0, "pass": 4 * 27, "skip": 0}
+    assert judged["summary"] == "preflight of 4 node(s): 108 pass"
 
 
 def lose_a_gpu(node):
@@ -143,6 +144,7 @@ FAULTS = [
     (lambda node: node.update(xid=[79]), [("Xid", "fail")]),
     (lambda node: node.update(xid=[13, 31]), [("Xid", "warn")]),
     (lambda node: node.update(gpu_processes=["4711 python"]), [("GPU processes", "warn")]),
+    (lambda node: node.update(gpu_direct=""), [("GPUDirect RDMA", "warn")]),
     (port_down, [("active InfiniBand ports", "fail"), ("InfiniBand", "warn")]),
     (
         lambda node: node.update(container_infiniband=["mlx5_0"]),
@@ -269,7 +271,7 @@ def test_an_unreachable_node_fails_and_the_others_are_judged():
     assert wrong(nodes) == [("answer", "node3", "fail"), ("memlock", "node4", "fail")]
     judged = judge(nodes)
     assert judged["rows"][0]["found"] == "nvidia-smi: exit code 15: GPU is lost"
-    assert judged["counts"]["pass"] == 3 * 26 - 1
+    assert judged["counts"]["pass"] == 3 * 27 - 1
     assert judged["summary"].startswith("preflight of 4 node(s): 2 fail")
 
 

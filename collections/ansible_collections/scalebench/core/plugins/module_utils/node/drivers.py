@@ -9,7 +9,7 @@ import subprocess
 import sys
 from typing import Any, Dict, List, Optional, Sequence, TypedDict, Union
 
-__all__ = ["LIBRARY_FOLDERS", "cuda_state", "driver", "pci_devices", "version_code"]
+__all__ = ["LIBRARY_FOLDERS", "cuda_state", "driver", "gpu_direct", "pci_devices", "version_code"]
 
 # Folders of Debian and Ubuntu, of the RHEL family, and of a .run file on either.
 LIBRARY_FOLDERS = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64")
@@ -88,6 +88,18 @@ def driver(
         "driver_loaded": _read(os.path.join(sysfs, "module/nvidia/version")),
         "nouveau_loaded": os.path.isdir(os.path.join(sysfs, "module/nouveau")),
     }
+
+
+def gpu_direct(sysfs: str = "/sys", proc: str = "/proc") -> str:
+    """Return by what RDMA adapters read GPU memory: a kernel module, ``DMA-BUF``, or nothing.
+
+    Only the open kernel modules export DMA-BUF; the driver's version file names them.
+    """
+    for module in ("nvidia_peermem", "nv_peer_mem"):
+        if os.path.isdir(os.path.join(sysfs, "module", module)):
+            return module
+    version = _read(os.path.join(proc, "driver/nvidia/version")) or ""
+    return "DMA-BUF" if "Open Kernel Module" in version else ""
 
 
 def _installed(folders: Sequence[str]) -> Optional[str]:

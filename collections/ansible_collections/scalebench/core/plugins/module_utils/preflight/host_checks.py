@@ -101,7 +101,7 @@ def fabric_checks(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
     given = expected.get("infiniband_devices") or []
     patterns = given.replace(" ", "").split(",") if isinstance(given, str) else given
     for name, node in nodes.items():
-        rows += [_ports(name, node, patterns), _in_container(name, node)]
+        rows += [_ports(name, node, patterns), _gpu_direct(name, node), _in_container(name, node)]
     todo = "see cable, switch and subnet manager: ibstat, iblinkinfo"
     wanted = expected.get("infiniband_ports")
 
@@ -150,6 +150,17 @@ def _ports(name: str, node: Mapping[str, Any], patterns: Sequence[str]) -> Row:
     devices = node["fingerprint"]["infiniband"]
     rates = {port["rate"] for facts in devices.values() for port in facts["ports"].values()}
     return verdict("InfiniBand", name, PASS, ", ".join(sorted(str(rate) for rate in rates)))
+
+
+def _gpu_direct(name: str, node: Mapping[str, Any]) -> Row:
+    """Judge what lets adapters read GPU memory: without it NCCL copies through the host's."""
+    check, means = "GPUDirect RDMA", node.get("gpu_direct")
+    if not node["fingerprint"].get("gpus") or not node["fingerprint"].get("infiniband"):
+        return verdict(check, name, SKIP, "the node has no GPU or no RDMA device")
+    if not means:
+        todo = "load nvidia_peermem: playbooks/provision.yml --tags mlnx_ofed,nvidia_driver"
+        return verdict(check, name, WARN, "nvidia_peermem is not loaded", todo)
+    return verdict(check, name, PASS, means)
 
 
 def _in_container(name: str, node: Mapping[str, Any]) -> Row:
