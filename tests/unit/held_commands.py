@@ -1,0 +1,166 @@
+"""Every external program that the code runs or renders, and what its options are held against.
+
+The source of the column "what proves it" in docs/unproven.md. ``test_external_commands.py`` finds
+the commands and refuses a program that is not here, and an entry that nothing uses.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Held(NamedTuple):
+    """What a program's options are held against.
+
+    ``by``: HELP (the help of the real program, where it is installed), CAPTURE (the help in a
+    capture of the real program on a node with GPUs), LISTED (names from its sources, in
+    known_options.yml), INSTALLED (its argument parser, where the package is installed), OWN (the
+    parser in our own file), TEST (another test, which is named), NOTHING. ``why``: what that
+    proves, or why there is nothing.
+    """
+
+    by: str
+    why: str
+
+
+HELP, CAPTURE, LISTED, INSTALLED = "help", "capture", "listed", "installed"
+OWN, TEST, NOTHING = "own", "test", "nothing"
+_REAL = "the installed program's own help"
+_RUN = "run on the local nodes and in Molecule, for real"
+_STAND_IN = "a stand-in in molecule/shared/stand_ins runs in its place"
+
+HELD: dict[str, Held] = {
+    # NVIDIA's programs.
+    "nvidia-smi": Held(
+        CAPTURE,
+        "options: nvidia-smi -h of driver 590 in ../shared/data/nvidia-smi; fields:"
+        " tests/unit/node/test_nvidia_smi.py and tests/integration/test_nvidia_smi.py (Debian's"
+        " real programs of five drivers, without a GPU)",
+    ),
+    "nvidia-ctk": Held(LISTED, "names from its sources; " + _STAND_IN),
+    "nvidia-persistenced": Held(LISTED, "names from its sources; never run"),
+    "NVIDIA-Linux-x86_64.run": Held(LISTED, "names from the installer's sources; " + _STAND_IN),
+    "nvidia-uninstall": Held(LISTED, "a link to the installer; never run"),
+    "nvcc": Held(NOTHING, "only asked for --version; " + _STAND_IN),
+    # Mellanox' programs.
+    "mlnxofedinstall": Held(
+        LISTED,
+        "not redistributable: names that public scripts give to the real program; " + _STAND_IN,
+    ),
+    "ofed_uninstall.sh": Held(NOTHING, "not redistributable; only --force is used; never run"),
+    "ofed_info": Held(NOTHING, "not redistributable; only asked for -s; " + _STAND_IN),
+    "ibv_devinfo": Held(NOTHING, "Debian's ibverbs-utils has it; only asked for --list"),
+    # What starts ranks.
+    "mpirun": Held(
+        TEST,
+        "tests/unit/planning/test_mpirun_options.py: options of 3.1.4 from its sources, options"
+        " and parameters of the installed one",
+    ),
+    "horovodrun": Held(LISTED, "names from its sources; no recipe uses it"),
+    "torch.distributed.run": Held(INSTALLED, "its own parser; " + _RUN),
+    "paddle.distributed.launch": Held(LISTED, "names from its sources; " + _RUN),
+    "paddle.distributed.launch of 1.8": Held(LISTED, "names from its sources"),
+    "oneflow.distributed.launch": Held(LISTED, "names from its sources; " + _RUN),
+    "published trainer": Held(
+        TEST,
+        "tests/unit/planning/test_published_commands.py: every word against the published scripts",
+    ),
+    "workloads": Held(OWN, "options that workloads/ parse; " + _RUN),
+    # Containers.
+    "docker": Held(HELP, _REAL + " (28.2), by subcommand; podman takes the same words, unproven"),
+    # ssh.
+    "ssh": Held(HELP, _REAL + "; options of -o by ssh -G; " + _RUN),
+    "sshd": Held(HELP, _REAL + "; " + _RUN),
+    "ssh-keygen": Held(HELP, _REAL + "; " + _RUN),
+    # Packages, firewalls and the boot image.
+    "apt-get": Held(HELP, "the installed program refuses an option that it does not know"),
+    "dnf": Held(NOTHING, "RHEL is not at hand: names from dnf(8)"),
+    "dpkg-deb": Held(HELP, _REAL),
+    "firewall-cmd": Held(NOTHING, "not installed here: names from firewall-cmd(1)"),
+    "semanage": Held(NOTHING, "RHEL is not at hand: names from semanage-port(8)"),
+    "ufw": Held(NOTHING, "not installed here: words from ufw(8)"),
+    "update-initramfs": Held(NOTHING, "not installed here: names from update-initramfs(8)"),
+    "dracut": Held(NOTHING, "RHEL is not at hand: names from dracut(8)"),
+    # Tools of every system.
+    **{
+        name: Held(HELP, _REAL)
+        for name in (
+            *("bash", "cmake", "curl", "df", "dmesg", "find", "g++", "git", "journalctl"),
+            *("ln", "make", "mkdir", "mpicxx", "mv", "python3", "rm", "sha256sum", "systemctl"),
+            *("systemd-detect-virt", "tar", "wget"),
+        )
+    },
+    "kill": Held(NOTHING, "POSIX: only -HUP is used"),
+    "sh": Held(NOTHING, "POSIX: only -c is used"),
+    "sleep": Held(NOTHING, "POSIX: no option is used"),
+    # Words that the user gives.
+    "drain and resume": Held(NOTHING, "the words of the user's two options of role nvidia_driver"),
+}
+
+# Commands whose program the code computes, by file. Every word that is given here stands in the
+# file, and every option in the file stands here.
+INDIRECT: dict[str, list[str]] = {
+    "library/container_image.py": [
+        "docker image inspect --format",
+        "docker pull",
+        "docker tag",
+        "docker build --network --tag --build-arg",
+        "docker save",
+        "docker load",
+        "ssh -F",
+        "bash -c",
+    ],
+    "library/container_running.py": [
+        "docker container inspect --format",
+        "docker rm --force",
+        "docker run --label",
+    ],
+    "library/program_info.py": [
+        "nvidia-smi --query-gpu --format",
+        "ofed_info -s",
+        "ibv_devinfo --list",
+        "nvcc --version",
+    ],
+    # Commands of text_tree are in the tasks that use it.
+    "library/text_tree.py": [],
+    "collections/ansible_collections/scalebench/core/plugins/module_utils/node/fitness.py": [
+        "docker inspect --format",
+        "docker exec",
+        "sh -c",
+        "journalctl --dmesg --output --no-pager",
+        "ssh -F -o",
+        "nvidia-smi --query-gpu --query-remapped-rows",
+    ],
+    "collections/ansible_collections/scalebench/core/plugins/module_utils/node/interpreters.py": [
+        "python3 -c"
+    ],
+    "collections/ansible_collections/scalebench/core/plugins/module_utils/node/machine.py": [
+        "systemd-detect-virt",
+        "nvcc --version",
+        "ofed_info -s",
+    ],
+    "collections/ansible_collections/scalebench/core/plugins/module_utils/node/nvidia_smi.py": [
+        "nvidia-smi --query-gpu --query-compute-apps --query-remapped-rows --format"
+    ],
+    "collections/ansible_collections/scalebench/core/plugins/module_utils/node/gpus.py": [
+        "nvidia-smi --id"
+    ],
+    "collections/ansible_collections/scalebench/core/plugins/module_utils/node/drivers.py": [
+        "python3 -c"
+    ],
+    "collections/ansible_collections/scalebench/core/plugins/module_utils/node/sshd.py": [
+        "sshd -f -t -E"
+    ],
+    "roles/framework/tasks/import.yml": ["python3 -c"],
+    "roles/framework/tasks/programs.yml": [
+        *("mpirun --version", "mpicxx --version", "cmake --version", "g++ --version")
+    ],
+    "roles/nvidia_driver/tasks/reboot_node.yml": ["drain and resume"],
+    "roles/nvidia_driver/tasks/runfile.yml": ["NVIDIA-Linux-x86_64.run"],
+    # What these start is given to them: it is rendered by the launchers.
+    "workloads/launch/attended.py": [],
+    "workloads/launch/host_ranks.py": [],
+    "workloads/launch/start_ranks.py": [],
+    "workloads/launch/in_container.py": ["docker cp", "workloads --copy"],
+    "workloads/launch/reach_node.py": ["ssh -F -o -p"],
+}
