@@ -29,11 +29,9 @@ _KEYS: Dict[str, Tuple[str, ...]] = {
     "nccl_tests": _ARTEFACT,
     "repository": ("url", "fingerprints"),
 }
-_IMAGE = ("image", "version", "digest")
-_CODE = ("url", "version")
 _FRAMEWORK = ("packages", "url", "unavailable")
 _PIN = re.compile(r"[\w.-]+==[\w.+!-]+", re.ASCII)
-_TOP = ("stack", "architectures", "images", "code", "frameworks", *_KEYS)
+_TOP = ("stack", "architectures", "frameworks", *_KEYS)
 
 
 def check_stack(definition: Any, name: str) -> Dict[str, Any]:
@@ -54,9 +52,6 @@ def check_stack(definition: Any, name: str) -> Dict[str, Any]:
     for key in _KEYS:
         if key in definition:
             _check_record(definition[key], f"{name}: {key}", key)
-    for key, keys in (("images", _IMAGE), ("code", _CODE)):
-        for entry, record in (definition.get(key) or {}).items():
-            _check_pinned(record, f"{name}: {key}.{entry}", keys)
     for entry, record in (definition.get("frameworks") or {}).items():
         _check_framework(record, f"{name}: frameworks.{entry}")
     if "driver" in definition and not definition.get("architectures"):
@@ -106,16 +101,6 @@ def _check_framework(record: Any, where: str) -> None:
             raise ValueError(f"{where}.{key}: a text is needed, not {record[key]!r}")
 
 
-def _check_pinned(record: Any, where: str, keys: Tuple[str, ...]) -> None:
-    _known(record, where, keys)
-    for needed in keys[:2]:
-        if not isinstance(record.get(needed), str):
-            raise ValueError(f"{where}.{needed}: a text is needed, not {record.get(needed)!r}")
-    digest = record.get("digest")
-    if digest is not None and not re.fullmatch(r"sha256:[0-9a-f]{64}", str(digest)):
-        raise ValueError(f"{where}.digest: sha256: and 64 hexadecimal digits, not {digest!r}")
-
-
 def _known(value: Any, where: str, keys: Tuple[str, ...]) -> None:
     if not isinstance(value, Mapping):
         raise ValueError(f"{where}: a mapping is needed, not {type(value).__name__}")
@@ -129,7 +114,6 @@ def resolved_stack(
     name: str,
     overrides: Mapping[str, Any],
     mirror: str = "",
-    image_mirror: str = "",
 ) -> Dict[str, Any]:
     """Return a stack with the user's overrides, and with its addresses on the mirrors.
 
@@ -137,11 +121,10 @@ def resolved_stack(
         record.
     :param mirror: prefix of downloads: ``https://host/path`` becomes ``<mirror>/host/path``. Other
         schemes and the addresses of overrides are kept.
-    :param image_mirror: registry that replaces those of the images.
     :raises ValueError: as :func:`check_stack`.
     """
     check_stack(definition, name)
-    stack = _merged(_mirrored(definition, mirror, image_mirror), overrides)
+    stack = _merged(_mirrored(definition, mirror), overrides)
     return check_stack(stack, name)
 
 
@@ -157,7 +140,7 @@ def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> Dict[str, Any]:
     return merged
 
 
-def _mirrored(value: Any, mirror: str, image_mirror: str) -> Any:
+def _mirrored(value: Any, mirror: str) -> Any:
     if not isinstance(value, Mapping):
         return value
     changed = {}
@@ -166,8 +149,6 @@ def _mirrored(value: Any, mirror: str, image_mirror: str) -> Any:
             parts = urlsplit(inner)
             remote = parts.scheme in ("http", "https")
             changed[key] = f"{mirror.rstrip('/')}/{parts.netloc}{parts.path}" if remote else inner
-        elif key == "image" and image_mirror:
-            changed[key] = f"{image_mirror.rstrip('/')}/{inner.split('/', 1)[1]}"
         else:
-            changed[key] = _mirrored(inner, mirror, image_mirror)
+            changed[key] = _mirrored(inner, mirror)
     return changed
