@@ -177,6 +177,7 @@ def test_the_table_of_mxnets_benchmark_comes_from_its_lines():
             table = strategies.apply(reading, "summary_table", {"devices": devices})
             ours = strategies.apply(reading, "mxnet_cumulative", {"run": run})
             assert ours["steps"] == 1480
+            assert reading["runs"][run - 1]["identity"]["world_size"] == devices
             assert 1 <= ours["throughput"] / table["throughput"] < 1.0003
 
 

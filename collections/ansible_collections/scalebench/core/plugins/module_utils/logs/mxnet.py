@@ -64,6 +64,14 @@ def _settings(given: Mapping[str, str], head: str) -> Dict[str, Any]:
     return settings
 
 
+def _own(head: str, end: str) -> str:
+    """Return the text up to the end of the run: ranks of the next one may start before its first.
+
+    Only the first rank's start begins a run, see ``_engine``.
+    """
+    return head[: head.find(end)] if end in head else head
+
+
 def _tables(text: str, summary: Dict[str, Any]) -> None:
     """Add the throughput table: ``{devices: {batch size per device: images/s or None}}``."""
     for columns, rows in re.findall(TABLE, text):
@@ -77,6 +85,7 @@ def _tables(text: str, summary: Dict[str, Any]) -> None:
 
 def _dllogger_identify(head: str) -> Dict[str, Any]:
     """Return the settings of the PARAMETER line."""
+    head = _own(head, " - Summary: ")
     return _settings(parameters(head), head)
 
 
@@ -112,6 +121,7 @@ DLLOGGER = Format(
 
 def _speedometer_identify(head: str) -> Dict[str, Any]:
     """Return the settings of the line "Start with arguments Namespace(...)"."""
+    head = _own(head, "Experiment took: ")
     lines = re.findall(r"Namespace\(([^\n]{1,20000})\)", head)
     pairs = re.findall(r"(\w{1,60})=('[^']*'|\[[^\]]*\]|[^,]*)", lines[-1]) if lines else []
     return _settings({key: value.strip("'") for key, value in pairs}, head)
