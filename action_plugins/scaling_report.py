@@ -47,6 +47,7 @@ class ActionModule(ControllerAction):
         "output_dir": {"type": "path", "default": "./result"},
         "templates": {"type": "list", "elements": "path", "required": True},
         "conditions": {"type": "dict", "default": {}},
+        "target_accuracy": {"type": "float"},
         "published": {"type": "path", "default": ""},
         "plots": {"type": "bool", "default": True},
         "png": {"type": "bool", "default": False},
@@ -92,7 +93,8 @@ def _measured(args):
     """Return what is reported on, with comparison, gate and published results."""
     if args["log_dir"]:
         stated = check_stated(args["conditions"])
-        measured = read_log_tree(args["log_dir"], args["strategy"], args["parameters"])
+        rule = (args["strategy"], args["parameters"])
+        measured = read_log_tree(args["log_dir"], *rule, args["target_accuracy"])
         if stated:
             measured.results["provenance"]["options"]["conditions"] = stated
     else:

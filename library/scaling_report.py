@@ -52,6 +52,11 @@ options:
       - What path and format of a log state takes precedence, except for the model.
     type: dict
     default: {}
+  target_accuracy:
+    description:
+      - Top-1 accuracy in percent to which the time is wanted, for a tree of logs. In a campaign it
+        is that of the plan.
+    type: float
   published:
     description:
       - Folder of documents with published results to compare with, see P(published#lookup); empty

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+import yaml
 from ansible_collections.scalebench.core.plugins.module_utils import logs
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
 from ansible_collections.scalebench.core.plugins.module_utils.published.against_published import (
@@ -15,10 +17,15 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.optional_se
     before_sections,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
+from ansible_collections.scalebench.core.plugins.plugin_utils.measured import (
+    read_campaign,
+    read_log_tree,
+)
 from published_data import rows
 from report_data import campaign
 
-LOG = Path(__file__).parents[2] / "fixtures" / "logs" / "tensorflow_time_to_train.log"
+ROOT = Path(__file__).parents[3]
+LOG = ROOT / "tests" / "fixtures" / "logs" / "tensorflow_time_to_train.log"
 CELL = {
     **{"benchmark": "tensorflow_time2train", "framework": "tensorflow", "precision": "amp"},
     **{"variant": "bz256", "batch_size_per_device": 256, "xla": False, "data": "real"},
@@ -76,3 +83,35 @@ def test_the_report_sets_them_against_the_published_table():
         ["end to end images/s", "1045.87", "1033.80", "ratio 1.012"],
         ["best top-1 %", "76.97", "76.81", "+0.16 points"],
     ]
+
+
+def test_a_tree_of_logs_is_asked_for_a_target(tmp_path):
+    place = tmp_path / "logs" / "1n1g" / "r50_b256_amp_1.log"
+    place.parent.mkdir(parents=True)
+    place.write_bytes(LOG.read_bytes())
+    for target, time in ((76.1, 44.059), (77.0, None), (None, None)):
+        found = read_log_tree(str(tmp_path / "logs"), "ngc_last_throughput", {}, target).results
+        (repeat,) = found["cells"][0]["repeats"]
+        assert repeat["time_to_train"]["time_to_target"] == time
+
+
+def test_a_campaign_reads_its_logs_again_for_the_target_of_the_plan(tmp_path):
+    """NVIDIA's trainer prints no target."""
+    plan, runs = campaign({"1n1g": [1.0]}, **CELL, target_accuracy=76.1)
+    reading = {"reader": "auto", "strategy": "ngc_last_throughput", "parameters": {}}
+    cell = {**runs[0]["cell"], "reading": reading}
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    place = tmp_path / runs[0]["log"]
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_bytes(LOG.read_bytes())
+    record = place.with_suffix(".run.json")
+    record.write_text(json.dumps({**runs[0], "cell": cell}))
+    (again,) = read_campaign(tmp_path, "auto", {}).runs
+    assert (again["ending"], again["reason"]) == ("ok", "")
+    assert again["facts"]["time_to_train"]["time_to_target"] == 44.059
+
+
+def test_the_wave_asks_for_the_target_of_the_plan():
+    tasks = yaml.safe_load((ROOT / "roles/cell/tasks/wave.yml").read_text(encoding="utf-8"))
+    (read,) = (task["training_log_facts"] for task in tasks if "training_log_facts" in task)
+    assert "__cell_repeat.cell.target_accuracy" in read["target_accuracy"]

@@ -78,11 +78,18 @@ def read_campaign(folder: Path, strategy: str, parameters: dict[str, Any]) -> Me
     return Measured(folder, plan, runs, results)
 
 
-def read_log_tree(log_dir: str, strategy: str, parameters: dict[str, Any]) -> Measured:
+def read_log_tree(
+    log_dir: str,
+    strategy: str,
+    parameters: dict[str, Any],
+    target_accuracy: float | None = None,
+) -> Measured:
     """Return the tree of logs in a folder with its results; their campaign is the folder's name.
 
     :param strategy: rule from the observations of a log to its throughput; ``auto`` is the usual
         one of the format.
+    :param target_accuracy: top-1 accuracy in percent to which the time is wanted, None for what the
+        logs state.
     :raises ValueError: no folder, or no logs in it; an unknown strategy or parameter.
     """
     parameters_of("mean_after_warmup" if strategy == AUTO else strategy, parameters)
@@ -94,7 +101,8 @@ def read_log_tree(log_dir: str, strategy: str, parameters: dict[str, Any]) -> Me
     tree = group_logs(paths, os.path.abspath(folder))
     if not tree["logs"]:
         raise ValueError(f"log_dir {log_dir}: {_no_logs(paths, tree)}")
-    read = partial(_record_of, folder=folder, strategy=strategy, parameters=parameters)
+    rule = {"strategy": strategy, "parameters": parameters, "target_accuracy": target_accuracy}
+    read = partial(_record_of, folder=folder, **rule)
     name = Path(os.path.abspath(folder)).name or "logs"
     plan = {"campaign": name, "options": {"log_dir": log_dir, "strategy": strategy}}
     runs = list(read_all(tree["logs"], read))
@@ -109,7 +117,11 @@ def _no_logs(paths: list[str], tree: dict[str, Any]) -> str:
 
 
 def _record_of(
-    log: dict[str, Any], folder: Path, strategy: str, parameters: dict[str, Any]
+    log: dict[str, Any],
+    folder: Path,
+    strategy: str,
+    parameters: dict[str, Any],
+    target_accuracy: float | None,
 ) -> dict[str, Any]:
     """Return the run record of one log, with the reason where it gives no facts."""
     try:
@@ -117,7 +129,8 @@ def _record_of(
         if log["run"]:
             known["run"] = log["run"]
         expected = partial(expected_of_path, log)
-        facts = read_facts(folder / log["path"], strategy, known, expected)
+        path = folder / log["path"]
+        facts = read_facts(path, strategy, known, expected, target_accuracy=target_accuracy)
     except OSError as error:
         return no_facts_record(log, error.strerror or str(error))
     except ValueError as error:
