@@ -107,7 +107,7 @@ def _of_task(task: dict[str, Any], role: Path) -> Iterator[tuple[str, ...]]:
             names = given["names"]
             given_words = given.get("arguments", {})
             for name in names if isinstance(names, list) else [UNKNOWN]:
-                yield (name, *given_words.get(name, version_words(name)))
+                yield (_templated(name), *given_words.get(name, version_words(name)))
         elif module == "text_tree":
             for text in re.findall(r"'(/[^']+%s)'", str(given.get("validate", ""))):
                 yield tuple(text.split())

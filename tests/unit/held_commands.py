@@ -41,6 +41,7 @@ HELD: dict[str, Held] = {
     "nvidia-persistenced": Held(LISTED, "names from its sources; never run"),
     "NVIDIA-Linux-x86_64.run": Held(LISTED, "names from the installer's sources; " + _STAND_IN),
     "nvidia-uninstall": Held(LISTED, "a link to the installer; never run"),
+    "all_reduce_perf": Held(LISTED, "names from its sources; " + _STAND_IN),
     "nvcc": Held(NOTHING, "only asked for --version; " + _STAND_IN),
     # Mellanox' programs.
     "mlnxofedinstall": Held(
@@ -67,7 +68,10 @@ HELD: dict[str, Held] = {
     ),
     "workloads": Held(OWN, "options that workloads/ parse; " + _RUN),
     # Containers.
-    "docker": Held(HELP, _REAL + " (28.2), by subcommand; podman takes the same words, unproven"),
+    "docker": Held(
+        HELP,
+        _REAL + " (28.2), by subcommand; for podman the names of its manual (4.3.1), never run",
+    ),
     # ssh.
     "ssh": Held(HELP, _REAL + "; options of -o by ssh -G; " + _RUN),
     "sshd": Held(HELP, _REAL + "; " + _RUN),
@@ -75,7 +79,9 @@ HELD: dict[str, Held] = {
     # Packages, firewalls and the boot image.
     "apt-get": Held(HELP, "the installed program refuses an option that it does not know"),
     "dnf": Held(NOTHING, "RHEL is not at hand: names from dnf(8)"),
+    "dkms": Held(LISTED, "names from its sources; a stand-in runs in Molecule"),
     "dpkg-deb": Held(HELP, _REAL),
+    "modprobe": Held(HELP, _REAL),
     "firewall-cmd": Held(NOTHING, "not installed here: names from firewall-cmd(1)"),
     "semanage": Held(NOTHING, "RHEL is not at hand: names from semanage-port(8)"),
     "ufw": Held(NOTHING, "not installed here: words from ufw(8)"),
@@ -116,7 +122,6 @@ INDIRECT: dict[str, list[str]] = {
         "docker run --label",
     ],
     "library/program_info.py": [
-        "nvidia-smi --query-gpu --format",
         "ofed_info -s",
         "ibv_devinfo --list",
         "nvcc --version",
@@ -151,6 +156,7 @@ INDIRECT: dict[str, list[str]] = {
     "collections/ansible_collections/scalebench/core/plugins/module_utils/node/sshd.py": [
         "sshd -f -t -E"
     ],
+    "roles/framework/tasks/container.yml": ["docker --version"],
     "roles/framework/tasks/import.yml": ["python3 -c"],
     "roles/framework/tasks/programs.yml": [
         *("mpirun --version", "mpicxx --version", "cmake --version", "g++ --version")

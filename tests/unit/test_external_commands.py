@@ -248,16 +248,33 @@ def test_apt_get_takes_every_option():
     assert "not understood" in help_of("apt-get", "--nonsense", "--help")
 
 
-def test_the_container_engine_knows_every_option_of_each_subcommand():
+def engine_options() -> dict[tuple[str, ...], dict[str, list[Command]]]:
+    """Return the options that are given to the container engine, by its subcommand."""
     by_subcommand: dict[tuple[str, ...], dict[str, list[Command]]] = {}
     for command in commands():
-        if command.program == "docker":
+        if command.program == "docker" and not command.words[1].startswith("-"):
             name = command.words[1:3] if command.words[1] in ("image", "container") else None
             used = by_subcommand.setdefault(name or command.words[1:2], {})
             for option in options(command.words[1:]):
                 used.setdefault(option, []).append(command)
     assert {("run",), ("exec",), ("cp",), ("image", "inspect")} <= set(by_subcommand)
-    for name, used in by_subcommand.items():
+    return by_subcommand
+
+
+@pytest.mark.parametrize(("name", "used"), engine_options().items(), ids=" ".join)
+def test_the_manual_of_podman_has_every_option_of_each_subcommand(name, used):
+    """Debian 12 has version 4.3.1."""
+    known = {
+        f"{dashes}{one}"
+        for one in KNOWN[f"podman {' '.join(name)}"]["options"]
+        for dashes in ("-", "--")
+    }
+    # GPUs by --gpus are docker's; podman has them by the Container Device Interface.
+    assert set(used) - known - {"--gpus"} == set()
+
+
+def test_docker_knows_every_option_of_each_subcommand():
+    for name, used in engine_options().items():
         text = help_of("docker", *name, "--help")
         assert text.splitlines()[0].strip() or "Usage" in text, name
         assert f"Usage:  docker {' '.join(name)}" in text, name
@@ -274,6 +291,23 @@ def test_ssh_knows_the_options_that_are_given_by_name():
         answer = help_of("ssh", "-F", "none", "-G", "-o", option, "node")
         assert f"{option.partition('=')[0].lower()} " in answer, option
     assert "Bad configuration option" in help_of("ssh", "-F", "none", "-G", "-o", "No=1", "node")
+
+
+@pytest.mark.parametrize(
+    ("template", "command"),
+    [("sshd_config", ("sshd", "-t", "-f")), ("ssh_config", ("ssh", "-G", "node", "-F"))],
+)
+def test_the_real_programs_know_every_keyword_of_our_configurations(template, command, tmp_path):
+    """A keyword that is known is complained of for its value at most."""
+    text = (ROOT / f"roles/cluster_ssh/templates/{template}.j2").read_text()
+    keywords = sorted(set(re.findall(r"(?m)^ *([A-Z]\w+) ", text)))
+    assert len(keywords) > 10
+    for keyword in [*keywords, "Nonsense"]:
+        path = tmp_path / keyword
+        path.write_text(f"{keyword} yes\n")
+        answer = help_of(*command, str(path))
+        refused = re.search(r"Bad configuration option|Unsupported option", answer)
+        assert bool(refused) == (keyword == "Nonsense"), (keyword, answer)
 
 
 def test_nvidia_smi_knows_every_option_as_it_says_on_a_real_node():
