@@ -38,6 +38,7 @@ def call(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str
         (["--learning-rate", "fast"], "--learning-rate: 'fast' is not a number"),
         (["--precision", "fp8"], "--precision: invalid choice: 'fp8'"),
         (["--compile", "--cuda-graphs"], "choose one"),
+        (["--data-backend", "dali"], "--data-backend dali needs --data real"),
         (["--batch-size", "1"], "raise the batch size to 2 or the image size to 33"),
         (["--data", "real"], "--data real needs --data-dir"),
         (["--data-dir", "."], "--data-dir is only read with --data real"),

@@ -202,6 +202,91 @@ def test_amp_reads_real_images(python, tmp_path):
     assert facts(ended.stdout, "error")["detail"].startswith(f"cannot decode {broken}")
 
 
+DALI_EPOCHS = """
+import sys
+from argparse import Namespace
+from pathlib import Path
+import torch
+from common.ranks import Place
+from resnet50.images import CHANNEL_DEVIATION, CHANNEL_MEAN, labelled_images
+from resnet50.pytorch_data import from_folder_by_dali
+
+folder, layout = Path(sys.argv[1]), getattr(torch, sys.argv[2])
+options = Namespace(batch_size=2, image_size=16, workers=1, seed=3, data_dir=folder)
+mean, deviation = torch.tensor(CHANNEL_MEAN), torch.tensor(CHANNEL_DEVIATION)
+for rank in range(2):
+    feed = from_folder_by_dali(
+        labelled_images(folder), options, Place(rank, 2), torch.device("cpu"), layout
+    )
+    for _ in range(4):
+        epoch, batch, images, labels = next(feed)
+        assert images.shape == (2, 3, 16, 16) and labels.dtype == torch.int64
+        assert images.is_contiguous(memory_format=layout)
+        for image, label in zip(images, labels):
+            red = round(float((image[:, 8, 8] * deviation + mean)[0]))
+            print(rank, epoch, batch, red, int(label))
+"""
+
+
+@pytest.fixture
+def grey_images(tmp_path):
+    """Return a data set of nine images in three classes; the value of their pixels tells them."""
+    image = pytest.importorskip("PIL.Image", reason="needs Pillow to write images")
+    for number in range(9):
+        folder = tmp_path / f"images/train/{number % 3}"
+        folder.mkdir(parents=True, exist_ok=True)
+        image.new("RGB", (40, 30), (10 + number * 20,) * 3).save(folder / f"{number}.png")
+    return tmp_path
+
+
+@pytest.fixture
+def dali(python):
+    if run([python, "-c", "import nvidia.dali.plugin.pytorch"]).returncode != 0:
+        pytest.skip(f"{python} has no DALI: pip install nvidia-dali-cuda120, which needs no GPU")
+    return python
+
+
+@pytest.mark.parametrize("layout", ["channels_last", "contiguous_format"])
+def test_dali_gives_each_image_to_one_rank_an_epoch(dali, grey_images, layout):
+    ended = run([dali, "-c", DALI_EPOCHS, str(grey_images), layout])
+    seen = [tuple(map(int, line.split())) for line in ended.stdout.splitlines()]
+    assert len(seen) == 16, ended.stderr
+    for _, _, _, red, label in seen:
+        assert ((red - 10) // 20) % 3 == label
+        assert (red - 10) % 20 in (0, 1, 19)
+    orders = []
+    for epoch in (0, 1):
+        mine = [entry for entry in seen if entry[1] == epoch]
+        assert [entry[:3] for entry in mine] == [
+            (rank, epoch, batch) for rank in (0, 1) for batch in (0, 0, 1, 1)
+        ]
+        orders.append([entry[3] for entry in mine])
+    # One of nine fills no batch on every rank. The order changes.
+    assert sorted(orders[0]) == sorted(orders[1])
+    assert len(set(orders[0])) == 8
+    assert orders[0] != orders[1]
+
+
+def test_training_with_dali_states_it_and_names_a_broken_image(dali, grey_images):
+    real = (*SHORT, "--data=real", f"--data-dir={grey_images}", "--data-backend=dali")
+    ended = run([dali, "resnet50/train_pytorch.py", *real])
+    assert ended.returncode == 0, ended.stderr
+    assert facts(ended.stdout, "header")["data_backend"] == "dali"
+    assert "iteration 6 epoch 2 " in ended.stdout
+    (grey_images / "images/train/0/0.png").write_bytes(b"no image")
+    ended = run([dali, "resnet50/train_pytorch.py", *real])
+    assert (ended.returncode, facts(ended.stdout, "error")["kind"]) == (1, "bad_data")
+
+
+def test_dali_that_is_missing_is_named(python, grey_images):
+    if run([python, "-c", "import nvidia.dali"]).returncode == 0:
+        pytest.skip("DALI is there")
+    words = ("--data=real", f"--data-dir={grey_images}", "--data-backend=dali")
+    ended = run([python, "resnet50/train_pytorch.py", *words])
+    assert ended.returncode == 2
+    assert "pip install nvidia-dali-cuda" in ended.stderr
+
+
 def test_bf16_is_autocast_and_fp32_is_ieee(python):
     for precision, dtype in (("bf16", "bfloat16"), ("fp32", None)):
         ended = run([python, "resnet50/train_pytorch.py", *SHORT, f"--precision={precision}"])

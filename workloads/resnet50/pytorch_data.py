@@ -20,6 +20,23 @@ Images = list[tuple[str, int]]  # path, label
 Batch = tuple[int, int, torch.Tensor, torch.Tensor]
 
 
+def make_feed(
+    images: Images,
+    options: Namespace,
+    place: Place,
+    device: torch.device,
+    layout: torch.memory_format,
+) -> Iterator[Batch]:
+    """Return this rank's batches, without end.
+
+    :param images: all of the data set; none for synthetic data.
+    """
+    if options.data == "synthetic":
+        return synthetic(options, place, device, layout)
+    read = from_folder_by_dali if options.data_backend == "dali" else from_folder
+    return read(images, options, place, device, layout)
+
+
 def synthetic(
     options: Namespace, place: Place, device: torch.device, layout: torch.memory_format
 ) -> Iterator[Batch]:
@@ -61,6 +78,82 @@ def from_folder(
         sampler.set_epoch(epoch)
         for batch, pair in enumerate(normalised(loader, device, layout)):
             yield epoch, batch, *pair
+
+
+def from_folder_by_dali(
+    images: Images,
+    options: Namespace,
+    place: Place,
+    device: torch.device,
+    layout: torch.memory_format,
+) -> Iterator[Batch]:
+    """Yield this rank's share of the images, read and augmented by DALI, without end.
+
+    The first epoch has an order of our own, as DALI shuffles after each one; what does not fill a
+    batch on every rank is left out, so that an epoch ends with a batch.
+
+    :raises BadDataError: naming the folder, where DALI cannot read a file of it.
+    """
+    from nvidia.dali.plugin.pytorch import DALIGenericIterator  # noqa: PLC0415 (only here)
+
+    batches = len(images) // (options.batch_size * place.world_size)
+    chosen = random.Random(options.seed).sample(images, len(images))
+    chosen = chosen[: batches * options.batch_size * place.world_size]
+    try:
+        pipeline = _dali_pipeline(chosen, options, place, device, layout)
+        for count, (batch,) in enumerate(DALIGenericIterator(pipeline, ["images", "labels"])):
+            pixels = batch["images"]
+            if layout is torch.channels_last:
+                pixels = pixels.permute(0, 3, 1, 2)
+            yield *divmod(count, batches), pixels, batch["labels"].view(-1).long()
+    except RuntimeError as error:
+        # The line of DALI's message with the cause, which follows the operator's place.
+        cause = (str(error).partition("encountered:")[2] or str(error)).strip().partition("\n")[0]
+        raise BadDataError(
+            f"DALI cannot read an image of {options.data_dir}: {cause}; the backend native names it"
+        ) from None
+
+
+def _dali_pipeline(images, options, place, device, layout):
+    from nvidia.dali import Pipeline, fn, types  # noqa: PLC0415 (only this reader needs DALI)
+
+    on_gpu = device.type == "cuda"
+    pipeline = Pipeline(
+        batch_size=options.batch_size,
+        num_threads=max(1, options.workers),
+        seed=options.seed + place.rank,
+        device_id=device.index if on_gpu else None,
+    )
+    with pipeline:
+        encoded, labels = fn.readers.file(
+            files=[path for path, _ in images],
+            labels=[label for _, label in images],
+            shuffle_after_epoch=True,
+            shuffle_after_epoch_seed=options.seed,
+            shard_id=place.rank,
+            num_shards=place.world_size,
+            name="reader",
+        )
+        cropped = fn.decoders.image_random_crop(
+            encoded,
+            device="mixed" if on_gpu else "cpu",
+            output_type=types.RGB,
+            random_area=[0.08, 1.0],
+            random_aspect_ratio=[3 / 4, 4 / 3],
+            num_attempts=10,
+        )
+        size = options.image_size
+        resized = fn.resize(cropped, resize_x=size, resize_y=size, interp_type=types.INTERP_LINEAR)
+        normal = fn.crop_mirror_normalize(
+            resized,
+            mean=list(CHANNEL_MEAN),
+            std=list(CHANNEL_DEVIATION),
+            output_layout="HWC" if layout is torch.channels_last else "CHW",
+            mirror=fn.random.coin_flip(),
+        )
+        pipeline.set_outputs(normal, labels.gpu() if on_gpu else labels)
+    pipeline.build()
+    return pipeline
 
 
 def evaluation_loader(images: Images, options: Namespace, device: torch.device) -> DataLoader:

@@ -22,7 +22,7 @@ from common.ranks import Place, keep_freed_memory
 from common.report_lines import StoppedError, iteration_line
 from common.target_training import EpochEvaluation, TargetTraining
 from resnet50.layers import CLASSES, FEATURES, STEM_FILTERS, Block, blocks
-from resnet50.pytorch_data import Images, evaluation_loader, from_folder, normalised, synthetic
+from resnet50.pytorch_data import Images, evaluation_loader, make_feed, normalised
 from resnet50.recipe import LABEL_SMOOTHING, MOMENTUM, WEIGHT_DECAY, header_facts, learning_rate
 
 SMALL_BATCH = 16  # images; from here on PyTorch's own CPU convolution turns to NNPACK and is slow
@@ -332,6 +332,7 @@ def train(
         "compile": options.compile,
         "cuda_graphs": options.cuda_graphs,
         "channels_last": settings.channels_last,
+        "data_backend": options.data_backend,
         "onednn": settings.onednn,
         "bucket_mib": settings.bucket_mb,
         "zero_init_residual": options.zero_init_residual,
@@ -340,10 +341,7 @@ def train(
         **(target.facts if target else {}),
     }
     begin_job(place, header, ranks.gather(place, place.facts()))
-    if options.data == "synthetic":
-        feed = synthetic(options, place, device, layout)
-    else:
-        feed = from_folder(images, options, place, device, layout)
+    feed = make_feed(images, options, place, device, layout)
     evaluation = None
     if target is not None:
         evaluation = Evaluation(target, evaluated, model, options, place, settings)

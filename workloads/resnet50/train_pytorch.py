@@ -8,7 +8,9 @@ For example, on each of two nodes, with I its number from 0 and NODE the first o
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
+import importlib.util
 import os
 import sys
 from pathlib import Path
@@ -34,6 +36,13 @@ def make_parser() -> argparse.ArgumentParser:
         help="fp32: IEEE single precision; tf32: convolutions and matrix products in TF32, on a "
         "GPU; amp: autocast to fp16 with loss scaling on a GPU, to bf16 on a CPU; bf16: autocast "
         "to bf16",
+    )
+    torch.add_argument(
+        "--data-backend",
+        choices=("native", "dali"),
+        default="native",
+        help="reader of real data: native: our own processes; dali: NVIDIA's DALI, which decodes "
+        "on a GPU where there is one",
     )
     torch.add_argument(
         "--channels-last",
@@ -85,6 +94,13 @@ def main() -> int:
     check_sizes(parser, options)
     if options.compile and options.cuda_graphs:
         parser.error("--cuda-graphs cannot capture a model that --compile compiles: choose one")
+    if options.data_backend == "dali" and options.data != "real":
+        parser.error("--data-backend dali needs --data real")
+    if options.data_backend == "dali" and not has_dali():
+        parser.error(
+            "--data-backend dali needs DALI, which this Python does not have: "
+            "pip install nvidia-dali-cuda130, or -cuda120 for CUDA 12"
+        )
     world_size = int(os.environ.get("WORLD_SIZE", "1"))
     images = images_to_read(parser, options, world_size)
     target, evaluated = target_training(
@@ -97,6 +113,13 @@ def main() -> int:
     return run_rank(
         lambda: train(options, images, target, evaluated), int(os.environ.get("RANK", "0"))
     )
+
+
+def has_dali() -> bool:
+    """Return whether this Python has DALI, without importing it."""
+    with contextlib.suppress(ModuleNotFoundError):  # not even another package of NVIDIA
+        return importlib.util.find_spec("nvidia.dali") is not None
+    return False
 
 
 def end_now(status: int) -> None:

@@ -41,11 +41,11 @@ def broken(change):
         (lambda d, r: r.update(strategy={"name": "best"}), "strategy: no strategy named 'best'"),
         (lambda d, r: r.update(versions={1.15: {}}), "versions.1.15: 1.15 is not a text: quote it"),
         (lambda d, r: r.update(versions={"1": {"model": "x"}}), "versions.1.model: no such key"),
-        (lambda d, r: r["additions"].append({"when": {}}), "[1]: arguments or environment is"),
-        (lambda d, r: r["additions"].append({}), "additions[1].when is missing"),
+        (lambda d, r: r["additions"].append({"when": {}}), "[2]: arguments or environment is"),
+        (lambda d, r: r["additions"].append({}), "additions[2].when is missing"),
         (
             lambda d, r: r["additions"].append({"when": {"gpus": 1}, "arguments": []}),
-            "additions[1].when.gpus: no such factor; there are batch_size_per_device, data",
+            "additions[2].when.gpus: no such factor; there are batch_size_per_device, data",
         ),
         (
             lambda d, r: r["additions"].append({"when": {"precision": "fp8"}, "arguments": []}),

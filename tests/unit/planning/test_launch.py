@@ -4,6 +4,7 @@ import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.planning.launch import commands
 from ansible_collections.scalebench.core.plugins.module_utils.planning.matrix import expand
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
+from ansible_collections.scalebench.core.plugins.module_utils.planning.seating import data_workers
 from campaign_data import benchmarks, cluster
 
 
@@ -45,14 +46,14 @@ def test_nodes_of_one_machine_get_different_gpus():
 
 def test_real_data_adds_its_folder():
     made = launched(cluster(1), topology="1n1g", data="real")
-    assert made["node1"]["argv"][-1] == "--data-dir=/data"
+    assert {"--data-dir=/data", "--workers=2"} < set(made["node1"]["argv"])
 
 
 def test_no_value_is_split_or_quoted():
     nodes = cluster(1)
     nodes["node1"]["data_dir"] = "/data/my images; rm -rf '$HOME'"
     made = launched(nodes, topology="1n1g", data="real")
-    assert made["node1"]["argv"][-1] == "--data-dir=/data/my images; rm -rf '$HOME'"
+    assert "--data-dir=/data/my images; rm -rf '$HOME'" in made["node1"]["argv"]
 
 
 def test_a_node_that_nothing_is_known_of_is_named():
@@ -60,3 +61,22 @@ def test_a_node_that_nothing_is_known_of_is_named():
     cell = expand(benchmarks(), {"topology": ["2n1g"]}, nodes)[0]
     with pytest.raises(ValueError, match="pytorch/bz4/2n1g: nothing is known of node2"):
         commands(cell, benchmarks()["pytorch"]["recipes"]["portable"], {"node1": nodes["node1"]})
+
+
+@pytest.mark.parametrize(
+    ("machines", "devices", "cores", "workers"),
+    [
+        (["a"], 8, 96, 12),  # the other GPUs may be another repeat's
+        (["a", "b"], 8, 96, 12),
+        (["a", "a"], 1, 4, 2),  # nodes of one machine
+        (["a", "a"], 1, 1, 1),
+        (["", ""], 1, 4, 4),  # no boot_id is known: not one machine
+    ],
+)
+def test_reader_processes_are_the_cores_of_a_device(machines, devices, cores, workers):
+    nodes = {
+        f"node{number}": {"devices": devices, "fingerprint": {"boot_id": boot, "cores": cores}}
+        for number, boot in enumerate(machines)
+    }
+    cell = {"node_names": list(nodes), "devices_per_node": 1}
+    assert {data_workers(cell, nodes, name) for name in nodes} == {workers}

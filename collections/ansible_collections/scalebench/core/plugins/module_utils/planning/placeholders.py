@@ -7,6 +7,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Set
 
 from ..records.factors import factor_names, factor_values
 from ..records.plans import Cell, Nodes
+from .seating import data_workers
 
 __all__ = ["PLACEHOLDERS", "check_placeholders", "fields", "values_for"]
 
@@ -19,7 +20,7 @@ _OF_NODE = ("address", "interface", "data_dir", "workload_dir", "threads")
 _DERIVED = (
     *("total_iterations", "world_size", "batch_size_per_node", "global_batch_size", "node_rank"),
     *("python", "leading_address", "node_addresses", "rank_port", "gpu_indices", "local_ranks"),
-    *("total_images", "scaled_learning_rate", "sources_dir"),
+    *("total_images", "scaled_learning_rate", "sources_dir", "workers"),
 )
 # The learning rate of NVIDIA/DeepLearningExamples and its batch size.
 _LEARNING_RATE, _ITS_BATCH = 0.256, 256
@@ -51,6 +52,7 @@ def values_for(cell: Cell, nodes: Nodes, name: str, more: Mapping[str, Any]) -> 
         "scaled_learning_rate": times(ranks * _LEARNING_RATE / _ITS_BATCH),
         "local_ranks": ",".join(str(rank) for rank in range(per_node)),
         "sources_dir": f"{nodes[name]['sources_dir']}/{cell['benchmark']}-{cell['recipe']}",
+        "workers": data_workers(cell, nodes, name),
         "world_size": ranks,
         "batch_size_per_node": times(per_node),
         "global_batch_size": times(ranks),

@@ -6,7 +6,14 @@ from typing import Dict, List, Optional, Sequence, Set
 
 from ..records.plans import Cell, Node, Nodes
 
-__all__ = ["assign_gpus", "can_seat", "device_ids", "machines_shared", "oversubscribed"]
+__all__ = [
+    "assign_gpus",
+    "can_seat",
+    "data_workers",
+    "device_ids",
+    "machines_shared",
+    "oversubscribed",
+]
 
 
 def can_seat(names: Sequence[str], per_node: int, nodes: Nodes) -> bool:
@@ -62,6 +69,24 @@ def oversubscribed(cell: Cell, nodes: Nodes) -> bool:
         wanted[machine] = wanted.get(machine, 0) + cell["devices_per_node"] * nodes[name]["threads"]
         cores[machine] = fingerprint["cores"]
     return any(wanted[machine] > cores[machine] for machine in wanted)
+
+
+def data_workers(cell: Cell, nodes: Nodes, name: str) -> int:
+    """Return how many processes of each rank may read and decode data: its share of the cores.
+
+    All devices of a node share its cores, as other repeats may run on those that the cell leaves,
+    and so do nodes under one kernel.
+
+    :param name: one of the cell's nodes.
+    """
+    here = nodes[name]["fingerprint"]
+    machine = here.get("boot_id") or name
+    sharing = [
+        nodes[other]["devices"]
+        for other in cell["node_names"]
+        if machine == (nodes[other]["fingerprint"].get("boot_id") or other)
+    ]
+    return max(1, int(here.get("cores", 1)) // sum(sharing))
 
 
 def machines_shared(seats: Sequence[Sequence[str]], nodes: Nodes) -> bool:
