@@ -6,6 +6,7 @@ import re
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.layout.groups import labels
+from ansible_collections.scalebench.core.plugins.module_utils.logs import scalebench
 from ansible_collections.scalebench.core.plugins.module_utils.report.exports import csv_text
 from ansible_collections.scalebench.core.plugins.module_utils.report.markdown import report_markdown
 from ansible_collections.scalebench.core.plugins.module_utils.report.page import page
@@ -22,6 +23,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.text import
     reference_output,
     terminal_table,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.results import versions
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from page_data import HOSTILE, hostile_results
 from report_data import REFERENCE_004, campaign, run
@@ -205,6 +207,31 @@ def test_markdown_has_the_reference_columns_and_the_method():
     assert [name for name in heading if name in columns] == list(columns)
     assert method(results)[0].startswith("throughput of one repeat: `mean_after_warmup`")
     assert "- throughput of one repeat: `mean_after_warmup`" in text
+
+
+HEADER = (
+    '[scalebench] header {"format":1,"framework":"pytorch","framework_version":"2.13.0+cu126",'
+    '"device":"gpu","device_name":"Tesla V100-SXM2-16GB","cuda":"12.6","cudnn":"9.10.2",'
+    '"nccl":"2.29.7","capability":"7.0","architectures":"sm_50 sm_70"}\n'
+)
+
+
+def test_what_the_header_states_of_the_gpu_software_reaches_the_report():
+    plan, runs = campaign({"1n1g": [10.0, 11.0], "2n1g": [20.0]})
+    for record in runs:
+        record["facts"]["identity"] = scalebench.identify(HEADER)
+    results = build_results(plan, runs)
+    (trainer,) = results["provenance"]["trainers"]
+    assert (trainer["cudnn"], trainer["capability"]) == ("9.10.2", "7.0")
+    assert origin(versions.read(results))[-1] == (
+        "Trainer on GPUs: pytorch 2.13.0+cu126, CUDA 12.6, cuDNN 9.10.2, NCCL 2.29.7, on "
+        "Tesla V100-SXM2-16GB (capability 7.0), built for sm_50 sm_70"
+    )
+    # A log from a CPU states none, and older results have none.
+    runs[0]["facts"]["identity"] = {"framework": "pytorch", "device": "cpu"}
+    assert build_results(plan, runs[:1])["provenance"]["trainers"] == []
+    del results["provenance"]["trainers"]
+    assert versions.read(results)["provenance"]["trainers"] == []
 
 
 def test_markdown_origin_tells_code_and_plan():

@@ -55,7 +55,18 @@ def origin(results: Results) -> List[str]:
     if provenance.get("sha256"):
         lines.append(("Checksum of the plan", quote(provenance["sha256"])))
     lines.append(("Log formats", ", ".join(provenance["readers"]) or "none"))
+    lines += [("Trainer on GPUs", _trainer(trainer)) for trainer in provenance["trainers"]]
     return [f"{name}: {text}" for name, text in lines]
+
+
+def _trainer(trainer: Mapping[str, Any]) -> str:
+    """Return what the header of a log states: framework, GPU libraries, GPU, its code."""
+    libraries = {"cuda": "CUDA", "cudnn": "cuDNN", "nccl": "NCCL"}
+    parts = [f"{trainer.get('framework')} {trainer.get('framework_version') or ''}".rstrip()]
+    parts += [f"{name} {trainer[key]}" for key, name in libraries.items() if trainer.get(key)]
+    device = f"{trainer.get('device_name') or 'GPU'} (capability {trainer['capability']})"
+    built = f", built for {trainer['architectures']}" if trainer.get("architectures") else ""
+    return unquoted(f"{', '.join(parts)}, on {device}{built}")
 
 
 def _controller(controller: Mapping[str, Any]) -> str:

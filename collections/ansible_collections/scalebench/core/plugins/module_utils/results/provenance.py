@@ -27,6 +27,11 @@ RULES = {
 }
 # Parameters of a strategy that belong to one log and do not make another rule.
 _LOG_PARAMETERS = ("run", "devices")
+# What the header of a log states of the framework and its GPU libraries.
+_TRAINER = (
+    *("framework", "framework_version", "device_name", "capability"),
+    *("cuda", "cudnn", "nccl", "architectures"),
+)
 _TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 _PLAN_KEYS = ("created", "options", "controller", "sha256", "nodes")
 
@@ -67,7 +72,7 @@ def unix_seconds(created: Any) -> Optional[int]:
 def provenance(
     plan: Mapping[str, Any], runs: Sequence[RunRecord], cells: Sequence[MeasuredCell]
 ) -> Dict[str, Any]:
-    """Return strategies, rules, checks, baseline, readers, and what the plan records of its origin.
+    """Return what the figures come from: of the logs, the code, and the plan's own origin.
 
     :param plan: plan.json, or what stands for one.
     :param runs: the measured run records.
@@ -79,8 +84,20 @@ def provenance(
         "checks": applied_checks(runs, cells),
         "baseline": BASELINE,
         "readers": sorted(reader for reader in readers if reader),
+        "trainers": _trainers(runs),
         **{key: plan[key] for key in _PLAN_KEYS if key in plan},
     }
+
+
+def _trainers(runs: Sequence[RunRecord]) -> List[Dict[str, Any]]:
+    """Return what the headers of logs from GPUs state of their trainer, each once."""
+    stated: List[Dict[str, Any]] = []
+    for run in runs:
+        identity = (run.get("facts") or {}).get("identity") or {}
+        trainer = {name: identity.get(name) for name in _TRAINER}
+        if trainer["capability"] and trainer not in stated:
+            stated.append(trainer)
+    return stated
 
 
 def _strategies(runs: Sequence[RunRecord]) -> List[Dict[str, Any]]:

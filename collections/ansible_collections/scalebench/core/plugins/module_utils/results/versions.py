@@ -32,6 +32,7 @@ _FIGURES = {
 _PROVENANCE = {
     **{"strategies": "a list of mappings", "nodes": "a mapping of mappings"},
     **{"options": "a mapping", "checks": "a mapping", "rules": "a mapping", "readers": "a list"},
+    "trainers": "a list of mappings",
 }
 
 
@@ -130,7 +131,7 @@ def _provenance(recorded: Mapping[str, Any]) -> Dict[str, Any]:
     check_kinds(recorded, _PROVENANCE, "provenance", optional=True)
     return {
         "checks": {"invalid_repeat": {}, "invalid_cell": {}, "warning": {}},
-        **{"rules": {}, "readers": [], "baseline": BASELINE, "created": None},
+        **{"rules": {}, "readers": [], "trainers": [], "baseline": BASELINE, "created": None},
         **recorded,
         "nodes": recorded.get("nodes") or {},
         # The first versions did not record which parameters were changed: all are shown then.
