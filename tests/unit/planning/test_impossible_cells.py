@@ -79,6 +79,17 @@ def test_an_interpreter_that_is_given_is_asked_nothing():
     assert {tuple(cell["not_there"]) for cell in made} == {()}
 
 
+@pytest.mark.parametrize(("benchmark", "judged"), [("paddle", False), ("mxnet_ngc", True)])
+def test_the_gpus_of_a_given_interpreter_are_its_own_affair_but_not_of_an_image(benchmark, judged):
+    nodes = {
+        name: {**node, "python_given": True, "architectures": ["hopper"]}
+        for name, node in v100_nodes().items()
+    }
+    options = parse_options({"benchmark": benchmark, "recipe": "upstream"})
+    made = plan.build(BENCHMARKS, options, nodes)["cells"]
+    assert {bool(cell["not_there"]) for cell in made} == {judged}
+
+
 def test_a_package_that_no_index_has_is_excused():
     nodes = v100_nodes()
     for node in nodes.values():

@@ -76,7 +76,9 @@ def _impossible(cell: Cell, recipe: Mapping[str, Any], nodes: Nodes) -> List[str
     reasons = [str(entry["reason"]) for entry in entries]
     found = {name for node in own for name in node.get("architectures", ())}
     supported = recipe.get("gpu_architectures", [*found])
-    if cell["device"] == "gpu" and found - {*supported}:
+    # Of an interpreter that is given nothing is known; in a container it is the image's.
+    judged = cell["device"] == "gpu" and ("container" in recipe or not given)
+    if judged and found - {*supported}:
         reasons.append(
             f"its software has code for {', '.join(supported)} GPUs, and the nodes have"
             f" {', '.join(sorted(found))}"
