@@ -160,6 +160,7 @@ def test_the_matrix_of_dlperf_has_the_figures_of_its_extractors(name, tmp_path):
 def test_a_line_of_mxnet_stands_for_twenty_steps():
     reading = logs.read((LOGS / "published-programs/mxnet_1.log").read_bytes())
     found = log_facts(reading, "mxnet_cumulative")
+    assert found["wall_clock_throughput"] == pytest.approx(10.61, rel=0.01)
     # 3 epochs of 60 steps, less the first line: 13.778, 11.686 | 11.052, 10.357, 10.172 | ...
     assert (found["count"], found["steps"]) == (8, 160)
     to_second = 5 / sum(1 / x for x in (13.777926, 11.685634, 11.051660, 10.357269, 10.171621))
@@ -322,10 +323,9 @@ def test_tensorflow_on_synthetic_data(commit, tmp_path):
 
 @needs_upstream
 @pytest.mark.parametrize("commit", COMMITS)
-@pytest.mark.parametrize("steps", [40, 200])
-def test_tensorflow_to_an_accuracy(commit, steps, tmp_path):
+@pytest.mark.parametrize(("epochs", "steps"), [(3, 40), (3, 200), (1, 60)])
+def test_tensorflow_to_an_accuracy(commit, epochs, steps, tmp_path):
     """The evaluation prints with the benchmark's hook, once after the last epoch."""
-    epochs = 3
     given = ["--mode=train_and_evaluate", "--iter_unit=epoch", f"--num_iter={epochs}"]
     text = tensorflow(
         *(tmp_path, commit, *given, "--data_dir=/data", "--warmup_steps=5", "--use_tf_amp"),

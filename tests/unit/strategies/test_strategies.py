@@ -193,6 +193,30 @@ def test_seconds_become_images_with_a_batch_size():
     assert (found["throughput"], found["scope"]) == (2844.44, "global")
 
 
+def test_dlperfs_rule_for_pytorch_passes_over_the_first_iterations():
+    """Of the lines with Iteration above 5, counted from 0, the 20th and the 120th."""
+    times = [n * n for n in range(130)]
+    text = "".join(
+        f"DLL 2020-12-11 {at // 3600:02d}:{at // 60 % 60:02d}:{at % 60:02d}.500000 - Epoch: 0"
+        f" Iteration: {n}  train.loss : 7.1  train.total_ips : 300.5 img/s\n"
+        for n, at in enumerate(times)
+    )
+    counted = [at for n, at in enumerate(times) if n > 5]
+    found = strategies.apply(logs.read(text), "dlperf_pytorch_time", {"batch_size": 128})
+    assert found["throughput"] == round(128 * 100 / (counted[119] - counted[19]), 2)
+
+
+def test_horovods_example_prints_no_space_after_batch():
+    text = "".join(
+        f"INFO:root:Epoch[0] Batch[{n}]\tSpeed: {300 + n / 1000:.3f} samples/sec\n"
+        f"INFO:root:Epoch[0] Rank[0] Batch[{n}]\taccuracy=0.001000\tlr=0.100000\n"
+        for n in range(1, 121)
+    )
+    found = strategies.apply(logs.read(text), "dlperf_mxnet_gluon")
+    each = [round(300 + n / 1000, 2) for n in range(21, 121)]
+    assert (found["throughput"], found["steps"]) == (round(sum(each) / 100, 2), 100)
+
+
 def test_a_log_longer_than_the_limit_still_has_its_mean():
     text = "".join(lines("scalebench", 1000))
     whole, short = logs.read(text), logs.read(text, limit=100)

@@ -220,10 +220,11 @@ def _wall_clock(reading: Mapping[str, Any], given: Mapping[str, Any]) -> Optiona
         for key in ("run", "scope", "devices", "warmup", "iterations")
         if key in given
     }
+    wanted.setdefault("iterations", None)
     if not wanted.get("warmup"):
         # The clock starts with the first time printed, which ends an iteration.
         wanted["warmup"] = 1
-        count = wanted.get("iterations")
+        count = wanted["iterations"]
         wanted["iterations"] = None if count is None else max(1, count - 1)
     try:
         rate: float = strategies.apply(reading, "wall_clock", wanted)["throughput"]
