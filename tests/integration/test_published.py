@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 import yaml
+from ansible_collections.scalebench.core.plugins.module_utils.node.nccl_traces import transports_in
 from ansible_collections.scalebench.core.plugins.module_utils.planning.container import (
     container_name,
     start_command,
@@ -34,6 +35,10 @@ PROGRAM = (
     "node, made = os.environ['SCALEBENCH_NODE'], os.path.exists('/made')\n"
     # One write per line: mpirun mixes the ranks' writes, and unbuffered print() writes twice.
     "os.write(1, f'rank {rank} {node} {threads()} {made}\\n'.encode())\n"
+    # As NCCL would: its own files need GPUs.
+    "trace = os.environ['NCCL_DEBUG_FILE'].replace('%h', node).replace('%p', rank)\n"
+    "with open(trace, 'w') as file:\n"
+    "    file.write(f'{node}:1:1 [0] NCCL INFO Channel 00/0 : 0[0] -> 2[0] via NET/IB/0\\n')\n"
     "time.sleep(float(os.environ['STAY']))\n"
 )
 
@@ -178,15 +183,19 @@ def start(cluster, published, stay):
         **{"node_names": list(nodes), "nodes": 2, "devices_per_node": 2, "device": "cpu"},
         **{"batch_size_per_device": 1, "warmup": 1, "iterations": 1},
     }
-    node_commands = commands(cell, {**recipe, "environment": {"STAY": str(stay)}}, nodes)
+    told = {"STAY": str(stay), "NCCL_DEBUG": "INFO"}
+    node_commands = commands(cell, {**recipe, "environment": told}, nodes)
     assert container_name("mine", "upstream") == CONTAINER
     started = {}
     for name in nodes:
         # Containers on one machine need different names.
-        renamed = {CONTAINER: CONTAINER if name == "node1" else OTHER}
+        mine = CONTAINER if name == "node1" else OTHER
+        argv = [word.replace(CONTAINER, mine) for word in node_commands[name]["argv"]]
+        (folder / name).mkdir(exist_ok=True)
         marks = {"SCALEBENCH_NODE": name, "SCALEBENCH_RUN": f"{cluster.state}/run"}
         started[name] = subprocess.Popen(
-            [renamed.get(word, word) for word in node_commands[name]["argv"]],
+            argv,
+            cwd=folder / name,
             env={**os.environ, **node_commands[name]["env"], **marks},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -218,4 +227,9 @@ def test_ranks_run_in_the_containers_of_both_nodes(prepared, published):
         "rank 2 node2 4 True",
         "rank 3 node2 4 True",
     ]
+    # What the ranks told in their containers is on the nodes.
+    for name, ranks in (("node1", "01"), ("node2", "23")):
+        traces = sorted(path.name for path in (published[0] / name).glob("nccl.*"))
+        assert traces == [f"nccl.{name}.{rank}.log" for rank in ranks]
+        assert transports_in(str(published[0] / name)) == ["NET/IB"]
     wait_until(lambda: not commands_in_containers(), 20)
