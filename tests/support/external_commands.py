@@ -174,7 +174,9 @@ def of_scripts() -> Iterator[Command]:
 def of_code() -> Iterator[Command]:
     """Yield the commands that Python starts; ``{}`` is the program where the code computes it."""
     files = [path for folder in CODE for path in sorted((ROOT / folder).rglob("*.py"))]
-    for path in [*files, *sorted((ROOT / "scripts").glob("*.py"))]:
+    scripts = [path for path in sorted((ROOT / "scripts").iterdir()) if path.is_file()]
+    files += [path for path in scripts if re.match(r"#!.*python", path.read_text())]
+    for path in files:
         text = path.read_text()
         if "subprocess" in text or "run_command" in text or "os.exec" in text:
             place = str(path.relative_to(ROOT))
