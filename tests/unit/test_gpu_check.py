@@ -1,0 +1,181 @@
+"""The parts of scripts/gpu-check that decide, and those that run and pack trials."""
+
+import os
+import re
+import sys
+import tarfile
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests"))
+
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.fingerprint import GPU_QUERY
+from ansible_collections.scalebench.core.plugins.module_utils.node import nvidia_smi
+from ansible_collections.scalebench.core.plugins.module_utils.node.processes import descendants
+from gpu_check import judge, trials
+from gpu_check.judge import FAILED, PASSED, SKIPPED, FailedError, Outcome, SkippedError
+from gpu_check.work import SIZES, Trial, Work, attempt, pack
+
+ANSWERS = {switch: [dict.fromkeys(names, "0")] for switch, names in nvidia_smi.FIELDS.items()}
+GPU = {"utilisation": {"min": 0, "mean": 80.0, "max": 97}, "memory_used_mib": {"mean": 9000.0},
+       "power_w": {"mean": 500.0}, "name": "a GPU"}  # fmt: skip
+SAMPLED = {"samples": 9, "sampling_seconds": 0.01, "gpus": [GPU]}
+
+
+@pytest.fixture
+def work(tmp_path):
+    return Work(sys.executable, "cpu", tmp_path / "check", 60)
+
+
+def test_summary_counts_every_verdict():
+    verdicts = (PASSED, FAILED, SKIPPED, PASSED)
+    text = judge.summary([Outcome("A", "one", verdict, 1, "x" * 999) for verdict in verdicts])
+    assert text.endswith("2 passed, 1 FAILED, 1 skipped\n")
+    assert max(map(len, text.splitlines())) < 220
+
+
+@pytest.mark.parametrize(
+    ("ours", "verdict"), [([99.5, 99, 130], PASSED), ([98.9, 98.0, 99.0], FAILED)]
+)
+def test_ratio_is_of_the_medians_and_has_a_goal(ours, verdict):
+    try:
+        assert judge.ratio(ours, [100, 100, 50]).startswith("99.5 / 100.0 images/s = 0.995")
+        found = PASSED
+    except FailedError as error:
+        found = FAILED
+        assert "= 0.989, goal 0.99" in str(error)
+    assert found == verdict
+
+
+def test_throughput_is_of_a_campaigns_rule_and_a_crash_has_a_reason():
+    with pytest.raises(FailedError):
+        judge.throughput(
+            "Traceback (most recent call last):\nRuntimeError: no kernel image\n", 1, 3
+        )
+    with pytest.raises(FailedError):
+        judge.throughput("", 1, 3)
+
+
+def test_a_field_that_a_driver_does_not_know_is_told_and_a_needed_one_fails():
+    assert judge.known_fields(ANSWERS).endswith("unknown: none")
+    lacking = {**ANSWERS, "--query-gpu": [{**ANSWERS["--query-gpu"][0], "fabric.state": None}]}
+    assert judge.known_fields(lacking).endswith("unknown: --query-gpu=fabric.state")
+    for name in GPU_QUERY:
+        broken = {**ANSWERS, "--query-gpu": [{**ANSWERS["--query-gpu"][0], name: None}]}
+        with pytest.raises(FailedError, match=re.escape(name)):
+            judge.known_fields(broken)
+    with pytest.raises(FailedError, match="lists no GPU"):
+        judge.known_fields({**ANSWERS, "--query-gpu": []})
+
+
+def test_telemetry_needs_samples_figures_and_a_busy_gpu():
+    assert "'power_w': 500.0" in judge.telemetry(SAMPLED, True, True)
+    idle = {**GPU, "utilisation": {"mean": 1.0, "max": 3}}
+    assert judge.telemetry({**SAMPLED, "gpus": [idle]}, True, False)
+    for broken in (
+        {**SAMPLED, "samples": 0},
+        {**SAMPLED, "gpus": [idle]},
+        {**SAMPLED, "gpus": [{key: GPU[key] for key in ("utilisation", "name")}]},
+        {"samples": 9, "sampling_seconds": 0.1, "gpu": "not sampled: no library"},
+    ):
+        with pytest.raises(FailedError):
+            judge.telemetry(broken, True, True)
+
+
+def test_bus_bandwidth_is_read_and_wrong_values_fail():
+    # The lines of nccl-tests, src/common.cu.
+    text = "# Out of bounds values : {}\n# Avg bus bandwidth    : 412.13 \n#\n"
+    assert judge.bus_bandwidth(text.format("0 OK")).startswith("mean bus bandwidth 412.13 GB/s")
+    for broken in (text.format("3 FAILED"), "", "# Avg bus bandwidth    : 412.13\n"):
+        with pytest.raises(FailedError):
+            judge.bus_bandwidth(broken)
+
+
+def test_another_process_is_noticed_by_the_preflight_or_a_repeat():
+    row = {"check": "GPU processes", "verdict": "warn", "found": "4711 python3"}
+    quiet = {"disturbances": [], "reason": ""}
+    seen = {**quiet, "disturbances": [{"kind": "other_process", "detail": "took 9 CPU seconds"}]}
+    assert judge.noticed([row], []) == "preflight warn: 4711 python3"
+    assert judge.noticed([], [quiet, seen]) == "took 9 CPU seconds"
+    with pytest.raises(FailedError):
+        judge.noticed([{**row, "verdict": "pass"}, {**row, "check": "disk"}], [quiet])
+
+
+def fail(_):
+    raise FailedError("no")
+
+
+def skip(_):
+    raise SkippedError("not here")
+
+
+@pytest.mark.parametrize(
+    ("run", "gpu_only", "verdict", "words"),
+    [
+        (lambda _: "1.5 images/s", "", PASSED, "1.5 images/s"),
+        (fail, "", FAILED, "no"),
+        (skip, "", SKIPPED, "not here"),
+        (lambda _: {}["key"], "", FAILED, "KeyError: 'key'"),
+        (fail, "no GPU", SKIPPED, "no GPU"),
+    ],
+)
+def test_whatever_happens_in_a_trial_is_its_outcome(work, run, gpu_only, verdict, words):
+    outcome = attempt(Trial("A", "one", run, gpu_only), work)
+    assert (outcome.verdict, outcome.words) == (verdict, words)
+
+
+def test_a_trial_beyond_its_limit_is_ended_with_all_that_it_started(work):
+    # The grandchild leaves the session of its parent, as torchrun's ranks do.
+    command = ["sh", "-c", "setsid sleep 300 & sleep 300"]
+    began = time.monotonic()
+    outcome = attempt(Trial("A", "slow", lambda work: work.command("slow", command, 1)), work)
+    assert (outcome.verdict, outcome.words) == (FAILED, "not done after 1 s")
+    assert time.monotonic() - began < 20
+    assert [one for one in descendants(os.getpid()) if "sleep 300" in one.command] == []
+
+
+def test_a_command_that_fails_says_why_and_leaves_its_output(work):
+    for command, words in (
+        (["sh", "-c", "echo one; echo two >&2; exit 3"], "exit code 3: two"),
+        (["no-such-program"], "no-such-program: No such file or directory"),
+    ):
+        outcome = attempt(
+            Trial("A", "x", lambda work, it=command: work.command("x/y", it, 9)), work
+        )
+        assert (outcome.verdict, outcome.words) == (FAILED, words)
+    (first, _) = sorted(work.outputs.iterdir())
+    assert first.name == "00 x_y.txt"
+    assert first.read_text().endswith("\none\ntwo\n")
+
+
+def test_what_would_begin_after_the_parts_time_is_skipped(tmp_path):
+    late = Work(sys.executable, "cpu", tmp_path / "late", -1)
+    outcome = attempt(Trial("A", "late", fail), late)
+    assert (outcome.verdict, outcome.words) == (SKIPPED, "the time of this part is over")
+
+
+def test_the_archive_has_the_outputs_and_not_the_state(work):
+    for name in ("A/00 x.txt", "campaigns/c/results.json", "state/venv/big", "data/small/1.jpg"):
+        path = work.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+    with tarfile.open(pack(work.folder)) as tar:
+        names = [member.name for member in tar if member.isfile()]
+    assert names == ["check/A/00 x.txt", "check/campaigns/c/results.json"]
+
+
+@pytest.mark.parametrize("device", SIZES)
+def test_every_trial_of_the_review_is_there_once(device):
+    found = trials.all_trials(SIZES[device])
+    names = [(one.part, one.name) for one in found]
+    assert len(set(names)) == len(names)
+    for batch in SIZES[device].batches:
+        for precision in ("tf32", "fp32", "amp", "bf16"):
+            assert ("A", f"{precision} bz{batch} channels-last") in names
+            assert ("A", f"{precision} bz{batch} no-channels-last") in names
+    assert {part for part, _ in names} == {"A", "B", "C"}
+    # On a CPU the script still tries most of what is no matter of a GPU.
+    assert sum(not one.gpu_only for one in found if one.part == "B") == 6
