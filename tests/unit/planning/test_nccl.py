@@ -1,11 +1,13 @@
 """What NCCL's ranks are told: interface, adapters, and where they say what they took."""
 
 import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
 from ansible_collections.scalebench.core.plugins.module_utils.planning.nccl import (
     environment,
     expected_transport,
 )
-from campaign_data import cluster
+from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
+from campaign_data import benchmarks, cluster
 from job_data import job_cell
 
 
@@ -61,3 +63,13 @@ def test_the_inventory_may_expect_another_or_none():
     assert expected(transport="any", rdma_adapters=["mlx5_0"]) == ""
     with pytest.raises(ValueError, match="node1: scalebench_transport is 'tcp'"):
         expected(transport="tcp")
+
+
+def test_the_plan_says_what_each_cell_must_take():
+    nodes = cluster(2, gpus=2, rdma_adapters=["mlx5_0"])
+    options = parse_options({"topology": "1n1g,1n2g,2n2g", "precision": "fp32"})
+    cells = plan.build(benchmarks(), options, nodes)["cells"]
+    expected = {cell["topology"]: cell.get("transport") for cell in cells}
+    assert expected == {"1n1g": None, "1n2g": None, "2n2g": "NET/IB"}
+    told = {cell["topology"]: "NCCL_DEBUG" in cell["commands"]["node1"]["env"] for cell in cells}
+    assert told == {"1n1g": False, "1n2g": True, "2n2g": True}
