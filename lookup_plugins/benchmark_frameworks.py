@@ -13,6 +13,10 @@ description:
     C(-e) or as variables - and returns each set of packages that they need once.
   - A benchmark that is not there is an error that names those that are.
 options:
+  device:
+    description: What the nodes have, for recipes that differ by device.
+    type: str
+    choices: [cpu, gpu]
   folder:
     description: Folder of the benchmark files; by default C(benchmarks) of this project.
     type: path
@@ -21,7 +25,7 @@ options:
 EXAMPLES = r"""
 - name: Show what playbooks/provision.yml would install
   ansible.builtin.debug:
-    msg: "{{ lookup('benchmark_frameworks') }}"
+    msg: "{{ lookup('benchmark_frameworks', device='cpu') }}"
 """
 
 RETURN = r"""
@@ -57,6 +61,7 @@ class LookupModule(LookupBase):
         extra, template = load_extra_vars(self._loader), self._templar.template
         chosen, of_variables = given_options(extra, variables or {}, _OPTIONS, template)
         try:
-            return [frameworks(load_benchmarks(folder), parse_options(chosen))]
+            device = self.get_option("device")
+            return [frameworks(load_benchmarks(folder), parse_options(chosen), device)]
         except ValueError as error:
             raise AnsibleLookupError(with_sources(str(error), of_variables)) from None

@@ -12,6 +12,10 @@ description:
   - Reads C(benchmark) and C(recipe) as role C(campaign) does, given with C(-e) or as variables.
   - Recipes of our own trainers need nothing and are not among the result.
 options:
+  device:
+    description: What the nodes have, for recipes that differ by device.
+    type: str
+    choices: [cpu, gpu]
   mirror:
     description: Registry, optionally with a path, to use instead of the images' own.
     type: str
@@ -62,8 +66,8 @@ class LookupModule(LookupBase):
         folder = Path(self.get_option("folder") or _FOLDER).expanduser()
         extra, template = load_extra_vars(self._loader), self._templar.template
         chosen, of_variables = given_options(extra, variables or {}, _OPTIONS, template)
-        mirror = self.get_option("mirror")
+        mirror, device = self.get_option("mirror"), self.get_option("device")
         try:
-            return [preparations(load_benchmarks(folder), parse_options(chosen), mirror)]
+            return [preparations(load_benchmarks(folder), parse_options(chosen), mirror, device)]
         except ValueError as error:
             raise AnsibleLookupError(with_sources(str(error), of_variables)) from None

@@ -5,10 +5,10 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning.recipes i
 from campaign_data import benchmarks
 
 
-def prepared(mirror="", **options):
+def prepared(mirror="", device="gpu", **options):
     options.setdefault("recipe", "upstream")
     options["benchmark"] = [options["benchmark"]]
-    return preparations(benchmarks(), options, mirror)
+    return preparations(benchmarks(), options, mirror, device)
 
 
 def test_a_trainer_of_ours_needs_nothing_beforehand():
@@ -29,6 +29,14 @@ def test_a_recipe_in_a_container_needs_an_image_made_from_the_published_one():
     assert container["reference"] == "nvcr.io/nvidia/tensorflow:20.03-tf1-py3"
     assert container["built"] == "scalebench/tensorflow_ngc-upstream:fed7ba99cde9"
     assert container["shm_size"] == "16g"
+
+
+def test_a_node_without_gpus_needs_other_sources_and_no_container():
+    (made,) = prepared(benchmark="tensorflow_ngc", device="cpu")
+    assert [source["name"] for source in made["sources"]] == ["DeepLearningExamples", "dllogger"]
+    assert "container" not in made
+    (of_gpus,) = prepared(benchmark="tensorflow_ngc")
+    assert made["sources"][0] == of_gpus["sources"][0]
 
 
 def test_a_mirror_stands_for_the_registry_of_what_is_pulled():

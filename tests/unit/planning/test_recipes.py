@@ -1,6 +1,7 @@
 """Recipes: the usual one, framework versions, cells that cannot be, how logs are read."""
 
 import copy
+import re
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.planning import plan, recipes
@@ -57,6 +58,29 @@ def test_another_version_has_its_own_packages_launcher_and_folder():
 def test_provisioning_installs_the_packages_of_the_versions_asked_for():
     assert frameworks(with_versions(), {}) == ["pytorch"]
     assert frameworks(with_versions(), {"framework_version": ["2.13", "1.0"]}) == ["old", "pytorch"]
+
+
+def test_provisioning_installs_the_packages_of_the_device():
+    options = {"benchmark": ["mxnet_ngc", "paddle"], "recipe": "upstream"}
+    assert frameworks(benchmarks(), options, "gpu") == ["paddle_upstream"]
+    assert frameworks(benchmarks(), options, "cpu") == ["mxnet_horovod_seed", "paddle_seed"]
+    assert len(frameworks(benchmarks(), options)) == 3
+
+
+@pytest.mark.parametrize(
+    ("devices", "message"),
+    [
+        ({"tpu": {}}, "devices.tpu: no such key"),
+        ({"cpu": {"choices": {}}}, "devices.cpu.choices: no such key"),
+        ({"cpu": {"program": None}}, "devices.cpu.program: a list is needed"),
+        ({"cpu": {"launcher": "none"}}, "launcher: 'none' is not one of"),
+    ],
+)
+def test_what_differs_on_a_device_is_checked(devices, message):
+    definition = copy.deepcopy(benchmarks()["pytorch"])
+    definition["recipes"]["portable"]["devices"] = devices
+    with pytest.raises(ValueError, match=re.escape(message)):
+        check_benchmark(definition, "x.yml")
 
 
 def test_what_a_framework_cannot_do_is_unavailable_with_its_reason():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Any, Dict, List, Mapping, Sequence
 
@@ -12,7 +13,7 @@ from ..strategies import parameters_of
 from .launch import LAUNCHERS
 from .options import LISTS, OPTIONS, parse_options
 from .placeholders import PLACEHOLDERS, check_placeholders, fields
-from .recipes import factors_of, recipe_choices
+from .recipes import DEVICES, factors_of, recipe_choices, recipe_of
 
 __all__ = ["OPTIONAL", "REQUIRED", "check_benchmark", "check_container", "check_sources"]
 
@@ -43,12 +44,14 @@ _BY_VERSION: Dict[str, type] = {
 OPTIONAL: Dict[str, type] = {
     **_BY_VERSION,
     "versions": dict,
+    "devices": dict,
     "additions": list,
     "environment": dict,
     "sources": list,
     "unavailable": list,
 }
-_DEVICES = ("cpu", "gpu")
+# What a device may have otherwise; nothing in the place of a container means none.
+_BY_DEVICE: Dict[str, type] = {**_BY_VERSION, "sources": list}
 _METHOD = ("repeats", "warmup", "iterations", "epochs", "target_accuracy")
 # What a condition may ask for besides the factors that options vary.
 _OF_CELL = ("nodes", "several_nodes", "devices_per_node", "device", "given_python")
@@ -162,7 +165,13 @@ def _check_recipe(recipe: Any, where: str, factors: Sequence[Factor]) -> None:
         if not isinstance(version, str):
             raise ValueError(f"{place}: {version!r} is not a text: quote it")
         _check_mapping(changes, place, {}, _BY_VERSION)
-    for merged in [{**recipe, **changes} for changes in versions.values()] or [recipe]:
+    _check_mapping(recipe.get("devices", {}), f"{where}.devices", {}, dict.fromkeys(DEVICES, dict))
+    for device, changes in recipe.get("devices", {}).items():
+        given = {key: item for key, item in changes.items() if (key, item) != ("container", None)}
+        _check_mapping(given, f"{where}.devices.{device}", {}, _BY_DEVICE)
+    for version, device in itertools.product(list(versions) or [None], DEVICES):
+        cell = {"recipe": "", "framework_version": version, "device": device}
+        merged = recipe_of({"recipes": {"": recipe}}, cell)
         _check_start(merged, where, own)
         _check_reading(merged, where)
     choices = recipe_choices(recipe, factors)
@@ -242,7 +251,7 @@ def _check_defaults(
     needed: Sequence[str],
 ) -> None:
     """Refuse defaults that name no option, an impossible value, or not all that is needed."""
-    _check_mapping(defaults, where, {}, dict.fromkeys(_DEVICES, dict))
+    _check_mapping(defaults, where, {}, dict.fromkeys(DEVICES, dict))
     lists = (*LISTS, *(factor.name for factor in own))
     for device, usual in defaults.items():
         place = f"{where}.{device}"

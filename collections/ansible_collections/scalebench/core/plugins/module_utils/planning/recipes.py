@@ -9,6 +9,7 @@ from .container import container_name, image_reference
 
 __all__ = [
     "ALL",
+    "DEVICES",
     "TO_TARGET",
     "chosen_benchmarks",
     "chosen_recipe",
@@ -30,6 +31,8 @@ Benchmarks = Mapping[str, Mapping[str, Any]]
 # What runs when no benchmark is named; `all` is every one.
 DEFAULT_BENCHMARKS = ["pytorch"]
 ALL = ["all"]
+# What the nodes of a campaign have.
+DEVICES = ("cpu", "gpu")
 # The mode that trains epochs with an evaluation after each, until a target accuracy.
 TO_TARGET = "train_and_evaluate"
 # Length of the commit in the name of a built image.
@@ -83,12 +86,14 @@ def usual_recipe(benchmark: Mapping[str, Any]) -> str:
 
 
 def recipe_of(benchmark: Mapping[str, Any], cell: Mapping[str, Any]) -> Dict[str, Any]:
-    """Return the recipe that a cell runs, with what its framework version changes in it.
+    """Return the recipe that a cell runs, with what framework version and device change in it.
 
-    :param cell: its ``recipe`` and ``framework_version`` count.
+    :param cell: its ``recipe``, ``framework_version`` and ``device`` count.
     """
     recipe = benchmark["recipes"][cell["recipe"]]
-    return {**recipe, **recipe.get("versions", {}).get(cell.get("framework_version"), {})}
+    of_version = recipe.get("versions", {}).get(cell.get("framework_version"), {})
+    merged = {**recipe, **of_version, **recipe.get("devices", {}).get(cell.get("device"), {})}
+    return {key: value for key, value in merged.items() if value is not None}
 
 
 def framework_set(recipe: Recipe) -> Optional[str]:
@@ -199,11 +204,14 @@ def _no_choice(option: str, value: Any, choices: Sequence[Any]) -> str:
     )
 
 
-def frameworks(benchmarks: Benchmarks, options: Mapping[str, Any]) -> List[str]:
+def frameworks(
+    benchmarks: Benchmarks, options: Mapping[str, Any], device: Optional[str] = None
+) -> List[str]:
     """Return the package sets of role framework that the chosen benchmarks need, each once.
 
     A recipe that runs in a container needs none.
 
+    :param device: what the nodes have; None for the sets of every device.
     :raises ValueError: as ``expand``, but for what depends on the nodes.
     """
     needed = set()
@@ -211,20 +219,24 @@ def frameworks(benchmarks: Benchmarks, options: Mapping[str, Any]) -> List[str]:
         recipe_name, recipe = chosen_recipe(benchmarks[name], options.get("recipe"))
         versions = recipe_choices(recipe)["framework_version"]
         for version in options.get("framework_version", versions[:1]):
-            if version in versions:
-                cell = {"recipe": recipe_name, "framework_version": version}
+            for kind in ([device] if device else DEVICES) if version in versions else ():
+                cell = {"recipe": recipe_name, "framework_version": version, "device": kind}
                 needed.add(framework_set(recipe_of(benchmarks[name], cell)))
     return sorted(name for name in needed if name is not None)
 
 
 def preparations(
-    benchmarks: Benchmarks, options: Mapping[str, Any], mirror: str = ""
+    benchmarks: Benchmarks,
+    options: Mapping[str, Any],
+    mirror: str = "",
+    device: Optional[str] = None,
 ) -> List[Dict[str, Any]]:
     """Return what role framework fetches, builds and starts for the recipes that are chosen.
 
     :param benchmarks: checked definitions by name.
     :param options: what ``options.parse_options`` returned; ``benchmark`` and ``recipe`` count.
     :param mirror: a registry that stands for the images' own.
+    :param device: what the nodes have.
     :returns: for each recipe with ``sources``: ``name`` (its folder), ``sources`` and, where it
         runs in a container, ``container``: the recipe's, with ``name``, ``reference`` (what to
         pull) and ``built`` (the name that the image made from it gets).
@@ -232,7 +244,8 @@ def preparations(
     """
     prepared = []
     for name in chosen_benchmarks(benchmarks, options):
-        recipe_name, recipe = chosen_recipe(benchmarks[name], options.get("recipe"))
+        recipe_name, _ = chosen_recipe(benchmarks[name], options.get("recipe"))
+        recipe = recipe_of(benchmarks[name], {"recipe": recipe_name, "device": device})
         if "sources" in recipe:
             folder = f"{name}-{recipe_name}"
             made: Dict[str, Any] = {"name": folder, "sources": list(recipe["sources"])}
