@@ -64,7 +64,8 @@ HELD: dict[str, Held] = {
     "oneflow.distributed.launch": Held(LISTED, "names from its sources; " + _RUN),
     "published trainer": Held(
         TEST,
-        "tests/unit/planning/test_published_commands.py: every word against the published scripts",
+        "tests/unit/planning/test_published_commands.py: every word against the published scripts;"
+        " test_upstream_on_cpu.py: what differs without GPUs, " + _RUN,
     ),
     "workloads": Held(OWN, "options that workloads/ parse; " + _RUN),
     # Containers.

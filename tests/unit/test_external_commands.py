@@ -75,6 +75,7 @@ def _parts(words: list[str]) -> Iterator[list[str]]:
         yield from _launch_program(Path(words[1]).stem, words)
     else:
         yield words[:1]
+        words = words[1:] if words[1].endswith("/published_on_cpu/start.py") else words
         own = "/workloads/" in words[1]
         yield ["workloads" if own else "published trainer", *words[2:]]
 

@@ -147,7 +147,8 @@ def test_the_number_is_the_reports(planned):
 
 def test_dali_reads_files_and_synthetic_data_has_none():
     entries = recipe(BENCHMARK, RECIPE)["unavailable"]
-    assert [entry["when"] for entry in entries] == [{"data": "synthetic", "data_backend": "dali"}]
+    on_gpus = [entry["when"] for entry in entries if entry["when"].get("device") != "cpu"]
+    assert on_gpus == [{"data": "synthetic", "data_backend": "dali"}]
 
 
 def test_no_flag_is_given_twice(planned):
