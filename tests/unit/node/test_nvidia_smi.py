@@ -219,7 +219,7 @@ def test_a_program_that_hangs_is_an_error(no_program, monkeypatch):
 
 def test_the_rows_before_an_error_are_not_its_words(no_program):
     program(no_program, "echo 0, Tesla V100; echo GPU is lost.; exit 15")
-    with pytest.raises(ValueError, match=r"^nvidia-smi: exit code 15: GPU is lost\.\. Install"):
+    with pytest.raises(ValueError, match=r"^nvidia-smi: exit code 15: GPU is lost\. Install"):
         nvidia_smi.ask("--query-gpu", IDENTITY)
 
 

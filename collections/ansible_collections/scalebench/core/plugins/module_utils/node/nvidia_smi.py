@@ -156,4 +156,5 @@ def _run(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 def _message(done: subprocess.CompletedProcess[str]) -> str:
     """Return what nvidia-smi says, without the rows of GPUs that it listed before."""
     lines = [line.strip() for line in (done.stdout + done.stderr).splitlines()]
-    return " ".join(line for line in lines if line and not re.match(r"\d+,", line)) or "no message"
+    words = " ".join(line for line in lines if line and not re.match(r"\d+,", line))
+    return words.rstrip(".") or "no message"
