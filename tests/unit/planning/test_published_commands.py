@@ -16,6 +16,7 @@ from published_commands import (
     MXNET,
     ONEFLOW,
     PADDLE,
+    SHARED,
     TENSORFLOW,
     Published,
     edited,
@@ -26,7 +27,7 @@ from published_commands import (
     seed_block,
     split_at_program,
 )
-from upstream_data import cells
+from upstream_data import cells, recipe
 
 DOCUMENT = Path(__file__).resolve().parents[3] / "docs/upstream-recipes.md"
 HEADING = "## Every difference of a command"
@@ -203,3 +204,19 @@ def test_every_row_of_the_table_describes_a_difference(compared):
     rows = table()
     assert [row for place, row in enumerate(rows) if place not in compared[1]] == []
     assert len(rows) > 20
+
+
+@pytest.mark.parametrize("key", SCRIPTS, ids="-".join)
+def test_patches_and_images_are_those_of_the_published_files(key):
+    used = recipe(*key)
+    for source in used["sources"]:
+        owner = "+".join(source["repository"].rsplit("/", 2)[1:])
+        folder = SHARED / f"upstream/{owner}@{source['version'][:12]}"
+        if folder.is_dir():
+            for patch in source.get("patches", ()):
+                lines = (folder / patch["file"]).read_text().splitlines()
+                assert lines[patch["line"] - 1].strip() == patch["from"]
+            if "container" in used:
+                name, _, build = used["container"]["build"].partition("/")
+                assert name == source["name"]
+                assert used["container"]["image"] in (folder / build / "Dockerfile").read_text()
