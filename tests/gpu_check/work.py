@@ -133,6 +133,7 @@ class Work:
             "campaign_results_dir": str(self.folder / "campaigns"),
             "framework_python": self.python,
             "campaign_rank_port": self.port,
+            "scalebench_gpus": self.device == "gpu",
             "report_plots": False,
             "image_size": self.sizes.image,
             "warmup": self.sizes.warmup,
