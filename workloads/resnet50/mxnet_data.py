@@ -12,6 +12,7 @@ import mxnet as mx
 import numpy as np
 
 from common.report_lines import BadDataError
+from resnet50 import dali_reader
 from resnet50.images import CHANNEL_DEVIATION, CHANNEL_MEAN, image_batches
 from resnet50.layers import CLASSES
 
@@ -118,8 +119,19 @@ def from_records_by_dali(options, settings, place):
     :raises BadDataError: naming the folder, if DALI cannot read it.
     """
     folder = options.data_dir / "recordio"
+
+    def read(fn):
+        return fn.readers.mxnet(
+            path=[str(folder / "train.rec")],
+            index_path=[str(folder / "train.idx")],
+            random_shuffle=True,
+            shard_id=place.rank,
+            num_shards=place.world_size,
+            name="reader",
+        )
+
     try:
-        pipeline = _dali_pipeline(folder, options, settings, place)
+        pipeline = dali_reader.build_pipeline(read, options, place, settings.layout[1:])
         share = pipeline.reader_meta("reader")["epoch_size"] // place.world_size
         for epoch, batch in _numbered(share, options.batch_size):
             images, labels = pipeline.run()
@@ -130,44 +142,7 @@ def from_records_by_dali(options, settings, place):
                 mx.nd.array(labels.as_array().reshape(-1), settings.device),
             )
     except RuntimeError as error:
-        # The line of DALI's message with the cause, which follows the operator's place.
-        cause = (str(error).partition("encountered:")[2] or str(error)).strip().partition("\n")[0]
-        raise BadDataError(f"{folder}: {cause}") from None
-
-
-def _dali_pipeline(folder, options, settings, place):
-    from nvidia.dali import Pipeline, fn, types  # noqa: PLC0415 (only this reader needs DALI)
-
-    pipeline = Pipeline(
-        batch_size=options.batch_size,
-        num_threads=max(1, options.workers),
-        seed=options.seed + place.rank,
-        device_id=None,  # a CPU; cropping itself needs no GPU
-    )
-    with pipeline:
-        encoded, labels = fn.readers.mxnet(
-            path=[str(folder / "train.rec")],
-            index_path=[str(folder / "train.idx")],
-            random_shuffle=True,
-            shard_id=place.rank,
-            num_shards=place.world_size,
-            name="reader",
-        )
-        images = fn.decoders.image_random_crop(
-            encoded, random_area=[0.08, 1.0], random_aspect_ratio=[3 / 4, 4 / 3], num_attempts=10
-        )
-        size = options.image_size
-        images = fn.resize(images, resize_x=size, resize_y=size, interp_type=types.INTERP_LINEAR)
-        normal = fn.crop_mirror_normalize(
-            images,
-            mean=list(CHANNEL_MEAN),
-            std=list(CHANNEL_DEVIATION),
-            output_layout=settings.layout[1:],
-            mirror=fn.random.coin_flip(),
-        )
-        pipeline.set_outputs(normal, labels)
-    pipeline.build()
-    return pipeline
+        raise BadDataError(f"{folder}: {dali_reader.cause(error)}") from None
 
 
 def _numbered(share, batch_size):

@@ -12,6 +12,7 @@ from torch.utils.data import DataLoader, Dataset, DistributedSampler
 
 from common.ranks import Place, end_with_parent
 from common.report_lines import BadDataError
+from resnet50 import dali_reader
 from resnet50.images import CHANNEL_DEVIATION, CHANNEL_MEAN, read_for_evaluation, read_image
 from resnet50.layers import CLASSES
 
@@ -99,61 +100,28 @@ def from_folder_by_dali(
     batches = len(images) // (options.batch_size * place.world_size)
     chosen = random.Random(options.seed).sample(images, len(images))
     chosen = chosen[: batches * options.batch_size * place.world_size]
-    try:
-        pipeline = _dali_pipeline(chosen, options, place, device, layout)
-        for count, (batch,) in enumerate(DALIGenericIterator(pipeline, ["images", "labels"])):
-            pixels = batch["images"]
-            if layout is torch.channels_last:
-                pixels = pixels.permute(0, 3, 1, 2)
-            yield *divmod(count, batches), pixels, batch["labels"].view(-1).long()
-    except RuntimeError as error:
-        # The line of DALI's message with the cause, which follows the operator's place.
-        cause = (str(error).partition("encountered:")[2] or str(error)).strip().partition("\n")[0]
-        raise BadDataError(
-            f"DALI cannot read an image of {options.data_dir}: {cause}; the backend native names it"
-        ) from None
 
-
-def _dali_pipeline(images, options, place, device, layout):
-    from nvidia.dali import Pipeline, fn, types  # noqa: PLC0415 (only this reader needs DALI)
-
-    on_gpu = device.type == "cuda"
-    pipeline = Pipeline(
-        batch_size=options.batch_size,
-        num_threads=max(1, options.workers),
-        seed=options.seed + place.rank,
-        device_id=device.index if on_gpu else None,
-    )
-    with pipeline:
-        encoded, labels = fn.readers.file(
-            files=[path for path, _ in images],
-            labels=[label for _, label in images],
+    def read(fn):
+        return fn.readers.file(
+            files=[path for path, _ in chosen],
+            labels=[label for _, label in chosen],
             shuffle_after_epoch=True,
             shuffle_after_epoch_seed=options.seed,
             shard_id=place.rank,
             num_shards=place.world_size,
-            name="reader",
         )
-        cropped = fn.decoders.image_random_crop(
-            encoded,
-            device="mixed" if on_gpu else "cpu",
-            output_type=types.RGB,
-            random_area=[0.08, 1.0],
-            random_aspect_ratio=[3 / 4, 4 / 3],
-            num_attempts=10,
-        )
-        size = options.image_size
-        resized = fn.resize(cropped, resize_x=size, resize_y=size, interp_type=types.INTERP_LINEAR)
-        normal = fn.crop_mirror_normalize(
-            resized,
-            mean=list(CHANNEL_MEAN),
-            std=list(CHANNEL_DEVIATION),
-            output_layout="HWC" if layout is torch.channels_last else "CHW",
-            mirror=fn.random.coin_flip(),
-        )
-        pipeline.set_outputs(normal, labels.gpu() if on_gpu else labels)
-    pipeline.build()
-    return pipeline
+
+    axes = "HWC" if layout is torch.channels_last else "CHW"
+    try:
+        pipeline = dali_reader.build_pipeline(read, options, place, axes, device.index)
+        for count, (batch,) in enumerate(DALIGenericIterator(pipeline, ["images", "labels"])):
+            pixels = batch["images"].permute(0, 3, 1, 2) if axes == "HWC" else batch["images"]
+            yield *divmod(count, batches), pixels, batch["labels"].view(-1).long()
+    except RuntimeError as error:
+        raise BadDataError(
+            f"DALI cannot read an image of {options.data_dir}: {dali_reader.cause(error)}; "
+            "the backend native names it"
+        ) from None
 
 
 def evaluation_loader(images: Images, options: Namespace, device: torch.device) -> DataLoader:
