@@ -151,3 +151,24 @@ def test_the_containers_of_cells_that_can_run_are_examined():
         }
         made = plan.with_unavailable(plan.build(BENCHMARKS, options, nodes)["cells"], nodes)
         assert plan.containers(made) == expected
+
+
+@pytest.mark.parametrize(
+    ("architectures", "precision", "override"),
+    [
+        (["hopper"], "fp32", "0"),
+        (["hopper"], "tf32", None),
+        (["hopper"], "amp", None),
+        (["volta"], "fp32", None),
+        ([], "fp32", None),
+    ],
+)
+def test_fp32_is_ieee_on_gpus_that_have_tf32(architectures, precision, override):
+    nodes = v100_nodes()
+    for node in nodes.values():
+        node["architectures"] = architectures
+        node["pythons"] = {"pytorch": "/opt/venvs/pytorch/bin/python"}
+    asked = parse_options({"precision": precision, "topology": "1n8g"})
+    for cell in plan.build(BENCHMARKS, asked, nodes)["cells"]:
+        environment = cell["commands"][cell["node_names"][0]]["env"]
+        assert environment.get("NVIDIA_TF32_OVERRIDE") == override

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, NamedTuple, Sequence
 
 from ..records.plans import Cell, Node, Nodes
+from ..stacks.pci import BEFORE_AMPERE
 from . import nccl
 from .placeholders import values_for
 from .recipes import matching
@@ -102,6 +103,12 @@ class Job:
             environment["CUDA_VISIBLE_DEVICES"] = ",".join(str(index) for index in gpus)
             # CUDA orders by speed, nvidia-smi, whose indices these are, by PCI bus.
             environment["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
+            if (
+                self.cell["precision"] == "fp32"
+                and {*node.get("architectures", ())} - BEFORE_AMPERE
+            ):
+                # Else most frameworks compute fp32 in TF32, which is a precision of its own here.
+                environment["NVIDIA_TF32_OVERRIDE"] = "0"
         if self.cell["device"] == "cpu":
             environment["OMP_NUM_THREADS"] = str(node["threads"])
         if node["interface"] and "/" not in node["interface"]:

@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, cast
 from ..records.cells import cell_path
 from ..records.factors import factor_values
 from ..records.plans import Cell, Nodes, Plan, PlannedRepeat, Reading
-from ..stacks.pci import ARCHITECTURES
+from ..stacks.pci import BEFORE_AMPERE
 from ..strategies import parameters_of
 from . import launch, matrix, nccl
 from .container import container_name
@@ -31,9 +31,6 @@ SCHEMA = 1
 # How the reasons begin that role framework gives where no provisioning makes a package set
 # available: the node has no interpreter for it, a package is in no index, or its stack has none.
 NOT_INSTALLABLE = ("needs Python ", "no package index has ", "stack ")
-# GPUs whose tensor cores know neither TF32 nor bf16: CUDA C++ Programming Guide, table of the
-# features by compute capability.
-_BEFORE_AMPERE = frozenset(ARCHITECTURES[: ARCHITECTURES.index("ampere")])
 
 
 def build(
@@ -83,7 +80,7 @@ def _impossible(cell: Cell, recipe: Mapping[str, Any], nodes: Nodes) -> List[str
             f"its software has code for {', '.join(supported)} GPUs, and the nodes have"
             f" {', '.join(sorted(found))}"
         )
-    older = sorted(found & _BEFORE_AMPERE)
+    older = sorted(found & BEFORE_AMPERE)
     if cell["device"] == "gpu" and cell["precision"] in ("tf32", "bf16") and older:
         reasons.append(
             f"GPUs compute in {cell['precision']} since Ampere, and the nodes have"

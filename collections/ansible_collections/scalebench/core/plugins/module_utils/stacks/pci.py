@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
 
-__all__ = ["ARCHITECTURES", "hardware"]
+__all__ = ["ARCHITECTURES", "BEFORE_AMPERE", "hardware"]
 
 _NVIDIA = 0x10DE
 _MELLANOX = 0x15B3
@@ -28,6 +28,9 @@ _FAMILIES: Tuple[Tuple[int, int, str], ...] = (
     (0x2900, 0x31FF, "blackwell"),
 )
 ARCHITECTURES = tuple(dict.fromkeys(name for _, _, name in _FAMILIES))
+# GPUs whose tensor cores know neither TF32 nor bf16: CUDA C++ Programming Guide, table of the
+# features by compute capability.
+BEFORE_AMPERE = frozenset(ARCHITECTURES[: ARCHITECTURES.index("ampere")])
 _NVSWITCHES = {0x1AC2: "NVSwitch", 0x1AF1: "NVSwitch 2", 0x22A3: "NVSwitch 3"}
 _HCAS = {
     0x1003: "ConnectX-3",
