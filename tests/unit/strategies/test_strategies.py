@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils import logs, strategies
+from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
 from log_lines import lines
 
 
@@ -215,6 +216,15 @@ def test_horovods_example_prints_no_space_after_batch():
     found = strategies.apply(logs.read(text), "dlperf_mxnet_gluon")
     each = [round(300 + n / 1000, 2) for n in range(21, 121)]
     assert (found["throughput"], found["steps"]) == (round(sum(each) / 100, 2), 100)
+
+
+def test_what_a_log_does_not_state_is_taken_from_its_path_where_it_is_a_number():
+    text = "".join(lines("paddle_fluid", 120))
+    for batch, figure in ((128, 2844.44), ("max", None), ("128", None), (None, None)):
+        reading = logs.read(text, known={"batch_size_per_device": batch, "world_size": 8})
+        found = log_facts(reading, "dlperf_paddle")
+        assert found["throughput"] == figure
+        assert "batch_size_per_device" not in found["identity"]
 
 
 def test_a_log_longer_than_the_limit_still_has_its_mean():

@@ -240,9 +240,12 @@ class Engine:
 
 
 def _assumed(identity: Mapping[str, Any], known: Mapping[str, Any]) -> Dict[str, Any]:
-    """Return an identity with the sizes that are known and that it does not state."""
+    """Return an identity with the sizes that are known and that it does not state.
+
+    A size that is no whole number is not known: a batch size that is still searched is ``max``.
+    """
     sizes = ("batch_size_per_device", "world_size", "nodes")
-    assumed = {key: known[key] for key in sizes if known.get(key)}
+    assumed = {key: known[key] for key in sizes if isinstance(known.get(key), int)}
     assumed.update(identity)
     if assumed.get("world_size") and assumed.get("batch_size_per_device"):
         of_all = assumed["world_size"] * assumed["batch_size_per_device"]
