@@ -43,6 +43,24 @@ def test_paddle_trains_over_nodes_and_oneflow_without_a_python_stops_nothing(
     assert reading["summary"]["weights_equal"] is True
 
 
+def test_a_package_in_no_index_makes_its_cells_unavailable(cluster, tmp_path):
+    """Real pip, which is told to look into an empty folder only."""
+    own = {"benchmark": "oneflow", "framework_dir": str(tmp_path / "venvs")}
+    needed = {"python": ["3.11", "3.12", "3.13"], "packages": ["oneflow==0.1.8"], "import": "x"}
+    for _ in range(2):  # the environment is there the second time
+        provisioned = cluster.run(
+            "provision.yml", "--tags", "framework", **own,
+            framework_names=["oneflow"], __framework_set=needed,
+            framework_pip_arguments=f"--no-index --find-links {tmp_path}",
+        )  # fmt: skip
+        assert provisioned.rc == 0, failures(provisioned)
+    done = cluster.bench(**own, **SHORT, campaign="no-index")
+    records = cluster.records("no-index").values()
+    assert {record["ending"] for record in records} == {"unavailable"}, failures(done)
+    reasons = {record["reason"] for record in records}
+    assert all("no package index has oneflow==0.1.8: Could not find" in why for why in reasons)
+
+
 def test_what_its_launcher_writes_lies_in_the_folder_of_the_repeat(cluster, paddle):
     folder = cluster.state / "nodes/node2/runs/paddle/paddle/bz2/2n1g/r50_b2_fp32_1.files"
     assert (folder / "log/workerlog.0").exists()

@@ -15,6 +15,7 @@ from .recipes import TO_TARGET, matching, recipe_of
 from .seating import oversubscribed
 
 __all__ = [
+    "NOT_INSTALLABLE",
     "build",
     "check_forks",
     "containers",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Collection, List, Mapping
 
+from ..planning.plan import NOT_INSTALLABLE
+
 __all__ = ["authorized_keys_lines", "known_hosts_lines", "node_problems"]
 
 
@@ -62,8 +64,8 @@ def node_problems(
 ) -> List[str]:
     """Return a sentence for each problem that keeps every repeat from running on a node.
 
-    A missing framework is not a problem of the node where another one is there: its cells are
-    unavailable.
+    A missing framework is not a problem of the node where another one is there, or where no
+    provisioning makes it available: its cells are unavailable.
 
     :param probe: what module node_fingerprint_facts returned, or ``unreachable`` and ``msg``.
     :param place: the node's address and port, for the message.
@@ -78,7 +80,8 @@ def node_problems(
         ]
     problems = []
     unusable = probe["unusable"]
-    if unusable and set(unusable) >= set(pythons):
+    repairable = [why for why in unusable.values() if not why.startswith(NOT_INSTALLABLE)]
+    if repairable and set(unusable) >= set(pythons):
         reasons = [
             f"the interpreter of {framework}, {pythons[framework]}: {reason}."
             for framework, reason in unusable.items()
