@@ -12,11 +12,17 @@ description:
   - The result complements that of M(node_fingerprint_facts).
   - The action plugin of the same name adds RV(clock_skew).
 options:
-  peers:
+  nodes:
     description:
-      - Nodes to reach by ssh, by name their host alias in O(ssh_config).
-    type: dict
-    default: {}
+      - All nodes of the cluster by their names in O(ssh_config), to be reached by ssh; in the same
+        order on each node.
+    type: list
+    elements: str
+    default: []
+  node:
+    description: The name of this node among O(nodes).
+    type: str
+    default: ""
   ssh_config:
     description: Configuration file of the ssh client on the node.
     type: path
@@ -43,7 +49,8 @@ attributes:
 EXAMPLES = r"""
 - name: Read the state of the node
   preflight_facts:
-    peers: {node2: node2}
+    nodes: [node1, node2]
+    node: node1
     ssh_config: /var/tmp/scalebench/sshd/ssh_config
   register: fitness
 """
@@ -95,10 +102,15 @@ xid:
   returned: success
   sample: []
 peers:
-  description: By peer, why ssh does not reach it, empty if it does; null without O(peers).
+  description: By node, why ssh does not get in, empty if it does; null without O(nodes).
   type: dict
   returned: success
   sample: {node2: ""}
+authorized_keys:
+  description: SHA-256 of the authorized_keys beside O(ssh_config); null where there is none.
+  type: str
+  returned: success
+  sample: e3b0c44298fc1c149afbf4c8996fb924
 image:
   description: IDs of the containers' images; null without O(containers).
   type: str
@@ -138,13 +150,18 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.drivers impor
     cuda_state,
     gpu_direct,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.node.ssh import (
+    authorised,
+    unreachable,
+)
 
 
 def main() -> None:
     """Run the module."""
     module = AnsibleModule(
         argument_spec={
-            "peers": {"type": "dict", "default": {}},
+            "nodes": {"type": "list", "elements": "str", "default": []},
+            "node": {"type": "str", "default": ""},
             "ssh_config": {"type": "path", "default": ""},
             "containers": {"type": "list", "elements": "str", "default": []},
             "engine": {"type": "str", "default": "docker"},
@@ -156,6 +173,7 @@ def main() -> None:
     try:
         inside = [fitness.container(args["engine"], name) for name in args["containers"]]
         devices = [set(container["devices"]) for container in inside]
+        lost = unreachable(args["ssh_config"], args["nodes"], args["node"])
         gpus = fitness.gpu_health() if args["gpus"] else []
         module.exit_json(
             memlock_kib=fitness.memlock_kib(),
@@ -164,7 +182,8 @@ def main() -> None:
             gpu_direct=gpu_direct(),
             gpu_processes=fitness.gpu_processes() if gpus else [],
             xid=fitness.xid_codes(),
-            peers=fitness.reach(args["peers"], args["ssh_config"]) if args["peers"] else None,
+            peers={**dict.fromkeys(args["nodes"], ""), **lost} if args["nodes"] else None,
+            authorized_keys=authorised(args["ssh_config"]),
             image=", ".join(container["image"] for container in inside) or None,
             container_infiniband=sorted(set.intersection(*devices)) if devices else None,
             container_verbs=all(container["verbs"] for container in inside),

@@ -1,26 +1,32 @@
 #!/usr/bin/python
-"""Log in to other nodes and return the failures."""
+"""Try the ways by ssh from this node to all others, and return the failures."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: ssh_reach_info
 short_description: List the nodes that this node cannot log in to
-description: Logs in to 16 nodes at a time, with strict host key checking if so configured.
+description:
+  - Logs in to the node that follows this one in O(nodes), and compares the host keys of the others
+    with known_hosts, four at a time.
 options:
   config:
     description: Configuration of ssh on this node, with the nodes by name.
     type: path
     required: true
   nodes:
-    description: The nodes' names.
+    description: The names of all nodes, in the same order on each.
     type: list
     elements: str
+    required: true
+  node:
+    description: The name of this node among O(nodes).
+    type: str
     required: true
 attributes:
   check_mode:
     support: full
-    description: Logs in as without check mode.
+    description: Asks as without check mode.
 """
 
 EXAMPLES = r"""
@@ -28,6 +34,7 @@ EXAMPLES = r"""
   ssh_reach_info:
     config: /opt/scalebench/sshd/ssh_config
     nodes: [node1, node2]
+    node: node1
   register: reached
   failed_when: reached.refused | length > 0
 """
@@ -50,11 +57,15 @@ def main() -> None:
         argument_spec={
             "config": {"type": "path", "required": True},
             "nodes": {"type": "list", "elements": "str", "required": True},
+            "node": {"type": "str", "required": True},
         },
         supports_check_mode=True,
     )
     # Not under the key `unreachable`, which would mark this node as such.
-    refused = unreachable(module.params["config"], module.params["nodes"])
+    try:
+        refused = unreachable(*(module.params[key] for key in ("config", "nodes", "node")))
+    except ValueError as error:
+        module.fail_json(msg=str(error))
     module.exit_json(changed=False, refused=refused)
 
 

@@ -75,6 +75,7 @@ HELD: dict[str, Held] = {
     ),
     # ssh.
     "ssh": Held(HELP, _REAL + "; options of -o by ssh -G; " + _RUN),
+    "ssh-keyscan": Held(HELP, _REAL + "; " + _RUN),
     "sshd": Held(HELP, _REAL + "; " + _RUN),
     "ssh-keygen": Held(HELP, _REAL + "; " + _RUN),
     # Packages, firewalls and the boot image.
@@ -134,7 +135,6 @@ INDIRECT: dict[str, list[str]] = {
         "docker exec",
         "sh -c",
         "journalctl --dmesg --output --no-pager",
-        "ssh -F -o",
         "nvidia-smi --query-gpu --query-remapped-rows",
     ],
     "collections/ansible_collections/scalebench/core/plugins/module_utils/node/interpreters.py": [

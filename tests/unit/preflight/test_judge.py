@@ -45,6 +45,7 @@ NODE = {
     "xid": [],
     "gpu_processes": [],
     "peers": {"node1": "", "node2": "", "node3": "", "node4": ""},
+    "authorized_keys": "67" * 32,
     "container_infiniband": ["mlx5_0", "mlx5_1"],
     "image": "sha256:0123",
     "dataset": {"tfrecord": {"digest": "45" * 32, "problems": []}},
@@ -68,8 +69,8 @@ def wrong(nodes, expected=()):
 def test_a_healthy_cluster_passes_every_check():
     judged = judge(cluster(), {"gpus": 8, "gpu_model": "V100", "infiniband_ports": 2})
     assert judged["verdict"] == "pass"
-    assert judged["counts"] == {"fail": 0, "warn": 0, "pass": 4 * 27, "skip": 0}
-    assert judged["summary"] == "preflight of 4 node(s): 108 pass"
+    assert judged["counts"] == {"fail": 0, "warn": 0, "pass": 4 * 28, "skip": 0}
+    assert judged["summary"] == "preflight of 4 node(s): 112 pass"
 
 
 def lose_a_gpu(node):
@@ -165,6 +166,7 @@ FAULTS = [
     (lambda node: node.update(clock_skew=[1.0, 1.2]), [("clock", "warn")]),
     (lambda node: node.update(clock_skew=[-61.2, -60.9]), [("clock", "fail")]),
     (lambda node: node["fingerprint"].update(kernel="6.1.0-29-amd64"), [("kernel", "warn")]),
+    (lambda node: node.update(authorized_keys="89" * 32), [("authorised keys", "fail")]),
     (
         lambda node: node["peers"].update(node1="Connection refused"),
         [("ssh to all nodes", "fail")],
@@ -271,7 +273,7 @@ def test_an_unreachable_node_fails_and_the_others_are_judged():
     assert wrong(nodes) == [("answer", "node3", "fail"), ("memlock", "node4", "fail")]
     judged = judge(nodes)
     assert judged["rows"][0]["found"] == "nvidia-smi: exit code 15: GPU is lost"
-    assert judged["counts"]["pass"] == 3 * 27 - 1
+    assert judged["counts"]["pass"] == 3 * 28 - 1
     assert judged["summary"].startswith("preflight of 4 node(s): 2 fail")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import os
 import re
 import resource
@@ -13,7 +12,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.evidence.fingerpri
 
 from . import nvidia_smi
 
-__all__ = ["container", "gpu_health", "gpu_processes", "memlock_kib", "reach", "xid_codes"]
+__all__ = ["container", "gpu_health", "gpu_processes", "memlock_kib", "xid_codes"]
 
 PATIENCE = 30
 # Yes is the answer of --query-gpu, 1 that of --query-remapped-rows.
@@ -84,26 +83,6 @@ def xid_codes() -> Optional[List[int]]:
         if not done.returncode and done.stdout.strip():
             return [int(code) for code in re.findall(r"NVRM: Xid \([^)]*\): (\d+)", done.stdout)]
     return None
-
-
-def reach(peers: Mapping[str, str], ssh_config: str) -> Dict[str, str]:
-    """Return for each peer why an ssh login fails; empty if it succeeds. All are tried at once.
-
-    :param peers: by name in the inventory, the name of the peer in ``ssh_config``.
-    :param ssh_config: path of ssh's configuration (``ssh -F``).
-    """
-    with concurrent.futures.ThreadPoolExecutor(32) as pool:
-        answers = pool.map(lambda target: _try(target, ssh_config), peers.values())
-        return dict(zip(peers, answers))
-
-
-def _try(target: str, ssh_config: str) -> str:
-    options = ["-F", ssh_config, "-o", "BatchMode=yes", "-o", "ConnectTimeout=5"]
-    try:
-        done = _run(["ssh", *options, target, "true"])
-    except ValueError as error:
-        return str(error)
-    return (done.stderr.strip().splitlines() or ["ssh failed"])[-1] if done.returncode else ""
 
 
 def container(engine: str, name: str) -> Dict[str, Any]:

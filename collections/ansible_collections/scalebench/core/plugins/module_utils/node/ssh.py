@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
+import re
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
-from typing import Dict, List
+from typing import Dict, List, Optional, Sequence, Set
 
-__all__ = ["SshKeys", "unreachable"]
+__all__ = ["SshKeys", "authorised", "unreachable"]
 
-# Below MaxStartups of the nodes' sshd, which all other nodes contact at the same time.
-_AT_ONCE = 16
+# Nodes that are asked at the same time.
+_AT_ONCE = 4
+# How long sshd may take to offer its keys.
+_SCAN_SECONDS = 5
 
 
 class SshKeys:
@@ -83,32 +87,100 @@ class SshKeys:
         return os.path.join(self.folder, name)
 
 
-def unreachable(config: str, nodes: List[str], patience: float = 30.0) -> Dict[str, str]:
-    """Return by node why an ssh login failed; empty if all succeeded.
+def unreachable(
+    config: str, nodes: Sequence[str], own: str, patience: float = 30.0
+) -> Dict[str, str]:
+    """Return by node why ssh does not get in from here; empty if it does everywhere.
+
+    A full login to the node that follows this one in the list proves this node's own key. At the
+    others only the host key is compared: all nodes are given the same authorized_keys, and N * N
+    logins at once overload a large cluster. Every node goes through the list from its own place on,
+    a few nodes at a time, so that no node is asked by many at the same time.
 
     :param config: path of ssh's configuration (``ssh -F``), which has the nodes by name.
+    :param nodes: all nodes of the cluster, in the same order on each.
+    :param own: the name of this node.
     :param patience: seconds that a login may take.
     :raises ValueError: ssh is not installed.
     """
-
-    def reason(node: str) -> str:
-        command = ["ssh", "-F", config, node, "true"]
-        try:
-            done = subprocess.run(
-                command,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=patience,
-                check=False,
-            )
-        except FileNotFoundError:
-            raise ValueError("no ssh: install the package openssh-client") from None
-        except subprocess.TimeoutExpired:
-            return f"no answer within {patience:.0f} s"
-        lines = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
-        return "" if done.returncode == 0 else lines[-1]
-
+    start = nodes.index(own) + 1 if own in nodes else 0
+    ring = [*nodes[start:], *nodes[:start]]
+    known = set(_lines_of_host_keys(config, ring[0])) if ring else set()
+    first = {ring[0]: _login(config, ring[0], patience)} if ring else {}
+    unseen: List[str] = []
+    for at in range(1, len(ring), _AT_ONCE):
+        some = ring[at : at + _AT_ONCE]
+        offered = _scan(config, some)
+        unseen += [name for name in some if not known & offered[name]]
+    # ssh itself finds the words for what is wrong, and waits for a node that is only slow.
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        reasons = dict(zip(nodes, pool.map(reason, nodes)))
-    return {node: why for node, why in reasons.items() if why}
+        again = dict(zip(unseen, pool.map(lambda name: _login(config, name, patience), unseen)))
+    return {name: why for name, why in {**first, **again}.items() if why}
+
+
+def authorised(config: str) -> Optional[str]:
+    """Return the SHA-256 of the authorized_keys beside a configuration; None without one."""
+    try:
+        with open(os.path.join(os.path.dirname(config), "authorized_keys"), "rb") as file:
+            return hashlib.sha256(file.read()).hexdigest()
+    except OSError:
+        return None
+
+
+def _login(config: str, node: str, patience: float) -> str:
+    """Return why a login fails, empty if it succeeds."""
+    try:
+        done = _run(["ssh", "-F", config, node, "true"], patience)
+    except subprocess.TimeoutExpired:
+        return f"no answer within {patience:.0f} s: it is overloaded, or a firewall drops packets"
+    lines = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
+    return "" if done.returncode == 0 else lines[-1]
+
+
+def _settings(config: str, node: str) -> Dict[str, str]:
+    """Return what ssh takes from its configuration for a node, by keyword in small letters."""
+    words = [
+        line.partition(" ") for line in _run(["ssh", "-G", "-F", config, node]).stdout.splitlines()
+    ]
+    return {keyword: value for keyword, _, value in words}
+
+
+def _lines_of_host_keys(config: str, node: str) -> List[str]:
+    path = _settings(config, node).get("userknownhostsfile", "").strip('"')
+    try:
+        with open(path, encoding="utf-8") as file:
+            return [line.strip() for line in file if not line.startswith("#")]
+    except OSError:
+        return []
+
+
+def _scan(config: str, nodes: Sequence[str]) -> Dict[str, Set[str]]:
+    """Return by node the lines of known_hosts that its sshd would have now."""
+    settings = {name: _settings(config, name) for name in nodes}
+    offered: Dict[str, Set[str]] = {name: set() for name in nodes}
+    for port in {each.get("port", "22") for each in settings.values()}:
+        hosts = {each["hostname"]: name for name, each in settings.items() if each["port"] == port}
+        command = ["ssh-keyscan", "-p", port, "-T", str(_SCAN_SECONDS), *hosts]
+        try:
+            lines = _run(command, 6 * _SCAN_SECONDS).stdout.splitlines()
+        except subprocess.TimeoutExpired:
+            continue
+        for line in lines:
+            host = re.sub(r"^\[(.*)\]:\d+$", r"\1", line.split(" ")[0])
+            if host in hosts:
+                offered[hosts[host]].add(line.strip())
+    return offered
+
+
+def _run(command: List[str], patience: float = 30.0) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=patience,
+            check=False,
+        )
+    except FileNotFoundError:
+        raise ValueError(f"no {command[0]}: install the package openssh-client") from None

@@ -23,6 +23,15 @@ def host_checks(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
     todo = "measure nodes with {wanted} apart from others, or make them the same"
     rows = agreement("system", nodes, lambda node: node["fingerprint"].get("os"), WARN, todo)
     rows += agreement("kernel", nodes, lambda node: node["fingerprint"].get("kernel"), WARN, todo)
+    # Each node logs in to one other only: see node/ssh.py.
+    todo = "run playbooks/provision.yml on all nodes, {wanted} have the same keys"
+    rows += agreement(
+        "authorised keys",
+        nodes,
+        lambda node: (node.get("authorized_keys") or "")[:_SHOWN] or None,
+        FAIL,
+        todo,
+    )
     for name, node in nodes.items():
         rows += [_memlock(name, node), _room(name, node, expected), _clock(name, node)]
         rows += [_reaches(name, node), _interfaces(name, node)]

@@ -1,0 +1,143 @@
+"""The ways by ssh between nodes, over real sshd processes on loopback addresses."""
+
+import getpass
+import re
+import shutil
+import socket
+import subprocess
+import time
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.node import ssh
+
+SSHD = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin")
+NAMES = [f"node{number}" for number in range(1, 7)]
+
+
+def address(name):
+    return f"127.0.0.{40 + NAMES.index(name)}"
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    """Return the folder of six nodes: an sshd of each runs on one port, with one user key."""
+    if SSHD is None or not shutil.which("ssh-keyscan"):
+        pytest.skip("no sshd or ssh-keyscan here")
+    with socket.create_server(("127.0.0.40", 0)) as free:
+        port = free.getsockname()[1]
+    ssh.SshKeys(str(tmp_path)).make("user", "ed25519", "user")
+    (tmp_path / "authorized_keys").write_text((tmp_path / "user.pub").read_text())
+    known, hosts, servers = [], [], []
+    for name in NAMES:
+        ssh.SshKeys(str(tmp_path)).make(f"host_{name}", "ed25519", name)
+        kind, key, *_ = (tmp_path / f"host_{name}.pub").read_text().split()
+        known.append(f"[{address(name)}]:{port} {kind} {key}")
+        hosts.append(f"Host {name}\n    HostName {address(name)}\n")
+        (tmp_path / f"{name}.conf").write_text(
+            f"Port {port}\nListenAddress {address(name)}\nHostKey {tmp_path}/host_{name}\n"
+            f"PidFile none\nAuthorizedKeysFile {tmp_path}/authorized_keys\nStrictModes no\n"
+            "UsePAM no\nLogLevel VERBOSE\n"
+        )
+    (tmp_path / "known_hosts").write_text("\n".join(known) + "\n")
+    (tmp_path / "ssh_config").write_text(
+        "".join(hosts) + f"Host *\n    User {getpass.getuser()}\n    Port {port}\n"
+        f"    IdentityFile {tmp_path}/user\n    IdentitiesOnly yes\n    BatchMode yes\n"
+        f"    StrictHostKeyChecking yes\n    UserKnownHostsFile {tmp_path}/known_hosts\n"
+        "    GlobalKnownHostsFile none\n    ConnectTimeout 5\n"
+    )
+
+    def start(name):
+        log = (tmp_path / f"{name}.log").open("ab")
+        config = str(tmp_path / f"{name}.conf")
+        server = subprocess.Popen([SSHD, "-D", "-e", "-f", config], stderr=log)
+        servers.append(server)
+        for _ in range(200):
+            with socket.socket() as there:
+                if there.connect_ex((address(name), port)) == 0:
+                    return server
+            time.sleep(0.02)
+        pytest.skip(f"sshd does not start here: {(tmp_path / f'{name}.log').read_text()}")
+
+    running = {name: start(name) for name in NAMES}
+    yield tmp_path, running, port
+    for server in servers:
+        server.kill()
+        server.wait()
+
+
+def test_one_login_and_a_look_at_the_host_key_of_the_others(cluster):
+    folder, _, _ = cluster
+    assert ssh.unreachable(str(folder / "ssh_config"), NAMES, "node2") == {}
+    logins = {
+        name: len(re.findall("Accepted publickey", (folder / f"{name}.log").read_text()))
+        for name in NAMES
+    }
+    assert logins == {**dict.fromkeys(NAMES, 0), "node3": 1}
+
+
+def test_each_way_that_is_closed_has_the_words_of_ssh(cluster):
+    folder, running, _ = cluster
+    running["node1"].kill()
+    running["node1"].wait()
+    known = (folder / "known_hosts").read_text().splitlines()
+    known[3] = re.sub("AAAA.*", known[4].split(" ")[2], known[3])
+    (folder / "known_hosts").write_text("\n".join(known) + "\n")
+    lost = ssh.unreachable(str(folder / "ssh_config"), NAMES, "node2")
+    assert sorted(lost) == ["node1", "node4"]
+    assert "Connection refused" in lost["node1"]
+    assert "Host key verification failed" in lost["node4"]
+
+
+def test_a_key_that_is_not_authorised_is_told_by_the_next_node(cluster):
+    folder, _, _ = cluster
+    (folder / "authorized_keys").write_text("")
+    lost = ssh.unreachable(str(folder / "ssh_config"), NAMES, "node6")
+    assert list(lost) == ["node1"]
+    assert "Permission denied" in lost["node1"]
+
+
+def test_a_node_that_is_silent_is_told_from_one_that_refuses(cluster, monkeypatch):
+    folder, running, port = cluster
+    running["node5"].kill()
+    running["node5"].wait()
+    monkeypatch.setattr(ssh, "_SCAN_SECONDS", 1)
+    with socket.create_server((address("node5"), port)):
+        lost = ssh.unreachable(str(folder / "ssh_config"), NAMES, "node1", patience=2)
+    assert list(lost) == ["node5"]
+    assert "no answer within 2 s: it is overloaded" in lost["node5"]
+
+
+def test_every_node_begins_with_its_own_neighbour(monkeypatch, tmp_path):
+    """In each round a node is asked by as many nodes as are asked at the same time, and no more."""
+    rounds = {}
+    monkeypatch.setattr(ssh, "_login", lambda config, node, patience: "")
+    monkeypatch.setattr(ssh, "_lines_of_host_keys", lambda config, node: ["key"])
+    for own in [f"n{number}" for number in range(64)]:
+        asked = []
+
+        def scan(config, nodes, asked=asked):
+            asked.append(list(nodes))
+            return {name: {"key"} for name in nodes}
+
+        monkeypatch.setattr(ssh, "_scan", scan)
+        ssh.unreachable("config", [f"n{number}" for number in range(64)], own)
+        for number, some in enumerate(asked):
+            rounds.setdefault(number, []).extend(some)
+        assert sum(map(len, asked)) == 63
+    for some in rounds.values():
+        assert max(some.count(name) for name in set(some)) <= 4
+
+
+def test_a_cluster_of_one_asks_itself(monkeypatch):
+    monkeypatch.setattr(ssh, "_lines_of_host_keys", lambda config, node: [])
+    monkeypatch.setattr(ssh, "_login", lambda config, node, patience: node)
+    assert ssh.unreachable("config", ["a"], "a") == {"a": "a"}
+    assert ssh.unreachable("config", [], "a") == {}
+
+
+def test_nodes_that_authorise_other_keys_differ(tmp_path):
+    assert ssh.authorised(str(tmp_path / "ssh_config")) is None
+    (tmp_path / "authorized_keys").write_text("a\n")
+    first = ssh.authorised(str(tmp_path / "ssh_config"))
+    (tmp_path / "authorized_keys").write_text("b\n")
+    assert first and first != ssh.authorised(str(tmp_path / "ssh_config"))
