@@ -22,9 +22,9 @@ from local_nodes import ROOT, failures
 SHARED = Path(os.environ.get("SCALEBENCH_SHARED", ROOT.parent / "shared")) / "upstream"
 SETS = ("tensorflow_upstream_cpu", "mxnet_horovod_seed", "paddle_seed")
 # The programs fix these: TensorFlow's hook leaves out 20 iterations, MXNet's command makes 120.
-METHOD = {"warmup": 20, "iterations": 100, "batch_size_per_device": 2}
-TRAINED = {"tensorflow_ngc/bz2-real-upstream", "mxnet_ngc/bz2-recordio-real-upstream"}
-PADDLE = "paddle/bz2-real-upstream"
+METHOD = {"warmup": 20, "iterations": 100}
+TRAINED = {"tensorflow_ngc/bz2-real-upstream", "mxnet_ngc/bz4-recordio-real-upstream"}
+PADDLE = "paddle/bz8-real-upstream"
 EXTRACTORS = {
     "tensorflow_ngc": "NVIDIADeepLearningExamples/TensorFlow/Classification/ConvNets/resnet50v1.5"
     "/extract_tensorflow_logs.py",
