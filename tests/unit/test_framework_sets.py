@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 import yaml
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar, trust_as_template
 from stack_data import NAMES, stack
 
 FOLDER = Path(__file__).parents[2] / "roles/framework/vars/frameworks"
 FILES = sorted(FOLDER.glob("*.yml"))
 REQUIRED = {"python": list, "packages": list, "import": str}
-OPTIONAL = {"programs": dict, "wheel": dict}
+OPTIONAL = {"programs": dict, "wheel": dict, "unpublished": bool}
 PIN = re.compile(r"[A-Za-z0-9._-]+(\[[a-z,]+\])?==[^ *=]+")
 
 
@@ -48,3 +50,27 @@ def test_dali_is_for_the_cuda_of_the_stack():
             if package.startswith("nvidia-dali"):
                 major = stack(name)["cuda"]["version"].partition(".")[0]
                 assert package.startswith(f"nvidia-dali-cuda{major}0==")
+
+
+NOT_FOUND = (
+    "ERROR: Could not find a version that satisfies the requirement oneflow==0.1.8 (from versions:"
+    " none)\nERROR: No matching distribution found for oneflow==0.1.8"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "absent"), [("oneflow_upstream", True), ("paddle_upstream", True), ("pytorch", False)]
+)
+def test_only_a_set_known_to_be_unpublished_excuses_its_cells(name, absent):
+    """An index that answers 401 or 503 makes pip say the same of every package."""
+    variables = yaml.safe_load((FOLDER.parent / "main.yml").read_text())
+    words = Templar(
+        loader=DataLoader(),
+        variables={
+            **yaml.safe_load((FOLDER / f"{name}.yml").read_text()),
+            "__framework_pip": {"msg": NOT_FOUND},
+        },
+    ).template(trust_as_template(variables["__framework_absent"]))
+    assert words == (
+        [NOT_FOUND.splitlines()[0].partition("ERROR: ")[2], "oneflow==0.1.8"] if absent else []
+    )

@@ -29,10 +29,14 @@ def check_same(campaign: str, kept: Plan, wanted: Plan, of_variables: Iterable[s
             for name in of_variables
             if options[0].get(name) != options[1].get(name)
         )
+        todo = f"Give the options it was made with ({as_arguments(options[0]) or 'none'}), or"
+        if options[0] == options[1]:
+            todo = (
+                "The options are the same, so inventory, benchmark file or Scalebench changed: give"
+            )
         raise ValueError(
             f"campaign {campaign} was made with another plan: {'; '.join(different[:5])}"
-            f"{'; …' if len(different) > 5 else ''}. Give the options it was made with"
-            f" ({as_arguments(options[0]) or 'none'}), or another -e campaign=NAME{sources}"
+            f"{'; …' if len(different) > 5 else ''}. {todo} another -e campaign=NAME{sources}"
         )
 
 
