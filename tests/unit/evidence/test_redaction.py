@@ -72,6 +72,8 @@ def test_values_are_replaced_and_their_names_stay(text, secret):
         "half_precision hf_short sha256:e3b0c44298fc1c149afbf4c8996fb924",
         "max_tokens=128 num_tokens: 4096 tokens/s 1234.5 token=5 eos_token='' pad_token=[PAD]",
         "--max-tokens 5 --token-file /x/y --password-file=/z secret_name: demo key_id=abcdefgh",
+        "AssertionError: token: embedding_size mismatch; wrong token: unexpected",
+        "train --token-batch-size 256",
         "KeyError: 'epoch' ssh://git@example.org/x password: null use_auth_token=True",
         "iteration 3 epoch 0 loss 6.970000 throughput 24.13 images/s",
     ],

@@ -26,14 +26,18 @@ __all__ = ["RULES", "Redactor", "Rule", "is_secret_name", "patterns", "shown"]
 
 # Names of secrets: of variables, keys of JSON or YAML, attributes and long options. A longer word
 # has another meaning: TOKENIZERS_PARALLELISM, KEYRING, max_tokens. KEY alone counts in capitals.
-_WORDS = rb"(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)"
+_PASSWORDS = rb"SECRET|PASSWORD|PASSWD|PASSPHRASE"
 _KEYS = rb"(?:API|ACCESS|ACCOUNT|SECRET|PRIVATE|AUTH|SHARED|SIGNING|ENCRYPTION)[_-]?KEY"
+_TOKENS = rb"TOKEN|CREDENTIALS?|" + _KEYS
 _NAME = rb"[A-Z0-9_]*(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|KEY)(?![A-Z])[A-Z0-9_]*"
-_ANY_NAME = rb"(?i:[a-z0-9_-]*(?:" + _WORDS + rb"|" + _KEYS + rb")(?![a-z])[a-z0-9_-]*)"
+_NAME_WITH = rb"(?P<name>(?i:[a-z0-9_-]*(?:%s)(?![a-z])[a-z0-9_-]*))"
 # Not secret: a secret's path, number or name, and InfiniBand's partition key (NCCL_IB_PKEY).
 HARMLESS = re.compile(rb"(?i:.*[_-](?:FILE|PATH|DIR|PKEY|IDS?|COUNT|NAME|TYPE))")
 # Not secret: an empty value, a reference to a variable, a value that is already masked.
 _NOTHING = rb"(?!\$|\*|\[redacted|null\b|None\b|(?i:true|false)\b|[\"',\s])"
+_NO_NUMBER = rb"(?![\d.,]+(?:\s|$))"
+# A value in quotes, or a word of some length that is no number and no list.
+_WORD = rb"(?:(?<=[\"'])[^\"'\r\n\\]+|" + _NO_NUMBER + rb"%s[^\s\"',;&}\\<\[({]{6,}))"
 _QUOTED = rb"(?:(?<=[\"'])[^\"'\r\n\\]+|[^\s\"',;&}\\]+)"
 # The formats of RFC 7468 and OpenPGP.
 _KEY_BEGIN = re.compile(rb"-----BEGIN [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----")
@@ -130,9 +134,10 @@ RULES = (
     _rule(
         "option of a command",
         [b"token", b"secret", b"passw", b"passphrase", b"key", b"credential"],
-        rb"(?<![\w-])--(?P<name>"
-        + _ANY_NAME
-        + rb")(?:\s+|=)[\"']?(?P<value>(?!-)"
+        rb"(?<![\w-])--"
+        + _NAME_WITH % (_PASSWORDS + rb"|" + _TOKENS)
+        + rb"(?:\s+|=)[\"']?(?P<value>(?!-)"
+        + _NO_NUMBER
         + _NOTHING
         + _QUOTED
         + rb")",
@@ -147,16 +152,20 @@ RULES = (
         [b"token", b"secret", b"passw", b"passphrase", b"key"],
         rb"(?<![A-Za-z0-9_])(?P<name>" + _NAME + rb")" + _ASSIGNED + _NOTHING + _QUOTED + rb")",
     ),
-    # What follows the word token is often a word of a vocabulary or a number, and no secret.
     _rule(
         "value of a secret's name",
-        [b"token", b"secret", b"passw", b"passphrase", b"key", b"credential"],
-        rb"(?<![A-Za-z0-9_-])(?P<name>"
-        + _ANY_NAME
-        + rb")"
+        [b"secret", b"passw", b"passphrase"],
+        rb"(?<![A-Za-z0-9_-])" + _NAME_WITH % _PASSWORDS + _ASSIGNED + _NOTHING + _WORD % rb"",
+    ),
+    # What follows the word token is often a word of a vocabulary or of a message, and no secret.
+    _rule(
+        "value of a secret's name",
+        [b"token", b"key", b"credential"],
+        rb"(?<![A-Za-z0-9_-])"
+        + _NAME_WITH % _TOKENS
         + _ASSIGNED
         + _NOTHING
-        + rb"(?:(?<=[\"'])[^\"'\r\n\\]+|(?![\d.,]+(?:\s|$))[^\s\"',;&}\\<\[({]{6,}))",
+        + _WORD % rb"(?:(?<==)|(?=\S*\d)|(?=\S*[a-z]\S*[A-Z]))",
     ),
 )
 
