@@ -131,7 +131,10 @@ def test_check_mode_shows_the_plan_and_runs_nothing(cluster):
 @pytest.mark.parametrize(
     ("variables", "expected"),
     [
-        ({"precision": "fp8"}, "there is no precision 'fp8'; the choices are fp32, amp"),
+        (
+            {"precision": "fp8"},
+            "there is no precision 'fp8'; the choices are fp32, tf32, amp, bf16",
+        ),
         ({"benchmark": "caffe"}, "there is no benchmark 'caffe'; the choices are"),
         ({"topology": "9n1g"}, "the inventory has 4 (node1, node2, node3, node4)"),
         ({"repeats": 0}, "-e repeats=0: 0 is below 1"),

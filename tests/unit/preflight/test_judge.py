@@ -266,6 +266,16 @@ def test_nodes_without_gpus_skip_with_a_reason():
     assert [row["check"] for row in judge(nodes, {"gpus": 8})["rows"][:4]] == ["GPUs"] * 4
 
 
+def test_a_node_without_gpus_is_asked_for_no_gpu_direct():
+    nodes = cluster()
+    for node in nodes.values():
+        node["fingerprint"]["gpus"] = []
+        node.update(gpu_direct="", gpu_health=[], cuda=None)
+    assert {
+        row["verdict"] for row in judge(nodes, {})["rows"] if row["check"] == "GPUDirect RDMA"
+    } == {"skip"}
+
+
 def test_an_unreachable_node_fails_and_the_others_are_judged():
     nodes = cluster()
     nodes["node3"] = {"problem": "nvidia-smi: exit code 15:\nGPU is lost"}
