@@ -3,9 +3,11 @@
 import os
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.node.drivers import (
+    cuda_state,
     driver,
     gpu_direct,
     pci_devices,
@@ -65,22 +67,28 @@ CLOSED = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  Tue Sep 23 
 
 
 @pytest.mark.parametrize(
-    ("modules", "version", "means"),
+    ("modules", "version", "kernel", "means"),
     [
-        (["nvidia", "nvidia_peermem"], CLOSED, "nvidia_peermem"),
-        (["nvidia", "nv_peer_mem"], CLOSED, "nv_peer_mem"),
-        (["nvidia"], OPEN, "DMA-BUF"),
-        (["nvidia"], CLOSED, ""),
-        ([], "", ""),
+        (["nvidia", "nvidia_peermem"], CLOSED, "6.1.0-40-amd64", "nvidia_peermem"),
+        (["nvidia", "nv_peer_mem"], CLOSED, "5.4.0-216-generic", "nv_peer_mem"),
+        (["nvidia"], OPEN, "6.1.0-40-amd64", "DMA-BUF"),
+        (["nvidia"], OPEN, "5.12.0", "DMA-BUF"),
+        # Debian 11 and Ubuntu 20.04: too old for DMA-BUF.
+        (["nvidia"], OPEN, "5.10.0-36-amd64", ""),
+        (["nvidia"], OPEN, "5.4.0-216-generic", ""),
+        (["nvidia"], CLOSED, "6.1.0-40-amd64", ""),
+        ([], "", "6.1.0-40-amd64", ""),
     ],
 )
 def test_adapters_read_gpu_memory_by_a_module_or_by_the_open_driver(
-    tmp_path, modules, version, means
+    tmp_path, modules, version, kernel, means
 ):
     for module in modules:
         (tmp_path / "module" / module).mkdir(parents=True)
     (tmp_path / "driver/nvidia").mkdir(parents=True)
     (tmp_path / "driver/nvidia/version").write_text(version)
+    (tmp_path / "sys/kernel").mkdir(parents=True)
+    (tmp_path / "sys/kernel/osrelease").write_text(f"{kernel}\n")
     assert gpu_direct(str(tmp_path), str(tmp_path)) == means
     assert gpu_direct("/nonesuch", "/nonesuch") == ""
 
@@ -128,6 +136,7 @@ def test_nouveau_is_reported(node):
 
 
 CC = shutil.which("cc")
+CUDA = Path(__file__).resolve().parents[3] / "molecule/shared/stand_ins/libcuda.c"
 
 
 @pytest.fixture
@@ -163,3 +172,29 @@ def test_another_library_is_not_nccl(library):
 def test_a_missing_library_is_named():
     with pytest.raises(OSError, match=r"libnothing\.so\.9"):
         version_code("libnothing.so.9")
+
+
+@pytest.fixture
+def node_with_cuda(tmp_path, monkeypatch):
+    """Return the folder of the stand-in for libcuda, which takes the place of the real one."""
+    if CC is None:
+        pytest.skip("no C compiler here")
+    (tmp_path / "lib").mkdir()
+    where = [f'-DFOLDER="{tmp_path}/"', str(CUDA), "-o", str(tmp_path / "lib/libcuda.so.1")]
+    subprocess.run([CC, "-shared", "-fPIC", *where], check=True)
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path / "lib"))
+    return tmp_path
+
+
+def test_cuda_is_initialised_and_asked_for_all_gpus(node_with_cuda, monkeypatch):
+    (node_with_cuda / "cuda").write_text("0 4\n")
+    assert cuda_state() == {"code": 0, "devices": 4, "error": ""}
+    # As in a shell of somebody who hid the GPUs from other programs.
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    assert cuda_state() == {"code": 0, "devices": 4, "error": ""}
+
+
+def test_the_code_of_cuinit_is_returned(node_with_cuda):
+    assert cuda_state()["code"] == 100
+    (node_with_cuda / "cuda").write_text("802 0\n")
+    assert cuda_state() == {"code": 802, "devices": 0, "error": ""}

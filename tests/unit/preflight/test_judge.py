@@ -66,6 +66,26 @@ def wrong(nodes, expected=()):
     ]
 
 
+@pytest.mark.parametrize(
+    ("driver", "ofed", "advice"),
+    [
+        ("580.159.04", "MLNX_OFED_LINUX-24.10-4.1.4.0", "playbooks/provision.yml --tags mlnx_ofed"),
+        # provision.yml tried it: the distribution's kernel has the interface, or has it not.
+        ("580.159.04", None, "use a stack with the vendor's OFED, or (from Turing on) open kernel"),
+        ("440.33.01", "MLNX_OFED_LINUX-4.9-0.1.7.0", "driver 440.33.01 has no nvidia_peermem"),
+    ],
+)
+def test_the_advice_about_gpudirect_can_be_followed(driver, ofed, advice):
+    nodes = cluster()
+    for node in nodes.values():
+        node["gpu_direct"] = ""
+        node["fingerprint"]["ofed"] = ofed
+        for gpu in node["fingerprint"]["gpus"]:
+            gpu["driver"] = driver
+    rows = [row for row in judge(nodes, {})["rows"] if row["check"] == "GPUDirect RDMA"]
+    assert len(rows) == 4 and all(advice in row["todo"] for row in rows), rows
+
+
 def test_a_healthy_cluster_passes_every_check():
     judged = judge(cluster(), {"gpus": 8, "gpu_model": "V100", "infiniband_ports": 2})
     assert judged["verdict"] == "pass"

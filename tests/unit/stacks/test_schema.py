@@ -1,11 +1,12 @@
 """The shipped stacks, invalid stack files, overrides and mirrors."""
 
 import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.stacks.problems import stack_problems
 from ansible_collections.scalebench.core.plugins.module_utils.stacks.schema import (
     check_stack,
     resolved_stack,
 )
-from stack_data import NAMES, stack
+from stack_data import NAMES, node, stack
 
 
 def test_the_shipped_stacks_are_these_four():
@@ -23,6 +24,23 @@ def test_no_package_of_a_shipped_stack_leaves_its_version_open(name):
         if isinstance(record, dict) and "packages" in record:
             for packages in record["packages"].values():
                 assert all(record["version"] in package for package in packages), key
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "cpu"])
+def test_the_wheel_of_a_shipped_stack_serves_its_gpus_and_its_driver(name):
+    definition = stack(name)
+    record = definition.get("frameworks", {}).get("pytorch", {})
+    if "unavailable" in record:
+        return
+    pins = dict(pin.split("==") for pin in record["packages"])
+    # PyPI has the wheel for CUDA 13.0; others have a tag, and an index of that name.
+    release, _, tag = pins.get("torch", "2.13.0").partition("+")
+    assert release and record.get("url", "").rpartition("/")[2] == tag
+    major, minor = (tag[2:-1], tag[-1]) if tag else ("13", "0")
+    definition["cuda"]["version"] = f"{major}.{minor}"
+    for architecture in definition["architectures"]:
+        assert stack_problems(definition, node(architecture)) == []
+    assert [pin for pin in pins if pin.startswith("nvidia-dali")] == [f"nvidia-dali-cuda{major}0"]
 
 
 @pytest.mark.parametrize(

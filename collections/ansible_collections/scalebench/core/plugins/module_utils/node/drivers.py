@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import glob
 import os
+import re
 import subprocess
 import sys
 from typing import Any, Dict, List, Optional, Sequence, TypedDict, Union
@@ -93,13 +94,16 @@ def driver(
 def gpu_direct(sysfs: str = "/sys", proc: str = "/proc") -> str:
     """Return by what RDMA adapters read GPU memory: a kernel module, ``DMA-BUF``, or nothing.
 
-    Only the open kernel modules export DMA-BUF; the driver's version file names them.
+    Only the open kernel modules export DMA-BUF; the driver's version file names them. RDMA takes it
+    from kernel 5.12 on (NVIDIA's GPUDirect RDMA guide; ib_umem_dmabuf_get of Linux).
     """
     for module in ("nvidia_peermem", "nv_peer_mem"):
         if os.path.isdir(os.path.join(sysfs, "module", module)):
             return module
     version = _read(os.path.join(proc, "driver/nvidia/version")) or ""
-    return "DMA-BUF" if "Open Kernel Module" in version else ""
+    kernel = re.findall(r"\d+", _read(os.path.join(proc, "sys/kernel/osrelease")) or "")[:2]
+    able = [int(number) for number in kernel] >= [5, 12]
+    return "DMA-BUF" if able and "Open Kernel Module" in version else ""
 
 
 def _installed(folders: Sequence[str]) -> Optional[str]:

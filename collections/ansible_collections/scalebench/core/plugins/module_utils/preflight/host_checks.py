@@ -5,6 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
+from ..stacks.versions import branch
 from .verdict import FAIL, PASS, SKIP, WARN, Nodes, Row, agreement, verdict
 
 __all__ = ["data_checks", "fabric_checks", "host_checks"]
@@ -168,6 +169,15 @@ def _gpu_direct(name: str, node: Mapping[str, Any]) -> Row:
         return verdict(check, name, SKIP, "the node has no GPU or no RDMA device")
     if not means:
         todo = "load nvidia_peermem: playbooks/provision.yml --tags mlnx_ofed,nvidia_driver"
+        driver = node["fingerprint"]["gpus"][0]["driver"]
+        if branch(driver) < 470:
+            todo = f"driver {driver} has no nvidia_peermem: branch 470 is the first with it"
+        elif not node["fingerprint"].get("ofed"):
+            todo = (
+                "if provision.yml cannot load nvidia_peermem, the kernel has no peer memory"
+                " interface: use a stack with the vendor's OFED, or (from Turing on) open kernel"
+                " modules on kernel 5.12 or later"
+            )
         return verdict(check, name, WARN, "nvidia_peermem is not loaded", todo)
     return verdict(check, name, PASS, means)
 
