@@ -37,6 +37,9 @@ def identify(head: str) -> Dict[str, Any]:
         settings.setdefault("batch_size_per_device", int(given["batch_size"]))
     if "arch" in given:
         settings["model"] = given["arch"]
+    if given.get("mode") == "train_and_evaluate":
+        # The others train alike, and measured cells call them all train.
+        settings["mode"] = given["mode"]
     amp = given.get("use_tf_amp", given.get("amp"))
     if amp is not None:
         settings["precision"] = precision(

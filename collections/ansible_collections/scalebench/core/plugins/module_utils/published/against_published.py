@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Mapping, Sequence, Set, Tuple
 
 from ..records.cells import cell_key
 from ..records.results import MeasuredCell, Results
-from .compare import compare_published
+from .compare import compare_published, has_figure
 from .conditions import cell_conditions, plain_conditions
 
 __all__ = ["LEVEL", "MARGIN", "against_published"]
@@ -37,7 +37,7 @@ def against_published(results: Results, published: Sequence[Row]) -> Dict[str, A
         what cannot be compared.
     :raises ValueError: see ``compare.compare``.
     """
-    figures = [row for row in published if row.get("throughput")]
+    figures = [row for row in published if has_figure(row)]
     by_id = {row["id"]: row for row in figures}
     plain = [plain_conditions(row) for row in figures]
     known: Dict[str, Set[Any]] = {}

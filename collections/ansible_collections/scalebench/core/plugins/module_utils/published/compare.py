@@ -14,7 +14,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.published.conditio
 from ansible_collections.scalebench.core.plugins.module_utils.stats.median_ratio import finding
 from ansible_collections.scalebench.core.plugins.module_utils.stats.statistics import finite, median
 
-__all__ = ["compare", "compare_published"]
+__all__ = ["compare", "compare_published", "has_figure"]
 
 Row = Dict[str, Any]
 
@@ -27,6 +27,11 @@ MEASURES: Dict[str, Callable[[float, float], float]] = {
 _KINDS = ("reference", "official", "extra")
 
 
+def has_figure(row: Mapping[str, Any]) -> bool:
+    """Whether a published row has a figure that a cell can be compared with."""
+    return any(row.get(name) for name in ("throughput", *MEASURES))
+
+
 def _speeds(row: Mapping[str, Any]) -> List[float]:
     runs = row.get("runs") or {}
     values = list(runs.values()) if isinstance(runs, Mapping) else list(runs)
@@ -34,7 +39,10 @@ def _speeds(row: Mapping[str, Any]) -> List[float]:
 
 
 def _throughput(row: Mapping[str, Any], side: str) -> float:
-    """Return the throughput in images/s, or else the median of the runs."""
+    """Return the throughput in images/s, or else the median of the runs.
+
+    :raises ValueError: there is neither.
+    """
     value = row.get("throughput") or (median(_speeds(row)) if _speeds(row) else None)
     if value is None:
         raise ValueError(f"{side} {row.get('id') or row.get('topology')}: no throughput to compare")
@@ -58,12 +66,16 @@ def compare(
     high at ``level``, beyond_noise (whether that leaves 1 out) and finding (equivalent, faster,
     slower, undecided, at the margin ``tolerance``): None unless the verdict is comparable; and
     ``measures``: of :data:`MEASURES` those that both sides have, compared (ours over theirs, of an
-    accuracy ours less theirs in points; None and ``why`` where the targets differ).
+    accuracy ours less theirs in points; None and ``why`` where targets or epochs differ).
 
-    :raises ValueError: a condition to waive is unknown, or a side has no throughput.
+    A row of which only other figures were published has no ratio.
+
+    :raises ValueError: a condition to waive is unknown, or a side has no figure.
     """
     ours = _throughput(measured, "measured set")
-    theirs = _throughput(published, "published row")
+    theirs = None
+    if published.get("throughput") or published.get("runs") or not has_figure(published):
+        theirs = _throughput(published, "published row")
     judged = judge(measured, published, waive)
     result: Row = {
         "published": published.get("id"),
@@ -73,11 +85,13 @@ def compare(
         "published_throughput": theirs,
         "errata": list(published.get("errata") or []),
     }
+    nothing = dict.fromkeys(("ratio", "low", "high", "beyond_noise", "finding"))
     if judged["verdict"] != "comparable":
-        nothing = dict.fromkeys(("ratio", "low", "high", "beyond_noise", "finding"))
         return {**result, **nothing, "measures": []}
-    figures = finding(_speeds(measured), published, theirs, tolerance, level)
     measures = [measure for name in MEASURES for measure in _measure(name, measured, published)]
+    if theirs is None:
+        return {**result, **nothing, "why": "no published throughput", "measures": measures}
+    figures = finding(_speeds(measured), published, theirs, tolerance, level)
     return {**result, "ratio": ours / theirs, **figures, "measures": measures}
 
 
@@ -86,10 +100,14 @@ def _measure(name: str, measured: Mapping[str, Any], published: Mapping[str, Any
     ours, theirs = measured.get(name), published.get(name)
     if ours is None or theirs is None:
         return []
-    targets = [side.get("target_accuracy") for side in (measured, published)]
+    targets, epochs = (
+        [side.get(key) for side in (measured, published)] for key in ("target_accuracy", "epochs")
+    )
     why = ""
     if name == "time_to_train_seconds" and targets[0] != targets[1]:
         why = f"target {targets[0]} % measured, {targets[1]} % published"
+    elif name != "end_to_end_throughput" and epochs[0] != epochs[1]:
+        why = f"{epochs[0] or 'unknown'} epochs measured, {epochs[1] or 'unknown'} published"
     compared = None if why else MEASURES[name](ours, theirs)
     return [{"measure": name, "measured": ours, "theirs": theirs, "compared": compared, "why": why}]
 
@@ -112,7 +130,7 @@ def compare_published(
 
     :raises ValueError: see :func:`compare`.
     """
-    known = [(row, plain_conditions(row)) for row in published if row.get("throughput")]
+    known = [(row, plain_conditions(row)) for row in published if has_figure(row)]
     return [
         {
             "cell": cell.get("id") or cell.get("directory") or cell.get("topology") or "",

@@ -36,7 +36,7 @@ DECISIVE = (
 _OPTIONAL = (*factor_names(lambda factor: not factor.stated), "loss_scaling")
 # The gpu of a cell that has none.
 CPU = "none (CPU)"
-_TOLD = ("benchmark", "framework_version", "container")
+_TOLD = ("benchmark", "framework_version", "container", "strategy")
 # A framework's name in published rows and in benchmark files, and its package.
 FRAMEWORKS: Dict[str, str] = {
     "tensorflow": "tensorflow",
@@ -209,6 +209,7 @@ def cell_conditions(cell: MeasuredCell, results: Results) -> Dict[str, Any]:
         **conditions,
         **own,
         "model": stated.get("model", cell["model"]),
+        "strategy": _each(one.get("strategy") for one in cell["repeats"]),
         "throughput": cell["median_speed"],
         "runs": ok_speeds(cell),
         **_trained(cell),
@@ -220,9 +221,10 @@ def _trained(cell: MeasuredCell) -> Dict[str, Any]:
     done = [one["time_to_train"] for one in cell["repeats"] if one.get("time_to_train")]
     times = [one["time_to_target"] for one in done if one["time_to_target"] is not None]
     rates = [one["end_to_end_throughput"] for one in done if one["end_to_end_throughput"]]
-    targets = {one["target_accuracy"] for one in done}
+    targets, epochs = ({one[key] for one in done} for key in ("target_accuracy", "epochs"))
     return {
         "target_accuracy": targets.pop() if len(targets) == 1 else None,
+        "epochs": epochs.pop() if len(epochs) == 1 else None,
         "time_to_train_seconds": median(times) if times else None,
         "accuracy_top1": max((one["best_accuracy"] or 0.0 for one in done), default=0.0) or None,
         "end_to_end_throughput": median(rates) if rates else None,

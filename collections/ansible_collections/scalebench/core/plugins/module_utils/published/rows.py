@@ -31,6 +31,8 @@ CONDITIONS: Dict[str, Any] = {
     # Of fp16 and amp, where the source or the log states it.
     "loss_scaling": ("dynamic", "static"),
     "repeats": int,
+    # That the run of a time to train or an accuracy trained.
+    "epochs": int,
     "own_factors": dict,
 }
 # throughput, average and end_to_end_throughput (all images over all seconds, with evaluation and

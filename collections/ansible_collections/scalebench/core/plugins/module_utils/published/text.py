@@ -12,7 +12,7 @@ from .conditions import CPU, STATABLE
 
 __all__ = ["condition_words", "sections"]
 
-_TOLD = {"framework_version": "framework version", "container": "container"}
+_TOLD = {"framework_version": "framework version", "container": "container", "strategy": "rule"}
 
 
 def row_title(row_id: str) -> str:
@@ -187,7 +187,11 @@ def _compared_words(comparison: Comparison) -> Iterator[str]:
         f" {margin} a ratio is equivalent to 1 if its whole interval lies within, faster or"
         " slower if it lies beyond, else undecided."
     )
-    without = [one["why"] for one in comparison["compared"] if one["low"] is None]
+    without = [
+        one["why"]
+        for one in comparison["compared"]
+        if one["low"] is None and one["ratio"] is not None
+    ]
     if without:
         have = "has" if len(without) == 1 else "have"
         yield f"{len(without)} of the comparisons {have} {'; '.join(dict.fromkeys(without))}."
@@ -207,8 +211,9 @@ def _tables(results: Results, comparison: Comparison) -> Iterator[Dict[str, Any]
         keys = [cell_key(cell) for cell in cells]
         own = [one for one in comparison["compared"] if cell_key(one["cell"]) in keys]
         own.sort(key=lambda one: keys.index(cell_key(one["cell"])))
-        if own:
-            yield table(group_title(cells), [_row(one, comparison["margin"]) for one in own])
+        rates = [_row(one, comparison["margin"]) for one in own if one["ratio"] is not None]
+        if rates:
+            yield table(group_title(cells), rates)
         beside = [_measure_row(one, measure) for one in own for measure in one["measures"]]
         if beside:
             yield table(f"{group_title(cells)}: beside the throughput", beside)

@@ -43,6 +43,7 @@ class LogFigures(TypedDict, total=False):
     steady_state: Dict[str, Any]
     within_run: Dict[str, Any]
     loss_scaling: str
+    strategy: str
 
 
 class _Repeat(TypedDict):

@@ -53,7 +53,8 @@ def repeat_of(
     log_ending = facts.get("ending")
     if log_ending and log_ending.get("kind", "complete") != "complete":
         repeat["log_ending"] = log_ending
-    stated = {**(facts.get("identity") or {}), **facts}
+    rule = (facts.get("strategy") or {}).get("name")
+    stated = {**(facts.get("identity") or {}), **facts, "strategy": rule}
     figures = {key: stated.get(key) for key in LogFigures.__annotations__}
     return cast(
         Repeat, {**repeat, **{key: value for key, value in figures.items() if value is not None}}

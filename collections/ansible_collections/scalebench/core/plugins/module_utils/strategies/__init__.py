@@ -8,7 +8,7 @@ from ..stats.rounding import ROUNDINGS
 from ._rules import AVERAGES
 from ._series import chosen_run
 from ._sources import FROM, devices_of
-from ._table import COMMON, SOURCES, STRATEGIES, USUAL
+from ._table import COMMON, SOURCES, STRATEGIES, TO_ACCURACY, USUAL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,7 +91,8 @@ def usual(reading: Given) -> str:
     # Our own trainers print every iteration, in the format of any reader.
     if reading["own_trainer"]:
         return "mean_after_warmup"
-    return USUAL.get(reading["reader"], "mean_after_warmup")
+    own = TO_ACCURACY if reading["identity"].get("mode") == "train_and_evaluate" else {}
+    return {**USUAL, **own}.get(reading["reader"], "mean_after_warmup")
 
 
 def _checked(key: str, value: Any) -> Any:

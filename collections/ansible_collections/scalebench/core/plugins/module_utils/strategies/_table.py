@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Dict
 
-__all__ = ["COMMON", "SOURCES", "STRATEGIES", "USUAL"]
+__all__ = ["COMMON", "SOURCES", "STRATEGIES", "TO_ACCURACY", "USUAL"]
 
 # Parameters of every strategy. run: 1 is the first in the file, -1 the last with observations.
 # scope: what the result refers to: global, per_device, or printed (as in the log). devices: number
@@ -188,3 +188,5 @@ USUAL: Dict[str, str] = {
     "tensorflow_ngc_train": "dlperf_tensorflow",
     "tensorflow_official": "dlperf_tf2",
 }
+# The same where the log states mode train_and_evaluate.
+TO_ACCURACY: Dict[str, str] = {"tensorflow_ngc_train": "ngc_last_throughput"}
