@@ -104,3 +104,18 @@ def test_unreadable_log():
         "Permission denied",
         None,
     )
+
+
+@pytest.mark.parametrize(
+    ("path", "identity", "said"),
+    [
+        ("bz8/1n1g/r50_b8_fp16_1.log", {"precision": "amp"}, "precision fp16, the log amp"),
+        ("bz8/1n1g/r50_b8_float16_1.log", {"precision": "fp16"}, ""),
+        ("bz8-xla/1n1g/r50_b8_amp_1.log", {"xla": False}, "xla True, the log False"),
+        ("bz8/1n1g/r50_b8_amp_1.log", {"xla": True, "data": "real"}, ""),
+    ],
+)
+def test_a_path_that_says_something_else_than_the_log_is_remarked(path, identity, said):
+    (log,) = parse_log_path(path)
+    warnings = as_record(log, facts(identity=identity))["warnings"]
+    assert warnings == ([f"its path says {said}"] if said else [])

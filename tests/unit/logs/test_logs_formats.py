@@ -277,7 +277,8 @@ def test_other_suites_of_paddle_are_read_where_no_format_of_their_own_fits(
 
 
 @pytest.mark.parametrize(
-    ("ranks", "world_size", "batch_size"), [(0, None, None), (8, 8, 128), (16, 16, 64)]
+    ("ranks", "world_size", "batch_size"),
+    [(0, None, None), (1, 1, 1024), (8, 8, 128), (16, 16, 64)],
 )
 def test_mxnet_with_horovod_believes_the_tags_more_than_the_list_of_devices(
     ranks, world_size, batch_size
@@ -295,3 +296,22 @@ def test_mxnet_with_horovod_believes_the_tags_more_than_the_list_of_devices(
     assert identity.get("world_size") == world_size
     assert identity.get("batch_size_per_device") == batch_size
     assert (identity["precision"], identity["image_size"]) == ("fp16", 224)
+
+
+def test_mxnets_ranks_are_counted_in_the_observations_too():
+    """A rank's settings may be lost, or stand before the start of the first."""
+    tags = [f"[1,{rank}]<stderr>:" for rank in range(3)]
+    given = "gpus=[0], kv_store='horovod', dtype='float32', amp=False, batch_size=12"
+    text = "".join(
+        f"{tag}2025-11-21 01:53:20,250:INFO: Start with arguments Namespace(arch='r', {given})\n"
+        for tag in tags[:2]
+    ) + "".join(
+        f"{tag}2025-11-21 01:53:3{line},250:INFO: Epoch[0] Batch [{line}]\t"
+        f"Speed: 13.5 samples/sec\tLR: 0.1\n"
+        for line in range(3)
+        for tag in tags
+    )
+    reading = logs.read(text)
+    expected = {"world_size": 3, "batch_size_per_device": 4, "global_batch_size": 12}
+    assert expected.items() <= reading["identity"].items()
+    assert expected.items() <= reading["runs"][-1]["assumed"].items()

@@ -241,6 +241,17 @@ def test_a_log_of_paddles_first_worker_has_its_sizes_from_the_path(tmp_path):
 
 
 @needs_upstream
+def test_paddles_batch_size_on_cpus_is_not_divided_by_its_devices(tmp_path):
+    """Every rank takes all of it."""
+    text = launched(2) + paddle(tmp_path, "--use_gpu=False", size=2)
+    same("paddle", tree(tmp_path, text, "1n2g"), tmp_path)
+    identity = logs.read(text)["identity"]
+    assert (identity["world_size"], identity["devices_per_node"]) == (2, 2)
+    assert "batch_size_per_device" not in identity
+    assert "global_batch_size" not in identity
+
+
+@needs_upstream
 def test_paddles_evaluation_is_read(tmp_path):
     text = launched(1) + paddle(tmp_path, "--validate=True")
     reading = logs.read(text)
@@ -382,6 +393,21 @@ def test_mxnet_as_dlperf_runs_it(size, tmp_path):
         assert expected.items() <= reading["identity"].items()
         facts = log_facts(reading, "dlperf_mxnet", {"devices": size})
         assert (facts["count"], facts["steps"]) == (100, 100)
+
+
+@needs_upstream
+def test_untagged_ranks_of_mxnet_have_one_clock(tmp_path):
+    given = ["--mode=train", "--benchmark-iters=100", "--num-epochs=3", "--no-metrics"]
+    ranks = [mxnet(tmp_path, *given, rank=rank, size=2) for rank in (0, 1)]
+    lines = [text.splitlines() for text in ranks]
+    plain = "".join(f"{line}\n" for both in zip(*lines, strict=True) for line in both)
+    known = {"world_size": 2, "batch_size_per_device": 4, "nodes": 2}
+    of_two, of_one = (
+        log_facts(logs.read(text, known=known), "mxnet_cumulative") for text in (plain, ranks[0])
+    )
+    for key in ("throughput", "wall_clock_throughput", "count", "steps"):
+        assert of_two[key] == of_one[key]
+    assert of_two["wall_clock_throughput"] == pytest.approx(8 / 0.2503, rel=1e-3)
 
 
 @needs_upstream

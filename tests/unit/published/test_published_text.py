@@ -54,7 +54,7 @@ def test_a_row_states_both_sides_the_ratio_and_what_was_found():
     assert (first["speedup"], first["their speedup"]) == ("1.00", "1.00")
     said = " ".join(found["paragraphs"])
     assert "95 % interval" in said and "margin of 5 %" in said
-    assert "Stated with conditions=, not read from the logs: gpu V100-SXM2-16GB." in said
+    assert "Stated with conditions=, for what the logs do not say: gpu V100-SXM2-16GB." in said
 
 
 def test_the_source_names_place_version_and_errata_once():

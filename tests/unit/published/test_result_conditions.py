@@ -91,3 +91,31 @@ def test_stated_texts_get_their_type():
 def test_what_cannot_be_stated_is_an_error(given, problem):
     with pytest.raises(ValueError, match=problem):
         check_stated(given)
+
+
+@pytest.mark.parametrize(
+    ("logged", "xla", "data"),
+    [((True, True, True), True, "real"), ((True, False, True), None, "synthetic")],
+)
+def test_what_all_logs_of_a_tree_state_goes_before_path_and_user(logged, xla, data):
+    """A path without ``xla`` has it as False, whatever the log says."""
+    plan, runs = campaign({"1n1g": [10.0, 11.0, 12.0]}, xla=xla and False, precision="fp16")
+    stated = {"data": "synthetic", "image_size": 224}
+    plan["options"] = {"log_dir": "logs", "conditions": stated}
+    for run, one in zip(runs, logged, strict=True):
+        run["facts"]["identity"] = {
+            "precision": "amp",
+            "xla": one,
+            "data": "real" if all(logged) else None,
+        }
+    results = build_results(plan, runs)
+    found = cell_conditions(results["cells"][0], results)
+    assert (found["xla"], found["precision"]) == (xla, "amp")
+    assert (found["data"], found["image_size"]) == (data, 224)
+
+
+def test_the_plan_of_a_campaign_goes_before_its_logs():
+    plan, runs = campaign({"1n1g": [10.0]}, precision="fp16")
+    runs[0]["facts"]["identity"] = {"precision": "amp"}
+    results = build_results(plan, runs)
+    assert cell_conditions(results["cells"][0], results)["precision"] == "fp16"

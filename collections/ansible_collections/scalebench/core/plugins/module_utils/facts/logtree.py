@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple
 
 from ..records.cells import IDENTITY_KEYS, cell_key
 from ..records.endings import ending_of_log
@@ -117,6 +117,22 @@ def no_facts_record(log: Mapping[str, Any], reason: str) -> Dict[str, Any]:
     }
 
 
+def _apart(log: Mapping[str, Any], identity: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence for each factor that path and log state differently."""
+    for name in factor_names():
+        # A part of the path is a flag: without it nothing is stated.
+        if (
+            log[name]
+            and identity.get(name) is not None
+            and _plain(log[name]) != _plain(identity[name])
+        ):
+            yield f"its path says {name} {log[name]}, the log {identity[name]}"
+
+
+def _plain(value: Any) -> str:
+    return str(value).lower().replace("pure_", "").replace("float", "fp")
+
+
 def as_record(log: Mapping[str, Any], facts: Mapping[str, Any]) -> Dict[str, Any]:
     """Return the run record of a log with facts.
 
@@ -125,6 +141,7 @@ def as_record(log: Mapping[str, Any], facts: Mapping[str, Any]) -> Dict[str, Any
     why.
     """
     record = dict(no_facts_record(log, facts["reason"]), facts=dict(facts))
+    record["warnings"] = list(_apart(log, facts["identity"]))
     of_log, of_path = _architecture(facts["identity"].get("model")), _architecture(log["model"])
     if of_log and of_path and of_log != of_path:
         return dict(record, reason=f"the log says model {of_log}, its path {of_path}")

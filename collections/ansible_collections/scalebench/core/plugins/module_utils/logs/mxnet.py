@@ -7,6 +7,7 @@ a table of throughputs at the end.
 from __future__ import annotations
 
 import re
+from math import isfinite
 
 from ._dllogger import DLL, MARK, parameters, summarise, validations
 from ._format import LEAD, NUMBER, STAMP, Format, evaluate, number, precision, truth
@@ -15,6 +16,8 @@ from ._stamp import moment
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Dict, Mapping
+
+    from ._columns import Observations
 
 __all__ = ["DLLOGGER", "SPEEDOMETER"]
 
@@ -33,8 +36,8 @@ TABLE = (
 def _settings(given: Mapping[str, str], head: str) -> Dict[str, Any]:
     """Return the settings in the printed arguments; ``batch_size`` is of all devices.
 
-    With Horovod ``gpus`` lists those of one node, or a default, so that it counts only with the
-    launcher's rank prefixes.
+    With Horovod ``gpus`` lists those of one node, or a default, so that the launcher's rank
+    prefixes count.
     """
     settings: Dict[str, Any] = {"framework": "mxnet"}
     if "arch" in given:
@@ -46,12 +49,9 @@ def _settings(given: Mapping[str, str], head: str) -> Dict[str, Any]:
         settings["global_batch_size"] = int(given["batch_size"])
     devices = len(re.findall(r"\d{1,6}", given.get("gpus", "")))
     ranks = 1 + max(map(int, re.findall(r"\[(?:\d{1,9},)?(\d{1,9})\]<std", head)), default=-1)
-    if devices and (ranks or given.get("kv_store") != "horovod"):
-        settings["world_size"] = max(devices, ranks)
-        if "global_batch_size" in settings:
-            settings["batch_size_per_device"] = (
-                settings["global_batch_size"] // settings["world_size"]
-            )
+    count = ranks if given.get("kv_store") == "horovod" else max(devices, ranks)
+    if devices and count:
+        _divide(settings, count)
     if "data_backend" in given:
         backend = given["data_backend"]
         settings["data_backend"] = "dali" if backend.startswith("dali") else "native"
@@ -62,6 +62,22 @@ def _settings(given: Mapping[str, str], head: str) -> Dict[str, Any]:
     if size:
         settings["image_size"] = int(size[-1])
     return settings
+
+
+def _divide(settings: Dict[str, Any], devices: int) -> None:
+    settings["world_size"] = devices
+    if "global_batch_size" in settings:
+        settings["batch_size_per_device"] = settings["global_batch_size"] // devices
+
+
+def finish(run: Dict[str, Any], observations: Observations) -> None:
+    """Count the ranks of the observations too: the settings' part of the log may lack some."""
+    column = observations.column("rank")
+    ranks = column[run["first"] : run["first"] + run["count"]] if column is not None else ()
+    seen = 1 + int(max(filter(isfinite, ranks), default=-1))
+    if seen > run["identity"].get("world_size", seen):
+        _divide(run["identity"], seen)
+        _divide(run["assumed"], seen)
 
 
 def _own(head: str, end: str) -> str:
@@ -116,6 +132,7 @@ DLLOGGER = Format(
     identify=_dllogger_identify,
     notes=(" - Summary: ", "val.", *TABLES),
     note=_dllogger_note,
+    finish=finish,
 )
 
 
@@ -158,4 +175,5 @@ SPEEDOMETER = Format(
     identify=_speedometer_identify,
     notes=("Experiment took: ", "Validation-accuracy=", "Validation accuracy ", *TABLES),
     note=_speedometer_note,
+    finish=finish,
 )

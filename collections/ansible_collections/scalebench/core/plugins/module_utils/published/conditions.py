@@ -188,17 +188,20 @@ def cell_conditions(cell: MeasuredCell, results: Results) -> Dict[str, Any]:
     """Return what ``compare.compare`` needs of a measured cell, None for what is not known.
 
     A recorded condition takes precedence over a stated one, but for the model: the path of a log
-    may call it anything.
+    may call it anything. Where no campaign made the logs, what all of them state precedes both.
 
     :param results: the cell's; stated conditions stand in its ``provenance.options.conditions``.
     """
     known = results["provenance"]
-    stated = (known.get("options") or {}).get("conditions") or {}
+    options = known.get("options") or {}
+    of_logs = _of_logs(cell) if "log_dir" in options else {}
+    stated = {**(options.get("conditions") or {}), **of_logs}
     recorded = {
         **cell,
         "framework": _framework(cell),
         "loss_scaling": _each(one.get("loss_scaling") for one in cell["repeats"]),
         **_of_nodes(cell, known.get("nodes") or {}),
+        **of_logs,
     }
     conditions = {
         name: stated[name] if not recorded.get(name) and name in stated else recorded.get(name)
@@ -214,6 +217,13 @@ def cell_conditions(cell: MeasuredCell, results: Results) -> Dict[str, Any]:
         "runs": ok_speeds(cell),
         **_trained(cell),
     }
+
+
+def _of_logs(cell: MeasuredCell) -> Dict[str, Any]:
+    """Return the factors that the logs of all repeats with a speed state alike."""
+    logged = [one.get("conditions") or {} for one in cell["repeats"] if one["ending"] == "ok"]
+    first = logged[0] if logged else {}
+    return {key: first[key] for key in first if all(one.get(key) == first[key] for one in logged)}
 
 
 def _trained(cell: MeasuredCell) -> Dict[str, Any]:

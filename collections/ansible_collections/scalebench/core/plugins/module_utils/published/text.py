@@ -202,7 +202,7 @@ def _stated(comparison: Comparison) -> Iterator[str]:
         stated = ", ".join(
             condition_words(name, value) for name, value in comparison["stated"].items()
         )
-        yield f"Stated with conditions=, not read from the logs: {stated}."
+        yield f"Stated with conditions=, for what the logs do not say: {stated}."
 
 
 def _tables(results: Results, comparison: Comparison) -> Iterator[Dict[str, Any]]:

@@ -44,6 +44,7 @@ class LogFigures(TypedDict, total=False):
     within_run: Dict[str, Any]
     loss_scaling: str
     strategy: str
+    conditions: Dict[str, Any]
 
 
 class _Repeat(TypedDict):

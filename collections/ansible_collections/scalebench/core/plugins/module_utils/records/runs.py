@@ -127,8 +127,8 @@ class RunRecord(_Run, total=False):
     """One repeat, or one attempt at it.
 
     ``ending`` is one of ``endings.ENDINGS``. ``kind`` is measured, search (for the largest batch)
-    or alone (a packed repeat run again by itself). Records of schema 1 and logs that no campaign
-    made have the first six keys only.
+    or alone (a packed repeat run again by itself). Records of schema 1 have the first six
+    keys only, logs that no campaign made also ``warnings``.
     """
 
     schema: int
@@ -138,6 +138,7 @@ class RunRecord(_Run, total=False):
     attempt: int
     kind: str
     why: str
+    warnings: List[str]
     packed_with: List[str]
     shares_machine: bool
     oversubscribed: Optional[bool]

@@ -6,6 +6,7 @@ from math import isfinite
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, cast
 
 from ..records.endings import never_ran
+from ..records.factors import factor_names
 from ..records.plans import Cell
 from ..records.results import Attempt, LogFigures, Repeat
 from ..records.runs import LogFacts, NodeRun, RunRecord
@@ -48,13 +49,15 @@ def repeat_of(
             {way for node in nodes.values() for way in node.get("transport") or ()}
         ),
         "telemetry": short_telemetry(nodes, machines),
-        "warnings": [*_warnings(nodes), *_untold(run["cell"], nodes)],
+        "warnings": [*run.get("warnings", ()), *_warnings(nodes), *_untold(run["cell"], nodes)],
     }
     log_ending = facts.get("ending")
     if log_ending and log_ending.get("kind", "complete") != "complete":
         repeat["log_ending"] = log_ending
     rule = (facts.get("strategy") or {}).get("name")
-    stated = {**(facts.get("identity") or {}), **facts, "strategy": rule}
+    identity = facts.get("identity") or {}
+    conditions = {key: identity[key] for key in factor_names() if identity.get(key) is not None}
+    stated = {**identity, **facts, "strategy": rule, "conditions": conditions or None}
     figures = {key: stated.get(key) for key in LogFigures.__annotations__}
     return cast(
         Repeat, {**repeat, **{key: value for key, value in figures.items() if value is not None}}

@@ -57,9 +57,24 @@ def series(
     if ranks == "all" or printed is None:
         if ranks not in ("all", "auto", "first") and ranks not in COMBINE:
             raise ValueError(f"no rank {ranks!r}: the log does not print ranks")
+        if ranks == "first":
+            values = _once(reading, run, values)
         return values if isfinite(sum(values)) else [v for v in values if isfinite(v)]
     by_rank = _by_rank(printed[first:end], values)
     return _of_ranks(by_rank, USUAL_RANKS[reading["scope"]] if ranks == "auto" else ranks)
+
+
+def _once(reading: Mapping[str, Any], run: Mapping[str, Any], values: Any) -> Any:
+    """Return the first value of every step: several ranks may print it, without a tag."""
+    observations = reading["observations"]
+    steps, epochs = observations.column("step"), observations.column("epoch")
+    if steps is None or run["assumed"].get("world_size", 1) == 1:
+        return values
+    own = slice(run["first"], run["first"] + run["count"])
+    first: Dict[Any, float] = {}
+    for step, value in zip(zip((epochs or steps)[own], steps[own]), values):
+        first.setdefault(step, value)
+    return list(first.values())
 
 
 def _of_ranks(by_rank: List[Tuple[float, List[float]]], ranks: Any) -> List[float]:
