@@ -44,7 +44,8 @@ def test_a_part_passes_and_leaves_one_archive(tmp_path, part, only, passed):
     assert all(outcome["words"] for outcome in outcomes)
 
 
-def test_an_interruption_ends_everything_and_leaves_the_archive(tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP, signal.SIGKILL])
+def test_an_interruption_ends_everything_and_leaves_the_archive(tmp_path, number):
     process = subprocess.Popen(
         arguments("A", tmp_path, "sampler"), stdout=subprocess.PIPE, text=True
     )
@@ -53,18 +54,34 @@ def test_an_interruption_ends_everything_and_leaves_the_archive(tmp_path):
     with open(below) as children:
         started = children.read().split()
     assert started
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     out, _ = process.communicate(timeout=30)
+    wait_until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in started))
+    if number == signal.SIGKILL:
+        return
     assert process.returncode == 130, out
     assert "interrupted" in out
     assert list(tmp_path.glob("*.tar.gz"))
-    assert not any(os.path.exists(f"/proc/{pid}") for pid in started)
 
 
-def test_an_interpreter_without_pytorch_is_refused(tmp_path):
+@pytest.mark.parametrize(
+    ("words", "environment", "problem"),
+    [
+        (["A", "--python", "/usr/bin/false"], {}, "--python /usr/bin/false: this needs a Python"),
+        (["C", "--only", "loops"], {}, "--only: no trial of C has loops in its name"),
+        (["C", "--output", "/proc/none"], {}, "name a folder that you may write to"),
+        (["A", "--device", "gpu"], {"CUDA_VISIBLE_DEVICES": "1"}, "the playbooks use GPU 0"),
+    ],
+)
+def test_a_wrong_call_is_refused_with_the_reason(tmp_path, words, environment, problem):
     done = subprocess.run(
-        [*COMMAND, "A", "--python", "/usr/bin/false", "--output", str(tmp_path)],
-        capture_output=True, text=True, check=False,
+        [*arguments(words[0], tmp_path), *words[1:]],
+        capture_output=True, text=True, check=False, env={**os.environ, **environment},
     )  # fmt: skip
     assert done.returncode == 2
-    assert "--python /usr/bin/false: this needs a Python with PyTorch" in done.stderr
+    assert problem in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_part_in_which_nothing_passes_is_no_success(tmp_path):
+    assert subprocess.call(arguments("C", tmp_path, "DALI")) == 3

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "tests"))
+sys.path.append(str(ROOT / "scripts"))
 
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.fingerprint import GPU_QUERY
 from ansible_collections.scalebench.core.plugins.module_utils.node import nvidia_smi
@@ -27,7 +27,9 @@ SAMPLED = {"samples": 9, "sampling_seconds": 0.01, "gpus": [GPU]}
 
 @pytest.fixture
 def work(tmp_path):
-    return Work(sys.executable, "cpu", tmp_path / "check", 60)
+    work = Work(sys.executable, "cpu", tmp_path / "check", 60)
+    work.begin("A")
+    return work
 
 
 def test_summary_counts_every_verdict():
@@ -98,10 +100,20 @@ def test_another_process_is_noticed_by_the_preflight_or_a_repeat():
     row = {"check": "GPU processes", "verdict": "warn", "found": "4711 python3"}
     quiet = {"disturbances": [], "reason": ""}
     seen = {**quiet, "disturbances": [{"kind": "other_process", "detail": "took 9 CPU seconds"}]}
-    assert judge.noticed([row], []) == "preflight warn: 4711 python3"
-    assert judge.noticed([], [quiet, seen]) == "took 9 CPU seconds"
-    with pytest.raises(FailedError):
-        judge.noticed([{**row, "verdict": "pass"}, {**row, "check": "disk"}], [quiet])
+    assert judge.noticed([row], [], True) == "preflight warn: 4711 python3"
+    assert judge.noticed([], [quiet, seen], False) == "took 9 CPU seconds"
+    for listed, error in ((True, FailedError), (False, SkippedError)):
+        with pytest.raises(error):
+            judge.noticed([{**row, "verdict": "pass"}, {**row, "check": "disk"}], [quiet], listed)
+
+
+def test_a_campaign_is_measured_where_every_cell_has_all_its_repeats():
+    cell = {"precision": "amp", "batch_size_per_device": 256, "median_speed": 3000.5,
+            "repeats": [{}, {}], "state": "measured"}  # fmt: skip
+    assert judge.measured([cell], 2) == "amp bz256: 3000.5 images/s, n=2 of 2, measured"
+    for broken in ([], [cell, {**cell, "repeats": [{}]}], [{**cell, "state": "partial"}]):
+        with pytest.raises(FailedError):
+            judge.measured(broken, 2)
 
 
 def fail(_):
@@ -132,7 +144,7 @@ def test_a_trial_beyond_its_limit_is_ended_with_all_that_it_started(work):
     command = ["sh", "-c", "setsid sleep 300 & sleep 300"]
     began = time.monotonic()
     outcome = attempt(Trial("A", "slow", lambda work: work.command("slow", command, 1)), work)
-    assert (outcome.verdict, outcome.words) == (FAILED, "not done after 1 s")
+    assert (outcome.verdict, outcome.words) == (FAILED, "waited 1 s in vain for its end")
     assert time.monotonic() - began < 20
     assert [one for one in descendants(os.getpid()) if "sleep 300" in one.command] == []
 
@@ -151,10 +163,54 @@ def test_a_command_that_fails_says_why_and_leaves_its_output(work):
     assert first.read_text().endswith("\none\ntwo\n")
 
 
-def test_what_would_begin_after_the_parts_time_is_skipped(tmp_path):
-    late = Work(sys.executable, "cpu", tmp_path / "late", -1)
-    outcome = attempt(Trial("A", "late", fail), late)
-    assert (outcome.verdict, outcome.words) == (SKIPPED, "the time of this part is over")
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(-1, "the time of this part is over"), (1, "the time of this part was over after 1 s")],
+)
+def test_what_the_end_of_the_part_prevents_or_cuts_is_skipped(work, seconds, words):
+    work.until = time.monotonic() + seconds
+    slow = Trial("A", "slow", lambda work: work.command("slow", ["sleep", "60"], 30))
+    outcome = attempt(slow, work)
+    assert (outcome.verdict, outcome.words) == (SKIPPED, words)
+
+
+def test_the_users_pythonpath_reaches_programs_and_playbooks(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", "/theirs")
+    work = Work(sys.executable, "gpu", tmp_path / "check", 60)
+    echo = [sys.executable, "-c", "import os; print(os.environ['PYTHONPATH'])"]
+    assert work.ask(echo) == "/theirs"
+    found = {}
+    monkeypatch.setattr(work, "ask", lambda command, **more: found.update({command[0]: more}))
+    with pytest.raises(SkippedError, match="no Ansible"):
+        work.playbook("bench")
+    last = found[sys.executable]
+    assert last["PYTHONPATH"] == f"{ROOT}/.state/gpu-check/site:/theirs"
+    assert last["ANSIBLE_HOME"].startswith(str(work.folder))
+
+
+def test_a_gpu_is_chosen_once_as_the_playbooks_choose(tmp_path, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,3")
+    work = Work(sys.executable, "gpu", tmp_path / "check", 60)
+    chosen = "import os; print(os.environ['CUDA_VISIBLE_DEVICES'], os.environ['CUDA_DEVICE_ORDER'])"
+    assert work.ask([sys.executable, "-c", chosen]) == "0 PCI_BUS_ID"
+
+
+def test_compiled_training_is_skipped_without_a_compiler(work, monkeypatch):
+    work.environment["CC"] = "/no/compiler"
+    with pytest.raises(SkippedError, match=r"a C compiler and Python\.h: .*No such file"):
+        trials.require(work, "a C compiler and Python.h", trials.COMPILER)
+
+
+def test_nvidia_smi_is_found_where_the_product_finds_it(work, monkeypatch):
+    path = work.folder / "nvidia-smi"
+    path.write_text("#!/bin/sh\necho $LD_LIBRARY_PATH\n")
+    path.chmod(0o755)
+    monkeypatch.setattr(nvidia_smi, "_FOLDERS", {str(work.folder): "/its/lib"})
+    work.environment["PATH"] = "/usr/bin:/bin"
+    monkeypatch.setattr(work, "python", "true")
+    trials.facts(work)
+    (asked,) = work.outputs.glob("*nvidia-smi -q -x.txt")
+    assert asked.read_text().startswith(f"$ {path} -q -x\n/its/lib")
 
 
 def test_the_archive_has_the_outputs_and_not_the_state(work):
@@ -167,15 +223,27 @@ def test_the_archive_has_the_outputs_and_not_the_state(work):
     assert names == ["check/A/00 x.txt", "check/campaigns/c/results.json"]
 
 
+# What issue and review ask for (the review's last section), by part.
+ASKED = {
+    "A": {"facts", "fields of nvidia-smi", "sampler, idle", "sampler, training", "largest batch"},
+    "B": {"provision, preflight", "bench.yml", "report.yml", "squatter", "kill and resume",
+          "bench.yml / bare trainer"},
+    "C": {"NCCL group of one", "two gloo ranks", "nccl-tests", "real data", "real data, DALI",
+          "time to train"},
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("device", SIZES)
 def test_every_trial_of_the_review_is_there_once(device):
-    found = trials.all_trials(SIZES[device])
-    names = [(one.part, one.name) for one in found]
-    assert len(set(names)) == len(names)
-    for batch in SIZES[device].batches:
+    sizes = SIZES[device]
+    asked = [(part, name) for part, names in ASKED.items() for name in names]
+    for batch in sizes.batches:
         for precision in ("tf32", "fp32", "amp", "bf16"):
-            assert ("A", f"{precision} bz{batch} channels-last") in names
-            assert ("A", f"{precision} bz{batch} no-channels-last") in names
-    assert {part for part, _ in names} == {"A", "B", "C"}
-    # On a CPU the script still tries most of what is no matter of a GPU.
-    assert sum(not one.gpu_only for one in found if one.part == "B") == 6
+            asked.append(("A", f"{precision} bz{batch} channels-last"))
+            asked.append(("A", f"{precision} bz{batch} no-channels-last"))
+    for batch in (sizes.batches[-1], 32):
+        asked += [("C", f"{way} bz{batch}") for way in ("eager", "--cuda-graphs", "--compile")]
+    found = trials.all_trials(sizes)
+    assert sorted((one.part, one.name) for one in found) == sorted(asked)
+    # On a CPU the script still tries all of the playbooks.
+    assert not any(one.gpu_only for one in found if one.part == "B")

@@ -17,7 +17,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.evidence.fingerpri
 
 from .drivers import pci_devices
 
-__all__ = ["FIELDS", "HEALTH", "ask", "find", "processes", "signs_of_a_gpu"]
+__all__ = ["FIELDS", "HEALTH", "ask", "environment", "find", "processes", "signs_of_a_gpu"]
 
 # retired_pages is for V100 and earlier, remapped_rows for A100 and later.
 HEALTH = (
@@ -60,6 +60,13 @@ _TODO = (
 def find() -> Optional[str]:
     """Return the path of nvidia-smi: from PATH, else one of the usual folders; None without it."""
     return shutil.which("nvidia-smi") or shutil.which("nvidia-smi", path=":".join(_FOLDERS))
+
+
+def environment(program: str) -> Dict[str, str]:
+    """Return what the nvidia-smi that :func:`find` returned needs beside this environment."""
+    library = _FOLDERS.get(os.path.dirname(program))
+    paths = filter(None, [library, os.environ.get("LD_LIBRARY_PATH")])
+    return {"LD_LIBRARY_PATH": ":".join(paths)} if library else {}
 
 
 def signs_of_a_gpu(sysfs: str = "/sys") -> List[str]:
@@ -132,15 +139,10 @@ def _run(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 
     :raises ValueError: it cannot be started, or does not end in time.
     """
-    environment = dict(os.environ)
-    library = _FOLDERS.get(os.path.dirname(program))
-    if library:
-        paths = [library, *filter(None, [environment.get("LD_LIBRARY_PATH")])]
-        environment["LD_LIBRARY_PATH"] = ":".join(paths)
     try:
         return subprocess.run(
             [program, *arguments, "--format=csv,noheader,nounits"],
-            env=environment,
+            env={**os.environ, **environment(program)},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import math
 import os
 import shlex
 import socket
@@ -20,6 +21,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.processes imp
     end_processes,
 )
 
+from common.ranks import end_with_parent
 from gpu_check.judge import FAILED, PASSED, SKIPPED, FailedError, Outcome, SkippedError, throughput
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,19 +55,32 @@ class Work:
 
     def __init__(self, python: str, device: str, folder: Path, seconds: float) -> None:
         self.python, self.device, self.folder, self.seconds = python, device, folder, seconds
-        self.sizes = SIZES[device]
-        self.port = free_port()
+        self.sizes, self.port, self.until = SIZES[device], free_port(), math.inf
+        self.environment = dict(os.environ)
+        if device == "gpu":
+            # The GPU that bench.yml takes for 1n1g.
+            self.environment |= {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": "0"}
         # What a command leaves behind becomes a child of this process, which ends it.
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-        self.begin("A")
 
     def begin(self, part: str) -> None:
         """Give a part its folder and its time."""
         self.until = time.monotonic() + self.seconds
         self.outputs = self.folder / part
-        self.outputs.mkdir(parents=True, exist_ok=True)
+        self.outputs.mkdir(parents=True)
 
-    def start(self, name: str, command: list[str], **environment: str) -> Any:
+    def ask(self, command: list[str], **more: str) -> str | None:
+        """Return what a command prints; None where it fails, or takes longer than a minute."""
+        limit = min(60, max(1, self.until - time.monotonic()))
+        given: Any = {"cwd": ROOT, "stdin": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        try:
+            return subprocess.check_output(
+                command, env=self.environment | more, text=True, timeout=limit, **given
+            ).strip()
+        except (OSError, subprocess.SubprocessError):
+            return None
+
+    def start(self, name: str, command: list[str], **more: str) -> Any:
         """Start a command; return it, with the path of its output as ``output``."""
         number = len(list(self.outputs.glob("*.txt")))
         path = self.outputs / f"{number:02} {name.replace('/', '_')}.txt"
@@ -75,38 +90,45 @@ class Work:
             process = subprocess.Popen(
                 command,
                 cwd=ROOT,
-                env={**os.environ, **environment},
+                env=self.environment | more,
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                preexec_fn=end_with_parent,  # noqa: PLW1509 - no threads here
             )
         process.output = path
         return process
 
-    def command(
-        self,
-        name: str,
-        command: list[str],
-        limit: float,
-        codes: tuple[int, ...] = (0,),
-        **more: str,
-    ) -> str:
-        """Run a command to its end and return its output.
+    def wait(self, what: str, condition: Callable[[], Any], limit: float) -> None:
+        """Wait until something is so.
 
         :param limit: seconds until it is given up; the part may have less left.
-        :raises FailedError: it cannot start, exceeds the limit, or its exit code is not in `codes`.
+        :raises SkippedError: the part's time is over.
+        :raises FailedError: the limit is exceeded.
         """
-        limit = min(limit, max(1, self.until - time.monotonic()))
+        began = time.monotonic()
+        while not condition():
+            seconds = time.monotonic() - began
+            if began + seconds > self.until:
+                raise SkippedError(f"the time of this part was over after {seconds:.0f} s")
+            if seconds > limit:
+                raise FailedError(f"waited {seconds:.0f} s in vain for {what}")
+            time.sleep(0.05)
+
+    def command(self, name: str, command: list[str], limit: float, **more: str) -> str:
+        """Run a command to its end and return its output.
+
+        :param limit: seconds, as of :meth:`wait`.
+        :raises FailedError: it cannot start, exceeds the limit, or fails.
+        """
         try:
             process = self.start(name, command, **more)
-            process.wait(limit)
         except OSError as error:
             raise FailedError(f"{command[0]}: {error.strerror}") from None
-        except subprocess.TimeoutExpired:
-            raise FailedError(f"not done after {limit:.0f} s") from None
+        self.wait("its end", lambda: process.poll() is not None, limit)
         text: str = process.output.read_text(errors="replace").partition("\n")[2]
-        if process.returncode not in codes:
+        if process.returncode:
             last = text.strip().rpartition("\n")[2]
             raise FailedError(f"exit code {process.returncode}: {last}")
         return text
@@ -142,14 +164,17 @@ class Work:
             "batch_size_per_device": self.sizes.batches[-1],
             **variables,
         }
+        more = {
+            "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
+            "ANSIBLE_HOME": str(self.folder / "state/ansible"),  # the user's may be read-only
+            "LC_ALL": "C.UTF-8",  # Ansible refuses others, and a container may have none
+        }
+        theirs = os.environ.get("PYTHONPATH", "")
+        vendored = f"{VENDORED}:{theirs}".rstrip(":")
         own = str(ROOT / ".venv/bin/python")
-        for python, path in ((own, ""), (self.python, ""), (self.python, str(VENDORED))):
-            more = {"PYTHONPATH": path, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg")}
-            more["LC_ALL"] = "C.UTF-8"  # Ansible refuses others, and a container may have none
-            probe = [python, "-c", "import ansible.cli.playbook, rich"]
-            try:
-                subprocess.run(probe, env={**os.environ, **more}, capture_output=True, check=True)
-            except (OSError, subprocess.CalledProcessError):
+        for python, path in ((own, theirs), (self.python, theirs), (self.python, vendored)):
+            more["PYTHONPATH"] = path
+            if self.ask([python, "-c", "import ansible.cli.playbook, rich"], **more) is None:
                 continue
             run = [python, "-m", "ansible", "playbook"]
             book = ["-i", "inventory/this_machine", f"playbooks/{name}.yml"]
@@ -159,10 +184,10 @@ class Work:
             " there is an index, and bring .state/gpu-check along"
         )
 
-    def play(self, name: str, trial: str, codes: tuple[int, ...] = (0,), **variables: Any) -> None:
+    def play(self, name: str, trial: str, **variables: Any) -> None:
         """Run a playbook on this machine."""
         command, environment = self.playbook(name, **variables)
-        self.command(trial, command, 400, codes, **environment)
+        self.command(trial, command, 400, **environment)
 
 
 def free_port() -> int:

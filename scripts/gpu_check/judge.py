@@ -107,6 +107,19 @@ def telemetry(found: Mapping[str, Any], on_gpu: bool, busy: bool) -> str:
     return words
 
 
+def measured(cells: Sequence[Mapping[str, Any]], repeats: int) -> str:
+    """Return the throughputs of a campaign, in which every cell must be whole."""
+    words = "; ".join(
+        f"{cell['precision']} bz{cell['batch_size_per_device']}: {cell['median_speed']} images/s,"
+        f" n={len(cell['repeats'])} of {repeats}, {cell['state']}"
+        for cell in cells
+    )
+    whole = [cell["state"] == "measured" and len(cell["repeats"]) == repeats for cell in cells]
+    if not whole or not all(whole):
+        raise FailedError(words or "the campaign has no cell")
+    return words
+
+
 def bus_bandwidth(text: str) -> str:
     """Return the last lines of a program of nccl-tests (its src/common.cu prints them)."""
     found = re.search(r"# Avg bus bandwidth\s*: ([\d.]+)", text)
@@ -116,13 +129,20 @@ def bus_bandwidth(text: str) -> str:
     return f"mean bus bandwidth {found[1]} GB/s, no value out of bounds"
 
 
-def noticed(rows: Iterable[Mapping[str, str]], records: Iterable[Mapping[str, Any]]) -> str:
-    """Tell where another process was noticed: rows of a preflight, records of repeats."""
+def noticed(
+    rows: Iterable[Mapping[str, str]], records: Iterable[Mapping[str, Any]], listed: bool
+) -> str:
+    """Tell where another process was noticed: rows of a preflight, records of repeats.
+
+    :param listed: whether this machine tells which processes use the device.
+    """
     words = [f"preflight {row['verdict']}: {row['found']}" for row in rows
              if row["check"] == "GPU processes" and row["verdict"] in ("fail", "warn")]  # fmt: skip
     for record in records:
         words += [one["detail"] for one in record["disturbances"] if one["kind"] == "other_process"]
         words += [record["reason"]] if "process" in record["reason"] else []
+    if not words and not listed:
+        raise SkippedError("nvidia-smi lists no process here, as in a container: cannot tell")
     if not words:
         raise FailedError("another process used the device, and nothing says so")
     return "; ".join(words)

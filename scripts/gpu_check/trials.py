@@ -1,13 +1,13 @@
-"""The trials: A and C need the interpreter with PyTorch, B Ansible too."""
+"""The trials: all need the interpreter with PyTorch, those with playbooks Ansible too."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 import signal
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,16 +27,22 @@ FACTS = (
     *("ls -l /dev", "cat /proc/meminfo /proc/self/limits"),
 )
 PYTORCH = "import torch; print(torch.__config__.show(), 'usable:', torch.cuda.is_available())"
-BACKENDS = {"native": "import PIL", "dali": "import PIL, nvidia.dali.plugin.pytorch"}
+# What Triton needs, and so torch.compile.
+COMPILER = """import os, shutil, subprocess, sysconfig
+compiler = os.environ.get("CC") or shutil.which("gcc") or shutil.which("clang") or "no C compiler"
+header = ["-I", sysconfig.get_path("include"), "-include", "Python.h"]
+subprocess.run([compiler, *header, "-fsyntax-only", "-x", "c", "/dev/null"], check=True)"""
 PAIRS = 3  # of a run under bench.yml and one without
 SOON = 30  # seconds in which something starts or ends
 
 
 def facts(work: Work) -> str:
     missing = []
+    smi = nvidia_smi.find() or "nvidia-smi"
     for line in FACTS:
+        command = [word.replace("nvidia-smi", smi) for word in line.split()]
         try:
-            work.command(line, line.split(), 30)
+            work.command(line, command, 30, **nvidia_smi.environment(smi))
         except FailedError:
             missing.append(line)
     usable = work.command("torch", [work.python, "-c", PYTORCH], 90).rstrip().endswith("True")
@@ -56,10 +62,13 @@ def sampled(work: Work, busy: bool) -> str:
     """Sample as a repeat's supervisor does, idle for some seconds or beside a training."""
     options = [f"--batch-size={work.sizes.batches[-1]}", f"--precision={work.sizes.precision}"]
     command = work.trainer(*options) if busy else ["sleep", "5"]
-    process, sampler = work.start("sampler", command), Sampler(0.2)
-    while process.poll() is None and time.monotonic() < work.until:
+    process, sampler = work.start("sampler", command), Sampler(0.2, [0])
+
+    def ended() -> bool:
         sampler.sample(time.monotonic())
-        time.sleep(0.05)
+        return process.poll() is not None
+
+    work.wait("the end of the training", ended, 90)
     found = sampler.summary()
     (work.outputs / f"sampler-{busy=}.json").write_text(json.dumps(found, indent=1))
     if process.returncode:
@@ -70,21 +79,14 @@ def sampled(work: Work, busy: bool) -> str:
 def preflight(work: Work) -> str:
     work.play("provision", "provision")
     path = work.outputs / "preflight.json"
-    work.play("preflight", "preflight", (0, 2), preflight_file=str(path))
+    work.play("preflight", "preflight", preflight_file=str(path))
     read = json.loads(path.read_text())
-    told = [f"{row['verdict']}: {row['check']}: {row['found']}" for row in read["rows"]
-            if row["verdict"] in ("fail", "warn")]  # fmt: skip
-    if read["verdict"] == "fail":
-        raise FailedError("; ".join(told))
-    return "; ".join([read["summary"], *told])
+    warned = [f"{row['check']}: {row['found']}" for row in read["rows"] if row["verdict"] == "warn"]
+    return "; ".join([read["summary"], *warned])
 
 
-def cells(work: Work, campaign: str) -> list[dict[str, Any]]:
-    path = work.folder / f"campaigns/{campaign}/results.json"
-    if not path.exists():
-        raise FailedError(f"campaign {campaign} has no results")
-    found: list[dict[str, Any]] = json.loads(path.read_text())["cells"]
-    return found
+def cells(work: Work, campaign: str) -> Any:
+    return json.loads((work.folder / f"campaigns/{campaign}/results.json").read_text())["cells"]
 
 
 def records(work: Work, campaign: str) -> list[dict[str, Any]]:
@@ -92,18 +94,10 @@ def records(work: Work, campaign: str) -> list[dict[str, Any]]:
     return [json.loads(path.read_text()) for path in sorted(paths)]
 
 
-def bench(work: Work, campaign: str, **more: Any) -> str:
-    """Run a campaign; every cell must have a throughput."""
-    work.play("bench", f"bench {campaign}", (0, 2), campaign=campaign, **more)
-    found = cells(work, campaign)
-    words = "; ".join(
-        f"{cell['precision']} bz{cell['batch_size_per_device']}: {cell['median_speed']} images/s,"
-        f" n={len(cell['repeats'])}, {cell['state']}"
-        for cell in found
-    )
-    if not all(cell["median_speed"] for cell in found):
-        raise FailedError(words)
-    return words
+def bench(work: Work, campaign: str, repeats: int = 1, **more: Any) -> str:
+    """Run a campaign, whose cells must all have their repeats."""
+    work.play("bench", f"bench {campaign}", campaign=campaign, repeats=repeats, **more)
+    return judge.measured(cells(work, campaign), repeats)
 
 
 def report(work: Work) -> str:
@@ -117,13 +111,15 @@ def report(work: Work) -> str:
 def squatted(work: Work) -> str:
     """Have another process use the device."""
     process = work.start("squatter", [work.python, RANKS, "squat"])
-    wait("the squatter", lambda: b"holding" in process.output.read_bytes(), SOON)
+    work.wait("the squatter", lambda: b"holding" in process.output.read_bytes(), SOON)
+    listed = work.device != "gpu" or bool(nvidia_smi.processes("--id=0"))
     # Long enough for a share of CPU time to be told where there is no GPU.
     long = work.sizes.iterations * (1 if work.device == "gpu" else 30)
     given = {"campaign": "squatted", "repeats": 1, "precision": "fp32", "iterations": long}
-    work.play("bench", "bench squatted", (0, 2), **given)
+    with contextlib.suppress(FailedError):  # a preflight that fails ends it
+        work.play("bench", "bench squatted", **given)
     verdicts = json.loads((work.folder / "campaigns/squatted/preflight.json").read_text())
-    return judge.noticed(verdicts["rows"], records(work, "squatted"))
+    return judge.noticed(verdicts["rows"], records(work, "squatted"), listed)
 
 
 def killed(work: Work) -> str:
@@ -133,14 +129,14 @@ def killed(work: Work) -> str:
     given["iterations"] = 150 if work.device == "gpu" else 90  # some 15 s
     command, environment = work.playbook("bench", **given)
     process = work.start("bench killed", command, **environment)
-    wait("a training", training, SOON)
+    work.wait("a training", training, SOON)
     time.sleep(4)
     os.kill(training()[-1].pid, signal.SIGKILL)
-    wait("a record, then a training", lambda: records(work, "killed") and training(), 2 * SOON)
+    work.wait("a record, then a training", lambda: records(work, "killed") and training(), 2 * SOON)
     (first,) = records(work, "killed")
     os.kill(process.pid, signal.SIGKILL)
     began = time.monotonic()
-    wait("the end of the training", lambda: not training(), SOON)
+    work.wait("the end of the training", lambda: not training(), SOON)
     seconds = time.monotonic() - began
     if first["ending"] != "crashed":
         raise FailedError(f"the trainer was killed, and its ending is {first['ending']}")
@@ -154,7 +150,7 @@ def overhead(work: Work) -> str:
     ours, bare = [], []
     for number in range(PAIRS):
         bare.append(work.train("bare", *options))
-        given = {"precision": work.sizes.precision, "repeats": 1, "preflight": False}
+        given = {"precision": work.sizes.precision, "preflight": False}
         bench(work, f"pair{number}", **given)
         ours.append(float(cells(work, f"pair{number}")[0]["median_speed"]))
     # So few iterations on a CPU that others use say nothing.
@@ -162,7 +158,7 @@ def overhead(work: Work) -> str:
 
 
 def largest(work: Work) -> str:
-    given = {"precision": work.sizes.precision, "repeats": 1, "warmup": 2, "iterations": 10}
+    given = {"precision": work.sizes.precision, "warmup": 2, "iterations": 10}
     return bench(work, "largest", batch_size_per_device="max", preflight=False, **given)
 
 
@@ -187,14 +183,19 @@ def nccl_tests(work: Work) -> str:
     return judge.bus_bandwidth(work.command("nccl-tests", [program, *sizes], 120))
 
 
+def require(work: Work, what: str, program: str) -> None:
+    """Skip a trial where the interpreter lacks something."""
+    try:
+        work.command(what, [work.python, "-c", program], 60)
+    except FailedError as error:
+        raise SkippedError(f"{work.python} needs {what}: {error}") from None
+
+
 def data_set(work: Work) -> list[str]:
     """Create the small set, once; return the trainer's options for it."""
     folder = work.folder / "data/small"
     folder.parent.mkdir(exist_ok=True)
-    try:
-        work.command("pillow", [work.python, "-c", "import PIL"], 30)
-    except FailedError:
-        raise SkippedError(f"{work.python} has no Pillow, which makes and reads images") from None
+    require(work, "Pillow", "import PIL")
     counts = [f"--train={work.sizes.images}", f"--validation={work.sizes.images // 4}"]
     program = str(ROOT / "workloads/dataset/make_small.py")
     work.command("make_small", [work.python, program, *counts, str(folder)], 120)
@@ -202,10 +203,8 @@ def data_set(work: Work) -> list[str]:
 
 
 def real_data(work: Work, backend: str) -> str:
-    try:
-        work.command(backend, [work.python, "-c", BACKENDS[backend]], 60)
-    except FailedError as error:
-        raise SkippedError(f"{work.python}: {error}") from None
+    if backend == "dali":
+        require(work, "DALI", "import nvidia.dali.plugin.pytorch")
     workers = min(16, len(os.sched_getaffinity(0)))
     options = [f"--precision={work.sizes.precision}", f"--batch-size={work.sizes.batches[0]}"]
     options += [f"--data-backend={backend}", f"--workers={workers}", *data_set(work)]
@@ -221,14 +220,6 @@ def target(work: Work) -> str:
     return judge.accuracy(work.command("time to train", command, 120))
 
 
-def wait(what: str, condition: Callable[[], Any], seconds: float) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            raise FailedError(f"waited {seconds:.0f} s in vain for {what}")
-        time.sleep(0.05)
-
-
 def training() -> list[Any]:
     """Return the processes of a training below this one, the rank last."""
     return [one for one in descendants(os.getpid()) if "train_pytorch.py" in one.command]
@@ -236,32 +227,31 @@ def training() -> list[Any]:
 
 def trainings(sizes: Sizes) -> list[Trial]:
     """Return the trainings without a launcher of parts A and C."""
-    variants = [
+
+    def trial(part: str, name: str, precision: str, batch: int, *more: str) -> Trial:
+        options = [f"--precision={precision}", f"--batch-size={batch}", *more]
+        limit = 200 if "--compile" in more else 90
+
+        def run(work: Work) -> str:
+            if "--compile" in more:
+                require(work, "a C compiler and Python.h", COMPILER)
+            return f"{work.train(name, *options, limit=limit):.1f} images/s"
+
+        return Trial(part, name, run, "for GPUs" if part == "C" or precision == "tf32" else "")
+
+    return [
         *(
-            ("A", f"{precision} bz{batch} {layout}", [f"--{layout}"], precision, batch)
+            trial("A", f"{precision} bz{batch} {layout}", precision, batch, f"--{layout}")
             for batch in sizes.batches
             for precision in ("tf32", "fp32", "amp", "bf16")
             for layout in ("channels-last", "no-channels-last")
         ),
         *(
-            ("C", f"{name or 'eager'} bz{batch}", [name] if name else [], "amp", batch)
+            trial("C", f"{name or 'eager'} bz{batch}", "amp", batch, *filter(None, [name]))
             for batch in (sizes.batches[-1], 32)
             for name in ("", "--cuda-graphs", "--compile")
         ),
     ]
-
-    def trial(part: str, name: str, more: list[str], precision: str, batch: int) -> Trial:
-        options = [f"--precision={precision}", f"--batch-size={batch}", *more]
-        reason = "for GPUs" if part == "C" or precision == "tf32" else ""
-        limit = 200 if "--compile" in more else 90
-        return Trial(
-            part,
-            name,
-            lambda work: f"{work.train(name, *options, limit=limit):.1f} images/s",
-            reason,
-        )
-
-    return [trial(*variant) for variant in variants]
 
 
 def all_trials(sizes: Sizes) -> list[Trial]:
@@ -278,7 +268,6 @@ def all_trials(sizes: Sizes) -> list[Trial]:
         Trial("B", "squatter", squatted),
         Trial("B", "kill and resume", killed),
         Trial("B", "bench.yml / bare trainer", overhead),
-        Trial("B", "largest batch", largest, "limited by the memory of a GPU"),
         Trial("C", "NCCL group of one", lambda work: group(work, "nccl", 1)),
         Trial("C", "two gloo ranks", lambda work: group(work, "gloo", 2)),
         Trial("C", "nccl-tests", nccl_tests, "for GPUs"),
@@ -286,4 +275,6 @@ def all_trials(sizes: Sizes) -> list[Trial]:
         Trial("C", "real data, DALI", lambda work: real_data(work, "dali"), "for GPUs"),
         Trial("C", "time to train", target),
         *trainings(sizes),
+        # Of the playbooks, but part B has no time left for it.
+        Trial("A", "largest batch", largest, "limited by the memory of a GPU"),
     ]
