@@ -84,6 +84,7 @@ HELD: dict[str, Held] = {
     "dkms": Held(LISTED, "names from its sources; a stand-in runs in Molecule"),
     "dpkg-deb": Held(HELP, _REAL),
     "modprobe": Held(HELP, _REAL),
+    "modinfo": Held(HELP, _REAL),
     "firewall-cmd": Held(NOTHING, "not installed here: names from firewall-cmd(1)"),
     "semanage": Held(NOTHING, "RHEL is not at hand: names from semanage-port(8)"),
     "ufw": Held(NOTHING, "not installed here: words from ufw(8)"),
