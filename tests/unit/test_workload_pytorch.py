@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import json
 import os
@@ -12,6 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.node import nvidia_smi
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "workloads"
@@ -29,7 +31,7 @@ def fail(reason):
     raise RuntimeError(reason)
 
 torch.version.cuda = torch.version.cuda or "13.0"
-pytorch_ranks.GPU_SIGN = SimpleNamespace(exists=lambda: True)
+pytorch_ranks.GPU_SIGNS = ("/proc",)
 def use(architectures, *gpus, reason=""):
     torch.cuda.init = (lambda: fail(reason)) if reason else lambda: None
     torch.cuda.device_count = lambda: len(gpus)
@@ -336,6 +338,74 @@ def test_tf32_is_set_in_both_interfaces_of_pytorch(python):
     )
     on, off = "high True tf32 True", "highest False ieee False"
     assert (ended.stdout.splitlines(), ended.stderr) == ([on, off, on], "")
+
+
+def test_a_gpu_computes_in_tf32_for_that_precision_only(python):
+    script = STAND_IN_GPUS + (
+        "from resnet50.pytorch_training import apply_settings, choose_settings\n"
+        "from resnet50.train_pytorch import make_parser\n"
+        "torch.cuda.set_device = lambda device: None\n"
+        "use(CU126, H100)\n"
+        "for precision in ('fp32', 'tf32', 'amp', 'bf16'):\n"
+        "    words = ['--device', 'gpu', '--precision', precision, '--threads', '1']\n"
+        "    options = make_parser().parse_args(words)\n"
+        "    apply_settings(choose_settings(options, Place()), options)\n"
+        "    print(precision, torch.backends.cuda.matmul.allow_tf32,\n"
+        "          torch.backends.cudnn.allow_tf32, torch.backends.cudnn.benchmark)\n"
+    )
+    ended = run([python, "-c", script])
+    assert ended.stdout.splitlines() == [
+        *("fp32 False False True", "tf32 True True True"),
+        *("amp False False True", "bf16 False False True"),
+    ], ended.stderr
+
+
+def test_a_gpu_s_libraries_and_capability_are_told(python):
+    script = STAND_IN_GPUS + (
+        "import json\n"
+        "use(CU126, V100)\n"
+        "torch.version.cuda = '12.6'\n"
+        "torch.backends.cudnn.version = lambda: 91002\n"
+        "torch.cuda.nccl = SimpleNamespace(version=lambda: (2, 27, 5))\n"
+        "print(json.dumps(pytorch_ranks.cuda_facts(torch.device('cuda', 0))))\n"
+        "torch.backends.cudnn.version = lambda: 8902\n"
+        "print(pytorch_ranks.library_versions()['cudnn'])\n"
+    )
+    ended = run([python, "-c", script])
+    told, older = ended.stdout.splitlines() or [ended.stderr, ""]
+    assert json.loads(told) == {
+        "cuda": "12.6",
+        "cudnn": "9.10.2",
+        "nccl": "2.27.5",
+        "capability": "7.0",
+        "architectures": "sm_50 sm_60 sm_70 sm_75 sm_80 sm_86 sm_90",
+    }
+    assert older == "8.9.2"
+
+
+def test_the_trainer_looks_for_the_signs_of_a_gpu_that_the_nodes_look_for():
+    """It cannot import the project's modules; without torch the file can still be read."""
+    tree = ast.parse((FOLDER / "common/pytorch_ranks.py").read_text())
+    (signs,) = [
+        ast.literal_eval(one.value)
+        for one in tree.body
+        if isinstance(one, ast.Assign) and one.targets[0].id == "GPU_SIGNS"
+    ]
+    assert signs == nvidia_smi.SIGNS
+
+
+def test_any_sign_of_a_gpu_keeps_a_rank_from_training_on_the_cpu(python, tmp_path):
+    (tmp_path / "nvidia3").touch()
+    script = STAND_IN_GPUS + (
+        "use(CU130, reason='Found no NVIDIA driver')\n"
+        "for pattern in sys.argv[1:]:\n"
+        "    pytorch_ranks.GPU_SIGNS = ('/no/such', pattern)\n"
+        "    show(choose, 'auto', Place())\n"
+    )
+    ended = run([python, "-c", script, f"{tmp_path}/nvidia[0-9]*", f"{tmp_path}/nvidia[a-z]*"])
+    refused, trained = ended.stdout.splitlines() or [ended.stderr, ""]
+    assert refused.startswith("no_device")
+    assert trained == "cpu"
 
 
 def test_the_architectures_are_those_of_pytorch_s_wheels(python):

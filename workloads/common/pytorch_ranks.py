@@ -6,7 +6,7 @@ import ctypes
 import os
 from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
+from glob import glob
 from typing import Any
 
 import torch
@@ -24,8 +24,8 @@ from common.ranks import (
 from common.report_lines import StoppedError
 
 MIB = 1 << 20
-# There where NVIDIA's driver has found a GPU.
-GPU_SIGN = Path("/dev/nvidia0")
+# Present where a NVIDIA driver is loaded, or the devices of one were given to a container.
+GPU_SIGNS = ("/proc/driver/nvidia", "/dev/nvidia[0-9]*", "/dev/dxg")
 # The first GPUs that compute in TF32 and bf16: Ampere.
 TENSOR_FORMATS = (8, 0)
 
@@ -43,7 +43,8 @@ def choose_device(requested: str, place: Place) -> torch.device:
     :raises StoppedError: if a GPU is requested, or there, and PyTorch cannot use this rank's.
     """
     count = torch.cuda.device_count() if requested != "cpu" else 0
-    if requested == "cpu" or (requested == "auto" and not count and not GPU_SIGN.exists()):
+    signs = count or any(map(glob, GPU_SIGNS))
+    if requested == "cpu" or (requested == "auto" and not signs):
         return torch.device("cpu")
     build = f"PyTorch {torch.__version__} (CUDA {torch.version.cuda or 'none'})"
     try:

@@ -49,6 +49,12 @@ FORMS = [
      "NVLS"),
     ("2.30.7", "Channel %02d : %d[%d] -> %d[%d] via SHM/direct", (0, 0, 0, 1, 1), "SHM"),
 ]  # fmt: skip
+# The networks of NVIDIA's plugin: .name in src/ib_plugin.c of Mellanox/nccl-rdma-sharp-plugins.
+FORMS += [
+    ("2.22.3", "Channel %02d/%d : %d[%d] -> %d[%d] [send] via NET/%s/%d%s%s%s",
+     (0, 0, 1, 1, 9, 1, name, 0, "/GDRDMA", "", ""), f"NET/{name}/GDRDMA")
+    for name in ("IBext", "IBext_v5", "IBext_v8", "IBext_v11")
+]  # fmt: skip
 # What is printed beside them and connects nothing.
 OTHERS = [
     "NET/IB : No device found.",
@@ -91,6 +97,10 @@ def test_real_logs_of_eight_gpus_have_one_transport():
         ("NET/IB/GDRDMA", ["NET/IB", "NET/IB/GDRDMA", "SHM"]),
         ("NET/IB", ["P2P/MNNVL", "NVLS"]),
         ("NET/IB", []),
+        ("NET/IB", ["NET/IBext"]),
+        ("NET/IB", ["NET/IB", "NET/IBext_v8/GDRDMA"]),
+        ("NET/IB/GDRDMA", ["NET/IBext_v11", "NET/IBext_v11/GDRDMA"]),
+        ("NET/IBext_v9", ["NET/IBext_v10/GDRDMA"]),
     ],
 )
 def test_what_is_expected_passes(expected, taken):
@@ -105,6 +115,10 @@ def test_what_is_expected_passes(expected, taken):
         ("NET/IB/GDRDMA", ["NET/IB"]),
         ("NET/Socket", ["NET/IB"]),
         ("NET/IB", ["NET/IBM"]),
+        ("NET/IB", ["NET/IBextra"]),
+        ("NET/IB", ["NET/IBext_v8", "NET/Socket"]),
+        ("NET/IB/GDRDMA", ["NET/IBext_v8"]),
+        ("NET/Socket", ["NET/IBext_v8"]),
     ],
 )
 def test_another_network_is_told_with_both_names(expected, taken):

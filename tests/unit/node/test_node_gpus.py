@@ -101,7 +101,7 @@ def test_nvml_that_does_not_start_is_a_reason():
 def test_a_library_that_is_missing_matters_only_where_there_is_a_gpu(
     monkeypatch, node_has_gpu, told
 ):
-    monkeypatch.setattr(gpus, "_SIGNS", ("/proc",) if node_has_gpu else ("/no/such",))
+    monkeypatch.setattr(gpus.nvidia_smi, "SIGNS", ("/pro[a-c]",) if node_has_gpu else ("/no/such",))
     monkeypatch.setattr(gpus.nvml, "LIBRARY", "libnvidia-none.so.1")
     nvml, reason = find_nvml()
     assert nvml is None

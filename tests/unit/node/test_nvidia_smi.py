@@ -165,7 +165,7 @@ def no_program(tmp_path, monkeypatch):
     """Take nvidia-smi from the PATH and the usual folders."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(nvidia_smi, "_FOLDERS", {str(tmp_path / "usual"): str(tmp_path / "lib64")})
-    monkeypatch.setattr(nvidia_smi, "_SIGNS", (str(tmp_path / "driver"),))
+    monkeypatch.setattr(nvidia_smi, "SIGNS", (str(tmp_path / "driver"),))
     monkeypatch.setattr(nvidia_smi, "pci_devices", lambda vendor, sysfs: [])
     return tmp_path
 

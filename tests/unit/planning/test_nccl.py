@@ -3,6 +3,7 @@
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
 from ansible_collections.scalebench.core.plugins.module_utils.planning.nccl import (
+    check_names,
     environment,
     expected_transport,
 )
@@ -56,6 +57,45 @@ def test_adapters_mean_infiniband_between_nodes():
     assert expected(rdma_adapters=["mlx5_0"]) == "NET/IB"
     assert expected(1, rdma_adapters=["mlx5_0"]) == ""
     assert expected(device="cpu", rdma_adapters=["mlx5_0"]) == ""
+
+
+def ports(state="4: ACTIVE", link_layer="InfiniBand"):
+    port = {"rate": "100 Gb/sec (4X EDR)", "state": state, "link_layer": link_layer}
+    return {"mlx5_0": {"type": "MT4119", "ports": {"1": port}}}
+
+
+def expected_by_ports(*of_nodes, **node):
+    nodes = cluster(len(of_nodes), gpus=8, **node)
+    for one, its_ports in zip(nodes.values(), of_nodes, strict=True):
+        one["fingerprint"]["infiniband"] = its_ports
+    return expected_transport(job_cell(nodes, 8, device="gpu"), nodes)
+
+
+def test_active_infiniband_on_every_node_is_expected_to_be_taken():
+    assert expected_by_ports(ports(), ports()) == "NET/IB"
+    assert expected_by_ports(ports(), ports(), transport="any") == ""
+    for other in ({}, ports("1: DOWN"), ports(None), ports(link_layer="Ethernet")):
+        assert expected_by_ports(ports(), other) == expected_by_ports(other, ports()) == ""
+
+
+@pytest.mark.parametrize(
+    ("variable", "asked"),
+    [
+        *(("interface", asked) for asked in ("=ib0", "^docker0,lo", "ib0, ib1", "ib*")),
+        *(("rdma_adapters", asked) for asked in ("=mlx5_0", "^mlx5_2", ["mlx5_0", "^mlx5_1"])),
+        ("rdma_adapters", ["mlx5_[0-3]"]),
+    ],
+)
+def test_names_are_plain(variable, asked):
+    nodes = cluster(2)
+    nodes["node2"][variable] = asked
+    with pytest.raises(ValueError, match=f"node2: scalebench_{variable} is .*the names alone"):
+        plan.build(benchmarks(), parse_options({"topology": "1n1g"}), nodes)
+
+
+def test_plain_names_are_taken():
+    for asked in ("", "ib0", "ib0,bond0.12", "enp1s0f0np0:1", "br-1", "10.11.0.0/24"):
+        check_names(cluster(2, interface=asked, rdma_adapters=["mlx5_0", "mlx5_1:1"]))
 
 
 def test_the_inventory_may_expect_another_or_none():

@@ -41,7 +41,7 @@ NODE = {
     ],
     "cuda": {"code": 0, "devices": 8, "error": ""},
     "gpu_direct": "nvidia_peermem",
-    "interface": "=ib0",
+    "interface": "ib0",
     "xid": [],
     "gpu_processes": [],
     "peers": {"node1": "", "node2": "", "node3": "", "node4": ""},
@@ -160,6 +160,8 @@ FAULTS = [
     (cuda(devices=7), [("CUDA", "fail")]),
     (cuda(code=None, error="cuInit did not end within 60 s"), [("CUDA", "fail")]),
     (lambda node: node.update(interface="ib0,ib1"), [("interface", "fail")]),
+    (lambda node: node.update(interface="=ib0"), [("interface", "fail")]),
+    (lambda node: node.update(interface="^docker0,lo"), [("interface", "fail")]),
     (lambda node: node.update(xid=[119]), [("Xid", "fail")]),
     (lambda node: node.update(xid=[120]), [("Xid", "fail")]),
     (lambda node: node.update(xid=[79]), [("Xid", "fail")]),
@@ -238,10 +240,10 @@ def test_only_the_adapters_of_the_ranks_must_be_active(patterns, expected):
     assert ("active InfiniBand ports", "node1", "fail") in wrong(nodes, counted)
 
 
-def test_interfaces_that_nccl_may_choose_from_are_not_asked_for():
+def test_a_network_is_no_name_of_an_interface():
     nodes = cluster()
     for node in nodes.values():
-        node["interface"] = "^docker0,lo"
+        node["interface"] = "10.11.0.0/24"
     assert wrong(nodes) == []
 
 

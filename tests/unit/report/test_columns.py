@@ -112,6 +112,13 @@ def test_the_transport_is_a_column_where_it_was_recorded():
 def test_an_expected_transport_that_nobody_told_is_a_warning():
     plan, runs = campaign({"1n1g": [10.0], "2n1g": [19.0]})
     runs[1]["cell"]["transport"] = "NET/IB"
-    (repeat,) = build_results(plan, runs)["cells"][1]["repeats"]
-    warning = "no rank told its transport; NET/IB was expected between the nodes"
-    assert warning in repeat["warnings"]
+    results = build_results(plan, runs)
+    (finding,) = results["cells"][1]["warnings"]
+    assert finding["rule"] == "transport_told"
+    told = "no rank told its transport in 1 of 1 repeats; NET/IB was expected between the nodes"
+    assert finding["detail"].startswith(told)
+    assert f"2n1g: unexpected: {told}" in " ".join(terminal_table(results).split())
+    assert told in report_markdown(page(results))
+    assert results["cells"][1]["transport"] == "NET/IB"
+    runs[1]["nodes"] = {"node1": {"transport": ["NET/IB"]}}
+    assert build_results(plan, runs)["cells"][1]["warnings"] == []

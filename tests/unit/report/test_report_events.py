@@ -131,6 +131,17 @@ def test_odd_cells_are_listed_and_the_first_is_told():
     ]
 
 
+def test_the_first_of_each_kind_of_odd_cell_is_told():
+    plan, runs = campaign({"1n1g": [10.0] * 3, "2n1g": [8.0] * 3, "4n1g": [30.0] * 3})
+    plan["cells"][2]["transport"] = "NET/IB"
+    told = what_happened(build_results(plan, runs))
+    assert [line[:24] for line in told] == [
+        "2n1g: unexpected: 8.0 wi",
+        "4n1g: unexpected: no ran",
+        "4n1g: unexpected: 7.5 pe",
+    ]
+
+
 def test_skipped_and_unavailable_are_told_once_for_a_reason():
     plan, _ = campaign({"1n1g": [10.0] * 2, "2n1g": [1.0] * 2, "4n1g": [1.0] * 2})
     one, two, four = plan["cells"]

@@ -28,7 +28,9 @@ def test_cells_are_held_against_those_that_differ():
     found = applied_checks([], [one, {**one, "topology": "2n1g"}])
     assert list(found["invalid_cell"]) == ["speedup_at_most_ideal"]
     assert list(found["warning"]) == ["more_devices_not_slower", "efficiency_not_growing"]
-    every = {**one, "topology": "2n1g", "precision": "amp", "data": "x", "data_backend": "dali"}
+    told = {**one, "topology": "2n1g", "transport": "NET/IB"}
+    assert list(applied_checks([], [told])["warning"]) == ["transport_told"]
+    every = {**told, "precision": "amp", "data": "x", "data_backend": "dali"}
     found = applied_checks([], [one, every])
     assert {*found["invalid_cell"], *found["warning"]} == set(checks.RULES)
 

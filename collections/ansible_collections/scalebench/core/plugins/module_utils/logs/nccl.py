@@ -14,6 +14,9 @@ __all__ = ["check_expected", "transports", "unexpected"]
 _CONNECTED = re.compile(r"NCCL INFO (?:Ring|Channel|Coll|CollNet) \d+(?:/\d+)? : .* via (.+)")
 _NVLS = re.compile(r"NCCL INFO NVLS comm ")
 _EXPECTED = re.compile(r"NET/[^/]+(/GDRDMA)?")
+# InfiniBand by NVIDIA's plugin, of HPC-X and its images: by the version of its interface IBext,
+# or IBext_v5 to IBext_v11 (src/ib_plugin.c in Mellanox/nccl-rdma-sharp-plugins).
+_PLUGIN = re.compile(r"^NET/IBext(_v\d+)?(?=/|$)")
 
 
 def transports(lines: Iterable[str]) -> List[str]:
@@ -65,9 +68,9 @@ def unexpected(expected: str, taken: Sequence[str]) -> str:
     :param taken: of :func:`transports`.
     """
     network = [name for name in taken if name.startswith("NET/")]
-    kind = "/".join(expected.split("/")[:2])
-    of_kind = [name for name in network if name in (kind, f"{kind}/GDRDMA")]
-    fits = len(of_kind) == len(network) and (expected == kind or expected in network)
+    wanted, *ways = (_PLUGIN.sub("NET/IB", name) for name in (expected, *network))
+    kind = "/".join(wanted.split("/")[:2])
+    fits = {*ways} <= {kind, f"{kind}/GDRDMA"} and (wanted == kind or wanted in ways)
     if not network or fits:
         return ""
     return f"NCCL took {', '.join(network)} between the nodes, expected was {expected}"

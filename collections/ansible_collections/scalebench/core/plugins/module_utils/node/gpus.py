@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import os
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from . import nvidia_smi, nvml
@@ -26,8 +25,6 @@ REASONS = {
     0x400: "reliability",
 }
 _MIB = 1 << 20
-# One of these paths exists where NVIDIA's driver has found a GPU.
-_SIGNS = ("/proc/driver/nvidia", "/dev/nvidia0")
 
 
 class Gpu:
@@ -105,7 +102,7 @@ class Gpu:
 
 def find_nvml() -> Tuple[Optional[Nvml], str]:
     """Return NVML or None, and why a node with a GPU has none (else empty)."""
-    if not any(map(os.path.exists, _SIGNS)):
+    if not nvidia_smi.driver_paths():
         return None, ""
     try:
         return Nvml(ctypes.CDLL(nvml.LIBRARY)), ""

@@ -17,7 +17,17 @@ from ansible_collections.scalebench.core.plugins.module_utils.evidence.fingerpri
 
 from .drivers import pci_devices
 
-__all__ = ["FIELDS", "HEALTH", "ask", "environment", "find", "processes", "signs_of_a_gpu"]
+__all__ = [
+    "FIELDS",
+    "HEALTH",
+    "SIGNS",
+    "ask",
+    "driver_paths",
+    "environment",
+    "find",
+    "processes",
+    "signs_of_a_gpu",
+]
 
 # retired_pages is for V100 and earlier, remapped_rows for A100 and later.
 HEALTH = (
@@ -44,7 +54,7 @@ _FOLDERS = {
 }
 # Present where a NVIDIA driver is loaded, or the devices of one were given to a container.
 # /dev/nvidiactl is no sign: as root nvidia-smi makes it also on a node that has no driver.
-_SIGNS = ("/proc/driver/nvidia", "/dev/nvidia[0-9]*", "/dev/dxg")
+SIGNS = ("/proc/driver/nvidia", "/dev/nvidia[0-9]*", "/dev/dxg")
 _REFUSED = re.compile(r'Field "([^"]*)" is not a valid field to query')
 # Drivers before 450 do not have this switch, and answer with one of these exit codes.
 _LATER_SWITCHES, _INVALID = ("--query-remapped-rows",), (2, 255)
@@ -69,15 +79,19 @@ def environment(program: str) -> Dict[str, str]:
     return {"LD_LIBRARY_PATH": ":".join(paths)} if library else {}
 
 
+def driver_paths() -> List[str]:
+    """Return which of ``SIGNS`` are there."""
+    return [path for pattern in SIGNS for path in sorted(glob.glob(pattern))]
+
+
 def signs_of_a_gpu(sysfs: str = "/sys") -> List[str]:
     """Return what shows that this node has a NVIDIA GPU; empty without any.
 
     :param sysfs: where sysfs is mounted.
     """
-    found = [path for pattern in _SIGNS for path in sorted(glob.glob(pattern))]
     # Class 03 is a display controller; NVIDIA's bridges and sound devices have others.
     devices = [pci for pci in pci_devices("10de", sysfs) if pci["device_class"].startswith("03")]
-    return found + [f"PCI device {pci['slot']}" for pci in devices]
+    return driver_paths() + [f"PCI device {pci['slot']}" for pci in devices]
 
 
 def ask(switch: str, fields: Sequence[str], *options: str) -> List[Dict[str, Optional[str]]]:

@@ -2,16 +2,40 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Dict, Mapping
 
 from ..logs.nccl import check_expected
 from ..records.plans import Cell, Node, Nodes
 
-__all__ = ["environment", "expected_transport"]
+__all__ = ["check_names", "environment", "expected_transport"]
 
 # First version that takes "=NAME" for exactly that name (findInterfaces in src/include/socket.h,
 # ncclIbInit in src/transport/net_ib.cc); in earlier ones a name is a prefix, and "=" part of it.
 _EXACT_SINCE = (2, 5, 6)
+# Of interfaces and adapters (with a port, as mlx5_0:1), or a network.
+_NAMES = re.compile(r"[\w.:/,-]*")
+
+
+def check_names(nodes: Nodes) -> None:
+    """Refuse what is no plain name: ``=``, ``^`` and patterns mean another thing to each library.
+
+    :raises ValueError: the variable, its node, and what can stand there.
+    """
+    for name, node in nodes.items():
+        for variable, asked in (
+            ("scalebench_interface", node["interface"]),
+            ("scalebench_rdma_adapters", _text(node.get("rdma_adapters") or "")),
+        ):
+            if not _NAMES.fullmatch(asked):
+                raise ValueError(
+                    f"{name}: {variable} is {asked!r}: write the names alone, with commas between"
+                    " them (without =, ^, spaces or patterns)"
+                )
+
+
+def _text(names: Any) -> str:
+    return names if isinstance(names, str) else ",".join(names)
 
 
 def environment(cell: Cell, recipe: Mapping[str, Any], node: Node) -> Dict[str, str]:
@@ -28,9 +52,7 @@ def environment(cell: Cell, recipe: Mapping[str, Any], node: Node) -> Dict[str, 
         return made
     adapters = node.get("rdma_adapters")
     if adapters:
-        made["NCCL_IB_HCA"] = exact + (
-            adapters if isinstance(adapters, str) else ",".join(adapters)
-        )
+        made["NCCL_IB_HCA"] = exact + _text(adapters)
     if cell["nodes"] * cell["devices_per_node"] > 1:
         # Printed when ranks connect, never by a step; module training_run has it in a file.
         made["NCCL_DEBUG"] = "INFO"
@@ -40,11 +62,24 @@ def environment(cell: Cell, recipe: Mapping[str, Any], node: Node) -> Dict[str, 
 def expected_transport(cell: Cell, nodes: Nodes) -> str:
     """Return the transport that NCCL must take between the nodes of a cell, empty where any may.
 
+    By default InfiniBand where adapters are named, or each node has an active port of it.
+
     :raises ValueError: the inventory's is none.
     """
     leading = cell["node_names"][0]
     if cell["device"] != "gpu" or cell["nodes"] == 1:
         return ""
     node = nodes[leading]
-    derived = "NET/IB" if node.get("rdma_adapters") else ""
-    return check_expected(node.get("transport") or derived, leading)
+    has_infiniband = node.get("rdma_adapters") or all(
+        _has_infiniband(nodes[name]) for name in cell["node_names"]
+    )
+    return check_expected(node.get("transport") or ("NET/IB" if has_infiniband else ""), leading)
+
+
+def _has_infiniband(node: Node) -> bool:
+    """Return whether a port of InfiniBand is active: those of Ethernet may serve another end."""
+    return any(
+        port["link_layer"] == "InfiniBand" and "ACTIVE" in (port["state"] or "")
+        for device in (node["fingerprint"].get("infiniband") or {}).values()
+        for port in device["ports"].values()
+    )

@@ -45,6 +45,7 @@ def build(
     :param options: what ``options.parse_options`` returned.
     :raises ValueError: the options do not fit benchmarks or nodes.
     """
+    nccl.check_names(nodes)
     cells = matrix.expand(benchmarks, options, nodes)
     _check_data(cells, options, nodes)
     for cell in cells:

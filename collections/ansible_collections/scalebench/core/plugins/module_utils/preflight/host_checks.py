@@ -40,19 +40,18 @@ def host_checks(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
 
 
 def _interfaces(name: str, node: Mapping[str, Any]) -> Row:
-    """Judge the interfaces that the inventory sets for the ranks: without one NCCL cannot start.
-
-    They are in the form of NCCL_SOCKET_IFNAME: names with commas, perhaps after ``=``, or after
-    ``^`` for all but these.
-    """
+    """Judge the interfaces that the inventory sets for the ranks: without one NCCL cannot start."""
     asked = str(node.get("interface") or "")
-    if not asked or asked.startswith("^"):
-        return verdict("interface", name, SKIP, "the inventory sets none")
+    if not asked or "/" in asked:
+        return verdict("interface", name, SKIP, f"the inventory names {asked or 'none'}")
     there = node["fingerprint"].get("interfaces") or {}
-    names = [text.partition(":")[0] for text in asked.lstrip("=").split(",")]
+    names = [text.partition(":")[0] for text in asked.split(",")]
     missing = [text for text in names if text not in there]
     if missing:
-        todo = f"correct scalebench_interface (up are {', '.join(sorted(there))}), or see ip link"
+        todo = (
+            "correct scalebench_interface, names without = or ^"
+            f" (up are {', '.join(sorted(there))}), or see ip link"
+        )
         return verdict("interface", name, FAIL, f"{', '.join(missing)} missing or down", todo)
     return verdict("interface", name, PASS, ", ".join(names))
 

@@ -139,7 +139,8 @@ ENDINGS: Tuple[Ending, ...] = (
         "NCCL connected the nodes otherwise than expected, such as by TCP instead of InfiniBand",
         "compare `ibstat` on the node that is named with `scalebench_rdma_adapters`, and read the"
         " lines with `NET/` in the repeat's `*.files/nccl.*.log` there;"
-        " `scalebench_transport` says what is expected",
+        " `scalebench_transport` says what is expected; without it, InfiniBand where"
+        " `scalebench_rdma_adapters` are named or all nodes have an active port of it",
         judged_by=CHECKS,
         retriable=True,
         junit="failure",

@@ -147,6 +147,7 @@ class MeasuredCell(_PlannedPart, total=False):
     """
 
     own_factors: Dict[str, Any]
+    transport: str
     devices: int
     state: str
     unit: Optional[str]

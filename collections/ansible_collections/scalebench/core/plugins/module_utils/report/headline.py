@@ -179,7 +179,7 @@ def _light(results: Results) -> List[str]:
         (counts["planned"] - counts["ok"], counts["planned"], "repeats", "have no result."),
         (disturbed, len(good), "repeats", "were disturbed."),
         (scattered, len(sizes), "cells", f"scatter by more than {_MUCH_SPREAD:.0%} (cv)."),
-        (unexpected, len(cells), "cells", "contradict another cell; see the remarks."),
+        (unexpected, len(cells), "cells", "are not as expected; see the remarks."),
         (
             *(few, len(sizes), "cells"),
             f"have fewer than {_FEW_REPEATS} repeats, so the interval spans all of them.",

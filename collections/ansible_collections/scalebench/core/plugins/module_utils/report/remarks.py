@@ -195,14 +195,16 @@ def _retried(results: Results) -> List[str]:
 
 
 def _warnings(results: Results) -> List[str]:
-    """Return the first warning; the report has all."""
-    warnings = [
-        f"{listed([cell], results)}: unexpected: {warning['detail']}"
-        for cell in results["cells"]
-        for warning in cell["warnings"]
+    """Return the first warning of each rule; the report has all."""
+    by_rule: Dict[str, List[str]] = {}
+    for cell in results["cells"]:
+        for warning in cell["warnings"]:
+            line = f"{listed([cell], results)}: unexpected: {warning['detail']}"
+            by_rule.setdefault(warning["rule"], []).append(line)
+    return [
+        lines[0] + (f" (and {len(lines) - 1} more in the report)" if len(lines) > 1 else "")
+        for lines in by_rule.values()
     ]
-    more = f" (and {len(warnings) - 1} more in the report)" if len(warnings) > 1 else ""
-    return [warnings[0] + more] if warnings else []
 
 
 def _packed(results: Results) -> List[str]:

@@ -57,7 +57,7 @@ def measure_cell(cell: Cell, repeats: Sequence[Repeat]) -> MeasuredCell:
         **without,
         "not_run": missing,
     }
-    own = {"own_factors": cell["own_factors"]} if "own_factors" in cell else {}
+    own = {key: value for key, value in cell.items() if key in ("own_factors", "transport")}
     return cast(MeasuredCell, {**{key: cell.get(key) for key in _PLAN_KEYS}, **own, **figures})
 
 

@@ -1,4 +1,4 @@
-"""Checks across measured cells: impossible speed-ups, and speeds in an unexpected order."""
+"""Checks of measured cells: impossible speed-ups, an unexpected order, a transport not told."""
 
 from __future__ import annotations
 
@@ -40,9 +40,15 @@ RULES: Dict[str, Dict[str, str]] = {
         "about": "The throughput per device does not grow with the number of devices.",
         "source": "each device does the same work and more of them wait for each other",
     },
+    "transport_told": {
+        "about": "The ranks tell the transport that is expected between their nodes.",
+        "source": "NCCL's lines of NCCL_DEBUG=INFO, one file for each rank",
+    },
 }
 # The only rule that is more than a warning.
 _BREAKS = "speedup_at_most_ideal"
+# The only one about a cell by itself.
+_TOLD = "transport_told"
 # (rule, factor, the value expected to be slower, the one expected to be faster)
 _PAIRS = (
     ("amp_not_slower", "precision", "fp32", "amp"),
@@ -87,7 +93,7 @@ def broken(cells: Cells, tolerance: float = 1.05) -> Findings:
 def warnings(cells: Cells) -> Findings:
     """Return by ``cell_key`` what looks odd, as ``{"rule", "detail"}``.
 
-    Only where the intervals of the two medians, of 3 repeats or more each, lie apart by 2 %.
+    Speeds only where the intervals of the two medians, of 3 repeats or more each, lie apart by 2 %.
     Scaling is not judged in cells that run more processes than their machines have cores.
 
     :param cells: measured (``cells.measure_cell``), with ``median_speed`` in samples/s.
@@ -95,10 +101,23 @@ def warnings(cells: Cells) -> Findings:
     findings: Findings = {}
     by_conditions = {_conditions(cell): cell for cell in cells}
     for cell in cells:
-        entries = [*_against_variants(cell, by_conditions), *_against_smaller(cell, cells)]
+        others = [*_against_variants(cell, by_conditions), *_against_smaller(cell, cells)]
+        entries = [*_untold(cell), *others]
         if entries:
             findings[cell_key(cell)] = entries
     return findings
+
+
+def _untold(cell: MeasuredCell) -> Iterator[Finding]:
+    """Find the repeats that a fall-back to TCP would not show in."""
+    good = [repeat for repeat in cell["repeats"] if repeat["ending"] == "ok"]
+    untold = [repeat for repeat in good if not repeat.get("transport")]
+    if untold and "transport" in cell:
+        yield _finding(
+            _TOLD,
+            f"no rank told its transport in {len(untold)} of {len(good)} repeats;"
+            f" {cell['transport']} was expected between the nodes (nccl.*.log in *.files there)",
+        )
 
 
 def _conditions(cell: MeasuredCell, **changes: Any) -> Tuple[str, ...]:
@@ -191,7 +210,11 @@ def applied_checks(runs: Sequence[RunRecord], cells: Cells) -> Dict[str, Dict[st
     between = {
         name: about
         for name, about in _words(RULES).items()
-        if len({str(cell.get(compared.get(name, "topology"))) for cell in cells}) > 1
+        if (
+            any("transport" in cell for cell in cells)
+            if name == _TOLD
+            else len({str(cell.get(compared.get(name, "topology"))) for cell in cells}) > 1
+        )
     }
     return {
         "invalid_repeat": _words(invariants.RULES) if checked else {},

@@ -7,7 +7,6 @@ from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Seque
 
 from ..records.endings import never_ran
 from ..records.factors import factor_names
-from ..records.plans import Cell
 from ..records.results import Attempt, LogFigures, Repeat
 from ..records.runs import LogFacts, NodeRun, RunRecord
 
@@ -49,7 +48,7 @@ def repeat_of(
             {way for node in nodes.values() for way in node.get("transport") or ()}
         ),
         "telemetry": short_telemetry(nodes, machines),
-        "warnings": [*run.get("warnings", ()), *_warnings(nodes), *_untold(run["cell"], nodes)],
+        "warnings": [*run.get("warnings", ()), *_warnings(nodes)],
     }
     log_ending = facts.get("ending")
     if log_ending and log_ending.get("kind", "complete") != "complete":
@@ -103,13 +102,6 @@ def _warnings(nodes: Mapping[str, NodeRun]) -> List[str]:
         if unsampled:
             warnings.append(f"{name}: the GPUs were not sampled: {unsampled}")
     return warnings
-
-
-def _untold(cell: Cell, nodes: Mapping[str, NodeRun]) -> List[str]:
-    """Return a warning where a transport is expected and no node recorded one."""
-    if "transport" not in cell or any(node.get("transport") for node in nodes.values()):
-        return []
-    return [f"no rank told its transport; {cell['transport']} was expected between the nodes"]
 
 
 def machines_of(nodes: Mapping[str, Mapping[str, Any]]) -> Dict[str, str]:
