@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -97,8 +98,8 @@ def seed_block(number: str, containing: str) -> str:
     return next(block for block in blocks if containing in block)
 
 
-def items(words: list[str], joined: bool) -> set[str]:
-    """Return options with their values as ``--name=value``, however they are written.
+def items(words: list[str], joined: bool) -> Counter[str]:
+    """Count options with their values as ``--name=value``, however they are written.
 
     :param joined: of an option with one dash, as mpirun takes it, the second is added.
     """
@@ -110,7 +111,7 @@ def items(words: list[str], joined: bool) -> set[str]:
             made[-1] += (" " if "=" in made[-1] else "=") + word
         else:
             made.append(word)
-    return set(made)
+    return Counter(made)
 
 
 def split_at_program(words: list[str]) -> tuple[list[str], list[str]]:
@@ -134,6 +135,6 @@ def _published(block: str, base: dict[str, str]) -> Published:
     return Published(launcher, arguments, exported)
 
 
-def environment_of(words: dict[str, str]) -> set[str]:
-    """Return variables as ``NAME=value``."""
-    return {f"{name}={value}" for name, value in words.items()}
+def environment_of(words: dict[str, str]) -> Counter[str]:
+    """Count variables as ``NAME=value``."""
+    return Counter(f"{name}={value}" for name, value in words.items())

@@ -8,6 +8,7 @@ this tree, with the logs that the programs printed on CPUs in ``shared/logs``.
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import shutil
@@ -260,6 +261,35 @@ def test_paddles_evaluation_is_read(tmp_path):
     assert len(reading["observations"]) == 120
 
 
+@needs_upstream
+def test_dlperfs_script_for_paddle_counts_test_lines_and_ours_does_not(tmp_path):
+    train = [line for line in paddle(tmp_path).splitlines() if "train batch" in line]
+    head = [line for line in paddle(tmp_path).splitlines() if "train batch" not in line]
+    test = [line.replace("train batch", "test  batch") for line in train[:10]]
+    test = [re.sub(r"elapse [0-9.]+ sec", "elapse 0.1000 sec", line) for line in test]
+    text = "\n".join([*launched(1).splitlines(), *head, *train[:60], *test, *train[60:], ""])
+    folder = tree(tmp_path, text, batch=8)
+    ours = reported("paddle", folder)["1n1g"]["average_speed"]
+    assert ours == pytest.approx(8 / 0.2503, rel=1e-3)
+    theirs = extracted("paddle", folder, tmp_path)["1n1g"]["average_speed"]
+    assert theirs == pytest.approx((90 * 8 / 0.2503 + 10 * 8 / 0.1) / 100, rel=1e-3)
+
+
+@needs_upstream
+@needs_logs
+def test_dlperfs_script_for_tensorflow_2_mixes_the_workers_of_a_log(tmp_path):
+    one = (LOGS / "published-programs/tf2_official_1.log").read_text()
+    other = re.sub(
+        r"[0-9.]+(?= examples/second)", lambda found: str(float(found.group()) * 1.1), one
+    )
+    folder = tree(tmp_path, tagged(one, other, stream="stderr"), batch=2)
+    theirs = extracted("tf2", folder, tmp_path)["1n1g"]["average_speed"]
+    (path,) = folder.rglob("*.log")
+    reading = logs.read(path.read_bytes())
+    ours = {ranks: log_facts(reading, "dlperf_tf2", {"ranks": ranks}) for ranks in ("auto", "all")}
+    assert ours["all"]["throughput"] == theirs != ours["auto"]["throughput"]
+
+
 def test_paddle_without_time_stamps_has_no_time_rule():
     """DLPerf's own script for it fails at the first line: release/1.8 prints no times."""
     path = Path(__file__).parents[2] / "fixtures/logs/paddle_fluid.log"
@@ -330,6 +360,8 @@ def test_tensorflow_on_synthetic_data(commit, tmp_path):
     facts = log_facts(reading, "dlperf_tensorflow")
     assert facts["steps"] == 100
     assert facts["throughput"] == pytest.approx(reading["summary"]["train_throughput"], abs=0.01)
+    theirs = extracted("tensorflow", tree(tmp_path, text), tmp_path)["1n1g"]
+    assert math.isnan(theirs["average_speed"])
 
 
 @needs_upstream

@@ -7,6 +7,7 @@ describes no difference is an error too.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -142,7 +143,7 @@ SCRIPTS = {
 }
 
 
-def rendered(cell: dict[str, Any]) -> set[str]:
+def rendered(cell: dict[str, Any]) -> Counter[str]:
     """Return the leading node's command without the programs that keep it below its supervisor."""
     command = cell["commands"]["v1"]
     words = command["argv"]
@@ -153,21 +154,46 @@ def rendered(cell: dict[str, Any]) -> set[str]:
         split_at_program(context.split(" \n")) for context in contexts
     ]
     assert all(other[1] == arguments for other in others)
-    found = items(launcher, joined=True) | items(arguments, joined=False)
+    found = items(launcher, joined=True)
     for other in others:
+        # The parts have options in common.
         found |= items(other[0], joined=True)
-    return found | environment_of(command["env"])
+    return found + items(arguments, joined=False) + environment_of(command["env"])
 
 
 def _matches(item: str, patterns: list[str]) -> bool:
     return any(fnmatchcase(item, pattern) for pattern in patterns)
 
 
-def explain(rows: list[Row], recipe: str, name: str, published: Published, ours: set[str]):
+def values_of(cell: dict[str, Any]) -> dict[str, list[str]]:
+    """Return the values that patterns of our side stand for in a cell, by option or variable."""
+    nodes, each = cell["nodes"], cell["devices_per_node"]
+    gpus = GPUS[str(each)]
+    addresses = [f"10.11.0.{place + 2}" for place in range(nodes)]
+    images = 120 * cell["batch_size_per_device"] * nodes * each
+    return {
+        "CUDA_VISIBLE_DEVICES": [gpus],
+        "WORLD_SIZE": [str(nodes)],
+        # NCCL takes exact names from version 2.5 on.
+        "NCCL_SOCKET_IFNAME": ["ib0" if cell["benchmark"] == "mxnet_ngc" else "=ib0"],
+        "--host": [f"{address}:{each}" for address in addresses],
+        "--node_ips": [",".join(addresses)],
+        "--num_examples": [str(images)],
+        "--selected_gpus": [gpus],
+    }
+
+
+def explain(
+    rows: list[Row], recipe: str, name: str, published: Published, cell: dict[str, Any]
+) -> tuple[set[str], set[int]]:
     """Return the differences that no row explains, and the places of the rows that explain some."""
-    theirs = items(published.launcher, joined=True) | items(published.arguments, joined=False)
-    theirs |= environment_of(published.environment)
+    ours = rendered(cell)
+    theirs = items(published.launcher, joined=True) + items(published.arguments, joined=False)
+    theirs += environment_of(published.environment)
     gone, added = theirs - ours, ours - theirs
+    # A word twice, and a value that is not that of the cell, stay unexplained whatever a row says.
+    patterns = values_of(cell)
+    wrong = {f"+ {item}, {count} times more" for item, count in added.items() if count > 1}
     used = set()
     for place, row in enumerate(rows):
         if not (_matches(recipe, row.recipes) and _matches(name, row.cells)):
@@ -176,8 +202,12 @@ def explain(rows: list[Row], recipe: str, name: str, published: Published, ours:
         after = {item for item in added if _matches(item, row.ours)}
         if bool(before) == bool(row.published) and bool(after) == bool(row.ours):
             used.add(place)
-            gone, added = gone - before, added - after
-    return {f"- {item}" for item in gone} | {f"+ {item}" for item in added}, used
+            gone, added = set(gone) - before, set(added) - after
+            for option in (pattern.split("=")[0] for pattern in row.ours if "*" in pattern):
+                found = {item for item in after if item.startswith(f"{option}=")}
+                exact = {f"{option}={value}" for value in patterns[option]}
+                wrong |= {f"~ {item}" for item in found ^ exact}
+    return wrong | {f"- {item}" for item in gone} | {f"+ {item}" for item in added}, used
 
 
 @pytest.fixture(scope="module")
@@ -189,7 +219,7 @@ def compared(tmp_path_factory):
         folder = tmp_path_factory.mktemp("scripts")
         for place, (name, cell) in enumerate(cells(*key).items()):
             published = script(folder / str(place), cell)
-            left, of_cell = explain(rows, " ".join(key), name, published, rendered(cell))
+            left, of_cell = explain(rows, " ".join(key), name, published, cell)
             used |= of_cell
             unexplained[key].update({name: left} if left else {})
     return unexplained, used
