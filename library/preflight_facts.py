@@ -89,6 +89,19 @@ gpu_direct:
   type: str
   returned: success
   sample: nvidia_peermem
+gpus_silent:
+  description:
+    - PCI addresses of GPUs that are on the bus and do not answer; in a container only of those that
+      it has the device file of.
+  type: list
+  elements: str
+  returned: success
+  sample: ["0000:3e:00.0"]
+gpu_remarks:
+  description: What nvidia-smi says beside the rows, such as a warning of a corrupt infoROM.
+  type: str
+  returned: success
+  sample: ""
 gpu_processes:
   description: Compute processes on the GPUs, as C(<pid> <name>).
   type: list
@@ -145,7 +158,7 @@ clock_skew:
 import time
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.scalebench.core.plugins.module_utils.node import fitness
+from ansible_collections.scalebench.core.plugins.module_utils.node import fitness, nvidia_smi
 from ansible_collections.scalebench.core.plugins.module_utils.node.drivers import (
     cuda_state,
     gpu_direct,
@@ -175,11 +188,14 @@ def main() -> None:
         devices = [set(container["devices"]) for container in inside]
         lost = unreachable(args["ssh_config"], args["nodes"], args["node"])
         gpus = fitness.gpu_health() if args["gpus"] else []
+        silent, remarks = nvidia_smi.roll_call() if gpus else ([], "")
         module.exit_json(
             memlock_kib=fitness.memlock_kib(),
             gpu_health=gpus,
             cuda=cuda_state() if gpus else None,
             gpu_direct=gpu_direct(),
+            gpus_silent=silent,
+            gpu_remarks=remarks,
             gpu_processes=fitness.gpu_processes() if gpus else [],
             xid=fitness.xid_codes(),
             peers={**dict.fromkeys(args["nodes"], ""), **lost} if args["nodes"] else None,

@@ -147,6 +147,19 @@ def test_unknown_names_cost_only_themselves(over_nvml):
         ]
 
 
+@pytest.mark.parametrize("code", [14, 15, 255])
+def test_a_gpu_without_a_handle_is_no_unknown_switch_and_no_row(over_nvml, monkeypatch, code):
+    branch, _ = over_nvml
+    # Of NVML: NVML_ERROR_CORRUPTED_INFOROM, NVML_ERROR_GPU_IS_LOST, NVML_ERROR_UNKNOWN.
+    monkeypatch.setenv("LOST", str({255: 999}.get(code, code)))
+    for switch, fields in nvidia_smi.FIELDS.items():
+        if branch < 450 and switch == "--query-remapped-rows":
+            assert nvidia_smi.ask(switch, fields) == []
+            continue
+        with pytest.raises(ValueError, match=f"exit code {code}: Unable to determine the device"):
+            nvidia_smi.ask(switch, fields)
+
+
 @pytest.mark.parametrize(
     ("rows", "pending", "failed"),
     [("0 0", False, False), ("1 0", True, False), ("0 1", False, True)],

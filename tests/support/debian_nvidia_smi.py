@@ -18,17 +18,21 @@ PACKAGES = {
 }
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 # Every function of NVML answers NVML_ERROR_NOT_SUPPORTED (3), but for these: one GPU that has a
-# name and a UUID, and remapped rows where $REMAPPED is "<pending> <failure>". nvidia-smi also asks
-# for tables of internal functions, which it may not find missing.
+# name and a UUID, a second one that fails with the code $LOST where that is set, and remapped rows
+# where $REMAPPED is "<pending> <failure>". nvidia-smi also asks for tables of internal functions,
+# which it may not find missing.
 ANSWERS = {
     "nvmlInit_v2": ("void", "return 0;"),
     "nvmlInitWithFlags": ("unsigned flags", "return 0;"),
     "nvmlShutdown": ("void", "return 0;"),
-    "nvmlDeviceGetCount_v2": ("unsigned *count", "*count = 1; return 0;"),
+    "nvmlDeviceGetCount_v2": (
+        "unsigned *count",
+        '*count = getenv("LOST") ? 2 : 1; return 0;',
+    ),
     "nvmlUnitGetCount": ("unsigned *count", "*count = 0; return 0;"),
     "nvmlDeviceGetHandleByIndex_v2": (
         "unsigned index, void **handle",
-        "*handle = (void *)1; return 0;",
+        '*handle = (void *)1; return index ? atoi(getenv("LOST")) : 0;',
     ),
     "nvmlDeviceGetIndex": ("void *handle, unsigned *index", "*index = 0; return 0;"),
     "nvmlDeviceGetName": (

@@ -119,10 +119,16 @@ def test_an_unknown_field_costs_only_itself(tmp_path, monkeypatch, driver, later
 def verdicts(tmp_path, monkeypatch, profile, **facts):
     """Return the checks that are not well on a node of this profile, by the whole path."""
     install(tmp_path, monkeypatch, profile, **facts)
+    return verdicts_here(profile)
+
+
+def verdicts_here(profile):
+    """Return the checks that are not well with the nvidia-smi of the PATH."""
     node = {
         "fingerprint": fingerprint({}, nvidia_smi.ask("--query-gpu", IDENTITY)),
         "gpu_health": fitness.gpu_health(),
         "gpu_processes": fitness.gpu_processes(),
+        "gpu_remarks": nvidia_smi.roll_call()[1],
         "cuda": {"code": 0, "devices": int(profile[0]), "error": ""},
         "xid": [],
     }
@@ -205,9 +211,9 @@ def test_a_driver_without_a_gpu_and_any_sign_of_one_has_none(no_program):
 
 
 def test_the_usual_folders_are_looked_into_with_their_libraries(no_program):
-    program(no_program / "usual", 'echo "$LD_LIBRARY_PATH"')
+    program(no_program / "usual", 'echo "1, $LD_LIBRARY_PATH"')
     rows = nvidia_smi.ask("--query-compute-apps", ("pid", "process_name"))
-    assert rows == [{"pid": str(no_program / "lib64"), "process_name": None}]
+    assert rows == [{"pid": "1", "process_name": str(no_program / "lib64")}]
 
 
 def test_a_program_that_hangs_is_an_error(no_program, monkeypatch):
@@ -220,7 +226,86 @@ def test_a_program_that_hangs_is_an_error(no_program, monkeypatch):
 def test_the_rows_before_an_error_are_not_its_words(no_program):
     program(no_program, "echo 0, Tesla V100; echo GPU is lost.; exit 15")
     with pytest.raises(ValueError, match=r"^nvidia-smi: exit code 15: GPU is lost\. Install"):
+        nvidia_smi.ask("--query-gpu", ("index", "name"))
+
+
+HANDLE = "Unable to determine the device handle for GPU 0000:3E:00.0: Unknown Error"
+INFOROM = "WARNING: infoROM is corrupted at gpu 0000:3E:00.0"
+
+
+def told_after(folder, words, code, switch="--query-gpu"):
+    """Let the stand-in for nvidia-smi say something after the rows, and end with this code."""
+    (folder / "nvidia-smi").rename(folder / "rows")
+    program(
+        folder,
+        f'"$(dirname "$0")/rows" "$@"\ncase "$*" in *{switch}*) echo "{words}"; exit {code};; esac',
+    )
+
+
+@pytest.mark.parametrize(("words", "code"), [(INFOROM, 14), (INFOROM, 0), (HANDLE, 0)])
+def test_words_beside_the_rows_are_no_row_and_warn(tmp_path, monkeypatch, words, code):
+    told_after(install(tmp_path, monkeypatch, "8xH100"), words, code, "")
+    assert len(nvidia_smi.ask("--query-gpu", IDENTITY)) == 8
+    assert nvidia_smi.processes() == []
+    monkeypatch.undo()
+    (tmp_path / "again").mkdir()
+    told_after(install(tmp_path / "again", monkeypatch, "8xH100"), words, code, "")
+    assert verdicts_here("8xH100") == [("nvidia-smi", "warn")]
+    assert nvidia_smi.roll_call()[1] == words
+
+
+def test_words_without_a_row_are_no_gpu_and_no_cpu_node(no_program):
+    program(no_program, f"echo {HANDLE}")
+    assert nvidia_smi.ask("--query-gpu", IDENTITY) == []
+    (no_program / "driver").mkdir()
+    with pytest.raises(ValueError, match=f"but {HANDLE}"):
         nvidia_smi.ask("--query-gpu", IDENTITY)
+
+
+@pytest.mark.parametrize("code", [2, 14, 255])
+def test_a_failing_query_of_remapped_rows_is_no_unknown_switch(tmp_path, monkeypatch, code):
+    folder = install(tmp_path, monkeypatch, "8xH100", driver_version="550.163.01")
+    told_after(folder, HANDLE, code, "--query-remapped-rows")
+    with pytest.raises(ValueError, match=f"exit code {code}: {HANDLE}"):
+        fitness.gpu_health()
+
+
+@pytest.fixture
+def bus(tmp_path, monkeypatch):
+    """Return the root of a machine with eight GPUs on its bus, of which nvidia-smi lists seven."""
+    folder = install(tmp_path, monkeypatch, "8xV100")
+    described = json.loads((folder / "gpus.json").read_text())
+    command = [GPUS / "make_sysfs", folder / "gpus.json", tmp_path / "sys"]
+    nvidia_smi.subprocess.run(command, check=True)
+    slots = [gpu["pci.bus_id"][4:].lower() for gpu in described["gpus"]]
+    (tmp_path / "dev").mkdir()
+    for minor, slot in enumerate(slots):
+        place = tmp_path / "proc/driver/nvidia/gpus" / slot
+        place.mkdir(parents=True)
+        (place / "information").write_text(f"Model: \t\t V100\nDevice Minor: \t {minor}\n")
+        (tmp_path / f"dev/nvidia{minor}").touch()
+    del described["gpus"][3]
+    (folder / "gpus.json").write_text(json.dumps(described))
+    (tmp_path / "proc/self").mkdir()
+    mounts = tmp_path / "proc/self/mounts"
+    mounts.write_text("proc /proc proc rw 0 0\nudev /dev devtmpfs rw 0 0\n")
+    return tmp_path, slots, mounts
+
+
+def test_a_gpu_on_the_bus_that_does_not_answer_is_named(bus):
+    root, slots, mounts = bus
+    assert nvidia_smi.roll_call(str(root)) == ([slots[3]], "")
+    # Also one that its driver did not take: it has no device file.
+    (root / "dev/nvidia3").unlink()
+    assert nvidia_smi.roll_call(str(root))[0] == [slots[3]]
+    # In a container it is one of the GPUs that others have.
+    mounts.write_text("udev /dev devtmpfs rw 0 0\ntmpfs /dev tmpfs rw 0 0\n")
+    assert nvidia_smi.roll_call(str(root))[0] == []
+    (root / "dev/nvidia3").touch()
+    (root / "dev/nvidia4").unlink()
+    assert nvidia_smi.roll_call(str(root))[0] == []
+    (root / "dev/nvidia4").touch()
+    assert nvidia_smi.roll_call(str(root))[0] == [slots[3]]
 
 
 def test_names_of_programs_may_have_commas(no_program):

@@ -89,8 +89,8 @@ def test_the_advice_about_gpudirect_can_be_followed(driver, ofed, advice):
 def test_a_healthy_cluster_passes_every_check():
     judged = judge(cluster(), {"gpus": 8, "gpu_model": "V100", "infiniband_ports": 2})
     assert judged["verdict"] == "pass"
-    assert judged["counts"] == {"fail": 0, "warn": 0, "pass": 4 * 28, "skip": 0}
-    assert judged["summary"] == "preflight of 4 node(s): 112 pass"
+    assert judged["counts"] == {"fail": 0, "warn": 0, "pass": 4 * 30, "skip": 0}
+    assert judged["summary"] == "preflight of 4 node(s): 120 pass"
 
 
 def lose_a_gpu(node):
@@ -128,12 +128,18 @@ def health(index, **facts):
     return lambda node: node["gpu_health"][index].update(facts)
 
 
+def xid(code):
+    return lambda node: node.update(xid=[13, code])
+
+
 def cuda(**facts):
     return lambda node: node["cuda"].update(facts)
 
 
 FAULTS = [
     (lose_a_gpu, [("GPUs", "fail")]),
+    (lambda node: node.update(gpus_silent=["0000:3e:00.0"]), [("GPUs on the bus", "fail")]),
+    (lambda node: node.update(gpu_remarks="WARNING: infoROM"), [("nvidia-smi", "warn")]),
     (other_gpus, [("GPU model", "fail")]),
     (other_driver, [("driver", "fail")]),
     (two_drivers, [("driver", "fail")]),
@@ -162,13 +168,11 @@ FAULTS = [
     (lambda node: node.update(interface="ib0,ib1"), [("interface", "fail")]),
     (lambda node: node.update(interface="=ib0"), [("interface", "fail")]),
     (lambda node: node.update(interface="^docker0,lo"), [("interface", "fail")]),
-    (lambda node: node.update(xid=[119]), [("Xid", "fail")]),
-    (lambda node: node.update(xid=[120]), [("Xid", "fail")]),
-    (lambda node: node.update(xid=[79]), [("Xid", "fail")]),
+    *((xid(code), [("Xid", "fail")]) for code in (48, 62, 64, 74, 79, 94, 95, 119, 120)),
     (lambda node: node.update(xid=[13, 31]), [("Xid", "warn")]),
     (lambda node: node.update(gpu_processes=["4711 python"]), [("GPU processes", "warn")]),
     (lambda node: node.update(gpu_direct=""), [("GPUDirect RDMA", "warn")]),
-    (port_down, [("active InfiniBand ports", "fail"), ("InfiniBand", "warn")]),
+    (port_down, [("active InfiniBand ports", "warn"), ("InfiniBand", "warn")]),
     (
         lambda node: node.update(container_infiniband=["mlx5_0"]),
         [("InfiniBand in the container", "fail")],
@@ -240,6 +244,26 @@ def test_only_the_adapters_of_the_ranks_must_be_active(patterns, expected):
     assert ("active InfiniBand ports", "node1", "fail") in wrong(nodes, counted)
 
 
+def test_a_spare_port_that_is_up_on_one_node_only_fails_no_node():
+    nodes = cluster()
+    for name in ("node2", "node3", "node4"):
+        port_down(nodes[name])
+    assert {word for _, _, word in wrong(nodes)} == {"warn"}
+    number = {"infiniband_ports": 1}
+    assert ("active InfiniBand ports", "node1", "fail") in wrong(nodes, number)
+
+
+def test_a_part_of_the_gpus_is_measured_where_the_inventory_says_so():
+    nodes = cluster()
+    for node in nodes.values():
+        lose_a_gpu(node)
+        node["gpus_silent"] = ["0000:3e:00.0"]
+    found = wrong(nodes)
+    assert found == [("GPUs on the bus", name, "fail") for name in nodes]
+    assert "0000:3e:00.0" in judge(nodes)["rows"][0]["found"]
+    assert wrong(nodes, {"gpus": 7}) == []
+
+
 def test_a_network_is_no_name_of_an_interface():
     nodes = cluster()
     for node in nodes.values():
@@ -305,7 +329,7 @@ def test_an_unreachable_node_fails_and_the_others_are_judged():
     assert wrong(nodes) == [("answer", "node3", "fail"), ("memlock", "node4", "fail")]
     judged = judge(nodes)
     assert judged["rows"][0]["found"] == "nvidia-smi: exit code 15: GPU is lost"
-    assert judged["counts"]["pass"] == 3 * 28 - 1
+    assert judged["counts"]["pass"] == 3 * 30 - 1
     assert judged["summary"].startswith("preflight of 4 node(s): 2 fail")
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "environment",
     "find",
     "processes",
+    "roll_call",
     "signs_of_a_gpu",
 ]
 
@@ -39,7 +40,7 @@ HEALTH = (
 # --query-remapped-rows, those from 590 have them in --query-gpu too (tests hold all of them
 # against nvidia-smi of Debian's drivers and captures of newer ones).
 FIELDS: Mapping[str, Tuple[str, ...]] = {
-    "--query-gpu": tuple(dict.fromkeys((*GPU_QUERY, *SETTINGS_QUERY, *HEALTH))),
+    "--query-gpu": tuple(dict.fromkeys((*GPU_QUERY, *SETTINGS_QUERY, *HEALTH, "pci.bus_id"))),
     "--query-remapped-rows": ("gpu_uuid", "remapped_rows.pending", "remapped_rows.failure"),
     "--query-compute-apps": ("pid", "process_name"),
 }
@@ -56,10 +57,19 @@ _FOLDERS = {
 # /dev/nvidiactl is no sign: as root nvidia-smi makes it also on a node that has no driver.
 SIGNS = ("/proc/driver/nvidia", "/dev/nvidia[0-9]*", "/dev/dxg")
 _REFUSED = re.compile(r'Field "([^"]*)" is not a valid field to query')
-# Drivers before 450 do not have this switch, and answer with one of these exit codes.
-_LATER_SWITCHES, _INVALID = ("--query-remapped-rows",), (2, 255)
-# Manual page, section RETURN VALUE.
-_NO_DEVICES = 6
+# Drivers before 450 do not have this switch. By these words programs before and since 535 refuse
+# one; the exit codes with them have other meanings too.
+_LATER_SWITCH = "--query-remapped-rows"
+_UNKNOWN_SWITCH = re.compile(r"Invalid combination of input arguments|Option \S+ is not recognized")
+# Manual page, section RETURN VALUE. With this warning all rows are there, and 14 is no failure.
+_NO_DEVICES, _CORRUPT_INFOROM = 6, 14
+_WARNING = "WARNING: infoROM is corrupted"
+# What tells a row from a message among the rows. In brackets is why there is no value.
+_FORMS = {
+    **dict.fromkeys(("index", "pid"), re.compile(r"\d+|\[.*\]")),
+    **dict.fromkeys(("uuid", "gpu_uuid"), re.compile(r"(GPU|MIG)-.+|\[.*\]")),
+    "pci.bus_id": re.compile(r"[\dA-Fa-f:.]+|\[.*\]"),
+}
 PATIENCE_SECONDS = 60
 _TODO = (
     "Install or repair the driver (playbooks/provision.yml; dmesg | grep NVRM), or set"
@@ -89,9 +99,45 @@ def signs_of_a_gpu(sysfs: str = "/sys") -> List[str]:
 
     :param sysfs: where sysfs is mounted.
     """
+    return driver_paths() + [f"PCI device {slot}" for slot in _on_the_bus(sysfs)]
+
+
+def _on_the_bus(sysfs: str) -> List[str]:
     # Class 03 is a display controller; NVIDIA's bridges and sound devices have others.
-    devices = [pci for pci in pci_devices("10de", sysfs) if pci["device_class"].startswith("03")]
-    return driver_paths() + [f"PCI device {pci['slot']}" for pci in devices]
+    devices = pci_devices("10de", sysfs)
+    return [pci["slot"] for pci in devices if pci["device_class"].startswith("03")]
+
+
+def roll_call(root: str = "") -> Tuple[List[str], str]:
+    """Return the PCI addresses of GPUs that do not answer, and what nvidia-smi says beside rows.
+
+    A GPU that its driver cannot start is on the bus, and nvidia-smi may list the others only. A
+    container sees the bus of its host: there only GPUs count that it has the device file of.
+
+    :param root: the folder of ``/sys``, ``/proc`` and ``/dev``.
+    :raises ValueError: as :func:`ask`.
+    """
+    rows, words = _answer("--query-gpu", ("pci.bus_id",))
+    given = _on_the_bus(f"{root}/sys")
+    with open(f"{root}/proc/self/mounts", encoding="utf-8", errors="replace") as file:
+        kinds = [line.split()[2] for line in file if line.split()[1] == "/dev"]
+    # The kernel fills a devtmpfs; a container has a /dev of its own.
+    if kinds[-1:] != ["devtmpfs"]:
+        given = [slot for slot in given if _has_file(slot, root)]
+    # nvidia-smi writes the domain with eight digits, in capitals.
+    answered = {str(row["pci.bus_id"]).lower().lstrip("0") for row in rows}
+    silent = [slot for slot in given if slot.lstrip("0") not in answered]
+    return silent if len(rows) < len(given) else [], words
+
+
+def _has_file(slot: str, root: str) -> bool:
+    """Whether a GPU has a device file, by its minor number (kernel-open/nvidia/nv-procfs.c)."""
+    try:
+        with open(f"{root}/proc/driver/nvidia/gpus/{slot}/information", encoding="utf-8") as file:
+            minor = re.search(r"Device Minor:\s*(\d+)", file.read())
+    except OSError:
+        return False
+    return minor is not None and os.path.exists(f"{root}/dev/nvidia{minor[1]}")
 
 
 def ask(switch: str, fields: Sequence[str], *options: str) -> List[Dict[str, Optional[str]]]:
@@ -106,28 +152,47 @@ def ask(switch: str, fields: Sequence[str], *options: str) -> List[Dict[str, Opt
     :returns: no rows on a node that has no NVIDIA GPU.
     :raises ValueError: there is a GPU and it cannot be asked; with the reason and what to do.
     """
+    return _answer(switch, fields, *options)[0]
+
+
+def _answer(
+    switch: str, fields: Sequence[str], *options: str
+) -> Tuple[List[Dict[str, Optional[str]]], str]:
+    """Return the rows of :func:`ask`, and the words between them."""
     program = find()
     if program is None:
         _require_no_gpu("nvidia-smi is neither on the PATH of this session nor in a usual folder")
-        return []
+        return [], ""
     asked, refused = list(fields), set(fields)
     while refused and asked:
         done = _run(program, *options, f"{switch}={','.join(asked)}")
         refused = set(_REFUSED.findall(done.stdout)) & set(asked)
         asked = [field for field in asked if field not in refused]
-    if done.returncode in _INVALID and switch in _LATER_SWITCHES:
-        return []
-    if done.returncode == _NO_DEVICES or "No devices were found" in done.stdout:
-        _require_no_gpu(_message(done))
-        return []
-    if done.returncode:
-        raise ValueError(f"nvidia-smi: exit code {done.returncode}: {_message(done)}. {_TODO}")
-    # The last field may be the name of a program, with commas.
-    rows = [line.split(",", len(asked) - 1) for line in done.stdout.splitlines() if line.strip()]
-    return [
-        {**dict.fromkeys(fields), **dict(zip(asked, (cell.strip() for cell in row)))}
-        for row in rows
-    ]
+    if switch == _LATER_SWITCH and _UNKNOWN_SWITCH.search(done.stdout):
+        return [], ""
+    rows, words = _rows(done.stdout, asked)
+    said = " ".join([*words, *done.stderr.split()]).rstrip(".") or "no message"
+    fine = (0, _NO_DEVICES, _CORRUPT_INFOROM if _WARNING in done.stdout else 0)
+    if done.returncode not in fine:
+        raise ValueError(f"nvidia-smi: exit code {done.returncode}: {said}. {_TODO}")
+    if done.returncode == _NO_DEVICES or (not rows and switch == "--query-gpu"):
+        _require_no_gpu(said)
+    return [{**dict.fromkeys(fields), **row} for row in rows], " ".join(words)
+
+
+def _rows(text: str, fields: Sequence[str]) -> Tuple[List[Dict[str, str]], List[str]]:
+    """Return the rows of an answer, by field, and its other lines."""
+    rows, words = [], []
+    for line in filter(None, map(str.strip, text.splitlines())):
+        # The last field may be the name of a program, with commas.
+        cells = [cell.strip() for cell in line.split(",", len(fields) - 1)]
+        row = dict(zip(fields, cells))
+        forms = [(_FORMS[field], cell) for field, cell in row.items() if field in _FORMS]
+        if len(cells) == len(fields) and all(form.fullmatch(cell) for form, cell in forms):
+            rows.append(row)
+        else:
+            words.append(line)
+    return rows, words
 
 
 def processes(*options: str) -> List[Tuple[str, str]]:
@@ -167,10 +232,3 @@ def _run(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         raise ValueError(f"{program} did not answer within {PATIENCE_SECONDS} s. {_TODO}") from None
     except OSError as error:
         raise ValueError(f"{program}: {error.strerror}. {_TODO}") from None
-
-
-def _message(done: subprocess.CompletedProcess[str]) -> str:
-    """Return what nvidia-smi says, without the rows of GPUs that it listed before."""
-    lines = [line.strip() for line in (done.stdout + done.stderr).splitlines()]
-    words = " ".join(line for line in lines if line and not re.match(r"\d+,", line))
-    return words.rstrip(".") or "no message"

@@ -50,7 +50,7 @@ def gpu_checks(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
     rows += agreement("GPU settings", nodes, _settings, WARN, todo)
     for name, node in nodes.items():
         if _gpus(node):
-            rows += [check(name, node) for check in _CHECKS]
+            rows += [_bus(name, node, expected), *(check(name, node) for check in _CHECKS)]
     return rows
 
 
@@ -71,6 +71,24 @@ def cuda_problem(state: Mapping[str, Any], gpus: int) -> Tuple[str, str]:
     if devices != gpus:
         return f"{devices} of {gpus} GPUs are CUDA devices", "see dmesg | grep NVRM; switch MIG off"
     return "", ""
+
+
+def _bus(name: str, node: Mapping[str, Any], expected: Mapping[str, Any]) -> Row:
+    """Judge the GPUs that the driver cannot start: nvidia-smi and CUDA may pass over them."""
+    check, silent, number = "GPUs on the bus", node.get("gpus_silent"), len(_gpus(node))
+    if silent and expected.get("gpus") != number:
+        todo = "see dmesg | grep NVRM and reboot the node; preflight_gpus: {} does without them"
+        found = f"no answer from {', '.join(silent)}"
+        return verdict(check, name, FAIL, found, todo.format(number))
+    return verdict(check, name, PASS, f"{number} answer")
+
+
+def _remarks(name: str, node: Mapping[str, Any]) -> Row:
+    words = node.get("gpu_remarks")
+    if words:
+        todo = "see nvidia-smi -q; a corrupt infoROM alone does not disturb a training"
+        return verdict("nvidia-smi", name, WARN, words, todo)
+    return verdict("nvidia-smi", name, PASS, "no warning")
 
 
 def _cuda(name: str, node: Mapping[str, Any]) -> Row:
@@ -203,5 +221,5 @@ _CHECKS: Tuple[Callable[[str, Mapping[str, Any]], Row], ...] = (
         *("persistence mode", "persistence_mode", ("Enabled",), WARN),
         "switch it on, so that clocks and ECC state persist: role nvidia_driver",
     ),
-    *(_memory_errors, _xid, _users),
+    *(_memory_errors, _xid, _users, _remarks),
 )

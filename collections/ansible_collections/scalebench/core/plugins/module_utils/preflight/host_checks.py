@@ -103,7 +103,7 @@ def fabric_checks(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
 
     :param expected: optional ``infiniband_devices``, the adapters that the ranks use, as patterns
         such as ``mlx5_[0-3]`` or ``mlx5_0:1`` (one port), and ``infiniband_ports``, their number of
-        active ports on a node. Without patterns all count, and one that is down is a warning.
+        active ports on a node. Without either all count, and one that is down is a warning.
     """
     install = "install {wanted} on this node as on the others: role mlnx_ofed"
     rows = agreement("OFED", nodes, lambda node: node["fingerprint"].get("ofed"), FAIL, install)
@@ -118,7 +118,8 @@ def fabric_checks(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
         ports = {name: state for name, state in _states(node).items() if _used(name, patterns)}
         return len([state for state in ports.values() if "ACTIVE" in state]) if ports else None
 
-    rows += agreement("active InfiniBand ports", nodes, active, FAIL, todo, wanted)
+    word = FAIL if patterns or wanted else WARN
+    rows += agreement("active InfiniBand ports", nodes, active, word, todo, wanted)
     again = "provision again, so that all nodes have {wanted}"
     return rows + agreement("image", nodes, lambda node: node.get("image"), FAIL, again)
 
