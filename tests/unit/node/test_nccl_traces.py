@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ansible_collections.scalebench.core.plugins.module_utils.node.runs import (
+from ansible_collections.scalebench.core.plugins.module_utils.node.nccl_traces import (
     transports_in,
     with_trace,
 )

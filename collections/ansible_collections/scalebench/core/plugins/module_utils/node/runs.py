@@ -1,4 +1,4 @@
-"""The runs of repeats on this node: who holds it, processes left over, traces of NCCL's ranks.
+"""The runs of repeats on this node: who holds it, and processes that an earlier run left.
 
 Processes of a run are recognised by ``RUN_VARIABLE`` in their environment.
 """
@@ -10,21 +10,12 @@ import fcntl
 import glob
 import os
 import time
-from typing import Dict, Iterator, List, Mapping, Optional, Sequence, Set, TextIO, Tuple
+from typing import Iterator, List, Optional, Sequence, Set, TextIO, Tuple
 
-from ..logs.nccl import transports
 from .processes import Process, end_processes, environment, processes
 from .supervise import RUN_VARIABLE
 
-__all__ = [
-    "attended",
-    "busy_with",
-    "end_strays",
-    "has_ended",
-    "marked",
-    "transports_in",
-    "with_trace",
-]
+__all__ = ["attended", "busy_with", "end_strays", "has_ended", "marked"]
 
 # Locked by the supervisor; the kernel releases the lock when the process ends. A run on some of the
 # devices shares the lock of the node and holds those of its devices, numbered by index.
@@ -132,25 +123,3 @@ def _holder(path: str) -> str:
     except FileNotFoundError:
         pass
     return ""
-
-
-def with_trace(environment: Mapping[str, str], folder: str) -> Dict[str, str]:
-    """Return the environment with a file for NCCL's lines, if they are asked for without one.
-
-    On standard output they would be part of the training's log.
-    """
-    made = dict(environment)
-    if "NCCL_DEBUG" in made:
-        # %h and %p are host and process (NCCL_DEBUG_FILE in NCCL's documentation).
-        place = os.path.join(folder.replace("%", "%%"), "nccl.%h.%p.log")
-        made.setdefault("NCCL_DEBUG_FILE", place)
-    return made
-
-
-def transports_in(folder: str) -> List[str]:
-    """Return the transports of all ranks that left a trace in the folder."""
-    lines: List[str] = []
-    for path in glob.glob(os.path.join(glob.escape(folder), "nccl.*.log")):
-        with open(path, encoding="utf-8", errors="replace") as file:
-            lines += file
-    return transports(lines)
