@@ -45,7 +45,8 @@ def test_provision_runs_no_role_that_changes_the_system(machine):
         for event in machine.provisioned.events
         if event["event"] == "playbook_on_task_start"
     }
-    assert roles == {"local_cluster", "framework", "workload", "dataset"}
+    # hardware and stack only read.
+    assert roles == {"local_cluster", "hardware", "stack", "framework", "workload", "dataset"}
     assert sorted(path.name for path in machine.state.glob("nodes/this_machine/*")) == ["workloads"]
     assert not (machine.state / "ssh").exists()
 
