@@ -192,10 +192,8 @@ class Work:
 
 def free_port() -> int:
     """Return a port on which nothing listens now."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-    return port
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return int(free.getsockname()[1])
 
 
 @dataclass(frozen=True)

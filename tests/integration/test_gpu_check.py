@@ -7,6 +7,10 @@ import subprocess
 import tarfile
 
 import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.node.processes import (
+    descendants,
+    read_process,
+)
 from local_nodes import ROOT, wait_until
 from trainers import interpreter
 
@@ -31,8 +35,9 @@ def arguments(part, output, only=""):
 )
 def test_a_part_passes_and_leaves_one_archive(tmp_path, part, only, passed):
     done = subprocess.run(
-        arguments(part, tmp_path, only), capture_output=True, text=True, check=False
-    )
+        arguments(part, tmp_path, only), capture_output=True, text=True, check=False,
+        env={**os.environ, "HOME": "/proc"},  # as in a container, where no home can be written
+    )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     (archive,) = tmp_path.glob("*.tar.gz")
     assert done.stdout.rstrip().endswith(str(archive))
@@ -46,17 +51,16 @@ def test_a_part_passes_and_leaves_one_archive(tmp_path, part, only, passed):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP, signal.SIGKILL])
 def test_an_interruption_ends_everything_and_leaves_the_archive(tmp_path, number):
+    begin = ["env", "--default-signal=HUP"]  # nohup ignores it
     process = subprocess.Popen(
-        arguments("A", tmp_path, "sampler"), stdout=subprocess.PIPE, text=True
+        [*begin, *arguments("A", tmp_path, "sampler")], stdout=subprocess.PIPE, text=True
     )
-    below = f"/proc/{process.pid}/task/{process.pid}/children"
-    wait_until(lambda: list(tmp_path.rglob("*sampler.txt")))
-    with open(below) as children:
-        started = children.read().split()
-    assert started
+    wait_until(lambda: list(tmp_path.rglob("*sampler.txt")) and descendants(process.pid))
+    started = [one.pid for one in descendants(process.pid)]
     process.send_signal(number)
     out, _ = process.communicate(timeout=30)
-    wait_until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in started))
+    # Much sooner than the command ends by itself.
+    wait_until(lambda: not any(one and one.alive for one in map(read_process, started)), patience=2)
     if number == signal.SIGKILL:
         return
     assert process.returncode == 130, out

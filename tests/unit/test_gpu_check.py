@@ -195,9 +195,12 @@ def test_a_gpu_is_chosen_once_as_the_playbooks_choose(tmp_path, monkeypatch):
     assert work.ask([sys.executable, "-c", chosen]) == "0 PCI_BUS_ID"
 
 
-def test_compiled_training_is_skipped_without_a_compiler(work, monkeypatch):
-    work.environment["CC"] = "/no/compiler"
-    with pytest.raises(SkippedError, match=r"a C compiler and Python\.h: .*No such file"):
+@pytest.mark.parametrize(
+    ("compiler", "reason"), [("/no", "No such file"), ("/bin/false", r"'-include', 'Python.h'")]
+)
+def test_compiled_training_is_skipped_without_a_compiler_or_python_h(work, compiler, reason):
+    work.environment["CC"] = compiler
+    with pytest.raises(SkippedError, match=reason):
         trials.require(work, "a C compiler and Python.h", trials.COMPILER)
 
 
@@ -206,7 +209,7 @@ def test_nvidia_smi_is_found_where_the_product_finds_it(work, monkeypatch):
     path.write_text("#!/bin/sh\necho $LD_LIBRARY_PATH\n")
     path.chmod(0o755)
     monkeypatch.setattr(nvidia_smi, "_FOLDERS", {str(work.folder): "/its/lib"})
-    work.environment["PATH"] = "/usr/bin:/bin"
+    monkeypatch.setenv("PATH", "/none")
     monkeypatch.setattr(work, "python", "true")
     trials.facts(work)
     (asked,) = work.outputs.glob("*nvidia-smi -q -x.txt")
