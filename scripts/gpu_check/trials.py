@@ -124,7 +124,7 @@ def squatted(work: Work) -> str:
 
 def killed(work: Work) -> str:
     """Kill the trainer of the first repeat, the controller in the second, and resume."""
-    given = {"campaign": "killed", "repeats": 2, "precision": work.sizes.precision}
+    given: dict[str, Any] = {"campaign": "killed", "repeats": 2, "precision": work.sizes.precision}
     given |= {"preflight": False, "campaign_retry": {"attempts": 1}}
     given["iterations"] = 150 if work.device == "gpu" else 90  # some 15 s
     command, environment = work.playbook("bench", **given)
@@ -150,7 +150,7 @@ def overhead(work: Work) -> str:
     ours, bare = [], []
     for number in range(PAIRS):
         bare.append(work.train("bare", *options))
-        given = {"precision": work.sizes.precision, "preflight": False}
+        given: dict[str, Any] = {"precision": work.sizes.precision, "preflight": False}
         bench(work, f"pair{number}", **given)
         ours.append(float(cells(work, f"pair{number}")[0]["median_speed"]))
     # So few iterations on a CPU that others use say nothing.
@@ -158,7 +158,7 @@ def overhead(work: Work) -> str:
 
 
 def largest(work: Work) -> str:
-    given = {"precision": work.sizes.precision, "warmup": 2, "iterations": 10}
+    given: dict[str, Any] = {"precision": work.sizes.precision, "warmup": 2, "iterations": 10}
     return bench(work, "largest", batch_size_per_device="max", preflight=False, **given)
 
 
@@ -256,7 +256,7 @@ def trainings(sizes: Sizes) -> list[Trial]:
 
 def all_trials(sizes: Sizes) -> list[Trial]:
     """Return the trials in their order: those that others need first, the longest last."""
-    both = {"precision": "fp32,amp", "repeats": 3}
+    both: dict[str, Any] = {"precision": "fp32,amp", "repeats": 3}
     return [
         Trial("A", "facts", facts),
         Trial("A", "fields of nvidia-smi", fields, "for GPUs"),
