@@ -81,9 +81,9 @@ def known_fields(answers: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
     """
     if not answers["--query-gpu"]:
         raise FailedError("nvidia-smi lists no GPU")
-    asked = {(switch, name): row[name] for switch, rows in answers.items() for row in rows
-             for name in row}  # fmt: skip
-    unknown = sorted(f"{switch}={name}" for (switch, name), text in asked.items() if text is None)
+    asked = {f"{switch}={name}": text for switch, rows in answers.items() for row in rows
+             for name, text in row.items()}  # fmt: skip
+    unknown = sorted(name for name, text in asked.items() if text is None)
     words = f"{len(asked)} fields asked, unknown: {', '.join(unknown) or 'none'}"
     if any(f"--query-gpu={name}" in unknown for name in GPU_QUERY):
         raise FailedError(words)

@@ -174,11 +174,12 @@ def test_what_the_end_of_the_part_prevents_or_cuts_is_skipped(work, seconds, wor
     assert (outcome.verdict, outcome.words) == (SKIPPED, words)
 
 
-def test_the_users_pythonpath_reaches_programs_and_playbooks(tmp_path, monkeypatch):
+def test_programs_get_the_users_pythonpath_and_the_gpu_that_playbooks_use(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", "/theirs")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,3")
     work = Work(sys.executable, "gpu", tmp_path / "check", 60)
-    echo = [sys.executable, "-c", "import os; print(os.environ['PYTHONPATH'])"]
-    assert work.ask(echo) == "/theirs"
+    echo = 'echo "$PYTHONPATH $CUDA_VISIBLE_DEVICES $CUDA_DEVICE_ORDER"'
+    assert work.ask(["sh", "-c", echo]) == "/theirs 0 PCI_BUS_ID"
     found = {}
     monkeypatch.setattr(work, "ask", lambda command, **more: found.update({command[0]: more}))
     with pytest.raises(SkippedError, match="no Ansible"):
@@ -186,13 +187,6 @@ def test_the_users_pythonpath_reaches_programs_and_playbooks(tmp_path, monkeypat
     last = found[sys.executable]
     assert last["PYTHONPATH"] == f"{ROOT}/.state/gpu-check/site:/theirs"
     assert last["ANSIBLE_HOME"].startswith(str(work.folder))
-
-
-def test_a_gpu_is_chosen_once_as_the_playbooks_choose(tmp_path, monkeypatch):
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,3")
-    work = Work(sys.executable, "gpu", tmp_path / "check", 60)
-    chosen = "import os; print(os.environ['CUDA_VISIBLE_DEVICES'], os.environ['CUDA_DEVICE_ORDER'])"
-    assert work.ask([sys.executable, "-c", chosen]) == "0 PCI_BUS_ID"
 
 
 @pytest.mark.parametrize(
