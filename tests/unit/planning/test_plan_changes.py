@@ -36,7 +36,7 @@ def test_another_command_is_told_by_the_words_that_differ():
     nodes["node1"]["interface"] = "eth0"
     assert differences(planned(topology="1n1g"), planned(nodes, topology="1n1g")) == [
         "pytorch/bz4/1n1g/r50_b4_fp32: command on node1 was GLOO_SOCKET_IFNAME=ib0"
-        " NCCL_SOCKET_IFNAME==ib0, is GLOO_SOCKET_IFNAME=eth0 NCCL_SOCKET_IFNAME==eth0"
+        " NCCL_SOCKET_IFNAME=ib0, is GLOO_SOCKET_IFNAME=eth0 NCCL_SOCKET_IFNAME=eth0"
     ]
 
 

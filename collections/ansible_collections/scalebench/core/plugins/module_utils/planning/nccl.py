@@ -45,10 +45,12 @@ def environment(cell: Cell, recipe: Mapping[str, Any], node: Node) -> Dict[str, 
     """
     version = tuple(int(part) for part in recipe["nccl"].split(".")) if "nccl" in recipe else ()
     exact = "" if version and version < _EXACT_SINCE else "="
+    on_gpus = cell["device"] == "gpu"
     made = {}
     if node["interface"] and "/" not in node["interface"]:
-        made["NCCL_SOCKET_IFNAME"] = exact + node["interface"]
-    if cell["device"] != "gpu":
+        # Nothing on CPUs reads it: there it stays as it was, so that older campaigns go on.
+        made["NCCL_SOCKET_IFNAME"] = (exact if on_gpus else "") + node["interface"]
+    if not on_gpus:
         return made
     adapters = node.get("rdma_adapters")
     if adapters:
