@@ -408,6 +408,22 @@ def mxnet(tmp_path, *arguments, rank=0, size=1):
 
 
 @needs_upstream
+@pytest.mark.parametrize(
+    ("given", "backend", "data"),
+    [
+        ("mxnet", "recordio", "real"),
+        ("dali-gpu", "dali", "real"),
+        ("synthetic", "native", "synthetic"),
+    ],
+)
+def test_mxnets_readers_of_data_have_our_names(given, backend, data, tmp_path):
+    iterations = ["--mode=train", "--benchmark-iters=40", "--num-epochs=1"]
+    text = mxnet(tmp_path, *iterations, f"--data-backend={given}")
+    identity = logs.read(text)["identity"]
+    assert (identity["data_backend"], identity["data"]) == (backend, data)
+
+
+@needs_upstream
 @pytest.mark.parametrize("size", [1, 2])
 def test_mxnet_as_dlperf_runs_it(size, tmp_path):
     given = ["--mode=train", "--benchmark-iters=120", "--num-epochs=1", "--disp-batches=1"]

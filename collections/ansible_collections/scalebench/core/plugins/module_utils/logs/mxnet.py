@@ -54,7 +54,9 @@ def _settings(given: Mapping[str, str], head: str) -> Dict[str, Any]:
         _divide(settings, count)
     if "data_backend" in given:
         backend = given["data_backend"]
-        settings["data_backend"] = "dali" if backend.startswith("dali") else "native"
+        # "mxnet" is the framework's own reader of RecordIO.
+        named = {"mxnet": "recordio"}.get(backend, "native")
+        settings["data_backend"] = "dali" if backend.startswith("dali") else named
         settings["data"] = "synthetic" if backend.startswith("syn") else "real"
     if given.get("disp_batches", "").isdigit():
         settings["steps_per_line"] = int(given["disp_batches"])
