@@ -2,6 +2,11 @@
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.records import factors
+from hypothesis import settings
+
+# How long an example takes depends on what else the machine does.
+settings.register_profile("any_machine", deadline=None)
+settings.load_profile("any_machine")
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction
     patterns,
     shown,
 )
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 # Made up here; put together so that no scanner takes this file for one that holds secrets.
@@ -189,7 +189,6 @@ def test_secret_variables_are_recognised_by_name(name, secret):
     assert is_secret_name(name) is secret
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.sampled_from(["plain", "A_TOKEN=abc", *KEY.splitlines(), SECRETS["NGC key"], ""]),

@@ -65,7 +65,7 @@ def mixes(
 
 
 @given(mixes())
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_every_repeat_runs_once_on_nodes_of_its_own_that_can_seat_it(mix):
     repeats, devices = mix
     planned = pack(repeats, devices, "nodes")
@@ -83,7 +83,7 @@ def test_every_repeat_runs_once_on_nodes_of_its_own_that_can_seat_it(mix):
 
 
 @given(mixes())
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_waves_come_longest_first_and_never_beat_the_bounds(mix):
     repeats, devices = mix
     planned = pack(repeats, devices, "nodes")
@@ -96,13 +96,13 @@ def test_waves_come_longest_first_and_never_beat_the_bounds(mix):
 
 
 @given(mixes())
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_the_same_repeats_get_the_same_waves(mix):
     assert pack(*mix, "nodes") == pack(*mix, "nodes")
 
 
 @given(mixes(powers_of_two=True))
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_no_waves_are_shorter_where_node_counts_are_powers_of_two(mix):
     repeats, devices = mix
     assert makespan(pack(repeats, devices, "nodes")) == pytest.approx(
@@ -111,7 +111,7 @@ def test_no_waves_are_shorter_where_node_counts_are_powers_of_two(mix):
 
 
 @given(mixes())
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_without_packing_repeats_run_one_by_one_as_given_on_their_cells_nodes(mix):
     repeats, devices = mix
     planned = pack(repeats, devices, "none")
@@ -188,7 +188,7 @@ def test_another_packing_is_refused_with_the_choices():
 
 
 @given(mixes())
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_packed_by_devices_no_device_is_in_two_repeats_and_every_repeat_runs_once(mix):
     repeats, devices = mix
     planned = pack(repeats, devices, "devices")
@@ -211,7 +211,7 @@ def test_packed_by_devices_no_device_is_in_two_repeats_and_every_repeat_runs_onc
 
 
 @given(mixes())
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_packed_by_nodes_no_node_has_two_repeats_and_each_has_its_devices(mix):
     repeats, devices = mix
     for wave in pack(repeats, devices, "nodes"):

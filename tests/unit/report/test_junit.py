@@ -104,7 +104,7 @@ def test_any_time_is_written_as_the_schema_wants(seconds):
     checked(junit_text(built(recorded(cell("1n1g"), 1, 24.0, seconds=seconds))))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.text(st.characters(exclude_categories=())))
 def test_hostile_text_stays_text(text):
     hostile = f"]]></system-out><x a='\"&{text}\x00\x1b[31m\ufffe\ud800"

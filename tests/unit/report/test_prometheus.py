@@ -67,7 +67,7 @@ def test_no_series_is_there_twice():
         assert len({tuple(sorted(labels.items())) for labels, _ in samples}) == len(samples)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.text(st.characters(exclude_categories=("Cs",)), max_size=40))
 def test_hostile_labels_are_escaped(text):
     hostile = f'a"}} 7\n# TYPE x counter\\n{text}\\'

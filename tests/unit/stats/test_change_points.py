@@ -118,7 +118,7 @@ def test_an_outlier_is_no_change():
         assert change_points(values) == []
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     st.lists(st.floats(1, 1e4), max_size=16),
     st.sampled_from([2.0, 0.25, 1024.0]),
