@@ -46,7 +46,10 @@ def test_paddle_trains_over_nodes_and_oneflow_without_a_python_stops_nothing(
 def test_a_package_in_no_index_makes_its_cells_unavailable(cluster, tmp_path):
     """Real pip, which is told to look into an empty folder only."""
     own = {"benchmark": "oneflow", "framework_dir": str(tmp_path / "venvs")}
-    needed = {"python": ["3.11", "3.12", "3.13"], "packages": ["oneflow==0.1.8"], "import": "x"}
+    needed = {
+        **{"python": ["3.11", "3.12", "3.13"], "packages": ["oneflow==0.1.8"], "import": "x"},
+        "unpublished": True,
+    }
     for _ in range(2):  # the environment is there the second time
         provisioned = cluster.run(
             "provision.yml", "--tags", "framework", **own,

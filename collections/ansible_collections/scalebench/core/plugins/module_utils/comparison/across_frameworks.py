@@ -51,7 +51,7 @@ def across_frameworks(several: Sequence[Results]) -> List[Dict[str, Any]]:
     tables: Dict[Same, Dict[Column, Dict[str, MeasuredCell]]] = {}
     for index, results in enumerate(several):
         for cell in results["cells"]:
-            known = cell_conditions(cell, results)
+            known = cell_conditions(cell, results, printed=False)
             same = tuple((name, plain_condition(name, known)) for name in _SAME)
             if "own_factors" in cell:
                 same += (("own_factors", tuple(cell["own_factors"].items())),)

@@ -184,17 +184,18 @@ def _typed(name: str, value: Any) -> Any:
     return typed
 
 
-def cell_conditions(cell: MeasuredCell, results: Results) -> Dict[str, Any]:
+def cell_conditions(cell: MeasuredCell, results: Results, printed: bool = True) -> Dict[str, Any]:
     """Return what ``compare.compare`` needs of a measured cell, None for what is not known.
 
     A recorded condition takes precedence over a stated one, but for the model: the path of a log
     may call it anything. Where no campaign made the logs, what all of them state precedes both.
 
     :param results: the cell's; stated conditions stand in its ``provenance.options.conditions``.
+    :param printed: whether what the logs state counts, which differs between frameworks.
     """
     known = results["provenance"]
     options = known.get("options") or {}
-    of_logs = _of_logs(cell) if "log_dir" in options else {}
+    of_logs = _of_logs(cell) if printed and "log_dir" in options else {}
     stated = {**(options.get("conditions") or {}), **of_logs}
     recorded = {
         **cell,

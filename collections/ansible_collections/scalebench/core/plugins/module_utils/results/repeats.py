@@ -56,6 +56,9 @@ def repeat_of(
     rule = (facts.get("strategy") or {}).get("name")
     identity = facts.get("identity") or {}
     conditions = {key: identity[key] for key in factor_names() if identity.get(key) is not None}
+    if (run["cell"].get("precision"), conditions.get("precision")) == ("amp", "fp16"):
+        # The flag of Paddle and MXNet is called float16, and computes in mixed precision.
+        del conditions["precision"]
     stated = {**identity, **facts, "strategy": rule, "conditions": conditions or None}
     figures = {key: stated.get(key) for key in LogFigures.__annotations__}
     return cast(
