@@ -173,10 +173,11 @@ def start(cluster, published, stay):
         ssh = f"{place}/sshd"
         node.update(address=f"127.0.0.{number}", interface="lo", rank_port=29742, ssh_dir=ssh)
         node.update(ssh_config=f"{ssh}/ssh_config", workload_dir=f"{place}/workloads")
-        node.update(data_dir=str(folder / "data"), gpu_access="none", devices=[])
+        node.update(data_dir=str(folder / "data"), gpu_access="none")
     docker("rm", "--force", OTHER)
     built = docker("inspect", "--format", "{{.Image}}", CONTAINER).stdout.strip()
-    second = start_command(recipe["container"], nodes["node2"], OTHER, built)
+    # A node of role framework has the paths of its devices, one of a plan their number.
+    second = start_command(recipe["container"], {**nodes["node2"], "devices": []}, OTHER, built)
     assert subprocess.run(second, capture_output=True, check=False).returncode == 0
     cell = {
         **{"benchmark": "mine", "recipe": "upstream", "directory": "mine", "framework_set": None},
