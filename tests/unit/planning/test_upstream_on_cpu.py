@@ -71,7 +71,7 @@ CASES = [
 ]
 ADDED = {
     "tensorflow_ngc": {"PYTHONPATH"},
-    "mxnet_ngc": {"PYTHONPATH"},
+    "mxnet_ngc": {"PYTHONPATH", "MXNET_MKLDNN_ENABLED"},
     "paddle": set(),
 }
 
