@@ -225,6 +225,8 @@ class Engine:
             run["started"] = moment(stamp.group()) if stamp else None
         if self.format.finish:
             self.format.finish(run, self.observations)
+            # What a format derives of the whole run counts as stated.
+            run["assumed"] = _assumed(run["identity"], self.known)
         self.runs.append(run)
         self.first = end
 
