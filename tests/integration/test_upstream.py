@@ -93,7 +93,8 @@ def extracted(extractor, logs, folder):
     return json.loads((folder / f"{logs.name}_result.json").read_text())["r50"]
 
 
-@pytest.mark.parametrize("topology", ["1n1g", pytest.param("2n1g", marks=long)])
+@long
+@pytest.mark.parametrize("topology", ["1n1g", "2n1g"])
 def test_the_programs_train_and_their_extractors_agree(cluster, provisioned, topology, tmp_path):
     campaign = f"published-{topology}"
     done = cluster.run(
