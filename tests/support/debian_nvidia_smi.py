@@ -79,7 +79,7 @@ def fetch(branch: int, folder: Path) -> tuple[Path, Path]:
         part = folder / f"{branch}.part"
         for name in ("lists/partial", "cache/archives/partial"):
             (part / name).mkdir(parents=True, exist_ok=True)
-        source = f"deb [signed-by={KEYRING}] http://deb.debian.org/debian {suite} non-free\n"
+        source = f"deb [signed-by={KEYRING}] {_archive()} {suite} non-free\n"
         (part / "sources.list").write_text(source)
         options = [
             *("-oDir::Etc::sourceparts=-", f"-oDir::Etc::sourcelist={part}/sources.list"),
@@ -96,12 +96,24 @@ def fetch(branch: int, folder: Path) -> tuple[Path, Path]:
     return program, next(root.glob("usr/lib/*/nvidia/*/libnvidia-ml.so.1")).parent
 
 
-def _run(*command, **options) -> None:
+def _archive() -> str:
+    """Return the address of Debian's archive, or its mirror, that this machine's apt uses."""
+    form = "$(LABEL) $(REPO_URI)"
+    listed = _run("apt-get", "indextargets", "--format", form, "Created-By: Packages")
+    for line in listed.splitlines():
+        label, _, address = line.rpartition(" ")
+        if label == "Debian":
+            return address
+    raise Unavailable("apt has no list of Debian's packages")
+
+
+def _run(*command, **options) -> str:
     done = subprocess.run(
         command, capture_output=True, text=True, check=False, timeout=120, **options
     )
     if done.returncode:
         raise Unavailable(f"{command[0]}: {' '.join(done.stderr.split())[-200:]}")
+    return done.stdout
 
 
 def put(program: Path, libraries: Path | None, folder: Path) -> Path:
