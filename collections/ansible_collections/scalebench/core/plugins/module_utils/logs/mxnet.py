@@ -79,7 +79,6 @@ def finish(run: Dict[str, Any], observations: Observations) -> None:
     seen = 1 + int(max(filter(isfinite, ranks), default=-1))
     if seen > run["identity"].get("world_size", seen):
         _divide(run["identity"], seen)
-        _divide(run["assumed"], seen)
 
 
 def _own(head: str, end: str) -> str:
