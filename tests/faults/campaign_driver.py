@@ -19,7 +19,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from ansible import context
 from ansible.errors import AnsibleConnectionFailure
+from ansible.module_utils.common.collections import ImmutableDict
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 from ansible_collections.scalebench.core.plugins.plugin_utils.side_by_side import side_by_side
@@ -163,6 +165,7 @@ def _claim(campaign: Campaign, state: str) -> None:
 
 
 def _plan(campaign: Campaign, name: str) -> Result:
+    context.CLIARGS = ImmutableDict(forks=len(campaign.nodes))
     answer: Result = _action(
         campaign_plan,
         {
