@@ -52,7 +52,8 @@ def test_the_faults_made_every_ending(outcomes):
     if len(outcomes) < len(SEEDS):
         pytest.skip("not all campaigns were selected")
     total = sum((outcome.result() for outcome in outcomes.values()), Counter())
-    assert set(ending_names()) <= set(total), total
+    # NCCL connects GPUs only; test_record.py has the rule for this ending.
+    assert set(ending_names()) - {"wrong_transport"} <= set(total), total
     assert total["killed"] > len(SEEDS) / 4
 
 
