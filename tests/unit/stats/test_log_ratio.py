@@ -5,6 +5,7 @@ import random
 
 import numpy
 import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.stats import log_ratio as module
 from ansible_collections.scalebench.core.plugins.module_utils.stats.log_ratio import (
     above_p,
     below_p,
@@ -39,6 +40,13 @@ def simulated(pairs, ratio, seed, noise=0.01, repeats=5):
         )
 
 
+@pytest.fixture
+def exact(monkeypatch):
+    """Take the speeds as exact: scipy knows nothing of rounding."""
+    monkeypatch.setattr(module, "rounding", lambda _mean: 0.0)
+
+
+@pytest.mark.usefixtures("exact")
 @pytest.mark.parametrize(("ours", "baseline"), SAMPLES)
 def test_difference_and_interval_are_scipys_welch(ours, baseline):
     expected = stats.ttest_ind(numpy.log(ours), numpy.log(baseline), equal_var=False)
@@ -49,6 +57,7 @@ def test_difference_and_interval_are_scipys_welch(ours, baseline):
     assert interval(found, 0.95) == pytest.approx((math.exp(bounds.low), math.exp(bounds.high)))
 
 
+@pytest.mark.usefixtures("exact")
 @pytest.mark.parametrize(("ours", "baseline"), SAMPLES)
 @pytest.mark.parametrize("margin", [0.005, 0.02, 0.2])
 def test_equivalence_is_scipys_two_one_sided_tests(ours, baseline, margin):
@@ -100,10 +109,25 @@ def test_the_interval_holds_the_true_ratio_as_often_as_stated():
 @pytest.mark.parametrize("repeats", [2, 5])
 def test_repeats_that_all_print_the_same_differ_below_the_last_place(repeats):
     same = log_ratio([100.0] * repeats, [100.0] * repeats)
-    assert same.standard_error == pytest.approx(0.0001 / math.sqrt(12) * math.sqrt(2 / repeats))
+    shares = 2 / repeats + 2  # of the repeats, and of what they have in common
+    assert same.standard_error == pytest.approx(0.0001 / math.sqrt(12) * math.sqrt(shares))
     assert difference_p(same) == 1
     assert equivalence_p(same, 0.02) < ALPHA
     assert difference_p(log_ratio([95.0] * repeats, [100.0] * repeats)) < ALPHA
+
+
+@pytest.mark.parametrize("noise", [0.001, 0.003, 0.01])
+@pytest.mark.parametrize("speed", [0.365, 3.0])
+def test_equal_sides_that_print_few_digits_differ_no_more_often_than_stated(speed, noise):
+    chance = random.Random(12)
+    alarms = 0
+    for _ in range(2000):
+        true = speed + chance.uniform(-0.005, 0.005)
+        ours, baseline = (
+            [round(true * (1 + chance.gauss(0, noise)), 2) for _ in range(5)] for _ in range(2)
+        )
+        alarms += difference_p(log_ratio(ours, baseline)) <= ALPHA
+    assert alarms <= stats.binom.isf(1e-4, 2000, ALPHA)
 
 
 def test_one_repeat_is_refused():

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
+from .log_ratio import centre, rounding
 from .statistics import finite, median
 from .student_t import quantile
 
@@ -34,14 +35,10 @@ def ratio_of_medians(
     above, below = _positive(speeds), _positive(base)
     if min(len(above), len(below)) < 2:
         return _nothing("one repeat on a side shows no noise")
-    shares = [_variance(side) / len(side) for side in (above, below)]
-    if sum(shares) == 0:
-        return _nothing("all repeats of a side are equal and show no noise")
+    (up, a), (down, b) = centre(above), centre(below)
     # Welch and Satterthwaite: https://doi.org/10.2307/3002019
-    freedom = sum(shares) ** 2 / sum(
-        share**2 / (len(side) - 1) for share, side in zip(shares, (above, below))
-    )
-    variance = sum(_factor(len(side)) * share for share, side in zip(shares, (above, below)))
+    freedom = (a + b) ** 2 / (a**2 / (len(above) - 1) + b**2 / (len(below) - 1))
+    variance = _factor(len(above)) * a + _factor(len(below)) * b + rounding(up) + rounding(down)
     return _interval(median(above) / median(below), variance, freedom, level)
 
 
@@ -59,10 +56,8 @@ def ratio_to_figure(
     theirs = _positive([figure])[0]
     if len(above) < 2:
         return _nothing("one repeat shows no noise")
-    variance = _variance(above)
-    if variance == 0:
-        return _nothing("all repeats are equal and show no noise")
-    both = variance * (_factor(len(above)) / len(above) + _factor(n) / n)
+    mean, variance = centre(above)
+    both = variance * (_factor(len(above)) + _factor(n) * len(above) / n) + 2 * rounding(mean)
     return _interval(median(above) / theirs, both, len(above) - 1, level)
 
 
@@ -71,13 +66,6 @@ def _positive(values: Sequence[float]) -> List[float]:
     if min(numbers) <= 0:
         raise ValueError(f"speed {min(numbers)!r}: a ratio needs speeds above 0")
     return numbers
-
-
-def _variance(speeds: Sequence[float]) -> float:
-    """Return the sample variance of the logarithms."""
-    logs = [math.log(speed) for speed in speeds]
-    centre = math.fsum(logs) / len(logs)
-    return math.fsum((value - centre) ** 2 for value in logs) / (len(logs) - 1)
 
 
 def _factor(n: int) -> float:
