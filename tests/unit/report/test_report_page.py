@@ -104,7 +104,7 @@ def test_reference_columns_come_first_and_empty_ones_are_left_out():
     made = page(results_of(REFERENCE_004), {}, [], {})["groups"][0]["summary"]["tables"][0]
     names = [column["name"] for column in made["columns"]]
     assert names[:6] == [
-        *("topology", "node_num", "gpu_num", "samples/s", "95 % interval", "speedup"),
+        *("topology", "node_num", "gpu_num", "samples/s", "interval (coverage)", "speedup"),
     ]
     assert shown(made)[-1][:4] == ["4n8g", "4", "32", "9348.17"]
     assert filled([{"a": None, "b": "-", "c": 0}], ["a"]) == ["a", "c"]

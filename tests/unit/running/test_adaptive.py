@@ -107,6 +107,6 @@ def test_looking_after_every_repeat_leaves_the_interval_its_coverage(shape, aske
         speeds = [draw(random) for _ in range(6)]
         while not enough_repeats(speeds, 6, 20, asked * SPREAD)["enough"]:
             speeds.append(draw(random))
-        interval = median_interval(speeds, 0.95, "order")
+        interval = median_interval(speeds, 0.95)
         covered += interval["low"] <= true <= interval["high"]
     assert covered / count > 0.9

@@ -199,7 +199,7 @@ def _label(axes: Axes, figure: str, series: list[Series]) -> None:
 
 
 def _key(series: list[Series]) -> str:
-    key = "marker: median; bar: its 95 % interval; dots: repeats"
+    key = "marker: median; bar: its interval; dots: repeats"
     if any(point["oversubscribed"] for one in series for point in one["points"]):
         key += "; hollow: oversubscribed"
     if len(series) > MOST_SERIES:

@@ -65,7 +65,7 @@ def _medians(axes: Axes, trend: dict[str, Any]) -> None:
         color=MEDIAN,
         linewidth=1.2,
         alpha=0.6,
-        label="95 % interval" if known else None,
+        label="interval" if known else None,
     )
     usual = [index for index in places if index not in trend["outliers"]]
     axes.plot(

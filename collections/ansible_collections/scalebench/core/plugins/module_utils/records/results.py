@@ -103,8 +103,7 @@ class Interval(_Interval, total=False):
     """An interval of a median or of a quotient of medians; None where there is too little data."""
 
     level: float
-    method: str
-    coverage: float
+    coverage: Optional[float]
 
 
 class Adaptive(TypedDict):

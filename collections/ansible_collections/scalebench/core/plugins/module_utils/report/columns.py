@@ -92,7 +92,8 @@ def _interval(key: str) -> Callable[[Item], str]:
         interval = item[key]
         if not interval or interval["low"] is None:
             return "-"
-        return f"{interval['low']:.2f} to {interval['high']:.2f}"
+        covers = f" ({interval['coverage']:.0%})" if interval.get("coverage") else ""
+        return f"{interval['low']:.2f} to {interval['high']:.2f}{covers}"
 
     return show
 
@@ -142,7 +143,12 @@ CELL_COLUMNS: Tuple[Column, ...] = (
         about="Median over the repeats of the throughput of all devices together.",
     ),
     Column(
-        "interval", _of("interval"), (REPORT,), "95 % interval", SPEED, show=_interval("interval")
+        "interval",
+        _of("interval"),
+        (REPORT,),
+        "interval (coverage)",
+        SPEED,
+        show=_interval("interval"),
     ),
     Column(
         "speedup",
@@ -158,7 +164,7 @@ CELL_COLUMNS: Tuple[Column, ...] = (
         "speedup_interval",
         _of("speedup_interval"),
         (REPORT,),
-        "speedup interval",
+        "speedup interval (95 %)",
         "ratio",
         show=_interval("speedup_interval"),
     ),
@@ -184,7 +190,7 @@ CELL_COLUMNS: Tuple[Column, ...] = (
             (CSV, PROMETHEUS),
             unit=SPEED,
             metric="scalebench_throughput_interval_samples_per_second",
-            about="Bounds of the 95 percent interval of that median.",
+            about="Bounds of the interval of that median; 95 percent from six repeats on.",
             labels=(("bound", bound),),
         )
         for bound in ("low", "high")

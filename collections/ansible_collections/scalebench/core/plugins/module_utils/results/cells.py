@@ -9,8 +9,9 @@ from ..records.endings import count_key, ending_names, groups
 from ..records.factors import factor_names
 from ..records.plans import Cell
 from ..records.results import Interval, MeasuredCell, Repeat, WithoutSpeed
+from ..stats.median_ratio import LEVEL, ratio_of_medians
 from ..stats.rounding import round_as
-from ..stats.statistics import median, median_interval, ratio_interval, spread
+from ..stats.statistics import median, median_interval, spread
 from . import checks
 from .scaling import BASELINE, efficiency, reference_facts
 
@@ -23,8 +24,6 @@ _PLAN_KEYS = (
     *("iterations", "epochs", "target_accuracy"),
 )
 _FACTS_KEYS = ("average_speed", "batch_size_per_device", "median_speed", "speedup")
-# An interval of a quotient takes every pair of resampled medians: 78 * 78 of twelve repeats each.
-_MOST_REPEATS = 12
 
 
 def measure_cell(cell: Cell, repeats: Sequence[Repeat]) -> MeasuredCell:
@@ -51,7 +50,7 @@ def measure_cell(cell: Cell, repeats: Sequence[Repeat]) -> MeasuredCell:
         "repeats_planned": max(cell.get("repeats") or 0, len(repeats)),
         "repeats": repeats,
         "spread": spread(speeds) if speeds else None,
-        "interval": _interval(speeds) if speeds else None,
+        "interval": cast(Interval, median_interval(speeds)) if speeds else None,
         "wall_clock_throughput": round_as(median(clock)) if clock else None,
         "oversubscribed": any(flags) if flags else cell.get("oversubscribed"),
         **without,
@@ -75,17 +74,10 @@ def repeats_without_speed(cell: Mapping[str, Any], group: str = "") -> List[With
     return [repeat for name in ([group] if group else groups()) for repeat in cell[name]]
 
 
-def _interval(speeds: Sequence[float], base: Sequence[float] = ()) -> Interval:
-    """Return the interval of the median, or of its quotient with that of ``base``."""
-    n = max(len(speeds), len(base))
-    if base and n > _MOST_REPEATS:
-        reason = f"{n} repeats: not computed for a quotient above {_MOST_REPEATS}"
-        return {"low": None, "high": None, "n": n, "reason": reason}
-    try:
-        interval = ratio_interval(speeds, base) if base else median_interval(speeds)
-    except ValueError as error:
-        return {"low": None, "high": None, "n": n, "reason": str(error)}
-    return cast(Interval, interval)
+def _quotient(speeds: Sequence[float], base: Sequence[float]) -> Interval:
+    """Return the interval of the quotient of two medians."""
+    found = {**ratio_of_medians(speeds, base, LEVEL), "n": min(len(speeds), len(base))}
+    return cast(Interval, {**found, "level": LEVEL})
 
 
 def _not_run(cell: Cell, repeats: Sequence[Repeat]) -> List[int]:
@@ -157,7 +149,7 @@ def _add_scaling(
     cell["median_speed"] = figures["median_speed"]
     cell["speedup"] = figures["speedup"]
     cell["speedup_reason"] = figures.get("speedup_reason", "")
-    cell["speedup_interval"] = _interval(speeds, base) if is_quotient else None
+    cell["speedup_interval"] = _quotient(speeds, base) if is_quotient else None
     cell["efficiency"] = None if share is None else round_as(share, "numpy_4")
 
 

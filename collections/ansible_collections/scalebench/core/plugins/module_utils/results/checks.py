@@ -58,6 +58,9 @@ _PAIRS = (
 # The medians of three repeats have intervals that miss each other by chance once in 20 pairs, of
 # two repeats once in six. A difference of 2 % is not worth a warning even where it is certain.
 _LEAST_REPEATS, _MARGIN = 3, 0.02
+# Of one repeat no noise is known: at a cv of 5 %, twice that of the noisiest published logs, one
+# speed-up in 3,000 is above the ideal by so much.
+_TOLERANCE_OF_ONE = 1.25
 # The first schema of run records whose endings the invariants were part of.
 _CHECKED_SCHEMA = 2
 
@@ -69,8 +72,8 @@ def broken(cells: Cells, tolerance: float = 1.05) -> Findings:
     topology, and the caches that make strong scaling superlinear have no part here. What is left
     for the tolerance is noise, most of all of the 1n1g that everything is measured against, and
     what a node does once for all its devices, such as reading. The noisiest repeats of reference
-    004 range over 6 %, their medians less. An interval of the speed-up must exclude the ideal as
-    well.
+    004 range over 6 %, their medians less. The interval of the speed-up must exclude the ideal as
+    well; of one repeat there is none, and the tolerance is 25 %.
 
     :param cells: measured, with ``speedup`` (``cells.add_facts``).
     :param tolerance: the largest speed-up, as a multiple of the number of devices.
@@ -80,10 +83,11 @@ def broken(cells: Cells, tolerance: float = 1.05) -> Findings:
         speedup, ideal = cell.get("speedup"), cell["devices"]
         interval = cell.get("speedup_interval")
         low = interval["low"] if interval else None
-        if speedup is None or speedup <= ideal * tolerance or (low is not None and low <= ideal):
+        limit = max(tolerance, _TOLERANCE_OF_ONE) if low is None else tolerance
+        if speedup is None or speedup <= ideal * limit or (low is not None and low <= ideal):
             continue
         detail = (
-            f"speed-up {speedup} on {ideal} device(s), more than {tolerance:g} x ideal: either"
+            f"speed-up {speedup} on {ideal} device(s), more than {limit:g} x ideal: either"
             f" {cell['topology']} is too fast or 1n1g too slow"
         )
         findings.setdefault(cell_key(cell), []).append(_finding("speedup_at_most_ideal", detail))

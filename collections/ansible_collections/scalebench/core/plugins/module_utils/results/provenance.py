@@ -20,8 +20,9 @@ RULES = {
     "speedup": "median_speed / median_speed of 1n1g of the same benchmark, precision and variant,"
     " rounded like numpy to 2 places",
     "efficiency": "speedup / devices",
-    "interval": "exact percentile bootstrap of the median of the repeats, level 0.95; with few"
-    " repeats it spans nearly all of them",
+    "interval": "of the median, between two of the repeats; coverage is the probability that it"
+    " holds the true median, at least 0.95 from six repeats on",
+    "speedup_interval": "Welch's t on the logarithms of the repeats, level 0.95",
     "wall_clock_throughput": "samples of the measured iterations / the time between their time"
     " stamps; median over the repeats",
 }

@@ -209,5 +209,5 @@ def _half_width(speeds: Sequence[float]) -> Optional[float]:
     """Return half the width of the median's interval as a share of the median."""
     if len(speeds) < LEAST:
         return None
-    interval = median_interval(speeds, LEVEL, "order")
+    interval = median_interval(speeds, LEVEL)
     return float(interval["high"] - interval["low"]) / 2 / median(speeds)
