@@ -1,0 +1,67 @@
+"""Folders below which root may unpack and run programs: no other user can change their content."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+
+__all__ = ["make_protected", "who_could_change"]
+
+_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+
+
+def who_could_change(path: str) -> str:
+    """Return why another user could change or replace ``path``; empty if none can.
+
+    As OpenSSH's StrictModes (``safe_path`` in its misc.c), from the root down. In a folder with the
+    sticky bit, as /var/tmp, others cannot rename or remove what is not theirs (inode(7)): there it
+    matters whose the next name is. Links count by their owner, and by the path that they name.
+
+    :param path: absolute; what of it does not exist is nobody's yet.
+    :raises OSError: a path that cannot be followed, such as a loop of links.
+    """
+    own, place = {0, os.geteuid()}, "/"
+    names = [name for name in path.split("/") if name]
+    for number, name in enumerate(["", *names]):
+        above, place = place, os.path.join(place, name)
+        if not os.path.lexists(place):
+            return ""
+        state = os.lstat(place)
+        if state.st_uid not in own:
+            return f"{place} belongs to user {state.st_uid}"
+        if stat.S_ISLNK(state.st_mode):
+            with contextlib.suppress(FileNotFoundError):
+                os.stat(place)  # A loop of links ends here.
+            reason = who_could_change(os.path.join(above, os.readlink(place)))
+            if reason:
+                return f"{place} is a link, and {reason}"
+            if not os.path.exists(place):
+                return ""
+            state = os.stat(place)
+        last = number == len(names)
+        if state.st_mode & _OTHERS and (last or not state.st_mode & stat.S_ISVTX):
+            return f"others can write to {place} (mode {stat.S_IMODE(state.st_mode):04o})"
+    return ""
+
+
+def make_protected(path: str, only_verify: bool = False) -> None:
+    """Create the folder, with those above it, and verify that nobody else can change it.
+
+    :raises ValueError: another user could.
+    :raises OSError: it cannot be created.
+    """
+    # First: below a foreign folder it would be created in a foreign place.
+    for create in (not only_verify, False):
+        reason = who_could_change(path)
+        if reason:
+            raise ValueError(
+                f"{reason}, who could change what is run there. Remove it, or choose a folder that"
+                " only this user can change"
+            )
+        if create:
+            previous = os.umask(0o022)
+            try:
+                os.makedirs(path, exist_ok=True)
+            finally:
+                os.umask(previous)

@@ -1,0 +1,186 @@
+"""Folders that no other user can change, whatever others made first."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from ansible_collections.scalebench.core.plugins.module_utils.node.protected import (
+    make_protected,
+    who_could_change,
+)
+
+ROOT = Path(__file__).resolve().parents[3]
+STRANGER = 65534
+
+
+@pytest.fixture
+def foreign(monkeypatch):
+    """Return a function that gives a path to another user; the tests need not run as root."""
+
+    def give(path):
+        if os.geteuid() == 0:
+            os.chown(path, STRANGER, STRANGER, follow_symlinks=False)
+            return STRANGER
+        real = os.lstat
+        state = real(path)
+        told = os.stat_result((*state[:4], STRANGER, *state[5:10]))
+        monkeypatch.setattr(os, "lstat", lambda asked: told if asked == str(path) else real(asked))
+        return STRANGER
+
+    return give
+
+
+def test_missing_folders_are_created_whatever_the_umask(tmp_path):
+    previous = os.umask(0)
+    try:
+        make_protected(str(tmp_path / "above/one"))
+    finally:
+        os.umask(previous)
+    assert (tmp_path / "above").stat().st_mode & 0o777 == 0o755
+    assert (tmp_path / "above/one").stat().st_mode & 0o777 == 0o755
+    make_protected(str(tmp_path / "above/one"))
+
+
+def test_nothing_is_created_below_a_folder_that_others_may_write(tmp_path):
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    with pytest.raises(ValueError, match=r"others can write to .*/open \(mode 0777\), who could"):
+        make_protected(str(tmp_path / "open/one"))
+    assert list((tmp_path / "open").iterdir()) == []
+
+
+@pytest.mark.parametrize("mode", [0o775, 0o757, 0o1777])
+def test_a_folder_that_others_may_write_is_refused(tmp_path, mode):
+    tmp_path.chmod(mode)
+    assert who_could_change(str(tmp_path)) == (f"others can write to {tmp_path} (mode {mode:04o})")
+
+
+def test_a_sticky_folder_protects_what_is_ours_and_nothing_else(tmp_path, foreign):
+    tmp_path.chmod(0o1777)
+    for name in ("ours", "theirs"):
+        (tmp_path / name).mkdir()
+    user = foreign(tmp_path / "theirs")
+    assert who_could_change(str(tmp_path / "ours/one")) == ""
+    reason = f"{tmp_path}/theirs belongs to user {user}"
+    assert who_could_change(str(tmp_path / "theirs")) == reason
+    assert who_could_change(str(tmp_path / "theirs/one")) == reason
+
+
+def test_a_link_counts_by_its_owner_and_by_its_target(tmp_path, foreign):
+    (tmp_path / "target").mkdir()
+    (tmp_path / "link").symlink_to("target")
+    (tmp_path / "loop").symlink_to("loop")
+    assert who_could_change(str(tmp_path / "link/one")) == ""
+    with pytest.raises(OSError, match="symbolic links"):
+        who_could_change(str(tmp_path / "loop"))
+    (tmp_path / "target").chmod(0o777)
+    assert "link is a link, and others can write to" in who_could_change(str(tmp_path / "link"))
+    (tmp_path / "target").chmod(0o755)
+    foreign(tmp_path / "link")
+    assert who_could_change(str(tmp_path / "link/one")).startswith(f"{tmp_path}/link belongs to")
+
+
+def test_a_dangling_link_is_judged_by_where_it_leads(tmp_path):
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    (tmp_path / "link").symlink_to(tmp_path / "open/later")
+    assert "others can write" in who_could_change(str(tmp_path / "link"))
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "roles").glob("*/defaults/main.yml")), ids=str)
+def test_no_role_works_below_a_folder_for_everybody(path):
+    folders = ("/tmp", "/var/tmp", "/dev/shm", "/home")
+    parts = [*path.parent.parent.rglob("*.yml"), *path.parent.parent.rglob("*.j2")]
+    found = [
+        f"{part}: {line}"
+        for part in parts
+        for line in part.read_text().splitlines()
+        if not line.lstrip().startswith(("#", "description:", "- "))
+        and any(folder in line for folder in folders)
+    ]
+    assert found == []
+
+
+def play(tmp_path, folder):
+    """Apply role artefact as provision.yml does; return what Ansible said."""
+    source = tmp_path / "archive"
+    source.write_text("content")
+    digest = "ed7002b439e9ac845f22357d822bac1444730fbdb6016d3ec9432297b9ec9f73"
+    (tmp_path / "play.yml").write_text(f"""
+- hosts: localhost
+  gather_facts: false
+  roles:
+    - role: {ROOT}/roles/artefact
+      artefact_name: archive
+      artefact_key: none
+      artefact_record: {{url: "file://{source}", sha256: {digest}}}
+      artefact_path: {folder}/archive
+""")
+    return subprocess.run(
+        [Path(sys.executable).parent / "ansible-playbook", "-i", "localhost,", "-c", "local",
+         "-e", f"ansible_python_interpreter={sys.executable}", tmp_path / "play.yml"],
+        env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"},
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+
+
+def test_role_artefact_downloads_nothing_into_what_somebody_made_first(tmp_path):
+    if os.geteuid() != 0:
+        pytest.skip("needs root, who alone can make a folder of another user")
+    folder = tmp_path / "scalebench"
+    folder.mkdir()
+    os.chown(folder, STRANGER, STRANGER)
+    said = play(tmp_path, folder)
+    assert said.returncode != 0
+    assert f"{folder} belongs to user {STRANGER}" in " ".join(said.stdout.split())
+    assert list(folder.iterdir()) == []
+    os.chown(folder, 0, 0)
+    said = play(tmp_path, folder)
+    assert said.returncode == 0, said.stdout
+    assert (folder / "archive").read_text() == "content"
+
+
+def bootstrap(folder):
+    """Run what role python_bootstrap runs before it unpacks, without Python on the node."""
+    variables = yaml.safe_load((ROOT / "roles/python_bootstrap/vars/main.yml").read_text())
+    text, _, _ = variables["__python_bootstrap_unpack"].partition("\nnew=")
+    script = text.replace("{{ python_bootstrap_directory | quote }}", str(folder))
+    return subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("through", ["open/python", "link/python", "link"])
+def test_python_is_not_unpacked_where_others_may_write(tmp_path, through):
+    (tmp_path / "open").mkdir()
+    (tmp_path / "link").symlink_to("open")
+    assert bootstrap(tmp_path / through).returncode == 0
+    (tmp_path / "open").chmod(0o777)
+    said = bootstrap(tmp_path / through)
+    assert said.returncode == 1
+    assert f"{tmp_path}/open: another user could change what is run there" in said.stderr
+
+
+def test_python_is_not_unpacked_in_the_folder_of_another_user(tmp_path):
+    if os.geteuid() != 0:
+        pytest.skip("needs root, who alone can make a folder of another user")
+    os.chown(tmp_path, STRANGER, STRANGER)
+    assert bootstrap(tmp_path / "python").stderr.startswith(f"{tmp_path}: another user")
+
+
+def unpacking():
+    """Return the text of every task that unpacks an archive, and of the script that does."""
+    for path in sorted((ROOT / "roles").glob("*/tasks/*.yml")):
+        for task in path.read_text().split("- name: ")[1:]:
+            if "ansible.builtin.unarchive:" in task:
+                yield f"{path.parts[-3]}/{path.stem}", task
+    script = (ROOT / "roles/python_bootstrap/vars/main.yml").read_text()
+    yield "python_bootstrap", script
+
+
+@pytest.mark.parametrize(("where", "text"), unpacking())
+def test_what_is_unpacked_belongs_to_who_unpacks_it(where, text):
+    # As root, tar gives files to the users whose numbers the archive has, any of the node's.
+    assert "--no-same-owner" in text, where
+    assert "--no-same-permissions" in text, where
