@@ -16,17 +16,25 @@ extends_documentation_fragment:
   - result_format_callback
 """
 
+import re
 import time
 from functools import wraps
+from types import SimpleNamespace
 
 from ansible.plugins.callback.default import CallbackModule as Default
 from ansible_collections.scalebench.core.plugins.module_utils.planning.plan_text import duration
+from ansible_collections.scalebench.core.plugins.module_utils.records.node_names import (
+    by_words,
+    folded,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.running.progress import Progress
 from ansible_collections.scalebench.core.plugins.plugin_utils.live import LivePrinter
 
 BAR_WIDTH = 18
 # Lines to show of the standard output and error of a failed command.
 LAST_LINES = 15
+# Disturbances of a repeat to show; the report has all.
+MOST_DISTURBANCES = 4
 
 
 def unless_verbose(event):
@@ -59,6 +67,10 @@ class CallbackModule(Default):
         self._task_began = self._began
         # Hosts by the name of the task that changed them.
         self._changed = {}
+        # What the running task printed, and by failure the hosts that failed alike, the first
+        # of which is printed.
+        self._said = set()
+        self._alike = {}
         # Whether a campaign was planned, and then its progress.
         self._planned = False
         self._progress = None
@@ -72,7 +84,7 @@ class CallbackModule(Default):
 
     @unless_verbose
     def v2_playbook_on_play_start(self, play):
-        self._print_changes()
+        self._print_gathered()
         self._check_mode = play.check_mode
         self._heading = play.get_name() + (" (check mode)" if self._check_mode else "")
 
@@ -82,7 +94,7 @@ class CallbackModule(Default):
 
     @unless_verbose
     def v2_playbook_on_task_start(self, task, is_conditional):
-        self._print_changes()
+        self._print_gathered()
         self._task_name = task.get_name()
         self._task_began = time.monotonic()
 
@@ -98,7 +110,7 @@ class CallbackModule(Default):
         elif action == "repeat_record":
             self._print_records(answer["records"])
         elif action == "debug":
-            self._print(str(answer.get("msg", "")))
+            self._print_once(str(answer.get("msg", "")))
         elif answer.get("changed") and action not in ("training_runs", "include_tasks"):
             self._changed.setdefault(result.task.get_name(), []).append(result.host.get_name())
 
@@ -134,11 +146,11 @@ class CallbackModule(Default):
 
     @unless_verbose
     def v2_playbook_on_stats(self, stats):
-        self._print_changes()
+        self._print_gathered()
         self._task_name = ""
         self._printer.stop()
         if self._failed or not self._planned:
-            super().v2_playbook_on_stats(stats)
+            super().v2_playbook_on_stats(_folded_stats(stats))
         if self._failed:
             self._print("Run the same command with -v for Ansible's full output.")
 
@@ -166,26 +178,49 @@ class CallbackModule(Default):
             self._heading = ""
         self._printer.print(text, style)
 
-    def _print_changes(self):
-        """Print what the last task changed, with its hosts."""
+    def _print_once(self, text):
+        """Print what several hosts of a task say alike for the first of them."""
+        if text not in self._said:
+            self._print(text)
+        self._said.add(text)
+
+    def _print_gathered(self):
+        """Print on which hosts the last task failed like the first, and what it changed where."""
+        for heading, hosts in self._alike.values():
+            others = {*hosts} - {hosts[0]}
+            if others:
+                word, _, task = heading.partition(" ")
+                line = f"{word} {folded(others)}: {task}, with the message of {hosts[0]}"
+                self._print(line, "red")
+        self._said, self._alike = set(), {}
         verb = "would change" if self._check_mode else "changed"
         # The report describes what a campaign wrote.
         changed = {} if self._planned else self._changed
         for name, hosts in changed.items():
-            self._print(f"  {verb}: {name} ({', '.join(sorted(set(hosts)))})", "yellow")
+            self._print(f"  {verb}: {name} ({folded(hosts)})", "yellow")
         self._changed = {}
 
     def _print_failure(self, word, result):
-        """Print host, task, message and the last lines of the output of a failed task."""
+        """Print host, task, message and the last lines of the output of a failed task.
+
+        Hosts with the same message, their own name and address aside, follow in one line.
+        """
         self._failed = True
-        answer = result.result
-        lines = [f"{word} {result.host.get_name()}: {result.task.get_name()}"]
-        lines += ["  " + line for line in str(answer.get("msg", "")).splitlines()]
+        answer, host = result.result, result.host.get_name()
+        heading = f"{word} {result.task.get_name()}"
+        lines = ["  " + line for line in str(answer.get("msg", "")).splitlines()]
         for stream in ("stdout", "stderr"):
             output = str(answer.get(stream) or answer.get(f"module_{stream}") or "").splitlines()
             if output:
                 lines += [f"  {stream}:", *("    " + line for line in output[-LAST_LINES:])]
-        self._print("\n".join(lines), "red")
+        own = [host, str(result.host.get_vars().get("ansible_host", host))]
+        words = "|".join(re.escape(name) for name in own if not name.isdigit())
+        alike = re.sub(rf"\b(?:{words or '$^'})\b", "", "\n".join([heading, *lines]))
+        _, hosts = self._alike.setdefault(alike, (heading, []))
+        hosts.append(host)
+        if len(hosts) == 1:
+            first = f"{word} {host}: {result.task.get_name()}"
+            self._print("\n".join([first, *lines]), "red")
 
     def _print_plan(self, plan):
         """Print how much of a campaign is to run; later in the campaign, what was added and why."""
@@ -225,6 +260,17 @@ class CallbackModule(Default):
         self._wave_began = now
         for record, line in zip(records, lines, strict=True):
             self._print(line, "" if record["ending"] == "ok" else "red")
-            for disturbance in record["disturbances"]:
-                text = f"           disturbed: {disturbance['node']}: {disturbance['detail']}"
-                self._print(text, "yellow")
+            causes = by_words((one["node"], one["detail"]) for one in record["disturbances"])
+            more = len(causes) - MOST_DISTURBANCES
+            causes[MOST_DISTURBANCES:] = [f"{more} more are in the report"] if more > 0 else []
+            for cause in causes:
+                self._print(f"           disturbed: {cause}", "yellow")
+
+
+def _folded_stats(stats):
+    """Return the counts of a run of playbooks by hosts that have the same."""
+    names = {}
+    for host in stats.processed:
+        names.setdefault(tuple(stats.summarize(host).items()), []).append(host)
+    counts = {folded(hosts): dict(same) for same, hosts in names.items()}
+    return SimpleNamespace(processed=counts, summarize=counts.get, custom=stats.custom)

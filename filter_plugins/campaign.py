@@ -11,6 +11,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning.container
 )
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import misspelt
 from ansible_collections.scalebench.core.plugins.module_utils.preflight.judge import judge
+from ansible_collections.scalebench.core.plugins.module_utils.preflight.verdict import to_mend
 from ansible_collections.scalebench.core.plugins.module_utils.running.cluster_nodes import (
     node_problems,
 )
@@ -26,5 +27,6 @@ class FilterModule:
             "dataset_agreement": agreement,
             "misspelt": misspelt,
             "node_problems": node_problems,
+            "preflight_to_mend": to_mend,
             "preflight_verdict": judge,
         }

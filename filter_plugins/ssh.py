@@ -5,6 +5,10 @@ Every filter of this file is documented in <filter>.yml beside it.
 
 from __future__ import annotations
 
+from ansible_collections.scalebench.core.plugins.module_utils.records.node_names import (
+    by_words,
+    folded,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.running.cluster_nodes import (
     authorized_keys_lines,
     known_hosts_lines,
@@ -18,5 +22,7 @@ class FilterModule:
         """Return the functions by filter name."""
         return {
             "authorized_keys_lines": authorized_keys_lines,
+            "folded_names": folded,
+            "folded_words": by_words,
             "known_hosts_lines": known_hosts_lines,
         }

@@ -79,7 +79,7 @@ def run_without_changes(inventory: Path, arguments: list[str]) -> Run:
     """Run provision.yml until nothing changes; return the first run without changes."""
     for _ in range(_MAX_RUNS):
         run = provision(inventory, arguments)
-        changed = re.findall(r"^(node\d+) .*changed=[1-9]", run.output, re.MULTILINE)
+        changed = re.findall(r"^(\S.*?) +: ok=.*changed=[1-9]", run.output, re.MULTILINE)
         if not changed:
             return run
     raise SystemExit(f"run {_MAX_RUNS} still changed {', '.join(changed)}")

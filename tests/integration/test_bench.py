@@ -136,7 +136,7 @@ def test_check_mode_shows_the_plan_and_runs_nothing(cluster):
             "there is no precision 'fp8'; the choices are fp32, tf32, amp, bf16",
         ),
         ({"benchmark": "caffe"}, "there is no benchmark 'caffe'; the choices are"),
-        ({"topology": "9n1g"}, "the inventory has 4 (node1, node2, node3, node4)"),
+        ({"topology": "9n1g"}, "the inventory has 4 (node[1-4])"),
         ({"repeats": 0}, "-e repeats=0: 0 is below 1"),
         ({"iterations": -1}, "-e iterations=-1: -1 is below 1"),
         ({"batch_size_per_device": "four"}, "'four' is not a whole number"),

@@ -62,7 +62,7 @@ def test_the_section_has_cells_reasons_and_what_changed():
     assert [[cell["text"] for cell in row] for row in apart["rows"]] == [
         ["16n1g", "not in the baseline"]
     ]
-    assert ["node1..node4", "kernel", "6.1.0", "6.1.5"] in texts(changed)
+    assert ["node[1-4]", "kernel", "6.1.0", "6.1.5"] in texts(changed)
     assert "| 1n1g" in markdown(made)
 
 
@@ -87,12 +87,12 @@ def test_cells_are_named_by_what_tells_them_apart():
     assert made["tables"][0]["rows"][1][0]["text"] == "amp 2n1g"
 
 
-def test_some_nodes_are_named_one_by_one():
+def test_some_nodes_share_a_row():
     now = nodes()
     now["node1"] = {**NODE, "kernel": "7.0"}
     now["node4"] = {**NODE, "kernel": "7.0"}
     (made,) = comparison_sections(compared(BASE, now=now))
-    assert texts(made["tables"][-1]) == [["node1, node4", "kernel", "6.1.0", "7.0"]]
+    assert texts(made["tables"][-1]) == [["node[1,4]", "kernel", "6.1.0", "7.0"]]
 
 
 def test_the_gate_is_a_table_and_lines_for_the_terminal():

@@ -75,7 +75,7 @@ def test_without_interface_and_addresses_the_inventory_is_asked_for_one():
     nodes = campaign_data.cluster(2)
     for name, node in nodes.items():
         node.update(interface="", address=name)
-    with pytest.raises(ValueError, match="between node1, node2: set scalebench_interface"):
+    with pytest.raises(ValueError, match=r"between node\[1-2\]: set scalebench_interface"):
         launched("mpirun", nodes=nodes)
 
 

@@ -113,7 +113,8 @@ def test_the_plan_in_words_has_order_time_and_whole_commands():
     text = in_words(topology="2n1g", repeats=1)
     assert "Campaign c: 1 cell(s), 1 repeat(s), 1 to run in about 18 s" in text
     assert "pytorch/bz4/2n1g/r50_b4_fp32_1.log" in text
-    assert "--node-rank=1" in text
+    assert "  node[1-2]: " in text
+    assert "--node-rank=[0-1] " in text
     assert "OMP_NUM_THREADS=1" in text
     assert "Packed" not in text
 
@@ -121,7 +122,7 @@ def test_the_plan_in_words_has_order_time_and_whole_commands():
 def test_the_plan_in_words_has_the_waves_and_what_bounds_them():
     text = in_words("nodes", topology="2n1g", repeats=2)
     assert "Packed into 1 waves: 18 s; no order of these repeats takes less than 9 s" in text
-    assert "_2.log                        18 s  on node3, node4, shares a machine" in text
+    assert "_2.log                        18 s  on node[3-4], shares a machine" in text
 
 
 def test_a_cell_that_cannot_run_on_its_nodes_says_why():

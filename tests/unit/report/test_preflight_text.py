@@ -79,7 +79,16 @@ def test_a_damaged_file_is_named_and_the_campaign_reported(folder, verdicts):
 
 
 def test_of_many_rows_the_first_are_shown_and_the_rest_is_counted(folder):
-    nodes = {f"node{number}": healthy(clock_skew=[9.0, 9.1]) for number in range(120)}
+    nodes = {f"node{number}": healthy(clock_skew=[9.0 + number] * 2) for number in range(120)}
     (section,) = before_sections(results_with(folder, judge(nodes)))
     assert len(section["tables"][0]["rows"]) == 100
     assert "The first 100 of 120" in section["paragraphs"][1]
+
+
+def test_nodes_with_the_same_problem_share_a_row(folder):
+    nodes = {f"node{number}": healthy(clock_skew=[9.0, 9.1]) for number in range(1, 121)}
+    (section,) = before_sections(results_with(folder, judge(nodes)))
+    ((row,),) = [table["rows"] for table in section["tables"]]
+    assert [cell["text"] for cell in row][:4] == [
+        *("fail", "clock", "node[1-120]", "9.00 s off at least"),
+    ]

@@ -261,12 +261,17 @@ def test_markdown_machines():
         "load": 0.1,
         "gpus": [{"index": i, "name": "V100", "driver": "440.33.01"} for i in range(8)],
     }
-    plan["nodes"] = {"node1": node, "node2": {**node, "machine_id": "other"}}
+    plan["nodes"] = {
+        **{f"node{n}": {**node, "machine_id": f"m{n}", "hostname": f"h{n}"} for n in (1, 2, 3)},
+        "node4": {**node, "machine_id": "m4", "hostname": "h4", "gpus": node["gpus"][:7]},
+    }
+    plan["nodes"]["node2"]["load"] = 7.5
     text = markdown_of(build_results(plan, runs))
-    for name in ("node1", "node2"):
-        row = row_of(text, name, "h")
-        assert "8 V100" in row
-        assert "376.00" in row
+    assert "4 nodes on 4 machines: CPU, 40 cores, 8 V100, CPU, 40 cores, 7 V100." in text
+    alike = row_of(text, "node\\[1-3\\]", "h\\[1-3\\]")
+    assert {"8 V100", "376.00", "0.10, at most 7.50 on h2"} <= {*alike}
+    assert "0.10" in row_of(text, "node4", "h4")
+    assert row_of(text, "node\\[1-4\\]")
 
 
 @pytest.mark.parametrize(

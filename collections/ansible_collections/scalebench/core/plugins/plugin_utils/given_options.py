@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from ansible_collections.scalebench.core.plugins.module_utils.records.node_names import by_words
+
 __all__ = ["check_same_on_nodes", "given_options", "with_sources"]
 
 Declared = Mapping[str, Iterable[str]]
@@ -59,7 +61,7 @@ def check_same_on_nodes(
             key = _first(_variables_of(name), variables)
             values[node] = json.dumps(variables[key], default=str) if key else "no value"
         if len({*values.values()}) > 1:
-            listed = ", ".join(f"{node} has {value}" for node, value in values.items())
+            listed = ", ".join(by_words(values.items(), " has "))
             raise ValueError(
                 f"variable {name} differs between the nodes: {listed}. An option holds for the"
                 " whole campaign: set it for all nodes, as in group_vars/all, or with -e"

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, Dict, List, Mapping, Sequence
 
 from ..layout.sections import Section, section, table
 from ..records.cells import IDENTITY_KEYS
+from ..records.node_names import folded
 from ..records.results import Results
 
 __all__ = ["changed_names", "comparison_line", "comparison_sections"]
 
 _MOST_NAMED = 6
-_NUMBERED = re.compile(r"(.*?)(\d+)")
 
 
 def comparison_sections(results: Results) -> List[Section]:
@@ -77,7 +76,7 @@ def _percent(share: float) -> str:
 
 def _change(one: Mapping[str, Any]) -> Dict[str, str]:
     return {
-        "where": _several(one["nodes"]) or "campaign",
+        "where": folded(one["nodes"]) or "campaign",
         "what": one["what"],
         "baseline": str(one["baseline"]),
         "now": str(one["now"]),
@@ -98,15 +97,6 @@ def _unchanged(changes: Mapping[str, Any]) -> str:
     if any(one["what"] == "nodes" for one in changes["not_recorded"]):
         return "what changed is not recorded"
     return "no recorded condition changed"
-
-
-def _several(nodes: Sequence[str]) -> str:
-    """Return ``node1..node4`` for consecutive names, else all of them."""
-    parts = [_NUMBERED.fullmatch(name) for name in nodes]
-    counted = [(part[1], int(part[2])) for part in parts if part]
-    first, start = counted[0] if counted else ("", 0)
-    counts_on = counted == [(first, start + index) for index in range(len(nodes))]
-    return f"{nodes[0]}..{nodes[-1]}" if counts_on and len(nodes) > 2 else ", ".join(nodes)
 
 
 def _label(cell: Mapping[str, Any], every: Sequence[Mapping[str, Any]]) -> str:

@@ -10,6 +10,7 @@ from ..comparison.provenance_changes import shown
 from ..layout.plain_text import csv_value, plain
 from ..layout.sections import Section, markdown, section, table
 from ..layout.table import text_table
+from ..records.node_names import folded
 from ..stats.change_points import LEAST
 
 __all__ = [
@@ -117,7 +118,7 @@ def _what_changed(change: Mapping[str, Any]) -> str:
     """Return what the first campaign after a change recorded other than the last before it."""
     changed = [
         f"{one['what']} from {one['baseline']} to {one['now']}"
-        + (f" on {', '.join(one['nodes'])}" if one["nodes"] else "")
+        + (f" on {folded(one['nodes'])}" if one["nodes"] else "")
         for one in change["changed"]
     ]
     if not changed:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple
 
+from ..records.node_names import folded
 from ..records.plans import Cell, Command, Nodes
 from . import launch_mpirun
 from .container import container_name, exec_command, with_trace
@@ -199,7 +200,7 @@ def commands(cell: Cell, recipe: Mapping[str, Any], nodes: Nodes) -> Dict[str, C
     """
     missing = [name for name in cell["node_names"] if name not in nodes]
     if missing:
-        raise ValueError(f"{cell['directory']}: nothing is known of {', '.join(missing)}")
+        raise ValueError(f"{cell['directory']}: nothing is known of {folded(missing)}")
     job = Job(cell, recipe, nodes)
     made: Dict[str, Command] = {}
     for rank, name in enumerate(cell["node_names"]):

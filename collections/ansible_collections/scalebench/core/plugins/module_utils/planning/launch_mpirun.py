@@ -6,6 +6,7 @@ import json
 import re
 from typing import Dict, List
 
+from ..records.node_names import folded
 from .launch_job import Job, Started
 
 __all__ = ["horovodrun", "mpirun"]
@@ -109,7 +110,7 @@ def _interface(job: Job) -> str:
     addresses = [job.nodes[name]["address"] for name in job.names]
     if not all(_IPV4.fullmatch(address) for address in addresses):
         raise ValueError(
-            f"{job.cell['directory']}: mpirun needs the interface between {', '.join(job.names)}:"
+            f"{job.cell['directory']}: mpirun needs the interface between {folded(job.names)}:"
             " set scalebench_interface to its name, or to its network as 10.11.0.0/24 where the"
             " names differ"
         )

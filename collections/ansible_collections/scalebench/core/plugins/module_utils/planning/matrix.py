@@ -7,6 +7,7 @@ from typing import Any, Dict, List, Mapping, Sequence, Tuple, cast
 
 from ..records.cells import cell_path, log_place
 from ..records.factors import FACTORS, MAX, Factor, factor_values
+from ..records.node_names import folded
 from ..records.plans import Cell, Nodes
 from ..topology import format_topology, parse_topology
 from .options import OPTIONS, as_arguments
@@ -217,7 +218,7 @@ def _topologies(
         if not seated and "topology" in options:
             raise ValueError(
                 f"-e topology={text}: it needs {count} node(s) with {per_node} device(s) each; the"
-                f" inventory has {len(devices)} ({', '.join(nodes)}) with"
+                f" inventory has {len(devices)} ({folded(nodes)}) with"
                 f" {_device_counts(nodes)}. From {format_topology(1, 1)} to"
                 f" {format_topology(len(devices), min(devices))} can be seated"
             )

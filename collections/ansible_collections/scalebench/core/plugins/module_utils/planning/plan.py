@@ -6,6 +6,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, cast
 
 from ..records.cells import cell_path
 from ..records.factors import factor_values
+from ..records.node_names import by_words, folded
 from ..records.plans import Cell, Nodes, Plan, PlannedRepeat, Reading
 from ..stacks.pci import BEFORE_AMPERE
 from ..strategies import parameters_of
@@ -127,7 +128,7 @@ def _without_data(cell: Cell, nodes: Nodes) -> str:
     if cell["data"] != "real" or not missing:
         return ""
     return (
-        f"no data set is known on {', '.join(missing)}: make the small one with"
+        f"no data set is known on {folded(missing)}: make the small one with"
         " provision.yml -e dataset=small, or give the folder of one with"
         " -e scalebench_data_dir= (docs/data.md)"
     )
@@ -169,7 +170,7 @@ def with_unavailable(cells: Sequence[Cell], nodes: Nodes) -> List[Cell]:
             for name in cell["node_names"]
             if chosen in nodes[name].get("unusable", {})
         }
-        reasons = excused + [f"{name}: {reason}" for name, reason in unusable.items()]
+        reasons = excused + by_words(unusable.items())
         excuse = bool(excused) or all(why.startswith(NOT_INSTALLABLE) for why in unusable.values())
         unavailable: Cell = {**cell, "unavailable": "; ".join(reasons), "excused": excuse}
         checked.append(unavailable if reasons else {**cell})

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import shlex
-from typing import Any, List, Mapping
+from typing import Any, Dict, List, Mapping, Optional, Sequence
 
+from ..records.node_names import by_words, fold, folded
 from ..records.plans import Cell, PlannedRepeat
 
 __all__ = ["duration", "plan_text"]
+
+_NUMBER = re.compile(r"([0-9]+)")
 
 
 def plan_text(planned: Mapping[str, Any]) -> str:
@@ -67,7 +71,7 @@ def _note(repeat: PlannedRepeat, by_device: bool) -> str:
             name: f" ({' '.join(map(str, cell['node_devices'][name]))})" if by_device else ""
             for name in cell["node_names"]
         }
-        notes.append("on " + ", ".join(name + places for name, places in seats.items()))
+        notes.append("on " + ", ".join(by_words(seats.items(), "")))
     if repeat["shares_machine"]:
         notes.append("shares a machine")
     return "  " + ", ".join(notes) if notes else ""
@@ -88,10 +92,32 @@ def duration(seconds: float) -> str:
 
 
 def _commands(cell: Cell) -> List[str]:
-    lines = []
+    """Return the command of each node; those that differ in ascending numbers alone in one line."""
+    alike: Dict[str, Dict[str, str]] = {}
     for node in cell["node_names"]:
         command = cell["commands"][node]
         words = [f"{key}={shlex.quote(value)}" for key, value in command["env"].items()]
-        words += [shlex.quote(argument) for argument in command["argv"]]
-        lines.append(f"  {node}: {' '.join(words)}")
+        line = " ".join([*words, *map(shlex.quote, command["argv"])])
+        alike.setdefault(_NUMBER.sub("0", line), {})[node] = line
+    lines = []
+    for commands in alike.values():
+        together = _together([*commands.values()])
+        if together:
+            lines.append(f"  {folded(commands)}: {together}")
+        else:
+            lines += [f"  {node}: {line}" for node, line in commands.items()]
+    if len(lines) < len(cell["node_names"]):
+        lines.append("  ([...]: the number of each node, in their order)")
     return lines
+
+
+def _together(lines: Sequence[str]) -> Optional[str]:
+    """Return lines that differ in numbers alone as one; None where one does not ascend."""
+    parts = []
+    for values in zip(*map(_NUMBER.split, lines)):
+        if len({*values}) > 1:
+            numbers = [int(value) for value in values]
+            if len(fold(values)) > 1 or numbers != sorted({*numbers}):
+                return None
+        parts += fold(values)
+    return "".join(parts)

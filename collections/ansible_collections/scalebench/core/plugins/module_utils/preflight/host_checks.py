@@ -5,6 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
+from ..records.node_names import by_words
 from ..stacks.versions import branch
 from .verdict import FAIL, PASS, SKIP, WARN, Nodes, Row, agreement, verdict
 
@@ -94,7 +95,7 @@ def _reaches(name: str, node: Mapping[str, Any]) -> Row:
     lost = {peer: why for peer, why in peers.items() if why}
     if not lost:
         return verdict("ssh to all nodes", name, PASS, f"{len(peers)} of {len(peers)}")
-    found = "; ".join(f"{peer}: {why}" for peer, why in sorted(lost.items()))
+    found = "; ".join(by_words(sorted(lost.items())))
     return verdict("ssh to all nodes", name, FAIL, found, "run playbooks/provision.yml again")
 
 

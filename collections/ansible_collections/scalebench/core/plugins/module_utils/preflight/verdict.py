@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, List, Mapping, TypedDict
+from typing import Any, Callable, Dict, List, Mapping, Sequence, Tuple, TypedDict
 
-__all__ = ["FAIL", "PASS", "SKIP", "WARN", "Nodes", "Row", "agreement", "verdict"]
+from ..records.node_names import folded
+
+__all__ = ["FAIL", "PASS", "SKIP", "WARN", "Nodes", "Row", "agreement", "to_mend", "verdict"]
 
 PASS, WARN, FAIL, SKIP = "pass", "warn", "fail", "skip"
 # By name of the node: its fingerprint and the facts of module preflight_facts.
@@ -64,3 +66,16 @@ def agreement(
             shown = "none" if found is None else str(found)
             rows.append(verdict(check, name, word, shown, todo.format(wanted=wanted)))
     return rows
+
+
+def to_mend(rows: Sequence[Row]) -> List[Dict[str, str]]:
+    """Return the failed checks and warnings, the nodes of those with the same words together."""
+    nodes: Dict[Tuple[str, ...], List[str]] = {}
+    for row in rows:
+        if row["verdict"] in (FAIL, WARN):
+            words = (row["verdict"], row["check"], row["found"], row["todo"])
+            nodes.setdefault(words, []).append(row["node"])
+    return [
+        {"verdict": word, "check": check, "node": folded(some), "found": found, "todo": todo}
+        for (word, check, found, todo), some in nodes.items()
+    ]

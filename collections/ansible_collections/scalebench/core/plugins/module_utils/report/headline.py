@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, Iterable, List, Mapping, Sequence
 
-from ..layout.groups import named_cells
+from ..layout.groups import machines, named_cells
 from ..layout.plain_text import plain
 from ..records.endings import count_key, group_words, groups
 from ..records.factors import factor_values, factor_words
@@ -78,7 +78,7 @@ def _where(results: Results) -> str:
     kinds = [f"{row['processor']}, {row['cores']} cores, {row['GPUs']}" for row in rows]
     hardware = _named(kind.replace(", none", ", no GPU") for kind in kinds)
     nodes = _number(len(results["provenance"]["nodes"]), "node")
-    return f"{nodes} on {_number(len(rows), 'machine')}: {hardware}."
+    return f"{nodes} on {_number(len(machines(results)), 'machine')}: {hardware}."
 
 
 def _counts(counts: Mapping[str, int]) -> str:

@@ -9,6 +9,7 @@ from ..layout.plain_text import plain
 from ..layout.sections import Section, quote, section, table, unquoted
 from ..records import endings
 from ..records.endings import never_ran
+from ..records.node_names import by_words
 from ..records.results import Attempt, Finding, MeasuredCell, Results
 from ..records.runs import Disturbance
 from ..results.cells import repeats_without_speed
@@ -76,7 +77,8 @@ def _disturbed(cell: MeasuredCell) -> Lines:
 
 
 def _causes(disturbances: Sequence[Disturbance]) -> str:
-    return "; ".join(f"{unquoted(one['node'])}: {quote(one['detail'])}" for one in disturbances)
+    said = ((unquoted(one["node"]), quote(one["detail"])) for one in disturbances)
+    return "; ".join(by_words(said))
 
 
 def _node_warnings(cell: MeasuredCell) -> Lines:

@@ -9,8 +9,10 @@ from ..comparison.comparison_text import comparison_sections
 from ..comparison.gate_text import gate_sections
 from ..layout.groups import machines, named_cells
 from ..layout.sections import Section, quote, section, table, unquoted
+from ..preflight.verdict import to_mend
 from ..published import text as published_text
 from ..records.cells import cell_key
+from ..records.node_names import folded
 from ..records.results import MeasuredCell, Repeat, Results
 from ..stats.statistics import median
 
@@ -106,13 +108,13 @@ def _preflight(results: Results) -> List[Section]:
         return []
     headings = {"todo": "what to do"}
     rows = [
-        {headings.get(key, key): row[key] for key in ("verdict", "check", "node", "found", "todo")}
-        for row in preflight["rows"]
+        {headings.get(key, key): words for key, words in row.items()}
+        for row in to_mend(preflight["rows"])
     ]
     summary = preflight["summary"]
     sentences = [f"{summary[:1].upper()}{summary[1:]}."]
     if len(rows) > _MOST_ROWS:
-        sentences.append(f"The first {_MOST_ROWS} of {len(rows)}; preflight.json has the others.")
+        sentences.append(f"The first {_MOST_ROWS} of {len(rows)}; preflight.json has them all.")
     tables = [table("Failed checks and warnings", rows[:_MOST_ROWS])] if rows else []
     return [section("preflight", "Preflight", sentences, tables)]
 
@@ -160,7 +162,7 @@ def _packing(results: Results) -> List[Section]:
         f" {packing['packing']}"
     ]
     if packing["on_one_machine"]:
-        shared = [", ".join(names) for names in machines(results).values() if len(names) > 1]
+        shared = [folded(names) for names in machines(results).values() if len(names) > 1]
         lines.append(
             f"{packing['on_one_machine']} of them had neighbours on the same machine:"
             f" {unquoted('; '.join(shared))} are one"

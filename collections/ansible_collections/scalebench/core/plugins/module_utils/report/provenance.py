@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional, Sequence
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 from ..layout.groups import machines
 from ..layout.sections import Section, filled, quote, section, table, unquoted
 from ..published.conditions import FRAMEWORKS
+from ..records.node_names import folded
 from ..records.results import Results
+from ..stats.statistics import median
 
 __all__ = ["machine_rows", "machines_section", "method", "origin"]
 
@@ -19,6 +21,7 @@ _CHECKS = (
 )
 # The packages that decide how fast a training is; the run records name all others.
 _PACKAGES = (*FRAMEWORKS.values(), "numpy")
+_MOST_ROWS = 100
 
 
 def method(results: Results) -> List[str]:
@@ -87,42 +90,74 @@ def machines_section(results: Results) -> Optional[Section]:
     hardware = machine_rows(results)
     if not hardware:
         return None
-    nodes: Mapping[str, Node] = results["provenance"]["nodes"]
-    software = [
-        {"nodes": ", ".join(names), **_software(nodes[names[0]])}
-        for names in machines(results).values()
+    software = [{"nodes": folded(names), **row} for names, _, row in _alike(results, _software)]
+    about = "As recorded when the campaign was planned. Machines with the same values share a row."
+    tables = [
+        table(caption, rows[:_MOST_ROWS], filled(rows))
+        for caption, rows in (
+            ("Hardware and system", hardware),
+            ("Software and settings", software),
+        )
     ]
-    return section(
-        "machines",
-        "Machines",
-        ["One row per machine, as recorded when the campaign was planned."],
-        [
-            table("Hardware and system", hardware, filled(hardware)),
-            table("Software and settings", software, filled(software)),
-        ],
-    )
+    if max(len(hardware), len(software)) > _MOST_ROWS:
+        about += f" The first {_MOST_ROWS} rows are shown; plan.json has all."
+    return section("machines", "Machines", [about], tables)
 
 
 def machine_rows(results: Results) -> List[Dict[str, Any]]:
-    """Return one row of hardware for each machine with its nodes."""
+    """Return a row of hardware for each kind of machine, with its nodes."""
+    return [
+        {
+            "nodes": folded(names),
+            "host": folded(node["hostname"] for node in some if node.get("hostname")) or "-",
+            **row,
+            "load before": _load(some),
+        }
+        for names, some, row in _alike(results, _hardware)
+    ]
+
+
+def _alike(
+    results: Results, describe: Callable[[Node], Dict[str, Any]]
+) -> List[Tuple[List[str], List[Node], Dict[str, Any]]]:
+    """Return the nodes, the first node's fingerprint on each machine, and the row that they share.
+
+    :param describe: the row of a machine.
+    """
     nodes = results["provenance"].get("nodes") or {}
-    return [_hardware(names, nodes[names[0]]) for names in machines(results).values()]
+    found: Dict[str, Tuple[List[str], List[Node], Dict[str, Any]]] = {}
+    for names in machines(results).values():
+        row = describe(nodes[names[0]])
+        alike = found.setdefault(repr(row), ([], [], row))
+        alike[0].extend(names)
+        alike[1].append(nodes[names[0]])
+    return [*found.values()]
 
 
-def _hardware(names: Sequence[str], node: Node) -> Dict[str, Any]:
+def _load(machines_alike: List[Node]) -> Any:
+    """Return the load of a machine, or the median of several and the highest with its host."""
+    loads = [
+        (node["load"], node.get("hostname"))
+        for node in machines_alike
+        if node.get("load") is not None
+    ]
+    if len(loads) < 2:
+        return loads[0][0] if loads else None
+    highest, host = max(loads, key=lambda pair: pair[0])
+    return f"{median([load for load, _ in loads]):.2f}, at most {highest:.2f} on {host}"
+
+
+def _hardware(node: Node) -> Dict[str, Any]:
     gpus = node.get("gpus") or []
     kinds = dict.fromkeys(gpu["name"] for gpu in gpus)
     memory = node.get("memory_mib")
     return {
-        "nodes": ", ".join(names),
-        "host": node.get("hostname") or "-",
         "system": f"{node.get('os') or '-'}, Linux {node.get('kernel') or '-'}",
         "processor": node.get("cpu_model") or "-",
         "cores": node.get("cores"),
         "memory, GiB": None if memory is None else round(memory / 1024, 1),
         "GPUs": f"{len(gpus)} {', '.join(kinds)}" if gpus else "none",
         "driver": ", ".join(dict.fromkeys(gpu["driver"] for gpu in gpus)) or "-",
-        "load before": node.get("load"),
     }
 
 

@@ -9,6 +9,7 @@ from typing import Any, Dict, List, Mapping
 from ..layout.groups import listed, machines
 from ..records.cells import cell_key
 from ..records.endings import never_ran
+from ..records.node_names import folded
 from ..records.results import MeasuredCell, Results
 from ..results.cells import repeats_without_speed
 from .optional_sections import training_times
@@ -45,7 +46,7 @@ def _of_the_machines(results: Results) -> List[str]:
             " than the machine has cores, so these speed-ups say nothing about scaling."
         )
     sentences += [
-        f"{', '.join(names)} are one machine: there is no network between them and they share its"
+        f"{folded(names)} are one machine: there is no network between them and they share its"
         " cores."
         for names in machines(results).values()
         if len(names) > 1
@@ -171,7 +172,7 @@ def _disturbed(results: Results) -> List[str]:
     for repeat in disturbed:
         for one in repeat["disturbances"]:
             nodes.setdefault(one["kind"].replace("_", " "), {})[one["node"]] = None
-    kinds = "; ".join(f"{kind} on {', '.join(sorted(names))}" for kind, names in nodes.items())
+    kinds = "; ".join(f"{kind} on {folded(names)}" for kind, names in nodes.items())
     return [_line(f"{len(disturbed)} of {len(repeats)} repeats were disturbed: {kinds}")]
 
 

@@ -7,6 +7,7 @@ from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Seque
 
 from ..records.endings import never_ran
 from ..records.factors import factor_names
+from ..records.node_names import by_words
 from ..records.results import Attempt, LogFigures, Repeat
 from ..records.runs import LogFacts, NodeRun, RunRecord
 
@@ -94,17 +95,15 @@ def _warnings(nodes: Mapping[str, NodeRun]) -> List[str]:
     warnings = []
     for name, node in nodes.items():
         if node.get("strays"):
-            warnings.append(
-                f"{name}: {node['strays']} processes of an earlier run were ended before"
-            )
+            words = f"{node['strays']} processes of an earlier run were ended before"
+            warnings.append((name, words))
         if node.get("ended") and node.get("ending") == "ok":
-            warnings.append(
-                f"{name}: {node['ended']} processes outlived the launcher and were ended"
-            )
+            words = f"{node['ended']} processes outlived the launcher and were ended"
+            warnings.append((name, words))
         unsampled = (node.get("telemetry") or {}).get("gpu")
         if unsampled:
-            warnings.append(f"{name}: the GPUs were not sampled: {unsampled}")
-    return warnings
+            warnings.append((name, f"the GPUs were not sampled: {unsampled}"))
+    return by_words(warnings)
 
 
 def machines_of(nodes: Mapping[str, Mapping[str, Any]]) -> Dict[str, str]:

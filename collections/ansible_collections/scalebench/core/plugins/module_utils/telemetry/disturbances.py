@@ -15,6 +15,8 @@ from typing import (
     Tuple,
 )
 
+from ..records.node_names import folded
+
 __all__ = ["LIMITS", "find"]
 
 Node = Mapping[str, Any]
@@ -80,7 +82,7 @@ def find(nodes: Mapping[str, Node], limits: Mapping[str, float] = LIMITS) -> Lis
         machine = _machine([nodes[name] for name in names])
         if machine is None:
             continue
-        shared = f" (one machine with {', '.join(names[1:])})" if len(names) > 1 else ""
+        shared = f" (one machine with {folded(names[1:])})" if len(names) > 1 else ""
         for kind, detail in _machine_disturbances(machine, {**LIMITS, **limits}):
             disturbances.append({"kind": kind, "node": names[0], "detail": detail + shared})
     return disturbances

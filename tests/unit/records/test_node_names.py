@@ -1,0 +1,71 @@
+"""Names of many nodes in one line, and that no node is lost or made up."""
+
+import re
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.records.node_names import (
+    fold,
+    folded,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+
+NAMES = st.text("abn-_.0129", min_size=1, max_size=7)
+CLUSTERS = st.builds(
+    lambda form, width, numbers: {form.format(f"{n:0{width}}") for n in numbers},
+    st.sampled_from(["node{}", "rack1-node{}-ib", "node{}.lan2", "10.0.0.{}", "{}"]),
+    st.integers(1, 4),
+    st.sets(st.integers(0, 130), max_size=40),
+)
+
+
+def unfolded(items):
+    """Return the names that were folded; the inverse, by the notation alone."""
+    names = []
+    for item in items:
+        match = re.fullmatch(r"(.*)\[([0-9,-]+)\](.*)", item)
+        for span in match[2].split(",") if match else ():
+            first, _, last = span.partition("-")
+            for number in range(int(first), int(last or first) + 1):
+                names.append(f"{match[1]}{number:0{len(first)}}{match[3]}")
+        if not match:
+            names.append(item)
+    return names
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        ([], ""),
+        (["node1"], "node1"),
+        (["node2", "node1"], "node[1-2]"),
+        (["node1", "node3"], "node[1,3]"),
+        ([f"node{n}" for n in (10, 1, 2, 3, 9, 4)], "node[1-4,9-10]"),
+        ([f"gpu{n:03}" for n in range(1, 65)], "gpu[001-064]"),
+        ([f"gpu{n:02}" for n in range(8, 102)], "gpu[08-99], gpu[100-101]"),
+        (["n01", "n1", "n10", "n2"], "n[01,10], n[1-2]"),
+        (["n2", "login", "n1", "head"], "head, login, n[1-2]"),
+        (["r1n1", "r1n2", "r2n1", "r10n1"], "r1n[1-2], r2n1, r10n1"),
+        (["n1.lan2", "n2.lan2"], "n[1-2].lan2"),
+        (["127.0.0.10", "127.0.0.9"], "127.0.0.[9-10]"),
+        (["n1", "n1"], "n1"),
+        (["a[1]", "a[2]", "a,1", "²", "³"], "a,1, a[1], a[2], ², ³"),
+    ],
+)
+def test_names_are_folded_by_their_number(names, text):
+    assert folded(names) == text
+
+
+@given(st.one_of(st.lists(NAMES, max_size=12), CLUSTERS))
+def test_folding_keeps_exactly_the_names(names):
+    assert sorted(unfolded(fold(names))) == sorted(set(names))
+
+
+@given(CLUSTERS)
+def test_one_number_range_is_one_item_for_each_number_of_digits(names):
+    assert len(fold(names)) <= 4
+    assert fold(names) == fold(sorted(names, reverse=True))
+
+
+def test_a_large_cluster_is_a_few_characters():
+    assert folded(f"node{n}" for n in range(1, 10_001)) == "node[1-10000]"
