@@ -39,21 +39,27 @@ def test_the_end_of_the_start_up_is_found(start):
 
 def test_a_run_that_gets_faster_to_the_end_is_not_steady():
     found = steady_state([float(n) for n in range(100)])
-    assert (found["reached"], found["start"]) == (False, 0)
+    assert (found["reached"], found["start"], found["mean"]) == (False, 50, 74.5)
     assert found["drift"] > 1
 
 
+@pytest.mark.parametrize(("share", "most"), [(0, 0.14), (0.9, 0.3)])
+def test_few_steady_runs_are_said_not_to_be(share, most):
+    unsteady = [not steady_state(remembering(120, share, seed))["reached"] for seed in range(300)]
+    assert sum(unsteady) / len(unsteady) < most
+
+
 def test_a_constant_run_is_steady_from_the_first_value():
-    assert steady_state([5.0] * 50) == {
+    assert steady_state([5.0] * 90) == {
         "reached": True,
         "start": 0,
-        "count": 50,
+        "count": 90,
         "mean": 5.0,
         "drift": 0.0,
     }
 
 
-@pytest.mark.parametrize("values", [[], [1.0], [1.0, 2.0, 3.0], [9.0] * 19])
+@pytest.mark.parametrize("values", [[], [1.0], [1.0, 2.0, 3.0], [9.0] * 79])
 def test_a_few_values_say_nothing_of_steadiness(values):
     found = steady_state(values)
     assert (found["reached"], found["start"], found["count"]) == (None, 0, len(values))

@@ -12,7 +12,11 @@ if TYPE_CHECKING:
 __all__ = ["steady_state", "within_run"]
 
 LEAST = 8
-LEAST_GROUPS = 4
+# Groups that the steady part has at least. With two, as MSER allows, 38 % of 120 steady values are
+# "not reached", as simulated; with six 9 %, and 22 % where each value keeps 0.9 of the one before.
+LEAST_TAIL = 6
+# Fewer groups cannot tell a long start-up from noise.
+LEAST_GROUPS = 16
 BATCHES = 1000
 MEASURES = (
     "count",
@@ -33,12 +37,13 @@ def steady_state(values: Sequence[float]) -> Dict[str, Any]:
     The rule is MSER-5 (White 1997, doi 10.1177/003754979706900601): of all lengths of start-up, in
     groups of five values, take the one for which the mean of what follows is best known, that is
     the smallest sum of squared deviations over the squared count. A start-up of more than half of
-    the run means that no steady state was reached.
+    the run means that no steady state was reached; then the second half is what is nearest to it.
 
     :param values: throughputs (or any other measure) in the order of time.
     :returns: ``reached``, ``start`` (values before the steady part), ``count``, ``mean`` of the
-        steady part, and ``drift``: mean of its second half over that of its first half, less 1.
-        With fewer than 20 values ``reached`` is None and all values count.
+        steady part, and ``drift``: mean of its second half over that of its first half, less 1; of
+        the whole run where no steady state was reached. With fewer than 80 values ``reached`` is
+        None and all values count.
     :raises ValueError: not a list of numbers.
     """
     values = _finite(values)
@@ -46,17 +51,17 @@ def steady_state(values: Sequence[float]) -> Dict[str, Any]:
     groups = [fsum(values[at : at + size]) / size for at in range(0, len(values) - size + 1, size)]
     start, reached = 0, None
     if len(groups) >= LEAST_GROUPS:
-        start, reached = size * _least(groups), True
-        if start > len(values) // 2:
-            start, reached = 0, False
-    steady = values[start:]
-    half = len(steady) // 2
+        start = size * _least(groups)
+        reached = start <= len(values) // 2
+    steady = values[min(start, len(values) // 2) :]
     mean = fsum(steady) / len(steady) if steady else None
-    before = fsum(steady[:half]) / half if half else 0.0
-    drift = fsum(steady[-half:]) / half / before - 1 if before else None
+    judged = values if reached is False else steady
+    half = len(judged) // 2
+    before = fsum(judged[:half]) / half if half else 0.0
+    drift = fsum(judged[-half:]) / half / before - 1 if before else None
     return {
         "reached": reached,
-        "start": start,
+        "start": len(values) - len(steady),
         "count": len(steady),
         "mean": mean,
         "drift": drift,
@@ -81,14 +86,14 @@ def _finite(values: Sequence[float]) -> Sequence[float]:
 
 
 def _least(groups: Sequence[float]) -> int:
-    """Return how many leading groups to drop; all but the last two are tried."""
+    """Return how many leading groups to drop; at least ``LEAST_TAIL`` stay."""
     best, chosen = float("inf"), 0
     mean = squares = 0.0
     for count, at in enumerate(range(len(groups) - 1, -1, -1), start=1):
         gap = groups[at] - mean
         mean += gap / count
         squares += gap * (groups[at] - mean)
-        if count > 1 and squares / count**2 <= best:
+        if count >= LEAST_TAIL and squares / count**2 <= best:
             best, chosen = squares / count**2, at
     return chosen
 

@@ -18,7 +18,7 @@ __all__ = ["remarks", "what_happened"]
 
 # Above this relative difference the printed rates and the wall clock contradict each other.
 _CLOCK_GAP = 0.05
-# Without any drift one run in five has its fastest part, by chance, in its second half.
+# Without any drift one run of 120 steps in ten looks steadiest, by chance, in its second half.
 _DRIFT = 0.02
 # Columns of a terminal; a sentence that lists more refers to the report.
 _WIDTH = 100
