@@ -48,7 +48,14 @@ def test_head_says_what_was_measured_where_and_how_fast():
     [
         ({"1n1g": [10.0] * 5, "2n1g": [19.0] * 5}, {}, "good", "All repeats succeeded"),
         ({"1n1g": [10.0] * 4}, {}, "care", "1 of 1 cells have fewer than 5 repeats"),
-        ({"1n1g": [10.0, 11.5] * 3}, {}, "care", "1 of 1 cells scatter by more than 5%"),
+        ({"1n1g": [10.0, 11.5] * 3}, {}, "care", "1 of 1 cells on CPUs scatter by more than 5%"),
+        ({"1n1g": [10.0, 10.3] * 3}, {}, "good", "All repeats succeeded"),
+        (
+            {"1n1g": [10.0, 10.3] * 3},
+            {"device": "gpu"},
+            "care",
+            "1 of 1 cells on GPUs scatter by more than 1%",
+        ),
         ({"1n1g": [10.0] * 4 + [None]}, {}, "care", "1 of 5 repeats have no result."),
         (
             {"1n1g": [10.0] * 5, "2n1g": [33.0] * 5},

@@ -17,7 +17,7 @@ from .optional_sections import training_times
 __all__ = ["remarks", "what_happened"]
 
 # Above this relative difference the printed rates and the wall clock contradict each other.
-_CLOCK_GAP = 0.05
+_CLOCK_GAP = 0.02
 # Without any drift one run of 120 steps in ten looks steadiest, by chance, in its second half.
 _DRIFT = 0.02
 # Columns of a terminal; a sentence that lists more refers to the report.
