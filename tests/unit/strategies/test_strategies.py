@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils import logs, strategies
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
+from ansible_collections.scalebench.core.plugins.module_utils.stats.rounding import ROUNDINGS
 from log_lines import lines
 
 
-def reading(values, *, start=1, world=2, batch=4, ranks=None):
-    """Return the reading of a log of our own with these throughputs, a step every second."""
+def reading(values, *, start=1, world=2, batch=4, ranks=None, times=None):
+    """Return the reading of a log of our own with these throughputs, a step every second.
+
+    :param times: those of the lines in seconds, for steps of other durations.
+    """
     text = (
         f'[scalebench] header {{"model":"m","world_size":{world},"batch_size_per_device":{batch},'
         f'"global_batch_size":{world * batch}}}\n'
@@ -19,9 +25,10 @@ def reading(values, *, start=1, world=2, batch=4, ranks=None):
     for at, value in enumerate(values):
         rank = f"[1,{ranks[at]}]<stdout>:" if ranks else ""
         step = start + at
+        time = times[at] if times else step
         text += (
             f"{rank}iteration {step} epoch 0 loss 6.9 throughput {value} images/s"
-            f" step_time 0.650000 s time {1763690000 + step}.000000\n"
+            f" step_time 0.650000 s time {1763690000 + time}.000000\n"
         )
     return logs.read(text + '[scalebench] end {"iterations":1}\n')
 
@@ -66,6 +73,91 @@ RAMP = [float(n) for n in range(1, 121)]
 )
 def test_a_rule_gives_its_number(strategy, parameters, expected):
     assert result(RAMP, strategy, **parameters) == expected
+
+
+# No two ranges of these lines have one mean, nor one time per step.
+CURVE = [1000 + n * n * 1.23456789 for n in range(1, 131)]
+SQUARES = [n * n for n in range(1, 131)]
+
+
+def cut(value):
+    return math.trunc(value * 1000) / 1000
+
+
+# What each rule makes of the lines of CURVE, spelt out from its source as `_table.py` names it.
+OF_LINES = {
+    "mean": round(fmean(CURVE), 2),
+    "mean_after_warmup": round(fmean(CURVE[20:120]), 2),
+    "median": round((CURVE[64] + CURVE[65]) / 2, 2),
+    "harmonic_mean": round(130 / sum(1 / value for value in CURVE), 2),
+    "trimmed_mean": round(fmean(CURVE[6:124]), 2),
+    "last_printed": round(CURVE[129], 2),
+    "dlperf_tensorflow": round(fmean(round(value, 2) for value in CURVE[:100]), 2),
+    "dlperf_paddle": round(fmean(round(value, 4) for value in CURVE[20:120]), 2),
+    "dlperf_mxnet": round(fmean(round(value, 2) for value in CURVE[20:120]), 2),
+    "dlperf_mxnet_gluon": round(fmean(round(value, 2) for value in CURVE[20:120]), 2),
+    "dlperf_tf2": round(fmean(CURVE[1:6]), 2),
+    "dlperf_bert_tensorflow": round(fmean(CURVE[2:12]), 2),
+    "oneflow_report": round(fmean(CURVE[1:]), 3),
+    "performance_report_paddle_1gpu": cut(CURVE[129]),
+    "performance_report_paddle_8gpu": cut(fmean(CURVE[10:])),
+    "perf_2020_tensorflow_32gpu": float(f"{fmean(CURVE):.6g}"),
+    "perf_2021_paddle": round(fmean(CURVE[5:]), 2),
+    "perf_2022_mxnet": float(f"{fmean(CURVE[5:]):.6g}"),
+    "perf_2023_tensorflow": float(f"{fmean(CURVE[5:]):.6g}"),
+    "perf_2023_pytorch": round(fmean(CURVE[8:]), 2),
+    "perf_2023_paddle": cut(fmean(CURVE[16:124])),
+    "perf_2023_paddle_32gpu": cut(fmean(CURVE[10:])),
+}
+# First and last line of the interval of each rule by the clock.
+BY_CLOCK = {
+    "wall_clock": (20, 120),
+    "dlperf_tensorflow_time": (1, 100),
+    "dlperf_paddle_time": (20, 120),
+    "dlperf_mxnet_time": (20, 120),
+    "dlperf_tf2_time": (1, 6),
+    "dlperf_oneflow": (10, 110),  # by steps, and the first line is of step 11
+    "dlperf_pytorch_time": (26, 126),
+}
+# The key of the log's own summary, and the places that are kept of it.
+OF_SUMMARY = {
+    "last_summary": ("usual", "numpy_2"),
+    "ngc_last_throughput": ("usual", "numpy_2"),
+    "performance_report_tensorflow": ("usual", "truncate_3"),
+    "perf_2021_pytorch": ("train.compute_ips", "numpy_2"),
+}
+OF_THE_TABLE = {"summary_table", "mxnet_cumulative"}  # tests/unit/logs/test_logs_formats.py
+
+
+@pytest.mark.parametrize("strategy", OF_LINES)
+def test_the_constants_of_each_rule_are_its_sources(strategy):
+    given = {"devices": 1} if strategy == "dlperf_mxnet" else {}
+    found = strategies.apply(reading(CURVE), strategy, given)["throughput"]
+    assert found == pytest.approx(OF_LINES[strategy], rel=1e-12)
+
+
+@pytest.mark.parametrize("strategy", BY_CLOCK)
+def test_each_rule_by_the_clock_begins_and_ends_at_its_lines(strategy):
+    start = 11 if strategy == "dlperf_oneflow" else 1
+    log = reading(CURVE, times=SQUARES, start=start, world=1)
+    first, last = BY_CLOCK[strategy]
+    found = strategies.apply(log, strategy, {"batch_size": 1000})["throughput"]
+    assert found == round(1000 * (last - first) / (last**2 - first**2), 2)
+
+
+@pytest.mark.parametrize("strategy", OF_SUMMARY)
+def test_each_rule_of_a_summary_reads_its_key(strategy):
+    key, rounding = OF_SUMMARY[strategy]
+    log = reading(RAMP)
+    log["runs"][0]["summary"] = {
+        "throughput_key": "usual", "usual": 1234.56789, "train.compute_ips": 987.65432,
+    }  # fmt: skip
+    found = strategies.apply(log, strategy)["throughput"]
+    assert found == ROUNDINGS[rounding](log["runs"][0]["summary"][key])
+
+
+def test_no_rule_is_without_such_a_test():
+    assert {*OF_LINES, *BY_CLOCK, *OF_SUMMARY, *OF_THE_TABLE} == {*strategies.STRATEGIES}
 
 
 def test_the_result_says_how_it_was_made():
