@@ -30,6 +30,25 @@ def test_two_formats_that_fit_equally_are_an_error(first, second):
     assert len(reading["observations"]) == 30
 
 
+@pytest.mark.parametrize(("others", "ambiguous"), [(14, False), (15, False), (16, True)])
+def test_a_format_fits_too_where_it_has_more_than_half_as_many_lines(others, ambiguous):
+    text = "".join(lines("oneflow", 30) + lines("pytorch_ngc", others))
+    if not ambiguous:
+        assert logs.read(text)["reader"] == "oneflow"
+        return
+    with pytest.raises(ValueError, match=r"fits: oneflow \(30 lines\), pytorch_ngc \(16 lines\)"):
+        logs.read(text)
+
+
+def test_a_text_without_a_format_is_kept_up_to_a_size_and_its_end_told(monkeypatch):
+    monkeypatch.setattr(logs, "UNDECIDED", 1000)
+    monkeypatch.setattr(logs._text, "BLOCK", 200)
+    text = "nothing known\n" * 500 + "Traceback (most recent call last):\nKeyError: 'x'\n"
+    with pytest.raises(ValueError, match=r"no known format .* traceback: KeyError: 'x'"):
+        logs.read(text)
+    assert logs.read(text + "".join(lines("oneflow")))["reader"] == "oneflow"
+
+
 def test_a_few_lines_of_another_format_do_not_matter():
     text = "".join(lines("paddleclas", 100) + lines("ai_rank", 3))
     reading = logs.read(text)

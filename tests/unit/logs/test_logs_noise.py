@@ -6,6 +6,7 @@ import random
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils import logs
+from ansible_collections.scalebench.core.plugins.module_utils.logs import _text
 from log_lines import LINE, lines
 
 READERS = sorted(LINE)
@@ -142,3 +143,39 @@ def test_a_line_of_many_megabytes_is_no_trouble():
     line = "".join(lines("oneflow", 1))
     text = "x" * 3_000_000 + "\n" + line + "train: epoch 0, iter " * 200_000 + "\n" + line
     assert len(values(text, "oneflow")) == 2
+
+
+def whole(reading):
+    """Return a reading as plain data, to compare with another."""
+    return {**reading, "observations": list(reading["observations"])}
+
+
+@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("block", [64, 1000])
+def test_a_log_read_in_many_blocks_is_the_log_read_in_one(name, block, monkeypatch):
+    """With what may lie across the end of a block: letters of several bytes, a bar, a run's end."""
+    bar = "10%|█▏ | 1/10\r20%|██ | 2/10\r\n"
+    text = bar + bar.join(lines(name)) + "RuntimeError: CUDA out of memory.\n"
+    text += "".join(lines(name, 12)) + "Traceback (most recent call last):\nKeyError: 'é'\n"
+    want = whole(logs.read(text, reader=name))
+    monkeypatch.setattr(_text, "BLOCK", block)
+    pieces = (text.encode()[at : at + 7] for at in range(0, len(text.encode()), 7))
+    for source in (text, text.encode(), text.splitlines(keepends=True), pieces):
+        assert whole(logs.read(source, reader=name)) == want
+
+
+def test_blocks_end_at_line_ends_and_lose_nothing(monkeypatch):
+    text = "".join(f"{number} " * (number % 9) + "é\n" for number in range(400))
+    monkeypatch.setattr(_text, "BLOCK", 100)
+    found = list(_text.blocks(text))
+    assert "".join(found) == text
+    assert all(block.endswith("\n") for block in found)
+    # A block is what was there with the first line end after 100 bytes, and no line is longer.
+    assert max(len(block.encode()) for block in found) < 200
+
+
+def test_a_log_of_megabytes_is_read_as_its_lines_one_by_one():
+    noise = "host:1:2 [0] NCCL INFO Channel 00 : 0 1 2\n" * 40
+    text = "".join(noise + line for line in lines("scalebench", 1200))
+    assert len(text) > 4 * _text.BLOCK
+    assert values(text, "scalebench") == values("".join(lines("scalebench", 1200)), "scalebench")

@@ -14,6 +14,7 @@ __all__ = ["BLOCK", "blocks", "clean"]
 
 BLOCK = 1 << 18
 LONGEST_LINE = 1 << 20
+TRACEBACK = 20_000  # bytes in which the last line of a traceback, its exception, is sought
 
 ANSI = r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\n]{0,500}\x07|[@-Z\\^_])"
 # Open MPI's -tag-output and -timestamp-output: "Mon Jun 13 17:45:27 2022[1,0]<stdout>:"
@@ -98,6 +99,8 @@ def _cut(pieces: Iterable[bytes]) -> Iterator[str]:
             pending = [whole]
             continue
         end = end or len(whole)
+        begun = whole.rfind(b"Traceback (most", max(0, end - TRACEBACK), end)
+        end = whole.rfind(b"\n", 0, max(0, begun)) + 1 or end
         yield clean(whole[:end].decode("utf-8", "replace"))
         pending, size = [whole[end:]], len(whole) - end
     if size:
