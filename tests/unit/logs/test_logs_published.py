@@ -42,6 +42,19 @@ READERS = [
     (r"", "paddleclas"),
 ]
 
+BATCH, WORLD, PRECISION = "batch_size_per_device", "world_size", "precision"
+# What the logs of a source do not state; every other log states all three.
+UNSTATED = [
+    (r"883d419.*/TensorFlow/", {BATCH, WORLD, PRECISION}),
+    (r"9e39535.*/TensorFlow/.*fp32", {PRECISION}),
+    (r"6f36264.*addle", {WORLD}),
+    (r"3b2ad78.*addle.*gpu1_", {BATCH, WORLD}),
+    (r"3b2ad78.*addle", {BATCH}),
+    (r"", set()),
+]
+# Where what a path calls amp is float16 throughout.
+HALF = re.compile(r"/MxNet/|66245fd.*addle|pure_fp16")
+
 
 def rows() -> list[dict[str, str]]:
     if not LOGS.is_dir():
@@ -93,12 +106,18 @@ def test_a_log_has_the_right_reader_identity_and_scope(row):
     (reader,) = first(READERS, row["file"])
     assert reading["reader"] == reader
     assert reading["scope"] == ("per_device" if reader == "paddleclas" else "global")
-    said = reading["identity"].get("batch_size_per_device")
-    of_path = re.search(r"_bs?(\d+)[_.]", row["file"])
-    assert said in (None, int(of_path.group(1)))
-    world = reading["identity"].get("world_size")
-    assert world in (None, int(row["gpus"])) or "gpu1_gpu8" in row["file"]
-    assert reading["identity"].get("precision") in (None, "fp32", "fp16", "amp")
+    name = Path(row["file"]).name
+    world = 8 if "gpu1_gpu8" in name else int(row["gpus"])
+    half = "fp16" if HALF.search(row["file"]) else "amp"
+    wanted = {
+        BATCH: int(re.search(r"_bs?(\d+)[_.]", row["file"]).group(1)),
+        WORLD: world,
+        PRECISION: "fp32" if "fp32" in name else half,
+    }
+    (unstated,) = first(UNSTATED, row["file"])
+    stated = {key: value for key, value in wanted.items() if key not in unstated}
+    found = {key: reading["identity"].get(key) for key in wanted}
+    assert {key: value for key, value in found.items() if value is not None} == stated
 
 
 @needs_logs
