@@ -1,0 +1,420 @@
+"""What the action plugins do with their arguments, on this machine and without a playbook."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
+from campaign_data import ROOT, cluster
+from written_campaigns import fail_repeat, write_campaign
+from written_logs import write_log, write_tree
+
+from action_plugins import (
+    campaign_archive,
+    campaign_history,
+    campaign_plan,
+    campaign_unarchive,
+    comparison_check,
+    preflight_facts,
+    scaling_report,
+    text_tree,
+    training_log_facts,
+    training_run,
+    training_runs,
+)
+
+TEMPLATES = [str(ROOT / "roles/report/templates")]
+SPEEDS = {"1n1g": 24.0, "2n1g": 46.0}
+
+
+def plugin(module, args, check=False, transport="local", become=False, **variables):
+    """Return the action plugin of a module for a task with these arguments."""
+    task = SimpleNamespace(args=args, async_val=0, check_mode=check, diff=False, become=become)
+    connection = SimpleNamespace(_shell=SimpleNamespace(tmpdir=""), transport=transport)
+    templar = SimpleNamespace(available_variables=variables, template=lambda value: value)
+    return module.ActionModule(task, connection, None, None, templar, None)
+
+
+def result(module, args, **given):
+    return plugin(module, args, **given).run(task_vars={})
+
+
+@pytest.fixture
+def campaign(tmp_path):
+    return write_campaign(tmp_path / "results" / "first", SPEEDS, repeats=3)
+
+
+def test_a_campaign_is_packed_once_and_unpacked_once(tmp_path, campaign):
+    packed = tmp_path / "results" / "first.tar.gz"
+    assert result(campaign_archive, {"directory": str(campaign)}, check=True)["changed"]
+    assert not packed.exists()
+    assert result(campaign_archive, {"directory": str(campaign)})["changed"]
+    assert not result(campaign_archive, {"directory": str(campaign)})["changed"]
+    named = tmp_path / "mine.tgz"
+    result(campaign_archive, {"directory": str(campaign), "path": str(named)})
+    assert named.read_bytes() == packed.read_bytes()
+    args = {"archive": str(packed), "directory": str(tmp_path / "there")}
+    wanted = {"campaign": "first", "directory": str(tmp_path / "there")}
+    checked = result(campaign_unarchive, args, check=True)
+    assert {key: checked[key] for key in wanted} == wanted and checked["changed"]
+    assert not (tmp_path / "there").exists()
+    assert result(campaign_unarchive, args)["changed"]
+    assert (tmp_path / "there/plan.json").read_bytes() == (campaign / "plan.json").read_bytes()
+    assert not result(campaign_unarchive, args)["changed"]
+
+
+def test_an_archive_goes_into_result_unless_told_otherwise(tmp_path, campaign, monkeypatch):
+    result(campaign_archive, {"directory": str(campaign)})
+    monkeypatch.chdir(tmp_path)
+    found = result(campaign_unarchive, {"archive": "results/first.tar.gz"})
+    assert found["directory"] == str(tmp_path / "result/first")
+    assert (tmp_path / "result/first/plan.json").is_file()
+
+
+def test_an_error_of_an_action_has_its_file(tmp_path):
+    with pytest.raises(AnsibleActionFail, match=r"nowhere\.tgz: No such file or directory"):
+        result(campaign_unarchive, {"archive": str(tmp_path / "nowhere.tgz")})
+
+
+def test_baseline_and_gate_are_described(tmp_path, campaign):
+    gate = tmp_path / "gate.yml"
+    gate.write_text("rules:\n  - metric: throughput\n    at_least: 20\n")
+    second = write_campaign(tmp_path / "results" / "second", SPEEDS, repeats=3)
+    cells = json.loads((second / "plan.json").read_text())["cells"]
+    args = {"campaign_dir": str(second), "baseline": str(campaign), "cells": cells}
+    found = result(comparison_check, args)
+    assert (found["text"], found["changed"]) == ("Baseline: first, 2 cell(s)", False)
+    with pytest.raises(AnsibleActionFail, match="margin"):
+        result(comparison_check, {**args, "equivalence_margin": 0})
+    other = [{**cell, "precision": "amp", "variant": "x"} for cell in cells]
+    with pytest.raises(AnsibleActionFail, match="cell"):
+        result(comparison_check, {**args, "cells": other})
+    assert result(comparison_check, {})["text"] == ""
+
+
+def report(**args):
+    return {"templates": TEMPLATES, "plots": False, **args}
+
+
+def test_a_report_is_written_once_and_again_where_a_record_changed(campaign):
+    args = report(campaign_dir=str(campaign))
+    checked = result(scaling_report, args, check=True)
+    assert checked["changed"] and not (campaign / "report.html").exists()
+    first = result(scaling_report, args)
+    assert first["changed"] and first["folder"] == str(campaign)
+    assert first["counts"]["cells"] == 2 and not first["failures"]
+    assert f"Report: {campaign}/report.html\n        {campaign}/report.md" in first["text"]
+    assert first["text"].startswith(first["table"])
+    # What a run without plots may take away are those of an earlier run, and only with plots on.
+    (campaign / "throughput.png").write_text("mine")
+    assert not result(scaling_report, args)["changed"]
+    assert (campaign / "throughput.png").exists()
+    fail_repeat(campaign, "logs/pytorch/bz4/2n1g/r50_b4_fp32_2.run.json")
+    again = result(scaling_report, args)
+    assert again["changed"] and len(again["failures"]) == 1
+    assert sorted(again["facts"]) == sorted(first["facts"])
+
+
+def test_a_report_is_on_one_of_campaign_and_logs(tmp_path, campaign):
+    for args in ({}, {"campaign_dir": str(campaign), "log_dir": str(campaign)}):
+        with pytest.raises(AnsibleActionFail, match="set either campaign_dir or log_dir"):
+            result(scaling_report, report(**args))
+    missing = report(campaign_dir=str(tmp_path / "later"))
+    skipped = result(scaling_report, missing, check=True)
+    assert skipped["skipped"] and "later: nothing was measured yet" in skipped["skip_reason"]
+    with pytest.raises(AnsibleActionFail):
+        result(scaling_report, missing)
+
+
+def test_a_tree_of_logs_has_the_reference_scripts_output_and_file(tmp_path):
+    write_tree(tmp_path / "logs", SPEEDS)
+    args = report(log_dir=str(tmp_path / "logs"), output_dir=f"{tmp_path}/out/")
+    found = result(scaling_report, {**args, "conditions": {"image_size": 224}})
+    (saved,) = (tmp_path / "out").glob("*_result.json")
+    facts = json.loads(saved.read_text())["r50"]
+    assert {topology: fact["batch_size_per_device"] for topology, fact in facts.items()} == {
+        "1n1g": 4, "2n1g": 4,
+    }  # fmt: skip
+    assert f"Saving result to {tmp_path}/out/{saved.name}" in found["text"]
+    written = json.loads((tmp_path / "out/results.json").read_text())
+    assert written["provenance"]["options"]["conditions"] == {"image_size": 224}
+
+
+def test_the_history_of_campaigns_is_written_once(tmp_path, campaign):
+    write_campaign(tmp_path / "results" / "second", SPEEDS, repeats=3)
+    for name in ("first", "second"):
+        folder = tmp_path / "results" / name
+        planned = json.loads((folder / "plan.json").read_text())
+        planned["created"] = f"2026-01-0{len(name) - 4}T00:00:00Z"
+        (folder / "plan.json").write_text(json.dumps(planned))
+        result(scaling_report, report(campaign_dir=str(folder)))
+    output = tmp_path / "history"
+    args = {"results_dir": str(tmp_path / "results"), "output_dir": str(output)}
+    args |= {"templates": [str(ROOT / "roles/history/templates"), *TEMPLATES], "plots": False}
+    found = result(campaign_history, args)
+    assert {path.name for path in output.iterdir()} == {
+        "history.html", "history.json", "history.csv", "history.md",
+    }  # fmt: skip
+    assert found["campaigns"] == 2
+    assert found["changed"] and found["left_out"] == [] and found["changes"] == []
+    stale, kept = output / "trend-a-01234567.svg", output / "trend-of-mine.svg"
+    stale.write_text("")
+    kept.write_text("")
+    assert result(campaign_history, args)["changed"]
+    assert (stale.exists(), kept.exists()) == (False, True)
+    assert not result(campaign_history, args)["changed"]
+    (tmp_path / "none").mkdir()
+    with pytest.raises(AnsibleActionFail, match="none: no campaign with results there"):
+        result(campaign_history, {**args, "results_dir": str(tmp_path / "none")})
+    with pytest.raises(AnsibleActionFail, match="nowhere: cannot be read: No such file"):
+        result(campaign_history, {**args, "results_dir": str(tmp_path / "nowhere")})
+
+
+def plan_args(tmp_path, variables, **more):
+    return {
+        "variables": variables, "benchmarks_dir": str(ROOT / "benchmarks"),
+        "results_dir": str(tmp_path), "campaign": "c", **more,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def forks(monkeypatch):
+    monkeypatch.setattr(campaign_plan.context, "CLIARGS", {"forks": 5})
+
+
+def test_a_plan_is_made_kept_and_continued(tmp_path, forks):
+    variables = {"topology": "1n1g,2n1g", "repeats": 2}
+    args = plan_args(tmp_path, variables, nodes=cluster(2), session="now")
+    checked = result(campaign_plan, args, check=True)
+    assert checked["changed"] and not (tmp_path / "c").exists()
+    found = result(campaign_plan, args)
+    assert found["changed"] and found["directory"] == str(tmp_path / "c")
+    assert (found["campaign"], found["session"], found["packing"]) == ("c", "now", "none")
+    assert (found["repeats"], found["missing"], found["measured"]) == (4, 4, 0)
+    assert sum(len(wave["repeats"]) for wave in found["waves"]) == 4
+    assert found["seconds"] == sum(wave["seconds"] for wave in found["waves"])
+    assert 0 < found["lower_bound"] <= found["seconds"]
+    assert found["not_run"] == [] and "2n1g" in found["text"]
+    (tmp_path / "c/logs/pytorch").mkdir(parents=True)
+    cells = found["cells"]
+    log = f"logs/{cells[0]['directory']}/" + found["waves"][0]["repeats"][0]["log"].split("/")[-1]
+    write_log(tmp_path / "c" / log)
+    again = result(campaign_plan, plan_args(tmp_path, {}, nodes=cluster(2)))
+    assert not again["changed"] and again["cells"] == cells
+    # The log of an attempt without a record is set aside, for the repeat to run again.
+    assert again["missing"] == 4 and not (tmp_path / "c" / log).exists()
+    with pytest.raises(AnsibleActionFail, match="repeats"):
+        result(campaign_plan, plan_args(tmp_path, {**variables, "repeats": 3}, nodes=cluster(2)))
+
+
+@pytest.mark.parametrize(
+    ("variables", "more", "cause"),
+    [
+        ({"repaets": 2}, {}, "repeats"),
+        ({"topology": "9n1g"}, {}, "9n1g"),
+        ({}, {"campaign": "../x"}, "-e campaign=../x: a campaign's name is a folder's name"),
+        ({}, {"free_mib": 1 << 40}, "free"),
+        ({"topology": "4n1g", "packing": "none"}, {"nodes": cluster(6)}, None),
+        ({"topology": "6n1g"}, {"nodes": cluster(6)}, "forks"),
+    ],
+)
+def test_what_cannot_be_planned_is_refused_before_anything_is_written(
+    tmp_path, forks, variables, more, cause
+):
+    args = plan_args(tmp_path, variables, **{"nodes": cluster(2), **more})
+    if cause is None:
+        assert result(campaign_plan, args)["packing"] == "none"
+        return
+    with pytest.raises(AnsibleActionFail, match=cause):
+        result(campaign_plan, args)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_options_are_checked_without_nodes_and_must_be_the_same_on_all(tmp_path):
+    hosts = {"node1": {}, "node2": {}}
+    variables = {"hostvars": hosts, "ansible_play_hosts": ["node1", "node2"], "precision": "fp32"}
+    args = plan_args(tmp_path, {})
+    found = plugin(campaign_plan, args, **variables).run(task_vars={})
+    assert (found["changed"], found["frameworks"]) == (False, ["pytorch"])
+    assert "cells" not in found
+    hosts["node2"]["precision"] = "amp"
+    with pytest.raises(AnsibleActionFail, match="precision"):
+        plugin(campaign_plan, args, **variables).run(task_vars={})
+
+
+def test_logs_are_read_here_only_where_they_are_and_may_be_read(tmp_path, monkeypatch):
+    write_log(tmp_path / "a.log")
+    args = {"path": str(tmp_path / "a.log")}
+    asked = []
+    monkeypatch.setattr(
+        training_log_facts.ActionModule,
+        "_execute_module",
+        lambda *_, **given: asked.append(given) or {"there": True},
+    )
+    assert result(training_log_facts, args)["throughput"] and not asked
+    for elsewhere in ({"transport": "ssh"}, {"become": True}):
+        assert result(training_log_facts, args, **elsewhere)["there"]
+    assert len(asked) == 2
+    (tmp_path / "a.log").write_text("nothing\n")
+    failed = result(training_log_facts, args)
+    assert failed["failed"] and "no known format" in failed["msg"]
+
+
+def test_texts_are_read_by_pattern_and_added_to_those_given(tmp_path, monkeypatch):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a/b.py").write_text("b")
+    (tmp_path / "c.yml").write_text("c")
+    (tmp_path / "folder.py").mkdir()
+    monkeypatch.setattr(
+        text_tree.ActionModule, "_execute_module", lambda *_, module_args, **__: module_args
+    )
+    args = {"source": str(tmp_path), "texts": {"own": "o"}}
+    assert result(text_tree, args)["texts"] == {"own": "o", "a/b.py": "b"}
+    assert result(text_tree, {**args, "pattern": "*.yml"})["texts"] == {"own": "o", "c.yml": "c"}
+    assert result(text_tree, {"texts": {"own": "o"}})["texts"] == {"own": "o"}
+    with pytest.raises(AnsibleActionFail, match=r"no file matches \*\.txt"):
+        result(text_tree, {**args, "pattern": "*.txt"})
+
+
+def test_the_skew_of_a_clock_is_between_before_and_after(monkeypatch):
+    answers = [{"clock": 105.0, "other": 1}, {"other": 1}]
+    monkeypatch.setattr(
+        preflight_facts.ActionModule, "_execute_module", lambda *_, **__: answers.pop(0)
+    )
+    times = [100.0, 102.0, 0.0, 0.0]
+    monkeypatch.setattr(preflight_facts.time, "time", lambda: times.pop(0))
+    assert result(preflight_facts, {})["clock_skew"] == [3.0, 5.0]
+    assert "clock_skew" not in result(preflight_facts, {})
+
+
+class Watch:
+    """Stands in for RunWatch: notes its limits, and what the run was failed with."""
+
+    ended = None
+
+    def __init__(self, seconds, failed):
+        self.seconds, self.failed_file, self.failures = seconds, failed, []
+        Watch.last = self
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        return None
+
+    def fail(self, *delay):
+        self.failures.append(delay)
+
+
+@pytest.fixture
+def trained(tmp_path, monkeypatch):
+    """Return a function that runs training_run with a node that gives these answers."""
+    monkeypatch.setattr(training_run, "RunWatch", Watch)
+    for name in ("end_with_parent", "adopt_orphans"):
+        monkeypatch.setattr(training_run, name, lambda: None)
+
+    def train(*answers, ended=None, **args):
+        monkeypatch.setattr(Watch, "ended", ended)
+        told = list(answers)
+
+        def execute(_, module_name, module_args, **__):
+            train.asked.append((module_name, module_args))
+            answer = told.pop(0)
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+        monkeypatch.setattr(training_run.ActionModule, "_execute_module", execute)
+        train.asked = []
+        given = {"work_dir": "/w", "directory": "d", "name": "n", **args}
+        action = plugin(training_run, given)
+        action._connection.fetch_file = lambda _, part: open(part, "w").write("log")  # noqa: SIM115
+        return action.run(task_vars={"inventory_hostname": "node1"})
+
+    return train
+
+
+def test_a_run_that_went_well_is_fetched(tmp_path, trained):
+    target = tmp_path / "logs" / "x.log"
+    answer = trained({"ending": "ok", "log": "/w/x"}, fetch_to=str(target), timeout="60", grace=5)
+    assert answer["ending"] == "ok" and target.read_text() == "log"
+    assert [path.name for path in target.parent.iterdir()] == ["x.log"]
+    assert (Watch.last.seconds, Watch.last.failed_file, Watch.last.failures) == (65.0, None, [])
+    trained({"ending": "ok", "log": "/w/x"}, failed_file=str(tmp_path / "failed"))
+    assert (Watch.last.seconds, Watch.last.failed_file) == (0.0, tmp_path / "failed")
+    trained({"failed": True, "log": "/w/x"}, fetch_to=str(tmp_path / "none.log"))
+    assert not (tmp_path / "none.log").exists()
+
+
+@pytest.mark.parametrize(
+    ("answer", "delay"),
+    [
+        ({"ending": "crashed"}, training_run.PEER_GRACE),
+        ({"ending": "timeout"}, training_run.PEER_GRACE),
+        ({"ending": "stalled"}, 0),
+        ({"failed": True, "msg": "x"}, 0),
+    ],
+)
+def test_a_run_that_did_not_ends_its_peers(trained, answer, delay):
+    assert trained(answer).items() >= answer.items()
+    assert Watch.last.failures == [(delay,)]
+
+
+@pytest.mark.parametrize("ended", ["timeout", "cancelled"])
+def test_a_run_that_is_ended_from_here_waits_for_its_end_there(trained, ended):
+    lost = AnsibleConnectionFailure("gone")
+    answer = trained(lost, {"ended": True, "log": "/w/x"}, ended=ended, timeout=60, grace=5)
+    reason = {
+        "timeout": "the node gave no answer within 60 s and 5 s more",
+        "cancelled": "ended, because another node of the repeat failed",
+    }
+    assert (answer["ending"], answer["reason"], answer["log"]) == (ended, reason[ended], "/w/x")
+    assert trained.asked[1] == (
+        "training_run_end",
+        {"work_dir": "/w", "run": "/w/d/n", "patience": 5.0},
+    )
+    by_module = trained({"failed": True}, {"ended": False, "msg": "x"}, ended=ended)
+    assert (by_module["ending"], by_module["log"]) == (ended, None)
+
+
+def test_a_node_that_is_lost_fails_its_peers_and_is_unreachable(trained):
+    with pytest.raises(AnsibleConnectionFailure, match="gone"):
+        trained(AnsibleConnectionFailure("gone"))
+    assert Watch.last.failures == [()]
+
+
+def test_the_runs_of_a_wave_are_told_apart_and_a_node_is_lost_only_with_all(monkeypatch):
+    asked = []
+
+    def train(_, name, args, __):
+        asked.append((name, args))
+        if args["name"] == "lost":
+            raise AnsibleConnectionFailure("gone")
+        return {"ending": "ok", "changed": args["name"] == "new"}
+
+    monkeypatch.setattr(training_runs, "run_action", train)
+    monkeypatch.setattr(
+        training_runs, "side_by_side", lambda calls: {log: call() for log, call in calls.items()}
+    )
+    common = {key: key for key in training_runs.COMMON_KEYS}
+    campaign = {"name": "c", "directory": "/c", "session": "now"}
+
+    def run(*names):
+        shares = [
+            {"argv": [], "environment": {}, "rank": 0, "devices": [], "name": name,
+             "log": f"{name}.log", "directory": "d", "output": f"{name}.out"}
+            for name in names
+        ]  # fmt: skip
+        return result(training_runs, {**common, "campaign": campaign, "shares": shares})
+
+    found = run("new", "lost")
+    assert found["changed"] and "unreachable" not in found
+    assert found["runs"]["lost.log"] == {"unreachable": True, "msg": "gone"}
+    assert asked[0][0] == "training_run"
+    assert asked[0][1].items() >= {
+        **common, "name": "new", "rank": 0, "directory": "runs/c/d",
+        "failed_file": "/c/new.log.failed-now", "fetch_to": "/c/new.out",
+    }.items()  # fmt: skip
+    assert not run("old")["changed"]
+    lost = run("lost")
+    assert (lost["unreachable"], lost["msg"]) == (True, "gone")
