@@ -1,6 +1,9 @@
 """What several tests of the pure code begin with."""
 
+import json
+
 import pytest
+from ansible.module_utils.testing import patch_module_args
 from ansible_collections.scalebench.core.plugins.module_utils.records import factors
 from hypothesis import settings
 
@@ -17,3 +20,16 @@ def later_factor(monkeypatch):
     )
     monkeypatch.setattr(factors, "FACTORS", (*factors.FACTORS, factor))
     return factor
+
+
+@pytest.fixture
+def run(capsys):
+    """Return a function that runs a module and gives its result."""
+
+    def result_of(module, check=False, **arguments):
+        given = {**arguments, "_ansible_check_mode": check}
+        with patch_module_args(given), pytest.raises(SystemExit):
+            module.main()
+        return json.loads(capsys.readouterr().out)
+
+    return result_of
