@@ -94,7 +94,7 @@ class ActionModule(ControllerAction):
         packing = policy(options, args)["packing"]
         if args["nodes"] is None:
             return {**checked, "changed": False}
-        planned = plan.build(benchmarks, options, args["nodes"])
+        planned = plan.build(benchmarks, options, args["nodes"], kept)
         plan.check_forks(planned["cells"], args["nodes"], packing, context.CLIARGS["forks"])
         search.check_memory(planned["cells"], args["memory_mib"])
         if kept:

@@ -14,9 +14,9 @@ def cells(nodes, **options):
 def test_cpu_nodes_get_the_small_default():
     made = cells(cluster(4))
     assert [cell["topology"] for cell in made] == ["1n1g", "2n1g", "4n1g"]
-    assert {(cell["precision"], cell["repeats"], cell["warmup"]) for cell in made} == {
-        ("fp32", 3, 20)
-    }
+    method = {(cell["repeats"], cell["warmup"], cell["iterations"]) for cell in made}
+    assert method == {(3, 10, 50)}
+    assert {cell["precision"] for cell in made} == {"fp32"}
     assert made[2]["node_names"] == ["node1", "node2", "node3", "node4"]
 
 
@@ -24,6 +24,17 @@ def test_gpu_nodes_get_the_reference_efforts_topologies():
     made = cells(cluster(4, gpus=8), precision="fp32", batch_size_per_device=128)
     assert [cell["topology"] for cell in made] == ["1n1g", "1n8g", "2n8g", "4n8g"]
     assert {cell["image_size"] for cell in made} == {224}
+    assert {(cell["warmup"], cell["iterations"]) for cell in made} == {(20, 100)}
+
+
+@pytest.mark.parametrize("name", ["pytorch", "tensorflow_ngc", "mxnet_ngc", "paddle"])
+def test_cpu_nodes_measure_half_of_the_method_and_all_of_it_on_request(name):
+    (made,) = cells(cluster(1), benchmark=name, topology="1n1g")
+    assert (made["warmup"], made["iterations"]) == (10, 50)
+    (asked,) = cells(cluster(1), benchmark=name, topology="1n1g", warmup=20, iterations=100)
+    assert (asked["warmup"], asked["iterations"]) == (20, 100)
+    on_gpus = cells(cluster(1, gpus=8), benchmark=name, topology="1n1g")
+    assert {(cell["warmup"], cell["iterations"]) for cell in on_gpus} == {(20, 100)}
 
 
 def test_default_topologies_that_cannot_be_seated_are_left_out():

@@ -1,7 +1,11 @@
 """The plan: order, ledger, estimates, and what prevents a campaign from being continued."""
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.planning import plan, schedule
+from ansible_collections.scalebench.core.plugins.module_utils.planning import (
+    plan,
+    plan_changes,
+    schedule,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
 from ansible_collections.scalebench.core.plugins.module_utils.planning.plan_text import (
     duration,
@@ -80,10 +84,21 @@ def test_nodes_that_train_together_need_a_fork_each(topology, packing, forks, ne
 def test_the_estimate_comes_from_earlier_repeats_where_there_are_some():
     repeat = plan.repeats(planned(topology="1n1g")["cells"])[0]
     assert plan.estimate(repeat, {}) == repeat["cell"]["estimate_seconds"]
-    earlier = {"pytorch/bz4/1n1g/r50_b4_fp32 20+100": [9.0, 7.0, 30.0]}
+    earlier = {"pytorch/bz4/1n1g/r50_b4_fp32 10+50": [9.0, 7.0, 30.0]}
     assert plan.estimate(repeat, earlier) == 9.0
     longer = {**repeat, "cell": {**repeat["cell"], "iterations": 1000}}
     assert plan.estimate(longer, earlier) == repeat["cell"]["estimate_seconds"]
+
+
+def test_a_campaign_that_goes_on_keeps_its_method():
+    kept = planned(warmup=20, iterations=100, repeats=5)
+    kept["options"] = {}
+    again = plan.build(benchmarks(), parse_options({}), cluster(4), kept)
+    assert plan_changes.differences(kept, again) == []
+    assert "--iterations=100" in again["cells"][0]["commands"]["node1"]["argv"]
+    assert again["cells"][0]["reading"]["parameters"]["warmup"] == 20
+    asked = plan.build(benchmarks(), parse_options({"iterations": 7}), cluster(4), kept)
+    assert (asked["cells"][0]["warmup"], asked["cells"][0]["iterations"]) == (20, 7)
 
 
 def in_words(packing="none", **options):

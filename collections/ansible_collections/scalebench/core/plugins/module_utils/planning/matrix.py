@@ -24,10 +24,11 @@ from .recipes import (
 )
 from .seating import can_seat
 
-__all__ = ["blocks", "expand"]
+__all__ = ["METHOD", "blocks", "expand"]
 
-# The method of the reference efforts: 20 warm-up, 100 measured iterations.
-_METHOD = {"warmup": 20, "iterations": 100, "repeats": 5}
+# The method of the reference efforts, 20 warm-up and 100 measured iterations, where neither the
+# options nor the benchmark's defaults for the device say otherwise.
+METHOD = {"warmup": 20, "iterations": 100, "repeats": 5}
 # Of a training to a target: at most so many epochs (as in the reference effort), to no target.
 _TO_TARGET = {"epochs": 120, "target_accuracy": None}
 Values = Dict[str, List[Any]]
@@ -71,7 +72,7 @@ def _expand_one(
         # A factor that only other benchmarks have selects these.
         return []
     defaults = recipe["defaults"][device]
-    method = {key: options.get(key, defaults.get(key, _METHOD[key])) for key in _METHOD}
+    method = {key: options.get(key, defaults.get(key, METHOD[key])) for key in METHOD}
     cells: Dict[str, Cell] = {}
     for values in blocks(defaults, recipe_choices(recipe, factors), options, factors):
         seated = _topologies(options, values.pop("topology"), nodes)

@@ -39,15 +39,22 @@ def build(
     benchmarks: Mapping[str, Mapping[str, Any]],
     options: Mapping[str, Any],
     nodes: Nodes,
+    kept: Optional[Plan] = None,
 ) -> Plan:
     """Return the plan; each cell carries its commands.
 
     :param benchmarks: checked definitions by name.
     :param options: what ``options.parse_options`` returned.
+    :param kept: the plan of a campaign that is continued. What the options leave open of the method
+        is as it was planned, whatever a benchmark's defaults are by now.
     :raises ValueError: the options do not fit benchmarks or nodes.
     """
     nccl.check_names(nodes)
-    cells = matrix.expand(benchmarks, options, nodes)
+    before = {cell_path(cell): cell for cell in (kept["cells"] if kept else ())}
+    cells = [
+        _as_planned(cell, before.get(cell_path(cell), cell), options)
+        for cell in matrix.expand(benchmarks, options, nodes)
+    ]
     _check_data(cells, options, nodes)
     for cell in cells:
         recipe = recipe_of(benchmarks[cell["benchmark"]], cell)
@@ -121,6 +128,11 @@ def _check_data(cells: Sequence[Cell], options: Mapping[str, Any], nodes: Nodes)
             raise ValueError(
                 f"-e mode={TO_TARGET}: it needs -e data=real, as noise cannot be learnt"
             )
+
+
+def _as_planned(cell: Cell, before: Cell, options: Mapping[str, Any]) -> Cell:
+    kept = {key: before.get(key) for key in matrix.METHOD if key in before and key not in options}
+    return cast(Cell, {**cell, **kept})
 
 
 def _without_data(cell: Cell, nodes: Nodes) -> str:
