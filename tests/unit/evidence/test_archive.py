@@ -41,6 +41,8 @@ OTHERS = (
     "logs/a\nb.log",
     "logs/a\\b.log",
     "/logs/x.log",
+    # Ends of a line for Python, a C1 control that terminals obey, what turns text around, no UTF-8.
+    *(f"logs/a{sign}b.log" for sign in "\x0b\x1c\x7f\x85\x9b\u2028\u2029\u202e\u2066\ufeff\udcff"),
     "SHA256SUMS",
 )
 
@@ -86,6 +88,8 @@ def test_checksums_are_written_and_read_as_sha256sum_does():
         ("hello\n", "line 1 is not a checksum"),
         (f"{'a' * 64}  x\n{'a' * 63}  y\n", "line 2 is not a checksum"),
         (f"{'a' * 64}  x\n{'b' * 64}  x\n", "x is there twice"),
+        (f"{'a' * 64}  logs/a\x85{'b' * 64}  b.log\n", "line 1 is not a checksum"),
+        (f"{'a' * 64}  x\n\n", "line 2 is not a checksum"),
     ],
 )
 def test_broken_checksums_are_refused(text, message):

@@ -32,6 +32,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction
     Rule,
     patterns,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import plain
 from ansible_collections.scalebench.core.plugins.plugin_utils.archive_reading import (
     PIECE,
     file_sha256,
@@ -85,7 +86,7 @@ def archive(folder: Path, path: Path, check_mode: bool, with_diff: bool) -> dict
         "path": str(path),
         "files": len(files),
         "redactions": sum(count for kinds in findings.values() for _, count in kinds.values()),
-        "left_out": left_out,
+        "left_out": [plain(path) for path in left_out],
         **({"diff": diff} if with_diff else {}),
     }
 

@@ -24,8 +24,7 @@ __all__ = [
 SCHEMA = 1
 CHECKSUMS = "SHA256SUMS"
 MANIFEST = "MANIFEST.json"
-# Names without control characters and backslashes, which SHA256SUMS and a terminal can show.
-_PARTS = re.compile(r"[^/\\\x00-\x1f\x7f]+(/[^/\\\x00-\x1f\x7f]+)*")
+_PARTS = re.compile(r"[^/\\]+(/[^/\\]+)*")
 _TOP = re.compile(
     r"plan\.json|[^/]+_result\.json|results\.json|results\.csv|report\.md|junit\.xml"
     r"|scalebench\.prom"
@@ -47,11 +46,15 @@ _SUM = re.compile(r"([0-9a-f]{64})  (.+)")
 def belongs(path: str) -> bool:
     """Return whether a file belongs to a campaign: plan, logs, run records, results, report.
 
-    Paths with a part that begins with a dot do not: files that are being written, and ``..``.
+    Paths with a part that begins with a dot do not: files that are being written, and ``..``. Nor
+    do names that SHA256SUMS or a terminal cannot show: with backslashes, with control characters
+    and ends of lines, also Unicode's (U+0085, U+2028), with what turns text around, or not UTF-8.
 
     :param path: relative to the campaign's folder, with ``/``.
     """
-    if not _PARTS.fullmatch(path) or any(part.startswith(".") for part in path.split("/")):
+    if not (path.isprintable() and _PARTS.fullmatch(path)):
+        return False
+    if any(part.startswith(".") for part in path.split("/")):
         return False
     if path.startswith("logs/"):
         return path.endswith(_BELOW_LOGS)
@@ -116,9 +119,11 @@ def parse_checksums(text: str) -> Dict[str, str]:
     :raises ValueError: a line is not in the format of sha256sum, or a path is listed twice.
     """
     sums: Dict[str, str] = {}
-    for number, line in enumerate(text.splitlines(), 1):
+    # Not splitlines(), which also ends a line at U+0085 and at U+2028.
+    lines = text.split("\n")
+    for number, line in enumerate(lines[:-1] if not lines[-1] else lines, 1):
         match = _SUM.fullmatch(line)
-        if not match:
+        if not match or not line.isprintable():
             raise ValueError(f"{CHECKSUMS}: line {number} is not a checksum: {line[:80]!r}")
         if match[2] in sums:
             raise ValueError(f"{CHECKSUMS}: {match[2]} is there twice")
