@@ -3,6 +3,7 @@
 import base64
 import shutil
 import subprocess
+import zlib
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.stacks.packages import (
@@ -41,7 +42,10 @@ def said(gpg):
 
 @pytest.mark.parametrize("armour", [(), ("--armor",)])
 def test_the_fingerprints_are_those_of_gpg(gpg, armour):
-    assert key_fingerprints(encoded(gpg(*armour, "--export"))) == said(gpg)
+    data = encoded(gpg(*armour, "--export"))
+    assert key_fingerprints(data, armoured=bool(armour)) == said(gpg)
+    with pytest.raises(ValueError, match="not an OpenPGP keyring"):
+        key_fingerprints(data, armoured=not armour)
 
 
 def test_a_truncated_keyring_is_refused(gpg):
@@ -51,9 +55,10 @@ def test_a_truncated_keyring_is_refused(gpg):
 
 
 @pytest.mark.parametrize("data", [b"<html>404</html>", b"", b"-----BEGIN PGP-----\n\n????\n"])
-def test_another_file_is_not_a_keyring(data):
+@pytest.mark.parametrize("armoured", [True, False])
+def test_another_file_is_not_a_keyring(data, armoured):
     with pytest.raises(ValueError, match="not an OpenPGP keyring"):
-        key_fingerprints(encoded(data))
+        key_fingerprints(encoded(data), armoured)
 
 
 def two_blocks(gpg):
@@ -73,9 +78,54 @@ def two_blocks(gpg):
         lambda one, two: one.replace(b"\n\n", b"\nComment: x\x0by\n\n"),
         lambda one, two: b" " + one,
         lambda one, two: one[: one.index(b"-----END")],
+        lambda one, two: b"Please trust this key\n" + two + b"\n" + one,
+        lambda one, two: one.replace(b"-----BEGIN", b"- -----BEGIN") + two,
+        lambda one, two: one.replace(b"\n\n", b"\nComment: -----BEGIN\n\n\n", 1),
+        lambda one, two: one.rstrip(b"\n") + b" \n",
+        lambda one, two: b"\xef\xbb\xbf" + one,
+        lambda one, two: one.replace(b"PUBLIC KEY BLOCK", b"PRIVATE KEY BLOCK"),
+        lambda one, two: one.replace(b"PUBLIC KEY BLOCK", b"MESSAGE"),
+        # apt reads what follows a line without a colon as a second header, or as data.
+        lambda one, two: one.replace(b"\n\n", b"\n \n\n" + two.split(b"\n\n")[1], 1),
     ],
 )
 def test_no_key_hides_behind_the_block_that_was_checked(gpg, hidden):
     data = hidden(*two_blocks(gpg))
     with pytest.raises(ValueError, match="not an OpenPGP keyring"):
-        key_fingerprints(encoded(data))
+        key_fingerprints(encoded(data), armoured=True)
+
+
+def packet(tag, body):
+    """Return a packet in RFC 4880's new format."""
+    return bytes([0xC0 | tag, 255]) + len(body).to_bytes(4, "big") + body
+
+
+def dearmoured_by_apt(data):
+    """Return what apt 2.6 makes of a file .asc: the awk program of its apt-key, and base64."""
+    program = (
+        "/^-----BEGIN/{ x = 1; } /^$/{ if (x == 1) { x = 2; }; }"
+        " /^[^=-]/{ if (x == 2) { print $0; }; } /^-----END/{ exit; }"
+    )
+    lines = subprocess.run(["awk", program], input=data, check=True, capture_output=True).stdout
+    return base64.b64decode(lines)
+
+
+def test_a_binary_keyring_with_armour_in_a_user_id_is_not_taken_for_text(gpg):
+    one = gpg("--export", "one")
+    hidden = one + packet(13, b"x\n" + gpg("--armor", "--export", "two"))
+    # So apt would trust key two, whose fingerprint is not among those of the packets.
+    assert dearmoured_by_apt(hidden) == gpg("--export", "two")
+    assert key_fingerprints(encoded(hidden)) == key_fingerprints(encoded(one))
+    with pytest.raises(ValueError, match="not an OpenPGP keyring"):
+        key_fingerprints(encoded(hidden), armoured=True)
+
+
+@pytest.mark.parametrize("tag", [5, 7, 8, 11, 60])
+def test_no_key_hides_in_a_packet_of_another_kind(gpg, tag):
+    compressed = b"\x02" + zlib.compress(gpg("--export", "two"))
+    with pytest.raises(ValueError, match=f"a packet of kind {tag}"):
+        key_fingerprints(encoded(gpg("--export", "one") + packet(tag, compressed)))
+
+
+def test_a_second_primary_key_in_one_block_is_seen(gpg):
+    assert len(key_fingerprints(encoded(gpg("--armor", "--export")), armoured=True)) == 2

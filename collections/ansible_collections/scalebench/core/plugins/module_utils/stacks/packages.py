@@ -11,6 +11,9 @@ from typing import Iterator, List, Tuple
 __all__ = ["kernel_changes", "key_fingerprints"]
 
 _PUBLIC_KEY = 6
+# RFC 4880, section 4.3: signature, public key, trust, user ID, subkey, user attribute. Another
+# packet may hold a key that is not seen here, as a compressed one does.
+_OF_KEYRINGS = {2, _PUBLIC_KEY, 12, 13, 14, 17}
 # RFC 4880, section 6.2: header lines, an empty line, the data, its checksum.
 _ARMOUR = re.compile(
     rb"-----BEGIN PGP PUBLIC KEY BLOCK-----\n(?:[A-Za-z]+: [\x20-\x7e]*\n)*\n"
@@ -21,23 +24,27 @@ _ARMOUR = re.compile(
 _APT = re.compile(r"^(Inst|Remv) (linux-image-\S+)", re.MULTILINE)
 
 
-def key_fingerprints(content: str) -> List[str]:
+def key_fingerprints(content: str, armoured: bool = False) -> List[str]:
     """Return the fingerprints of the primary keys of an OpenPGP keyring, in upper-case hexadecimal.
 
     A version 4 fingerprint is the SHA-1 of 0x99, the packet's length in two bytes and the packet:
     RFC 4880, section 12.2. Packets are parsed by section 4.2, armour by section 6.
 
-    :param content: the file, binary or armoured, in base64, as module slurp returns it.
-    :raises ValueError: not a keyring, or a key that is not version 4.
+    :param content: the file in base64, as module slurp returns it.
+    :param armoured: whether its reader takes it as text. Not found out here: a binary keyring can
+        hold armour in a user ID, where apt would look for its keys in a file named ``.asc``.
+    :raises ValueError: not such a keyring, or a key that is not version 4.
     """
     try:
         data = base64.b64decode(content)
-        if data.startswith(b"-----BEGIN"):
+        if armoured:
             data = _dearmoured(data)
     except binascii.Error as error:
         raise ValueError(f"not an OpenPGP keyring: {error}") from None
     fingerprints = []
     for tag, body in _packets(data):
+        if tag not in _OF_KEYRINGS:
+            raise ValueError(f"the keyring has more than public keys: a packet of kind {tag}")
         if tag == _PUBLIC_KEY:
             if body[:1] != b"\x04":
                 raise ValueError("the keyring has a key that is not version 4")
