@@ -49,21 +49,33 @@ bench-all: $(RUN)  ## The same with every framework: an hour and a half on two c
 teardown: $(RUN)  ## End the local nodes and all that runs in them.
 	@ansible-playbook playbooks/teardown.yml
 
-# The integration tests come first: they install the framework that some of the unit tests train with.
-test: test-integration test-unit test-report test-faults test-roles  ## Run all tests.
+# The integration tests come before the others of pytest: they install the frameworks that some of the unit tests
+# train with. The roles' tests wait more than they compute, and so run beside them. A part that fails stops no other,
+# and each prints all it has to say when it ends.
+test: $(TEST) $(BROWSER)  ## Run all tests, two parts at a time.
+	@echo "Each part of the tests prints its lines when it ends: the first after about a quarter of an hour"
+	@$(MAKE) --no-print-directory --keep-going --jobs=2 --output-sync=target tests-by-pytest tests-by-molecule
+
+tests-by-pytest:
+	@+failed=0; for part in test-integration test-unit test-report; do \
+	  $(MAKE) --no-print-directory $$part || failed=1; done; exit $$failed
+
+tests-by-molecule:
+	@+failed=0; for part in test-faults test-roles; do \
+	  $(MAKE) --no-print-directory $$part || failed=1; done; exit $$failed
 
 test-unit: $(TEST)  ## Test the pure code and the conventions.
 	@pytest -q -n 2 tests/unit
 
+# A file's tests share campaigns, so each file is one worker's.
 test-integration: $(TEST)  ## Run the playbooks on local nodes of their own, with small real training.
-	@pytest -q tests/integration
+	@pytest -q -n 2 --dist=loadfile tests/integration
 
 test-report: $(TEST) $(BROWSER)  ## Report real logs and campaigns, and look at the pages in a browser.
-	@pytest -q -n 2 -m "not local_nodes" tests/report
-	@pytest -q -m local_nodes tests/report
+	@pytest -q -n 2 --dist=loadfile tests/report
 
 test-faults: $(TEST)  ## Kill, freeze, fill and starve what runs on local nodes, for real.
-	@pytest -q tests/faults
+	@pytest -q -n 2 --dist=loadfile tests/faults
 
 test-roles: $(TEST)  ## Converge and verify the roles with Molecule.
 	@molecule test --all

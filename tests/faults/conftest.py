@@ -1,3 +1,3 @@
-"""The fixture of the local nodes."""
+"""The fixtures of the local nodes."""
 
-from local_nodes import cluster  # noqa: F401 (a fixture)
+from local_nodes import cluster, pytorch  # noqa: F401 (fixtures)

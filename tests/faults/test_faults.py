@@ -47,7 +47,6 @@ def wait_for_training(cluster, campaign, nodes):
     logs = f"node1/runs/{campaign}/**/*_1.log"
     wait_until(
         lambda: any("iteration 3 " in p.read_text() for p in cluster.state.glob(f"nodes/{logs}")),
-        120,
     )
     ranks = training(cluster)
     assert set(ranks) == nodes
@@ -87,8 +86,8 @@ SIDE_BY_SIDE = {
 def test_a_repeat_that_crashes_leaves_its_neighbour_on_the_same_nodes_alone(cluster):
     options = {**SIDE_BY_SIDE, "iterations": 10}
     playbook = cluster.start_bench("neighbour", **options)
-    wait_until(lambda: len(cluster.processes()) >= 16, 120)
-    wait_until(lambda: [run for process, run in ranks_of(cluster) if run.endswith("_2")], 60)
+    wait_until(lambda: len(cluster.processes()) >= 16)
+    wait_until(lambda: [run for process, run in ranks_of(cluster) if run.endswith("_2")])
     victim = next(process for process, run in ranks_of(cluster) if run.endswith("_2"))
     os.kill(victim.pid, signal.SIGKILL)
     code, out = finish(playbook)
@@ -103,7 +102,7 @@ def test_a_repeat_that_crashes_leaves_its_neighbour_on_the_same_nodes_alone(clus
 def test_repeats_side_by_side_end_with_their_ansible_playbook(cluster, number):
     campaign = f"side-by-side-{number.name}"
     playbook = cluster.start_bench(campaign, **SIDE_BY_SIDE, iterations=4000)
-    wait_until(lambda: len(list(ranks_of(cluster))) == 8, 120)
+    wait_until(lambda: len(list(ranks_of(cluster))) == 8)
     interrupt(playbook, number)
     wait_until(lambda: cluster.running() == [], 20)
     assert cluster.records(campaign) == {}
@@ -131,8 +130,8 @@ def test_a_retry_settles_what_crashed_once(cluster):
 def test_an_sshd_that_dies_takes_its_node_out_and_the_rest_goes_on(cluster):
     options = {**TWO, "topology": "1n1g,2n1g", "repeats": 2}
     playbook = cluster.start_bench("sshd", **options)
-    wait_until(lambda: len(cluster.records("sshd")) == 1, 120)
-    wait_until(lambda: set(training(cluster)) == {"node1", "node2"}, 60)
+    wait_until(lambda: len(cluster.records("sshd")) == 1)
+    wait_until(lambda: set(training(cluster)) == {"node1", "node2"})
     sshd = int((cluster.state / "nodes/node2/sshd/sshd.pid").read_text())
     for pid in [*sessions(sshd), sshd]:
         os.kill(pid, signal.SIGKILL)
@@ -148,7 +147,7 @@ def test_an_sshd_that_dies_takes_its_node_out_and_the_rest_goes_on(cluster):
     # A node that is unreachable from the start is refused before anything runs.
     refused = cluster.bench(campaign="sshd", **options)
     assert refused.rc != 0
-    assert "node2: 127.0.0.3 port 10022 cannot be reached" in failures(refused)
+    assert f"node2: 127.0.0.3 port {cluster.port('ssh')} cannot be reached" in failures(refused)
     assert events(refused, "training_runs") == []
     assert cluster.run("provision.yml").rc == 0
     resume(cluster, "sshd", options)
@@ -180,8 +179,8 @@ def faulty(tmp_path, *faults):
 
 # Fault, ending of the repeat, part of its reason.
 FAULTS_OF_A_RANK = [
-    ("sleep:1:3", "stalled", "no output for 20 s"),
-    ("deaf:1:3", "stalled", "no output for 20 s"),
+    ("sleep:1:3", "stalled", "no output for 30 s"),
+    ("deaf:1:3", "stalled", "no output for 30 s"),
     ("nan:1:3", "nan_loss", "the loss of iteration 3 is nan"),
     ("half_line:0:3", "crashed", "node2"),
     ("clock:0:8", "invalid", "rate_times_time"),
@@ -190,7 +189,7 @@ FAULTS_OF_A_RANK = [
 
 def test_a_rank_that_goes_wrong_ends_the_repeat_and_not_the_campaign(cluster, tmp_path):
     faults = [fault for fault, _, _ in FAULTS_OF_A_RANK]
-    options = {**TWO, **faulty(tmp_path, *faults), "cell_stall": 20, "repeats": len(faults)}
+    options = {**TWO, **faulty(tmp_path, *faults), "cell_stall": 30, "repeats": len(faults)}
     broken = cluster.bench(campaign="wrong-rank", **options)
     assert broken.rc != 0
     records = sorted(cluster.records("wrong-rank").items())
@@ -222,7 +221,7 @@ def test_the_time_limit_holds(cluster):
 
 def test_a_node_that_answers_no_more_is_given_up_by_the_controller(cluster):
     playbook = cluster.start_bench(
-        "frozen", **{**TWO, "iterations": 4000}, cell_timeout=9, cell_grace=4
+        "frozen", **{**TWO, "iterations": 4000}, cell_timeout=25, cell_grace=4
     )
     rank = wait_for_training(cluster, "frozen", {"node1", "node2"})["node2"]
     supervisor = parent_of(rank.parent)
@@ -231,7 +230,7 @@ def test_a_node_that_answers_no_more_is_given_up_by_the_controller(cluster):
         assert finish(playbook)[0] != 0
         (record,) = cluster.records("frozen").values()
         assert record["ending"] == "timeout"
-        reason = "the node gave no answer within 9 s and 4 s more"
+        reason = "the node gave no answer within 25 s and 4 s more"
         assert record["nodes"]["node2"]["reason"] == reason
     finally:
         os.kill(supervisor, signal.SIGCONT)
@@ -288,8 +287,8 @@ def test_a_full_disk_is_named(cluster, full_disk):
 
 
 def test_the_second_of_two_campaigns_is_refused_and_told_of_the_first(cluster):
-    playbook = cluster.start_bench("first-of-two", **{**TWO, "iterations": 60})
-    wait_until(lambda: len(training(cluster)) == 2, 120)
+    playbook = cluster.start_bench("first-of-two", **{**TWO, "iterations": 150})
+    wait_until(lambda: len(training(cluster)) == 2)
     second = cluster.bench(campaign="second-of-two", **TWO)
     assert second.rc != 0
     assert "campaign first-of-two has been running here since" in failures(second)

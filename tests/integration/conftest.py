@@ -1,3 +1,9 @@
-"""The fixture of the local nodes."""
+"""The fixtures of the local nodes."""
 
-from local_nodes import cluster  # noqa: F401 (a fixture)
+import pytest
+from local_nodes import cluster, pytorch  # noqa: F401 (fixtures)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def installed(pytorch):  # noqa: F811 (a fixture)
+    """Install PyTorch before the first test: some look for it and would be skipped without."""

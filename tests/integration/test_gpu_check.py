@@ -60,7 +60,7 @@ def test_an_interruption_ends_everything_and_leaves_the_archive(tmp_path, number
     process.send_signal(number)
     out, _ = process.communicate(timeout=30)
     # Much sooner than the command ends by itself.
-    wait_until(lambda: not any(one and one.alive for one in map(read_process, started)), patience=2)
+    wait_until(lambda: not any(one and one.alive for one in map(read_process, started)), patience=5)
     if number == signal.SIGKILL:
         return
     assert process.returncode == 130, out

@@ -89,7 +89,8 @@ class Repeat:
 
     def __init__(self, cluster, folder, absent="", patience=60):
         self.state, self.folder, self.patience = cluster.state, folder, patience
-        nodes = cluster_of(4, machine="same", interface="lo", rank_port=29722)
+        port = cluster.port("ranks") + 50
+        nodes = cluster_of(4, machine="same", interface="lo", rank_port=port)
         for name, node in nodes.items():
             node.update(
                 address=ADDRESSES[name],
@@ -168,5 +169,6 @@ def test_a_killed_process_ends_all_with_a_reason(cluster, tmp_path, victim, wher
 def test_a_node_that_does_not_take_its_ranks_in_is_named(cluster, tmp_path):
     repeat = Repeat(cluster, tmp_path, absent="node3", patience=15)
     assert repeat.endings()["node1"][0] == "crashed"
-    assert "node3: no host_ranks.py waits for the ranks of 127.0.0.2:29722" in repeat.output()
+    meeting = f"127.0.0.2:{cluster.port('ranks') + 50}"
+    assert f"node3: no host_ranks.py waits for the ranks of {meeting}" in repeat.output()
     assert cluster.running() == []

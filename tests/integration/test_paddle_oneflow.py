@@ -74,7 +74,7 @@ def test_nothing_of_paddle_is_left_of_an_interrupted_campaign(cluster, paddle):
     playbook = cluster.start_bench(
         "paddle-ended", benchmark="paddle", topology="2n1g", iterations=500
     )
-    wait_until(lambda: sum("train_paddle.py" in line for line in cluster.running()) >= 4, 120)
+    wait_until(lambda: sum("train_paddle.py" in line for line in cluster.running()) >= 4)
     ranks = [
         process.pid
         for process in cluster.processes()

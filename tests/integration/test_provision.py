@@ -12,7 +12,7 @@ NODES = {f"node{number}": f"127.0.0.{number + 1}" for number in range(1, 5)}
 def ssh(cluster, address, *options, command="true"):
     """Log in and run the command; of two contradictory options ssh uses the first."""
     known = ("-o", f"UserKnownHostsFile={cluster.state}/ssh/known_hosts")
-    batch = ("-F", "none", "-p", "10022", "-o", "BatchMode=yes")
+    batch = ("-F", "none", "-p", str(cluster.port("ssh")), "-o", "BatchMode=yes")
     return subprocess.run(
         ["ssh", *options, *batch, *known, address, command],
         capture_output=True,
@@ -54,7 +54,7 @@ def test_each_node_answers_on_its_own_address_and_knows_its_name(cluster, name, 
     done = ssh(cluster, address, *key(cluster), command="echo $SCALEBENCH_NODE $SSH_CONNECTION")
     assert done.returncode == 0, done.stderr
     assert done.stdout.split()[0] == name
-    assert done.stdout.split()[-2:] == [address, "10022"]
+    assert done.stdout.split()[-2:] == [address, str(cluster.port("ssh"))]
 
 
 def test_password_and_unknown_key_are_refused(cluster, tmp_path):
@@ -110,7 +110,7 @@ def test_an_interpreter_without_the_framework_is_refused(cluster, tmp_path):
 
 
 def test_teardown_ends_what_was_started_and_nothing_else(cluster, tmp_path):
-    own = {"scalebench_state_dir": str(tmp_path), "cluster_ssh_port": 10023}
+    own = {"scalebench_state_dir": str(tmp_path), "cluster_ssh_port": cluster.port("spare")}
     assert cluster.run("provision.yml", "--tags", "local_cluster", **own).rc == 0
     pids = [int((tmp_path / f"nodes/{name}/sshd/sshd.pid").read_text()) for name in NODES]
     assert cluster.run("teardown.yml", **own).rc == 0

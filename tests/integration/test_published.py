@@ -171,7 +171,8 @@ def start(cluster, published, stay):
     for number, (name, node) in enumerate(nodes.items(), 2):
         place = cluster.state / "nodes" / name
         ssh = f"{place}/sshd"
-        node.update(address=f"127.0.0.{number}", interface="lo", rank_port=29742, ssh_dir=ssh)
+        port = cluster.port("ranks") + 60
+        node.update(address=f"127.0.0.{number}", interface="lo", rank_port=port, ssh_dir=ssh)
         node.update(ssh_config=f"{ssh}/ssh_config", workload_dir=f"{place}/workloads")
         node.update(data_dir=str(folder / "data"), gpu_access="none")
     docker("rm", "--force", OTHER)

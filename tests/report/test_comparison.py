@@ -166,7 +166,6 @@ def test_bench_refuses_before_it_looks_at_a_node(run, results, given):
     assert not (results / "new").exists()
 
 
-@pytest.mark.local_nodes
 def test_bench_compares_and_judges_what_it_measured(cluster, tmp_path):
     """Real training on both sides with one repeat each: cells stay undecided, with the reason."""
     options = {"topology": "1n1g"}

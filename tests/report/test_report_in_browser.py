@@ -19,8 +19,6 @@ from playwright.sync_api import expect
 ROOT = Path(__file__).resolve().parents[2]
 TF2 = "Oneflow-Inc+DLPerf@e36df2e/Tensorflow/resnet50v1.5/logs/tensorflow/resnet50"
 NAMES = ("campaign", "compared", "dlperf", "eventful", "hostile")
-# A machine can run only one set of local nodes, so these tests cannot run in parallel.
-pytestmark = pytest.mark.local_nodes
 GATE = {"rules": [{"min_throughput": 1e9}, {"allowed_failures": 0}]}
 
 

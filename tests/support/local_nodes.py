@@ -1,15 +1,18 @@
-"""Four local nodes for the tests: their own port and state folder, the shared environments."""
+"""Four local nodes for the tests: their own ports and state folder, the shared environments."""
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +24,24 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.runs import m
 ROOT = Path(__file__).resolve().parents[2]
 # A repeat with these options takes seconds; only its start-up is as long as usual.
 SMALL = {"warmup": 1, "iterations": 3, "repeats": 1, "batch_size_per_device": 2}
+# First ports of sshd, of rendezvous, and of what a single test starts beside the nodes.
+PORTS = {"ssh": 10100, "ranks": 29000, "spare": 20100}
+
+
+def reserve_ports() -> tuple[socket.socket, int]:
+    """Reserve ports that no other tests on this machine use, in this process or another.
+
+    :return: a socket that holds them as long as it is open, and their distance from ``PORTS``.
+    """
+    for distance in range(0, 1000, 100):
+        holder = socket.socket()
+        with suppress(OSError):
+            # On 127.0.0.1 no node listens.
+            holder.bind(("127.0.0.1", PORTS["ssh"] + distance))
+            holder.listen()
+            return holder, distance
+        holder.close()
+    raise RuntimeError("ten other tests use local nodes on this machine")
 
 
 @dataclass
@@ -29,6 +50,11 @@ class Cluster:
 
     state: Path
     results: Path
+    _ports: tuple[socket.socket, int] = field(default_factory=reserve_ports, repr=False)
+
+    def port(self, kind: str) -> int:
+        """Return the first port of a kind in ``PORTS``; the 99 after it are reserved too."""
+        return PORTS[kind] + self._ports[1]
 
     @property
     def variables(self) -> dict[str, Any]:
@@ -36,8 +62,8 @@ class Cluster:
         return {
             "scalebench_state_dir": str(self.state),
             "framework_dir": str(ROOT / ".state/venvs"),
-            "cluster_ssh_port": 10022,
-            "campaign_rank_port": 29622,
+            "cluster_ssh_port": self.port("ssh"),
+            "campaign_rank_port": self.port("ranks"),
             "campaign_results_dir": str(self.results),
         }
 
@@ -123,7 +149,7 @@ def failures(runner: Any) -> str:
     )
 
 
-def wait_until(condition: Callable[[], Any], patience: float = 60) -> None:
+def wait_until(condition: Callable[[], Any], patience: float = 120) -> None:
     """Wait until the condition is true; fail after ``patience`` seconds."""
     end = time.monotonic() + patience
     while not condition():
@@ -132,9 +158,23 @@ def wait_until(condition: Callable[[], Any], patience: float = 60) -> None:
 
 
 @pytest.fixture(scope="session")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """Yield provisioned nodes; stop them after the last test."""
+def pytorch(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Install PyTorch into the shared environments unless it is there.
+
+    Tests run in several processes: one installs while the others wait, and none finds half of it.
+    """
     os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    (ROOT / ".state/venvs").mkdir(parents=True, exist_ok=True)
+    machine = Cluster(tmp_path_factory.mktemp("pytorch"), tmp_path_factory.mktemp("results"))
+    with (ROOT / ".state/venvs/.tests.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        done = machine.run("provision.yml", "-i inventory/this_machine --tags framework")
+    assert done.rc == 0, failures(done)
+
+
+@pytest.fixture(scope="session")
+def cluster(pytorch: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Yield provisioned nodes; stop them after the last test."""
     nodes = Cluster(tmp_path_factory.mktemp("cluster"), tmp_path_factory.mktemp("results"))
     try:
         provisioned = nodes.run("provision.yml")
@@ -149,5 +189,5 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 def interrupt(process: subprocess.Popen[str], number: signal.Signals) -> str:
     """Send a signal to ansible-playbook only; return its output."""
     os.kill(process.pid, number)
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=120)
     return out

@@ -1,7 +1,12 @@
-"""The Docker daemon: used if it runs, else started; stopped only if it was started here."""
+"""The Docker daemon: used if it runs, else started; stopped only if it was started here.
+
+Several users at a time share it: each holds a lock until its process ends.
+"""
 
 from __future__ import annotations
 
+import fcntl
+import functools
 import os
 import signal
 import subprocess
@@ -23,12 +28,26 @@ def ensure(patience: float = 30.0) -> None:
     :raises TestbedError: no daemon runs and only root may start one, or it fails to start.
     """
     machine.install_programs()
+    fcntl.flock(_lock(), fcntl.LOCK_SH)
     if succeeds("docker", "info"):
         return
     if os.geteuid() != 0:
         raise TestbedError("no Docker daemon answers, and only root may start one: see docker info")
-    say("starting a Docker daemon")
+    fcntl.flock(_lock(), fcntl.LOCK_EX)
+    if not succeeds("docker", "info"):
+        _start(patience)
+    fcntl.flock(_lock(), fcntl.LOCK_SH)
+
+
+@functools.cache
+def _lock() -> int:
+    """Return the lock of this process: shared by users, exclusive to start or stop the daemon."""
     FOLDER.mkdir(parents=True, exist_ok=True)
+    return os.open(FOLDER / "lock", os.O_CREAT | os.O_RDWR, 0o600)
+
+
+def _start(patience: float) -> None:
+    say("starting a Docker daemon")
     log = FOLDER / "log"
     with log.open("wb") as out:
         daemon = subprocess.Popen(
@@ -45,12 +64,20 @@ def ensure(patience: float = 30.0) -> None:
         time.sleep(0.2)
 
 
-def end() -> None:
-    """Stop the daemon if it was started here and no container is left."""
+def end(patience: float = 30.0) -> None:
+    """Stop the daemon if it was started here, no other process uses it and no container is left."""
     pid = running_pid(FOLDER / "pid", "dockerd")
+    try:
+        fcntl.flock(_lock(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return
     if pid and not run("docker", "ps", "--quiet").strip():
         say("stopping the Docker daemon that was started here")
         os.kill(pid, signal.SIGTERM)
+        # The next user must not take the daemon that is about to end for one that runs.
+        until = time.monotonic() + patience
+        while running_pid(FOLDER / "pid", "dockerd") == pid and time.monotonic() < until:
+            time.sleep(0.1)
 
 
 def running_pid(file: Path, program: str) -> int:
