@@ -13,7 +13,7 @@ RUN := $(VENV)/.run-installed
 TEST := $(VENV)/.test-installed
 BROWSER := $(VENV)/.browser-installed
 
-.PHONY: help install provision bench bench-all teardown test test-unit test-integration test-report test-faults test-roles testbed testbed-down lint benchmark clean
+.PHONY: help install provision bench bench-all teardown test test-unit test-integration test-report test-faults test-roles testbed testbed-down mutate lint benchmark clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 20
@@ -79,6 +79,9 @@ test-faults: $(TEST)  ## Kill, freeze, fill and starve what runs on local nodes,
 
 test-roles: $(TEST)  ## Converge and verify the roles with Molecule.
 	@molecule test --all
+
+mutate: $(TEST)  ## Change the code a little, many times, and see whether a unit test notices. ARGS="--packages node".
+	@python tests/mutations/mutate.py $(ARGS)
 
 testbed:  ## Start four systemd nodes on a private network of this machine, for inventory/testbed.
 	@scripts/testbed up
