@@ -6,7 +6,6 @@ NVIDIA/nccl, versions 2.3.7 to 2.30.7.
 
 from __future__ import annotations
 
-import os
 import re
 from typing import Dict, Iterable, List, Mapping, Sequence
 
@@ -28,7 +27,7 @@ def with_trace(environment: Mapping[str, str], folder: str) -> Dict[str, str]:
     made = dict(environment)
     if "NCCL_DEBUG" in made:
         # %h and %p are host and process (NCCL_DEBUG_FILE in NCCL's documentation).
-        place = os.path.join(folder.replace("%", "%%"), "nccl.%h.%p.log")
+        place = folder.replace("%", "%%") + "/nccl.%h.%p.log"
         made.setdefault("NCCL_DEBUG_FILE", place)
     return made
 
