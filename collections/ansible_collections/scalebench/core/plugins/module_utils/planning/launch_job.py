@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Dict, List, Mapping, NamedTuple, Sequence
 
 from ..records.plans import Cell, Node, Nodes
@@ -51,7 +52,7 @@ class Job:
         options: Mapping[str, Any] = self.recipe.get("launcher_options", {})
         return options
 
-    @property
+    @cached_property
     def port(self) -> int:
         """Return the port of the rendezvous on the leading node.
 
@@ -132,8 +133,9 @@ class Job:
 
     def _gpus(self, name: str) -> Sequence[int]:
         """Return the indices of a node's GPUs that the cell has; none where it has none."""
-        return self._all_gpus().get(name, []) if self.cell["device"] == "gpu" else []
+        return self._all_gpus.get(name, []) if self.cell["device"] == "gpu" else []
 
+    @cached_property
     def _all_gpus(self) -> Mapping[str, Sequence[int]]:
         """Return the GPUs' indices by node: where the cell was seated, or the first ones."""
         if "node_devices" not in self.cell:

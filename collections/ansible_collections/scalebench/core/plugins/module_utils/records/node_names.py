@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Dict, Iterable, List, Tuple
 
-__all__ = ["by_words", "fold", "folded"]
+__all__ = ["by_words", "fold", "folded", "named"]
 
 # What stands before and after the number, and its least number of digits.
 _Family = Tuple[str, str, int]
@@ -17,6 +17,13 @@ _NOTATION = frozenset("[],")
 def folded(names: Iterable[str]) -> str:
     """Return names in one line: ``gpu[001-064], login``; empty for none."""
     return ", ".join(fold(names))
+
+
+def named(names: Iterable[str], longest: int = 40) -> str:
+    """Return names as :func:`folded`, or how many there are where that is longer."""
+    different = {*names}
+    text = folded(different)
+    return text if len(text) <= longest else f"{len(different)} nodes"
 
 
 def by_words(said: Iterable[Tuple[str, str]], link: str = ": ") -> List[str]:

@@ -6,6 +6,7 @@ value is read.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
@@ -218,7 +219,8 @@ CELL_COLUMNS: Tuple[Column, ...] = (
 
 
 def _events(repeat: Item) -> str:
-    events = [one["kind"].replace("_", " ") for one in repeat.get("disturbances", ())]
+    kinds = Counter(one["kind"].replace("_", " ") for one in repeat.get("disturbances", ()))
+    events = [kind if count == 1 else f"{kind} ({count})" for kind, count in kinds.items()]
     events += [f"attempt {repeat['attempt']}"] if repeat.get("earlier") else []
     return ", ".join(events) or "-"
 

@@ -166,7 +166,11 @@ def _software(node: Node) -> Dict[str, Any]:
         f"{name} (MTU {card.get('mtu') or '-'}, {card.get('speed_mbit') or 'unknown'} Mbit/s)"
         for name, card in (node.get("interfaces") or {}).items()
     ]
-    ports = [f"{name} {port}" for name, port in (node.get("infiniband") or {}).items()]
+    ports = [
+        f"{name}/{number} {port.get('rate') or ''} {port.get('state') or ''}".strip()
+        for name, device in (node.get("infiniband") or {}).items()
+        for number, port in device["ports"].items()
+    ]
     return {
         "frameworks": _frameworks(node),
         "Python of the node": node.get("python"),

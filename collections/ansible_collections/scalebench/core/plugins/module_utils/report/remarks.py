@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Mapping
 from ..layout.groups import listed, machines
 from ..records.cells import cell_key
 from ..records.endings import never_ran
-from ..records.node_names import folded
+from ..records.node_names import folded, named
 from ..records.results import MeasuredCell, Results
 from ..results.cells import repeats_without_speed
 from .optional_sections import training_times
@@ -172,7 +172,7 @@ def _disturbed(results: Results) -> List[str]:
     for repeat in disturbed:
         for one in repeat["disturbances"]:
             nodes.setdefault(one["kind"].replace("_", " "), {})[one["node"]] = None
-    kinds = "; ".join(f"{kind} on {folded(names)}" for kind, names in nodes.items())
+    kinds = "; ".join(f"{kind} on {named(names)}" for kind, names in nodes.items())
     return [_line(f"{len(disturbed)} of {len(repeats)} repeats were disturbed: {kinds}")]
 
 
