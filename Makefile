@@ -11,9 +11,8 @@ export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 
 RUN := $(VENV)/.run-installed
 TEST := $(VENV)/.test-installed
-BROWSER := $(VENV)/.browser-installed
 
-.PHONY: help install provision bench bench-all teardown test test-unit test-integration test-report test-faults test-roles testbed testbed-down mutate lint benchmark clean
+.PHONY: help install provision bench bench-all teardown test test-unit test-integration test-report test-faults test-roles test-bare testbed testbed-down lint benchmark clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 20
@@ -21,7 +20,7 @@ help:  ## List the targets.
 install: $(RUN)  ## Install what ansible-playbook needs into .venv.
 
 $(RUN): requirements.txt
-	@scripts/system-packages $(PYTHON)
+	@scripts/system-packages $(PYTHON) run
 	@echo "Installing Ansible and the report's libraries into $(VENV) (about half a minute)"
 	@test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
 	@$(VENV)/bin/python -m pip install -q --disable-pip-version-check -r requirements.txt
@@ -32,9 +31,9 @@ $(TEST): $(RUN) requirements-test.txt
 	@$(VENV)/bin/python -m pip install -q --disable-pip-version-check -r requirements-test.txt
 	@touch $@
 
-$(BROWSER): scripts/browser
-	@scripts/browser
-	@touch $@
+# Each part installs what it starts before its first test: see scripts/programs.txt.
+programs-%: $(TEST)
+	@scripts/system-packages $(PYTHON) tests $*
 
 provision: $(RUN)  ## Start the local nodes and install the framework on them.
 	@ansible-playbook playbooks/provision.yml
@@ -52,7 +51,8 @@ teardown: $(RUN)  ## End the local nodes and all that runs in them.
 # The integration tests come before the others of pytest: they install the frameworks that some of the unit tests
 # train with. The roles' tests wait more than they compute, and so run beside them. A part that fails stops no other,
 # and each prints all it has to say when it ends.
-test: $(TEST) $(BROWSER)  ## Run all tests, two parts at a time.
+test: $(TEST)  ## Run all tests, two parts at a time.
+	@scripts/system-packages $(PYTHON) tests unit integration report faults testbed
 	@echo "Each part of the tests prints its lines when it ends: the first after about a quarter of an hour"
 	@$(MAKE) --no-print-directory --keep-going --jobs=2 --output-sync=target tests-by-pytest tests-by-molecule
 
@@ -64,24 +64,24 @@ tests-by-molecule:
 	@+failed=0; for part in test-faults test-roles; do \
 	  $(MAKE) --no-print-directory $$part || failed=1; done; exit $$failed
 
-test-unit: $(TEST)  ## Test the pure code and the conventions.
+test-unit: programs-unit  ## Test the pure code and the conventions.
 	@pytest -q -n 2 tests/unit
 
 # A file's tests share campaigns, so each file is one worker's.
-test-integration: $(TEST)  ## Run the playbooks on local nodes of their own, with small real training.
+test-integration: programs-integration  ## Run the playbooks on local nodes of their own, with small real training.
 	@pytest -q -n 2 --dist=loadfile tests/integration
 
-test-report: $(TEST) $(BROWSER)  ## Report real logs and campaigns, and look at the pages in a browser.
+test-report: programs-report  ## Report real logs and campaigns, and look at the pages in a browser.
 	@pytest -q -n 2 --dist=loadfile tests/report
 
-test-faults: $(TEST)  ## Kill, freeze, fill and starve what runs on local nodes, for real.
+test-faults: programs-faults  ## Kill, freeze, fill and starve what runs on local nodes, for real.
 	@pytest -q -n 2 --dist=loadfile tests/faults
 
-test-roles: $(TEST)  ## Converge and verify the roles with Molecule.
+test-roles: programs-testbed  ## Converge and verify the roles with Molecule.
 	@molecule test --all
 
-mutate: $(TEST)  ## Change the code a little, many times, and see whether a unit test notices. ARGS="--packages node".
-	@python tests/mutations/mutate.py $(ARGS)
+test-bare:  ## Run each part, and a short bench, on a new root file system of a minimal Debian. ARGS="unit bench-user" chooses.
+	@PYTHONPATH=tests $(PYTHON) -m testbed.bare $(ARGS)
 
 testbed:  ## Start four systemd nodes on a private network of this machine, for inventory/testbed.
 	@scripts/testbed up
@@ -89,7 +89,7 @@ testbed:  ## Start four systemd nodes on a private network of this machine, for 
 testbed-down:  ## Remove them.
 	@scripts/testbed down
 
-lint: $(TEST)  ## Check style and types.
+lint: programs-lint  ## Check style and types.
 	@ruff check .
 	@ruff format --check .
 	@mypy collections/ansible_collections/scalebench/core/plugins/module_utils

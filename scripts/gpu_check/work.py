@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import math
 import os
@@ -16,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.scalebench.core.plugins.module_utils.node.processes import (
-    adopt_orphans,
     descendants,
     end_processes,
 )
@@ -26,6 +26,7 @@ from gpu_check.judge import FAILED, PASSED, SKIPPED, FailedError, Outcome, Skipp
 
 ROOT = Path(__file__).resolve().parents[2]
 VENDORED = ROOT / ".state/gpu-check/site"
+_PR_SET_CHILD_SUBREAPER = 36
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Work:
             # The GPU that bench.yml takes for 1n1g.
             self.environment |= {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": "0"}
         # What a command leaves behind becomes a child of this process, which ends it.
-        adopt_orphans()
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
     def begin(self, part: str) -> None:
         """Give a part its folder and its time."""

@@ -18,10 +18,10 @@ SCHEMES = ("light", "dark")
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Yield the browser; skip the test if scripts/browser could not install it."""
+    """Yield the browser; skip the test if make test-report could not install it."""
     program = shutil.which("chromium") or shutil.which("google-chrome")
     if not program:
-        pytest.skip("neither chromium nor google-chrome is installed: run scripts/browser")
+        pytest.skip("neither chromium nor google-chrome is installed: run make test-report as root")
     # Containers have 64 MiB of shared memory, and Chromium refuses its sandbox to root (as in CI).
     options = ["--disable-dev-shm-usage", *(["--no-sandbox"] if os.getuid() == 0 else [])]
     with sync_playwright() as playwright:

@@ -3,47 +3,28 @@
 from __future__ import annotations
 
 import os
-import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from .commands import TestbedError, run, say
-
-# Debian package of each program.
-PROGRAMS = {
-    "dockerd": "docker.io",
-    "docker": "docker.io",
-    "iptables": "iptables",
-    "mmdebstrap": "mmdebstrap",
-    # To compile and sign stand-in packages.
-    "cc": "gcc",
-    "gpg": "gpg",
-    "tinyproxy": "tinyproxy-bin",
-}
+from .settings import ROOT
 
 INOTIFY = Path("/proc/sys/fs/inotify/max_user_instances")
 # Provisioned nodes use ten to thirteen.
 INOTIFY_PER_NODE = 16
 
 
-def install_programs() -> None:
-    """Install missing programs through apt.
+def install_programs(part: str = "testbed") -> None:
+    """Install the missing programs of a testbed: those of scripts/programs.txt.
 
+    :param part: what needs them.
     :raises TestbedError: there is no apt, or the user is not root.
     """
     # Debian installs daemons in folders that are not on an ordinary user's PATH.
     os.environ["PATH"] += ":/usr/sbin:/sbin"
-    missing = sorted({name for program, name in PROGRAMS.items() if not shutil.which(program)})
-    if not missing:
-        return
-    if os.geteuid() != 0 or not shutil.which("apt-get"):
-        raise TestbedError(f"install these packages first: {' '.join(missing)}")
-    say(f"installing {' '.join(missing)}")
-    os.environ["DEBIAN_FRONTEND"] = "noninteractive"
-    apt = ("apt-get", "-o", "DPkg::Lock::Timeout=600")
-    run(*apt, "update", "-qq")
-    run(*apt, "install", "-y", "-qq", "--no-install-recommends", *missing)
+    run(str(ROOT / "scripts/system-packages"), sys.executable, "run", part)
 
 
 @contextmanager

@@ -6,10 +6,9 @@ import contextlib
 import hashlib
 import os
 import re
+import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from typing import Dict, List, Optional, Sequence, Set
-
-from .programs import run_program
 
 __all__ = ["SshKeys", "authorised", "unreachable"]
 
@@ -17,9 +16,6 @@ __all__ = ["SshKeys", "authorised", "unreachable"]
 _AT_ONCE = 4
 # How long sshd may take to offer its keys.
 _SCAN_SECONDS = 5
-# How long a program of OpenSSH may take.
-_SECONDS = 30.0
-_NO_CLIENT = ": install the package openssh-client"
 
 
 class SshKeys:
@@ -78,7 +74,10 @@ class SshKeys:
                 os.remove(path)
         bits = ["-b", "4096"] if kind == "rsa" else []
         command = ["ssh-keygen", "-q", "-t", kind, *bits, "-N", "", "-C", comment, "-f", part]
-        done = run_program(command, 10 * _SECONDS, _NO_CLIENT)
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        except FileNotFoundError:
+            raise ValueError("no ssh-keygen: install the package openssh-client") from None
         if done.returncode:
             raise ValueError(f"ssh-keygen for {self._path(name)}: {done.stderr.strip()}")
         os.replace(part, self._path(name))
@@ -89,7 +88,7 @@ class SshKeys:
 
 
 def unreachable(
-    config: str, nodes: Sequence[str], own: str, patience: float = _SECONDS
+    config: str, nodes: Sequence[str], own: str, patience: float = 30.0
 ) -> Dict[str, str]:
     """Return by node why ssh does not get in from here; empty if it does everywhere.
 
@@ -130,19 +129,19 @@ def authorised(config: str) -> Optional[str]:
 
 def _login(config: str, node: str, patience: float) -> str:
     """Return why a login fails, empty if it succeeds."""
-    advice = ": it is overloaded, or a firewall drops packets"
     try:
-        done = run_program(["ssh", "-F", config, node, "true"], patience, advice)
-    except ValueError as error:
-        return str(error)
+        done = _run(["ssh", "-F", config, node, "true"], patience)
+    except subprocess.TimeoutExpired:
+        return f"no answer within {patience:.0f} s: it is overloaded, or a firewall drops packets"
     lines = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
     return "" if done.returncode == 0 else lines[-1]
 
 
 def _settings(config: str, node: str) -> Dict[str, str]:
     """Return what ssh takes from its configuration for a node, by keyword in small letters."""
-    done = run_program(["ssh", "-G", "-F", config, node], _SECONDS, _NO_CLIENT)
-    words = [line.partition(" ") for line in done.stdout.splitlines()]
+    words = [
+        line.partition(" ") for line in _run(["ssh", "-G", "-F", config, node]).stdout.splitlines()
+    ]
     return {keyword: value for keyword, _, value in words}
 
 
@@ -163,11 +162,25 @@ def _scan(config: str, nodes: Sequence[str]) -> Dict[str, Set[str]]:
         hosts = {each["hostname"]: name for name, each in settings.items() if each["port"] == port}
         command = ["ssh-keyscan", "-p", port, "-T", str(_SCAN_SECONDS), *hosts]
         try:
-            lines = run_program(command, _SECONDS).stdout.splitlines()
-        except ValueError:
+            lines = _run(command, 6 * _SCAN_SECONDS).stdout.splitlines()
+        except subprocess.TimeoutExpired:
             continue
         for line in lines:
             host = re.sub(r"^\[(.*)\]:\d+$", r"\1", line.split(" ")[0])
             if host in hosts:
                 offered[hosts[host]].add(line.strip())
     return offered
+
+
+def _run(command: List[str], patience: float = 30.0) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=patience,
+            check=False,
+        )
+    except FileNotFoundError:
+        raise ValueError(f"no {command[0]}: install the package openssh-client") from None

@@ -8,11 +8,10 @@ from __future__ import annotations
 import json
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple
 
-from ..logs.nccl import with_trace
 from ..records.node_names import folded
 from ..records.plans import Cell, Command, Nodes
 from . import launch_mpirun
-from .container import TRACES, container_name, exec_command
+from .container import container_name, exec_command, with_trace
 from .launch_job import Job, Started
 
 __all__ = ["LAUNCHERS", "Launcher", "commands"]
@@ -211,7 +210,7 @@ def commands(cell: Cell, recipe: Mapping[str, Any], nodes: Nodes) -> Dict[str, C
         argv, environment = started
         if "container" in recipe:
             inside = container_name(cell["benchmark"], cell["recipe"])
-            environment = with_trace(environment, TRACES)
+            environment = with_trace(environment)
             argv = exec_command(argv, environment, nodes[name], inside)
         made[name] = {"rank": rank, "argv": argv, "env": environment}
     return made
