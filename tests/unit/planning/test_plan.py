@@ -1,5 +1,9 @@
 """The plan: order, ledger, estimates, and what prevents a campaign from being continued."""
 
+import cProfile
+import json
+import pstats
+
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.planning import (
     plan,
@@ -195,3 +199,28 @@ def test_durations_are_a_persons_words():
         "1 h 00 min",
         "2 h 05 min",
     ]
+
+
+def planned_with_calls(count, benchmark, recipe):
+    """Return how many calls a plan of ``count`` nodes takes, and its size in bytes."""
+    nodes = cluster(count, gpus=8)
+    for node in nodes.values():
+        node["pythons"] = dict.fromkeys(("pytorch", "tensorflow", "mxnet"), "/venv/bin/python")
+    options = parse_options(
+        {"benchmark": benchmark, "recipe": recipe, "topology": f"{count}n8g", "precision": "fp32"}
+    )
+    profile = cProfile.Profile()
+    planned = profile.runcall(plan.build, benchmarks(), options, nodes)
+    return pstats.Stats(profile).total_calls, len(json.dumps(planned))
+
+
+# With torchrun, the key-value store and mpirun, where the leading node starts the ranks of all.
+@pytest.mark.parametrize(
+    ("benchmark", "recipe"),
+    [("pytorch", "portable"), ("mxnet_ngc", "portable"), ("tensorflow_ngc", "upstream")],
+)
+def test_a_plan_grows_with_the_nodes_and_not_with_their_square(benchmark, recipe):
+    calls, size = planned_with_calls(16, benchmark, recipe)
+    more_calls, larger = planned_with_calls(64, benchmark, recipe)
+    assert more_calls < 4.5 * calls
+    assert larger < 4.5 * size

@@ -11,7 +11,7 @@ from ..stacks.pci import BEFORE_AMPERE
 from . import nccl
 from .placeholders import values_for
 from .recipes import matching
-from .seating import assign_gpus
+from .seating import assign_gpus, data_workers
 
 __all__ = ["Job", "Started"]
 
@@ -25,7 +25,11 @@ class Started(NamedTuple):
 
 @dataclass(frozen=True)
 class Job:
-    """A cell with its recipe (of its framework version) on its nodes."""
+    """A cell with its recipe (of its framework version) on its nodes.
+
+    What would ask every node for each of them is asked once, so a plan grows with the nodes and
+    not with their square.
+    """
 
     cell: Cell
     recipe: Mapping[str, Any]
@@ -128,8 +132,18 @@ class Job:
             "python": self.python(name),
             "rank_port": self.port,
             "gpu_indices": ",".join(str(index) for index in self._gpus(name)),
+            "workers": self._workers[name],
+            "node_addresses": self._addresses,
         }
         return values_for(self.cell, self.nodes, name, more)
+
+    @cached_property
+    def _workers(self) -> Mapping[str, int]:
+        return data_workers(self.cell, self.nodes)
+
+    @cached_property
+    def _addresses(self) -> str:
+        return ",".join(self.nodes[name]["address"] for name in self.names)
 
     def _gpus(self, name: str) -> Sequence[int]:
         """Return the indices of a node's GPUs that the cell has; none where it has none."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Dict, List
+from typing import Dict
 
 from ..records.node_names import folded
 from .launch_job import Job, Started
@@ -25,6 +25,8 @@ def mpirun(job: Job, name: str) -> Started:
     :raises ValueError: the interface between the nodes is unknown, or a word of the command has a
         meaning for mpirun.
     """
+    if name != job.names[0]:
+        return _hosted(job, name)
     # The flag, not OMPI_ALLOW_RUN_AS_ROOT: version 3.1 in NVIDIA's images reads no variables.
     words = ["mpirun", "--allow-run-as-root", "--bind-to", "none", "--map-by", "slot"]
     words += ["--oversubscribe"] if job.cell["device"] == "cpu" else []
@@ -41,7 +43,7 @@ def mpirun(job: Job, name: str) -> Started:
             # A folder that exists on the node; the default exists in containers only.
             words += ["-wdir", job.nodes[node]["workload_dir"]]
         words += command
-    return _hosted(job, name, words)
+    return _hosted(job, name, *words)
 
 
 def horovodrun(job: Job, name: str) -> Started:
@@ -52,7 +54,8 @@ def horovodrun(job: Job, name: str) -> Started:
     :raises ValueError: the command is not the same on all nodes, as horovodrun needs it.
     """
     command = job.command(name)
-    for other in job.names:
+    # The leading node's is compared with all others, theirs with it.
+    for other in job.names if name == job.names[0] else job.names[:1]:
         if job.command(other) != command:
             raise ValueError(
                 f"{job.cell['directory']}: horovodrun starts one command on every node, but that of"
@@ -62,13 +65,13 @@ def horovodrun(job: Job, name: str) -> Started:
     hosts = ",".join(f"{job.nodes[node]['address']}:{job.per_node}" for node in job.names)
     ranks = str(len(job.names) * job.per_node)
     words = ["horovodrun", "-np", ranks, "-H", hosts, *job.options.get("arguments", []), *command]
-    started = _hosted(job, name, words)
+    started = _hosted(job, name, *words)
     parameters = {f"OMPI_MCA_{key}": value for key, value in _parameters(job).items()}
     return Started(started.argv, {**parameters, **started.environment})
 
 
-def _hosted(job: Job, name: str, words: List[str]) -> Started:
-    """Return ``host_ranks.py`` on a node, with the launcher below it on the leading one."""
+def _hosted(job: Job, name: str, *words: str) -> Started:
+    """Return ``host_ranks.py`` on a node, with ``words``, the launcher, below the leading one."""
     argv = [
         *job.script(name, "host_ranks.py"),
         f"--job={job.leading['address']}:{job.port}",

@@ -7,7 +7,6 @@ from typing import Any, Dict, Iterable, List, Mapping, Set
 
 from ..records.factors import factor_names, factor_values
 from ..records.plans import Cell, Nodes
-from .seating import data_workers
 
 __all__ = ["PLACEHOLDERS", "check_placeholders", "fields", "values_for"]
 
@@ -30,7 +29,7 @@ PLACEHOLDERS = frozenset((*factor_names(), *_OF_CELL, *_OF_NODE, *_DERIVED))
 def values_for(cell: Cell, nodes: Nodes, name: str, more: Mapping[str, Any]) -> Dict[str, Any]:
     """Return the value of every placeholder for node ``name`` of a cell.
 
-    :param more: ``python``, ``rank_port`` and ``gpu_indices``.
+    :param more: ``python``, ``rank_port``, ``gpu_indices``, ``workers`` and ``node_addresses``.
     """
     batch, per_node = cell["batch_size_per_device"], cell["devices_per_node"]
     ranks = cell["nodes"] * per_node
@@ -52,13 +51,11 @@ def values_for(cell: Cell, nodes: Nodes, name: str, more: Mapping[str, Any]) -> 
         "scaled_learning_rate": times(ranks * _LEARNING_RATE / _ITS_BATCH),
         "local_ranks": ",".join(str(rank) for rank in range(per_node)),
         "sources_dir": f"{nodes[name]['sources_dir']}/{cell['benchmark']}-{cell['recipe']}",
-        "workers": data_workers(cell, nodes, name),
         "world_size": ranks,
         "batch_size_per_node": times(per_node),
         "global_batch_size": times(ranks),
         "node_rank": cell["node_names"].index(name),
         "leading_address": nodes[cell["node_names"][0]]["address"],
-        "node_addresses": ",".join(nodes[other]["address"] for other in cell["node_names"]),
     }
 
 

@@ -71,22 +71,22 @@ def oversubscribed(cell: Cell, nodes: Nodes) -> bool:
     return any(wanted[machine] > cores[machine] for machine in wanted)
 
 
-def data_workers(cell: Cell, nodes: Nodes, name: str) -> int:
-    """Return how many processes of each rank may read and decode data: its share of the cores.
+def data_workers(cell: Cell, nodes: Nodes) -> Dict[str, int]:
+    """Return how many processes of each rank may read and decode data on the cell's nodes.
 
-    All devices of a node share its cores, as other repeats may run on those that the cell leaves,
-    and so do nodes under one kernel.
-
-    :param name: one of the cell's nodes.
+    It is a rank's share of the cores: all devices of a node share its cores, as other repeats may
+    run on those that the cell leaves, and so do nodes under one kernel.
     """
-    here = nodes[name]["fingerprint"]
-    machine = here.get("boot_id") or name
-    sharing = [
-        nodes[other]["devices"]
-        for other in cell["node_names"]
-        if machine == (nodes[other]["fingerprint"].get("boot_id") or other)
-    ]
-    return max(1, int(here.get("cores", 1)) // sum(sharing))
+    machines = {
+        name: nodes[name]["fingerprint"].get("boot_id") or name for name in cell["node_names"]
+    }
+    sharing: Dict[str, int] = {}
+    for name, machine in machines.items():
+        sharing[machine] = sharing.get(machine, 0) + nodes[name]["devices"]
+    return {
+        name: max(1, int(nodes[name]["fingerprint"].get("cores", 1)) // sharing[machine])
+        for name, machine in machines.items()
+    }
 
 
 def machines_shared(seats: Sequence[Sequence[str]], nodes: Nodes) -> bool:
