@@ -111,13 +111,14 @@ def test_every_node_begins_with_its_own_neighbour(monkeypatch, tmp_path):
     """In each round a node is asked by as many nodes as are asked at the same time, and no more."""
     rounds = {}
     monkeypatch.setattr(ssh, "_login", lambda config, node, patience: "")
-    monkeypatch.setattr(ssh, "_lines_of_host_keys", lambda config, node: ["key"])
+    monkeypatch.setattr(ssh, "_lines_of_host_keys", lambda config, node: ["a ssh-ed25519 K"])
     for own in [f"n{number}" for number in range(64)]:
         asked = []
 
-        def scan(config, nodes, asked=asked):
+        def scan(config, nodes, kinds, asked=asked):
+            assert kinds == "ed25519"
             asked.append(list(nodes))
-            return {name: {"key"} for name in nodes}
+            return {name: {"a ssh-ed25519 K"} for name in nodes}
 
         monkeypatch.setattr(ssh, "_scan", scan)
         ssh.unreachable("config", [f"n{number}" for number in range(64)], own)

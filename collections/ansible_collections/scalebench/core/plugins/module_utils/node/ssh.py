@@ -106,11 +106,13 @@ def unreachable(
     start = nodes.index(own) + 1 if own in nodes else 0
     ring = [*nodes[start:], *nodes[:start]]
     known = set(_lines_of_host_keys(config, ring[0])) if ring else set()
+    # Without -t, ssh-keyscan connects once for each kind of key that it knows.
+    kinds = ",".join(sorted({word[len("ssh-") :] for line in known for word in line.split()[1:2]}))
     first = {ring[0]: _login(config, ring[0], patience)} if ring else {}
     unseen: List[str] = []
     for at in range(1, len(ring), _AT_ONCE):
         some = ring[at : at + _AT_ONCE]
-        offered = _scan(config, some)
+        offered = _scan(config, some, kinds)
         unseen += [name for name in some if not known & offered[name]]
     # ssh itself finds the words for what is wrong, and waits for a node that is only slow.
     with ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -154,13 +156,16 @@ def _lines_of_host_keys(config: str, node: str) -> List[str]:
         return []
 
 
-def _scan(config: str, nodes: Sequence[str]) -> Dict[str, Set[str]]:
-    """Return by node the lines of known_hosts that its sshd would have now."""
+def _scan(config: str, nodes: Sequence[str], kinds: str) -> Dict[str, Set[str]]:
+    """Return by node the lines of known_hosts that its sshd would have now.
+
+    :param kinds: of host keys, as ``ssh-keyscan -t`` names them.
+    """
     settings = {name: _settings(config, name) for name in nodes}
     offered: Dict[str, Set[str]] = {name: set() for name in nodes}
     for port in {each.get("port", "22") for each in settings.values()}:
         hosts = {each["hostname"]: name for name, each in settings.items() if each["port"] == port}
-        command = ["ssh-keyscan", "-p", port, "-T", str(_SCAN_SECONDS), *hosts]
+        command = ["ssh-keyscan", "-p", port, "-t", kinds, "-T", str(_SCAN_SECONDS), *hosts]
         try:
             lines = _run(command, 6 * _SCAN_SECONDS).stdout.splitlines()
         except subprocess.TimeoutExpired:
