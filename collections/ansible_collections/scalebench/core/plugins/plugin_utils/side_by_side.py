@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ansible_collections.scalebench.core.plugins.plugin_utils.run_watch import end_with_parent
+from ansible_collections.scalebench.core.plugins.module_utils.node.processes import end_with_parent
 
 __all__ = ["side_by_side"]
 
