@@ -19,11 +19,12 @@ help:  ## List the targets.
 
 install: $(RUN)  ## Install what ansible-playbook needs into .venv.
 
-$(RUN): requirements.txt
+$(RUN): requirements.lock
 	@scripts/system-packages $(PYTHON) run
 	@echo "Installing Ansible and the report's libraries into $(VENV) (about half a minute)"
 	@test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
-	@$(VENV)/bin/python -m pip install -q --disable-pip-version-check -r requirements.txt
+	@$(VENV)/bin/python -m pip install -q --disable-pip-version-check --require-hashes \
+		-r requirements.lock
 	@touch $@
 
 $(TEST): $(RUN) requirements-test.txt
