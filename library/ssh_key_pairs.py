@@ -15,7 +15,9 @@ options:
     type: path
     required: true
   names:
-    description: File names that end in the type of the key, C(_ed25519) or C(_rsa).
+    description:
+      - Names in O(folder) that end in the type of the key, C(_ed25519) or C(_rsa).
+      - Absolute paths are allowed, and their folders are made private too.
     type: list
     elements: str
     required: true
@@ -37,7 +39,7 @@ EXAMPLES = r"""
 - name: Create a host key and a user key
   ssh_key_pairs:
     folder: /opt/scalebench/sshd
-    names: [host_ed25519, id_ed25519]
+    names: [/opt/scalebench/sshd_host/host_ed25519, id_ed25519]
     comment: node1
 """
 
@@ -73,14 +75,12 @@ def main() -> None:
     wanted = module.params
     keys = SshKeys(wanted["folder"])
     missing = wanted["names"] if wanted["renew"] else keys.missing(wanted["names"])
-    opened = not keys.is_private()
-    if not module.check_mode:
-        try:
-            keys.make_private()
-            for name in missing:
-                keys.make(name, name.rpartition("_")[2], wanted["comment"])
-        except (OSError, ValueError) as error:
-            module.fail_json(msg=f"{wanted['folder']}: {error}")
+    try:
+        opened = keys.make_private(wanted["names"], only_verify=module.check_mode)
+        for name in [] if module.check_mode else missing:
+            keys.make(name, name.rpartition("_")[2], wanted["comment"])
+    except (OSError, ValueError) as error:
+        module.fail_json(msg=f"{wanted['folder']}: {error}")
     module.exit_json(
         changed=bool(missing) or opened,
         public={name: keys.public(name) for name in wanted["names"]},

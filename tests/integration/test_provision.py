@@ -78,7 +78,11 @@ def test_an_unknown_host_key_is_refused(cluster, tmp_path):
 def test_keys_are_the_projects_and_private(cluster):
     assert (cluster.state / "ssh/id_ed25519").stat().st_mode & 0o777 == 0o600
     assert (cluster.state / "ssh").stat().st_mode & 0o777 == 0o700
-    assert (cluster.state / "nodes/node1/sshd/host_ed25519").stat().st_mode & 0o777 == 0o600
+    # The folder beside it is what containers get.
+    apart = cluster.state / "nodes/node1/sshd_host"
+    assert apart.stat().st_mode & 0o777 == 0o700
+    assert (apart / "host_ed25519").stat().st_mode & 0o777 == 0o600
+    assert not list((cluster.state / "nodes/node1/sshd").glob("host_*"))
 
 
 def test_a_port_that_is_taken_is_told_with_its_holder(cluster, tmp_path):

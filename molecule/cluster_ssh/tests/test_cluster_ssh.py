@@ -60,9 +60,13 @@ def test_sshd_takes_keys_of_the_cluster_and_nothing_else(host):
 
 
 def test_keys_and_configuration_are_private(host):
-    files = ("", "host_ed25519", "id_ed25519", "authorized_keys", "known_hosts", "sshd_config")
+    files = ("", "id_ed25519", "authorized_keys", "known_hosts", "sshd_config")
     modes = host.check_output("stat -c %a " + " ".join(f"{FOLDER}/{name}" for name in files))
-    assert modes.split() == ["700"] + ["600"] * 5
+    assert modes.split() == ["700"] + ["600"] * 4
+    # Apart from what containers get.
+    assert "host_" not in host.check_output(f"ls {FOLDER}").replace("known_hosts", "")
+    modes = host.check_output(f"stat -c %a {FOLDER}_host {FOLDER}_host/host_ed25519")
+    assert modes.split() == ["700", "600"]
     assert (STATE / "ssh/id_ed25519").stat().st_mode & 0o777 == 0o600
 
 

@@ -61,7 +61,7 @@ def test_every_node_logs_in_on_every_other(host, folder):
 
 
 def test_keys_and_configuration_are_private(host, folder):
-    names = ("", "host_ed25519", "authorized_keys", "sshd_config")
+    names = ("", "../sshd_host/host_ed25519", "authorized_keys", "sshd_config")
     modes = host.check_output("stat -c %%a %s %s %s %s", *(f"{folder}/{name}" for name in names))
     assert modes.split() == ["700", "600", "600", "600"]
 

@@ -142,3 +142,18 @@ def test_nodes_that_authorise_other_keys_differ(tmp_path):
     first = ssh.authorised(str(tmp_path / "ssh_config"))
     (tmp_path / "authorized_keys").write_text("b\n")
     assert first and first != ssh.authorised(str(tmp_path / "ssh_config"))
+
+
+def test_pairs_outside_of_the_folder_are_private_too(tmp_path):
+    keys, names = (
+        ssh.SshKeys(str(tmp_path / "clients")),
+        ["id_ed25519", f"{tmp_path}/host/host_ed25519"],
+    )
+    assert keys.make_private(names, only_verify=True) and not (tmp_path / "clients").exists()
+    assert keys.make_private(names)
+    assert not keys.make_private(names)
+    for folder in ("clients", "host"):
+        assert (tmp_path / folder).stat().st_mode & 0o777 == 0o700
+    (tmp_path / "host").chmod(0o755)
+    assert keys.make_private(names)
+    assert (tmp_path / "host").stat().st_mode & 0o777 == 0o700

@@ -19,9 +19,9 @@ _SCAN_SECONDS = 5
 
 
 class SshKeys:
-    """The key pairs in a folder that only its owner may read.
+    """Key pairs in folders that only their owner may read.
 
-    :param folder: absolute path; created if missing.
+    :param folder: absolute path; created if missing. A pair's name may be a path outside of it.
     """
 
     def __init__(self, folder: str) -> None:
@@ -47,17 +47,19 @@ class SshKeys:
         except FileNotFoundError:
             return ""
 
-    def is_private(self) -> bool:
-        """Return whether the folder exists with mode 0700."""
-        try:
-            return os.stat(self.folder).st_mode & 0o777 == 0o700
-        except FileNotFoundError:
-            return False
-
-    def make_private(self) -> None:
-        """Create the folder, and set its mode to 0700."""
-        os.makedirs(self.folder, exist_ok=True)
-        os.chmod(self.folder, 0o700)
+    def make_private(self, names: Sequence[str], only_verify: bool = False) -> bool:
+        """Create the folders of the pairs with mode 0700; return whether one was not so."""
+        changed = False
+        for folder in sorted({self.folder, *(os.path.dirname(self._path(name)) for name in names)}):
+            try:
+                opened = os.stat(folder).st_mode & 0o777 != 0o700
+            except FileNotFoundError:
+                opened = True
+            if opened and not only_verify:
+                os.makedirs(folder, exist_ok=True)
+                os.chmod(folder, 0o700)
+            changed = changed or opened
+        return changed
 
     def make(self, name: str, kind: str, comment: str) -> None:
         """Create a pair, in place of an existing one.
