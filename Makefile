@@ -12,7 +12,7 @@ export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 RUN := $(VENV)/.run-installed
 TEST := $(VENV)/.test-installed
 
-.PHONY: help install provision bench bench-all teardown test test-unit test-integration test-report test-faults test-roles test-bare testbed testbed-down lint benchmark clean
+.PHONY: help install provision bench bench-all teardown test test-unit test-integration test-report test-faults test-roles test-bare testbed testbed-down mutate lint benchmark clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 20
@@ -83,6 +83,9 @@ test-roles: programs-testbed  ## Converge and verify the roles with Molecule.
 
 test-bare:  ## Run each part, and a short bench, on a new root file system of a minimal Debian. ARGS="unit bench-user" chooses.
 	@PYTHONPATH=tests $(PYTHON) -m testbed.bare $(ARGS)
+
+mutate: $(TEST)  ## Change the code a little, many times, and see whether a unit test notices. ARGS="--packages node".
+	@python tests/mutations/mutate.py $(ARGS)
 
 testbed:  ## Start four systemd nodes on a private network of this machine, for inventory/testbed.
 	@scripts/testbed up

@@ -7,6 +7,10 @@ from pathlib import Path
 
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.plugins.action import ActionBase
+from ansible_collections.scalebench.core.plugins.module_utils.node.processes import (
+    adopt_orphans,
+    end_with_parent,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.records.endings import ending_names
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
     make_folder,
@@ -15,8 +19,6 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
 from ansible_collections.scalebench.core.plugins.plugin_utils.run_watch import (
     PEER_GRACE,
     RunWatch,
-    adopt_orphans,
-    end_with_parent,
 )
 
 REASONS = {
@@ -33,7 +35,11 @@ class ActionModule(ActionBase):
     def run(self, tmp=None, task_vars=None):
         """Return the module's result; fetch the log to ``fetch_to`` if that is set."""
         result = super().run(tmp, task_vars)
+        # Otherwise this worker survives a killed ansible-playbook, and with it the connection that
+        # keeps the run on the node alive. Ansible's handler of SIGTERM ends also ssh.
         end_with_parent()
+        # With connection local the module runs below a shell, which ends at once on SIGTERM. A
+        # module that does not would not be found, and its open output keep this worker waiting.
         if self._connection.transport == "local":
             adopt_orphans()
         result.update(self._train(task_vars))

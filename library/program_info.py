@@ -51,10 +51,10 @@ programs:
 """
 
 import shutil
-import subprocess
 from typing import Any, Dict, List
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.scalebench.core.plugins.module_utils.node.programs import run_program
 
 TIMEOUT_SECONDS = 60
 ARGUMENTS = {
@@ -70,19 +70,9 @@ def report(name: str, arguments: List[str]) -> Dict[str, Any]:
     if path is None:
         return {**result, "error": f"{name}: not installed"}
     try:
-        done = subprocess.run(
-            [path, *arguments],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=TIMEOUT_SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return {**result, "error": f"{path}: no answer within {TIMEOUT_SECONDS} s"}
-    except OSError as error:
-        return {**result, "error": f"{path}: {error.strerror}"}
+        done = run_program([path, *arguments], TIMEOUT_SECONDS)
+    except ValueError as error:
+        return {**result, "error": str(error)}
     return {
         **result,
         "rc": done.returncode,

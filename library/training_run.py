@@ -210,11 +210,9 @@ import shutil
 import time
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.scalebench.core.plugins.module_utils.logs.nccl import with_trace
 from ansible_collections.scalebench.core.plugins.module_utils.node.gpus import device_users
-from ansible_collections.scalebench.core.plugins.module_utils.node.nccl_traces import (
-    transports_in,
-    with_trace,
-)
+from ansible_collections.scalebench.core.plugins.module_utils.node.nccl_traces import transports_in
 from ansible_collections.scalebench.core.plugins.module_utils.node.runs import attended, end_strays
 from ansible_collections.scalebench.core.plugins.module_utils.node.supervise import (
     RUN_VARIABLE,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 import math
 import os
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.scalebench.core.plugins.module_utils.node.processes import (
+    adopt_orphans,
     descendants,
     end_processes,
 )
@@ -26,7 +26,6 @@ from gpu_check.judge import FAILED, PASSED, SKIPPED, FailedError, Outcome, Skipp
 
 ROOT = Path(__file__).resolve().parents[2]
 VENDORED = ROOT / ".state/gpu-check/site"
-_PR_SET_CHILD_SUBREAPER = 36
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class Work:
             # The GPU that bench.yml takes for 1n1g.
             self.environment |= {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": "0"}
         # What a command leaves behind becomes a child of this process, which ends it.
-        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        adopt_orphans()
 
     def begin(self, part: str) -> None:
         """Give a part its folder and its time."""

@@ -178,7 +178,7 @@ def of_code() -> Iterator[Command]:
     files += [path for path in scripts if re.match(r"#!.*python", path.read_text())]
     for path in files:
         text = path.read_text()
-        if "subprocess" in text or "run_command" in text or "os.exec" in text:
+        if any(word in text for word in ("subprocess", "run_command", "run_program", "os.exec")):
             place = str(path.relative_to(ROOT))
             yield from (Command(place, words) for words in _File(ast.parse(text)).commands())
 
@@ -231,7 +231,7 @@ class _File:
         starts = (
             (of_module == "subprocess" and _name(function) in _STARTERS)
             or (of_module == "os" and _name(function) in _EXECUTING)
-            or _name(function) == "run_command"
+            or _name(function) in ("run_command", "run_program")
             # A method run_command that was given to the function.
             or (isinstance(function, ast.Name) and function.id == "run" and "run" in names)
         )

@@ -15,7 +15,7 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
     put_in_place,
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.measured import read_campaign
-from campaign_data import benchmarks, cluster
+from campaign_data import ROOT, benchmarks, cluster
 
 
 def test_a_partial_first_plan_does_not_block_the_campaign(tmp_path):
@@ -194,3 +194,16 @@ def test_a_log_without_a_record_is_renamed(tmp_path):
     files.set_aside_unrecorded(tmp_path, "logs/r50_2.log")
     assert not log.exists()
     assert (tmp_path / "logs/r50_1.unrecorded.out").read_text() == "cut off"
+
+
+def test_benchmarks_are_read_by_name_and_a_bad_file_is_named(tmp_path):
+    (tmp_path / "none").mkdir()
+    with pytest.raises(ValueError, match=r"none: no benchmark file \(\*\.yml\) there"):
+        files.load_benchmarks(tmp_path / "none")
+    found = files.load_benchmarks(ROOT / "benchmarks")
+    assert set(found) == {path.stem for path in (ROOT / "benchmarks").glob("*.yml")}
+    assert {name: one["benchmark"] for name, one in found.items()} == {name: name for name in found}
+    for text in ("a: [", "benchmark: x"):
+        (tmp_path / "bad.yml").write_text(text)
+        with pytest.raises(ValueError, match=r"bad\.yml"):
+            files.load_benchmarks(tmp_path)

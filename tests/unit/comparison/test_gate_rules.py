@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.comparison import gate_rules
 from ansible_collections.scalebench.core.plugins.module_utils.comparison.baseline import (
     compare_campaigns,
 )
@@ -164,3 +165,8 @@ def test_noise_alone_breaks_a_gate_as_rarely_as_stated():
     broken = sum(not judged(found, rule("max_regression", 0.01))[0][0] for found in at_limit)
     # Binomial: more than 9 of 100 at 2.5 % happen less than once in 2000 times.
     assert broken <= 9
+
+
+def test_a_change_is_in_percent_with_its_interval():
+    change = {"ratio": 0.95, "low": 0.9304, "high": 1.0212}
+    assert gate_rules._change(change) == "-5.0 % [-7.0, +2.1]"

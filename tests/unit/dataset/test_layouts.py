@@ -130,3 +130,11 @@ def test_only_wanted_layouts_are_required():
     absent = {"a": {"recordio": form("", state="absent")}}
     assert agreement(absent, [])["problems"] == []
     assert agreement(absent, ["recordio"])["problems"] == ["a: recordio: there is no such folder"]
+
+
+def test_empty_images_are_named_in_the_order_of_their_paths():
+    sizes = {f"{part}/c{n}/{n}.jpg": 1 for part in ("train", "val") for n in range(8)}
+    sizes |= {"train/c1/b.jpg": 0, "train/c0/z.jpg": 0, "val/c0/a.jpg": 0}
+    (train, val) = lacking("small", "images", sizes)
+    assert train.index("train/c0/z.jpg") < train.index("train/c1/b.jpg")
+    assert "val/c0/a.jpg" in val and "train" not in val

@@ -139,3 +139,8 @@ def test_excessive_sizes_are_refused(given, message):
 
 def test_the_size_of_a_campaign_is_accepted():
     check_size(MOST_FILES, MOST_BYTES, MOST_BYTES)
+
+
+def test_secrets_are_named_in_the_order_of_files_and_kinds():
+    found = {"b": {"token": (3, ""), "key": (1, "")}, "a": {"token": (2, "")}}
+    assert "a line 2: token; b line 1: key; b line 3: token. Remove" in refusal(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from statistics import fmean, stdev
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.facts.within_run import (
@@ -92,6 +93,49 @@ def test_the_error_is_that_of_repeated_runs():
     centre = sum(means) / len(means)
     spread = math.sqrt(sum((mean - centre) ** 2 for mean in means) / (len(means) - 1))
     assert sum(errors) / len(errors) == pytest.approx(spread, rel=0.35)
+
+
+def tau_of(values):
+    """Return Geyer's sum of pairs of autocorrelations, as the docstring of within_run has it."""
+    mean = sum(values) / len(values)
+    gaps = [value - mean for value in values]
+    at = [
+        sum(a * b for a, b in zip(gaps, gaps[lag:])) / sum(gap * gap for gap in gaps)
+        for lag in range(len(gaps))
+    ]
+    pairs = [at[lag] + at[lag + 1] for lag in range(0, len(gaps) // 2, 2)]
+    positive = next((n for n, pair in enumerate(pairs) if pair <= 0), len(pairs))
+    return max(1.0, 2 * sum(pairs[:positive]) - 1)
+
+
+@pytest.mark.parametrize("count", [8, 9, 50, 51])
+def test_every_measure_is_that_of_its_definition(count):
+    values = sorted(noise(count, seed=5))  # sorted: values with a long memory
+    found = within_run(values)
+    tau, sd = tau_of(values), stdev(values)
+    assert tau > 1.5
+    error = sd * math.sqrt(tau / count)
+    wanted = {
+        "count": count, "mean": fmean(values), "sd": sd, "cv": sd / fmean(values),
+        "autocorrelation_time": tau, "effective_count": count / tau, "standard_error": error,
+        "relative_error": error / fmean(values),
+    }  # fmt: skip
+    assert found == pytest.approx(wanted)
+
+
+def test_fewer_than_eight_values_have_no_memory():
+    found = within_run([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0])
+    assert (found["autocorrelation_time"], found["effective_count"]) == (1.0, 7.0)
+
+
+def test_above_five_thousand_values_the_error_is_that_of_seventy_batches():
+    values = remembering(7013, 0.6, 1)
+    mean = fmean(values)
+    means = [fmean(values[at : at + 100]) - mean for at in range(0, 7000, 100)]
+    variance = sum((value - mean) ** 2 for value in values) / len(values)
+    wanted = 100 * sum(one * one for one in means) / 69 / variance
+    assert within_run(values)["autocorrelation_time"] == pytest.approx(wanted)
+    assert within_run(values[:5000])["autocorrelation_time"] == pytest.approx(tau_of(values[:5000]))
 
 
 def test_undefined_measures_are_none():

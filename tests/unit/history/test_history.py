@@ -14,6 +14,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.history.history_te
     history_table,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.history.trends import entry
+from ansible_collections.scalebench.core.plugins.module_utils.stats.change_points import LEAST
 from history_data import nightly, results_of
 from report_data import REFERENCE_004
 
@@ -59,6 +60,8 @@ def test_a_steady_history_has_no_marks():
 
 def test_few_campaigns_are_said_to_be_few():
     assert "too few" in history_table(history(nightly([100, 90])))
+    assert "too few" in history_table(history(nightly([100] * (LEAST - 1), seed=2)))
+    assert "no change" in history_table(history(nightly([100] * LEAST, seed=2)))
 
 
 def test_the_markdown_tells_it_all(slower):

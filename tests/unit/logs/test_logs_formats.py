@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils import logs, strategies
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
+from log_lines import lines
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "logs"
 
@@ -315,3 +316,38 @@ def test_mxnets_ranks_are_counted_in_the_observations_too():
     expected = {"world_size": 3, "batch_size_per_device": 4, "global_batch_size": 12}
     assert expected.items() <= reading["identity"].items()
     assert expected.items() <= reading["runs"][-1]["assumed"].items()
+
+
+@pytest.mark.parametrize(
+    ("amp", "fp16", "precision"),
+    [
+        ("False", "False", "fp32"), ("True", "False", "amp"),
+        ("False", "True", "fp16"), ("True", "True", "amp"),
+    ],
+)  # fmt: skip
+def test_the_precision_of_nvidias_pytorch_is_that_of_its_two_switches(amp, fp16, precision):
+    given = {"amp": amp, "fp16": fp16, "batch_size": "64", "world_size": "8"}
+    head = "".join(f"DLL 2020-12-11 03:00:00 - PARAMETER {k} : {v} \n" for k, v in given.items())
+    head = "DLL 2020-12-11 03:00:00 - PARAMETER data : /data \n" + head
+    identity = logs.read(head + "".join(lines("pytorch_ngc")))["identity"]
+    assert identity["precision"] == precision
+    assert identity["global_batch_size"] == 512
+
+
+def test_what_oneflow_prints_of_itself_gives_the_sizes_and_the_evaluations():
+    head = (
+        "num_nodes = 2\ngpu_num_per_node = 4\nbatch_size_per_device = 32\n"
+        "val_batch_size_per_device = 50\nuse_fp16 = None\ntrain_data_dir = None\n"
+    )
+    end = (
+        "validation: epoch 0, iter 195, top_1: 0.250000, top_k: 0.5, samples/s: 9.0 1599761999.5\n"
+    )
+    reading = logs.read(head + "".join(lines("oneflow")) + end)
+    wanted = {
+        "nodes": 2, "devices_per_node": 4, "world_size": 8, "batch_size_per_device": 32,
+        "global_batch_size": 256, "precision": "fp32", "data": "synthetic",
+    }  # fmt: skip
+    assert reading["identity"].items() >= wanted.items()
+    assert reading["summary"]["evaluations"] == [
+        {"epoch": 0, "timestamp": 1599761999.5, "accuracy": 25.0}
+    ]

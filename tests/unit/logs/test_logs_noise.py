@@ -164,6 +164,14 @@ def test_a_log_read_in_many_blocks_is_the_log_read_in_one(name, block, monkeypat
         assert whole(logs.read(source, reader=name)) == want
 
 
+@pytest.mark.parametrize("tagged", [0, -1])
+def test_a_tag_on_the_first_or_on_the_last_line_alone_is_read(tagged):
+    clean = lines("oneflow", 3)
+    clean[tagged] = f"[1,5]<stdout>:{clean[tagged]}"
+    found = logs.read("".join(clean))["observations"]
+    assert len(found) == 3 and found[tagged]["rank"] == 5
+
+
 def test_blocks_end_at_line_ends_and_lose_nothing(monkeypatch):
     text = "".join(f"{number} " * (number % 9) + "é\n" for number in range(400))
     monkeypatch.setattr(_text, "BLOCK", 100)

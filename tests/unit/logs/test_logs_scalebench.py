@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from math import inf, isnan
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils import logs
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
+from ansible_collections.scalebench.core.plugins.module_utils.logs import _columns
 from ansible_collections.scalebench.core.plugins.module_utils.records.factors import factor_names
+from log_lines import lines
 
 HEADER = {
     "format": 1,
@@ -104,3 +107,14 @@ def test_pieces_of_any_size_give_the_same_reading(size):
     whole, cut = logs.read(text), logs.read(pieces)
     assert list(whole.pop("observations")) == list(cut.pop("observations"))
     assert whole == cut
+
+
+def test_a_loss_that_is_no_number_is_infinite_and_one_not_printed_unknown():
+    found = list(_columns.losses(["1.5", "nan", "", "-inf"]))
+    assert [found[0], found[1], found[3]] == [1.5, inf, inf] and isnan(found[2])
+
+
+def test_facts_have_the_observations_only_where_they_are_asked_for():
+    reading = logs.read("".join(lines("scalebench", 120)))
+    assert "observations" not in log_facts(reading)
+    assert len(log_facts(reading, observations=True)["observations"]) == 120

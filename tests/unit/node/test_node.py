@@ -26,18 +26,19 @@ SUPERVISE = """
 import json, sys
 sys.path.insert(0, "collections")
 from ansible_collections.scalebench.core.plugins.module_utils.node.supervise import supervise
-argv, log, timeout, stall, folder = json.loads(sys.argv[1])
+argv, log, timeout, stall, folder, memory = json.loads(sys.argv[1])
 told = supervise(
-    argv, log, {"SCALEBENCH_RUN": log}, timeout, stall, controller=1, folder=folder
+    argv, log, {"SCALEBENCH_RUN": log}, timeout, stall,
+    controller=1, folder=folder, memory_mib=memory,
 )
 print(json.dumps(told))
 """
 
 
-def supervise(tmp_path, script, timeout=0, stall=0):
+def supervise(tmp_path, script, timeout=0, stall=0, memory=0):
     """Start a supervisor of a shell script in a process of its own."""
     log = str(tmp_path / "x.log")
-    arguments = json.dumps([["sh", "-c", script], log, timeout, stall, str(tmp_path)])
+    arguments = json.dumps([["sh", "-c", script], log, timeout, stall, str(tmp_path), memory])
     return subprocess.Popen(
         [sys.executable, "-c", SUPERVISE, arguments], stdout=subprocess.PIPE, text=True
     )
@@ -70,6 +71,12 @@ def test_the_launcher_starts_in_the_folder_of_the_run(tmp_path):
     assert (tmp_path / "launcher.log").read_text() == "mine\n"
 
 
+@pytest.mark.parametrize(("memory", "kib"), [(512, str(512 * 1024)), (0, "unlimited")])
+def test_every_process_has_the_memory_that_is_given_and_no_more(tmp_path, memory, kib):
+    answer(supervise(tmp_path, "ulimit -S -d; ulimit -H -d", memory=memory))
+    assert (tmp_path / "x.log").read_text().split() == [kib, kib]
+
+
 def test_exit_code_and_last_line_are_in_the_reason(tmp_path):
     done = answer(supervise(tmp_path, "echo first; echo 'no such device'; exit 3"))
     assert (done["ending"], done["exit_code"]) == ("crashed", 3)
@@ -84,7 +91,7 @@ def test_a_signal_is_named(tmp_path):
 
 def test_a_missing_launcher_is_a_failed_launch(tmp_path):
     log = str(tmp_path / "x.log")
-    arguments = json.dumps([["/no/such/torchrun"], log, 0, 0, str(tmp_path)])
+    arguments = json.dumps([["/no/such/torchrun"], log, 0, 0, str(tmp_path), 0])
     process = subprocess.Popen(
         [sys.executable, "-c", SUPERVISE, arguments], stdout=subprocess.PIPE, text=True
     )

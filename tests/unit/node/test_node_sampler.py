@@ -112,7 +112,7 @@ def test_the_gauges_of_this_machine_are_plausible():
 
 
 def write(folder, **files):
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         (folder / name).write_text(text)
 
@@ -137,6 +137,35 @@ def test_infiniband_counts_words_of_four_bytes_and_ports_without_counters(tmp_pa
             "link_downed": 3,
         },
         "mlx5_0/2": {},
+    }
+
+
+def test_every_counter_is_read_from_its_field_in_its_unit(tmp_path):
+    """Of proc_stat(5) user, nice, system, idle, iowait, irq, softirq, steal, guest, guest_nice."""
+    ticks, page = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
+    write(
+        tmp_path,
+        stat="cpu  100 20 3 4000 50 6 70 800 9000 10000\ncpu0 1 1 1 1 1 1 1 1 1 1\n"
+        "cpu1 1 1 1 1 1 1 1 1 1 1\nintr 7\n",
+        vmstat="pswpin_of_another 7\npswpin 4096\npswpout 9\n",
+    )
+    write(tmp_path / "pressure", memory="some avg10=0.00 total=2500000\nfull avg10=0 total=7\n")
+    write(
+        tmp_path / "net",
+        dev="Inter-|   Receive |\n face |bytes packets errs\n"
+        "  eth0:1000 2 30 4 5 6 7 8 9000 10 110 12 13 14 15 16\n",
+    )
+    assert kernel_counters(proc=str(tmp_path), sys=str(tmp_path)) == {
+        "cpu": {
+            "cores": 2,
+            "busy_seconds": 123 / ticks,
+            "iowait_seconds": 50 / ticks,
+            "irq_seconds": 76 / ticks,
+            "steal_seconds": 800 / ticks,
+        },
+        "network": {"eth0": {"received_bytes": 1000, "sent_bytes": 9000, "errors": 140}},
+        "memory_stall_seconds": 2.5,
+        "swapped_in_mib": 4096 * page / 2**20,
     }
 
 

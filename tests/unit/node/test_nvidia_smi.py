@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import subprocess
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.fingerprint import (
@@ -34,7 +35,7 @@ def test_every_field_that_is_asked_for_is_in_the_table():
 
 
 def test_every_field_that_is_written_elsewhere_is_in_the_table():
-    done = nvidia_smi.subprocess.run(
+    done = subprocess.run(
         ["git", "grep", "-hoE", r"(--query-[a-z-]+)=[a-z_.,]*[a-z]", "--", ":!tests", ":!docs"],
         cwd=GPUS.parents[3],
         capture_output=True,
@@ -94,7 +95,7 @@ def test_the_facts_of_a_profile_are_those_of_its_capture(profile):
 def test_the_list_of_a_gpu_in_mig_mode_has_the_form_of_the_capture(tmp_path, monkeypatch, capfd):
     _, output = section(CAPTURES["1xH100_MIG"], "capabilities :: list (-L)")
     folder = install(tmp_path, monkeypatch, "1xH100_MIG")
-    nvidia_smi.subprocess.run([folder / "nvidia-smi", "-L"], check=True)
+    subprocess.run([folder / "nvidia-smi", "-L"], check=True)
     same = re.compile(r"(GPU|MIG)-[0-9a-f-]+")
     assert same.sub("uuid", capfd.readouterr().out) == same.sub("uuid", output.strip() + "\n")
 
@@ -219,7 +220,7 @@ def test_the_usual_folders_are_looked_into_with_their_libraries(no_program):
 def test_a_program_that_hangs_is_an_error(no_program, monkeypatch):
     monkeypatch.setattr(nvidia_smi, "PATIENCE_SECONDS", 0.1)
     program(no_program, "exec /bin/sleep 60")
-    with pytest.raises(ValueError, match=r"did not answer within 0.1 s\. Install or repair"):
+    with pytest.raises(ValueError, match=r"no answer within 0\.1 s\. Install or repair"):
         nvidia_smi.ask("--query-gpu", IDENTITY)
 
 
@@ -276,7 +277,7 @@ def bus(tmp_path, monkeypatch):
     folder = install(tmp_path, monkeypatch, "8xV100")
     described = json.loads((folder / "gpus.json").read_text())
     command = [GPUS / "make_sysfs", folder / "gpus.json", tmp_path / "sys"]
-    nvidia_smi.subprocess.run(command, check=True)
+    subprocess.run(command, check=True)
     slots = [gpu["pci.bus_id"][4:].lower() for gpu in described["gpus"]]
     (tmp_path / "dev").mkdir()
     for minor, slot in enumerate(slots):

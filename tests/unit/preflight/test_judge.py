@@ -164,7 +164,7 @@ FAULTS = [
     ),
     (cuda(code=802, devices=0), [("CUDA", "fail")]),
     (cuda(devices=7), [("CUDA", "fail")]),
-    (cuda(code=None, error="cuInit did not end within 60 s"), [("CUDA", "fail")]),
+    (cuda(code=None, error="python3: no answer within 60 s"), [("CUDA", "fail")]),
     (lambda node: node.update(interface="ib0,ib1"), [("interface", "fail")]),
     (lambda node: node.update(interface="=ib0"), [("interface", "fail")]),
     (lambda node: node.update(interface="^docker0,lo"), [("interface", "fail")]),

@@ -1,6 +1,7 @@
 """Fingerprints of keyrings, compared with those of gpg."""
 
 import base64
+import hashlib
 import shutil
 import subprocess
 import zlib
@@ -46,6 +47,43 @@ def test_the_fingerprints_are_those_of_gpg(gpg, armour):
     assert key_fingerprints(data, armoured=bool(armour)) == said(gpg)
     with pytest.raises(ValueError, match="not an OpenPGP keyring"):
         key_fingerprints(data, armoured=not armour)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"\x98\x08", b"\x99\x00\x08", b"\x9a\x00\x00\x00\x08",  # of RFC 4880, 4.2.1
+        b"\xc6\x08", b"\xc6\xff\x00\x00\x00\x08",  # 4.2.2
+    ],
+)  # fmt: skip
+def test_a_key_of_each_form_of_packet_has_the_fingerprint_of_the_format(header):
+    body = b"\x04timeAkey"[:8]
+    wanted = hashlib.sha1(b"\x99\x00\x08" + body).hexdigest().upper()
+    signature = b"\x88\x01x"
+    assert key_fingerprints(encoded(header + body + signature)) == [wanted]
+
+
+def test_a_packet_of_two_bytes_of_length_is_read_whole():
+    """192 to 8383 bytes, by RFC 4880, 4.2.2.2."""
+    body = b"\x04" + bytes(299)
+    wanted = hashlib.sha1(b"\x99" + (300).to_bytes(2, "big") + body).hexdigest().upper()
+    assert key_fingerprints(encoded(b"\xc6\xc0\x6c" + body)) == [wanted]
+
+
+@pytest.mark.parametrize(
+    ("data", "cause"),
+    [
+        (b"\xc6\x02\x03x", "not version 4"),
+        (b"\xc6\x02\x05x", "not version 4"),
+        (b"\xc6\xe1x", "a key in parts"),
+        (b"\x9bx", "a packet of unknown length"),
+        (b"\x88\x01x", "no public key in it"),
+        (b"\xc6\x03\x04x", "truncated"),
+    ],
+)
+def test_what_is_no_key_of_version_4_is_refused(data, cause):
+    with pytest.raises(ValueError, match=cause):
+        key_fingerprints(encoded(data))
 
 
 def test_a_truncated_keyring_is_refused(gpg):

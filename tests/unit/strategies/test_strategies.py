@@ -335,6 +335,35 @@ def test_auto_is_the_usual_strategy_of_the_reader():
     assert strategies.apply(log, "auto")["strategy"]["name"] == "dlperf_tf2"
 
 
+def test_auto_of_a_training_to_an_accuracy_is_that_of_the_whole_run():
+    log = {"own_trainer": False, "identity": {}, "reader": "tensorflow_ngc_train"}
+    assert strategies.usual(log) == "dlperf_tensorflow"
+    log["identity"] = {"mode": "train_and_evaluate"}
+    assert strategies.usual(log) == "ngc_last_throughput"
+    assert strategies.usual({**log, "reader": "oneflow"}) == "oneflow_report"
+    assert strategies.usual({**log, "own_trainer": True}) == "mean_after_warmup"
+
+
+@pytest.mark.parametrize(
+    ("assumed", "batch"),
+    [
+        ({"global_batch_size": 96, "batch_size_per_device": 8, "world_size": 4}, 96),
+        ({"batch_size_per_device": 8, "world_size": 4}, 32),
+        ({"batch_size_per_device": 8}, None),
+        # The log says that its batch size differs: what one device has does not give it.
+        ({"global_batch_size": None, "batch_size_per_device": 8, "world_size": 4}, None),
+    ],
+)
+def test_the_clock_takes_the_batch_that_the_log_states_or_makes_it_up(assumed, batch):
+    log = reading(RAMP)
+    log["runs"][0]["assumed"] = assumed
+    if batch is None:
+        with pytest.raises(ValueError, match="does not print the global batch size"):
+            strategies.apply(log, "wall_clock")
+    else:
+        assert strategies.apply(log, "wall_clock")["throughput"] == batch
+
+
 def test_the_documentation_names_every_reader_strategy_and_parameter():
     text = (Path(__file__).parents[3] / "docs/reading-logs.md").read_text(encoding="utf-8")
     names = {*logs.READERS, *strategies.STRATEGIES}

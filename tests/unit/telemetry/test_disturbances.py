@@ -115,6 +115,29 @@ def test_the_detail_says_what_and_how_much(kind, figures, detail):
     assert found == [{"kind": kind, "node": "a", "detail": detail}]
 
 
+# Figures of a node of 2 cores and 30 s that lie at each limit, and the next ones above it.
+AT_LIMITS = [
+    ("steal", "cpu", [{**telemetry()["cpu"], "steal_seconds": figure} for figure in (1.2, 1.21)]),
+    ("throttled", "gpus", [[gpu(0, throttle={"hw_thermal_slowdown": x})] for x in (0.05, 0.06)]),
+    ("throttled", "cpu_throttle_events", [0, 1]),
+    ("ecc", "gpus", [[gpu(0, ecc_uncorrected=figure)] for figure in (0, 1)]),
+    ("link_errors", "network", [{"eth0": link(errors=figure)} for figure in (0, 1)]),
+    ("link_errors", "infiniband", [{"m/1": link(link_downed=figure)} for figure in (0, 1)]),
+    ("memory_pressure", "memory_stall_seconds", [0.3, 0.31]),
+    ("memory_pressure", "swapped_in_mib", [16.0, 16.1]),
+]
+
+
+@pytest.mark.parametrize("kind, figure, values", AT_LIMITS)
+def test_a_figure_at_its_limit_is_none_and_above_it_one(kind, figure, values):
+    at, above = ({"a": node(**{figure: value})} for value in values)
+    assert (kinds(at), kinds(above)) == ([], [kind])
+
+
+def test_a_counter_that_a_link_does_not_have_is_no_error():
+    assert find({"a": node(network={"eth0": {}}, infiniband={"mlx5_0/1": {"errors": 0}})}) == []
+
+
 def test_the_power_cap_of_a_busy_gpu_is_not_a_disturbance():
     capped = gpu(0, throttle={"sw_power_cap": 1.0, "hw_slowdown": 0.07})
     assert find({"a": node(gpus=[capped])}) == []

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
-import signal
 import threading
 import time
 from pathlib import Path
@@ -15,12 +13,10 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.processes imp
     end_processes,
 )
 
-__all__ = ["PEER_GRACE", "RunWatch", "adopt_orphans", "end_with_parent"]
+__all__ = ["PEER_GRACE", "RunWatch"]
 
 # Seconds in which a node may notice by itself that a peer failed, which gives a better message.
 PEER_GRACE = 15.0
-_PR_SET_PDEATHSIG = 1
-_PR_SET_CHILD_SUBREAPER = 36
 
 
 class RunWatch:
@@ -86,22 +82,3 @@ class RunWatch:
 
 def _below_this_worker() -> list[Process]:
     return descendants(os.getpid())
-
-
-def end_with_parent() -> None:
-    """Have the kernel send SIGTERM to this process when its parent dies: prctl(2).
-
-    Otherwise an Ansible worker survives a killed ansible-playbook, and with it the connection that
-    keeps the run on the node alive. The worker's handler of SIGTERM ends its process group,
-    including ssh.
-    """
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-
-
-def adopt_orphans() -> None:
-    """Have orphans below this process become its children, so that it can end them: prctl(2).
-
-    With connection local the module runs below a shell, which ends at once on SIGTERM. A module
-    that does not would no longer be found, and its open output would keep this worker waiting.
-    """
-    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)

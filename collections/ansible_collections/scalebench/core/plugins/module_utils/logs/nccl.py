@@ -7,9 +7,9 @@ NVIDIA/nccl, versions 2.3.7 to 2.30.7.
 from __future__ import annotations
 
 import re
-from typing import Iterable, List, Sequence
+from typing import Dict, Iterable, List, Mapping, Sequence
 
-__all__ = ["check_expected", "transports", "unexpected"]
+__all__ = ["check_expected", "transports", "unexpected", "with_trace"]
 
 _CONNECTED = re.compile(r"NCCL INFO (?:Ring|Channel|Coll|CollNet) \d+(?:/\d+)? : .* via (.+)")
 _NVLS = re.compile(r"NCCL INFO NVLS comm ")
@@ -17,6 +17,19 @@ _EXPECTED = re.compile(r"NET/[^/]+(/GDRDMA)?")
 # InfiniBand by NVIDIA's plugin, of HPC-X and its images: by the version of its interface IBext,
 # or IBext_v5 to IBext_v11 (src/ib_plugin.c in Mellanox/nccl-rdma-sharp-plugins).
 _PLUGIN = re.compile(r"^NET/IBext(_v\d+)?(?=/|$)")
+
+
+def with_trace(environment: Mapping[str, str], folder: str) -> Dict[str, str]:
+    """Return the environment with a file for NCCL's lines, if they are asked for without one.
+
+    On standard output they would be part of the training's log.
+    """
+    made = dict(environment)
+    if "NCCL_DEBUG" in made:
+        # %h and %p are host and process (NCCL_DEBUG_FILE in NCCL's documentation).
+        place = folder.replace("%", "%%") + "/nccl.%h.%p.log"
+        made.setdefault("NCCL_DEBUG_FILE", place)
+    return made
 
 
 def transports(lines: Iterable[str]) -> List[str]:

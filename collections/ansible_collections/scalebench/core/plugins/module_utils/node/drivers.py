@@ -6,9 +6,10 @@ import ctypes
 import glob
 import os
 import re
-import subprocess
 import sys
 from typing import Any, Dict, List, Optional, Sequence, TypedDict, Union
+
+from .programs import run_program
 
 __all__ = ["LIBRARY_FOLDERS", "cuda_state", "driver", "gpu_direct", "pci_devices", "version_code"]
 
@@ -130,17 +131,10 @@ def cuda_state() -> Dict[str, Any]:
     environment = {key: text for key, text in os.environ.items() if key != "CUDA_VISIBLE_DEVICES"}
     state: Dict[str, Any] = {"code": None, "devices": None, "error": ""}
     try:
-        done = subprocess.run(
-            [sys.executable, "-c", _CUDA],
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=CUDA_PATIENCE_SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return {**state, "error": f"cuInit did not end within {CUDA_PATIENCE_SECONDS} s"}
+        command = [sys.executable, "-c", _CUDA]
+        done = run_program(command, CUDA_PATIENCE_SECONDS, ": cuInit does not end", environment)
+    except ValueError as error:
+        return {**state, "error": str(error)}
     if done.returncode:
         words = done.stderr.strip().splitlines() or [f"cuInit ended with {done.returncode}"]
         return {**state, "error": words[-1]}

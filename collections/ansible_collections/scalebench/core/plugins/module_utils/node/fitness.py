@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 import resource
-import subprocess
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.fingerprint import known
 
 from . import nvidia_smi
+from .programs import run_program
 
 __all__ = ["container", "gpu_health", "gpu_processes", "memlock_kib", "xid_codes"]
 
@@ -76,7 +76,7 @@ def xid_codes() -> Optional[List[int]]:
     """Return the codes of Xid errors in the kernel's log since boot; None if it is unreadable."""
     for command in (["journalctl", "--dmesg", "--output=cat", "--no-pager"], ["dmesg"]):
         try:
-            done = _run(command)
+            done = run_program(command, PATIENCE)
         except ValueError:
             continue
         # Without permission to read the log journalctl prints nothing and exits with 0.
@@ -99,28 +99,8 @@ def container(engine: str, name: str) -> Dict[str, Any]:
 
 
 def _answer(command: Sequence[str]) -> str:
-    done = _run(command)
+    done = run_program(command, PATIENCE)
     if done.returncode:
         words = (done.stderr.strip() or done.stdout.strip()).replace("\n", " ")
         raise ValueError(f"{command[0]}: {words or f'exit code {done.returncode}'}")
     return done.stdout
-
-
-def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """Run a program to its end.
-
-    :raises ValueError: it is not installed, or does not end within ``PATIENCE`` seconds.
-    """
-    try:
-        return subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise ValueError(f"{command[0]}: no answer within {PATIENCE} s") from None
-    except OSError as error:
-        raise ValueError(f"{command[0]}: {error.strerror}") from None

@@ -35,7 +35,7 @@ class Gpu:
 
     def __init__(self, library: Nvml, index: int) -> None:
         self._nvml = library
-        self._handle = library.call("nvmlDeviceGetHandleByIndex", index)
+        self._handle = library.call("nvmlDeviceGetHandleByIndex_v2", index)
         self._identity: Dict[str, Any] = {"index": index}
         for key, function in (("uuid", "nvmlDeviceGetUUID"), ("name", "nvmlDeviceGetName")):
             text = self._ask(function)
@@ -93,10 +93,10 @@ class Gpu:
         if self._events is None:
             return None
         codes: List[int] = []
-        event = self._nvml.ask("nvmlEventSetWait", self._events, 0)
+        event = self._nvml.ask("nvmlEventSetWait_v2", self._events, 0)
         while event is not None:
             codes.append(event.eventData)
-            event = self._nvml.ask("nvmlEventSetWait", self._events, 0)
+            event = self._nvml.ask("nvmlEventSetWait_v2", self._events, 0)
         return codes
 
 
@@ -133,8 +133,8 @@ class GpuSampler:
         if library is None:
             return
         try:
-            library.call("nvmlInit")
-            count = library.call("nvmlDeviceGetCount")
+            library.call("nvmlInit_v2")
+            count = library.call("nvmlDeviceGetCount_v2")
         except NvmlError as error:
             self._reason = f"NVML: {error}"
             return

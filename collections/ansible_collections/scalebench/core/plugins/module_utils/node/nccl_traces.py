@@ -8,24 +8,11 @@ from __future__ import annotations
 
 import glob
 import os
-from typing import Dict, List, Mapping
+from typing import List
 
 from ..logs.nccl import transports
 
-__all__ = ["transports_in", "with_trace"]
-
-
-def with_trace(environment: Mapping[str, str], folder: str) -> Dict[str, str]:
-    """Return the environment with a file for NCCL's lines, if they are asked for without one.
-
-    On standard output they would be part of the training's log.
-    """
-    made = dict(environment)
-    if "NCCL_DEBUG" in made:
-        # %h and %p are host and process (NCCL_DEBUG_FILE in NCCL's documentation).
-        place = os.path.join(folder.replace("%", "%%"), "nccl.%h.%p.log")
-        made.setdefault("NCCL_DEBUG_FILE", place)
-    return made
+__all__ = ["transports_in"]
 
 
 def transports_in(folder: str) -> List[str]:

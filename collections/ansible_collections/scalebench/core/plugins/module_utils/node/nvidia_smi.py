@@ -6,7 +6,6 @@ import glob
 import os
 import re
 import shutil
-import subprocess
 from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.fingerprint import (
@@ -16,6 +15,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.evidence.fingerpri
 )
 
 from .drivers import pci_devices
+from .programs import run_program
 
 __all__ = [
     "FIELDS",
@@ -165,7 +165,13 @@ def _answer(
         return [], ""
     asked, refused = list(fields), set(fields)
     while refused and asked:
-        done = _run(program, *options, f"{switch}={','.join(asked)}")
+        query = [f"{switch}={','.join(asked)}", "--format=csv,noheader,nounits"]
+        done = run_program(
+            [program, *options, *query],
+            PATIENCE_SECONDS,
+            f". {_TODO}",
+            {**os.environ, **environment(program)},
+        )
         refused = set(_REFUSED.findall(done.stdout)) & set(asked)
         asked = [field for field in asked if field not in refused]
     if switch == _LATER_SWITCH and _UNKNOWN_SWITCH.search(done.stdout):
@@ -211,24 +217,3 @@ def _require_no_gpu(problem: str) -> None:
     signs = signs_of_a_gpu()
     if signs:
         raise ValueError(f"this node has a NVIDIA GPU ({', '.join(signs)}), but {problem}. {_TODO}")
-
-
-def _run(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run nvidia-smi to its end.
-
-    :raises ValueError: it cannot be started, or does not end in time.
-    """
-    try:
-        return subprocess.run(
-            [program, *arguments, "--format=csv,noheader,nounits"],
-            env={**os.environ, **environment(program)},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise ValueError(f"{program} did not answer within {PATIENCE_SECONDS} s. {_TODO}") from None
-    except OSError as error:
-        raise ValueError(f"{program}: {error.strerror}. {_TODO}") from None

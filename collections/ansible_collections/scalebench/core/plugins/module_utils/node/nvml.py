@@ -65,10 +65,10 @@ class EventData(ctypes.Structure):
 # By function: the type of its result, then its arguments in their order. A value among them is
 # always the same.
 FUNCTIONS: Mapping[str, Tuple[Any, ...]] = {
-    "nvmlInit": (None,),
+    "nvmlInit_v2": (None,),
     "nvmlShutdown": (None,),
-    "nvmlDeviceGetCount": (ctypes.c_uint, _OUT),
-    "nvmlDeviceGetHandleByIndex": (_GPU, ctypes.c_uint, _OUT),
+    "nvmlDeviceGetCount_v2": (ctypes.c_uint, _OUT),
+    "nvmlDeviceGetHandleByIndex_v2": (_GPU, ctypes.c_uint, _OUT),
     "nvmlDeviceGetUUID": (_TEXT, _GPU, _OUT, ctypes.c_uint(96)),
     "nvmlDeviceGetName": (_TEXT, _GPU, _OUT, ctypes.c_uint(96)),
     "nvmlDeviceGetUtilizationRates": (Utilization, _GPU, _OUT),
@@ -81,19 +81,13 @@ FUNCTIONS: Mapping[str, Tuple[Any, ...]] = {
     "nvmlDeviceGetTotalEccErrors": (*(ctypes.c_ulonglong, _GPU, ctypes.c_int, ctypes.c_int, _OUT),),
     "nvmlEventSetCreate": (_EVENTS, _OUT),
     "nvmlDeviceRegisterEvents": (None, _GPU, ctypes.c_ulonglong, _EVENTS),
-    "nvmlEventSetWait": (EventData, _EVENTS, _OUT, ctypes.c_uint),
+    "nvmlEventSetWait_v2": (EventData, _EVENTS, _OUT, ctypes.c_uint),
     "nvmlEventSetFree": (None, _EVENTS),
 }
-# Names in the library where they differ, the newest first; 470 has throttle reasons, 535 both.
-SYMBOLS: Mapping[str, Tuple[str, ...]] = {
-    "nvmlInit": ("nvmlInit_v2",),
-    "nvmlDeviceGetCount": ("nvmlDeviceGetCount_v2",),
-    "nvmlDeviceGetHandleByIndex": ("nvmlDeviceGetHandleByIndex_v2",),
-    "nvmlDeviceGetCurrentClocksEventReasons": (
-        "nvmlDeviceGetCurrentClocksEventReasons",
-        "nvmlDeviceGetCurrentClocksThrottleReasons",
-    ),
-    "nvmlEventSetWait": ("nvmlEventSetWait_v2", "nvmlEventSetWait"),
+# Older names of functions; 470 has throttle reasons, 535 both.
+OLDER = {
+    "nvmlDeviceGetCurrentClocksEventReasons": "nvmlDeviceGetCurrentClocksThrottleReasons",
+    "nvmlEventSetWait_v2": "nvmlEventSetWait",
 }
 
 
@@ -137,7 +131,7 @@ class Nvml:
         return None
 
     def _function(self, name: str) -> Any:
-        for symbol in SYMBOLS.get(name, (name,)):
+        for symbol in (name, OLDER.get(name, name)):
             with contextlib.suppress(AttributeError):
                 return getattr(self._library, symbol)
         raise NvmlError(f"this driver has no {name}")

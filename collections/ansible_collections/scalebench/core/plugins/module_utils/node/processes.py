@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import signal
 import time
@@ -10,8 +11,10 @@ from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Set, Tu
 
 __all__ = [
     "Process",
+    "adopt_orphans",
     "descendants",
     "end_processes",
+    "end_with_parent",
     "environment",
     "listener",
     "processes",
@@ -19,6 +22,9 @@ __all__ = [
 ]
 
 LISTEN = "0A"
+# Loaded here, because a new process may call it before it becomes its program.
+_PRCTL = ctypes.CDLL(None).prctl
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 
 
 class Process(NamedTuple):
@@ -70,6 +76,16 @@ def descendants(pid: int) -> List[Process]:
             below.append(child)
             queue.append(child.pid)
     return [process for process in below if process.alive]
+
+
+def adopt_orphans() -> None:
+    """Have orphans below this process become its children, so that it can end them: prctl(2)."""
+    _PRCTL(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def end_with_parent() -> None:
+    """Have the kernel send SIGTERM to this process when its parent dies, also by SIGKILL."""
+    _PRCTL(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
 
 
 def environment(pid: int) -> Dict[str, str]:

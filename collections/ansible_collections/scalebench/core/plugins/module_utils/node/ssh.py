@@ -6,9 +6,10 @@ import contextlib
 import hashlib
 import os
 import re
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from typing import Dict, List, Optional, Sequence, Set
+
+from .programs import run_program
 
 __all__ = ["SshKeys", "authorised", "unreachable"]
 
@@ -16,6 +17,9 @@ __all__ = ["SshKeys", "authorised", "unreachable"]
 _AT_ONCE = 4
 # How long sshd may take to offer its keys.
 _SCAN_SECONDS = 5
+# How long a program of OpenSSH may take.
+_SECONDS = 30.0
+_NO_CLIENT = ": install the package openssh-client"
 
 
 class SshKeys:
@@ -76,10 +80,7 @@ class SshKeys:
                 os.remove(path)
         bits = ["-b", "4096"] if kind == "rsa" else []
         command = ["ssh-keygen", "-q", "-t", kind, *bits, "-N", "", "-C", comment, "-f", part]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-        except FileNotFoundError:
-            raise ValueError("no ssh-keygen: install the package openssh-client") from None
+        done = run_program(command, 10 * _SECONDS, _NO_CLIENT)
         if done.returncode:
             raise ValueError(f"ssh-keygen for {self._path(name)}: {done.stderr.strip()}")
         os.replace(part, self._path(name))
@@ -90,7 +91,7 @@ class SshKeys:
 
 
 def unreachable(
-    config: str, nodes: Sequence[str], own: str, patience: float = 30.0
+    config: str, nodes: Sequence[str], own: str, patience: float = _SECONDS
 ) -> Dict[str, str]:
     """Return by node why ssh does not get in from here; empty if it does everywhere.
 
@@ -133,19 +134,19 @@ def authorised(config: str) -> Optional[str]:
 
 def _login(config: str, node: str, patience: float) -> str:
     """Return why a login fails, empty if it succeeds."""
+    advice = ": it is overloaded, or a firewall drops packets"
     try:
-        done = _run(["ssh", "-F", config, node, "true"], patience)
-    except subprocess.TimeoutExpired:
-        return f"no answer within {patience:.0f} s: it is overloaded, or a firewall drops packets"
+        done = run_program(["ssh", "-F", config, node, "true"], patience, advice)
+    except ValueError as error:
+        return str(error)
     lines = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
     return "" if done.returncode == 0 else lines[-1]
 
 
 def _settings(config: str, node: str) -> Dict[str, str]:
     """Return what ssh takes from its configuration for a node, by keyword in small letters."""
-    words = [
-        line.partition(" ") for line in _run(["ssh", "-G", "-F", config, node]).stdout.splitlines()
-    ]
+    done = run_program(["ssh", "-G", "-F", config, node], _SECONDS, _NO_CLIENT)
+    words = [line.partition(" ") for line in done.stdout.splitlines()]
     return {keyword: value for keyword, _, value in words}
 
 
@@ -169,25 +170,11 @@ def _scan(config: str, nodes: Sequence[str], kinds: str) -> Dict[str, Set[str]]:
         hosts = {each["hostname"]: name for name, each in settings.items() if each["port"] == port}
         command = ["ssh-keyscan", "-p", port, "-t", kinds, "-T", str(_SCAN_SECONDS), *hosts]
         try:
-            lines = _run(command, 6 * _SCAN_SECONDS).stdout.splitlines()
-        except subprocess.TimeoutExpired:
+            lines = run_program(command, _SECONDS).stdout.splitlines()
+        except ValueError:
             continue
         for line in lines:
             host = re.sub(r"^\[(.*)\]:\d+$", r"\1", line.split(" ")[0])
             if host in hosts:
                 offered[hosts[host]].add(line.strip())
     return offered
-
-
-def _run(command: List[str], patience: float = 30.0) -> subprocess.CompletedProcess[str]:
-    try:
-        return subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=patience,
-            check=False,
-        )
-    except FileNotFoundError:
-        raise ValueError(f"no {command[0]}: install the package openssh-client") from None

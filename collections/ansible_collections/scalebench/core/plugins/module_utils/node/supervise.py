@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import re
 import resource
@@ -14,15 +13,13 @@ import time
 from typing import Any, Dict, List, Mapping, Optional, TypedDict
 
 from .gpus import visible_gpus
-from .processes import descendants, end_processes
+from .processes import adopt_orphans, descendants, end_processes, end_with_parent
 from .sampler import Sampler
 
 __all__ = ["RUN_VARIABLE", "supervise", "telling_line"]
 
 # Set in the environment of all processes of a repeat, which are recognised by it.
 RUN_VARIABLE = "SCALEBENCH_RUN"
-_PR_SET_PDEATHSIG = 1
-_PR_SET_CHILD_SUBREAPER = 36
 _TAIL = 65536
 _ERROR = re.compile(r"\b([A-Za-z_][\w.]*(Error|Exception)|error|fatal)\s*:\s*\S", re.IGNORECASE)
 _WORDS = re.compile(r"[A-Za-z]{2}")
@@ -72,11 +69,10 @@ def supervise(
     gpus = visible_gpus(environment)
     sampler = Sampler(sample_interval, gpus) if sample_interval > 0 else None
     start = time.monotonic()
-    prctl = ctypes.CDLL(None, use_errno=True).prctl
-    prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    adopt_orphans()
 
     def die_with_us() -> None:
-        prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+        end_with_parent()
         if memory_mib:
             # Limits private writable memory, getrlimit(2); RLIMIT_AS would include libraries.
             resource.setrlimit(resource.RLIMIT_DATA, (memory_mib << 20, memory_mib << 20))

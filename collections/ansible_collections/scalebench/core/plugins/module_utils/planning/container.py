@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Dict, List, Mapping
 
-__all__ = ["container_name", "exec_command", "image_reference", "start_command", "with_trace"]
+__all__ = ["TRACES", "container_name", "exec_command", "image_reference", "start_command"]
 
 # A folder of the command in the container, empty at its start and removed at its end.
 FOLDER = "/tmp/scalebench"
@@ -85,12 +85,6 @@ def start_command(
     for key, value in container.get("environment", {}).items():
         words += ["--env", f"{key}={value}"]
     return [*words, image, "sleep", "infinity"]
-
-
-def with_trace(environment: Mapping[str, str]) -> Dict[str, str]:
-    """Return the environment of a command in a container, with a file for NCCL's lines there."""
-    file = {"NCCL_DEBUG_FILE": f"{TRACES}/nccl.%h.%p.log"} if "NCCL_DEBUG" in environment else {}
-    return {**environment, **file}
 
 
 def _gpu_access(node: Mapping[str, Any]) -> List[str]:

@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple
 
+from ..logs.nccl import with_trace
 from ..records.node_names import folded
 from ..records.plans import Cell, Command, Nodes
 from . import launch_mpirun
-from .container import container_name, exec_command, with_trace
+from .container import TRACES, container_name, exec_command
 from .launch_job import Job, Started
 
 __all__ = ["LAUNCHERS", "Launcher", "commands"]
@@ -210,7 +211,7 @@ def commands(cell: Cell, recipe: Mapping[str, Any], nodes: Nodes) -> Dict[str, C
         argv, environment = started
         if "container" in recipe:
             inside = container_name(cell["benchmark"], cell["recipe"])
-            environment = with_trace(environment)
+            environment = with_trace(environment, TRACES)
             argv = exec_command(argv, environment, nodes[name], inside)
         made[name] = {"rank": rank, "argv": argv, "env": environment}
     return made

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from operator import sub, truediv
-from typing import Any, Callable, Dict, List, Mapping, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 from ansible_collections.scalebench.core.plugins.module_utils.published.conditions import (
     DECISIVE,
@@ -11,6 +10,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.published.conditio
     judge,
     plain_conditions,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.published.rows import MEASURES
 from ansible_collections.scalebench.core.plugins.module_utils.stats.median_ratio import finding
 from ansible_collections.scalebench.core.plugins.module_utils.stats.statistics import finite, median
 
@@ -18,12 +18,6 @@ __all__ = ["compare", "compare_published", "has_figure"]
 
 Row = Dict[str, Any]
 
-# Figures beside the throughput -> how ours and theirs are compared.
-MEASURES: Dict[str, Callable[[float, float], float]] = {
-    "time_to_train_seconds": truediv,
-    "end_to_end_throughput": truediv,
-    "accuracy_top1": sub,
-}
 _KINDS = ("reference", "official", "extra")
 
 
@@ -65,8 +59,8 @@ def compare(
     Returns what :func:`conditions.judge` does, both throughputs, and ratio, its interval low to
     high at ``level``, beyond_noise (whether that leaves 1 out) and finding (equivalent, faster,
     slower, undecided, at the margin ``tolerance``): None unless the verdict is comparable; and
-    ``measures``: of :data:`MEASURES` those that both sides have, compared (ours over theirs, of an
-    accuracy ours less theirs in points; None and ``why`` where targets or epochs differ).
+    ``measures``: of :data:`rows.MEASURES` those that both sides have, compared (ours over theirs,
+    of an accuracy ours less theirs in points; None and ``why`` where targets or epochs differ).
 
     A row of which only other figures were published has no ratio.
 
@@ -108,7 +102,7 @@ def _measure(name: str, measured: Mapping[str, Any], published: Mapping[str, Any
         why = f"target {targets[0]} % measured, {targets[1]} % published"
     elif name != "end_to_end_throughput" and epochs[0] != epochs[1]:
         why = f"{epochs[0] or 'unknown'} epochs measured, {epochs[1] or 'unknown'} published"
-    compared = None if why else MEASURES[name](ours, theirs)
+    compared = None if why else MEASURES[name].compare(ours, theirs)
     return [{"measure": name, "measured": ours, "theirs": theirs, "compared": compared, "why": why}]
 
 

@@ -8,13 +8,14 @@ published/README.md.
 from __future__ import annotations
 
 import math
-from typing import Any, Dict, List, Mapping, NoReturn, Sequence
+from operator import sub, truediv
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, NoReturn, Sequence
 
 from ..records.factors import FACTORS, parse_flag, parse_text
 from ..stats.rounding import ROUNDINGS
 from ..topology import parse_topology, sort_topologies
 
-__all__ = ["CONDITIONS", "check_document", "published_rows"]
+__all__ = ["CONDITIONS", "MEASURES", "check_document", "published_rows"]
 
 Row = Dict[str, Any]
 _TYPES: Dict[Any, type] = {parse_text: str, parse_flag: bool}
@@ -39,15 +40,24 @@ CONDITIONS: Dict[str, Any] = {
 # start-up) in images/s over all devices; memory_mib of one device; the time to train is that to
 # target_accuracy, in percent as accuracy_top1.
 FIGURES = (
-    "throughput",
-    "average",
-    "speedup",
-    "memory_mib",
-    "time_to_train_seconds",
-    "target_accuracy",
-    "accuracy_top1",
-    "end_to_end_throughput",
+    *("throughput", "average", "speedup", "memory_mib", "time_to_train_seconds"),
+    *("target_accuracy", "accuracy_top1", "end_to_end_throughput"),
 )
+
+
+class Measure(NamedTuple):
+    """A figure beside the throughput: its name in a report, and how ours and theirs compare."""
+
+    title: str
+    form: str
+    compare: Callable[[float, float], float]
+
+
+MEASURES = {
+    "time_to_train_seconds": Measure("time to train s", "ratio {:.4g}", truediv),
+    "end_to_end_throughput": Measure("end to end images/s", "ratio {:.4g}", truediv),
+    "accuracy_top1": Measure("best top-1 %", "{:+.2f} points", sub),
+}
 SOURCE: Dict[str, Any] = {
     # Documents of version 0.1 say seed for reference.
     "kind": ("reference", "extra", "official", "seed"),

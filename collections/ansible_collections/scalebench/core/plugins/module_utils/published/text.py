@@ -9,6 +9,7 @@ from ..layout.sections import Section, section, table
 from ..records.cells import cell_key
 from ..records.results import Results
 from .conditions import CPU, STATABLE
+from .rows import MEASURES
 
 __all__ = ["condition_words", "sections"]
 
@@ -219,22 +220,15 @@ def _tables(results: Results, comparison: Comparison) -> Iterator[Dict[str, Any]
             yield table(f"{group_title(cells)}: beside the throughput", beside)
 
 
-_MEASURES = {
-    "time_to_train_seconds": ("time to train s", "ratio {:.4g}"),
-    "end_to_end_throughput": ("end to end images/s", "ratio {:.4g}"),
-    "accuracy_top1": ("best top-1 %", "{:+.2f} points"),
-}
-
-
 def _measure_row(one: Comparison, measure: Comparison) -> Dict[str, Any]:
-    name, form = _MEASURES[measure["measure"]]
+    kind = MEASURES[measure["measure"]]
     return {
         "topology": one["cell"]["topology"],
         "published": row_title(one["published"]) + (" (erratum)" if one["errata"] else ""),
-        "figure": name,
+        "figure": kind.title,
         "ours": float(measure["measured"]),
         "theirs": float(measure["theirs"]),
-        "compared": measure["why"] or form.format(measure["compared"]),
+        "compared": measure["why"] or kind.form.format(measure["compared"]),
     }
 
 
