@@ -94,8 +94,19 @@ HELD: dict[str, Held] = {
     **{
         name: Held(HELP, _REAL)
         for name in (
-            *("bash", "cmake", "curl", "df", "dmesg", "find", "g++", "git", "journalctl"),
-            *("ln", "make", "mkdir", "mpicxx", "mv", "python3", "rm", "sha256sum", "systemctl"),
+            *("bash", "cmake", "curl", "df", "dirname", "dmesg", "find", "g++", "git", "grep"),
+            *(
+                "journalctl",
+                "ln",
+                "make",
+                "mkdir",
+                "mpicxx",
+                "mv",
+                "python3",
+                "rm",
+                "sha256sum",
+                "systemctl",
+            ),
             *("systemd-detect-virt", "tar", "wget"),
         )
     },
