@@ -34,12 +34,14 @@ def git(*arguments):
     return done.stdout.strip()
 
 
-def provide(tmp_path, server, version):
+def provide(tmp_path, server, version, archives=""):
     """Run the role's tasks for one source; return what Ansible said."""
     tasks = {
         "ansible.builtin.include_tasks": str(ROOT / "roles/framework/tasks/source.yml"),
         "vars": {
-            "framework_source_archives": "",
+            "framework_source_archives": str(archives),
+            # As roles/framework/vars/main.yml.
+            "__framework_source_archive": f"{archives}/server-{version}.tar.gz",
             "__framework_source": {"name": "it", "repository": str(server), "version": version},
             "__framework_source_dir": str(tmp_path / "clone"),
         },
@@ -69,3 +71,26 @@ def test_a_branch_with_the_name_of_a_commit_is_refused(tmp_path, server):
     git("-C", place, "branch", first[:10], second)
     answer = provide(tmp_path, place, first[:10])
     assert f"is at commit {second} of" in answer and f"{first[:10]} was asked for" in answer
+
+
+def test_an_archive_of_another_commit_is_refused(tmp_path, server):
+    place, first, second = server
+    archives = tmp_path / "it's archives"
+    archives.mkdir()
+    options = ("archive", "--format=tar.gz", "--prefix=it/")
+    git("-C", place, *options, "-o", archives / f"server-{second}.tar.gz", first)
+    git("-C", place, *options, "-o", archives / f"server-{first}.tar.gz", first)
+    answer = provide(tmp_path, place, second, archives)
+    assert f"is of commit {first}, and {second} was asked for" in answer
+    assert not (tmp_path / "clone").exists()
+    assert "failed=0" in provide(tmp_path, place, first, archives)
+    assert (tmp_path / "clone/file").read_text() == "1"
+
+
+def test_an_archive_that_names_no_commit_is_taken_by_its_name(tmp_path, server):
+    place, first, _ = server
+    archive = tmp_path / f"server-{first}.tar.gz"
+    tree = git("-C", place, "rev-parse", f"{first}^{{tree}}")
+    git("-C", place, "archive", "--format=tar.gz", "--prefix=it/", "-o", archive, tree)
+    assert "failed=0" in provide(tmp_path, place, first, tmp_path)
+    assert (tmp_path / "clone/file").read_text() == "1"
