@@ -149,7 +149,9 @@ class CallbackModule(Default):
         self._print_gathered()
         self._task_name = ""
         self._printer.stop()
-        if self._failed or not self._planned:
+        # That the controller did five tasks tells nobody anything.
+        on_nodes = {*stats.processed} - {"localhost"}
+        if on_nodes and (self._failed or not self._planned):
             super().v2_playbook_on_stats(_folded_stats(stats))
         if self._failed:
             self._print("Run the same command with -v for Ansible's full output.")
@@ -197,7 +199,8 @@ class CallbackModule(Default):
         # The report describes what a campaign wrote.
         changed = {} if self._planned else self._changed
         for name, hosts in changed.items():
-            self._print(f"  {verb}: {name} ({folded(hosts)})", "yellow")
+            where = f" ({folded(hosts)})" if {*hosts} != {"localhost"} else ""
+            self._print(f"  {verb}: {name}{where}", "yellow")
         self._changed = {}
 
     def _print_failure(self, word, result):

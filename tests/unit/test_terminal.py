@@ -28,11 +28,11 @@ TASKS = [
 ]
 
 
-def printed(folder, *options):
-    """Return the lines that the tasks leave on twelve hosts."""
+def printed(folder, *options, hosts="n[1:12]"):
+    """Return the lines that the tasks leave on the hosts, by default twelve."""
     play = {"name": "Try", "hosts": "all", "gather_facts": False, "tasks": TASKS}
     (folder / "play.yml").write_text(json.dumps([play]))
-    (folder / "hosts").write_text("n[1:12] ansible_connection=local\n")
+    (folder / "hosts").write_text(f"{hosts} ansible_connection=local\n")
     program = str(Path(sys.executable).parent / "ansible-playbook")
     done = subprocess.run(
         [program, "-i", str(folder / "hosts"), str(folder / "play.yml"), *options],
@@ -42,7 +42,7 @@ def printed(folder, *options):
         text=True,
         check=False,
     )
-    assert done.returncode == 2, done.stderr
+    assert done.returncode == (0 if hosts == "localhost" else 2), done.stderr
     return done.stdout.splitlines()
 
 
@@ -73,3 +73,8 @@ def test_the_recap_has_a_line_for_hosts_with_the_same_counts(tmp_path):
 def test_verbose_is_ansibles_own_output(tmp_path):
     lines = printed(tmp_path, "-v")
     assert sum("unreachable=" in line for line in lines) == 12
+
+
+def test_what_the_controller_does_alone_has_no_recap(tmp_path):
+    lines = printed(tmp_path, hosts="localhost")
+    assert lines == ["Try", "all say this", "  changed: Set a fact"]

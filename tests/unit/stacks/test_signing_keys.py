@@ -89,7 +89,7 @@ def test_the_bytes_that_were_verified_are_installed(gpg, tmp_path):
     one, two = (gpg("--armor", "--export", name) for name in ("one", "two"))
     fingerprint = said(gpg)[0]
     answer, keyring = provide(tmp_path, one, fingerprint)
-    assert "failed=0" in answer, answer
+    assert "FAILED" not in answer, answer
     assert keyring.read_bytes() == one
     # get_url takes a file:// address every time; from a server, what stands there is read again.
     answer, _ = provide(tmp_path, one + two, fingerprint)
