@@ -27,6 +27,14 @@ def test_gpu_nodes_get_the_reference_efforts_topologies():
     assert {(cell["warmup"], cell["iterations"]) for cell in made} == {(20, 100)}
 
 
+def test_nodes_with_and_without_gpus_have_the_defaults_of_cpus():
+    mixed = {**cluster(2, gpus=8), "node3": cluster(3)["node3"]}
+    made = cells(mixed, topology="1n1g")
+    assert {(cell["device"], cell["warmup"], cell["iterations"]) for cell in made} == {
+        ("cpu", 10, 50)
+    }
+
+
 @pytest.mark.parametrize("name", ["pytorch", "tensorflow_ngc", "mxnet_ngc", "paddle"])
 def test_cpu_nodes_measure_half_of_the_method_and_all_of_it_on_request(name):
     (made,) = cells(cluster(1), benchmark=name, topology="1n1g")

@@ -122,3 +122,14 @@ def test_another_recipe_than_the_usual_one_has_a_folder_of_its_own():
 def test_a_condition_holds_where_every_factor_does(when, holds):
     cell = {"nodes": 2, "precision": "amp"}
     assert bool(recipes.matching([{"when": when}], cell)) is holds
+
+
+@pytest.mark.parametrize("recipe", [None, "upstream", "portable"])
+def test_all_benchmarks_are_those_that_have_the_recipe_that_is_asked_for(recipe):
+    options = parse_options({"benchmark": "all", **({"recipe": recipe} if recipe else {})})
+    wanted = [
+        name
+        for name, one in sorted(benchmarks().items())
+        if recipe is None or recipe in one["recipes"]
+    ]
+    assert recipes._asked_for(benchmarks(), options) == wanted

@@ -3,6 +3,7 @@
 import copy
 
 import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.preflight import gpu_checks
 from ansible_collections.scalebench.core.plugins.module_utils.preflight.gpu_checks import (
     cuda_problem,
 )
@@ -337,3 +338,17 @@ def test_unreachable_nodes_fail():
     judged = judge({"node1": {"problem": "no route to host"}}, {"gpus": 8})
     assert judged["verdict"] == "fail"
     assert judged["counts"] == {"fail": 1, "warn": 0, "pass": 0, "skip": 0}
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [  # of CUresult in cuda.h
+        (34, "stub"), (46, "busy or unavailable"), (100, "no CUDA device"),
+        (802, "not ready"), (803, "differ in version"), (804, "forward compatibility"),
+        (999, "unknown error"),
+    ],
+)  # fmt: skip
+def test_the_errors_of_cuda_are_told_by_their_numbers(code, words):
+    found, todo = gpu_checks.cuda_problem({"code": code, "devices": 0, "error": ""}, 1)
+    assert found.startswith(f"cuInit returned {code} ") and words in found
+    assert todo and "see CUresult" not in todo

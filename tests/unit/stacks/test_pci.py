@@ -44,8 +44,18 @@ def test_the_nodes_of_the_stand_ins(name, architecture, switches, hca):
         ("0x2335", "hopper"),
         ("0x2901", "blackwell"),
         ("0x9999", None),
+        # The ends of the ranges, and what lies beside them.
+        ("0x0fbf", None), ("0x0fc0", "kepler"), ("0x12bf", "kepler"), ("0x12c0", None),
+        ("0x1340", "maxwell"), ("0x15ef", "maxwell"), ("0x15f0", "pascal"), ("0x15ff", "pascal"),
+        ("0x1600", "maxwell"), ("0x17ff", "maxwell"), ("0x1800", None), ("0x1aff", None),
+        ("0x1b00", "pascal"), ("0x1d7f", "pascal"), ("0x1d80", "volta"), ("0x1dff", "volta"),
+        ("0x1e00", "turing"), ("0x1fff", "turing"), ("0x2000", None), ("0x2080", "ampere"),
+        ("0x20ff", "ampere"), ("0x2180", "turing"), ("0x21ff", "turing"), ("0x2200", "ampere"),
+        ("0x22ff", "ampere"), ("0x2300", "hopper"), ("0x237f", "hopper"), ("0x2380", None),
+        ("0x2480", "ampere"), ("0x25ff", "ampere"), ("0x2680", "ada"), ("0x28ff", "ada"),
+        ("0x2900", "blackwell"), ("0x31ff", "blackwell"), ("0x3200", None),
     ],
-)
+)  # fmt: skip
 def test_the_architecture_of_a_gpu(identifier, architecture):
     (gpu,) = hardware([device("0x10de", identifier, "0x030200")])["gpus"]
     assert gpu["architecture"] == architecture

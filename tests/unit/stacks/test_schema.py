@@ -1,6 +1,7 @@
 """The shipped stacks, invalid stack files, overrides and mirrors."""
 
 import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.stacks import schema
 from ansible_collections.scalebench.core.plugins.module_utils.stacks.problems import stack_problems
 from ansible_collections.scalebench.core.plugins.module_utils.stacks.schema import (
     check_stack,
@@ -118,3 +119,17 @@ def test_overrides_are_not_mirrored():
     found = resolved_stack(stack("v100-2020"), "v100-2020", given, "https://mirror.example")
     assert found["driver"]["url"] == "https://files.example/d.run"
     assert found["ofed"]["url"] == "file:///o.tgz"
+
+
+@pytest.mark.parametrize(
+    ("base", "over", "merged"),
+    [
+        ({"a": {"b": 1, "c": 2}}, {"a": {"b": 3}}, {"a": {"b": 3, "c": 2}}),
+        ({"a": {"b": 1}}, {"a": 2}, {"a": 2}),
+        ({"a": 1}, {"a": {"b": 2}}, {"a": {"b": 2}}),
+        ({}, {"a": {"b": 2}}, {"a": {"b": 2}}),
+        ({"a": 1, "d": 4}, {"a": None, "e": None}, {"d": 4}),
+    ],
+)
+def test_a_stack_replaces_what_it_states_key_by_key(base, over, merged):
+    assert schema._merged(base, over) == merged
