@@ -10,6 +10,7 @@ import math
 import os
 import random
 from pathlib import Path
+from time import process_time
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils import logs
@@ -157,8 +158,16 @@ def test_any_text_in_any_place_of_a_log(text, name, at):
 
 @pytest.mark.parametrize("name", sorted(LINE))
 @pytest.mark.parametrize(
-    "repeated", [b"DLL 2020-01-01 00:00:00 - ", b"[1,0]<stdout>:", b"ips: ", b"1", b" "]
+    "repeated",
+    [
+        *(b"DLL 2020-01-01 00:00:00 - ", b"[1,0]<stdout>:", b"ips: ", b"1", b" ", b"Namespace("),
+        b"DLL 2020-01-01 00:00:00.0 - PARAMETER " + b" " * 20_000,
+    ],
+    ids=lambda repeated: repeated[:24].decode(),
 )
 def test_long_lines_take_time_in_proportion(name, repeated):
     start = "".join(lines(name, 3)).encode()
-    check(start + start[: len(start) // 2] + repeated * (200_000 // len(repeated)) + b"\n" + start)
+    head = start + start[: len(start) // 2]
+    began = process_time()
+    check(head + repeated * (200_000 // len(repeated)) + b"\n" + start)
+    assert process_time() - began < 1.0

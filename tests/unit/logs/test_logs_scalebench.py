@@ -62,9 +62,20 @@ def test_reads_identity_observations_and_ending():
 
 
 def test_every_factor_that_the_header_states_is_read():
-    stated = dict.fromkeys(factor_names(), "stated")
+    stated = {**dict.fromkeys(factor_names(), "stated"), "xla": True, "image_size": 64}
     text = f"[scalebench] header {json.dumps({**HEADER, **stated, 'format': 1})}\n" + line(1)
     assert stated.items() <= logs.read(text)["identity"].items()
+
+
+@pytest.mark.parametrize("words", ["header", "end"])
+@pytest.mark.parametrize(
+    "value", ["NaN", "1e999", "[]", '"x"', "true", '{"x":' * 50 + "1" + "}" * 50]
+)
+def test_a_value_of_another_type_is_named(words, value):
+    key = "world_size" if words == "header" else "seconds"
+    text = f"{line(1)}[scalebench] {words} {{{json.dumps(key)}: {value}}}\n"
+    with pytest.raises(ValueError, match=r"the.log: .*(header|end|figure|too deep)"):
+        logs.read(text, name="the.log")
 
 
 def test_the_default_rule_drops_twenty_and_averages_a_hundred():

@@ -93,24 +93,24 @@ def test_foreign_files_are_refused(foreign):
 @pytest.mark.parametrize(
     ("place", "value", "said"),
     [
-        (("cells",), {}, "cells is not a list"),
-        (("provenance",), None, "provenance is not a dict"),
-        (("cells", 0), 3, r"cells\[0\]: a cell is a mapping"),
+        (("cells",), {}, "cells is {}, not a list"),
+        (("provenance",), None, "provenance is None, not a mapping"),
+        (("cells", 0), 3, r"cells\[0\] is 3, not a mapping"),
         (("cells", 1, "topology"), "2n8g", r"cells\[1\]: topology 2n8g does not fit"),
-        (("cells", 1, "median_speed"), "44", r"cells\[1\] is damaged: median_speed is '44'"),
-        (("cells", 1, "median_speed"), float("nan"), "median_speed is nan"),
-        (("cells", 0, "repeats"), "none", r"cells\[0\] is damaged: repeats is not a list"),
-        (("cells", 0, "repeats", 2), [], r"cells\[0\].repeats\[2\] is damaged: a mapping"),
-        (("cells", 0, "spread"), [1], r"cells\[0\] is damaged: spread is \[1\], not a mapping"),
-        (("cells", 0, "spread"), {"cv": 1.0}, r"cells\[0\].spread is damaged: no n"),
-        (("cells", 0, "spread", "cv"), "1 %", "spread is damaged: cv is '1 %', not a number"),
-        (("cells", 1, "interval"), 3.0, r"cells\[1\] is damaged: interval is 3.0, not a mapping"),
-        (("cells", 1, "interval"), {"n": 3}, r"cells\[1\].interval is damaged: no low, high"),
-        (("cells", 1, "interval", "low"), "43", "interval is damaged: low is '43'"),
-        (("provenance", "nodes"), [1], r"provenance is damaged: nodes is \[1\]"),
-        (("provenance", "nodes"), {"node1": 1}, "nodes is .*, not a mapping of mappings"),
+        (("cells", 1, "median_speed"), "44", r"cells\[1\].median_speed is '44', not a number"),
+        (("cells", 1, "median_speed"), -1.0, "median_speed is -1.0, not a speed"),
+        (("cells", 0, "repeats"), "none", r"cells\[0\].repeats is 'none', not a list"),
+        (("cells", 0, "repeats", 2), [], r"cells\[0\].repeats\[2\] is \[\], not a mapping"),
+        (("cells", 0, "spread"), [1], r"cells\[0\].spread is \[1\], not a mapping"),
+        (("cells", 0, "spread"), {"cv": 1.0}, r"cells\[0\].spread has no n"),
+        (("cells", 0, "spread", "cv"), "1 %", "spread.cv is '1 %', not a number"),
+        (("cells", 1, "interval"), 3.0, r"cells\[1\].interval is 3.0, not a mapping"),
+        (("cells", 1, "interval"), {"n": 3}, r"cells\[1\].interval has no high, low"),
+        (("cells", 1, "interval", "low"), "43", "interval.low is '43', not a number"),
+        (("provenance", "nodes"), [1], r"provenance.nodes is \[1\]"),
+        (("provenance", "nodes"), {"node1": 1}, "nodes.node1 is 1, not a mapping"),
         (("provenance", "strategies"), {"name": "last"}, "strategies is .*, not a list"),
-        (("provenance", "strategies"), ["last"], "strategies is .*, not a list of mappings"),
+        (("provenance", "strategies"), ["last"], r"strategies\[0\] is 'last', not a mapping"),
         (("provenance", "options"), ["x"], "options is .*, not a mapping"),
         (("cells", 0, "repeats", 2, "throughput"), 0, "throughput is 0, not a speed above 0"),
     ],
@@ -126,19 +126,19 @@ def test_damage_is_refused_with_its_place(results, place, value, said):
 
 @pytest.mark.parametrize("key", ["campaign", "cells", "facts"])
 def test_missing_parts_are_named(results, key):
-    with pytest.raises(ValueError, match=f"it is damaged: no {key}"):
+    with pytest.raises(ValueError, match=f"results has no {key}"):
         read(without(results, (key,)))
     del results["cells"][0]["median_speed"]
-    with pytest.raises(ValueError, match=r"cells\[0\] is damaged: no median_speed"):
+    with pytest.raises(ValueError, match=r"cells\[0\] has no median_speed"):
         read(results)
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b'{"schema": 2, ', "it is not JSON: "),
-        (b'{"schema": NaN}', "it holds NaN"),
-        (b"\xff\xfe", "not UTF-8"),
+        (b'{"schema": 2, ', "it is not a results.json: Expecting"),
+        (b'{"schema": NaN}', "it holds nan"),
+        (b"\xff\xfe", "not a results.json: .utf-8. codec"),
         (b"[" * 100_000, "nested too deep"),
         (None, "it cannot be read: No such file"),
     ],

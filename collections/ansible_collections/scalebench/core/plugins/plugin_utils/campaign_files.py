@@ -29,6 +29,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.records.runs impor
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
     make_folder,
     put_in_place,
+    read_json,
     read_yaml,
     sync,
     write_texts,
@@ -102,7 +103,7 @@ def read_plan(folder: Path, to_continue: bool = False) -> Plan:
     :raises OSError: it cannot be read.
     """
     try:
-        return check_plan(_json(folder / PLAN), to_continue)
+        return check_plan(read_json(folder / PLAN), to_continue)
     except ValueError as error:
         raise ValueError(f"{PLAN} is not a plan: {error}") from None
 
@@ -132,17 +133,11 @@ def read_record(folder: Path, path: str) -> RunRecord:
     :raises ValueError: it is damaged.
     :raises OSError: it cannot be read.
     """
+    path.encode("utf-8")  # A name in another encoding is refused: no report could show it.
     log = f"{_ATTEMPT.sub('', path.removesuffix('.run.json'))}.log"
-    record = check_run(_json(folder / path), log)
+    record = check_run(read_json(folder / path), log)
     record["reason"] = shown(record["reason"])
     return record
-
-
-def _json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except RecursionError:
-        raise ValueError("nested too deep") from None
 
 
 def records(folder: Path) -> dict[str, RunRecord]:
@@ -167,7 +162,7 @@ def attempts(folder: Path) -> dict[str, list[RunRecord]]:
 def _undamaged(folder: Path, pattern: str) -> list[RunRecord]:
     read = []
     for path in sorted(folder.glob(pattern), key=_by_attempt):
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(ValueError, OSError):
             read.append(read_record(folder, str(path.relative_to(folder))))
     return read
 

@@ -1,18 +1,22 @@
-"""Read YAML files, and write files atomically and durably where they differ, on the controller."""
+"""Read JSON and YAML files; write files atomically and durably, where they differ."""
 
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import yaml
 from ansible.errors import AnsibleActionFail
+from ansible_collections.scalebench.core.plugins.module_utils.records.shape import parse_json
 
 __all__ = [
     "make_folder",
+    "open_regular",
     "put_in_place",
+    "read_json",
     "read_yaml",
     "sync",
     "write_files",
@@ -22,6 +26,36 @@ __all__ = [
 
 # Ten times as fast as SafeLoader, which is for installations without libyaml.
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+# Bytes of a JSON file; a plan of a thousand nodes has a few million.
+_LARGEST = 1 << 28
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open a file for reading; a pipe or a device would never end, or never begin.
+
+    :raises ValueError: it is something else than a regular file.
+    :raises OSError: it cannot be opened.
+    """
+    opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(opened).st_mode):
+        os.close(opened)
+        raise ValueError("not a regular file")
+    return os.fdopen(opened, "rb")
+
+
+def read_json(path: Path) -> Any:
+    """Return the value of a JSON file.
+
+    :raises ValueError: it is not JSON, or as :func:`parse_json`; without the path.
+    :raises OSError: it cannot be read.
+    """
+    with open_regular(path) as file:
+        content = file.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise ValueError(f"it has more than {_LARGEST >> 20} MiB")
+    return parse_json(content.decode("utf-8"))
 
 
 def sync(path: Path) -> None:

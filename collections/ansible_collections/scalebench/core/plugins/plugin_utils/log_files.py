@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import stat
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 from ansible_collections.scalebench.core.plugins.module_utils import logs
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import open_regular
 
 __all__ = ["files_below", "leads_outside", "read_all", "read_facts"]
 
@@ -52,7 +52,13 @@ def files_below(folder: Path) -> tuple[list[str], list[dict[str, str]]]:
         folders[:] = [name for name in folders if inside(os.path.join(root, name))]
         found = [os.path.join(root, name) for name in names]
         paths += [os.path.relpath(path, folder) for path in found if inside(path)]
-    return paths, problems
+    shown = {path: os.fsencode(path).decode("utf-8", "backslashreplace") for path in paths}
+    problems += [
+        {"path": shown[path], "reason": "its name is not UTF-8; rename it"}
+        for path in paths
+        if shown[path] != path
+    ]
+    return [path for path in paths if shown[path] == path], problems
 
 
 def leads_outside(folder: Path | str, path: Path | str) -> bool:
@@ -82,9 +88,7 @@ def read_facts(
     :raises ValueError: the file is no log; an unknown strategy or parameter.
     :raises OSError: it cannot be read.
     """
-    if not stat.S_ISREG(path.stat().st_mode):
-        raise ValueError("not a regular file")
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         pieces = iter(lambda: file.read(PIECE), b"")
         reading = logs.read(pieces, reader, path.name, known=expected(False))
     expect = expected(reading["own_trainer"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass
 from functools import partial
@@ -28,6 +27,7 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files imp
     read_plan,
     read_record,
 )
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import read_json
 from ansible_collections.scalebench.core.plugins.plugin_utils.log_files import (
     files_below,
     read_all,
@@ -207,7 +207,7 @@ def _preflight(folder: Path, problems: Problems) -> dict[str, Any] | None:
     None where the campaign had no preflight, or its file cannot be read, which is a problem.
     """
     try:
-        preflight = json.loads((folder / PREFLIGHT).read_text(encoding="utf-8"))
+        preflight = read_json(folder / PREFLIGHT)
         return {
             "verdict": str(preflight["verdict"]),
             "summary": str(preflight["summary"]),

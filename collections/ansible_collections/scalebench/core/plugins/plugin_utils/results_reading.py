@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import yaml
 from ansible_collections.scalebench.core.plugins.module_utils.history.trends import entry
 from ansible_collections.scalebench.core.plugins.module_utils.published.rows import published_rows
 from ansible_collections.scalebench.core.plugins.module_utils.results.versions import read
-from ansible_collections.scalebench.core.plugins.plugin_utils.files import read_yaml
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import read_json, read_yaml
 
 __all__ = ["read_campaigns", "read_published", "read_results"]
 
@@ -22,22 +21,12 @@ def read_results(path: Path) -> dict[str, Any]:
     :raises ValueError: the file cannot be read, or is no results.json; without the path.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        data = read_json(path)
     except OSError as error:
         raise ValueError(f"it cannot be read: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise ValueError("it is not UTF-8 text") from None
-    try:
-        data = json.loads(text, parse_constant=_refused)
-    except RecursionError:
-        raise ValueError("it is not a results.json: nested too deep") from None
-    except json.JSONDecodeError as error:
-        raise ValueError(f"it is not JSON: {error}") from None
+    except ValueError as error:
+        raise ValueError(f"it is not a results.json: {error}") from None
     return read(data)
-
-
-def _refused(constant: str) -> NoReturn:
-    raise ValueError(f"it holds {constant}, which is not JSON")
 
 
 def read_campaigns(folder: Path) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:

@@ -30,7 +30,7 @@ def parameters(head: str) -> Dict[str, str]:
     """Return the parameters of all ``PARAMETER`` lines, as text."""
     given: Dict[str, str] = {}
     for line in re.findall(r" - PARAMETER ([^\n]{1,20000})", head):
-        for pair in re.split(r" +(?=[\w.]{1,60} : )", line):
+        for pair in re.split(r" (?=[\w.]{1,60} : )", line):
             key, colon, value = pair.partition(" : ")
             if colon:
                 given[key.strip()] = value.strip()

@@ -249,8 +249,9 @@ def _assumed(identity: Mapping[str, Any], known: Mapping[str, Any]) -> Dict[str,
     sizes = ("batch_size_per_device", "world_size", "nodes")
     assumed = {key: known[key] for key in sizes if isinstance(known.get(key), int)}
     assumed.update(identity)
-    if assumed.get("world_size") and assumed.get("batch_size_per_device"):
-        of_all = assumed["world_size"] * assumed["batch_size_per_device"]
+    batch = assumed.get("batch_size_per_device")
+    if assumed.get("world_size") and isinstance(batch, int):
+        of_all = assumed["world_size"] * batch
         assumed.setdefault("global_batch_size", of_all)
     return assumed
 

@@ -140,8 +140,9 @@ DLLOGGER = Format(
 def _speedometer_identify(head: str) -> Dict[str, Any]:
     """Return the settings of the line "Start with arguments Namespace(...)"."""
     head = _own(head, "Experiment took: ")
-    lines = re.findall(r"Namespace\(([^\n]{1,20000})\)", head)
-    pairs = re.findall(r"(\w{1,60})=('[^']*'|\[[^\]]*\]|[^,]*)", lines[-1]) if lines else []
+    lines = [line for line in head.split("\n") if "Namespace(" in line]
+    given = lines[-1].partition("Namespace(")[2].rpartition(")")[0] if lines else ""
+    pairs = re.findall(r"(\w{1,60})=('[^']*'|\[[^\]]*\]|[^,]*)", given[:20_000])
     return _settings({key: value.strip("'") for key, value in pairs}, head)
 
 

@@ -6,48 +6,18 @@ of their framework, which another reader reads; identity and ending they print a
 
 from __future__ import annotations
 
-import json
+from json import JSONDecodeError
+from typing import Any, Dict, cast
 
-from ..records.factors import factor_names
+from ..records.runs import Header, Identity, LogEnd
+from ..records.shape import check_shape, parse_json
 from ._format import NUMBER, Format
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any, Dict
 
 __all__ = ["END", "FORMAT", "START", "identify", "note"]
 
 START = "[scalebench] header "
 END = "[scalebench] end "
 _RANK = "[scalebench] rank {"
-_KEPT = frozenset(
-    {
-        *factor_names(),
-        "model",
-        "parameters",
-        "framework",
-        "python",
-        "world_size",
-        "nodes",
-        "devices_per_node",
-        "device",
-        "device_name",
-        "backend",
-        "cuda",
-        "cudnn",
-        "nccl",
-        "capability",
-        "architectures",
-        "autocast_dtype",
-        "global_batch_size",
-        "warmup",
-        "iterations",
-        "epochs",
-        "target_accuracy",
-        "images_per_epoch",
-        "threads_per_rank",
-    }
-)
 
 
 def identify(head: str) -> Dict[str, Any]:
@@ -57,11 +27,12 @@ def identify(head: str) -> Dict[str, Any]:
 
     :param head: the start of a run's text.
     """
-    header = _json(head, START)
+    header = _json(head, START, Header)
     own = header.get("own_factors")
+    kept = Identity.__annotations__
     identity = {
-        **(own if isinstance(own, dict) else {}),
-        **{key: value for key, value in header.items() if key in _KEPT and value is not None},
+        **(own or {}),
+        **{key: value for key, value in header.items() if key in kept and value is not None},
     }
     ranks = head.count(_RANK)
     if identity and ranks:
@@ -71,20 +42,25 @@ def identify(head: str) -> Dict[str, Any]:
 
 def note(text: str, summary: Dict[str, Any]) -> None:
     """Add the end line: iterations, seconds, peak memory in MiB, checksum of the weights."""
-    summary.update(_json(text, END))
+    end = _json(text, END, LogEnd)
+    summary.update({key: value for key, value in end.items() if key in LogEnd.__annotations__})
 
 
-def _json(text: str, words: str) -> Dict[str, Any]:
-    """Return the JSON object after the last ``words``; empty without one."""
+def _json(text: str, words: str, kind: Any) -> Dict[str, Any]:
+    """Return the JSON object after the last ``words``; empty without one, or where it is cut off.
+
+    :raises ValueError: a value in it is of another type than ``kind`` says.
+    """
     at = text.rfind(words)
     if at < 0:
         return {}
     line = text[at + len(words) :].split("\n", 1)[0]
     try:
-        content = json.loads(line)
-    except (ValueError, RecursionError):
+        content = parse_json(line)
+    except JSONDecodeError:
         return {}
-    return content if isinstance(content, dict) else {}
+    check_shape(content, kind, words.strip(), {kind: ()})
+    return cast(Dict[str, Any], content)
 
 
 FORMAT = Format(

@@ -34,6 +34,8 @@ def _files(paths: List[str]) -> Iterator[Path]:
 
 def _facts_of(path: Path, given: Dict[str, Any]) -> Dict[str, Any]:
     """Return the facts of one file, which is read in pieces."""
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path}: not a regular file")
     with path.open("rb") as file:
         pieces = iter(lambda: file.read(1 << 18), b"")
         reading = logs.read(pieces, given["reader"], str(path), known=given["expect"])

@@ -9,7 +9,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, TypedDict
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    Dict,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Tuple,
+    TypedDict,
+    Union,
+)
 
 __all__ = [
     "FACTORS",
@@ -225,11 +237,18 @@ FACTORS: Tuple[Factor, ...] = (
 )
 
 
+if TYPE_CHECKING:
+    # A cell has MAX while the largest is searched, and nobody reckons with it then.
+    BatchSize = Any
+else:
+    BatchSize = Union[int, str]
+
+
 class Factors(TypedDict):
     """The values of :data:`FACTORS` in a cell, None where a record or log does not state one."""
 
     precision: str
-    batch_size_per_device: Any
+    batch_size_per_device: BatchSize
     xla: Optional[bool]
     data_backend: Optional[str]
     data: Optional[str]

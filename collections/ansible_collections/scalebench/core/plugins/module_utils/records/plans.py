@@ -2,52 +2,35 @@
 
 from __future__ import annotations
 
-from math import isfinite
-from numbers import Real
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, TypedDict, cast
 
 from ..topology import parse_topology
 from .cells import IDENTITY_KEYS
 from .factors import Factors
+from .shape import Scalar, check_shape
 
 __all__ = [
     "MOST_REPEATS",
+    "NEEDED",
     "Cell",
     "Command",
+    "Fingerprint",
     "Node",
     "Nodes",
+    "Options",
     "Plan",
     "PlannedRepeat",
     "Reading",
     "check_cell",
-    "check_kinds",
     "check_plan",
 ]
 
 # Repeats of a cell.
 MOST_REPEATS = 10_000
-_NEEDED = (*IDENTITY_KEYS, "batch_size_per_device", "nodes", "devices_per_node")
-_MAPPINGS = "a mapping of mappings"
-_KINDS: Mapping[str, Callable[[Any], bool]] = {
-    "a mapping": lambda value: isinstance(value, Mapping),
-    _MAPPINGS: lambda value: isinstance(value, Mapping) and _all(value.values(), Mapping),
-    "a list": lambda value: isinstance(value, list),
-    "a list of mappings": lambda value: isinstance(value, list) and _all(value, Mapping),
-    "a list of texts": lambda value: isinstance(value, list) and _all(value, str),
-    "a text": lambda value: isinstance(value, str),
-    "a number": lambda value: (
-        isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
-    ),
-    "a whole number": lambda value: isinstance(value, int) and not isinstance(value, bool),
-    "true or false": lambda value: isinstance(value, bool),
-}
-_PLAN = {"options": "a mapping", "nodes": _MAPPINGS, "cells": "a list"}
-# What bench.yml reads of the cells when it continues a campaign, and a report does not.
-_TO_CONTINUE = {
-    **{"node_names": "a list of texts", "repeats": "a whole number", "commands": _MAPPINGS},
-    "oversubscribed": "true or false",
-}
-_COMMAND = {"argv": "a list", "env": "a mapping"}
+# What every cell has that was ever planned, recorded or measured.
+NEEDED = (*IDENTITY_KEYS, "batch_size_per_device", "nodes", "devices_per_node")
+# What bench.yml reads of a cell when it continues a campaign, and a report does not.
+_TO_CONTINUE = ("directory", "name", "node_names", "repeats", "commands", "oversubscribed")
 
 
 class _Node(TypedDict):
@@ -101,7 +84,7 @@ class Reading(TypedDict):
 
     reader: str
     strategy: str
-    parameters: Dict[str, Any]
+    parameters: Dict[str, Optional[Scalar]]
 
 
 class _Cell(Factors):
@@ -135,7 +118,7 @@ class Cell(_Cell, total=False):
     are the places of its devices on nodes that it shares.
     """
 
-    own_factors: Dict[str, Any]
+    own_factors: Dict[str, Scalar]
     unit: str
     epochs: int
     target_accuracy: Optional[float]
@@ -181,11 +164,58 @@ class PlannedRepeat(_PlannedRepeat, total=False):
     machines: Dict[str, Dict[str, Any]]
 
 
+class _Gpu(TypedDict):
+    name: str
+
+
+class Gpu(_Gpu, total=False):
+    """A GPU of a node; ``driver`` is the driver's version."""
+
+    driver: str
+
+
+class Framework(TypedDict, total=False):
+    """An environment of a framework: the versions of its packages."""
+
+    packages: Dict[str, str]
+
+
+class Fingerprint(TypedDict, total=False):
+    """What a plan keeps of a node and a report shows; ``evidence.fingerprint`` has all of it."""
+
+    hostname: str
+    machine_id: str
+    boot_id: str
+    load: float
+    memory_mib: float
+    gpus: List[Gpu]
+    interfaces: Dict[str, Dict[str, Any]]
+    infiniband: Dict[str, Any]
+    frameworks: Dict[str, Optional[Framework]]
+
+
+class Options(TypedDict, total=False):
+    """Those options of a campaign that its results are judged by; the others only made the plan."""
+
+    half_width: float
+    max_repeats: int
+    packing: str
+
+
+# The code that makes a plan passes them on without looking into them.
+if TYPE_CHECKING:
+    OptionsGiven = Dict[str, Any]
+    NodesFound = Dict[str, Dict[str, Any]]
+else:
+    OptionsGiven = Options
+    NodesFound = Dict[str, Fingerprint]
+
+
 class _Plan(TypedDict):
     schema: int
-    options: Dict[str, Any]
+    options: OptionsGiven
     cells: List[Cell]
-    nodes: Dict[str, Dict[str, Any]]
+    nodes: NodesFound
 
 
 class Plan(_Plan, total=False):
@@ -197,46 +227,21 @@ class Plan(_Plan, total=False):
     sha256: str
 
 
-def check_cell(cell: Any) -> None:
+def check_cell(cell: Mapping[str, Any]) -> None:
     """Refuse a damaged cell, planned, recorded or measured.
 
-    :raises ValueError: it is not a mapping, a key that a report needs is missing or empty, or the
-        topology contradicts the counts.
+    :param cell: of the shape of :class:`Cell`.
+    :raises ValueError: a key that a report needs is empty, or the topology contradicts the counts.
     """
-    if not isinstance(cell, Mapping):
-        raise ValueError(f"a cell is a mapping, not {cell!r}")
-    missing = [key for key in _NEEDED if not cell.get(key)]
-    if missing:
-        raise ValueError(f"the cell has no {', '.join(missing)}")
+    empty = [key for key in NEEDED if not cell.get(key)]
+    if empty:
+        raise ValueError(f"the cell has no {', '.join(empty)}")
     if parse_topology(cell["topology"]) != (cell["nodes"], cell["devices_per_node"]):
         raise ValueError(f"topology {cell['topology']} does not fit nodes and devices_per_node")
     # A report has a row for each, recorded or not: a planted number must not fill the memory.
     repeats = cell.get("repeats")
-    if isinstance(repeats, (int, float)) and not 0 <= repeats <= MOST_REPEATS:
-        raise ValueError(f"repeats is {repr(repeats)[:80]}, not a number up to {MOST_REPEATS}")
-
-
-def check_kinds(
-    values: Mapping[str, Any], kinds: Mapping[str, str], where: str, optional: bool = False
-) -> None:
-    """Refuse a mapping that lacks a key, or whose value is of another kind.
-
-    :param kinds: by key, one of :data:`_KINDS`.
-    :param where: what the message calls the mapping.
-    :param optional: a key may be missing or None.
-    :raises ValueError: the keys that are missing, or the first value of another kind.
-    """
-    missing = [key for key in kinds if key not in values]
-    if missing and not optional:
-        raise ValueError(f"{where} has no {', '.join(missing)}")
-    for key, kind in kinds.items():
-        value = values.get(key)
-        if not (_KINDS[kind](value) or (optional and value is None)):
-            raise ValueError(f"{where} is damaged: {key} is {repr(value)[:80]}, not {kind}")
-
-
-def _all(values: Iterable[Any], kind: type) -> bool:
-    return all(isinstance(value, kind) for value in values)
+    if isinstance(repeats, int) and not 0 <= repeats <= MOST_REPEATS:
+        raise ValueError(f"repeats is {repeats}, not a number up to {MOST_REPEATS}")
 
 
 def check_plan(data: Any, to_continue: bool = True) -> Plan:
@@ -245,20 +250,9 @@ def check_plan(data: Any, to_continue: bool = True) -> Plan:
     :param to_continue: also check what bench.yml needs to continue the campaign.
     :raises ValueError: it is damaged; what is missing.
     """
-    if not isinstance(data, Mapping):
-        raise ValueError(f"a plan is a mapping, not {data!r}")
-    check_kinds(data, _PLAN, "the plan")
+    of_cell = (*NEEDED, *_TO_CONTINUE) if to_continue else NEEDED
+    needed = {Plan: ("options", "nodes", "cells"), Cell: of_cell}
+    check_shape(data, Plan, "plan", needed)
     for cell in data["cells"]:
         check_cell(cell)
-        if to_continue:
-            _check_continued(cell)
     return cast(Plan, dict(data))
-
-
-def _check_continued(cell: Mapping[str, Any]) -> None:
-    if not (cell.get("directory") and cell.get("name")):
-        raise ValueError(f"the plan does not say where the logs of {cell['variant']} lie")
-    where = f"cell {cell['directory']}/{cell['name']}"
-    check_kinds(cell, _TO_CONTINUE, where)
-    for node, command in cell["commands"].items():
-        check_kinds(command, _COMMAND, f"{where}: the command of {node}")

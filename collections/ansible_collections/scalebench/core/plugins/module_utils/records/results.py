@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, TypedDict
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, TypedDict
 
 from .factors import Factors
+from .plans import Fingerprint, Options
 from .runs import Disturbance, LogEnding, TimeToTrain
+from .shape import Scalar
 
 __all__ = [
     "Adaptive",
@@ -106,6 +108,15 @@ class Interval(_Interval, total=False):
     coverage: Optional[float]
 
 
+class Spread(TypedDict, total=False):
+    """How the speeds of the repeats differ; ``cv`` is None of a single one."""
+
+    n: int
+    cv: Optional[float]
+    minimum: float
+    maximum: float
+
+
 class Adaptive(TypedDict):
     """Whether a cell has enough repeats, after ``n`` with a speed.
 
@@ -145,14 +156,14 @@ class MeasuredCell(_PlannedPart, total=False):
     is one of ``endings.groups()``; the lists of the others stand beside it under their names.
     """
 
-    own_factors: Dict[str, Any]
+    own_factors: Dict[str, Scalar]
     transport: str
     devices: int
     state: str
     unit: Optional[str]
     repeats_planned: int
     repeats: List[Repeat]
-    spread: Optional[Dict[str, Any]]
+    spread: Optional[Spread]
     interval: Optional[Interval]
     wall_clock_throughput: Optional[float]
     oversubscribed: Optional[bool]
@@ -170,12 +181,43 @@ class MeasuredCell(_PlannedPart, total=False):
     warnings: List[Finding]
 
 
+class AppliedStrategy(TypedDict, total=False):
+    """A rule from a log to its throughput: in words, and what differs from its defaults."""
+
+    name: str
+    parameters: Dict[str, Any]
+    about: str
+    changed: Dict[str, Any]
+
+
+class Provenance(TypedDict, total=False):
+    """Where the figures come from: rules, logs and the plan's own origin."""
+
+    strategies: List[AppliedStrategy]
+    rules: Dict[str, str]
+    checks: Dict[str, Dict[str, str]]
+    baseline: str
+    readers: List[str]
+    trainers: List[Dict[str, Any]]
+    created: str
+    options: Options
+    controller: Dict[str, Any]
+    sha256: str
+    nodes: Dict[str, Fingerprint]
+
+
+if TYPE_CHECKING:
+    Origin = Dict[str, Any]
+else:
+    Origin = Provenance
+
+
 class _Results(TypedDict):
     schema: int
     campaign: Optional[str]
     facts: Dict[str, Any]
     units: Dict[str, str]
-    provenance: Dict[str, Any]
+    provenance: Origin
     counts: Dict[str, int]
     cells: List[MeasuredCell]
     searches: List[Dict[str, Any]]

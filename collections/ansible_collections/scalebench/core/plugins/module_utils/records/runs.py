@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, TypedDict, cast
 
-from .plans import Cell, check_cell, check_kinds
+from .factors import Factors
+from .plans import NEEDED, Cell, Reading, check_cell
+from .shape import Scalar, check_shape
 
 __all__ = [
     "Disturbance",
+    "Header",
+    "Identity",
+    "LogEnd",
     "LogEnding",
     "LogFacts",
     "NodeRun",
@@ -16,15 +21,6 @@ __all__ = [
     "check_cell",
     "check_run",
 ]
-
-
-_RECORD = {
-    **{"nodes": "a mapping of mappings", "disturbances": "a list of mappings"},
-    **{"packed_with": "a list of texts", "facts": "a mapping", "seconds": "a number"},
-    **{"ending": "a text", "reason": "a text"},
-}
-_STRATEGY = {"name": "a text", "parameters": "a mapping"}
-_FACTS = {"strategy": "a mapping", "ending": "a mapping", "time_to_train": "a mapping"}
 
 
 class LogEnding(TypedDict):
@@ -52,17 +48,78 @@ class TimeToTrain(TypedDict):
     end_to_end_throughput: Optional[float]
 
 
+class Identity(Factors, total=False):
+    """The settings that the header of a log of ours states, and which facts keep.
+
+    Beside them stand the factors that a benchmark declares.
+    """
+
+    model: str
+    parameters: int
+    framework: str
+    python: str
+    world_size: int
+    nodes: int
+    devices_per_node: int
+    device: str
+    device_name: str
+    backend: str
+    cuda: str
+    cudnn: Scalar
+    nccl: Scalar
+    capability: Scalar
+    architectures: List[str]
+    autocast_dtype: str
+    global_batch_size: int
+    warmup: int
+    iterations: int
+    epochs: int
+    target_accuracy: float
+    images_per_epoch: int
+    threads_per_rank: int
+
+
+# Read by names of factors, which mypy does not know.
+class Header(Identity, total=False):
+    """The header line of a log of ours."""
+
+    own_factors: Dict[str, Scalar]
+
+
+class LogEnd(TypedDict, total=False):
+    """The last line of a complete log of ours: steps, s, MiB, checksum of the weights."""
+
+    iterations: int
+    seconds: float
+    peak_memory_mib: float
+    weights_checksum: str
+    weights_equal: bool
+
+
+if TYPE_CHECKING:
+    Stated = Dict[str, Any]
+else:
+    Stated = Identity
+
+
+class Strategy(TypedDict):
+    """The rule by which a log was read, with all its parameters."""
+
+    name: str
+    parameters: Dict[str, Any]
+
+
 class LogFacts(TypedDict, total=False):
     """The facts of one log (``facts.log_facts``); speeds are in ``unit``, memory in MiB."""
 
     path: str
     reader: str
-    identity: Dict[str, Any]
+    identity: Stated
     ending: LogEnding
     throughput: Optional[float]
     unit: str
     scope: str
-    strategy: Dict[str, Any]
+    strategy: Strategy
     count: int
     steps: Optional[int]
     printed: int
@@ -80,6 +137,61 @@ class LogFacts(TypedDict, total=False):
     time_to_train: Optional[TimeToTrain]
     accuracy: Optional[float]
     observations: List[Any]
+
+
+class Gauge(TypedDict):
+    """A series of samples, in the unit of what was sampled."""
+
+    min: float
+    mean: float
+    max: float
+
+
+class _Cpu(TypedDict):
+    own_seconds: float
+
+
+class Cpu(_Cpu, total=False):
+    """CPU seconds of a node during a repeat; ``cores`` is the number of its CPUs."""
+
+    cores: int
+    busy_seconds: float
+
+
+class Link(TypedDict, total=False):
+    """What went over an interface."""
+
+    received_mib: float
+    sent_mib: float
+
+
+class GpuSummary(TypedDict, total=False):
+    """The gauges of a GPU; ``throttle`` has by reason the share of the samples."""
+
+    utilisation: Gauge
+    sm_clock_mhz: Gauge
+    power_w: Gauge
+    temperature_c: Gauge
+    memory_used_mib: Gauge
+    throttle: Dict[str, float]
+
+
+class _NodeTelemetry(TypedDict):
+    seconds: float
+    cpu: Cpu
+
+
+class NodeTelemetry(_NodeTelemetry, total=False):
+    """Those figures of ``telemetry.Telemetry`` that results are made of.
+
+    ``gpu`` is why the GPUs were not sampled.
+    """
+
+    memory_used_mib: Gauge
+    network: Dict[str, Link]
+    infiniband: Dict[str, Link]
+    gpus: List[GpuSummary]
+    gpu: str
 
 
 class NodeRun(TypedDict, total=False):
@@ -100,7 +212,7 @@ class NodeRun(TypedDict, total=False):
     seconds: float
     ended: int
     strays: int
-    telemetry: Optional[Dict[str, Any]]
+    telemetry: Optional[NodeTelemetry]
     memory_mib: Optional[int]
     device_users: List[str]
     transport: List[str]
@@ -157,31 +269,21 @@ def check_run(data: Any, log: str) -> RunRecord:
     :param log: the path of its log in the campaign; the one in the record may be of another place.
     :raises ValueError: it is damaged.
     """
-    if not isinstance(data, Mapping):
-        raise ValueError(f"a run record is a mapping, not {data!r}")
-    for key in ("cell", "repeat"):
-        if key not in data:
-            raise ValueError(f"it has no {key}")
-    check_cell(data["cell"])
-    check_kinds(data, _RECORD, "the record", optional=True)
-    facts = data.get("facts") or {}
-    check_kinds(facts, _FACTS, "facts", optional=True)
-    if facts.get("strategy"):
-        check_kinds(facts["strategy"], _STRATEGY, "the strategy")
-    for name, node in (data.get("nodes") or {}).items():
-        check_kinds(node, {"telemetry": "a mapping"}, name, optional=True)
     try:
         repeat = int(data["repeat"])
-    except (TypeError, ValueError):
-        raise ValueError(f"repeat is {data['repeat']!r}, not a whole number") from None
+    except (KeyError, TypeError, ValueError):
+        raise ValueError("it has no repeat with a whole number") from None
+    record = {**data, "repeat": repeat}
+    needed = {RunRecord: ("cell", "repeat"), Cell: NEEDED, Identity: (), Reading: ()}
+    check_shape(record, RunRecord, "record", needed)
+    check_cell(record["cell"])
     defaults = {"ending": "invalid", "reason": ""}
     return cast(
         RunRecord,
         {
-            **data,
-            **{key: data.get(key) or value for key, value in defaults.items()},
+            **record,
+            **{key: record.get(key) or value for key, value in defaults.items()},
             "log": log,
-            "repeat": repeat,
-            "facts": dict(facts) if facts else None,
+            "facts": record.get("facts") or None,
         },
     )

@@ -108,7 +108,7 @@ def _repeats_with(key: str) -> Callable[[Item], int]:
 
 
 def _repeats_ok(cell: MeasuredCell) -> int:
-    return (cell["spread"] or {}).get("n", 0)  # type: ignore[no-any-return]
+    return (cell["spread"] or {}).get("n", 0)
 
 
 def _state(cell: MeasuredCell) -> str:

@@ -150,6 +150,7 @@ def _load(machines_alike: List[Node]) -> Any:
 def _hardware(node: Node) -> Dict[str, Any]:
     gpus = node.get("gpus") or []
     kinds = dict.fromkeys(gpu["name"] for gpu in gpus)
+    drivers = dict.fromkeys(gpu["driver"] for gpu in gpus if gpu.get("driver"))
     memory = node.get("memory_mib")
     return {
         "system": f"{node.get('os') or '-'}, Linux {node.get('kernel') or '-'}",
@@ -157,7 +158,7 @@ def _hardware(node: Node) -> Dict[str, Any]:
         "cores": node.get("cores"),
         "memory, GiB": None if memory is None else round(memory / 1024, 1),
         "GPUs": f"{len(gpus)} {', '.join(kinds)}" if gpus else "none",
-        "driver": ", ".join(dict.fromkeys(gpu["driver"] for gpu in gpus)) or "-",
+        "driver": ", ".join(drivers) or "-",
     }
 
 

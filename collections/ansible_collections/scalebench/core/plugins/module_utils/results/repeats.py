@@ -54,13 +54,18 @@ def repeat_of(
     log_ending = facts.get("ending")
     if log_ending and log_ending.get("kind", "complete") != "complete":
         repeat["log_ending"] = log_ending
-    rule = (facts.get("strategy") or {}).get("name")
+    strategy = facts.get("strategy")
     identity = facts.get("identity") or {}
     conditions = {key: identity[key] for key in factor_names() if identity.get(key) is not None}
     if (run["cell"].get("precision"), conditions.get("precision")) == ("amp", "fp16"):
         # The flag of Paddle and MXNet is called float16, and computes in mixed precision.
         del conditions["precision"]
-    stated = {**identity, **facts, "strategy": rule, "conditions": conditions or None}
+    stated = {
+        **identity,
+        **facts,
+        "strategy": strategy and strategy["name"],
+        "conditions": conditions or None,
+    }
     figures = {key: stated.get(key) for key in LogFigures.__annotations__}
     return cast(
         Repeat, {**repeat, **{key: value for key, value in figures.items() if value is not None}}
@@ -100,9 +105,9 @@ def _warnings(nodes: Mapping[str, NodeRun]) -> List[str]:
         if node.get("ended") and node.get("ending") == "ok":
             words = f"{node['ended']} processes outlived the launcher and were ended"
             warnings.append((name, words))
-        unsampled = (node.get("telemetry") or {}).get("gpu")
-        if unsampled:
-            warnings.append((name, f"the GPUs were not sampled: {unsampled}"))
+        telemetry = node.get("telemetry")
+        if telemetry and telemetry.get("gpu"):
+            warnings.append((name, f"the GPUs were not sampled: {telemetry['gpu']}"))
     return by_words(warnings)
 
 

@@ -1,0 +1,133 @@
+"""JSON from a file, and its shape: the types of this package are its schema.
+
+Whoever reads a plan, a record, results or the header of a log calls these two, and then relies on
+the types.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any, Dict, Iterator, List, Mapping, Tuple, Union, get_type_hints
+
+__all__ = ["Scalar", "check_shape", "parse_json"]
+
+Scalar = Union[str, bool, int, float]
+Needed = Mapping[Any, Tuple[str, ...]]
+
+_DEEPEST = 32
+# Nothing is larger, and nothing but 0 smaller: what is computed from two of them is finite.
+_LARGEST, _SMALLEST = 2.0**63, 1e-60
+_WORDS = {
+    **{str: "a text", bool: "true or false", int: "a whole number", float: "a number"},
+    type(None): "null",
+}
+
+
+def parse_json(text: str) -> Any:
+    """Return the value of a JSON document.
+
+    :raises ValueError: it is not JSON, names a key twice, is nested too deep, or holds what is no
+        figure (NaN, 1e999) or no text (half of a pair of surrogates).
+    """
+    try:
+        value = json.loads(text, object_pairs_hook=_object)
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+    _check_plain(value, 0)
+    return value
+
+
+def _object(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"it has {twice!r:.80} twice")
+    return value
+
+
+def _check_plain(value: Any, depth: int) -> None:
+    if depth > _DEEPEST:
+        raise ValueError("nested too deep")
+    if isinstance(value, str):
+        if not value.isascii():
+            value.encode("utf-8")
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            _check_plain(key, depth)
+            _check_plain(inner, depth + 1)
+    elif isinstance(value, list):
+        for inner in value:
+            _check_plain(inner, depth + 1)
+    elif value and not _SMALLEST < abs(value) < _LARGEST:
+        raise ValueError(f"it holds {value!r:.40}, which is no figure")
+
+
+def check_shape(value: Any, kind: Any, where: str, needed: Needed) -> None:
+    """Refuse a value of :func:`parse_json` that is not of a type.
+
+    Keys that the type does not have pass, since a newer version may have them, and so does null
+    for a key that may be missing.
+
+    :param kind: a ``TypedDict``, or another type of ``typing`` that JSON can hold.
+    :param where: what the message calls the value.
+    :param needed: keys that must be there, by ``TypedDict``; of others those that it requires.
+    :raises ValueError: what is missing, or the first value of another type, with its place.
+    """
+    for problem in _problems(value, kind, where, needed):
+        raise ValueError(problem)
+
+
+def _problems(value: Any, kind: Any, where: str, needed: Needed) -> Iterator[str]:
+    origin = getattr(kind, "__origin__", None)
+    inner: Tuple[Any, ...] = getattr(kind, "__args__", ())
+    if origin is Union:
+        if not any(_fits(value, choice, needed) for choice in inner):
+            choices = [choice for choice in inner if choice is not type(None)]
+            yield from _problems(value, choices[0], where, needed)
+    elif hasattr(kind, "__total__"):
+        yield from _of_mapping(value, kind, where, needed)
+    elif origin is list:
+        if not isinstance(value, list):
+            yield f"{where} is {value!r:.80}, not a list"
+        else:
+            for index, item in enumerate(value):
+                yield from _problems(item, inner[0], f"{where}[{index}]", needed)
+    elif origin is not None:
+        if not isinstance(value, dict):
+            yield f"{where} is {value!r:.80}, not a mapping"
+        else:
+            for key, item in value.items():
+                yield from _problems(item, inner[1], f"{where}.{key:.80}", needed)
+    elif kind is not Any and not _is_a(value, kind):
+        yield f"{where} is {value!r:.80}, not {_WORDS[kind]}"
+
+
+def _of_mapping(value: Any, kind: Any, where: str, needed: Needed) -> Iterator[str]:
+    if not isinstance(value, dict):
+        yield f"{where} is {value!r:.80}, not a mapping"
+        return
+    wanted = needed.get(kind, getattr(kind, "__required_keys__", ()))
+    missing = sorted(key for key in wanted if key not in value)
+    if missing:
+        yield f"{where} has no {', '.join(missing)}"
+    for key, of in _hints(kind).items():
+        if key in value and (key in wanted or value[key] is not None):
+            yield from _problems(value[key], of, f"{where}.{key}", needed)
+
+
+def _fits(value: Any, kind: Any, needed: Needed) -> bool:
+    return next(_problems(value, kind, "", needed), None) is None
+
+
+def _is_a(value: Any, kind: Any) -> bool:
+    """Return whether a value is of a scalar type; every whole number is a number, no flag is."""
+    if isinstance(value, bool):
+        return kind is bool
+    return isinstance(value, (int, float) if kind is float else kind)
+
+
+@cache
+def _hints(kind: Any) -> Dict[str, Any]:
+    return get_type_hints(kind)

@@ -1,0 +1,169 @@
+"""Damaged files of a campaign: each costs only itself, and is named.
+
+``SCALEBENCH_FUZZ=10000`` damages that many files; a few dozen by default.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from functools import partial
+from pathlib import Path
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.node import log_reading
+from ansible_collections.scalebench.core.plugins.plugin_utils import (
+    campaign_files,
+    page_html,
+    results_reading,
+)
+from ansible_collections.scalebench.core.plugins.plugin_utils.log_files import files_below
+from hostile_files import OTHER_KINDS, VALUES, damage, restore, run_action, write_whole_campaign
+from jinja2 import Environment, FileSystemBytecodeCache
+
+from action_plugins.campaign_history import ActionModule as History
+from action_plugins.scaling_report import ActionModule as Report
+
+COUNT = int(os.environ.get("SCALEBENCH_FUZZ", "160"))
+PARTS = 8
+ROLES = Path(__file__).resolve().parents[2] / "roles"
+TEMPLATES = [str(ROLES / "report/templates")]
+PAGES = [str(ROLES / "history/templates"), *TEMPLATES]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled_once(tmp_path_factory):
+    """Compile the templates of the page once, not for each of thousands of reports."""
+    cache = FileSystemBytecodeCache(str(tmp_path_factory.mktemp("templates")))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(page_html, "Environment", partial(Environment, bytecode_cache=cache))
+        yield
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory):
+    return write_whole_campaign(tmp_path_factory.mktemp("original") / "mine")
+
+
+def report(folder):
+    """Write the report of a campaign; return its results."""
+    run_action(Report, campaign_dir=str(folder), templates=TEMPLATES, plots=False)
+    return json.loads((folder / "results.json").read_text())
+
+
+def figures(results):
+    return {
+        repeat["log"]: (repeat["ending"], repeat["throughput"])
+        for cell in results["cells"]
+        for repeat in cell["repeats"]
+    }
+
+
+def stem(path):
+    """Return what a repeat's files have in common."""
+    return str(path).partition(".")[0]
+
+
+def check(folder, path, good):
+    """Check that only the figures of the damaged file may have changed, and not silently."""
+    results = report(folder)
+    named = {stem(problem["path"]) for problem in results["unmatched"]}
+    now = figures(results)
+    for log, figure in good.items():
+        if stem(log) != stem(path):
+            assert now.get(log) == figure, f"{log} was changed by {path}"
+        elif log not in now:
+            assert stem(path) in named, f"{log} is gone and {path} not named"
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_a_damaged_file_costs_only_itself(part, original, tmp_path):
+    choose, folder = random.Random(part), tmp_path / "mine"
+    restore(folder, original)
+    good = figures(report(folder))
+    assert sum(speed is not None for _, speed in good.values()) == 3
+    files = sorted(path for path in original.rglob("*") if path.suffix in (".json", ".log"))
+    for number in range(COUNT // PARTS):
+        restore(folder, original)
+        path = choose.choice(files).relative_to(original)
+        how = damage(choose, folder / path)
+        try:
+            check(folder, path, good)
+            # What bench.yml reads of the campaign, and of an earlier one.
+            campaign_files.records(folder)
+            campaign_files.attempts(folder)
+            campaign_files.earlier(tmp_path)
+            try:
+                campaign_files.kept_plan(folder)
+            except ValueError as error:
+                assert path.name == "plan.json" and "plan.json" in str(error)
+        except Exception as error:
+            error.add_note(f"part {part}, damage {number} ({how}) of {path}")
+            raise
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_damaged_results_cost_the_history_only_themselves(part, original, tmp_path):
+    choose = random.Random(f"history {part}")
+    good = tmp_path / "results/good"
+    restore(good, original)
+    whole = report(good)
+    bad = tmp_path / "results/bad"
+    arguments = {"results_dir": str(tmp_path / "results"), "output_dir": str(tmp_path / "history")}
+    for number in range(COUNT // PARTS // 4):
+        bad.mkdir(exist_ok=True)
+        later = {**whole, "campaign": "bad"}
+        (bad / "results.json").write_text(json.dumps(later))
+        how = damage(choose, bad / "results.json")
+        try:
+            answer = run_action(History, **arguments, templates=PAGES, plots=False)
+            left_out = [one["folder"] for one in answer["left_out"]]
+            entries = results_reading.read_campaigns(tmp_path / "results")[0]
+        except Exception as error:
+            error.add_note(f"part {part}, damage {number} ({how}) of results.json")
+            raise
+        assert "good" in {one["folder"] for one in entries} and "good" not in left_out
+        assert "bad" in {one["folder"] for one in entries} or left_out == ["bad"]
+        restore(bad, original)
+
+
+@pytest.mark.parametrize("value", [*VALUES[:20], *VALUES[-12:]], ids=lambda value: value[:12])
+def test_a_header_with_any_value_costs_only_its_log(original, tmp_path, value):
+    folder = tmp_path / "mine"
+    restore(folder, original)
+    good = figures(report(folder))
+    log = next(folder.rglob("*_1.log"))
+    text = log.read_text()
+    log.write_text(text.replace('"seconds":60.0', f'"seconds":60.0,"peak_memory_mib":{value}'))
+    check(folder, log.relative_to(folder), good)
+    log.write_text(text.replace('"world_size": 1,', f'"world_size": {value},'))
+    check(folder, log.relative_to(folder), good)
+
+
+def test_names_that_are_no_utf8_are_passed_over_by_name(original, tmp_path):
+    folder = tmp_path / "mine"
+    restore(folder, original)
+    good = figures(report(folder))
+    record = next(folder.rglob("*.run.json"))
+    for end in (b".run.json", b".log", b".attempt1.json"):
+        os.link(record, os.fsencode(record.parent) + b"/r50_\xff_1" + end)
+    results = report(folder)
+    assert figures(results) == good
+    named = [problem["path"] for problem in results["unmatched"]]
+    assert sum(path.endswith("_1.run.json") and "\\xff" in path for path in named) == 1
+    assert set(campaign_files.records(folder)) == set(good)
+
+
+@pytest.mark.parametrize("kind", OTHER_KINDS)
+def test_what_is_no_file_is_neither_waited_for_nor_read(tmp_path, kind):
+    path = tmp_path / "plan.json"
+    kind(path)
+    with pytest.raises((ValueError, OSError)):
+        campaign_files.read_plan(tmp_path)
+    (tmp_path / "logs").mkdir()
+    kind(tmp_path / "logs/a.log")
+    files_below(tmp_path)
+    given = {name: spec.get("default") for name, spec in log_reading.ARGUMENTS.items()}
+    with pytest.raises(ValueError, match="no log could be read"):
+        log_reading.read_logs({**given, "path": [str(tmp_path / "logs/a.log")]})
