@@ -55,8 +55,8 @@ def write_whole_campaign(folder: Path) -> Path:
     for repeat in repeats:
         log, cell = folder / repeat["log"], repeat["cell"]
         own = {"framework": "pytorch", "parameters": 25557032, "threads_per_rank": 1}
-        speed = 24.0 + repeat["repeat"]
-        write_log(log, cell["topology"], speed=speed, peak_memory_mib=733.7, **own)
+        speed, steps = 24.0 + repeat["repeat"], cell["warmup"] + cell["iterations"]
+        write_log(log, cell["topology"], speed=speed, iterations=steps, **own)
         nodes = {name: _node_run(name, run) for name, run in commands[cell["directory"]].items()}
         facts: dict[str, Any] = {
             **facts_of_text(

@@ -68,7 +68,7 @@ class Identity(Factors, total=False):
     cudnn: Scalar
     nccl: Scalar
     capability: Scalar
-    architectures: List[str]
+    architectures: str
     autocast_dtype: str
     global_batch_size: int
     warmup: int
