@@ -78,6 +78,8 @@ class Cluster:
             cmdline=" ".join(arguments) or None,
             extravars={**self.variables, **variables},
             quiet=True,
+            # Otherwise ansible_runner takes over SIGTERM and SIGINT, also for the time after it.
+            cancel_callback=lambda: False,
         )
 
     def bench(self, *arguments: str, **variables: Any) -> Any:
@@ -174,7 +176,9 @@ def pytorch(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 @pytest.fixture(scope="session")
 def cluster(pytorch: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """Yield provisioned nodes; stop them after the last test."""
+    """Yield provisioned nodes; stop them after the last test, and when the tests are ended."""
+    # As Ctrl-C. Nodes that go on would keep their ports from the next tests.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     nodes = Cluster(tmp_path_factory.mktemp("cluster"), tmp_path_factory.mktemp("results"))
     try:
         provisioned = nodes.run("provision.yml")
