@@ -1,80 +1,163 @@
-"""Measure the overhead of bench.yml over a plain shell loop with the same commands over ssh.
+"""Measure what bench.yml costs per repeat, beside a bare loop that starts the same over ssh.
 
-Both run the same plan on the same provisioned nodes, one after the other. Arguments are passed
-on to bench.yml: `python tests/benchmarks/orchestration.py -e repeats=1`.
+The ranks are stand-ins that take one second (``workloads/fixed_time.py``), so that no training
+scatters. For each number of nodes the same campaign is run with few and with many repeats; the
+difference is free of what a campaign costs once. The nodes are local: what runs on them shares the
+cores of this machine with the controller, so the wall time has their work one after the other
+that the nodes of a cluster do at the same time. The CPU time is the controller's alone: that of
+ansible-playbook with its ssh clients, or that of the shell with its own.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
+import os
+import resource
 import shlex
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from ansible_collections.scalebench.core.plugins.module_utils.planning.plan import repeats
 from ansible_collections.scalebench.core.plugins.module_utils.records.cells import cell_key
 
 ROOT = Path(__file__).resolve().parents[2]
-PORT = 10000
+WORKLOADS = Path(__file__).parent / "workloads"
+PORT = 10060
+FIXED = 1.0  # seconds, as in workloads/fixed_time.yml
+_ROW = "{:>6} {:>15} {:>15} {:>22} {:>15} {:>15}"
+_TITLES = ("nodes", "bench.yml wall", "bench.yml CPU", "bench.yml CPU per node")
 
 
-def bench(arguments: list[str], campaign: str) -> float:
-    """Run the campaign through bench.yml; return the wall-clock time in seconds."""
-    command = ["ansible-playbook", "playbooks/bench.yml", "-e", f"campaign={campaign}"]
-    start = time.monotonic()
-    subprocess.run([*command, *arguments], cwd=ROOT, check=True)
-    return time.monotonic() - start
+@dataclass(frozen=True)
+class Cost:
+    """Wall-clock time and CPU time of child processes, in seconds."""
+
+    wall: float
+    cpu: float
+
+    def per_repeat(self, fewer: Cost, count: int) -> Cost:
+        """Return the cost of a repeat beyond its fixed time, by one that had ``count`` fewer."""
+        return Cost((self.wall - fewer.wall) / count - FIXED, (self.cpu - fewer.cpu) / count)
 
 
-def loop_script(plan: dict, logs: Path) -> str:
-    """Return the shell loop: for each repeat one ssh per node in the background, then wait."""
-    ssh = (
-        f"ssh -F none -p {PORT} -i {ROOT}/.state/ssh/id_ed25519 -o IdentitiesOnly=yes"
-        f" -o UserKnownHostsFile={ROOT}/.state/ssh/known_hosts"
+def measure(command: list[str], **environment: str) -> Cost:
+    """Run a command; return what it cost.
+
+    :raises SystemExit: it failed; with the end of its output.
+    """
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
     )
-    lines = ["set -e"]
-    commands = {cell_key(cell): cell["commands"] for cell in plan["cells"]}
-    for repeat in repeats(plan["cells"]):
-        cell = repeat["cell"]
-        lines.append("pids=")
-        for node in cell["node_names"]:
-            command = commands[cell_key(cell)][node]
-            words = [f"{key}={shlex.quote(value)}" for key, value in command["env"].items()]
-            words += [shlex.quote(argument) for argument in command["argv"]]
-            address = plan["nodes"][node]["address"]
-            log = logs / f"{repeat['name']}-{cell['topology']}-{node}.log"
-            lines.append(f"{ssh} {address} {shlex.quote(' '.join(words))} >{log} 2>&1 &")
-            lines.append('pids="$pids $!"')
-        lines.append("for pid in $pids; do wait $pid; done")
-    return "\n".join(lines) + "\n"
+    wall, after = time.monotonic() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command[:2])} failed:\n{done.stdout[-3000:]}")
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Cost(wall, spent)
+
+
+class Nodes:
+    """Local nodes in a folder of their own."""
+
+    def __init__(self, folder: Path, count: int) -> None:
+        self.folder, self.count = folder, count
+        hosts = {f"node{n}": {"ansible_host": f"127.0.0.{n + 1}"} for n in range(1, count + 1)}
+        self.inventory = folder / "hosts.yml"
+        groups = {"nodes": {"hosts": hosts}, "local_nodes": {"children": {"nodes": {}}}}
+        self.inventory.write_text(json.dumps(groups))
+        (folder / "group_vars").symlink_to(ROOT / "inventory/local/group_vars")
+
+    def play(self, playbook: str, *arguments: str, **variables: object) -> Cost:
+        """Run a playbook on the nodes; return what it cost."""
+        own = {"scalebench_state_dir": str(self.folder), "cluster_ssh_port": PORT, **variables}
+        command = ["ansible-playbook", "-i", str(self.inventory), f"playbooks/{playbook}.yml"]
+        return measure([*command, "-e", json.dumps(own), *arguments])
+
+    def bench(self, campaign: str, count: int) -> Cost:
+        """Run a campaign of so many repeats."""
+        return self.play(
+            "bench",
+            campaign=campaign,
+            benchmark="fixed_time",
+            campaign_benchmarks_dir=str(WORKLOADS),
+            workload_dir=str(WORKLOADS),
+            framework_python=sys.executable,
+            campaign_results_dir=str(self.folder / "results"),
+            topology=f"{self.count}n1g",
+            repeats=count,
+            preflight=False,
+        )
+
+    def loop(self, campaign: str) -> Cost:
+        """Run the repeats of a campaign again: for each one ssh per node, in parallel."""
+        plan = json.loads((self.folder / "results" / campaign / "plan.json").read_text())
+        ssh = (
+            f"ssh -F none -p {PORT} -i {self.folder}/ssh/id_ed25519 -o IdentitiesOnly=yes"
+            f" -o UserKnownHostsFile={self.folder}/ssh/known_hosts"
+        )
+        (commands,) = {cell_key(cell): cell["commands"] for cell in plan["cells"]}.values()
+        lines = ["set -e"]
+        for number, repeat in enumerate(repeats(plan["cells"])):
+            lines.append("pids=")
+            for node in repeat["cell"]["node_names"]:
+                words = [f"{k}={shlex.quote(value)}" for k, value in commands[node]["env"].items()]
+                words += [shlex.quote(argument) for argument in commands[node]["argv"]]
+                log = self.folder / f"loop-{campaign}-{number}-{node}.log"
+                address = plan["nodes"][node]["address"]
+                lines.append(f"{ssh} {address} {shlex.quote(' '.join(words))} >{log} 2>&1 &")
+                lines.append('pids="$pids $!"')
+            lines.append("for pid in $pids; do wait $pid; done")
+        cost = measure(["bash", "-c", "\n".join(lines)])
+        logs = list(self.folder.glob(f"loop-{campaign}-*.log"))
+        if any("[scalebench] end" not in log.read_text() for log in logs):
+            raise SystemExit("no comparison: a rank of the shell loop failed")
+        return cost
+
+
+def rows(count: int, times: int, few: int, many: int) -> None:
+    """Measure ``count`` nodes and print a row for each time.
+
+    :param few: repeats of the smaller campaign.
+    :param many: repeats of the larger one.
+    """
+    with tempfile.TemporaryDirectory(prefix="orchestration") as folder:
+        nodes = Nodes(Path(folder), count)
+        try:
+            nodes.play("provision", "--tags", "local_cluster")
+            for number in range(times):
+                small, large = f"few{number}", f"many{number}"
+                fewer = nodes.bench(small, few)
+                ours = nodes.bench(large, many).per_repeat(fewer, many - few)
+                theirs = nodes.loop(large).per_repeat(nodes.loop(small), many - few)
+                figures = (ours.wall, ours.cpu, ours.cpu / count, theirs.wall, theirs.cpu)
+                print(_ROW.format(count, *(f"{figure:.3f}" for figure in figures)), flush=True)
+        finally:
+            nodes.play("teardown")
 
 
 def main() -> None:
-    """Measure both; print the overhead per repeat and the ratio."""
-    campaign = time.strftime("orchestration-%Y%m%d-%H%M%S")
-    with_ansible = bench(sys.argv[1:], campaign)
-    plan = json.loads((ROOT / f"results/{campaign}/plan.json").read_text())
-    count = len(repeats(plan["cells"]))
-    print(f"\nNow the same {count} repeats in a plain shell loop …", flush=True)
-    with tempfile.TemporaryDirectory() as folder:
-        script = loop_script(plan, Path(folder))
-        start = time.monotonic()
-        subprocess.run(["bash", "-c", script], check=True)
-        plain = time.monotonic() - start
-        logs = sorted(Path(folder).glob("*-node1.log"))
-        ended = sum("[scalebench] end" in log.read_text() for log in logs)
-    if ended != count:
-        raise SystemExit(f"no comparison: {ended} of {count} repeats of the shell loop succeeded")
-    shutil.rmtree(ROOT / f"results/{campaign}")
-    cost = (with_ansible - plain) / count
-    print(f"bench.yml, {count} repeats      {with_ansible:8.1f} s")
-    print(f"shell loop over ssh     {plain:8.1f} s")
-    print(f"overhead per repeat     {cost:8.2f} s   (goal: at most 1.0)")
-    print(f"ratio                   {with_ansible / plain:8.3f}     (goal: at most 1.05)")
+    """Print the costs per repeat, in seconds."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--nodes", type=int, nargs="+", default=[1, 4, 16, 64])
+    parser.add_argument("--repeats", type=int, nargs=2, default=[2, 10], help="default 2 10")
+    parser.add_argument("--times", type=int, default=1, help="measurements of each; default 1")
+    options = parser.parse_args()
+    print(f"Seconds per repeat beyond the {FIXED:g} s of its ranks; load {os.getloadavg()[0]:.1f}")
+    print(_ROW.format(*_TITLES, "ssh loop wall", "ssh loop CPU"))
+    for count in options.nodes:
+        rows(count, options.times, *options.repeats)
+    print("Goals: wall at most 0.5 on 4 nodes, CPU per node at most 0.1 on 64")
 
 
 if __name__ == "__main__":
