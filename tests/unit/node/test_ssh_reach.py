@@ -1,11 +1,13 @@
 """The ways by ssh between nodes, over real sshd processes on loopback addresses."""
 
 import getpass
+import os
 import re
 import shutil
 import socket
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.node import ssh
@@ -23,6 +25,9 @@ def cluster(tmp_path):
     """Return the folder of six nodes: an sshd of each runs on one port, with one user key."""
     if SSHD is None or not shutil.which("ssh-keyscan"):
         pytest.skip("no sshd or ssh-keyscan here")
+    if os.geteuid() == 0:
+        # sshd asks for it; the system's own service would have made it.
+        Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
     with socket.create_server(("127.0.0.40", 0)) as free:
         port = free.getsockname()[1]
     ssh.SshKeys(str(tmp_path)).make("user", "ed25519", "user")
