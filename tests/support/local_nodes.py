@@ -36,6 +36,9 @@ def reserve_ports() -> tuple[socket.socket, int]:
     for distance in range(0, 1000, 100):
         holder = socket.socket()
         with suppress(OSError):
+            # Nodes that killed tests left behind may listen on any address.
+            with socket.socket() as everywhere:
+                everywhere.bind(("", PORTS["ssh"] + distance))
             # On 127.0.0.1 no node listens.
             holder.bind(("127.0.0.1", PORTS["ssh"] + distance))
             holder.listen()
