@@ -26,7 +26,7 @@ def test_marks_are_in_the_legend_and_the_text_alternative():
     assert (root.get("role"), root.get("aria-labelledby")) == ("img", "title desc")
     assert "Change on 2026-09-11" in root.find(f"{SVG}desc").text
     words = {text.text for text in root.iter(f"{SVG}text")}
-    assert {"outlier", "change point", "level", "95 % interval"} <= words
+    assert {"outlier", "change point", "level", "interval"} <= words
     assert "throughput, images/s" in words
 
 

@@ -13,7 +13,7 @@ from campaign_data import benchmarks, cluster
 CAMPAIGN = {"campaign": "c", "session": "s", "recorded": "2026-01-01T00:00:20Z"}
 
 OK = {"ending": "ok", "reason": "", "exit_code": 0, "seconds": 20.0, "started": "2026-01-01T00:00Z"}
-LOG = {"ending": {"kind": "complete", "detail": ""}, "throughput": 24.1, "count": 100}
+LOG = {"ending": {"kind": "complete", "detail": ""}, "throughput": 24.1, "count": 50}
 
 
 def planned():
@@ -60,7 +60,7 @@ def test_a_repeat_is_ok_when_nodes_and_log_are():
          "precision is 'amp'"),
         ({}, {"loss": {"first": 7.0, "last": float("nan")}}, "invalid",
          "loss_finite: the last loss is nan"),
-        ({}, {"count": 57}, "invalid", "57 iterations were measured, not 100"),
+        ({}, {"count": 57}, "invalid", "57 iterations were measured, not 50"),
     ],
 )  # fmt: skip
 def test_ending_and_reason_of_a_failed_repeat(runs, facts, ending, reason):
