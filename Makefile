@@ -5,6 +5,7 @@ SHELL := /bin/sh
 PYTHON ?= python3
 ARGS ?=
 VENV := .venv
+BESIDE := .cache/tests-beside.log
 # Programs of the environment come first: Ansible and Molecule start each other by name.
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
@@ -50,20 +51,21 @@ teardown: $(RUN)  ## End the local nodes and all that runs in them.
 	@ansible-playbook playbooks/teardown.yml
 
 # The integration tests come before the others of pytest: they install the frameworks that some of the unit tests
-# train with. The roles' tests wait more than they compute, and so run beside them. A part that fails stops no other,
-# and each prints all it has to say when it ends.
+# train with. The tests of faults and roles wait more than they compute, and so run beside them. A part that fails stops
+# no other.
 test: $(TEST)  ## Run all tests, two parts at a time.
 	@scripts/system-packages $(PYTHON) tests unit integration report faults testbed
-	@echo "Each part of the tests prints its lines when it ends: the first after about a quarter of an hour"
-	@$(MAKE) --no-print-directory --keep-going --jobs=2 --output-sync=target tests-by-pytest tests-by-molecule
+	@mkdir -p $(dir $(BESIDE))
+	@echo "The tests of faults and roles run beside those shown here: tail -f $(BESIDE)"
+	@$(MAKE) --no-print-directory --keep-going --jobs=2 tests-shown tests-beside
 
-tests-by-pytest:
+tests-shown:
 	@+failed=0; for part in test-integration test-unit test-report; do \
 	  $(MAKE) --no-print-directory $$part || failed=1; done; exit $$failed
 
-tests-by-molecule:
+tests-beside:
 	@+failed=0; for part in test-faults test-roles; do \
-	  $(MAKE) --no-print-directory $$part || failed=1; done; exit $$failed
+	  $(MAKE) --no-print-directory $$part || failed=1; done > $(BESIDE) 2>&1; cat $(BESIDE); exit $$failed
 
 test-unit: programs-unit  ## Test the pure code and the conventions.
 	@pytest -q -n 2 tests/unit
