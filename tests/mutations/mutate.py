@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from queue import Queue
 
@@ -32,6 +33,8 @@ FOLDERS = (
 SURVIVORS = Path(__file__).with_name("survivors.yml")
 GOAL = 0.9
 START_SECONDS = 60
+# Statuses of pytest; any other but 0 says nothing of the tests.
+FAILED, NOT_FOUND = 1, 4
 
 
 def parse_arguments():
@@ -93,30 +96,57 @@ def outcome(tree, tests, seconds):
             return None
 
 
-def tried(mutation, tree, selection, limit):
-    """Return what became of a mutation: killed, survived or not tested."""
-    tests, seconds = selection.chosen(mutation, limit)
-    if not tests:
-        return "not tested"
+@contextmanager
+def changed(mutation, tree):
+    """Have a mutation in a tree meanwhile."""
     path = tree / mutation.path
     source, status = path.read_text(), path.stat()
     path.write_text(mutation.applied_to(source))
     # Python takes bytecode for current by the file's second and size: never twice the same.
-    tried.count += 1
-    os.utime(path, (status.st_atime, status.st_mtime + tried.count))
+    changed.count += 1
+    os.utime(path, (status.st_atime, status.st_mtime + changed.count))
     try:
-        ended = outcome(tree, tests, seconds)
-        if ended == pytest_usage_error:
-            # A table that tests are made of has changed their names.
-            ended = outcome(tree, sorted({test.split("[")[0] for test in tests}), seconds)
+        yield
     finally:
         path.write_text(source)
         os.utime(path, (status.st_atime, status.st_mtime))
-    return "survived" if ended == 0 else "killed"
 
 
-tried.count = 0
-pytest_usage_error = 4
+changed.count = 0
+
+
+def forms(tests):
+    """Yield what to give pytest: tests, and where it does not find these, what still finds them."""
+    yield tests
+    # A table that tests are made of has changed their names.
+    yield sorted({test.split("[")[0] for test in tests})
+    # A file of tests cannot be imported any more.
+    files = sorted({test.split("::")[0] for test in tests})
+    yield ["--collect-only", "--continue-on-collection-errors", *files]
+
+
+def tried(mutation, tree, selection, limit, passes):
+    """Return what became of a mutation: killed, survived, not tested or an error of this tool.
+
+    :param passes: whether tests, by what is given to pytest, pass in the unchanged tree; filled
+        here, so that what fails anyway kills nothing.
+    """
+    tests, seconds = selection.chosen(mutation, limit)
+    if not tests:
+        return "not tested"
+    for form in forms(tests):
+        key = tuple(form)
+        if key not in passes:
+            passes[key] = outcome(tree, form, seconds) == 0
+        if not passes[key]:
+            return "error"
+        with changed(mutation, tree):
+            ended = outcome(tree, form, seconds)
+        if ended != NOT_FOUND:
+            break
+    if ended in (FAILED, None):
+        return "killed"
+    return "survived" if ended == 0 and "--collect-only" not in form else "error"
 
 
 def package_of(path):
@@ -145,11 +175,12 @@ def results_of(wanted, arguments):
         )
         selection = Selection(tree, sources, ROOT / ".cache/mutations/tests.json")
         selection.update(environment_of(tree))
+        passes = {}
 
         def attempt(mutation):
             tree = trees.get()
             try:
-                result = tried(mutation, tree, selection, arguments.seconds)
+                result = tried(mutation, tree, selection, arguments.seconds, passes)
             finally:
                 trees.put(tree)
             if result != "killed":
@@ -172,19 +203,23 @@ def main():
         for mutation in sample(found[name], arguments.each, arguments.seed)
         if arguments.only in mutation.place
     ]
+    if not wanted:
+        sys.exit("No mutation is selected: --only and --each leave none of the packages'")
     results = results_of(wanted, arguments)
     return report(wanted, results, explained, gone)
 
 
 def report(wanted, results, explained, gone):
     """Print the table of packages and what is to do; return the exit status."""
-    counts, unexplained, killed = {}, [], []
+    counts, unexplained, killed, errors = {}, [], [], []
     for mutation, result in zip(wanted, results, strict=True):
         count = counts.setdefault(package_of(mutation.path), Counter())
         entry = explained.get(mutation.place)
         if result == "killed":
             count["killed"] += 1
             killed += [mutation.place] * (entry is not None)
+        elif result == "error":
+            errors.append(mutation.place)
         elif entry is None:
             count["left"] += 1
             unexplained.append(mutation.place)
@@ -194,7 +229,7 @@ def report(wanted, results, explained, gone):
     print(
         f"\n{'package':16} {'killed':>6} {'of':>4}  {'share':>5}  equivalent  accepted  unexplained"
     )
-    failed = bool(gone or killed or unexplained)
+    failed = bool(gone or killed or unexplained or errors)
     for name, count in counts.items():
         of = count["killed"] + count["accepted"] + count["left"]
         share = count["killed"] / of if of else 1.0
@@ -207,6 +242,7 @@ def report(wanted, results, explained, gone):
     for title, listed in (
         ("Listed as a survivor, and killed: remove it from the list", killed),
         ("Listed as a survivor, and not in the code any more: remove it from the list", gone),
+        ("Its tests fail unchanged, or could not be run: mend them", errors),
         ("Survived without an explanation: add a test, or explain it in the list", unexplained),
     ):
         for place in listed:

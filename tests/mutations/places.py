@@ -2,7 +2,8 @@
 
 import ast
 import hashlib
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 
 COMPARISONS = {
     ast.Lt: ast.LtE,
@@ -33,7 +34,7 @@ class Mutation:
     """One change: the lines and byte columns that it replaces, and what stands there then.
 
     `name` is the qualified name of the function around it, at the module's level that of the
-    constant, empty where there is none.
+    constant, empty where there is none. `number` tells the same changes of one function apart.
     """
 
     path: str
@@ -43,11 +44,13 @@ class Mutation:
     after: str
     start: tuple
     end: tuple
+    number: int = 1
 
     @property
     def place(self):
         """What stays the same when other lines of the file change."""
-        return f"{self.path}:{self.name or 'module'}: {self.before} -> {self.after}"
+        again = f" ({self.number})" if self.number > 1 else ""
+        return f"{self.path}:{self.name or 'module'}: {self.before} -> {self.after}{again}"
 
     def rank(self, seed):
         """Return a number that the seed and the place alone decide."""
@@ -192,7 +195,11 @@ def mutations(path, source):
     """Return every mutation of a file's source."""
     places = Places(path)
     places.visit(ast.parse(source))
-    return places.found
+    seen, found = Counter(), []
+    for mutation in places.found:
+        seen[mutation.place] += 1
+        found.append(replace(mutation, number=seen[mutation.place]))
+    return found
 
 
 def sample(found, size, seed):

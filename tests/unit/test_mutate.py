@@ -1,0 +1,54 @@
+"""The mutation tool: what kills, what does not, and the names of the mutations."""
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "mutations"))
+import mutate
+from places import mutations
+
+FORM = "test_a.py::test_a[1]"
+
+
+def test_equal_changes_of_a_function_have_places_of_their_own():
+    found = mutations("a.py", "def f():\n    return g(1), g(1)\n")
+    places = [mutation.place for mutation in found if mutation.kind == "number"]
+    assert places == ["a.py:f: 1 -> 2", "a.py:f: 1 -> 2 (2)"]
+
+
+@pytest.mark.parametrize(
+    ("statuses", "result"),
+    [
+        ([0, 0], "survived"),
+        ([0, 1], "killed"),
+        ([0, None], "killed"),
+        *[([0, status], "error") for status in (2, 3, 5)],
+        # What fails, or is not found, without the mutation.
+        *[([status], "error") for status in (1, 2, 4, None)],
+        # The names of the tests have changed.
+        ([0, 4, 0, 1], "killed"),
+        ([0, 4, 0, 0], "survived"),
+        ([0, 4, 1], "error"),
+        # The file of the tests cannot be imported any more, or it can.
+        ([0, 4, 0, 4, 0, 1], "killed"),
+        ([0, 4, 0, 4, 0, 0], "error"),
+    ],
+)
+def test_only_a_failed_test_or_one_without_end_kills(tmp_path, monkeypatch, statuses, result):
+    (tmp_path / "a.py").write_text("A = 1\n")
+    left = list(statuses)
+    monkeypatch.setattr(mutate, "outcome", lambda *_: left.pop(0))
+    (mutation,) = mutations("a.py", "A = 1\n")
+    selection = SimpleNamespace(chosen=lambda *_: ([FORM], 1.0))
+    assert mutate.tried(mutation, tmp_path, selection, 30, {}) == result
+    assert left == [] and (tmp_path / "a.py").read_text() == "A = 1\n"
+
+
+def test_a_selection_of_nothing_is_refused(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["mutate.py", "--only", "typo"])
+    monkeypatch.setattr(mutate, "results_of", lambda *_: [])
+    with pytest.raises(SystemExit, match="No mutation is selected"):
+        mutate.main()
