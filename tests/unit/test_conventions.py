@@ -5,6 +5,7 @@ import importlib.util
 import inspect
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -262,6 +263,16 @@ def test_few_parameters_hide_their_keys_from_mypy():
         item for path in sorted(MODULE_UTILS.rglob("*.py")) for item in untyped_parameters(path)
     ]
     assert len(untyped) <= UNTYPED_AT_MOST, untyped
+
+
+def test_the_code_of_nodes_runs_on_python_3_8():
+    """os.pidfd_open is asked for where it may be missing."""
+    done = subprocess.run(
+        [Path(sys.executable).parent / "vermin", "--quiet", "--no-tips", "--violations",
+         "--target=3.8-", "--exclude", "os.pidfd_open", MODULE_UTILS, ROOT / "library"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
 
 
 def test_ruff_sees_every_python_file():

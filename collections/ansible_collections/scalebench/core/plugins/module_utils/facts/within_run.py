@@ -13,7 +13,7 @@ __all__ = ["steady_state", "within_run"]
 
 LEAST = 8
 # Groups that the steady part has at least. With two, as MSER allows, 38 % of 120 steady values are
-# "not reached", as simulated; with six 9 %, and 22 % where each value keeps 0.9 of the one before.
+# "not reached", as simulated; with six 9 %, and 25 % where each value keeps 0.9 of the one before.
 LEAST_TAIL = 6
 # Fewer groups cannot tell a long start-up from noise.
 LEAST_GROUPS = 16

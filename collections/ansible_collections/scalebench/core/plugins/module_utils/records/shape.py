@@ -7,7 +7,7 @@ the types.
 from __future__ import annotations
 
 import json
-from functools import cache
+from functools import lru_cache
 from typing import Any, Dict, Iterator, List, Mapping, Tuple, Union, get_type_hints
 
 __all__ = ["Scalar", "check_shape", "parse_json"]
@@ -108,6 +108,8 @@ def _of_mapping(value: Any, kind: Any, where: str, needed: Needed) -> Iterator[s
     if not isinstance(value, dict):
         yield f"{where} is {value!r:.80}, not a mapping"
         return
+    # Python 3.8 does not know what a type requires. Nodes with it read headers, of which nothing
+    # is.
     wanted = needed.get(kind, getattr(kind, "__required_keys__", ()))
     missing = sorted(key for key in wanted if key not in value)
     if missing:
@@ -128,6 +130,6 @@ def _is_a(value: Any, kind: Any) -> bool:
     return isinstance(value, (int, float) if kind is float else kind)
 
 
-@cache
+@lru_cache(maxsize=64)  # functools.cache is not there on a node with Python 3.8
 def _hints(kind: Any) -> Dict[str, Any]:
     return get_type_hints(kind)

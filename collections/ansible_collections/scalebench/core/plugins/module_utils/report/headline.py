@@ -18,10 +18,10 @@ from .remarks import remarks
 __all__ = ["headline", "trust"]
 
 _MOST_NAMED = 6
-# By device, the cv above which repeats are disturbed: undisturbed ones have 0.04 to 0.4 % on GPUs
-# (the published logs of the reference efforts), and 1 to 3 % on CPUs.
+# By device, the cv above which repeats are worth a look: on GPUs those of one node have 0.04 to
+# 0.4 % (the published ones of more nodes up to 2 %), on CPUs 1 to 3 %.
 _MUCH_SPREAD = {"gpu": 0.01, "cpu": 0.05}
-# With fewer the interval of the median spans all of them and covers less than 94 %.
+# With fewer the interval of the median covers 88 % at most.
 _FEW_REPEATS = 5
 
 
@@ -182,7 +182,7 @@ def _light(results: Results) -> List[str]:
         (unexpected, len(cells), "cells", "are not as expected; see the remarks."),
         (
             *(few, len(sizes), "cells"),
-            f"have fewer than {_FEW_REPEATS} repeats, so the interval spans all of them.",
+            f"have fewer than {_FEW_REPEATS} repeats, so the interval covers 88 % at most.",
         ),
     )
     if not results["provenance"].get("nodes"):

@@ -55,11 +55,11 @@ _PAIRS = (
     ("real_not_faster", "data", "real", "synthetic"),
     ("dali_not_slower", "data_backend", "native", "dali"),
 )
-# The medians of three repeats have intervals that miss each other by chance once in 20 pairs, of
-# two repeats once in six. A difference of 2 % is not worth a warning even where it is certain.
+# Of three repeats the interval of one median lies below that of its equal once in 20 pairs, of two
+# repeats once in six. A difference of 2 % is not worth a warning even where it is certain.
 _LEAST_REPEATS, _MARGIN = 3, 0.02
 # Of one repeat no noise is known: at a cv of 5 %, twice that of the noisiest published logs, one
-# speed-up in 3,000 is above the ideal by so much.
+# speed-up in 1,100 is above the ideal by so much.
 _TOLERANCE_OF_ONE = 1.25
 # The first schema of run records whose endings the invariants were part of.
 _CHECKED_SCHEMA = 2

@@ -15,7 +15,7 @@ __all__ = ["RULES", "broken", "steps_measured"]
 # For the report: what each rule says, and where it comes from.
 RULES: Dict[str, Dict[str, str]] = {
     "throughput_positive": {
-        "about": "The throughput is a finite number above 0.",
+        "about": "The throughput is a finite number that is above 0 when rounded to 0.01.",
         "source": "a run that did its steps took a finite time for them",
     },
     "rate_times_time": {
@@ -81,7 +81,7 @@ def steps_measured(facts: LogFacts) -> Optional[int]:
 
 def _throughput_positive(_cell: Cell, facts: LogFacts) -> Iterator[str]:
     speed = facts.get("throughput")
-    if speed is not None and not (isfinite(speed) and speed > 0):
+    if speed is not None and not (isfinite(speed) and round(speed, 2) > 0):
         yield f"the throughput is {speed} {facts.get('unit', '')}".rstrip()
 
 

@@ -180,9 +180,8 @@ def enough_repeats(
     Looking after every repeat (optional stopping) costs an interval some of its coverage, since a
     sample that looks narrow by chance ends it. Simulated with normal and with skewed speeds of 3 %
     spread, at most 20 repeats and a half-width asked for of 0.5 to 1.5 standard deviations, 2000
-    campaigns each: this interval covers the true median in 93 to 97 % at its end. That of a
-    percentile bootstrap from 3 repeats on would in 73 to 80 %; hence this interval, and six
-    repeats at least. The bootstrap of the repeats that this rule leaves covers in 92 to 94 %.
+    campaigns each: this interval covers the true median in 93 to 97 % at its end, where 95 to
+    98 % are stated for a number of repeats that is fixed.
     Where hardly any sample can be so narrow (half-width of 0.5 standard deviations, 43 % stop
     before 20), those that stop cover in 84 %: ask for what the noise allows.
 
