@@ -54,7 +54,7 @@ teardown: $(RUN)  ## End the local nodes and all that runs in them.
 # train with. The tests of faults and roles wait more than they compute, and so run beside them. A part that fails stops
 # no other.
 test: $(TEST)  ## Run all tests, two parts at a time.
-	@scripts/system-packages $(PYTHON) tests unit integration report faults testbed
+	@scripts/system-packages $(PYTHON) tests unit integration report faults
 	@mkdir -p $(dir $(BESIDE))
 	@echo "The tests of faults and roles run beside those shown here: tail -f $(BESIDE)"
 	@$(MAKE) --no-print-directory --keep-going --jobs=2 tests-shown tests-beside
