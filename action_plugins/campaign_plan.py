@@ -143,8 +143,9 @@ class ActionModule(ControllerAction):
 
     def _missing(self, folder, campaign, planned, benchmarks, args):
         """Return the repeats to run, in waves; set the files of their earlier attempts aside."""
-        records = files.records(folder)
-        ledger = Ledger(campaign, records, files.attempts(folder), args["session"])
+        damaged: files.Problems = []
+        records = files.records(folder, damaged)
+        ledger = Ledger(campaign, records, files.attempts(folder, damaged), args["session"])
         cells = plan.with_unavailable(planned["cells"], args["nodes"])
         rules = policy(planned["options"], args)
         left = outstanding(cells, ledger, rules)
@@ -171,7 +172,7 @@ class ActionModule(ControllerAction):
                 {key: repeat[key] for key in ("log", "ending", "reason")}
                 for repeat in left["given_up"]
             ],
-            "remarks": left["remarks"],
+            "remarks": [*("{path}: {reason}".format(**one) for one in damaged), *left["remarks"]],
             "packing": rules["packing"],
             "waves": made,
             "seconds": sum(wave["seconds"] for wave in made),

@@ -24,6 +24,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import
 )
 from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
+from ansible_collections.scalebench.core.plugins.module_utils.running import search
 from ansible_collections.scalebench.core.plugins.module_utils.running.record import record
 from ansible_collections.scalebench.core.plugins.plugin_utils import campaign_files
 from campaign_data import benchmarks, cluster
@@ -43,16 +44,28 @@ def run_action(plugin: Any, **args: Any) -> dict[str, Any]:
 
 
 def write_whole_campaign(folder: Path) -> Path:
-    """Write plan, preflight, logs and records of two cells with two repeats each.
+    """Write plan, preflight, logs and records of two cells with two repeats each, and a search.
 
-    The last repeat has failed twice: it has an attempt, and no speed.
+    The repeats are adaptive, and ran beside others. The last has failed twice: it has an attempt,
+    and no speed.
     """
-    options = parse_options({"topology": "1n1g,2n1g", "repeats": 2})
-    planned = plan.build(benchmarks(), options, cluster(2))
+    given = {"topology": "1n1g,2n1g", "repeats": 2, "half_width": 0.1, "packing": "nodes"}
+    planned = plan.build(benchmarks(), parse_options(given), cluster(2))
+    given = {"topology": "2n1g", "repeats": 1, "batch_size_per_device": "max"}
+    searched = plan.build(benchmarks(), parse_options(given), cluster(2))["cells"]
+    planned["cells"] += searched
     campaign_files.write(folder, folder.name, planned)
     commands = {cell["directory"]: cell["commands"] for cell in planned["cells"]}
-    repeats = plan.repeats(planned["cells"])
-    for repeat in repeats:
+    repeats = plan.repeats(planned["cells"][: -len(searched)])
+    probe = search.next_probe(searched, {})
+    assert probe
+    memory = {"ending": "out_of_memory", "exit_code": 1, "reason": "CUDA out of memory"}
+    nodes = {name: {**_node_run(name, {}), **memory} for name in probe["cell"]["node_names"]}
+    write_log(folder / probe["log"], probe["cell"]["topology"], speed=24.0, iterations=2)
+    _write(folder, probe, 1, nodes, {"msg": "no throughput"})
+    first = repeats[0]
+    alone = {**first, "log": first["log"].replace(".log", "_alone.log"), "kind": "alone"}
+    for repeat in (alone, *repeats):
         log, cell = folder / repeat["log"], repeat["cell"]
         own = {"framework": "pytorch", "parameters": 25557032, "threads_per_rank": 1}
         speed, steps = 24.0 + repeat["repeat"], cell["warmup"] + cell["iterations"]
@@ -94,8 +107,8 @@ def _write(
     machines = {name: {"boot_id": name} for name in nodes}
     ran = {
         **repeat,
-        **{"attempt": attempt, "kind": "measured", "why": "", "packed_with": []},
-        **{"shares_machine": False, "machines": machines},
+        **{"attempt": attempt, "kind": repeat.get("kind", "measured"), "why": ""},
+        **{"packed_with": ["x_1.log"], "shares_machine": False, "machines": machines},
     }
     campaign_files.write_record(folder, record(HEADER, ran, nodes, facts))
 
@@ -214,3 +227,12 @@ def restore(folder: Path, original: Path) -> None:
     """Make the folder what the original is."""
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(original, folder)
+
+
+def restore_file(path: Path, original: Path) -> None:
+    """Make a file what the original is, whatever stands there."""
+    if path.is_dir() and not path.is_symlink():
+        path.rmdir()
+    else:
+        path.unlink(missing_ok=True)
+    shutil.copyfile(original, path)

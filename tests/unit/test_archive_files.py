@@ -202,6 +202,17 @@ SUMS = sums({"plan.json": PLAN})
         ([SUMS, member("mine/plan.json", type=tarfile.CHRTYPE)], "not a regular file"),
         ([SUMS, member("mine/logs/x.log", type=tarfile.DIRTYPE)], "not a regular file"),
         ([], "it is empty"),
+        (
+            [sums({"SHA256SUMS": b""}), member("mine/SHA256SUMS")],
+            "SHA256SUMS and another file have the same place",
+        ),
+        (
+            [
+                sums({"logs/x.log": b"", "logs/x.log/y.log": b""}),
+                *(member(f"mine/logs/x.log{below}") for below in ("", "/y.log")),
+            ],
+            "y.log and another file have the same place",
+        ),
         ([SUMS, member("mine/plan.json", PLAN, type=tarfile.GNUTYPE_SPARSE)], "not a regular file"),
         ([SUMS, member("mine/plan.json", PLAN, type=tarfile.XHDTYPE)], "not a regular file"),
         (

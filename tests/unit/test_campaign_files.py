@@ -172,7 +172,7 @@ def test_content_is_on_the_disk_before_its_name_and_its_record(tmp_path, monkeyp
     files.write_record(tmp_path, record)
     assert steps == [
         f"sync {tmp_path.name}",
-        "sync r50_1.run.json.part",
+        f"sync .r50_1.run.json.{os.getpid()}.part",
         "rename r50_1.run.json",
         "sync logs",
     ]
@@ -207,3 +207,15 @@ def test_benchmarks_are_read_by_name_and_a_bad_file_is_named(tmp_path):
         (tmp_path / "bad.yml").write_text(text)
         with pytest.raises(ValueError, match=r"bad\.yml"):
             files.load_benchmarks(tmp_path)
+
+
+def test_a_plan_with_an_impossible_rule_for_more_repeats_is_refused_by_name(tmp_path):
+    options = parse_options({"topology": "1n1g", "half_width": 0.02})
+    made = plan.build(benchmarks(), options, cluster(1))
+    for key, value, said in (
+        ("half_width", -0.02, "half-width -0.02"),
+        ("max_repeats", 3, "at most 3"),
+    ):
+        files.write(tmp_path, "demo", {**made, "options": {**options, key: value}})
+        with pytest.raises(ValueError, match=f"plan.json is not a plan: {said}"):
+            files.read_plan(tmp_path)

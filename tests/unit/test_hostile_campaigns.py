@@ -1,6 +1,7 @@
 """Damaged files of a campaign: each costs only itself, and is named.
 
-``SCALEBENCH_FUZZ=10000`` damages that many files; a few dozen by default.
+``SCALEBENCH_FUZZ=10000`` damages that many files, ``SCALEBENCH_FUZZ_SEED=1`` others; a few dozen by
+default. A test ends after all its damages, with the first that each cause made fail.
 """
 
 from __future__ import annotations
@@ -8,24 +9,43 @@ from __future__ import annotations
 import json
 import os
 import random
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.node import log_reading
+from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
+from ansible_collections.scalebench.core.plugins.module_utils.running.outstanding import (
+    Ledger,
+    outstanding,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.running.policy import policy
 from ansible_collections.scalebench.core.plugins.plugin_utils import (
     campaign_files,
+    files,
     page_html,
     results_reading,
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.log_files import files_below
-from hostile_files import OTHER_KINDS, VALUES, damage, restore, run_action, write_whole_campaign
+from hostile_files import (
+    OTHER_KINDS,
+    VALUES,
+    damage,
+    restore,
+    restore_file,
+    run_action,
+    write_whole_campaign,
+)
 from jinja2 import Environment, FileSystemBytecodeCache
 
 from action_plugins.campaign_history import ActionModule as History
 from action_plugins.scaling_report import ActionModule as Report
 
 COUNT = int(os.environ.get("SCALEBENCH_FUZZ", "160"))
+SEED = os.environ.get("SCALEBENCH_FUZZ_SEED", "0")
 PARTS = 8
 ROLES = Path(__file__).resolve().parents[2] / "roles"
 TEMPLATES = [str(ROLES / "report/templates")]
@@ -33,11 +53,12 @@ PAGES = [str(ROLES / "history/templates"), *TEMPLATES]
 
 
 @pytest.fixture(scope="module", autouse=True)
-def compiled_once(tmp_path_factory):
-    """Compile the templates of the page once, not for each of thousands of reports."""
+def quick_reports(tmp_path_factory):
+    """Compile the templates of the page once for thousands of reports, and wait for no disk."""
     cache = FileSystemBytecodeCache(str(tmp_path_factory.mktemp("templates")))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(page_html, "Environment", partial(Environment, bytecode_cache=cache))
+        patch.setattr(files, "sync", lambda path: None)
         yield
 
 
@@ -65,47 +86,91 @@ def stem(path):
     return str(path).partition(".")[0]
 
 
+def refused(folder, path):
+    """Return whether a file cannot be read as what it is."""
+    try:
+        if path.name == "plan.json":
+            campaign_files.read_plan(folder)
+        elif path.name == "preflight.json":
+            files.read_json(folder / path)
+        elif path.suffix == ".json":
+            campaign_files.read_record(folder, str(path))
+    except (ValueError, OSError):
+        return True
+    return False
+
+
 def check(folder, path, good):
     """Check that only the figures of the damaged file may have changed, and not silently."""
     results = report(folder)
-    named = {stem(problem["path"]) for problem in results["unmatched"]}
+    named = {problem["path"] for problem in results["unmatched"]}
     now = figures(results)
     for log, figure in good.items():
         if stem(log) != stem(path):
             assert now.get(log) == figure, f"{log} was changed by {path}"
-        elif log not in now:
-            assert stem(path) in named, f"{log} is gone and {path} not named"
+        elif log not in now and not results["counts"]["not_run"]:
+            assert stem(path) in map(stem, named), f"{log} is gone and {path} not named"
+    # Of a folder in place of a record, its log is named.
+    words = map(stem, named) if (folder / path).is_dir() else named
+    place = stem(path) if (folder / path).is_dir() else str(path)
+    assert not refused(folder, path) or place in words, f"{path} is damaged and not named"
+    for cell in results["cells"]:
+        silent = [one["log"] for one in cell["failures"] if not one["reason"].strip()]
+        assert not silent, "a repeat without a figure and a reason"
+
+
+def continue_campaign(folder, damaged):
+    """Decide what bench.yml runs of the campaign; the damaged file is named."""
+    problems = []
+    records = campaign_files.records(folder, problems)
+    attempts = campaign_files.attempts(folder, problems)
+    if damaged.name.endswith(("run.json", "attempt1.json")) and refused(folder, damaged):
+        assert str(damaged) in {problem["path"] for problem in problems}
+    times = campaign_files.earlier(folder.parent)
+    try:
+        planned = campaign_files.kept_plan(folder)
+        rules = policy(planned.get("options", {}), {"retry": {}, "requeue": 0})
+        ledger = Ledger("mine", records, attempts, "s2")
+        left = outstanding(planned.get("cells", []), ledger, rules)
+        for repeat in left["repeats"]:
+            plan.estimate(repeat, times)
+    except (ValueError, OSError) as error:
+        assert damaged.name == "plan.json", error
+
+
+@contextmanager
+def noted(failures: dict[str, str], damaged: str) -> Iterator[None]:
+    """Keep the first damage by the place of the error that it led to."""
+    try:
+        yield
+    except Exception as error:
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        words = f"{type(error).__name__}: {error}"
+        failures.setdefault(f"{Path(at.filename).name}:{at.lineno}", f"{damaged}: {words:.600}")
 
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_a_damaged_file_costs_only_itself(part, original, tmp_path):
-    choose, folder = random.Random(part), tmp_path / "mine"
+    choose, folder = random.Random(f"{SEED} files {part}"), tmp_path / "mine"
+    failures: dict[str, str] = {}
     restore(folder, original)
     good = figures(report(folder))
     assert sum(speed is not None for _, speed in good.values()) == 3
-    files = sorted(path for path in original.rglob("*") if path.suffix in (".json", ".log"))
+    every = sorted(path for path in original.rglob("*") if path.suffix in (".json", ".log"))
     for number in range(COUNT // PARTS):
-        restore(folder, original)
-        path = choose.choice(files).relative_to(original)
+        path = choose.choice(every).relative_to(original)
         how = damage(choose, folder / path)
-        try:
+        with noted(failures, f"damage {number} ({how}) of {path}"):
             check(folder, path, good)
-            # What bench.yml reads of the campaign, and of an earlier one.
-            campaign_files.records(folder)
-            campaign_files.attempts(folder)
-            campaign_files.earlier(tmp_path)
-            try:
-                campaign_files.kept_plan(folder)
-            except ValueError as error:
-                assert path.name == "plan.json" and "plan.json" in str(error)
-        except Exception as error:
-            error.add_note(f"part {part}, damage {number} ({how}) of {path}")
-            raise
+            continue_campaign(folder, path)
+        restore_file(folder / path, original / path)
+    assert not failures, json.dumps(failures, indent=1)
 
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_damaged_results_cost_the_history_only_themselves(part, original, tmp_path):
-    choose = random.Random(f"history {part}")
+    choose = random.Random(f"{SEED} history {part}")
+    failures: dict[str, str] = {}
     good = tmp_path / "results/good"
     restore(good, original)
     whole = report(good)
@@ -116,16 +181,14 @@ def test_damaged_results_cost_the_history_only_themselves(part, original, tmp_pa
         later = {**whole, "campaign": "bad"}
         (bad / "results.json").write_text(json.dumps(later))
         how = damage(choose, bad / "results.json")
-        try:
+        with noted(failures, f"damage {number} ({how}) of results.json"):
             answer = run_action(History, **arguments, templates=PAGES, plots=False)
             left_out = [one["folder"] for one in answer["left_out"]]
             entries = results_reading.read_campaigns(tmp_path / "results")[0]
-        except Exception as error:
-            error.add_note(f"part {part}, damage {number} ({how}) of results.json")
-            raise
-        assert "good" in {one["folder"] for one in entries} and "good" not in left_out
-        assert "bad" in {one["folder"] for one in entries} or left_out == ["bad"]
+            assert "good" in {one["folder"] for one in entries} and "good" not in left_out
+            assert "bad" in {one["folder"] for one in entries} or left_out == ["bad"]
         restore(bad, original)
+    assert not failures, json.dumps(failures, indent=1)
 
 
 @pytest.mark.parametrize("value", [*VALUES[:20], *VALUES[-12:]], ids=lambda value: value[:12])
@@ -152,7 +215,7 @@ def test_names_that_are_no_utf8_are_passed_over_by_name(original, tmp_path):
     assert figures(results) == good
     named = [problem["path"] for problem in results["unmatched"]]
     assert sum(path.endswith("_1.run.json") and "\\xff" in path for path in named) == 1
-    assert set(campaign_files.records(folder)) == set(good)
+    assert set(campaign_files.records(folder)) == set(campaign_files.records(original))
 
 
 @pytest.mark.parametrize("kind", OTHER_KINDS)

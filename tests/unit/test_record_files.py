@@ -54,3 +54,36 @@ def test_attempts_are_in_order_of_their_numbers(tmp_path):
     (attempts,) = campaign_files.attempts(tmp_path).values()
     assert [record["reason"] for record in attempts] == ["1", "9", "10"]
     assert set(campaign_files.attempts(tmp_path)) == {"logs/b/r50_1.log"}
+
+
+def test_damaged_records_are_named(tmp_path):
+    write(tmp_path, "r50_1.run.json", {})
+    write(tmp_path, "r50_2.attempt1.json", "{")
+    problems = []
+    assert campaign_files.records(tmp_path, problems) == {}
+    assert campaign_files.attempts(tmp_path, problems) == {}
+    assert [problem["path"] for problem in problems] == [
+        "logs/b/r50_1.run.json",
+        "logs/b/r50_2.attempt1.json",
+    ]
+    assert all(problem["reason"].startswith("it cannot be read: ") for problem in problems)
+
+
+def test_a_record_is_not_read_through_a_link_out_of_the_campaign(tmp_path):
+    write(tmp_path / "other", "r50_1.run.json", RECORD)
+    write(tmp_path / "mine", "r50_2.run.json", RECORD)
+    link = tmp_path / "mine/logs/b/r50_1.run.json"
+    link.symlink_to(tmp_path / "other/logs/b/r50_1.run.json")
+    problems = []
+    assert set(campaign_files.records(tmp_path / "mine", problems)) == {"logs/b/r50_2.log"}
+    assert problems[0]["reason"] == "it cannot be read: a link that leads out of the folder"
+
+
+def test_only_records_with_a_time_and_a_place_tell_how_long_repeats_take(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/plan.json").write_text("damaged")
+    placed = {**CELL, "directory": "b/bz4/1n1g", "name": "r50"}
+    for number, (cell, seconds) in enumerate([(CELL, 5.0), (placed, None), (placed, 7.0)], 1):
+        record = {**RECORD, "cell": cell, **({"seconds": seconds} if seconds else {})}
+        write(tmp_path / "mine", f"r50_{number}.run.json", record)
+    assert list(campaign_files.earlier(tmp_path).values()) == [[7.0]]

@@ -78,3 +78,13 @@ def test_a_report_does_not_need_what_continuing_a_campaign_needs():
     assert plans.check_plan(made, to_continue=False) == made
     with pytest.raises(ValueError, match="options"):
         plans.check_plan({**made, "options": None}, to_continue=False)
+
+
+def test_a_cell_whose_batch_size_is_searched_has_a_start():
+    options = parse_options({"topology": "1n1g", "batch_size_per_device": "max"})
+    made = plan.build(benchmarks(), options, cluster(1))
+    assert plans.check_plan(made) == made
+    for change in ({"search_from": -1}, {"search_from": 0}, {"iterations": None}):
+        damaged = {**made, "cells": [{**made["cells"][0], **change}]}
+        with pytest.raises(ValueError, match="a cell whose batch size is searched has no"):
+            plans.check_plan(damaged, to_continue=False)

@@ -23,6 +23,11 @@ from ansible_collections.scalebench.core.plugins.module_utils.evidence.archive i
     split_member,
     written_by_report,
 )
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
+    open_regular,
+    put_in_place,
+    sync,
+)
 
 __all__ = ["PIECE", "file_sha256", "head", "unpack", "unpacked_before", "verify"]
 
@@ -41,7 +46,7 @@ def _opened(archive: Path) -> Iterator[gzip.GzipFile]:
     :raises ValueError: the archive is damaged; the message names it.
     """
     try:
-        with gzip.GzipFile(archive, "rb") as unzipped:
+        with open_regular(archive) as raw, gzip.GzipFile("", "rb", fileobj=raw) as unzipped:
             yield unzipped
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError(f"{archive}: damaged, or not an archive of a campaign: {error}") from None
@@ -143,7 +148,7 @@ def verify(archive: Path, into: Path | None = None) -> None:
 
 
 def unpack(archive: Path, folder: Path) -> None:
-    """Verify the archive and unpack it, atomically.
+    """Verify the archive and unpack it, atomically and durably.
 
     :param folder: does not exist, or is empty.
     :raises ValueError: as :func:`verify`.
@@ -152,7 +157,11 @@ def unpack(archive: Path, folder: Path) -> None:
     part = folder.with_name(f".{folder.name}.{os.getpid()}.part")
     try:
         verify(archive, part)
-        part.replace(folder)
+        for place, _, names in os.walk(part):
+            for name in names:
+                sync(Path(place, name))
+            sync(Path(place))
+        put_in_place(part, folder)
     finally:
         shutil.rmtree(part, ignore_errors=True)
 
@@ -190,14 +199,21 @@ def file_sha256(path: Path) -> str:
 
 
 def _copied(content: Iterator[bytes], to: Path | None) -> str:
-    """Return the SHA-256 of a content; write it to ``to``, if given."""
+    """Return the SHA-256 of a content; write it to ``to``, if given.
+
+    :raises ValueError: another file of the archive is there, or is a folder of the path.
+    """
     digest = hashlib.sha256()
     if to is None:
         for piece in content:
             digest.update(piece)
         return digest.hexdigest()
-    to.parent.mkdir(parents=True, exist_ok=True)
-    with to.open("xb") as file:
+    try:
+        to.parent.mkdir(parents=True, exist_ok=True)
+        file = to.open("xb")
+    except (FileExistsError, NotADirectoryError):
+        raise ValueError(f"{to.name} and another file have the same place") from None
+    with file:
         for piece in content:
             digest.update(piece)
             file.write(piece)
@@ -210,10 +226,13 @@ def _check_beside(archive: Path) -> None:
     :raises ValueError: they differ.
     """
     try:
-        expected = Path(f"{archive}.sha256").read_text(encoding="utf-8", errors="replace").split()
+        with open_regular(Path(f"{archive}.sha256")) as file:
+            expected = file.read(64).decode("ascii", "replace")
     except FileNotFoundError:
         return
-    if expected[:1] != [file_sha256(archive)]:
+    except ValueError as error:
+        raise ValueError(f"{archive}.sha256: {error}") from None
+    if expected != file_sha256(archive):
         raise ValueError(f"{archive} differs from its checksum in {archive.name}.sha256")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
@@ -26,14 +25,18 @@ from ansible_collections.scalebench.core.plugins.module_utils.records.runs impor
     RunRecord,
     check_run,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.running.policy import (
+    MOST_REPEATS,
+    check_adaptive,
+)
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
-    make_folder,
     put_in_place,
     read_json,
     read_yaml,
     sync,
     write_texts,
 )
+from ansible_collections.scalebench.core.plugins.plugin_utils.log_files import leads_outside
 from ansible_collections.scalebench.core.plugins.plugin_utils.plan_evidence import (
     controller_facts,
     plan_sha256,
@@ -57,6 +60,7 @@ __all__ = [
 ]
 
 PLAN = "plan.json"
+Problems = list[dict[str, str]]
 # Number of earlier campaigns from which durations are estimated.
 RECENT = 5
 _ATTEMPT = re.compile(r"\.attempt(\d+)\.json$")
@@ -103,7 +107,13 @@ def read_plan(folder: Path, to_continue: bool = False) -> Plan:
     :raises OSError: it cannot be read.
     """
     try:
-        return check_plan(read_json(folder / PLAN), to_continue)
+        found = check_plan(read_json(folder / PLAN), to_continue)
+        options = found["options"]
+        if options.get("half_width"):
+            for cell in found["cells"]:
+                most = options.get("max_repeats", MOST_REPEATS)
+                check_adaptive(cell.get("repeats", 0), most, options["half_width"])
+        return found
     except ValueError as error:
         raise ValueError(f"{PLAN} is not a plan: {error}") from None
 
@@ -134,36 +144,47 @@ def read_record(folder: Path, path: str) -> RunRecord:
     :raises OSError: it cannot be read.
     """
     path.encode("utf-8")  # A name in another encoding is refused: no report could show it.
+    if leads_outside(folder, folder / path):
+        raise ValueError("a link that leads out of the folder")
     log = f"{_ATTEMPT.sub('', path.removesuffix('.run.json'))}.log"
     record = check_run(read_json(folder / path), log)
     record["reason"] = shown(record["reason"])
     return record
 
 
-def records(folder: Path) -> dict[str, RunRecord]:
+def records(folder: Path, problems: Problems | None = None) -> dict[str, RunRecord]:
     """Return the run records of a campaign by the path of the log, relative to the campaign.
 
     Damaged records are left out, so that their repeats run again.
+
+    :param problems: gets ``path`` and ``reason`` of each that is damaged.
     """
-    return {record["log"]: record for record in _undamaged(folder, "logs/**/*.run.json")}
+    return {record["log"]: record for record in _undamaged(folder, "*.run.json", problems)}
 
 
-def attempts(folder: Path) -> dict[str, list[RunRecord]]:
+def attempts(folder: Path, problems: Problems | None = None) -> dict[str, list[RunRecord]]:
     """Return the records of earlier attempts by the path of the log, oldest first.
 
     Damaged records are left out.
+
+    :param problems: as of :func:`records`.
     """
     by_log: dict[str, list[RunRecord]] = {}
-    for record in _undamaged(folder, "logs/**/*.attempt*.json"):
+    for record in _undamaged(folder, "*.attempt*.json", problems):
         by_log.setdefault(record["log"], []).append(record)
     return by_log
 
 
-def _undamaged(folder: Path, pattern: str) -> list[RunRecord]:
+def _undamaged(folder: Path, name: str, problems: Problems | None) -> list[RunRecord]:
     read = []
-    for path in sorted(folder.glob(pattern), key=_by_attempt):
-        with contextlib.suppress(ValueError, OSError):
-            read.append(read_record(folder, str(path.relative_to(folder))))
+    for file in sorted(folder.glob(f"logs/**/{name}"), key=_by_attempt):
+        path = str(file.relative_to(folder))
+        try:
+            read.append(read_record(folder, path))
+        except (ValueError, OSError) as error:
+            path = os.fsencode(path).decode("utf-8", "backslashreplace")
+            if problems is not None:
+                problems.append({"path": path, "reason": f"it cannot be read: {error}"})
     return read
 
 
@@ -174,12 +195,16 @@ def _by_attempt(path: Path) -> tuple[str, int]:
 
 
 def earlier(results: Path) -> dict[str, list[float]]:
-    """Return the seconds of the repeats of the latest campaigns by ``plan.timing_key``."""
+    """Return the seconds of the repeats of the latest campaigns by ``plan.timing_key``.
+
+    Damaged records, and those without a time or a place, tell nothing.
+    """
     seconds: dict[str, list[float]] = {}
     plans = sorted(results.glob("*/plan.json"), key=lambda path: path.stat().st_mtime)
     for path in plans[-RECENT:]:
         for record in records(path.parent).values():
-            if record["ending"] == "ok":
+            placed = {"directory", "name"} <= record["cell"].keys()
+            if record["ending"] == "ok" and placed and record.get("seconds"):
                 seconds.setdefault(plan.timing_key(record["cell"]), []).append(record["seconds"])
     return seconds
 
@@ -217,7 +242,7 @@ def set_aside_unrecorded(folder: Path, log: str) -> None:
     """Rename the log of a repeat without a record, before it runs again."""
     path = folder / log
     if path.exists():
-        path.rename(path.with_suffix(".unrecorded.out"))
+        put_in_place(path, path.with_suffix(".unrecorded.out"))
 
 
 def now() -> str:
@@ -228,8 +253,5 @@ def now() -> str:
 def write_record(folder: Path, record: RunRecord) -> Path:
     """Write a run record beside its log, atomically; return its path."""
     path = (folder / record["log"]).with_suffix(".run.json")
-    part = path.with_name(path.name + ".part")
-    make_folder(path.parent)
-    part.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    put_in_place(part, path)
+    write_texts({path: json.dumps(record, indent=1) + "\n"}, False, False)
     return path

@@ -72,7 +72,8 @@ def read_campaign(folder: Path, strategy: str, parameters: dict[str, Any]) -> Me
         if run.get("log_is_gone")
     ]
     preflight = _preflight(folder, problems)
-    results = build_results(plan, runs, problems, attempts(folder))
+    earlier = attempts(folder, problems)
+    results = build_results(plan, runs, problems, earlier)
     if preflight:
         results["preflight"] = preflight
     return Measured(folder, plan, runs, results)

@@ -32,7 +32,7 @@ def identify(head: str) -> Dict[str, Any]:
     kept = Identity.__annotations__
     identity = {
         **(own or {}),
-        **{key: value for key, value in header.items() if key in kept and value is not None},
+        **{key: value for key, value in header.items() if key in kept},
     }
     ranks = head.count(_RANK)
     if identity and ranks:
@@ -49,6 +49,8 @@ def note(text: str, summary: Dict[str, Any]) -> None:
 def _json(text: str, words: str, kind: Any) -> Dict[str, Any]:
     """Return the JSON object after the last ``words``; empty without one, or where it is cut off.
 
+    Null says what a missing key does: there is no such setting, or no such figure.
+
     :raises ValueError: a value in it is of another type than ``kind`` says.
     """
     at = text.rfind(words)
@@ -59,6 +61,8 @@ def _json(text: str, words: str, kind: Any) -> Dict[str, Any]:
         content = parse_json(line)
     except JSONDecodeError:
         return {}
+    if isinstance(content, dict):
+        content = {key: value for key, value in content.items() if value is not None}
     check_shape(content, kind, words.strip(), {kind: ()})
     return cast(Dict[str, Any], content)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, TypedDict,
 
 from ..topology import parse_topology
 from .cells import IDENTITY_KEYS
-from .factors import Factors
+from .factors import MAX, Factors
 from .shape import Scalar, check_shape
 
 __all__ = [
@@ -31,6 +31,10 @@ MOST_REPEATS = 10_000
 NEEDED = (*IDENTITY_KEYS, "batch_size_per_device", "nodes", "devices_per_node")
 # What bench.yml reads of a cell when it continues a campaign, and a report does not.
 _TO_CONTINUE = ("directory", "name", "node_names", "repeats", "commands", "oversubscribed")
+
+
+# What the search for its batch size reads of a cell.
+_TO_SEARCH = ("search_from", "warmup", "iterations", "reading")
 
 
 class _Node(TypedDict):
@@ -236,6 +240,9 @@ def check_cell(cell: Mapping[str, Any]) -> None:
     empty = [key for key in NEEDED if not cell.get(key)]
     if empty:
         raise ValueError(f"the cell has no {', '.join(empty)}")
+    batch = cell["batch_size_per_device"]
+    if batch != MAX and (isinstance(batch, str) or batch < 1):
+        raise ValueError(f"batch_size_per_device is {batch!r:.80}, not a number above 0, or {MAX}")
     if parse_topology(cell["topology"]) != (cell["nodes"], cell["devices_per_node"]):
         raise ValueError(f"topology {cell['topology']} does not fit nodes and devices_per_node")
     # A report has a row for each, recorded or not: a planted number must not fill the memory.
@@ -255,4 +262,8 @@ def check_plan(data: Any, to_continue: bool = True) -> Plan:
     check_shape(data, Plan, "plan", needed)
     for cell in data["cells"]:
         check_cell(cell)
+        if cell["batch_size_per_device"] == MAX:
+            missing = [key for key in _TO_SEARCH if not cell.get(key)]
+            if missing or cell["search_from"] < 1:
+                raise ValueError(f"a cell whose batch size is searched has no {missing or 'start'}")
     return cast(Plan, dict(data))

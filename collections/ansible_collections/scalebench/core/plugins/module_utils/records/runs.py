@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, TypedDict, cast
 
-from .factors import Factors
-from .plans import NEEDED, Cell, Reading, check_cell
+from .factors import MAX, Factors
+from .plans import NEEDED, Cell, check_cell
 from .shape import Scalar, check_shape
 
 __all__ = [
@@ -21,6 +21,9 @@ __all__ = [
     "check_cell",
     "check_run",
 ]
+
+
+KINDS = ("measured", "search", "alone")
 
 
 class LogEnding(TypedDict):
@@ -197,25 +200,26 @@ class NodeTelemetry(_NodeTelemetry, total=False):
 class NodeRun(TypedDict, total=False):
     """What a record keeps of the result of module training_run on one node.
 
-    ``ended`` and ``strays`` are numbers of processes, ``transport`` is what connects its ranks to
-    each other and to those of other nodes (``logs.nccl``).
+    What the node did not tell is None. ``ended`` and ``strays`` are numbers of processes,
+    ``transport`` is what connects its ranks to each other and to those of other nodes
+    (``logs.nccl``).
     """
 
-    rank: int
-    argv: List[str]
-    env: Dict[str, str]
-    started: str
-    node: str
+    rank: Optional[int]
+    argv: Optional[List[str]]
+    env: Optional[Dict[str, str]]
+    started: Optional[str]
+    node: Optional[str]
     exit_code: Optional[int]
     ending: str
     reason: str
-    seconds: float
-    ended: int
-    strays: int
+    seconds: Optional[float]
+    ended: Optional[int]
+    strays: Optional[int]
     telemetry: Optional[NodeTelemetry]
     memory_mib: Optional[int]
-    device_users: List[str]
-    transport: List[str]
+    device_users: Optional[List[str]]
+    transport: Optional[List[str]]
 
 
 class Disturbance(TypedDict):
@@ -238,9 +242,9 @@ class _Run(TypedDict):
 class RunRecord(_Run, total=False):
     """One repeat, or one attempt at it.
 
-    ``ending`` is one of ``endings.ENDINGS``. ``kind`` is measured, search (for the largest batch)
-    or alone (a packed repeat run again by itself). Records of schema 1 have the first six
-    keys only, logs that no campaign made also ``warnings``.
+    ``ending`` is one of ``endings.ENDINGS``, ``kind`` one of :data:`KINDS`: a search is for the
+    largest batch, alone is a packed repeat run again by itself. Records of schema 1 have the first
+    six keys only, logs that no campaign made also ``warnings``.
     """
 
     schema: int
@@ -274,9 +278,14 @@ def check_run(data: Any, log: str) -> RunRecord:
     except (KeyError, TypeError, ValueError):
         raise ValueError("it has no repeat with a whole number") from None
     record = {**data, "repeat": repeat}
-    needed = {RunRecord: ("cell", "repeat"), Cell: NEEDED, Identity: (), Reading: ()}
+    needed = {RunRecord: ("cell", "repeat"), Cell: NEEDED, LogFacts: ("throughput",), Identity: ()}
     check_shape(record, RunRecord, "record", needed)
     check_cell(record["cell"])
+    kind = record.get("kind", KINDS[0])
+    if kind not in KINDS:
+        raise ValueError(f"its kind is {kind!r:.80}, not one of {', '.join(KINDS)}")
+    if kind == "search" and record["cell"]["batch_size_per_device"] == MAX:
+        raise ValueError("a search without the batch size that it tried")
     defaults = {"ending": "invalid", "reason": ""}
     return cast(
         RunRecord,

@@ -67,8 +67,7 @@ def _check_plain(value: Any, depth: int) -> None:
 def check_shape(value: Any, kind: Any, where: str, needed: Needed) -> None:
     """Refuse a value of :func:`parse_json` that is not of a type.
 
-    Keys that the type does not have pass, since a newer version may have them, and so does null
-    for a key that may be missing.
+    Keys that the type does not have pass, since a newer version may have them.
 
     :param kind: a ``TypedDict``, or another type of ``typing`` that JSON can hold.
     :param where: what the message calls the value.
@@ -115,7 +114,7 @@ def _of_mapping(value: Any, kind: Any, where: str, needed: Needed) -> Iterator[s
     if missing:
         yield f"{where} has no {', '.join(missing)}"
     for key, of in _hints(kind).items():
-        if key in value and (key in wanted or value[key] is not None):
+        if key in value:
             yield from _problems(value[key], of, f"{where}.{key}", needed)
 
 

@@ -151,7 +151,7 @@ def short_telemetry(
             *_cpu(by_machine.values()),
             ("memory_used_mib", _greatest(_spreads(longest, "memory_used_mib"), "max")),
             ("link", _busiest_link(longest)),
-            *_gpus([gpu for telemetry in longest for gpu in telemetry.get("gpus") or ()]),
+            *_gpus([gpu for telemetry in longest for gpu in telemetry.get("gpus", ())]),
         )
         if value is not None
     }
@@ -165,8 +165,8 @@ def _cpu(machines: Iterable[List[Telemetry]]) -> Iterator[Tuple[str, Optional[fl
     busy, own = [], []
     for telemetries in machines:
         longest = _longest(telemetries)
-        capacity = (longest["cpu"].get("cores") or 0) * longest["seconds"]
-        if capacity and longest["cpu"].get("busy_seconds") is not None:
+        capacity = longest["cpu"].get("cores", 0) * longest["seconds"]
+        if capacity and "busy_seconds" in longest["cpu"]:
             busy.append(longest["cpu"]["busy_seconds"] / capacity)
             seconds = sum(telemetry["cpu"]["own_seconds"] for telemetry in telemetries)
             own.append(seconds / capacity)
@@ -179,8 +179,8 @@ def _busiest_link(telemetries: Iterable[Telemetry]) -> Optional[Dict[str, Any]]:
         (round(max(moved["received_mib"], moved["sent_mib"]) / telemetry["seconds"], 1), name)
         for telemetry in telemetries
         for kind in ("network", "infiniband")
-        for name, moved in (telemetry.get(kind) or {}).items()
-        if telemetry["seconds"] and None not in (moved.get("received_mib"), moved.get("sent_mib"))
+        for name, moved in telemetry.get(kind, {}).items()
+        if telemetry["seconds"] and "received_mib" in moved and "sent_mib" in moved
     ]
     rate, name = max(rates, default=(None, None))
     return None if rate is None else {"name": name, "mib_per_second": rate}
@@ -197,7 +197,7 @@ def _gpus(gpus: List[Mapping[str, Any]]) -> Iterator[Tuple[str, Any]]:
     yield "gpu_memory_used_mib", _greatest(_spreads(gpus, "memory_used_mib"), "max")
     slowed: Dict[str, float] = {}
     for gpu in gpus:
-        for reason, share in (gpu.get("throttle") or {}).items():
+        for reason, share in gpu.get("throttle", {}).items():
             if reason != _IDLE:
                 slowed[reason] = max(share, slowed.get(reason, 0.0))
     yield "gpu_throttle", slowed or None

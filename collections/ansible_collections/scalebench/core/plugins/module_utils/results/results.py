@@ -92,7 +92,9 @@ def _adaptive(cell: MeasuredCell, planned: Cell, options: Mapping[str, Any]) -> 
         return None
     speeds = [repeat["throughput"] for repeat in cell["repeats"]]
     most = options.get("max_repeats", MOST_REPEATS)
-    return enough_repeats(speeds, planned["repeats"], most, options["half_width"])
+    # A cell that only a record has may be of another plan.
+    least = min(planned.get("repeats") or 0, most)
+    return enough_repeats(speeds, least, most, options["half_width"])
 
 
 def _unfinished(cell: Cell, runs: Sequence[RunRecord], attempts: Attempts) -> List[Dict[str, Any]]:
