@@ -17,7 +17,8 @@ options:
   names:
     description:
       - Names in O(folder) that end in the type of the key, C(_ed25519) or C(_rsa).
-      - Absolute paths are allowed, and their folders are made private too.
+      - Absolute paths are allowed, and their folders are made private too. Pairs of such names in
+        O(folder), where version 0.1 had the host keys, are removed.
     type: list
     elements: str
     required: true
@@ -77,12 +78,13 @@ def main() -> None:
     missing = wanted["names"] if wanted["renew"] else keys.missing(wanted["names"])
     try:
         opened = keys.make_private(wanted["names"], only_verify=module.check_mode)
+        misplaced = keys.remove_misplaced(wanted["names"], only_verify=module.check_mode)
         for name in [] if module.check_mode else missing:
             keys.make(name, name.rpartition("_")[2], wanted["comment"])
     except (OSError, ValueError) as error:
         module.fail_json(msg=f"{wanted['folder']}: {error}")
     module.exit_json(
-        changed=bool(missing) or opened,
+        changed=bool(missing) or opened or misplaced,
         public={name: keys.public(name) for name in wanted["names"]},
         made=missing,
     )

@@ -34,7 +34,7 @@ def git(*arguments):
     return done.stdout.strip()
 
 
-def provide(tmp_path, server, version, archives=""):
+def provide(tmp_path, server, version, archives="", path=os.environ["PATH"]):
     """Run the role's tasks for one source; return what Ansible said."""
     tasks = {
         "ansible.builtin.include_tasks": str(ROOT / "roles/framework/tasks/source.yml"),
@@ -51,7 +51,8 @@ def provide(tmp_path, server, version, archives=""):
     done = subprocess.run(
         [Path(sys.executable).parent / "ansible-playbook", "-i", "localhost,", "-c", "local",
          "-e", f"ansible_python_interpreter={sys.executable}", tmp_path / "play.yml"],
-        env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"},
+        env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1",
+             "PATH": path},
         capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
     return " ".join(done.stdout.split())
@@ -94,3 +95,17 @@ def test_an_archive_that_names_no_commit_is_taken_by_its_name(tmp_path, server):
     git("-C", place, "archive", "--format=tar.gz", "--prefix=it/", "-o", archive, tree)
     assert "FAILED" not in provide(tmp_path, place, first, tmp_path)
     assert (tmp_path / "clone/file").read_text() == "1"
+
+
+@pytest.mark.parametrize("missing", ["git", "gzip"])
+def test_an_archive_that_cannot_be_read_is_refused(tmp_path, server, missing):
+    place, first, _ = server
+    options = ("archive", "--format=tar.gz", "--prefix=it/")
+    git("-C", place, *options, "-o", tmp_path / f"server-{first}.tar.gz", first)
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in {"git", "gzip", "sh"} - {missing}:
+        (programs / name).symlink_to(shutil.which(name))
+    answer = provide(tmp_path, place, first, tmp_path, path=str(programs))
+    assert "is of commit unknown" in answer and "needs git and gzip" in answer
+    assert not (tmp_path / "clone").exists()

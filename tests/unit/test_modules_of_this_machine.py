@@ -71,6 +71,21 @@ def test_missing_key_pairs_are_made_once_in_a_private_folder(run, tmp_path):
     assert failed["failed"] and "ssh-keygen for" in failed["msg"]
 
 
+def test_host_keys_that_version_0_1_left_with_the_clients_files_are_removed(run, tmp_path):
+    clients, host = tmp_path / "sshd", tmp_path / "sshd_host"
+    names = [str(host / "host_ed25519"), "id_ed25519"]
+    given = {"folder": str(clients), "names": names, "comment": "node1"}
+    run(ssh_key_pairs, **given)
+    old = [clients / f"host_{name}" for name in ("ed25519", "ed25519.pub", "rsa", "rsa.pub")]
+    for path in old:
+        path.touch()
+    assert run(ssh_key_pairs, check=True, **given)["changed"] and all(map(Path.exists, old))
+    assert run(ssh_key_pairs, **given)["changed"]
+    assert sorted(path.name for path in clients.iterdir()) == ["id_ed25519", "id_ed25519.pub"]
+    assert (host / "host_ed25519").exists()
+    assert not run(ssh_key_pairs, **given)["changed"]
+
+
 @pytest.fixture
 def sshd(run, tmp_path):
     """Return the arguments of an sshd on a free port of this machine; end it afterwards."""

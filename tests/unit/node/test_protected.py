@@ -1,6 +1,7 @@
 """Folders that no other user can change, whatever others made first."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -64,6 +65,9 @@ def test_a_sticky_folder_protects_what_is_ours_and_nothing_else(tmp_path, foreig
         (tmp_path / name).mkdir()
     user = foreign(tmp_path / "theirs")
     assert who_could_change(str(tmp_path / "ours/one")) == ""
+    (tmp_path / "ours/link").symlink_to(tmp_path)
+    assert who_could_change(str(tmp_path / "ours/link/ours")) == ""
+    assert "others can write" in who_could_change(str(tmp_path / "ours/link"))
     reason = f"{tmp_path}/theirs belongs to user {user}"
     assert who_could_change(str(tmp_path / "theirs")) == reason
     assert who_could_change(str(tmp_path / "theirs/one")) == reason
@@ -143,23 +147,40 @@ def test_role_artefact_downloads_nothing_into_what_somebody_made_first(tmp_path)
     assert (folder / "archive").read_text() == "content"
 
 
-def bootstrap(folder):
+def bootstrap(folder, path=os.environ["PATH"]):
     """Run what role python_bootstrap runs before it unpacks, without Python on the node."""
     variables = yaml.safe_load((ROOT / "roles/python_bootstrap/vars/main.yml").read_text())
     text, _, _ = variables["__python_bootstrap_unpack"].partition("\nnew=")
     script = text.replace("{{ python_bootstrap_directory | quote }}", str(folder))
-    return subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False)
+    return subprocess.run(
+        ["/bin/sh", "-c", script], env={"PATH": path}, capture_output=True, text=True, check=False
+    )
 
 
-@pytest.mark.parametrize("through", ["open/python", "link/python", "link"])
-def test_python_is_not_unpacked_where_others_may_write(tmp_path, through):
+def test_python_is_not_unpacked_where_others_may_write(tmp_path):
     (tmp_path / "open").mkdir()
-    (tmp_path / "link").symlink_to("open")
-    assert bootstrap(tmp_path / through).returncode == 0
+    assert bootstrap(tmp_path / "open/python").returncode == 0
     (tmp_path / "open").chmod(0o777)
-    said = bootstrap(tmp_path / through)
+    said = bootstrap(tmp_path / "open/python")
     assert said.returncode == 1
     assert f"{tmp_path}/open: another user could change what is run there" in said.stderr
+
+
+@pytest.mark.parametrize("through", ["link/python", "link"])
+def test_python_is_not_unpacked_through_links(tmp_path, through):
+    (tmp_path / "good").mkdir()
+    (tmp_path / "link").symlink_to("good")
+    said = bootstrap(tmp_path / through)
+    assert said.returncode == 1
+    assert f"{tmp_path}/link is a link" in said.stderr
+
+
+def test_python_is_not_unpacked_where_nobody_can_tell_who_may_write(tmp_path):
+    for name in ("id", "dirname"):
+        (tmp_path / name).symlink_to(shutil.which(name))
+    said = bootstrap(tmp_path / "folder", path=str(tmp_path))
+    assert said.returncode == 1
+    assert f"{tmp_path}: another user could change what is run there, or find is" in said.stderr
 
 
 def test_python_is_not_unpacked_in_the_folder_of_another_user(tmp_path):

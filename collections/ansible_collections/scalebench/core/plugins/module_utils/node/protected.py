@@ -11,7 +11,7 @@ __all__ = ["make_protected", "who_could_change"]
 _OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
-def who_could_change(path: str) -> str:
+def who_could_change(path: str, is_above: bool = False) -> str:
     """Return why another user could change or replace ``path``; empty if none can.
 
     As OpenSSH's StrictModes (``safe_path`` in its misc.c), from the root down. In a folder with the
@@ -19,11 +19,13 @@ def who_could_change(path: str) -> str:
     matters whose the next name is. Links count by their owner, and by the path that they name.
 
     :param path: absolute; what of it does not exist is nobody's yet.
+    :param is_above: whether what counts lies below ``path``, which may have the sticky bit then.
     :raises OSError: a path that cannot be followed, such as a loop of links.
     """
     own, place = {0, os.geteuid()}, "/"
     names = [name for name in path.split("/") if name]
     for number, name in enumerate(["", *names]):
+        above_more = is_above or number < len(names)
         above, place = place, os.path.join(place, name)
         if not os.path.lexists(place):
             return ""
@@ -33,14 +35,13 @@ def who_could_change(path: str) -> str:
         if stat.S_ISLNK(state.st_mode):
             with contextlib.suppress(FileNotFoundError):
                 os.stat(place)  # A loop of links ends here.
-            reason = who_could_change(os.path.join(above, os.readlink(place)))
+            reason = who_could_change(os.path.join(above, os.readlink(place)), above_more)
             if reason:
                 return f"{place} is a link, and {reason}"
             if not os.path.exists(place):
                 return ""
             state = os.stat(place)
-        last = number == len(names)
-        if state.st_mode & _OTHERS and (last or not state.st_mode & stat.S_ISVTX):
+        if state.st_mode & _OTHERS and not (above_more and state.st_mode & stat.S_ISVTX):
             return f"others can write to {place} (mode {stat.S_IMODE(state.st_mode):04o})"
     return ""
 

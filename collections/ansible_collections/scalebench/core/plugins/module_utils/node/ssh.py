@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import hashlib
 import os
 import re
@@ -64,6 +65,22 @@ class SshKeys:
                 os.chmod(folder, 0o700)
             changed = changed or opened
         return changed
+
+    def remove_misplaced(self, names: Sequence[str], only_verify: bool = False) -> bool:
+        """Remove from the folder the pairs of any kind of those that belong outside of it.
+
+        :return: whether there was one.
+        """
+        outside = {name for name in names if os.path.dirname(self._path(name)) != self.folder}
+        stems = {os.path.basename(name).rpartition("_")[0] for name in outside}
+        found = [
+            path
+            for stem in stems
+            for path in glob.glob(os.path.join(glob.escape(self.folder), f"{stem}_*"))
+        ]
+        for path in [] if only_verify else found:
+            os.remove(path)
+        return bool(found)
 
     def make(self, name: str, kind: str, comment: str) -> None:
         """Create a pair, in place of an existing one.
