@@ -85,6 +85,14 @@ def test_nodes_that_train_together_need_a_fork_each(topology, packing, forks, ne
         plan.check_forks(cells, nodes, packing, forks)
 
 
+def test_as_many_forks_as_the_repeats_can_occupy_are_enough():
+    nodes = cluster(600)
+    cells = planned(nodes, topology="2n1g", repeats=5)["cells"]
+    plan.check_forks(cells, nodes, "nodes", 10)
+    with pytest.raises(ValueError, match="give -f 10,"):
+        plan.check_forks(cells, nodes, "nodes", 9)
+
+
 def test_the_estimate_comes_from_earlier_repeats_where_there_are_some():
     repeat = plan.repeats(planned(topology="1n1g")["cells"])[0]
     assert plan.estimate(repeat, {}) == repeat["cell"]["estimate_seconds"]

@@ -8,6 +8,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.preflight.gpu_chec
     cuda_problem,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.preflight.judge import judge
+from ansible_collections.scalebench.core.plugins.module_utils.preflight.verdict import to_mend
 
 V100 = {"name": "Tesla V100-SXM2-16GB", "driver": "580.159.04", "memory_mib": 16384}
 PORT = {"rate": "100 Gb/sec (4X EDR)", "state": "4: ACTIVE", "link_layer": "InfiniBand"}
@@ -338,6 +339,20 @@ def test_unreachable_nodes_fail():
     judged = judge({"node1": {"problem": "no route to host"}}, {"gpus": 8})
     assert judged["verdict"] == "fail"
     assert judged["counts"] == {"fail": 1, "warn": 0, "pass": 0, "skip": 0}
+
+
+def test_unreachable_nodes_are_one_row_of_what_to_mend():
+    words = (
+        "Failed to connect to the host via ssh: ssh: connect to host 127.0.0.{} port 22: refused"
+    )
+    nodes = {f"node{n}": {"problem": words.format(n + 1)} for n in range(1, 65)}
+    nodes["node65"] = {"problem": "node65: no route"}
+    nodes["node66"] = {"problem": "node66: no route"}
+    rows = to_mend(judge(nodes)["rows"])
+    assert [(row["node"], row["found"]) for row in rows] == [
+        ("node[1-64]", words.format(2)),
+        ("node[65-66]", "node65: no route"),
+    ]
 
 
 @pytest.mark.parametrize(

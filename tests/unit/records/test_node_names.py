@@ -6,6 +6,7 @@ import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.records.node_names import (
     fold,
     folded,
+    without_own,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 NAMES = st.text("abn-_.0129", min_size=1, max_size=7)
 CLUSTERS = st.builds(
     lambda form, width, numbers: {form.format(f"{n:0{width}}") for n in numbers},
-    st.sampled_from(["node{}", "rack1-node{}-ib", "node{}.lan2", "10.0.0.{}", "{}"]),
+    st.sampled_from(["node{}", "rack1-node{}-ib", "node{}-ib0", "node{}.lan2", "10.0.0.{}", "{}"]),
     st.integers(1, 4),
     st.sets(st.integers(0, 130), max_size=40),
 )
@@ -45,7 +46,11 @@ def unfolded(items):
         ([f"gpu{n:02}" for n in range(8, 102)], "gpu[08-99], gpu[100-101]"),
         (["n01", "n1", "n10", "n2"], "n[01,10], n[1-2]"),
         (["n2", "login", "n1", "head"], "head, login, n[1-2]"),
-        (["r1n1", "r1n2", "r2n1", "r10n1"], "r1n[1-2], r2n1, r10n1"),
+        (["r1n1", "r1n2", "r2n1", "r10n1"], "r1n2, r[1-2,10]n1"),
+        (["r1n1", "r1n2", "r2n1", "r2n2"], "r1n[1-2], r2n[1-2]"),
+        (["gpu1-hgx8", "gpu2-hgx8", "gpu12-hgx8"], "gpu[1-2,12]-hgx8"),
+        ([f"nid{n:04}-n0" for n in range(1, 1025)], "nid[0001-1024]-n0"),
+        (["compute-1-gpu8.lan", "compute-2-gpu8.lan"], "compute-[1-2]-gpu8.lan"),
         (["n1.lan2", "n2.lan2"], "n[1-2].lan2"),
         (["127.0.0.10", "127.0.0.9"], "127.0.0.[9-10]"),
         (["n1", "n1"], "n1"),
@@ -69,3 +74,34 @@ def test_one_number_range_is_one_item_for_each_number_of_digits(names):
 
 def test_a_large_cluster_is_a_few_characters():
     assert folded(f"node{n}" for n in range(1, 10_001)) == "node[1-10000]"
+
+
+@pytest.mark.parametrize(
+    ("text", "own", "rest"),
+    [
+        ("n1 cannot reach n12, n1.lan or xn1: n1.", ["n1"], " cannot reach n12, n1.lan or xn1: ."),
+        ("no gpu driver", ["gpu"], "no gpu driver"),
+        ("exit code 4", ["4"], "exit code 4"),
+        ("10.0.0.1, not 10.0.0.11", ["10.0.0.1"], ", not 10.0.0.11"),
+        ("::1, not fe80::1", ["::1"], ", not fe80::1"),
+        ("any words", [], "any words"),
+    ],
+)
+def test_a_nodes_own_name_is_left_out_where_it_is_one(text, own, rest):
+    assert without_own(text, own) == rest
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "ssh: connect to host {} port 22: Connection refused",
+        "root@{}: Permission denied (publickey).",
+        "Connection closed by {} port 22",
+    ],
+)
+def test_the_address_that_ansible_cannot_reach_is_a_nodes_own(words):
+    before = "Failed to connect to the host via ssh: "
+    for address in ("10.0.0.7", "fe80::7", "gpu7.lan"):
+        assert without_own(before + words.format(address), []) == before + words.format("")
+        # The address of another node.
+        assert without_own(words.format(address), []) == words.format(address)

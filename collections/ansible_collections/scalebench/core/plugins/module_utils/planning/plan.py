@@ -152,12 +152,14 @@ def check_forks(cells: Sequence[Cell], nodes: Nodes, packing: str, forks: int) -
     Ranks wait for each other, so a node that waits for a free fork would block the others for ever.
 
     :param packing: one of ``options.PACKINGS``; with ``none`` a wave is one repeat, else it may
-        take every node.
+        hold all repeats, as many as the nodes can take.
     :param forks: how many nodes Ansible works on at the same time.
     :raises ValueError: too few forks; the message names the number to give.
     """
-    widest = max((cell["nodes"] for cell in cells), default=0)
-    needed = widest if packing == "none" else len(nodes)
+    if packing == "none":
+        needed = max((cell["nodes"] for cell in cells), default=0)
+    else:
+        needed = min(len(nodes), sum(cell["nodes"] * cell["repeats"] for cell in cells))
     if needed > forks:
         raise ValueError(
             f"{needed} nodes train at the same time, and Ansible works on {forks} at most:"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, List, Mapping, Sequence, Tuple, TypedDict
 
-from ..records.node_names import folded
+from ..records.node_names import folded, without_own
 
 __all__ = ["FAIL", "PASS", "SKIP", "WARN", "Nodes", "Row", "agreement", "to_mend", "verdict"]
 
@@ -69,13 +69,23 @@ def agreement(
 
 
 def to_mend(rows: Sequence[Row]) -> List[Dict[str, str]]:
-    """Return the failed checks and warnings, the nodes of those with the same words together."""
-    nodes: Dict[Tuple[str, ...], List[str]] = {}
+    """Return the failed checks and warnings, the nodes of those with the same words together.
+
+    A node's own name and address in ``found`` make no difference; those of the first are shown.
+    """
+    nodes: Dict[Tuple[str, ...], List[Row]] = {}
     for row in rows:
         if row["verdict"] in (FAIL, WARN):
-            words = (row["verdict"], row["check"], row["found"], row["todo"])
-            nodes.setdefault(words, []).append(row["node"])
+            found = without_own(row["found"], [row["node"]])
+            words = (row["verdict"], row["check"], found, row["todo"])
+            nodes.setdefault(words, []).append(row)
     return [
-        {"verdict": word, "check": check, "node": folded(some), "found": found, "todo": todo}
-        for (word, check, found, todo), some in nodes.items()
+        {
+            "verdict": word,
+            "check": check,
+            "node": folded(row["node"] for row in some),
+            "found": some[0]["found"],
+            "todo": todo,
+        }
+        for (word, check, _, todo), some in nodes.items()
     ]

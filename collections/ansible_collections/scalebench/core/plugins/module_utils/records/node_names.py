@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Dict, Iterable, List, Tuple
 
-__all__ = ["by_words", "fold", "folded", "named"]
+__all__ = ["by_words", "fold", "folded", "named", "without_own"]
 
 # What stands before and after the number, and its least number of digits.
 _Family = Tuple[str, str, int]
-_NUMBERED = re.compile(r"(.*?)([0-9]{1,18})([^0-9]*)", re.ASCII)
+# Ansible's words for a node that does not answer, and OpenSSH's before its address.
+_UNREACHABLE = re.compile("Failed to connect to the host via ssh|Data could not be sent")
+_SSH_ADDRESS = re.compile(
+    r"(?:(?:connect to|remote) host \"?|resolve hostname |Connection (?:to|closed by|reset by) "
+    r"|\w@)(\w[\w.:-]*\w)"
+)
+_NUMBER = re.compile("[0-9]{1,18}")
 # A name with a character of the notation itself stays as it is.
 _NOTATION = frozenset("[],")
 
@@ -40,20 +47,27 @@ def by_words(said: Iterable[Tuple[str, str]], link: str = ": ") -> List[str]:
 def fold(names: Iterable[str]) -> List[str]:
     """Return names in natural order, those that differ in one number together.
 
-    The number is the last of the host's own name, without its domain: ``rack1-node[1-2].lan3``. A
-    number with leading zeros keeps its digits: ``gpu[008-012]``. Equal names count once.
+    It is the number by which most of the names join; of equals the last of the host's own name,
+    without its domain: ``rack1-node[1-2].lan3``. A number with leading zeros keeps its digits:
+    ``gpu[008-012]``. Equal names count once.
     """
-    different = set(names)
+    parts = {name: _parts(name) for name in names}
     # Of numbers with as many digits as one that begins with 0, all are written so.
-    padded = {family for name in different for family, digits in _parts(name) if digits[0] == "0"}
+    padded = {family for some in parts.values() for family, digits in some if digits[0] == "0"}
+    choices = {
+        name: [
+            (family if family in padded else (*family[:2], 1), int(digits))
+            for family, digits in some
+        ]
+        for name, some in parts.items()
+    }
+    sizes = Counter(family for some in choices.values() for family, _ in some)
     families: Dict[_Family, Dict[int, str]] = {}
-    for name in different:
-        for (before, after, width), digits in _parts(name):
-            family = (before, after, width)
-            if family not in padded:
-                family = (before, after, 1)
-            families.setdefault(family, {})[int(digits)] = name
-    made = [name for name in different if not _parts(name)]
+    for name, some in choices.items():
+        if some:
+            family, number = max(some, key=lambda choice: sizes[choice[0]])
+            families.setdefault(family, {})[number] = name
+    made = [name for name, some in choices.items() if not some]
     for (before, after, width), members in families.items():
         spans = ",".join(_span(*ends, width) for ends in _consecutive(sorted(members)))
         alone = next(iter(members.values()))
@@ -61,17 +75,32 @@ def fold(names: Iterable[str]) -> List[str]:
     return sorted(made, key=_natural)
 
 
+def without_own(text: str, names: Iterable[str]) -> str:
+    """Return a text without a node's own names and addresses: what it shares with other nodes.
+
+    The address in Ansible's message that ssh failed is one of them. A name without a digit may be
+    a word of the text (``gpu``) and stays, like a mere number.
+    """
+    met = _SSH_ADDRESS.findall(text) if _UNREACHABLE.search(text) else []
+    own = "|".join(
+        re.escape(name)
+        for name in {*names, *met}
+        if re.search("[0-9]", name) and not name.isdigit()
+    )
+    return re.sub(rf"(?<![\w.])(?:{own})(?!\.?\w)", "", text) if own else text
+
+
 def _parts(name: str) -> List[Tuple[_Family, str]]:
-    """Return the family of a name and the digits of its number; nothing where it has none."""
-    host, dot, domain = name.partition(".")
-    # An address, whose last number counts.
-    if host.isdigit():
-        host, dot, domain = name, "", ""
-    match = None if _NOTATION & set(name) else _NUMBERED.fullmatch(host)
-    if match is None:
-        return []
-    before, digits, after = match.groups()
-    return [((before, after + dot + domain, len(digits)), digits)]
+    """Return for each number of a name its family and digits, the preferred number first."""
+    host = name.partition(".")[0]
+    # Of an address the last number counts.
+    end = len(name if host.isdigit() else host)
+    numbers = [] if _NOTATION & set(name) else [*_NUMBER.finditer(name)]
+    numbers.sort(key=lambda number: (number.end() <= end, number.end()), reverse=True)
+    return [
+        ((name[: number.start()], name[number.end() :], len(number[0])), number[0])
+        for number in numbers
+    ]
 
 
 def _consecutive(numbers: List[int]) -> List[Tuple[int, int]]:
