@@ -266,6 +266,20 @@ def test_a_damaged_or_truncated_archive_is_refused(campaign, tmp_path, where):
         assert not (tmp_path / "there").exists()
 
 
+def test_data_after_the_end_is_refused(campaign, tmp_path):
+    path = tmp_path / "mine.tar.gz"
+    make(campaign, path)
+    (tmp_path / "mine.tar.gz.sha256").unlink()
+    with gzip.open(path, "ab") as file:
+        file.write(bytes(512))
+    verify(path)
+    with gzip.open(path, "ab") as file:
+        file.write(b"more")
+    with pytest.raises(ValueError, match="data follows its end"):
+        unpack(path, tmp_path / "there")
+    assert not (tmp_path / "there").exists()
+
+
 def test_the_checksum_file_is_compared(campaign, tmp_path):
     make(campaign, tmp_path / "mine.tar.gz")
     (tmp_path / "mine.tar.gz.sha256").write_text(f"{'0' * 64}  mine.tar.gz\n")

@@ -16,6 +16,7 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.measured import read_campaign
 from campaign_data import ROOT, benchmarks, cluster
+from hostile_files import write_whole_campaign
 
 
 def test_a_partial_first_plan_does_not_block_the_campaign(tmp_path):
@@ -60,6 +61,17 @@ def test_a_plan_that_is_no_json_is_refused_by_name(tmp_path, text):
     (tmp_path / "plan.json").write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(ValueError, match=r"plan.json is not a plan"):
         files.read_plan(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["[1, 2", '{"a": 1, "a": 1}', '{"verdict": 3}', "[]", b"\xff"])
+@pytest.mark.parametrize("name", ["plan.json", "preflight.json", "*_1.run.json"])
+def test_what_cannot_be_read_is_named_in_the_report(tmp_path, name, text):
+    path = next(write_whole_campaign(tmp_path / "mine").rglob(name))
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    (problem, *others) = read_campaign(tmp_path / "mine", "auto", {}).results["unmatched"]
+    assert problem["path"] == str(path.relative_to(tmp_path / "mine"))
+    assert problem["reason"].startswith("it cannot be read: ")
+    assert all(other["path"].endswith(".log") for other in others)
 
 
 def repeat(folder, text):

@@ -2,7 +2,9 @@
 
 import pytest
 from ansible.errors import AnsibleActionFail
+from ansible_collections.scalebench.core.plugins.plugin_utils import files
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
+    read_json,
     write_files,
     write_only,
     write_texts,
@@ -52,3 +54,13 @@ def test_a_path_that_cannot_be_written_or_removed_is_named(tmp_path):
     with pytest.raises(AnsibleActionFail, match="folder: cannot be removed: Is a directory"):
         write_only({}, [tmp_path / "folder"], False, False)
     assert not list(tmp_path.glob(".*"))
+
+
+def test_a_file_of_any_size_is_not_read_into_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "_LARGEST", 1 << 20)
+    path = tmp_path / "plan.json"
+    path.write_text("[]".ljust(1 << 20))
+    assert read_json(path) == []
+    path.write_text("[]".ljust((1 << 20) + 1))
+    with pytest.raises(ValueError, match="it has more than 1 MiB"):
+        read_json(path)

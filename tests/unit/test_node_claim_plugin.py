@@ -1,10 +1,12 @@
 """Who the action plugin node_claim takes a node for."""
 
 import multiprocessing
+import os
 from types import SimpleNamespace
 
 import pytest
 from ansible.errors import AnsibleActionFail
+from ansible_collections.scalebench.core.plugins.module_utils.node.processes import read_process
 
 from action_plugins.node_claim import ActionModule
 
@@ -19,7 +21,9 @@ class Claim(ActionModule):
 
     def _execute_module(self, module_args=None, **_):
         held = self.answers.pop(0)
-        return {"held_by": {**held, "boot_id": module_args["holder"]["boot_id"]} if held else None}
+        # By default a process of this machine since it was started.
+        here = {"boot_id": module_args["holder"]["boot_id"]}
+        return {"held_by": {**here, **held} if held else None}
 
 
 def claim(answers, queue):
@@ -30,15 +34,36 @@ def claim(answers, queue):
     queue.put({**plugin.run(), "asked": 3 - len(answers)})
 
 
-def test_a_node_is_taken_from_the_dead_as_often_as_one_more_turns_up():
+def claimed(*answers):
+    """Return the answer of the plugin and how often it asked the node."""
     fork = multiprocessing.get_context("fork")
     queue = fork.SimpleQueue()
-    worker = fork.Process(target=claim, args=([ENDED, {**ENDED, "start": 2}, None], queue))
+    worker = fork.Process(target=claim, args=([*answers, *[None] * (3 - len(answers))], queue))
     worker.start()
     worker.join()
-    answer = queue.get()
+    return queue.get()
+
+
+def test_a_node_is_taken_from_the_dead_as_often_as_one_more_turns_up():
+    answer = claimed(ENDED, {**ENDED, "start": 2}, None)
     assert not answer.get("failed")
     assert answer["asked"] == 3
+
+
+OWN = {"campaign": "first", "pid": os.getpid()}
+
+
+@pytest.mark.parametrize(
+    ("holder", "asked"),
+    [
+        ({**OWN, "start": 1}, 2),  # Another process has the number of the dead one.
+        ({**OWN, "start": read_process(os.getpid()).start}, 1),
+        ({**ENDED, "boot_id": "another machine, or before a restart"}, 1),
+    ],
+)
+def test_only_the_process_that_was_started_then_holds_the_node(holder, asked):
+    answer = claimed(holder)
+    assert (answer["asked"], answer.get("failed", False)) == (asked, asked == 1)
 
 
 def test_nobody_takes_a_node_without_an_ansible_playbook_above():

@@ -50,6 +50,12 @@ def test_few_steady_runs_are_said_not_to_be(share, most):
     assert sum(unsteady) / len(unsteady) < most
 
 
+@pytest.mark.parametrize(("groups", "reached"), [(5, True), (6, False)])
+def test_fewer_than_six_even_groups_at_the_end_are_chance(groups, reached):
+    uneven = [99.0 + 2 * (number // 5 % 2) for number in range(300 - 5 * groups)]
+    assert steady_state(uneven + [100.0] * 5 * groups)["reached"] is reached
+
+
 def test_a_constant_run_is_steady_from_the_first_value():
     assert steady_state([5.0] * 90) == {
         "reached": True,

@@ -53,6 +53,18 @@ def test_nothing_is_created_below_a_folder_that_others_may_write(tmp_path):
     assert list((tmp_path / "open").iterdir()) == []
 
 
+def test_a_folder_that_others_open_while_it_is_created_is_refused(tmp_path, monkeypatch):
+    make = os.makedirs
+
+    def make_and_open(path, **given):
+        make(path, **given)
+        os.chmod(path, 0o777)
+
+    monkeypatch.setattr(os, "makedirs", make_and_open)
+    with pytest.raises(ValueError, match=r"others can write to .*/one \(mode 0777\)"):
+        make_protected(str(tmp_path / "one"))
+
+
 @pytest.mark.parametrize("mode", [0o775, 0o757, 0o1777])
 def test_a_folder_that_others_may_write_is_refused(tmp_path, mode):
     tmp_path.chmod(mode)

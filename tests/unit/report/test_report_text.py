@@ -184,6 +184,16 @@ def test_remarks_on_the_repeats():
     assert "the printed rates and the wall clock differ" in said
 
 
+@pytest.mark.parametrize(("by", "said"), [(0.015, 0), (0.025, 1), (-0.025, 1)])
+def test_two_percent_of_drift_or_between_rates_and_clock_are_told(by, said):
+    plan, runs = campaign({"1n1g": [10.0]})
+    runs[0]["facts"]["steady_state"] = {"reached": False, "drift": by}
+    runs[0]["facts"]["wall_clock_throughput"] = 10.0 * (1 + by)
+    told = " ".join(remarks(build_results(plan, runs)))
+    assert told.count("kept changing by more than 2%") == said
+    assert told.count("the wall clock differ by more than 2%") == said
+
+
 def test_markdown_quotes_what_comes_from_logs():
     plan, runs = campaign({"1n1g": [10.0, 11.0]})
     reason = "x | `code` <script>\n# heading"

@@ -65,6 +65,12 @@ def test_a_speedup_beyond_the_ideal_is_broken():
     assert broken(measured({"1n1g": around(100), "1n2g": around(208)})) == {}
 
 
+def test_an_interval_just_above_the_ideal_is_enough():
+    cells = measured({"1n1g": around(100), "1n2g": [206.0, 210.0, 214.0, 218.0, 222.0]})
+    assert 2 < cells[1]["speedup_interval"]["low"] < 2.1 < cells[1]["speedup"]
+    assert entries(broken(cells)) == [("fp32", "bz4", "1n2g", "speedup_at_most_ideal")]
+
+
 @pytest.mark.parametrize(("speed", "count"), [(245.0, 0), (255.0, 1)])
 def test_one_repeat_may_be_noise_up_to_a_quarter(speed, count):
     assert len(broken(measured({"1n1g": [100.0], "1n2g": [speed]}))) == count

@@ -133,11 +133,12 @@ def test_one_repeat_has_no_interval_and_says_so():
 
 @pytest.mark.parametrize("repeats", [13, 300])
 def test_many_repeats_have_intervals_too(repeats):
-    speeds = {"1n1g": [10.0 + i for i in range(repeats)], "2n1g": [20.0] * repeats}
+    speeds = {"1n1g": [10.0 + i for i in range(repeats)], "2n1g": [20.0] * (repeats + 1)}
     found = build_results(*campaign(speeds))["cells"][1]
     assert found["median_speed"] == 20.0
     assert found["speedup_interval"]["low"] <= found["speedup"] <= found["speedup_interval"]["high"]
     assert found["interval"]["coverage"] >= 0.95
+    assert found["speedup_interval"]["n"] == repeats
 
 
 def test_precisions_and_variants_have_baselines_of_their_own():

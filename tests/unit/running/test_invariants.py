@@ -62,6 +62,9 @@ BROKEN = [
     ("rate_times_time", {"throughput": 75.7, "harmonic_throughput": 71.8}, "11.1 s by the pri"),
     # A rate that is too low shows without the harmonic mean.
     ("rate_times_time", {"throughput": 18.9, "harmonic_throughput": None}, "42.3 s by the pri"),
+    # 22.3 s by the printed rates; the bounds are 19.1 s and 34.4 s.
+    ("rate_times_time", {"wall_clock_throughput": 42.5}, "and took 18.8 s by the clock"),
+    ("rate_times_time", {"wall_clock_throughput": 23.0}, "and took 34.8 s by the clock"),
     ("ranks", {"identity": {**IDENTITY, "world_size": 1}}, "world_size is 1, planned were 2"),
     ("ranks", {"identity": {**IDENTITY, "ranks_seen": 1}}, "ranks_seen is 1"),
     ("ranks", {"identity": {**IDENTITY, "global_batch_size": 4}}, "global_batch_size is 4"),
@@ -86,8 +89,9 @@ def test_every_rule_is_tested_and_documented_with_its_source():
     assert all(rule["about"] and rule["source"] for rule in RULES.values())
 
 
-def test_an_honest_run_breaks_nothing():
-    assert broken(CELL, FACTS) == []
+@pytest.mark.parametrize("clock", [35.9, 41.5, 23.5])
+def test_an_honest_run_breaks_nothing(clock):
+    assert broken(CELL, {**FACTS, "wall_clock_throughput": clock}) == []
 
 
 @given(st.sets(st.sampled_from(sorted(FACTS))), st.sets(st.sampled_from(sorted(CELL))))

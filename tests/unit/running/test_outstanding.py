@@ -91,6 +91,21 @@ def test_retrying_stops_when_all_fails():
     assert "6 attempts in a row failed" in campaign.left()["remarks"][0]
 
 
+def test_retrying_stops_in_a_cell_that_always_fails_while_another_goes_well():
+    retry = {"give_up_after": 3, "attempts": 3}
+    campaign = Campaign(topology="1n1g,2n1g", repeats=4, retry=retry)
+    ran = campaign.run(lambda repeat: "crashed" if repeat["cell"]["nodes"] == 1 else "ok")
+    assert len(ran) == 8
+
+
+def test_a_cell_of_which_nothing_ever_ran_gets_no_more_repeats():
+    campaign = Campaign(topology="1n1g", repeats=2, half_width=0.05, max_repeats=6)
+    campaign.cells[0]["unavailable"] = "node1: there is no such file"
+    assert campaign.run() == []
+    assert len(campaign.records) == 2
+    assert campaign.left() == {"repeats": [], "given_up": [], "remarks": []}
+
+
 def test_larger_batches_of_the_same_cell_are_skipped():
     campaign = Campaign(topology="1n1g,2n1g", batch_size_per_device="8,4", repeats=1)
     first = campaign.left()["repeats"]
@@ -194,6 +209,15 @@ def test_a_search_is_not_made_again_by_a_later_session():
     campaign.run(lambda one: "ok" if one["cell"]["batch_size_per_device"] < 7 else "out_of_memory")
     campaign.session = "tomorrow"
     assert campaign.left()["repeats"] == []
+
+
+@pytest.mark.parametrize(("ending", "again"), [("out_of_memory", False), ("crashed", True)])
+def test_a_later_session_tries_again_what_a_search_did_not_settle(ending, again):
+    campaign = Campaign(topology="1n1g", batch_size_per_device="max")
+    (probe,) = campaign.left()["repeats"]
+    campaign.end(probe, ending, session="yesterday")
+    logs = [repeat["log"] for repeat in campaign.left()["repeats"]]
+    assert (logs == [probe["log"]]) is again
 
 
 def test_a_search_that_fails_otherwise_is_reported_and_measures_nothing():

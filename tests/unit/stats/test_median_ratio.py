@@ -26,11 +26,13 @@ def test_welch_on_two_values_a_side_is_that_of_scipy():
     assert math.log(found["high"]) == pytest.approx(interval.high, abs=1e-4)
 
 
-def test_one_more_run_is_predicted_as_by_students_t():
-    ours = [103.0, 101.0]
+@pytest.mark.parametrize(
+    ("ours", "factor"), [([103.0, 101.0], 1), ([103.0, 101.0, 99.5], math.pi / 2)]
+)
+def test_one_more_run_is_predicted_as_by_students_t(ours, factor):
     found = ratio_to_figure(ours, 100.0, 1, LEVEL)
-    logs = numpy.log(ours)
-    half = stats.t.ppf(0.975, 1) * logs.std(ddof=1) * math.sqrt(1 / 2 + 1)
+    logs, n = numpy.log(ours), len(ours)
+    half = stats.t.ppf(0.975, n - 1) * logs.std(ddof=1) * math.sqrt(factor / n + 1)
     assert math.log(found["high"] / found["low"]) == pytest.approx(2 * half, rel=1e-4)
     assert ratio_to_figure(ours, 100.0, None, LEVEL) == found
 

@@ -76,7 +76,6 @@ class Ledger:
             record
             for record in (*self.records.values(), *earlier)
             if self.is_of_session(record)
-            and not never_ran(record["ending"])
             and (cell is None or cell_key(record["cell"]) == cell_key(cell))
         ]
         own.sort(key=lambda record: str(record.get("recorded")))
