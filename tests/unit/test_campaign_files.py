@@ -63,11 +63,13 @@ def test_a_plan_that_is_no_json_is_refused_by_name(tmp_path, text):
         files.read_plan(tmp_path)
 
 
-@pytest.mark.parametrize("text", ["[1, 2", '{"a": 1, "a": 1}', '{"verdict": 3}', "[]", b"\xff"])
+@pytest.mark.parametrize(
+    "text", [b"[1, 2", b'{"x": 1, "x": 1, REST', b'{"verdict": 3}', b"[]", b"\xff"]
+)
 @pytest.mark.parametrize("name", ["plan.json", "preflight.json", "*_1.run.json"])
 def test_what_cannot_be_read_is_named_in_the_report(tmp_path, name, text):
     path = next(write_whole_campaign(tmp_path / "mine").rglob(name))
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    path.write_bytes(text.replace(b"REST", path.read_bytes()[1:]))
     (problem, *others) = read_campaign(tmp_path / "mine", "auto", {}).results["unmatched"]
     assert problem["path"] == str(path.relative_to(tmp_path / "mine"))
     assert problem["reason"].startswith("it cannot be read: ")
