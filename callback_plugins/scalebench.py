@@ -16,16 +16,18 @@ extends_documentation_fragment:
   - result_format_callback
 """
 
-import re
 import time
 from functools import wraps
 from types import SimpleNamespace
 
 from ansible.plugins.callback.default import CallbackModule as Default
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import shown
+from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import printable
 from ansible_collections.scalebench.core.plugins.module_utils.planning.plan_text import duration
 from ansible_collections.scalebench.core.plugins.module_utils.records.node_names import (
     by_words,
     folded,
+    without_own,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.running.progress import Progress
 from ansible_collections.scalebench.core.plugins.plugin_utils.live import LivePrinter
@@ -60,8 +62,8 @@ class CallbackModule(Default):
         super().__init__()
         self._began = time.monotonic()
         self._check_mode = False
-        self._failed = False
         self._heading = ""
+        self._pattern = ""
         self._printer = None
         self._task_name = ""
         self._task_began = self._began
@@ -86,11 +88,14 @@ class CallbackModule(Default):
     def v2_playbook_on_play_start(self, play):
         self._print_gathered()
         self._check_mode = play.check_mode
+        self._pattern = ":".join(play.hosts)
         self._heading = play.get_name() + (" (check mode)" if self._check_mode else "")
 
     @unless_verbose
     def v2_playbook_on_no_hosts_matched(self):
-        pass
+        # A cluster has no local nodes, and with those there are no servers.
+        if self._pattern == "nodes":
+            self._print("no host of group nodes in the inventory, or none with --limit", "red")
 
     @unless_verbose
     def v2_playbook_on_task_start(self, task, is_conditional):
@@ -110,14 +115,15 @@ class CallbackModule(Default):
         elif action == "repeat_record":
             self._print_records(answer["records"])
         elif action == "debug":
-            self._print_once(str(answer.get("msg", "")))
+            self._print_once(str(answer.get("msg", answer.get(result.task.args.get("var"), ""))))
         elif answer.get("changed") and action not in ("training_runs", "include_tasks"):
             self._changed.setdefault(result.task.get_name(), []).append(result.host.get_name())
 
     @unless_verbose
     def v2_runner_on_failed(self, result, ignore_errors=False):
-        if not ignore_errors:
-            self._print_failure("FAILED", result)
+        # Of a loop the items were printed.
+        if not (ignore_errors or (result.task.loop and "results" in result.result)):
+            self._print_failed(result)
 
     @unless_verbose
     def v2_runner_on_unreachable(self, result):
@@ -138,7 +144,8 @@ class CallbackModule(Default):
 
     @unless_verbose
     def v2_runner_item_on_failed(self, result):
-        self._print_failure("FAILED", result)
+        if not result.task_fields.get("ignore_errors"):
+            self._print_failed(result)
 
     @unless_verbose
     def v2_playbook_on_include(self, included_file):
@@ -151,9 +158,10 @@ class CallbackModule(Default):
         self._printer.stop()
         # That the controller did five tasks tells nobody anything.
         on_nodes = {*stats.processed} - {"localhost"}
-        if on_nodes and (self._failed or not self._planned):
+        failed = stats.failures or stats.dark
+        if on_nodes and (failed or not self._planned):
             super().v2_playbook_on_stats(_folded_stats(stats))
-        if self._failed:
+        if failed:
             self._print("Run the same command with -v for Ansible's full output.")
 
     def _status(self):
@@ -182,18 +190,20 @@ class CallbackModule(Default):
 
     def _print_once(self, text):
         """Print what several hosts of a task say alike for the first of them."""
-        if text not in self._said:
-            self._print(text)
+        if text and text not in self._said:
+            self._print(_clean(text))
         self._said.add(text)
 
     def _print_gathered(self):
         """Print on which hosts the last task failed like the first, and what it changed where."""
+        lines = {}
         for heading, hosts in self._alike.values():
             others = {*hosts} - {hosts[0]}
             if others:
                 word, _, task = heading.partition(" ")
-                line = f"{word} {folded(others)}: {task}, with the message of {hosts[0]}"
-                self._print(line, "red")
+                lines[f"{word} {folded(others)}: {task}, with the message of {hosts[0]}"] = True
+        for line in lines:
+            self._print(line, "red")
         self._said, self._alike = set(), {}
         verb = "would change" if self._check_mode else "changed"
         # The report describes what a campaign wrote.
@@ -203,26 +213,31 @@ class CallbackModule(Default):
             self._print(f"  {verb}: {name}{where}", "yellow")
         self._changed = {}
 
+    def _print_failed(self, result):
+        if not _is_rescued(result.task):
+            self._print_failure("FAILED", result)
+
     def _print_failure(self, word, result):
         """Print host, task, message and the last lines of the output of a failed task.
 
         Hosts with the same message, their own name and address aside, follow in one line.
         """
-        self._failed = True
         answer, host = result.result, result.host.get_name()
-        heading = f"{word} {result.task.get_name()}"
-        lines = ["  " + line for line in str(answer.get("msg", "")).splitlines()]
+        item = self._get_item_label(answer) if "_ansible_item_label" in answer else None
+        task = result.task.get_name() if item is None else f"{result.task.get_name()} ({item})"
+        heading = _clean(f"{word} {task}")
+        message = _clean(answer.get("msg") or answer.get("censored", ""))
+        lines = ["  " + line for line in message.splitlines()]
         for stream in ("stdout", "stderr"):
-            output = str(answer.get(stream) or answer.get(f"module_{stream}") or "").splitlines()
+            output = _clean(answer.get(stream) or answer.get(f"module_{stream}") or "").splitlines()
             if output:
                 lines += [f"  {stream}:", *("    " + line for line in output[-LAST_LINES:])]
         own = [host, str(result.host.get_vars().get("ansible_host", host))]
-        words = "|".join(re.escape(name) for name in own if not name.isdigit())
-        alike = re.sub(rf"\b(?:{words or '$^'})\b", "", "\n".join([heading, *lines]))
+        alike = without_own("\n".join([heading, *lines]), own)
         _, hosts = self._alike.setdefault(alike, (heading, []))
         hosts.append(host)
         if len(hosts) == 1:
-            first = f"{word} {host}: {result.task.get_name()}"
+            first = f"{word} {host}:{heading[len(word) :]}"
             self._print("\n".join([first, *lines]), "red")
 
     def _print_plan(self, plan):
@@ -268,6 +283,22 @@ class CallbackModule(Default):
             causes[MOST_DISTURBANCES:] = [f"{more} more are in the report"] if more > 0 else []
             for cause in causes:
                 self._print(f"           disturbed: {cause}", "yellow")
+
+
+def _clean(text):
+    """Return what a node said without secrets and what would reach the terminal as a command."""
+    return shown("\n".join(printable(line.expandtabs()) for line in str(text).splitlines()))
+
+
+def _is_rescued(task):
+    """Return whether a block around a task has a ``rescue`` for it."""
+    child, block = task, task._parent
+    while block is not None:
+        tried = {one._uuid for one in getattr(block, "block", None) or ()}
+        if child._uuid in tried and block.rescue:
+            return True
+        child, block = block, block._parent
+    return False
 
 
 def _folded_stats(stats):

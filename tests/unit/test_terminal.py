@@ -28,11 +28,14 @@ TASKS = [
 ]
 
 
-def printed(folder, *options, hosts="n[1:12]"):
+def printed(folder, *options, hosts="n[1:12]", tasks=TASKS, code=2, **variables):
     """Return the lines that the tasks leave on the hosts, by default twelve."""
-    play = {"name": "Try", "hosts": "all", "gather_facts": False, "tasks": TASKS}
+    play = {"name": "Try", "hosts": "all", "gather_facts": False, "tasks": tasks}
     (folder / "play.yml").write_text(json.dumps([play]))
-    (folder / "hosts").write_text(f"{hosts} ansible_connection=local\n")
+    values = "".join(f"{name}={value}\n" for name, value in variables.items())
+    connection = "" if variables else " ansible_connection=local"
+    values += f"ansible_python_interpreter={sys.executable}\n"
+    (folder / "hosts").write_text(f"[nodes]\n{hosts}{connection}\n[nodes:vars]\n{values}")
     program = str(Path(sys.executable).parent / "ansible-playbook")
     done = subprocess.run(
         [program, "-i", str(folder / "hosts"), str(folder / "play.yml"), *options],
@@ -42,7 +45,7 @@ def printed(folder, *options, hosts="n[1:12]"):
         text=True,
         check=False,
     )
-    assert done.returncode == (0 if hosts == "localhost" else 2), done.stderr
+    assert done.returncode == code, done.stdout + done.stderr
     return done.stdout.splitlines()
 
 
@@ -76,5 +79,90 @@ def test_verbose_is_ansibles_own_output(tmp_path):
 
 
 def test_what_the_controller_does_alone_has_no_recap(tmp_path):
-    lines = printed(tmp_path, hosts="localhost")
+    lines = printed(tmp_path, hosts="localhost", code=0)
     assert lines == ["Try", "all say this", "  changed: Set a fact"]
+
+
+def fail(message, **keys):
+    return {"name": "Fail", "ansible.builtin.fail": {"msg": message}, **keys}
+
+
+def test_unreachable_hosts_whose_address_is_a_group_variable_follow_in_one_line(tmp_path):
+    task = {"name": "Ask", "ansible.builtin.ping": {}}
+    lines = printed(
+        tmp_path,
+        tasks=[task],
+        code=4,
+        ansible_host="127.0.0.{{ inventory_hostname[1:] | int + 1 }}",
+        ansible_port=1,
+        ansible_ssh_retries=0,
+    )
+    assert len([line for line in lines if line.startswith("UNREACHABLE")]) == 2
+    assert any("connect to host 127.0.0." in line for line in lines)
+
+
+def test_what_hosts_say_has_neither_secrets_nor_escapes(tmp_path):
+    secret = "hf_" + "a1B2" * 9
+    said = f"\x1b[2J{secret} \u202egnp.exe | two  spaces"
+    program = f"import sys; print({said!r}); sys.exit(1)"
+    lines = printed(
+        tmp_path,
+        hosts="n1",
+        tasks=[
+            {"name": "Say", "ansible.builtin.debug": {"msg": said}},
+            {"name": "Show", "ansible.builtin.debug": {"var": "inventory_hostname"}},
+            {
+                "name": "Run",
+                "ansible.builtin.command": {"argv": [sys.executable, "-c", program]},
+            },
+        ],
+    )
+    clean = "[redacted: Hugging Face token]  gnp.exe | two  spaces"
+    assert lines[1:3] == [clean, "n1"]
+    assert f"    {clean}" in lines
+    assert not {"\x1b", "\u202e", "hf_"} & {*"".join(lines)} and secret not in "".join(lines)
+
+
+def test_what_is_rescued_or_ignored_is_no_failure(tmp_path):
+    lines = printed(
+        tmp_path,
+        hosts="n1",
+        code=0,
+        tasks=[
+            fail("{{ item }}", loop=["a", "b"], ignore_errors="{{ true }}"),
+            {"block": [{"block": [fail("rescued")], "always": []}], "rescue": [TASKS[0]]},
+        ],
+    )
+    assert lines[:2] == ["Try", "all say this"]
+    assert not any("FAILED" in line or "-v for" in line for line in lines)
+
+
+def test_a_failure_in_a_rescue_is_shown(tmp_path):
+    block = {"block": [fail("first")], "rescue": [fail("second")]}
+    lines = printed(tmp_path, hosts="n1", tasks=[block])
+    assert lines[1:3] == ["FAILED n1: Fail", "  second"]
+    assert lines[-1].startswith("Run the same command with -v")
+
+
+def test_a_failed_loop_names_its_items_once(tmp_path):
+    task = fail("no {{ item }}", loop=["a", "b", "c"], when="item != 'b'")
+    lines = printed(tmp_path, hosts="n[1:3]", tasks=[task])
+    first = lines[1].split()[1].rstrip(":")
+    assert lines[1:3] == [f"FAILED {first}: Fail (a)", "  no a"]
+    failures = [line for line in lines if line.startswith("FAILED")]
+    assert len(failures) == 4
+    assert all(sum(f"Fail ({item})" in line for line in failures) == 2 for item in "ac")
+
+
+def test_a_failed_loop_of_secrets_says_why_it_says_nothing(tmp_path):
+    lines = printed(tmp_path, hosts="n1", tasks=[fail("x", loop=["a"], no_log=True)])
+    assert lines[1].startswith("FAILED n1: Fail") and "no_log" in lines[2]
+
+
+def test_words_are_not_taken_for_hosts_names(tmp_path):
+    task = fail("no {{ inventory_hostname }} driver")
+    lines = printed(tmp_path, hosts="gpu\neth", tasks=[task], ansible_connection="local")
+    assert sorted(line for line in lines if line.endswith("driver")) == [
+        "  no eth driver",
+        "  no gpu driver",
+    ]

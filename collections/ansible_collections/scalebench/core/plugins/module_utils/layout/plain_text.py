@@ -6,7 +6,7 @@ import re
 import unicodedata
 from typing import Any, List
 
-__all__ = ["csv_value", "last_lines", "plain"]
+__all__ = ["csv_value", "last_lines", "plain", "printable"]
 
 # ECMA-48: control sequences (colours, cursor), operating-system commands (titles, links), the rest.
 _ESCAPES = re.compile(
@@ -24,14 +24,18 @@ def plain(text: Any, longest: int = _LONGEST) -> str:
     Escape sequences go, other characters without a shape become spaces, and runs of spaces one.
     """
     # Ten megabytes in one line are cut before they are looked at.
-    known = str(text)[: 20 * longest]
-    if not known.isprintable():
-        known = "".join(
-            " " if unicodedata.category(character) in _SHAPELESS else character
-            for character in _ESCAPES.sub("", known)
-        )
-    line = " ".join(known.split())
+    line = " ".join(printable(str(text)[: 20 * longest]).split())
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def printable(text: str) -> str:
+    """Return a text in one line as :func:`plain`, whole and with its runs of spaces."""
+    if text.isprintable():
+        return text
+    return "".join(
+        " " if unicodedata.category(character) in _SHAPELESS else character
+        for character in _ESCAPES.sub("", text)
+    )
 
 
 def csv_value(value: Any) -> Any:
