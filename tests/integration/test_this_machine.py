@@ -90,11 +90,11 @@ def test_bench_and_report_without_ssh_as_an_ordinary_user(machine):
             "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
             "PYTHONPATH": sysconfig.get_path("purelib"),
         }
-        able = subprocess.run(
-            [SYSTEM_PYTHON, "-c", "import ansible"], user=user, env=environment, check=False
-        )
-        if able.returncode:
-            pytest.skip(f"{user or 'this user'} cannot run {SYSTEM_PYTHON} with this Ansible")
+        imports = f"{SYSTEM_PYTHON} -c 'import ansible' && {python()} -c 'import torch'"
+        if subprocess.run(
+            ["sh", "-c", imports], user=user, env=environment, check=False
+        ).returncode:
+            pytest.skip(f"{user or 'this user'} cannot run {imports}")
         given = {
             "scalebench_state_dir": folder,
             "campaign_results_dir": f"{folder}/results",
