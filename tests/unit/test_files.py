@@ -1,5 +1,8 @@
 """Files are written atomically and only where they differ; left-over files are removed."""
 
+import re
+from pathlib import Path
+
 import pytest
 from ansible.errors import AnsibleActionFail
 from ansible_collections.scalebench.core.plugins.plugin_utils import files
@@ -9,6 +12,8 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
     write_only,
     write_texts,
 )
+
+from action_plugins import campaign_plan
 
 
 def test_what_differs_is_written_and_shown(tmp_path):
@@ -64,3 +69,24 @@ def test_a_file_of_any_size_is_not_read_into_memory(tmp_path, monkeypatch):
     path.write_text("[]".ljust((1 << 20) + 1))
     with pytest.raises(ValueError, match="it has more than 1 MiB"):
         read_json(path)
+
+
+# What writes on the controller by itself, and why: none of it is a finished file of a campaign.
+OTHER_WRITERS = {
+    "archive_reading.py": "below a folder that is renamed once all of it is synced",
+    "archive_writing.py": "piece by piece, then put_in_place",
+    "campaign_files.py": "the link and the rename of a record that is set aside, then sync",
+    "run_watch.py": "a mark that lasts as long as a wave",
+    "side_by_side.py": "a pipe",
+}
+WRITES = re.compile(
+    r"""\.write_(?:text|bytes)\(|open\([^)\n]*["'][wax]b?["']|os\.(?:replace|rename|link)\("""
+    r"""|shutil\.(?:copy|move)|\.rename\("""
+)
+
+
+def test_files_of_a_campaign_are_written_in_one_place():
+    places = [Path(files.__file__).parent, Path(campaign_plan.__file__).parent]
+    every = [path for place in places for path in sorted(place.glob("*.py"))]
+    writers = {path.name for path in every if WRITES.search(path.read_text())}
+    assert writers == {"files.py", *OTHER_WRITERS}, "write with PU/files.py"
