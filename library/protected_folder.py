@@ -1,38 +1,40 @@
 #!/usr/bin/python
-"""Create a folder that no other user can change; see node.protected in module_utils."""
+"""Create folders that no other user can change; see node.protected in module_utils."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: protected_folder
-short_description: Create a folder that no other user can change
+short_description: Create folders that no other user can change
 description:
-  - For what is downloaded, unpacked and run as root. M(ansible.builtin.file) takes over a folder
-    that somebody else made first, as anybody can in C(/var/tmp).
-  - Fails if another user owns the folder, one above it or a link on its path, or can write there.
+  - For what is downloaded, unpacked, read and run as root. M(ansible.builtin.file) takes over a
+    folder that somebody else made first, as anybody can in C(/var/tmp).
+  - Fails if another user owns a folder, one above it or a link on its path, or can write there.
 options:
-  path:
-    description: The folder, and those above it, created with mode 0755 where they are missing.
-    type: path
+  paths:
+    description: The folders, and those above, created with mode 0755 where they are missing.
+    type: list
+    elements: path
     required: true
 attributes:
   check_mode:
     support: full
-    description: Verifies what exists and returns whether it would create the folder.
+    description: Verifies what exists and returns whether it would create a folder.
 """
 
 EXAMPLES = r"""
 - name: Create a folder for downloads
   protected_folder:
-    path: /var/cache/scalebench
+    paths: [/var/cache/scalebench]
 """
 
 RETURN = r"""
-path:
-  description: The folder's absolute path.
-  type: str
+made:
+  description: The folders that were created, or would be in check mode.
+  type: list
+  elements: str
   returned: success
-  sample: /var/cache/scalebench
+  sample: [/var/cache/scalebench]
 """
 
 import os
@@ -42,17 +44,20 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.protected imp
 
 
 def main() -> None:
-    """Create the folder, or verify it."""
+    """Create the folders, or verify them."""
     module = AnsibleModule(
-        argument_spec={"path": {"type": "path", "required": True}}, supports_check_mode=True
+        argument_spec={"paths": {"type": "list", "elements": "path", "required": True}},
+        supports_check_mode=True,
     )
-    path = os.path.abspath(module.params["path"])
-    changed = not os.path.isdir(path)
-    try:
-        make_protected(path, only_verify=module.check_mode)
-    except (OSError, ValueError) as error:
-        module.fail_json(msg=f"{path}: {error}")
-    module.exit_json(changed=changed, path=path)
+    made = []
+    for path in map(os.path.abspath, module.params["paths"]):
+        if not os.path.isdir(path):
+            made.append(path)
+        try:
+            make_protected(path, only_verify=module.check_mode)
+        except (OSError, ValueError) as error:
+            module.fail_json(msg=f"{path}: {error}")
+    module.exit_json(changed=bool(made), made=made)
 
 
 if __name__ == "__main__":

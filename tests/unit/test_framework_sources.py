@@ -109,3 +109,22 @@ def test_an_archive_that_cannot_be_read_is_refused(tmp_path, server, missing):
     answer = provide(tmp_path, place, first, tmp_path, path=str(programs))
     assert "is of commit unknown" in answer and "needs git and gzip" in answer
     assert not (tmp_path / "clone").exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("framework_device", "cpu"), ("framework_container_mirror", "a/b")]
+)
+def test_an_option_for_all_nodes_that_one_of_them_has_otherwise_is_refused(tmp_path, option, value):
+    node = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
+    hosts = {"node1": node, "node2": {**node, option: value}}
+    (tmp_path / "hosts.yml").write_text(yaml.safe_dump({"all": {"hosts": hosts}}))
+    tasks = [{"ansible.builtin.import_tasks": str(ROOT / "roles/framework/tasks/main.yml")}]
+    play = [{"hosts": "all", "gather_facts": False, "tasks": tasks}]
+    (tmp_path / "play.yml").write_text(yaml.safe_dump(play))
+    done = subprocess.run(
+        [Path(sys.executable).parent / "ansible-playbook", "-i", tmp_path / "hosts.yml",
+         "--check", tmp_path / "play.yml"],
+        env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"},
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert "must be the same on all nodes" in " ".join(done.stdout.split())

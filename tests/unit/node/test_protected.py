@@ -120,6 +120,15 @@ def test_no_role_works_below_a_folder_for_everybody(path):
     assert found == []
 
 
+def run_playbook(*arguments):
+    return subprocess.run(
+        [Path(sys.executable).parent / "ansible-playbook",
+         "-e", f"ansible_python_interpreter={sys.executable}", *arguments],
+        env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"},
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+
+
 def play(tmp_path, folder):
     """Apply role artefact as provision.yml does; return what Ansible said."""
     source = tmp_path / "archive"
@@ -135,12 +144,34 @@ def play(tmp_path, folder):
       artefact_record: {{url: "file://{source}", sha256: {digest}}}
       artefact_path: {folder}/archive
 """)
-    return subprocess.run(
-        [Path(sys.executable).parent / "ansible-playbook", "-i", "localhost,", "-c", "local",
-         "-e", f"ansible_python_interpreter={sys.executable}", tmp_path / "play.yml"],
-        env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"},
-        capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
+    return run_playbook("-i", "localhost,", "-c", "local", tmp_path / "play.yml")
+
+
+@pytest.mark.parametrize("tag", ["cluster_ssh", "framework", "workload", "dataset"])
+def test_no_server_is_provisioned_below_a_folder_that_somebody_made_first(tmp_path, tag):
+    if os.geteuid() != 0:
+        pytest.skip("needs root, who alone can make a folder of another user")
+    scratch, state = tmp_path / "scratch", tmp_path / "state"
+    (scratch / "scalebench").mkdir(parents=True)
+    scratch.chmod(0o1777)
+    os.chown(scratch / "scalebench", STRANGER, STRANGER)
+    node = {
+        "ansible_connection": "local",
+        "ansible_host": "192.0.2.1",
+        "scalebench_work_dir": f"{scratch}/scalebench",
+        "scalebench_state_dir": str(state),
+        "cluster_ssh_key": f"{state}/key",
+        "cluster_ssh_known_hosts": f"{state}/known_hosts",
+    }
+    groups = {"nodes": {"hosts": {"node1": node}}, "local_nodes": {}}
+    (tmp_path / "hosts.yml").write_text(yaml.safe_dump(groups))
+    # Check mode: without the refusal it would install packages.
+    said = run_playbook(
+        "--check", "--tags", tag, "-i", tmp_path / "hosts.yml", ROOT / "playbooks/provision.yml"
+    )
+    assert said.returncode != 0
+    words = " ".join(said.stdout.split())
+    assert f"{scratch}/scalebench belongs to user {STRANGER}" in words, words
 
 
 def test_role_artefact_downloads_nothing_into_what_somebody_made_first(tmp_path):
