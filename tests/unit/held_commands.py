@@ -94,7 +94,7 @@ HELD: dict[str, Held] = {
     **{
         name: Held(HELP, _REAL)
         for name in (
-            *("bash", "cmake", "curl", "df", "dirname", "dmesg", "find", "g++", "git", "grep"),
+            *("bash", "cmake", "curl", "df", "dirname", "dmesg", "find", "g++", "git"),
             *(
                 "journalctl",
                 "ln",
