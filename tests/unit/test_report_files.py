@@ -52,6 +52,29 @@ def test_a_huge_log_costs_nothing(tmp_path):
 def test_secrets_are_replaced(tmp_path):
     (tmp_path / "a.log").write_text("export HF_TOKEN=hf_abcdefghijklmnop\n")
     assert tail(tmp_path, "a.log") == ["export HF_TOKEN=[redacted: secret of the environment]"]
+    secret = "hf_" + "aB3" * 12
+    for log in (f"\x1b[31m{secret}\x1b[0m", f"hf_\x1b[0m{secret[3:]}"):
+        (tmp_path / "a.log").write_text(log)
+        assert tail(tmp_path, "a.log") == ["[redacted: Hugging Face token]"]
+
+
+def test_stored_words_are_shown_without_secrets(tmp_path):
+    """Those of a preflight, of a node and of an error, which another program may have written."""
+    plan, _ = campaign({"1n1g": [10.0]})
+    good = recorded(plan["cells"][0], 1, 10.0)
+    secret = "HF_TOKEN=hunter2hunter2"
+    node = {**next(iter(good["nodes"].values()), {}), "transport": [secret]}
+    (tmp_path / "logs/1n1g").mkdir(parents=True)
+    record = {**good, "nodes": {"node1": node}}
+    (tmp_path / "logs/1n1g/1.run.json").write_text(json.dumps(record))
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    row = {"check": "c", "node": "n", "verdict": "fail", "found": secret, "todo": secret}
+    checks = {"verdict": "fail", "summary": secret, "counts": {"fail": 1}, "rows": [row]}
+    (tmp_path / "preflight.json").write_text(json.dumps(checks))
+    read = read_campaign(tmp_path, "auto", {})
+    texts = json.dumps([read.runs, read.results])
+    assert "hunter2" not in texts
+    assert texts.count("HF_TOKEN=[redacted") == 5
 
 
 @pytest.mark.parametrize("log", ["../secret.log", "/etc/hostname", "x/../../secret.log", "..", ""])

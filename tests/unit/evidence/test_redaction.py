@@ -1,6 +1,9 @@
 """Secrets are found and replaced; similar text stays."""
 
+import re
+import time
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import (
@@ -69,6 +72,8 @@ def test_values_are_replaced_and_their_names_stay(text, secret):
         "SSH_KEY_FILE=/root/.ssh/id_ed25519",
         "A_TOKEN= B=1, B_TOKEN='' C_TOKEN=$HF_TOKEN D_TOKEN=*** 'E_TOKEN': null",
         "http://node1:29500/a@b and git@example.org:x/y",
+        "PASS: 12 of 12 OLDPWD=/root PWD=/home/user N_PASSES=12345678 password: **",
+        "Authorization: required, \x1b[31mred\x1b[0m Grüße",
         "half_precision hf_short sha256:e3b0c44298fc1c149afbf4c8996fb924",
         "max_tokens=128 num_tokens: 4096 tokens/s 1234.5 token=5 eos_token='' pad_token=[PAD]",
         "--max-tokens 5 --token-file /x/y --password-file=/z secret_name: demo key_id=abcdefgh",
@@ -116,7 +121,20 @@ machine example.org login me password <S>
 SLACK=xoxb-<S>
 key sk-proj-<S>
 HF_TOKEN=<S>
-ansible_become_password: <S>
+HF_TOKEN=$<S>
+DB_PASS=<S>
+MYSQL_PWD=<S>
+PASSWORD=*<S>*1
+Authorization: ApiKey <S>
+Authorization: Own <S>
+key glsa_a1<S>
+key dckr_pat_<S>
+https://user:p/<S>@example.org/
+environ({b'HF_TOKEN': b'<S>'})
+password="hunt\\"er<S>"
+password: 'it''s <S>'
+PASSWORD=a&b;c!<S>
+db_passwd=p@ssword{x}<S>
 """
 VALUE = "Zq3" + "x9Kw7Lm2Pv5Rt8Yb1"
 
@@ -126,7 +144,7 @@ def test_the_usual_forms_of_secrets_are_replaced(form):
     line = form.replace("<S>", VALUE)
     assert VALUE not in clean(line)[0]
     assert clean(line)[0].startswith(
-        form[: form.index("<S>")].split("xoxb-")[0].split("sk-")[0][:8]
+        re.split("xoxb-|sk-|glsa_|dckr_", form[: form.index("<S>")])[0][:8]
     )
     assert VALUE not in shown(line)
     assert clean(clean(line)[0]) == (clean(line)[0], {})
@@ -139,10 +157,66 @@ def test_what_a_record_shows_has_neither_secrets_nor_terminal_commands():
         "lines": ["--token " + VALUE, "a\tb\nc"],
     }
     assert shown(before) == {
-        "reason": "login failed: password=[redacted: value of a secret's name]\\x1b[2J\\x9b1m\\r",
+        "reason": "login failed: password=[redacted: value of a secret's name]\\r",
         "env": {"HF_TOKEN": "[redacted]", "A_KEY_FILE": "/k", "N": 3},
         "lines": ["--token [redacted: option of a command]", "a\tb\nc"],
     }
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "\x1b[36mpassword\x1b[0m: <S>",
+        "token\x1b[0m=\x1b[33m'<S>'",
+        "pass\u200bword: <S>",
+        "HF_TO\x9b1mKEN=<S>",
+        "SLACK=xo\0xb-<S>",
+    ],
+)
+def test_a_colour_in_a_name_hides_no_value(form):
+    line = form.replace("<S>", VALUE)
+    assert VALUE not in clean(line)[0] + shown(line)
+    assert "[redacted" in clean(line)[0]
+
+
+@pytest.mark.parametrize("kind", ["AWS access key", "Hugging Face token", "JSON web token"])
+def test_a_colour_hides_no_token(kind):
+    secret = SECRETS[kind]
+    for before in ("\x1b[31m", "x\x1b[1m", "at \x1b]0;title\x07", "\x1b]0;", "x\0"):
+        text = f"{before}{secret}\x1b[0m end"
+        assert secret not in clean(text)[0] + shown(text)
+        assert f"[redacted: {kind}]" in clean(text)[0]
+    assert clean(f"{secret[:3]}\x1b[0m{secret[3:]}")[0] == f"[redacted: {kind}]"
+
+
+UNITS = ["TOKEN_", "API_KEY_", "secret-", "SECRET-", "--token-", "_PASS", "key:", "token:a", "eyJ"]
+UNITS += ["://a", "://a:", "PASSWORD=a;", "password=a&", "TOKEN=$", "authorization:", "mysql"]
+UNITS += ["\x1b[", "\x1b]"]
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_time_grows_with_the_length_of_a_line(unit):
+    """Four times the text takes about four times as long, with a quadratic pattern sixteen."""
+
+    def seconds(size):
+        taken = []
+        for _ in range(3):
+            start = time.process_time()
+            clean(unit * (size // len(unit)))
+            taken.append(time.process_time() - start)
+        return min(taken)
+
+    assert seconds(32_000) < 9 * seconds(8_000) + 0.02
+
+
+def test_real_logs_have_no_secrets():
+    folder = Path(__file__).resolve().parents[4] / "shared/logs"
+    if not folder.is_dir():
+        pytest.skip(f"{folder} is not there")
+    for path in sorted(folder.rglob("*.log")):
+        redactor = Redactor(patterns({}))
+        list(redactor.redact([path.read_bytes()]))
+        assert redactor.findings == {}, path
 
 
 @pytest.mark.parametrize("unit", ["-", "a", " ", "token ", "curl ", "--", "://", "key=", "\\", "'"])

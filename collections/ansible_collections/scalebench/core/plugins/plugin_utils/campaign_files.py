@@ -148,7 +148,7 @@ def read_record(folder: Path, path: str) -> RunRecord:
         raise ValueError("a link that leads out of the folder")
     log = f"{_ATTEMPT.sub('', path.removesuffix('.run.json'))}.log"
     record = check_run(read_json(folder / path), log)
-    record["reason"] = shown(record["reason"])
+    record.update({key: shown(record[key]) for key in ("reason", "nodes") if key in record})
     return record
 
 

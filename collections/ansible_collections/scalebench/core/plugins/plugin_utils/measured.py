@@ -135,8 +135,8 @@ def _record_of(
     except OSError as error:
         return no_facts_record(log, error.strerror or str(error))
     except ValueError as error:
-        return no_facts_record(log, str(error))
-    record = as_record(log, facts)
+        return no_facts_record(log, shown(str(error)))
+    record = as_record(log, shown(facts))
     return {**record, "reason": shown(record["reason"])}
 
 
@@ -159,8 +159,8 @@ def _read_again(
         reason = error.strerror or str(error)
         return {**run, "facts": None, "ending": "invalid", "reason": reason}
     except ValueError as error:
-        return {**run, "facts": None, "ending": "invalid", "reason": str(error)}
-    return {**run, "facts": facts}
+        return {**run, "facts": None, "ending": "invalid", "reason": shown(str(error))}
+    return {**run, "facts": shown(facts)}
 
 
 def _load(folder: Path) -> tuple[dict[str, Any], list[RunRecord], Problems]:
@@ -181,7 +181,7 @@ def _load(folder: Path) -> tuple[dict[str, Any], list[RunRecord], Problems]:
         except FileNotFoundError:
             problems.append({"path": path, "reason": "it is not there"})
         except (OSError, ValueError) as error:
-            problems.append({"path": path, "reason": f"it cannot be read: {error}"})
+            problems.append({"path": path, "reason": shown(f"it cannot be read: {error}")})
     if not runs and "cells" not in plan:
         raise ValueError(_no_campaign(folder, problems))
     known = {run["log"] for run in runs}
@@ -208,7 +208,7 @@ def _preflight(folder: Path, problems: Problems) -> dict[str, Any] | None:
     None where the campaign had no preflight, or its file cannot be read, which is a problem.
     """
     try:
-        preflight = read_json(folder / PREFLIGHT)
+        preflight = shown(read_json(folder / PREFLIGHT))
         return {
             "verdict": str(preflight["verdict"]),
             "summary": str(preflight["summary"]),
@@ -222,5 +222,5 @@ def _preflight(folder: Path, problems: Problems) -> dict[str, Any] | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        problems.append({"path": PREFLIGHT, "reason": f"it cannot be read: {error}"})
+        problems.append({"path": PREFLIGHT, "reason": shown(f"it cannot be read: {error}")})
         return None

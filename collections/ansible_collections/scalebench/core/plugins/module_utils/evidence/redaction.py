@@ -22,6 +22,8 @@ from typing import (
     Tuple,
 )
 
+from ..layout.plain_text import without_commands
+
 __all__ = ["RULES", "Redactor", "Rule", "is_secret_name", "patterns", "shown"]
 
 # Names of secrets: of variables, keys of JSON or YAML, attributes and long options. A longer word
@@ -29,26 +31,45 @@ __all__ = ["RULES", "Redactor", "Rule", "is_secret_name", "patterns", "shown"]
 _PASSWORDS = rb"SECRET|PASSWORD|PASSWD|PASSPHRASE"
 _KEYS = rb"(?:API|ACCESS|ACCOUNT|SECRET|PRIVATE|AUTH|SHARED|SIGNING|ENCRYPTION)[_-]?KEY"
 _TOKENS = rb"TOKEN|CREDENTIALS?|" + _KEYS
-_NAME = rb"[A-Z0-9_]*(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|KEY)(?![A-Z])[A-Z0-9_]*"
-_NAME_WITH = rb"(?P<name>(?i:[a-z0-9_-]*(?:%s)(?![a-z])[a-z0-9_-]*))"
 # Not secret: a secret's path, number or name, and InfiniBand's partition key (NCCL_IB_PKEY).
-HARMLESS = re.compile(rb"(?i:.*[_-](?:FILE|PATH|DIR|PKEY|IDS?|COUNT|NAME|TYPE))")
+_HARMLESS = rb"(?!(?i:%s*[_-](?:FILE|PATH|DIR|PKEY|IDS?|COUNT|NAME|TYPE))(?!%s))"
+# Looked at once as a whole: a pattern that tries every part of a name takes quadratic time.
+_NAME = (
+    rb"(?<![A-Za-z0-9_])(?=[A-Z0-9_]*(?:(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|KEY)(?![A-Z])"
+    rb"|_(?:PASS|PWD)(?![A-Z0-9_])))" + _HARMLESS % ((rb"[A-Z0-9_]",) * 2) + rb"[A-Z0-9_]+"
+)
+_NAME_WITH = (
+    rb"(?<![\w-])%s(?=(?i:[\w-]*(?:%s)(?![a-z])))" + _HARMLESS % ((rb"[\w-]",) * 2) + rb"[\w-]+"
+)
 # Not secret: an empty value, a reference to a variable, a value that is already masked.
-_NOTHING = rb"(?!\$|\*|\[redacted|null\b|None\b|(?i:true|false)\b|[\"',\s])"
+_NOTHING = (
+    rb"(?!\$(?:[A-Z_][A-Z0-9_]*|\{\w+\})(?![^\s\"',;&)}\]])|\$\(|\*+(?![^\s\"',;&)}\]])"
+    rb"|\[redacted|null\b|None\b|(?i:true|false)\b|(?i:[bfru]{0,2})\\?[\"']|[,\s])"
+)
 _NO_NUMBER = rb"(?![\d.,]+(?:\s|$))"
-# A value in quotes, or a word of some length that is no number and no list.
-_WORD = rb"(?:(?<=[\"'])[^\"'\r\n\\]+|" + _NO_NUMBER + rb"%s[^\s\"',;&}\\<\[({]{6,}))"
-_QUOTED = rb"(?:(?<=[\"'])[^\"'\r\n\\]+|[^\s\"',;&}\\]+)"
+# A value in quotes, which end it where they are not escaped, or a word. A separator ends the word
+# before a space or the next name only; else it is a character of a password.
+_IN_QUOTES = (
+    rb"(?<=\\[\"'])[^\"'\r\n\\]+|(?<=[^\\]\")(?:[^\"\\\r\n]|\\.)+|(?<=[^\\]')(?:[^'\\\r\n]|\\.|'')+"
+)
+_REST = rb"(?:(?!\[redacted)[^\s\"',;&}\\]|[,;&](?![\w.-]+=|[\s\"']|$)|\}(?=\w)|\\(?![nrt\"'\s]|$))"
+_QUOTED = rb"(?:" + _IN_QUOTES + rb"|" + _REST + rb"+)"
+# A value in quotes, or a word of some length that is no list.
+_WORD = rb"(?:" + _IN_QUOTES + rb"|%s(?:(?![<\[({])" + _REST + rb"){6}" + _REST + rb"*))"
 # The formats of RFC 7468 and OpenPGP.
 _KEY_BEGIN = re.compile(rb"-----BEGIN [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----")
 _KEY_END = re.compile(rb"-----END [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----")
 _PRIVATE_KEY = "private key"
 _MASKED = "[redacted]"
+# What may be a command to a terminal, or have no shape.
+_ODD = re.compile(rb"[^\t\r\n -~]")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 # What lies between a name and its value, and the beginning of the value.
-_ASSIGNED = rb"(?:\\?[\"'])?(?:\s*:\s*|\s+=\s+|=)(?:\\?[\"'])?(?P<value>"
+_ASSIGNED = rb"(?:\\?[\"'])?(?:\s*:\s*|\s+=\s+|=)(?:[bBfFrRuU]{0,2}\\?[\"'])?(?P<value>"
+# The same of an option.
+_GIVEN = rb"(?:\s+|=)[\"']?(?P<value>(?!-)"
 
 
 class Rule(NamedTuple):
@@ -89,20 +110,29 @@ RULES = (
     _rule("Google key", [b"AIza"], rb"\b(?P<value>AIza[A-Za-z0-9_-]{35})"),
     _rule("PyPI token", [b"pypi-"], rb"\b(?P<value>pypi-[A-Za-z0-9_-]{40,})"),
     _rule("npm token", [b"npm_"], rb"\b(?P<value>npm_[A-Za-z0-9]{36})"),
+    _rule("Grafana token", [b"glsa_"], rb"(?P<value>glsa_[A-Za-z0-9_]{20,})"),
+    _rule("Docker token", [b"dckr_"], rb"(?P<value>dckr_[po]at_[A-Za-z0-9_-]{20,})"),
+    _rule("Databricks token", [b"dapi"], rb"\b(?P<value>dapi[0-9a-f]{32})"),
     _rule(
         "JSON web token",
         [b"eyJ"],
-        rb"(?P<value>eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+)",
+        rb"(?P<value>eyJ[A-Za-z0-9_-]{8,500}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+)",
     ),
     _rule(
         "authorization header",
         [b"uthorization", b"bearer "],
-        rb"(?i:(?:authorization[\"']?\s*[:=]\s*[\"']?(?:Bearer|Basic|Token)\s+(?=\S)|bearer\s+(?=\S{16})))"
+        rb"(?i:(?:authorization[\"']?\s*[:=]\s*[\"']?(?:(?:Bearer|Basic|Token|Api-?Key)\s+(?=\S)"
+        rb"|(?:[\w-]{1,40}\s+)?(?=\S{12})(?=\S{0,99}\d))|bearer\s+(?=\S{16})))"
         rb"(?P<value>" + _NOTHING + rb"[^\s\"']+)",
     ),
     _rule("cookie", [b"cookie:"], rb"(?i:cookie:)\s*(?P<value>" + _NOTHING + rb"[^\r\n\"']+)"),
+    # A slash may be part of it, where the first part is no port.
     _rule(
-        "password in a URL", [b"://"], rb"://[^/\s:@\"']*:(?P<value>" + _NOTHING + rb"[^/\s@\"']+)@"
+        "password in a URL",
+        [b"://"],
+        rb"://[^/\s:@\"'\[]*:(?P<value>"
+        + _NOTHING
+        + rb"(?:[^/\s\"']{1,256}|(?!\d+/)[^\s@\"']{1,256}))@",
     ),
     # Shorter names before the @ are users: ssh://git@host.
     _rule("token in a URL", [b"://"], rb"://(?P<value>" + _NOTHING + rb"[^/\s:@\"']{16,})@"),
@@ -128,19 +158,18 @@ RULES = (
         [b"curl", b"sshpass", b"mysql", b"docker login", b"podman login"],
         rb"(?:curl\b.{0,300}?\s(?:-u|--user)[ =]?[\"']?[^\s:\"']+:"
         rb"|(?:sshpass|(?:docker|podman) login)\b.{0,300}?\s-p[ =]?[\"']?"
-        rb"|mysql\w*\b.{0,300}?\s-p[\"']?)"
+        rb"|\bmysql\w*\b.{0,300}?\s-p[\"']?)"
         rb"(?P<value>" + _NOTHING + rb"[^\s\"']+)",
     ),
     _rule(
         "option of a command",
-        [b"token", b"secret", b"passw", b"passphrase", b"key", b"credential"],
-        rb"(?<![\w-])--"
-        + _NAME_WITH % (_PASSWORDS + rb"|" + _TOKENS)
-        + rb"(?:\s+|=)[\"']?(?P<value>(?!-)"
-        + _NO_NUMBER
-        + _NOTHING
-        + _QUOTED
-        + rb")",
+        [b"secret", b"passw", b"passphrase"],
+        _NAME_WITH % (rb"--", _PASSWORDS) + _GIVEN + _NOTHING + _QUOTED + rb")",
+    ),
+    _rule(
+        "option of a command",
+        [b"token", b"key", b"credential"],
+        _NAME_WITH % (rb"--", _TOKENS) + _GIVEN + _NO_NUMBER + _NOTHING + _QUOTED + rb")",
     ),
     _rule(
         "ssh key",
@@ -149,23 +178,23 @@ RULES = (
     ),
     _rule(
         "secret of the environment",
-        [b"token", b"secret", b"passw", b"passphrase", b"key"],
-        rb"(?<![A-Za-z0-9_])(?P<name>" + _NAME + rb")" + _ASSIGNED + _NOTHING + _QUOTED + rb")",
+        [b"token", b"secret", b"passw", b"passphrase", b"key", b"_pass", b"_pwd"],
+        _NAME + _ASSIGNED + _NOTHING + _QUOTED + rb")",
     ),
     _rule(
         "value of a secret's name",
         [b"secret", b"passw", b"passphrase"],
-        rb"(?<![A-Za-z0-9_-])" + _NAME_WITH % _PASSWORDS + _ASSIGNED + _NOTHING + _WORD % rb"",
+        _NAME_WITH % (rb"", _PASSWORDS) + _ASSIGNED + _NOTHING + _WORD % rb"",
     ),
     # What follows the word token is often a word of a vocabulary or of a message, and no secret.
     _rule(
         "value of a secret's name",
         [b"token", b"key", b"credential"],
-        rb"(?<![A-Za-z0-9_-])"
-        + _NAME_WITH % _TOKENS
+        _NAME_WITH % (rb"", _TOKENS)
         + _ASSIGNED
         + _NOTHING
-        + _WORD % rb"(?:(?<==)|(?=\S*\d)|(?=\S*[a-z]\S*[A-Z]))",
+        + _WORD
+        % (_NO_NUMBER + rb"(?:(?<==)|(?=\S{0,99}\d)|(?=[^\sa-z]{0,99}[a-z][^\sA-Z]{0,99}[A-Z]))"),
     ),
 )
 
@@ -173,7 +202,7 @@ RULES = (
 def is_secret_name(name: str) -> bool:
     """Return whether an environment variable of this name holds a secret."""
     text = name.upper().encode("utf-8", "replace")
-    return bool(re.fullmatch(_NAME, text)) and not HARMLESS.fullmatch(text)
+    return bool(re.fullmatch(_NAME, text))
 
 
 def patterns(environment: Mapping[str, bytes]) -> List[Rule]:
@@ -209,8 +238,10 @@ class Redactor:
         :param pieces: of whole lines, so that no secret lies across two of them.
         """
         for piece in pieces:
-            small = piece.lower()
-            rules = [rule for rule in self._rules if any(word in small for word in rule.anchors)]
+            small, odd = piece.lower(), _ODD.search(piece)
+            rules = [
+                rule for rule in self._rules if odd or any(one in small for one in rule.anchors)
+            ]
             if rules or self._in_key or b"PRIVATE KEY" in piece:
                 yield self._cleaned(piece, rules)
             else:
@@ -222,12 +253,29 @@ class Redactor:
         cleaned = []
         for number, line in enumerate(lines, first):
             self._line = number
-            text, small = self._without_key(line), line.lower()
-            for rule in rules:
-                if any(word in small for word in rule.anchors):
-                    text = rule.pattern.sub(partial(self._replaced, rule), text)
-            cleaned.append(text)
+            cleaned.append(self._cleaned_line(line, rules))
         return b"\n".join(cleaned)
+
+    def _cleaned_line(self, line: bytes, rules: Sequence[Rule]) -> bytes:
+        """Return a line without secrets: as it is where it has none, else without commands too.
+
+        A colour may stand between a secret and the word before it, or inside of it or its name.
+        """
+        if _ODD.search(line):
+            parts = line.decode("utf-8", "surrogateescape").split("\r")
+            parted = "\r".join(without_commands(part, "\0") for part in parts).encode("utf-8")
+            found = self._searched(parted, rules).replace(b"\0", b"")
+            joined = self._searched(found, rules)
+            if joined != parted.replace(b"\0", b""):
+                return joined
+        return self._searched(line, rules)
+
+    def _searched(self, line: bytes, rules: Sequence[Rule]) -> bytes:
+        text, small = self._without_key(line), line.lower()
+        for rule in rules:
+            if any(word in small for word in rule.anchors):
+                text = rule.pattern.sub(partial(self._replaced, rule), text)
+        return text
 
     def _without_key(self, line: bytes) -> bytes:
         """Return a line without the part that belongs to a private key.
@@ -245,8 +293,6 @@ class Redactor:
             line = line[mark.end() :]
 
     def _replaced(self, rule: Rule, match: Match[bytes]) -> bytes:
-        if "name" in rule.pattern.groupindex and HARMLESS.fullmatch(match["name"]):
-            return match.group()
         start, end = (place - match.start() for place in match.span("value"))
         return match.group()[:start] + self._note(rule.kind) + match.group()[end:]
 
@@ -263,9 +309,9 @@ def shown(value: Any) -> Any:
     characters but line ends and tabs, which would reach a terminal, stand as their escapes.
     """
     if isinstance(value, str):
-        text = _CONTROL.sub(lambda match: ascii(match.group())[1:-1], value)
-        redacted = Redactor(RULES).redact([text.encode("utf-8", "replace")])
-        return b"".join(redacted).decode("utf-8")
+        redacted = Redactor(RULES).redact([value.encode("utf-8", "replace")])
+        text = b"".join(redacted).decode("utf-8")
+        return _CONTROL.sub(lambda match: ascii(match.group())[1:-1], text)
     if isinstance(value, Mapping):
         return {
             key: _MASKED if _is_secret(key, each) else shown(each) for key, each in value.items()

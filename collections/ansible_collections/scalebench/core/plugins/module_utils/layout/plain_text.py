@@ -6,11 +6,11 @@ import re
 import unicodedata
 from typing import Any, List
 
-__all__ = ["csv_value", "last_lines", "plain", "printable"]
+__all__ = ["csv_value", "last_lines", "plain", "printable", "without_commands"]
 
 # ECMA-48: control sequences (colours, cursor), operating-system commands (titles, links), the rest.
 _ESCAPES = re.compile(
-    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]?"
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]?"
 )
 # Unicode's categories of what has no shape of its own: control, format (which turns text around),
 # private use, half of a pair.
@@ -30,11 +30,18 @@ def plain(text: Any, longest: int = _LONGEST) -> str:
 
 def printable(text: str) -> str:
     """Return a text in one line as :func:`plain`, whole and with its runs of spaces."""
-    if text.isprintable():
+    return without_commands(_ESCAPES.sub("", text), " ").replace("\t", " ")
+
+
+def without_commands(text: str, instead: str) -> str:
+    """Return a text with escape sequences and characters without a shape replaced; tabs stay."""
+    if text.replace("\t", "").isprintable():
         return text
     return "".join(
-        " " if unicodedata.category(character) in _SHAPELESS else character
-        for character in _ESCAPES.sub("", text)
+        instead
+        if character != "\t" and unicodedata.category(character) in _SHAPELESS
+        else character
+        for character in _ESCAPES.sub(instead, text)
     )
 
 
