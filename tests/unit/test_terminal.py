@@ -28,6 +28,18 @@ TASKS = [
 ]
 
 
+def play_it(folder, playbook, *options):
+    program = str(Path(sys.executable).parent / "ansible-playbook")
+    return subprocess.run(
+        [program, "-i", str(folder / "hosts"), str(playbook), *options],
+        cwd=ROOT,
+        env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
 def printed(folder, *options, hosts="n[1:12]", tasks=TASKS, code=2, **variables):
     """Return the lines that the tasks leave on the hosts, by default twelve."""
     play = {"name": "Try", "hosts": "all", "gather_facts": False, "tasks": tasks}
@@ -36,15 +48,7 @@ def printed(folder, *options, hosts="n[1:12]", tasks=TASKS, code=2, **variables)
     connection = "" if variables else " ansible_connection=local"
     values += f"ansible_python_interpreter={sys.executable}\n"
     (folder / "hosts").write_text(f"[nodes]\n{hosts}{connection}\n[nodes:vars]\n{values}")
-    program = str(Path(sys.executable).parent / "ansible-playbook")
-    done = subprocess.run(
-        [program, "-i", str(folder / "hosts"), str(folder / "play.yml"), *options],
-        cwd=ROOT,
-        env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = play_it(folder, folder / "play.yml", *options)
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout.splitlines()
 
@@ -166,3 +170,11 @@ def test_words_are_not_taken_for_hosts_names(tmp_path):
         "  no eth driver",
         "  no gpu driver",
     ]
+
+
+def test_a_play_on_nodes_that_are_not_there_says_so(tmp_path):
+    (tmp_path / "hosts").write_text("[servers]\nn1 ansible_connection=local\n")
+    for hosts in ("nodes", "local_nodes"):
+        (tmp_path / "play.yml").write_text(json.dumps([{"name": "Try", "hosts": hosts}]))
+        done = play_it(tmp_path, tmp_path / "play.yml")
+        assert ("no host of group nodes" in done.stdout) == (hosts == "nodes")
