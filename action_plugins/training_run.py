@@ -94,6 +94,7 @@ class ActionModule(ActionBase):
         part = target.with_name(target.name + ".part")
         try:
             make_folder(target.parent)
+            part.unlink(missing_ok=True)  # A link would be followed.
             self._connection.fetch_file(log, str(part))
             put_in_place(part, target)
         except OSError as error:

@@ -287,6 +287,48 @@ def test_the_checksum_file_is_compared(campaign, tmp_path):
         verify(tmp_path / "mine.tar.gz")
 
 
+def test_what_is_no_file_is_no_archive_and_no_checksum(campaign, tmp_path):
+    path, beside = tmp_path / "mine.tar.gz", tmp_path / "mine.tar.gz.sha256"
+    make(campaign, path)
+    for put in (os.mkfifo, lambda path: path.symlink_to("/dev/zero")):
+        beside.unlink()
+        put(beside)
+        with pytest.raises(
+            ValueError, match=r"mine\.tar\.gz\.sha256 beside it: not a regular file"
+        ):
+            verify(path)
+    assert make(campaign, path, check=True)["changed"]
+    path.unlink()
+    os.mkfifo(path)
+    for read in (head, verify):
+        with pytest.raises(ValueError, match=r"mine\.tar\.gz: not a regular file"):
+            read(path)
+
+
+def test_every_unpacked_file_is_on_the_disk_before_the_folder_has_its_name(
+    campaign, tmp_path, monkeypatch
+):
+    make(campaign, tmp_path / "mine.tar.gz")
+    there, synced, fsync = tmp_path / "there", {}, os.fsync
+
+    def noted(opened):
+        synced[os.fstat(opened).st_ino] = there.exists()
+        fsync(opened)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    unpack(tmp_path / "mine.tar.gz", there)
+    for path in (there, *there.rglob("*")):
+        assert synced.pop(path.stat().st_ino) is False, path
+    assert synced == {tmp_path.stat().st_ino: True}
+
+
+def test_a_campaign_whose_logs_are_elsewhere_is_not_archived_without_them(campaign, tmp_path):
+    shutil.move(campaign / "logs", tmp_path / "disk")
+    (campaign / "logs").symlink_to(tmp_path / "disk")
+    with pytest.raises(ValueError, match="mine/logs is a link that leads out"):
+        make(campaign, tmp_path / "mine.tar.gz")
+
+
 def test_a_folder_that_holds_the_archive_already_is_verified_and_kept(campaign, tmp_path):
     path, there = tmp_path / "mine.tar.gz", tmp_path / "there"
     make(campaign, path)

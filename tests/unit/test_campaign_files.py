@@ -192,6 +192,17 @@ def test_content_is_on_the_disk_before_its_name_and_its_record(tmp_path, monkeyp
     ]
 
 
+def test_a_link_where_a_record_is_written_is_replaced(tmp_path):
+    other = tmp_path / "other"
+    other.write_text("precious")
+    (tmp_path / "logs").mkdir()
+    for name in ("r50_1.run.json.part", f".r50_1.run.json.{os.getpid()}.part", "r50_1.run.json"):
+        (tmp_path / "logs" / name).symlink_to(other)
+    path = files.write_record(tmp_path, {"log": "logs/r50_1.log"})
+    assert json.loads(path.read_text()) == {"log": "logs/r50_1.log"}
+    assert other.read_text() == "precious"
+
+
 def test_the_reason_of_an_older_record_is_shown_without_secrets(tmp_path):
     made = plan.build(benchmarks(), parse_options({"topology": "1n1g"}), cluster(1))
     record = {"log": "logs/r50_1.log", "cell": made["cells"][0], "repeat": 1}

@@ -1,5 +1,6 @@
 """Files are written atomically and only where they differ; left-over files are removed."""
 
+import os
 import re
 from pathlib import Path
 
@@ -56,8 +57,11 @@ def test_a_path_that_cannot_be_written_or_removed_is_named(tmp_path):
     with pytest.raises(AnsibleActionFail, match="file/x: cannot be written: Not a directory"):
         write_files({tmp_path / "file/x": b""}, False, False)
     (tmp_path / "folder").mkdir()
-    with pytest.raises(AnsibleActionFail, match="folder: cannot be removed: Is a directory"):
+    with pytest.raises(AnsibleActionFail, match="folder: cannot be removed: not a regular file"):
         write_only({}, [tmp_path / "folder"], False, False)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(AnsibleActionFail, match="pipe: cannot be written: not a regular file"):
+        write_files({tmp_path / "pipe": b""}, False, False)
     assert not list(tmp_path.glob(".*"))
 
 

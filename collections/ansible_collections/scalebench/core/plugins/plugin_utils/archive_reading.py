@@ -24,12 +24,13 @@ from ansible_collections.scalebench.core.plugins.module_utils.evidence.archive i
     written_by_report,
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
+    make_folder,
     open_regular,
     put_in_place,
     sync,
 )
 
-__all__ = ["PIECE", "file_sha256", "head", "unpack", "unpacked_before", "verify"]
+__all__ = ["PIECE", "checksum_beside", "file_sha256", "head", "unpack", "unpacked_before", "verify"]
 
 PIECE = 1 << 20  # bytes
 # Room for 100,000 paths and their checksums, in bytes.
@@ -122,15 +123,16 @@ def verify(archive: Path, into: Path | None = None) -> None:
     :raises ValueError: the archive is invalid; with the first problem.
     :raises OSError: a file cannot be read or written.
     """
-    _check_beside(archive)
     room = shutil.disk_usage(_nearest_existing(into)).free if into else None
     with _opened(archive) as unzipped:
+        _check_beside(archive)
         contents = _members(unzipped)
         campaign, text = _head(contents)
         sums = parse_checksums(text)
         left, size = dict(sums), 0
         if into:
-            into.mkdir(parents=True)
+            make_folder(into.parent)
+            into.mkdir()
             (into / CHECKSUMS).write_text(text, encoding="utf-8")
         for header, content in contents:
             path = _path_of(header, campaign)
@@ -192,9 +194,10 @@ def unpacked_before(archive: Path, text: str, folder: Path) -> bool:
 def file_sha256(path: Path) -> str:
     """Return a file's SHA-256 in hexadecimal.
 
+    :raises ValueError: it is no regular file.
     :raises OSError: it cannot be read.
     """
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -220,20 +223,29 @@ def _copied(content: Iterator[bytes], to: Path | None) -> str:
     return digest.hexdigest()
 
 
+def checksum_beside(archive: Path) -> str:
+    """Return the line of the checksum file of an archive.
+
+    :raises ValueError: it is no regular file.
+    :raises OSError: it cannot be read, or is not there.
+    """
+    with open_regular(Path(f"{archive}.sha256")) as file:
+        return file.read(PIECE).decode("utf-8", "replace")
+
+
 def _check_beside(archive: Path) -> None:
     """Compare the archive with its checksum file, if there is one.
 
     :raises ValueError: they differ.
     """
     try:
-        with open_regular(Path(f"{archive}.sha256")) as file:
-            expected = file.read(64).decode("ascii", "replace")
+        expected = checksum_beside(archive).split()
     except FileNotFoundError:
         return
     except ValueError as error:
-        raise ValueError(f"{archive}.sha256: {error}") from None
-    if expected != file_sha256(archive):
-        raise ValueError(f"{archive} differs from its checksum in {archive.name}.sha256")
+        raise ValueError(f"{archive.name}.sha256 beside it: {error}") from None
+    if expected[:1] != [file_sha256(archive)]:
+        raise ValueError(f"it differs from its checksum in {archive.name}.sha256")
 
 
 def _nearest_existing(folder: Path) -> Path:

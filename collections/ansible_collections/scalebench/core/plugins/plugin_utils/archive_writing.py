@@ -35,9 +35,11 @@ from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction
 from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import plain
 from ansible_collections.scalebench.core.plugins.plugin_utils.archive_reading import (
     PIECE,
+    checksum_beside,
     file_sha256,
     head,
 )
+from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files import check_logs
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
     make_folder,
     put_in_place,
@@ -63,6 +65,7 @@ def archive(folder: Path, path: Path, check_mode: bool, with_diff: bool) -> dict
     """
     if not (folder / "plan.json").is_file():
         raise ValueError(f"no campaign {folder.name} in {folder.parent}: there is no plan.json")
+    check_logs(folder)
     rules = patterns({os.fsdecode(name): value for name, value in os.environb.items()})
     files, left_out = survey(folder, rules)
     refused = refusal({file.path: file.findings for file in files if not is_log(file.path)})
@@ -98,7 +101,7 @@ def _beside(path: Path) -> Path:
 def _before(path: Path) -> str:
     """Return the text of SHA256SUMS in the existing archive; empty without a valid one."""
     try:
-        expected = _beside(path).read_text(encoding="utf-8")
+        expected = checksum_beside(path)
         return head(path)[1] if expected == f"{file_sha256(path)}  {path.name}\n" else ""
     except (FileNotFoundError, ValueError):
         return ""
@@ -187,9 +190,10 @@ def _write_archive(
     make_folder(archive.parent)
     _remove_partial_files(archive)
     part = archive.with_name(f".{archive.name}.{os.getpid()}.part")
+    part.unlink(missing_ok=True)
     try:
         with (
-            part.open("wb") as raw,
+            part.open("xb") as raw,
             # Without name and time of the file, so that the bytes are reproducible.
             gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed,
             tarfile.open(

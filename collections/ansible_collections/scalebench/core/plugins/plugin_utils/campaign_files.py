@@ -30,13 +30,14 @@ from ansible_collections.scalebench.core.plugins.module_utils.running.policy imp
     check_adaptive,
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
+    inside,
+    leads_outside,
     put_in_place,
     read_json,
     read_yaml,
     sync,
     write_texts,
 )
-from ansible_collections.scalebench.core.plugins.plugin_utils.log_files import leads_outside
 from ansible_collections.scalebench.core.plugins.plugin_utils.plan_evidence import (
     controller_facts,
     plan_sha256,
@@ -45,6 +46,7 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.plan_evidence impo
 __all__ = [
     "PLAN",
     "attempts",
+    "check_logs",
     "check_room",
     "earlier",
     "kept_plan",
@@ -99,6 +101,18 @@ def check_room(folder: Path, free_mib: int) -> None:
         )
 
 
+def check_logs(folder: Path) -> None:
+    """Refuse a campaign whose logs are elsewhere, since no link out of its folder is followed.
+
+    :raises ValueError: ``logs`` is a link that leads out of the folder.
+    """
+    if leads_outside(folder, folder / "logs"):
+        raise ValueError(
+            f"{folder / 'logs'} is a link that leads out of the campaign's folder. Move the whole"
+            f" folder there and make {folder} the link, or give -e campaign_results_dir=DIR"
+        )
+
+
 def read_plan(folder: Path, to_continue: bool = False) -> Plan:
     """Return the plan of a campaign.
 
@@ -107,7 +121,7 @@ def read_plan(folder: Path, to_continue: bool = False) -> Plan:
     :raises OSError: it cannot be read.
     """
     try:
-        found = check_plan(read_json(folder / PLAN), to_continue)
+        found = check_plan(read_json(inside(folder, PLAN)), to_continue)
         options = found["options"]
         if options.get("half_width"):
             for cell in found["cells"]:
@@ -121,8 +135,9 @@ def read_plan(folder: Path, to_continue: bool = False) -> Plan:
 def kept_plan(folder: Path) -> dict[str, Any]:
     """Return the plan of an existing campaign; empty for a new one.
 
-    :raises ValueError: the folder is not a campaign's, or its plan is damaged.
+    :raises ValueError: the folder is not a campaign's, or its plan is damaged or logs elsewhere.
     """
+    check_logs(folder)
     if (folder / PLAN).exists():
         try:
             return dict(read_plan(folder, to_continue=True))
@@ -144,10 +159,8 @@ def read_record(folder: Path, path: str) -> RunRecord:
     :raises OSError: it cannot be read.
     """
     path.encode("utf-8")  # A name in another encoding is refused: no report could show it.
-    if leads_outside(folder, folder / path):
-        raise ValueError("a link that leads out of the folder")
     log = f"{_ATTEMPT.sub('', path.removesuffix('.run.json'))}.log"
-    record = check_run(read_json(folder / path), log)
+    record = check_run(read_json(inside(folder, path)), log)
     record.update({key: shown(record[key]) for key in ("reason", "nodes") if key in record})
     return record
 

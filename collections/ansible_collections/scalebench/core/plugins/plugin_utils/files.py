@@ -13,6 +13,8 @@ from ansible.errors import AnsibleActionFail
 from ansible_collections.scalebench.core.plugins.module_utils.records.shape import parse_json
 
 __all__ = [
+    "inside",
+    "leads_outside",
     "make_folder",
     "open_regular",
     "put_in_place",
@@ -28,7 +30,7 @@ __all__ = [
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-# Bytes of a JSON file; a plan of a thousand nodes has a few million.
+# Bytes of a file that is read whole; a plan of a thousand nodes has a few million.
 _LARGEST = 1 << 28
 
 
@@ -45,17 +47,41 @@ def open_regular(path: Path) -> BinaryIO:
     return os.fdopen(opened, "rb")
 
 
+def leads_outside(folder: Path | str, path: Path | str) -> bool:
+    """Return whether a path lies outside of the folder, once links are followed."""
+    top = os.path.realpath(folder)
+    try:
+        return os.path.commonpath([top, os.path.realpath(path)]) != top
+    except ValueError:
+        # No system has a file of this name.
+        return True
+
+
+def inside(folder: Path, name: str) -> Path:
+    """Return the path of a campaign's file, whose words may go on a page.
+
+    :raises ValueError: it leads out of the campaign's folder; without the name.
+    """
+    if leads_outside(folder, folder / name):
+        raise ValueError("a link that leads out of the folder; copy what it leads to")
+    return folder / name
+
+
+def _whole(path: Path) -> bytes:
+    with open_regular(path) as file:
+        content = file.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise ValueError(f"it has more than {_LARGEST >> 20} MiB")
+    return content
+
+
 def read_json(path: Path) -> Any:
     """Return the value of a JSON file.
 
     :raises ValueError: it is not JSON, or as :func:`parse_json`; without the path.
     :raises OSError: it cannot be read.
     """
-    with open_regular(path) as file:
-        content = file.read(_LARGEST + 1)
-    if len(content) > _LARGEST:
-        raise ValueError(f"it has more than {_LARGEST >> 20} MiB")
-    return parse_json(content.decode("utf-8"))
+    return parse_json(_whole(path).decode("utf-8"))
 
 
 def sync(path: Path) -> None:
@@ -63,7 +89,7 @@ def sync(path: Path) -> None:
 
     Without it a power failure may leave a renamed file empty (ext4, XFS).
     """
-    opened = os.open(path, os.O_RDONLY)
+    opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     try:
         os.fsync(opened)
     finally:
@@ -87,7 +113,7 @@ def put_in_place(part: Path, path: Path) -> None:
 
 def _before(path: Path) -> bytes | None:
     try:
-        return path.read_bytes()
+        return _whole(path)
     except FileNotFoundError:
         return None
 
@@ -96,10 +122,17 @@ def _write(path: Path, content: bytes) -> None:
     make_folder(path.parent)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        part.write_bytes(content)
+        # A new file: a link that stands there would be followed.
+        part.unlink(missing_ok=True)
+        with part.open("xb") as file:
+            file.write(content)
         put_in_place(part, path)
     finally:
         part.unlink(missing_ok=True)
+
+
+def _said(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)
 
 
 def _shown(content: bytes | None) -> str:
@@ -136,8 +169,8 @@ def write_files(contents: dict[Path, bytes], check_mode: bool, with_diff: bool) 
                 continue
             if not check_mode:
                 _write(path, content)
-        except OSError as error:
-            raise AnsibleActionFail(f"{path}: cannot be written: {error.strerror}") from error
+        except (OSError, ValueError) as error:
+            raise AnsibleActionFail(f"{path}: cannot be written: {_said(error)}") from error
         changed.append(str(path))
         diff.append(_difference(path, before, content))
     return {"changed": bool(changed), "paths": changed, **({"diff": diff} if with_diff else {})}
@@ -161,8 +194,8 @@ def write_only(
                 continue
             if not check_mode:
                 path.unlink()
-        except OSError as error:
-            raise AnsibleActionFail(f"{path}: cannot be removed: {error.strerror}") from error
+        except (OSError, ValueError) as error:
+            raise AnsibleActionFail(f"{path}: cannot be removed: {_said(error)}") from error
         removed.append(str(path))
         if with_diff:
             written["diff"].append(_difference(path, before, b""))

@@ -11,9 +11,12 @@ from typing import Any
 
 from ansible_collections.scalebench.core.plugins.module_utils import logs
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
-from ansible_collections.scalebench.core.plugins.plugin_utils.files import open_regular
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
+    leads_outside,
+    open_regular,
+)
 
-__all__ = ["files_below", "leads_outside", "read_all", "read_facts"]
+__all__ = ["files_below", "read_all", "read_facts"]
 
 Expected = Callable[[bool], dict[str, Any]]
 PIECE = 1 << 18
@@ -59,16 +62,6 @@ def files_below(folder: Path) -> tuple[list[str], list[dict[str, str]]]:
         if shown[path] != path
     ]
     return [path for path in paths if shown[path] == path], problems
-
-
-def leads_outside(folder: Path | str, path: Path | str) -> bool:
-    """Return whether a path lies outside of the folder, once links are followed."""
-    top = os.path.realpath(folder)
-    try:
-        return os.path.commonpath([top, os.path.realpath(path)]) != top
-    except ValueError:
-        # No system has a file of this name.
-        return True
 
 
 def read_facts(

@@ -24,10 +24,11 @@ from ansible_collections.scalebench.core.plugins.module_utils.strategies import 
 from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files import (
     PLAN,
     attempts,
+    check_logs,
     read_plan,
     read_record,
 )
-from ansible_collections.scalebench.core.plugins.plugin_utils.files import read_json
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import inside, read_json
 from ansible_collections.scalebench.core.plugins.plugin_utils.log_files import (
     files_below,
     read_all,
@@ -149,7 +150,7 @@ def _read_again(
     cell = run["cell"]
     try:
         rule = log_rule(cell, strategy, parameters)
-        path = folder / run["log"]
+        path = inside(folder, run["log"])
         target = cell.get("target_accuracy")
         expect = expected_identity(cell)
         facts = read_facts(path, expected=lambda _own: expect, target_accuracy=target, **rule)
@@ -168,6 +169,7 @@ def _load(folder: Path) -> tuple[dict[str, Any], list[RunRecord], Problems]:
 
     The records alone make a report: a plan that cannot be read is a problem to report.
     """
+    check_logs(folder)
     paths, problems = files_below(folder) if folder.is_dir() else ([], [])
     plan: dict[str, Any] = {"campaign": Path(os.path.abspath(folder)).name}
     records = sorted(path for path in paths if path.endswith(".run.json"))
@@ -208,7 +210,7 @@ def _preflight(folder: Path, problems: Problems) -> dict[str, Any] | None:
     None where the campaign had no preflight, or its file cannot be read, which is a problem.
     """
     try:
-        preflight = shown(read_json(folder / PREFLIGHT))
+        preflight = shown(read_json(inside(folder, PREFLIGHT)))
         return {
             "verdict": str(preflight["verdict"]),
             "summary": str(preflight["summary"]),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,10 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.plots impor
     inline_svg,
     plot_series,
 )
-from ansible_collections.scalebench.core.plugins.plugin_utils.log_files import leads_outside
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
+    leads_outside,
+    open_regular,
+)
 from ansible_collections.scalebench.core.plugins.plugin_utils.measured import Measured
 from ansible_collections.scalebench.core.plugins.plugin_utils.page_html import page_html
 
@@ -123,9 +125,7 @@ def _outputs(folder: Path, log: str, reason: str) -> Iterator[Path]:
 def _last_text(path: Path) -> str:
     """Return the end of a file as text; empty for what is no regular file or cannot be read."""
     try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            return ""
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - _LAST_BYTES))
             text = file.read(_LAST_BYTES)
     except (OSError, ValueError):

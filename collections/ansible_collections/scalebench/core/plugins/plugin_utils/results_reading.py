@@ -10,7 +10,11 @@ import yaml
 from ansible_collections.scalebench.core.plugins.module_utils.history.trends import entry
 from ansible_collections.scalebench.core.plugins.module_utils.published.rows import published_rows
 from ansible_collections.scalebench.core.plugins.module_utils.results.versions import read
-from ansible_collections.scalebench.core.plugins.plugin_utils.files import read_json, read_yaml
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
+    inside,
+    read_json,
+    read_yaml,
+)
 
 __all__ = ["read_campaigns", "read_published", "read_results"]
 
@@ -41,7 +45,7 @@ def read_campaigns(folder: Path) -> tuple[list[dict[str, Any]], list[dict[str, s
         path = place / "results.json"
         try:
             if path.exists():
-                entries.append(entry(read_results(path), place.name))
+                entries.append(entry(read_results(inside(place, path.name)), place.name))
             elif (place / "plan.json").exists():
                 raise ValueError(
                     "it has a plan and no results.json: playbooks/report.yml"

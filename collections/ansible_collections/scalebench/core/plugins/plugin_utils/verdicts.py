@@ -17,7 +17,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_ru
 from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_text import (
     broken_rules,
 )
-from ansible_collections.scalebench.core.plugins.plugin_utils.archive_reading import head, unpack
+from ansible_collections.scalebench.core.plugins.plugin_utils.archive_reading import head, verify
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import read_yaml
 from ansible_collections.scalebench.core.plugins.plugin_utils.measured import (
     read_campaign,
@@ -64,7 +64,7 @@ def _read_baseline(path: Path, strategy: str, parameters: dict[str, Any]) -> dic
         return read_results(path)
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / head(path)[0]
-        unpack(path, folder)
+        verify(path, folder)
         return _of_folder(folder, strategy, parameters)
 
 

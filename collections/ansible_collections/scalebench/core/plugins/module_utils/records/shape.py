@@ -16,8 +16,10 @@ Scalar = Union[str, bool, int, float]
 Needed = Mapping[Any, Tuple[str, ...]]
 
 _DEEPEST = 32
-# Nothing is larger, and nothing but 0 smaller: what is computed from two of them is finite.
+# Nothing is larger, and nothing but 0 smaller: what is computed from two of them is finite. Nothing
+# is computed from p-values, and those of steady repeats are as small as 1e-98.
 _LARGEST, _SMALLEST = 2.0**63, 1e-60
+_P_VALUES = ("p_difference", "p_equivalence")
 _WORDS = {
     **{str: "a text", bool: "true or false", int: "a whole number", float: "a number"},
     type(None): "null",
@@ -47,7 +49,7 @@ def _object(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
     return value
 
 
-def _check_plain(value: Any, depth: int) -> None:
+def _check_plain(value: Any, depth: int, smallest: float = _SMALLEST) -> None:
     if depth > _DEEPEST:
         raise ValueError("nested too deep")
     if isinstance(value, str):
@@ -56,11 +58,11 @@ def _check_plain(value: Any, depth: int) -> None:
     elif isinstance(value, dict):
         for key, inner in value.items():
             _check_plain(key, depth)
-            _check_plain(inner, depth + 1)
+            _check_plain(inner, depth + 1, 0.0 if key in _P_VALUES else _SMALLEST)
     elif isinstance(value, list):
         for inner in value:
             _check_plain(inner, depth + 1)
-    elif value and not _SMALLEST < abs(value) < _LARGEST:
+    elif value and not smallest < abs(value) < _LARGEST:
         raise ValueError(f"it holds {value!r:.40}, which is no figure")
 
 

@@ -1,0 +1,81 @@
+"""Links out of a campaign's folder: what they lead to is neither read nor quoted, and is named."""
+
+import json
+import shutil
+
+import pytest
+from ansible_collections.scalebench.core.plugins.plugin_utils import campaign_files, results_reading
+from ansible_collections.scalebench.core.plugins.plugin_utils.measured import read_campaign
+from hostile_files import write_whole_campaign
+
+
+@pytest.fixture
+def campaign(tmp_path):
+    return write_whole_campaign(tmp_path / "mine")
+
+
+def move_out(path, campaign):
+    """Move a file or folder beside the campaign, and leave a link to it."""
+    target = campaign.parent / "outside" / path.name
+    target.parent.mkdir(exist_ok=True)
+    shutil.move(path, target)
+    path.symlink_to(target)
+
+
+@pytest.mark.parametrize("name", ["plan.json", "preflight.json"])
+def test_a_link_costs_only_itself(campaign, name):
+    before = read_campaign(campaign, "auto", {}).results
+    move_out(campaign / name, campaign)
+    results = read_campaign(campaign, "auto", {}).results
+    (problem,) = [one for one in results["unmatched"] if "cannot be read" in one["reason"]]
+    assert problem["path"] == name and "leads out of the folder" in problem["reason"]
+    assert "preflight" in before and ("preflight" in results) == (name == "plan.json")
+    speeds = [[one["throughput"] for one in cell["repeats"]] for cell in results["cells"]]
+    assert speeds == [[one["throughput"] for one in cell["repeats"]] for cell in before["cells"]]
+
+
+def test_what_a_plan_outside_holds_is_not_quoted(campaign):
+    move_out(campaign / "plan.json", campaign)
+    (campaign.parent / "outside/plan.json").write_text('["words of another file"]')
+    found = read_campaign(campaign, "auto", {})
+    assert "words of another" not in json.dumps(found.results)
+    with pytest.raises(ValueError, match="leads out of the folder") as refused:
+        campaign_files.kept_plan(campaign)
+    assert "words of another" not in str(refused.value)
+
+
+def test_a_log_outside_has_no_figure_and_a_record_outside_is_none(campaign):
+    logs = sorted(campaign_files.records(campaign))
+    move_out(campaign / logs[0], campaign)
+    move_out((campaign / logs[1]).with_suffix(".run.json"), campaign)
+    runs = {run["log"]: run for run in read_campaign(campaign, "auto", {}).runs}
+    assert (runs[logs[0]]["ending"], runs[logs[0]]["facts"]) == ("invalid", None)
+    assert "leads out of the folder" in runs[logs[0]]["reason"]
+    assert sorted(runs) == sorted(campaign_files.records(campaign)) == [logs[0], *logs[2:]]
+
+
+def test_an_attempt_outside_is_none(campaign):
+    (log,) = campaign_files.attempts(campaign)
+    move_out((campaign / log).with_suffix(".attempt1.json"), campaign)
+    assert campaign_files.attempts(campaign) == {}
+
+
+def test_logs_elsewhere_are_refused_alike_and_a_whole_folder_elsewhere_is_not(campaign):
+    known = campaign_files.records(campaign)
+    move_out(campaign, campaign)
+    assert campaign_files.records(campaign) == known
+    assert len(read_campaign(campaign, "auto", {}).runs) == len(known)
+    move_out(campaign / "logs", campaign)
+    for read in (campaign_files.kept_plan, lambda folder: read_campaign(folder, "auto", {})):
+        with pytest.raises(ValueError, match=r"mine/logs is a link .*make .*mine the link"):
+            read(campaign)
+
+
+@pytest.mark.parametrize("key", ["p_difference", "p_equivalence"])
+def test_results_may_hold_a_very_small_p_value_and_no_such_figure(tmp_path, key):
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps({"schema": 1, "comparison": {"cells": [{key: 1e-98}]}}))
+    assert results_reading.read_json(path)["comparison"]["cells"][0][key] == 1e-98
+    path.write_text('{"throughput": 1e-98}')
+    with pytest.raises(ValueError, match="no figure"):
+        results_reading.read_json(path)
