@@ -79,3 +79,10 @@ def test_results_may_hold_a_very_small_p_value_and_no_such_figure(tmp_path, key)
     path.write_text('{"throughput": 1e-98}')
     with pytest.raises(ValueError, match="no figure"):
         results_reading.read_json(path)
+
+
+def test_results_outside_are_left_out_of_the_history(campaign):
+    (campaign / "results.json").write_text('{"words": "of another file"}')
+    move_out(campaign / "results.json", campaign)
+    (left_out,) = results_reading.read_campaigns(campaign.parent)[1]
+    assert left_out["folder"] == "mine" and "leads out of the folder" in left_out["reason"]
