@@ -76,7 +76,7 @@ def test_a_record_is_not_read_through_a_link_out_of_the_campaign(tmp_path):
     link.symlink_to(tmp_path / "other/logs/b/r50_1.run.json")
     problems = []
     assert set(campaign_files.records(tmp_path / "mine", problems)) == {"logs/b/r50_2.log"}
-    assert problems[0]["reason"] == "it cannot be read: a link that leads out of the folder"
+    assert "a link that leads out of the folder" in problems[0]["reason"]
 
 
 def test_only_records_with_a_time_and_a_place_tell_how_long_repeats_take(tmp_path):
