@@ -16,9 +16,10 @@ Scalar = Union[str, bool, int, float]
 Needed = Mapping[Any, Tuple[str, ...]]
 
 _DEEPEST = 32
-# Nothing is larger, and nothing but 0 smaller: what is computed from two of them is finite. Nothing
-# is computed from p-values, and those of steady repeats are as small as 1e-98.
-_LARGEST, _SMALLEST = 2.0**63, 1e-60
+# No figure is larger (a loss on its way to infinity is 1e30), and none but 0 smaller: what is
+# computed from two of them is finite. Nothing is computed from p-values, and those of steady
+# repeats are as small as 1e-98.
+_LARGEST, _SMALLEST = 1e60, 1e-60
 _P_VALUES = ("p_difference", "p_equivalence")
 _WORDS = {
     **{str: "a text", bool: "true or false", int: "a whole number", float: "a number"},
