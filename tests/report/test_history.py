@@ -208,7 +208,7 @@ def test_unreadable_results_are_listed_and_change_nothing_else(history, measured
     assert data["campaigns"] == 3
     reasons = {entry["folder"]: entry["reason"] for entry in data["left_out"]}
     assert set(reasons) == {"broken", "copy", "newer", "foreign", "running"}
-    assert "not JSON" in reasons["broken"]
+    assert "it is not a results.json: Expecting" in reasons["broken"]
     assert "the same campaign as in c03" in reasons["copy"]
     assert "schema 99" in reasons["newer"]
     assert "has no schema" in reasons["foreign"]

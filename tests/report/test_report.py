@@ -372,7 +372,7 @@ def test_campaign_by_its_name(report, campaign):
     assert (single["oversubscribed"], double["oversubscribed"]) == (False, True)
     text = (campaign / "report.md").read_text()
     assert "2n1g: oversubscribed." in text
-    assert "node[1-2] are one machine" in text
+    assert r"node\[1-2\] are one machine" in text
     assert "EPYC" in text
     assert "| oversubscribed |" in output_of(runner)
     assert f"Report: {campaign}/report.html\n        {campaign}/report.md" in output_of(runner)

@@ -24,9 +24,7 @@ def hostile_results():
         if run["facts"]:
             run["facts"]["unit"] = HOSTILE
         argv = ["python", HOSTILE, "--x=1"]
-        run["nodes"] = {
-            HOSTILE: {"rank": 0, "argv": argv, "env": {"A": HOSTILE}, "strays": HOSTILE}
-        }
+        run["nodes"] = {HOSTILE: {"rank": 0, "argv": argv, "env": {"A": HOSTILE}, "strays": 1}}
     node = {"hostname": HOSTILE, "os": HOSTILE, "cpu_model": HOSTILE, "machine_id": HOSTILE}
     plan.update(campaign=HOSTILE, nodes={HOSTILE: node}, options={HOSTILE: HOSTILE})
     unmatched = [{"path": HOSTILE, "reason": HOSTILE}]
