@@ -80,7 +80,7 @@ def pack_sources(folder: Path) -> Path:
 def cells_of(folder):
     """Return the cells of a campaign by the folder of their logs."""
     cells = json.loads((folder / "results.json").read_text())["cells"]
-    return {f"{cell['benchmark']}/{cell['variant']}/{cell['topology']}": cell for cell in cells}
+    return {f"{cell['benchmark']}/{cell['variant']}": cell for cell in cells}
 
 
 def extracted(extractor, logs, folder):
