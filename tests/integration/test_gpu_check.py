@@ -51,7 +51,7 @@ def test_a_part_passes_and_leaves_one_archive(tmp_path, part, only, passed):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP, signal.SIGKILL])
 def test_an_interruption_ends_everything_and_leaves_the_archive(tmp_path, number):
-    begin = ["env", "--default-signal=HUP"]  # nohup ignores it
+    begin = ["env", "--default-signal=HUP,INT"]  # nohup and background jobs ignore them
     process = subprocess.Popen(
         [*begin, *arguments("A", tmp_path, "sampler")], stdout=subprocess.PIPE, text=True
     )
