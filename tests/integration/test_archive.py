@@ -149,7 +149,9 @@ def test_an_archive_that_differs_is_refused_with_the_file(run, archived, tmp_pat
     whole[len(whole) // 2] ^= 1
     archived.write_bytes(whole)
     given = {"archive": str(archived), "output_dir": str(tmp_path / "there")}
-    assert "mine.tar.gz: it differs from its checksum" in message(run("playbooks/report.yml", **given))
+    assert "mine.tar.gz: it differs from its checksum" in message(
+        run("playbooks/report.yml", **given)
+    )
     assert not (tmp_path / "there").exists()
 
 
