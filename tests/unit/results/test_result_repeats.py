@@ -49,4 +49,4 @@ def test_gpus_that_could_not_be_sampled_are_named():
 
 def test_a_repeat_without_a_speed_has_a_reason():
     made = repeat_of({**recorded(cell("1n1g", 1), 1, 10.0), "ending": "x", "reason": ""})
-    assert (made["ending"], made["reason"]) == ("x", "its record gives no reason")
+    assert (made["ending"], made["reason"]) == ("x", "no reason given")

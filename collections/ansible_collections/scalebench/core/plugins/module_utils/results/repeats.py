@@ -92,7 +92,7 @@ def _ending(run: RunRecord) -> Tuple[str, str]:
     if ending == "ok" and not (isinstance(speed, (int, float)) and isfinite(speed) and speed > 0):
         no_speed = facts.get("reason") or f"its log gave no throughput but {speed}"
         return "invalid", reason or no_speed
-    return ending, reason or ("" if ending == "ok" else "its record gives no reason")
+    return ending, reason or ("" if ending == "ok" else "no reason given")
 
 
 def _warnings(nodes: Mapping[str, NodeRun]) -> List[str]:
