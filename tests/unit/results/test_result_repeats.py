@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.results.repeats import repeat_of
 from report_data import cell, disturbed, recorded, run
 
@@ -50,3 +51,10 @@ def test_gpus_that_could_not_be_sampled_are_named():
 def test_a_repeat_without_a_speed_has_a_reason():
     made = repeat_of({**recorded(cell("1n1g", 1), 1, 10.0), "ending": "x", "reason": ""})
     assert (made["ending"], made["reason"]) == ("x", "no reason given")
+
+
+@pytest.mark.parametrize("speed", [0.004, 1e-9])
+def test_a_throughput_that_rounds_to_nothing_is_invalid(speed):
+    made = repeat_of(recorded(cell("1n1g", 1), 1, speed))
+    assert (made["ending"], made["throughput"]) == ("invalid", None)
+    assert f"no throughput but {speed}" in made["reason"]

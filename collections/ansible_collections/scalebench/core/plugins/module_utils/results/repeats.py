@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import isfinite
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, cast
 
 from ..records.endings import never_ran
@@ -10,6 +9,7 @@ from ..records.factors import factor_names
 from ..records.node_names import by_words
 from ..records.results import Attempt, LogFigures, Repeat
 from ..records.runs import LogFacts, NodeRun, RunRecord
+from ..running.invariants import is_throughput
 
 __all__ = ["attempt_of", "machines_of", "repeat_of", "short_telemetry"]
 
@@ -89,7 +89,7 @@ def _ending(run: RunRecord) -> Tuple[str, str]:
     facts: LogFacts = run.get("facts") or {}
     ending, reason = run.get("ending") or "invalid", run.get("reason") or ""
     speed = facts.get("throughput")
-    if ending == "ok" and not (isinstance(speed, (int, float)) and isfinite(speed) and speed > 0):
+    if ending == "ok" and not is_throughput(speed):
         no_speed = facts.get("reason") or f"its log gave no throughput but {speed}"
         return "invalid", reason or no_speed
     return ending, reason or ("" if ending == "ok" else "no reason given")

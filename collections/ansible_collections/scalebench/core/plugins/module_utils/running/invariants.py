@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from math import isfinite
-from typing import Callable, Dict, Iterator, List, Optional
+from typing import Any, Callable, Dict, Iterator, List, Optional
 
 from ..records.plans import Cell
 from ..records.results import Finding
 from ..records.runs import LogFacts
 
-__all__ = ["RULES", "broken", "steps_measured"]
+__all__ = ["RULES", "broken", "is_throughput", "steps_measured"]
 
 
 # For the report: what each rule says, and where it comes from.
@@ -79,9 +79,14 @@ def steps_measured(facts: LogFacts) -> Optional[int]:
     return facts.get("steps", facts.get("count"))
 
 
+def is_throughput(value: Any) -> bool:
+    """Return whether a value is a finite number that is above 0 when rounded to 0.01."""
+    return isinstance(value, (int, float)) and isfinite(value) and round(value, 2) > 0
+
+
 def _throughput_positive(_cell: Cell, facts: LogFacts) -> Iterator[str]:
     speed = facts.get("throughput")
-    if speed is not None and not (isfinite(speed) and round(speed, 2) > 0):
+    if speed is not None and not is_throughput(speed):
         yield f"the throughput is {speed} {facts.get('unit', '')}".rstrip()
 
 
