@@ -22,6 +22,7 @@ __all__ = [
     "centre",
     "difference_p",
     "equivalence_p",
+    "freedom",
     "holm",
     "interval",
     "log_ratio",
@@ -55,8 +56,17 @@ def log_ratio(ours: Sequence[float], baseline: Sequence[float]) -> LogRatio:
     if min(len(ours), len(baseline)) < 2:
         raise ValueError("fewer than two repeats on a side: its spread is unknown")
     (above, a), (below, b) = centre(ours), centre(baseline)
-    freedom = (a + b) ** 2 / (a**2 / (len(ours) - 1) + b**2 / (len(baseline) - 1))
-    return LogRatio(above - below, math.sqrt(a + b + rounding(above) + rounding(below)), freedom)
+    error = math.sqrt(a + b + rounding(above) + rounding(below))
+    return LogRatio(above - below, error, freedom((a, len(ours)), (b, len(baseline))))
+
+
+def freedom(ours: Tuple[float, int], baseline: Tuple[float, int]) -> float:
+    """Return the degrees of freedom of the difference of two means, by Satterthwaite.
+
+    :param ours: the variance of the mean, and of how many values it is; ``baseline`` likewise.
+    """
+    (a, n), (b, m) = ours, baseline
+    return (a + b) ** 2 / (a**2 / (n - 1) + b**2 / (m - 1))
 
 
 def centre(speeds: Sequence[float]) -> Tuple[float, float]:

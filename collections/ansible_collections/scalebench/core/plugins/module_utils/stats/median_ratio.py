@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
-from .log_ratio import centre, rounding
+from .log_ratio import centre, freedom, rounding
 from .statistics import finite, median
 from .student_t import quantile
 
@@ -36,10 +36,10 @@ def ratio_of_medians(
     if min(len(above), len(below)) < 2:
         return _nothing("one repeat on a side shows no noise")
     (up, a), (down, b) = centre(above), centre(below)
-    # Welch and Satterthwaite: https://doi.org/10.2307/3002019
-    freedom = (a + b) ** 2 / (a**2 / (len(above) - 1) + b**2 / (len(below) - 1))
     variance = _factor(len(above)) * a + _factor(len(below)) * b + rounding(up) + rounding(down)
-    return _interval(median(above) / median(below), variance, freedom, level)
+    # Welch and Satterthwaite: https://doi.org/10.2307/3002019
+    degrees = freedom((a, len(above)), (b, len(below)))
+    return _interval(median(above) / median(below), variance, degrees, level)
 
 
 def ratio_to_figure(
