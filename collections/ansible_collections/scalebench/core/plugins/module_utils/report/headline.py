@@ -193,7 +193,7 @@ def _light(results: Results) -> List[str]:
 def _scatter(cells: Sequence[MeasuredCell]) -> Iterator[Tuple[int, int, str, str]]:
     """Yield for each kind of device how many cells scatter more than it does undisturbed."""
     for device, most in _MUCH_SPREAD.items():
-        cvs = _cvs([cell for cell in cells if (cell["device"] == "gpu") == (device == "gpu")])
+        cvs = _cvs([cell for cell in cells if (cell["device"] or "cpu") == device])
         words = f"on {device.upper()}s scatter by more than {most:.0%} (cv)."
         yield sum(cv > most for cv in cvs), len(cvs), "cells", words
 
