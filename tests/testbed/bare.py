@@ -49,7 +49,7 @@ as_user '%(command)s'
 # The machine's own processes, mounts and names end with its first process.
 NAMESPACES = ("--mount", "--pid", "--fork", "--kill-child", "--ipc", "--uts", "--net")
 NETWORK = ("slirp4netns", "--configure", "--disable-host-loopback", "--mtu=65520")
-PLACE = "/srv/work/scalebench"
+PLACE = "/srv/bare/scalebench"
 ENTER = """
 set -e
 mount --bind "$1" "$1"
