@@ -5,7 +5,7 @@ SHELL := /bin/sh
 PYTHON ?= python3
 ARGS ?=
 VENV := .venv
-BESIDE := .cache/tests-beside.log
+LOGS := .cache/tests
 # Programs of the environment come first: Ansible and Molecule start each other by name.
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
@@ -52,20 +52,22 @@ teardown: $(RUN)  ## End the local nodes and all that runs in them.
 
 # The integration tests come before the others of pytest: they install the frameworks that some of the unit tests
 # train with. The tests of faults and roles wait more than they compute, and so run beside them. A part that fails stops
-# no other.
+# no other; what failed stands at the end.
 test: $(TEST)  ## Run all tests, two parts at a time.
 	@scripts/system-packages $(PYTHON) tests unit integration report faults
-	@mkdir -p $(dir $(BESIDE))
-	@echo "The tests of faults and roles run beside those shown here: tail -f $(BESIDE)"
+	@rm -rf $(LOGS); mkdir -p $(LOGS)
+	@echo "The tests of faults and roles run beside those shown here: tail -F $(LOGS)/test-faults.log $(LOGS)/test-roles.log"
 	@$(MAKE) --no-print-directory --keep-going --jobs=2 tests-shown tests-beside
+	@scripts/failed-tests $(LOGS)
 
 tests-shown:
-	@+failed=0; for part in test-integration test-unit test-report; do \
-	  $(MAKE) --no-print-directory $$part || failed=1; done; exit $$failed
+	@+for part in test-integration test-unit test-report; do \
+	  { $(MAKE) --no-print-directory $$part || touch $(LOGS)/$$part.failed; } 2>&1 | tee $(LOGS)/$$part.log; done
 
 tests-beside:
-	@+failed=0; for part in test-faults test-roles; do \
-	  $(MAKE) --no-print-directory $$part || failed=1; done > $(BESIDE) 2>&1; cat $(BESIDE); exit $$failed
+	@+for part in test-faults test-roles; do \
+	  $(MAKE) --no-print-directory $$part > $(LOGS)/$$part.log 2>&1 || touch $(LOGS)/$$part.failed; done
+	@cat $(LOGS)/test-faults.log $(LOGS)/test-roles.log
 
 test-unit: programs-unit  ## Test the pure code and the conventions.
 	@pytest -q -n 2 tests/unit
