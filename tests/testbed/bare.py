@@ -34,6 +34,7 @@ COMMANDS = {
     **{part: f"make test-{part}" for part in PARTS},
     "bench": f'make bench ARGS="{SHORT}"',
     "default": "make bench",
+    "all": "make test",
     "lint": "make lint",
 }
 # An ordinary user is told what to install, and an administrator installs just that.
