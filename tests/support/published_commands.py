@@ -66,8 +66,8 @@ def record(folder: Path, command: list[str], **variables: str) -> list[Published
         '#!/bin/sh\nscript=$1; shift\n[ -e "$script" ] || script="$SCRIPTS/${script##*/}"\n'
         'exec /bin/bash "$script" "$@"\n',
     )
-    # For a shebang with `env python`.
-    (programs / "python").symlink_to(sys.executable)
+    # For a shebang with `env python`. By a link, Python would not find its environment's packages.
+    _program(programs / "python", f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
     base = {
         "PATH": f"{programs}:/usr/local/bin:/usr/bin:/bin",
         "RECORD": str(folder / "record"),
