@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 TASKS = [
     {"name": "Greet", "ansible.builtin.debug": {"msg": "all say this"}},
@@ -170,6 +172,24 @@ def test_words_are_not_taken_for_hosts_names(tmp_path):
         "  no eth driver",
         "  no gpu driver",
     ]
+
+
+@pytest.mark.parametrize("name", ["bench", "preflight", "provision", "teardown"])
+def test_an_inventory_without_nodes_is_refused(tmp_path, name):
+    (tmp_path / "hosts").write_text("[servers]\nn1 ansible_connection=local\n")
+    done = play_it(tmp_path, ROOT / f"playbooks/{name}.yml")
+    assert done.returncode == 2, done.stdout
+    assert "no host in group nodes of the inventory" in done.stdout
+
+
+@pytest.mark.parametrize("inventory", sorted(path.name for path in (ROOT / "inventory").glob("*/")))
+def test_the_plays_on_localhost_run_with_every_inventory(tmp_path, inventory):
+    """With no variable but the inventory's: localhost is not in it, and so has no inventory_dir."""
+    play = {"hosts": "localhost", "connection": "local", "gather_facts": False}
+    play["tasks"] = [{"ansible.builtin.command": "true"}]
+    (tmp_path / "play.yml").write_text(json.dumps([play]))
+    done = play_it(tmp_path, tmp_path / "play.yml", "-i", str(ROOT / "inventory" / inventory))
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_a_play_on_nodes_that_are_not_there_says_so(tmp_path):
