@@ -168,7 +168,8 @@ def read_record(folder: Path, path: str) -> RunRecord:
 def records(folder: Path, problems: Problems | None = None) -> dict[str, RunRecord]:
     """Return the run records of a campaign by the path of the log, relative to the campaign.
 
-    Damaged records are left out, so that their repeats run again.
+    Damaged records, and those whose log is a link out of the folder, are left out, so that their
+    repeats run again.
 
     :param problems: gets ``path`` and ``reason`` of each that is damaged.
     """
@@ -193,7 +194,10 @@ def _undamaged(folder: Path, name: str, problems: Problems | None) -> list[RunRe
     for file in sorted(folder.glob(f"logs/**/{name}"), key=_by_attempt):
         path = str(file.relative_to(folder))
         try:
-            read.append(read_record(folder, path))
+            record = read_record(folder, path)
+            # Its report would have no figure: no link out of the folder is followed.
+            inside(folder, record["log"])
+            read.append(record)
         except (ValueError, OSError) as error:
             path = os.fsencode(path).decode("utf-8", "backslashreplace")
             if problems is not None:
