@@ -10,7 +10,7 @@ from ..published.conditions import cell_conditions, plain_condition
 from ..records.endings import count_key, group_words, groups
 from ..records.factors import FACTORS, factor_names
 from ..records.results import MeasuredCell, Results
-from ..results.cells import ok_speeds, repeats_without_speed
+from ..results.cells import deciding_speeds, repeats_without_speed
 from ..stats.median_ratio import fastest
 from ..topology import sort_topologies
 
@@ -105,7 +105,8 @@ def _row(
     several: Sequence[Results],
 ) -> Dict[str, Any]:
     cells = {column: of.get(place) for column, of in columns.items()}
-    speeds = {names[column]: ok_speeds(cell) for column, cell in cells.items() if cell}
+    there = {names[column]: cell for column, cell in cells.items() if cell}
+    speeds = dict(zip(there, deciding_speeds(*there.values())))
     row: Dict[str, Any] = {
         "topology": place,
         "throughput": {names[c]: cell and cell["median_speed"] for c, cell in cells.items()},

@@ -6,7 +6,7 @@ from statistics import geometric_mean
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from ..records.results import MeasuredCell, Results
-from ..results.cells import ok_speeds
+from ..results.cells import deciding_speeds
 from ..stats.log_ratio import LogRatio, difference_p, equivalence_p, holm, interval, log_ratio
 from .cell_pairs import cell_pairs, named
 from .provenance_changes import provenance_changes
@@ -74,7 +74,8 @@ def _identity(results: Results) -> Tuple[Any, ...]:
 def _compared(
     pairs: Sequence[Tuple[MeasuredCell, MeasuredCell, List[str]]], margin: float
 ) -> List[Dict[str, Any]]:
-    ratios = [_ratio(ok_speeds(cell), ok_speeds(other)) for cell, other, _ in pairs]
+    speeds = [deciding_speeds(cell, other) for cell, other, _ in pairs]
+    ratios = [_ratio(*both) for both in speeds]
     tested = [ratio for ratio in ratios if ratio]
     corrected = iter(holm([difference_p(ratio) for ratio in tested]))
     return [
@@ -82,14 +83,14 @@ def _compared(
             **named(cell),
             "unit": cell["unit"],
             "not_recorded": unrecorded,
-            **_speeds(ok_speeds(cell), ok_speeds(other)),
+            **_speeds(*both),
             **(
                 _judged(ratio, next(corrected), margin)
                 if ratio
                 else _undecided("one repeat only on a side: nothing is known of its spread")
             ),
         }
-        for (cell, other, unrecorded), ratio in zip(pairs, ratios)
+        for (cell, other, unrecorded), both, ratio in zip(pairs, speeds, ratios)
     ]
 
 

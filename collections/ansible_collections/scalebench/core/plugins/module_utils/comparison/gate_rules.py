@@ -8,7 +8,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ..records.cells import IDENTITY_KEYS, cell_key
 from ..records.results import MeasuredCell, Results
-from ..results.cells import repeats_without_speed
+from ..results.cells import deciding_figures, repeats_without_speed
 from ..stats.log_ratio import LogRatio, below_p, holm
 
 __all__ = ["METRICS", "check_gate", "judge_gate", "selector_text"]
@@ -169,9 +169,9 @@ def _cv(cell: MeasuredCell) -> Optional[float]:
 
 
 _FIGURES: Mapping[str, Tuple[str, Callable[[MeasuredCell], Optional[float]]]] = {
-    "min_efficiency": ("efficiency", lambda cell: cell["efficiency"]),
-    "min_throughput": ("throughput", lambda cell: cell["median_speed"]),
-    "min_speedup": ("speed-up", lambda cell: cell["speedup"]),
+    "min_efficiency": ("efficiency", lambda cell: deciding_figures(cell).get("efficiency")),
+    "min_throughput": ("throughput", lambda cell: deciding_figures(cell).get("median_speed")),
+    "min_speedup": ("speed-up", lambda cell: deciding_figures(cell).get("speedup")),
     "max_cv": ("cv", _cv),
 }
 

@@ -203,8 +203,9 @@ def _loss(losses: Sequence[float]) -> Optional[Dict[str, float]]:
 
 
 def _harmonic(reading: Mapping[str, Any], given: Mapping[str, Any]) -> Optional[float]:
-    """Return the harmonic mean of the rates: samples over the sum of the steps' times."""
-    keys = ("run", "scope", "devices", "warmup", "iterations", "ranks")
+    """Return the harmonic mean of the same rates: samples over the sum of the steps' times."""
+    what = ("warmup", "iterations", "drop_last", "fewer")
+    keys = ("run", "scope", "devices", "batch_size", "ranks", *what)
     try:
         wanted = {key: given[key] for key in keys if key in given}
         rate: float = strategies.apply(reading, "harmonic_mean", wanted)["throughput"]

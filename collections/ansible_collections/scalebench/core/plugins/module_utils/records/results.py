@@ -12,6 +12,7 @@ from .shape import Scalar
 __all__ = [
     "Adaptive",
     "Attempt",
+    "Elapsed",
     "Finding",
     "Interval",
     "LogFigures",
@@ -38,6 +39,7 @@ class LogFigures(TypedDict, total=False):
     reader: str
     count: int
     wall_clock_throughput: float
+    elapsed_throughput: float
     loss: Dict[str, float]
     memory: float
     accuracy: float
@@ -106,6 +108,18 @@ class Interval(_Interval, total=False):
 
     level: float
     coverage: Optional[float]
+
+
+class Elapsed(TypedDict, total=False):
+    """The figures of a cell by ``elapsed_throughput``, under the names of those by the rule.
+
+    A speed-up is absent where 1n1g does not have that throughput.
+    """
+
+    median_speed: float
+    speedup: float
+    efficiency: float
+    speedup_interval: Interval
 
 
 class Spread(TypedDict, total=False):
@@ -177,6 +191,7 @@ class MeasuredCell(_PlannedPart, total=False):
     speedup_reason: str
     speedup_interval: Optional[Interval]
     efficiency: Optional[float]
+    elapsed: Optional[Elapsed]
     invalid: List[Finding]
     warnings: List[Finding]
 

@@ -197,6 +197,13 @@ CELL_COLUMNS: Tuple[Column, ...] = (
         for bound in ("low", "high")
     ),
     Column(
+        "elapsed_throughput",
+        _of("elapsed", "median_speed"),
+        (SPREAD, CSV),
+        "by the steps' time",
+        SPEED,
+    ),
+    Column(
         "wall_clock_throughput", _of("wall_clock_throughput"), (SPREAD, CSV), "wall clock", SPEED
     ),
     Column(
@@ -229,6 +236,7 @@ REPEAT_COLUMNS: Tuple[Column, ...] = (
     Column("topology", _of("topology"), (REPORT,), "topology", always=True),
     Column("repeat", _of("repeat"), (REPORT,), "repeat", always=True),
     Column("throughput", _of("throughput"), (REPORT,), _SAMPLES, SPEED, always=True),
+    Column("elapsed_throughput", _of("elapsed_throughput"), (REPORT,), "by the steps' time", SPEED),
     Column("wall_clock_throughput", _of("wall_clock_throughput"), (REPORT,), "wall clock", SPEED),
     Column(
         "relative_error",

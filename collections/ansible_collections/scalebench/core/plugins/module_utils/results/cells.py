@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, cast
+from typing import Any, Dict, List, Mapping, Sequence, Tuple, cast
 
 from ..records.cells import cell_key
 from ..records.endings import count_key, ending_names, groups
 from ..records.factors import factor_names
 from ..records.plans import Cell
-from ..records.results import Interval, MeasuredCell, Repeat, WithoutSpeed
+from ..records.results import Elapsed, Interval, MeasuredCell, Repeat, WithoutSpeed
 from ..stats.median_ratio import LEVEL, ratio_of_medians
 from ..stats.rounding import round_as
 from ..stats.statistics import median, median_interval, spread
 from . import checks
 from .scaling import BASELINE, efficiency, reference_facts
 
-__all__ = ["add_checks", "add_facts", "measure_cell", "ok_speeds", "repeats_without_speed"]
+__all__ = [
+    "add_checks",
+    "add_facts",
+    "deciding_figures",
+    "deciding_speeds",
+    "measure_cell",
+    "ok_speeds",
+    "repeats_without_speed",
+]
 
 # What results keep of the plan, beside the benchmark's own factors.
 _PLAN_KEYS = (
     *("benchmark", "recipe", "framework", "framework_set", "model", *factor_names(), "variant"),
     *("topology", "nodes", "devices_per_node", "device", "node_names", "directory", "warmup"),
     *("iterations", "epochs", "target_accuracy"),
+)
+_OWN_KEYS = (
+    *("average_speed", "median_speed", "speedup", "speedup_reason", "speedup_interval"),
+    "efficiency",
 )
 _FACTS_KEYS = ("average_speed", "batch_size_per_device", "median_speed", "speedup")
 
@@ -61,8 +73,35 @@ def measure_cell(cell: Cell, repeats: Sequence[Repeat]) -> MeasuredCell:
 
 
 def ok_speeds(cell: MeasuredCell) -> List[float]:
-    """Return the speeds of the repeats of a measured cell that gave one."""
+    """Return the speeds, by the rule, of the repeats of a measured cell that gave one."""
     return _speeds(cell["repeats"])
+
+
+def deciding_speeds(*cells: MeasuredCell) -> List[List[float]]:
+    """Return of each cell the speeds by which it is compared with the others.
+
+    They are samples over the time of the measured steps (``elapsed_throughput``), and the rule's
+    where a repeat of any of the cells does not tell that, as in results of older versions.
+    """
+    by_rule = [ok_speeds(cell) for cell in cells]
+    by_time = [_elapsed_speeds(cell) for cell in cells]
+    return by_time if [*map(len, by_time)] == [*map(len, by_rule)] else by_rule
+
+
+def _elapsed_speeds(cell: MeasuredCell) -> List[float]:
+    """Return the speeds by the time of the steps; empty where a repeat with a speed has none."""
+    good = [repeat for repeat in cell["repeats"] if repeat["throughput"] is not None]
+    speeds = [r["elapsed_throughput"] for r in good if r.get("elapsed_throughput") is not None]
+    return speeds if len(speeds) == len(good) else []
+
+
+def deciding_figures(cell: MeasuredCell) -> Elapsed:
+    """Return the median, speed-up with its interval and efficiency that gates decide by.
+
+    Each is that of :func:`deciding_speeds`; a figure that is not known is absent or None.
+    """
+    by_rule = {key: cell.get(key) for key in Elapsed.__annotations__}
+    return cast(Elapsed, {**by_rule, **(cell.get("elapsed") or {})})
 
 
 def _speeds(repeats: Sequence[Repeat]) -> List[float]:
@@ -114,7 +153,8 @@ def add_facts(cells: Sequence[MeasuredCell]) -> Dict[str, Any]:
     """Complete the cells and return facts[benchmark][precision][variant][model][topology].
 
     :param cells: measured (:func:`measure_cell`); they get the average and median speed, speed-up
-        with its reason and interval, and efficiency.
+        with its reason and interval, and efficiency; the same by the time of the steps in
+        ``elapsed``, None where a repeat does not tell it.
     :raises ValueError: a speed is not a number above 0.
     """
     by_group: Dict[Tuple[str, ...], List[MeasuredCell]] = {}
@@ -122,12 +162,15 @@ def add_facts(cells: Sequence[MeasuredCell]) -> Dict[str, Any]:
         by_group.setdefault(cell_key(cell).group, []).append(cell)
     facts: Dict[str, Any] = {}
     for (benchmark, precision, variant, model), members in by_group.items():
-        speeds = {cell["topology"]: ok_speeds(cell) for cell in members}
         batch = members[0]["batch_size_per_device"]
-        figures = reference_facts(speeds, model, batch)[model]
-        baseline = next((cell for cell in members if cell["topology"] == BASELINE), None)
+        by_rule = {cell["topology"]: ok_speeds(cell) for cell in members}
+        by_time = {cell["topology"]: _elapsed_speeds(cell) for cell in members}
+        figures, elapsed = (_scaling(speeds, batch) for speeds in (by_rule, by_time))
         for cell in members:
-            _add_scaling(cell, figures[cell["topology"]], baseline)
+            own, timed = figures[cell["topology"]], elapsed[cell["topology"]]
+            cast(Dict[str, Any], cell).update({key: own[key] for key in _OWN_KEYS})
+            known = {key: timed[key] for key in Elapsed.__annotations__ if timed[key] is not None}
+            cell["elapsed"] = cast(Elapsed, known) or None
         place = facts.setdefault(benchmark, {}).setdefault(precision, {}).setdefault(variant, {})
         place[model] = {
             topology: {key: figures[topology][key] for key in _FACTS_KEYS} for topology in figures
@@ -135,22 +178,21 @@ def add_facts(cells: Sequence[MeasuredCell]) -> Dict[str, Any]:
     return facts
 
 
-def _add_scaling(
-    cell: MeasuredCell, figures: Mapping[str, Any], baseline: Optional[MeasuredCell]
-) -> None:
-    """Add to a cell its part of the reference facts, and the efficiency.
+def _scaling(speeds: Mapping[str, Sequence[float]], batch: int) -> Dict[str, Dict[str, Any]]:
+    """Return the reference facts by topology, with efficiency and the speed-up's interval.
 
-    :param baseline: the measured cell of 1n1g.
+    :param speeds: of the repeats, by topology.
     """
-    speeds, base = ok_speeds(cell), ok_speeds(baseline) if baseline else []
-    share = efficiency(figures["speedup"], cell["topology"])
-    is_quotient = bool(speeds and base) and cell is not baseline
-    cell["average_speed"] = figures["average_speed"]
-    cell["median_speed"] = figures["median_speed"]
-    cell["speedup"] = figures["speedup"]
-    cell["speedup_reason"] = figures.get("speedup_reason", "")
-    cell["speedup_interval"] = _quotient(speeds, base) if is_quotient else None
-    cell["efficiency"] = None if share is None else round_as(share, "numpy_4")
+    base = speeds.get(BASELINE)
+    (figures,) = reference_facts(speeds, batch_size_per_device=batch).values()
+    for topology, own in figures.items():
+        share = efficiency(own["speedup"], topology)
+        own["efficiency"] = None if share is None else round_as(share, "numpy_4")
+        is_quotient = bool(speeds[topology] and base) and topology != BASELINE
+        interval = _quotient(speeds[topology], base or ()) if is_quotient else None
+        own["speedup_interval"] = interval
+        own.setdefault("speedup_reason", "")
+    return figures
 
 
 def add_checks(cells: Sequence[MeasuredCell], facts: Dict[str, Any]) -> None:
@@ -168,6 +210,8 @@ def add_checks(cells: Sequence[MeasuredCell], facts: Dict[str, Any]) -> None:
             reasons = "; ".join(finding["detail"] for finding in cell["invalid"])
             cell["state"] = "invalid"
             cell["speedup"] = cell["speedup_interval"] = cell["efficiency"] = None
+            if cell["elapsed"]:
+                cell["elapsed"] = {"median_speed": cell["elapsed"]["median_speed"]}
             cell["speedup_reason"] = f"invalid: {reasons}"
             place = facts[key.benchmark][key.precision][key.variant][key.model]
             place[key.topology]["speedup"] = None

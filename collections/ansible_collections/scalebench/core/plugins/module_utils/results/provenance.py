@@ -23,6 +23,8 @@ RULES = {
     "interval": "of the median, between two of the repeats; coverage is the probability that it"
     " holds the true median, at least 0.95 from six on; where half_width ended the cell, 0.02 less",
     "speedup_interval": "Welch's t on the logarithms of the repeats, level 0.95",
+    "elapsed_throughput": "samples of the measured iterations / the time that they took: the"
+    " harmonic mean of the printed rates; gates and comparisons decide by it",
     "wall_clock_throughput": "samples of the measured iterations / the time between their time"
     " stamps; median over the repeats",
 }
@@ -41,7 +43,8 @@ def units(cells: Sequence[MeasuredCell]) -> Dict[str, str]:
     """Return the unit of every figure in results.json."""
     known = sorted({cell["unit"] for cell in cells if cell["unit"]})
     speed = known[0] if len(known) == 1 else "the unit of each cell"
-    names = ("throughput", "average_speed", "median_speed", "wall_clock_throughput")
+    by_time = ("elapsed_throughput", "wall_clock_throughput")
+    names = ("throughput", "average_speed", "median_speed", *by_time)
     return {
         **dict.fromkeys((*names, "minimum", "maximum", "range", "sd", "interval"), speed),
         "speedup": "ratio",
