@@ -18,6 +18,7 @@ class ActionModule(ControllerAction):
     ARGUMENTS: ClassVar = {
         "directory": {"type": "path", "required": True},
         "path": {"type": "path", "default": ""},
+        "sign_key": {"type": "path", "default": ""},
     }
 
     def answer(self, args):
@@ -26,4 +27,4 @@ class ActionModule(ControllerAction):
         path = Path(args["path"]) if args["path"] else folder.parent
         if path.is_dir():
             path /= f"{folder.name}.tar.gz"
-        return archive(folder, path, self._task.check_mode, self._task.diff)
+        return archive(folder, path, self._task.check_mode, self._task.diff, args["sign_key"])

@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from ansible_collections.scalebench.core.plugins.plugin_utils import archive_reading
+from ansible_collections.scalebench.core.plugins.plugin_utils.archive_signing import (
+    verify_signature,
+)
 from ansible_collections.scalebench.core.plugins.plugin_utils.controller_action import (
     ControllerAction,
 )
@@ -18,11 +21,14 @@ class ActionModule(ControllerAction):
     ARGUMENTS: ClassVar = {
         "archive": {"type": "path", "required": True},
         "directory": {"type": "path", "default": ""},
+        "allowed_signers": {"type": "path", "default": ""},
+        "signer": {"type": "str", "default": ""},
     }
 
     def answer(self, args):
         """Unpack the archive unless that was done before; return the campaign and its folder."""
         archive = Path(args["archive"])
+        signature = verify_signature(archive, args["allowed_signers"], args["signer"])
         campaign, sums = archive_reading.head(archive)
         folder = Path(os.path.abspath(args["directory"] or f"result/{campaign}"))
         unpacked = archive_reading.unpacked_before(archive, sums, folder)
@@ -30,4 +36,9 @@ class ActionModule(ControllerAction):
             archive_reading.verify(archive)
         elif not unpacked:
             archive_reading.unpack(archive, folder)
-        return {"changed": not unpacked, "campaign": campaign, "directory": str(folder)}
+        return {
+            "changed": not unpacked,
+            "campaign": campaign,
+            "directory": str(folder),
+            "signature": signature,
+        }

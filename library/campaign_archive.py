@@ -24,6 +24,13 @@ options:
       - Path of the archive, or a folder for it; empty for C(<campaign>.tar.gz) beside the campaign.
     type: path
     default: ""
+  sign_key:
+    description:
+      - An ssh key that signs the archive (C(ssh-keygen -Y sign), C(-n scalebench-acceptance))
+        into C(<archive>.sig), whose checksum is in C(<archive>.sha256) too. The private key without
+        a passphrase, or the public key of one that the ssh agent holds; empty for no signature.
+    type: path
+    default: ""
 attributes:
   check_mode:
     support: full

@@ -22,6 +22,17 @@ options:
     description: Folder for the campaign's files; empty for C(./result/<campaign>).
     type: path
     default: ""
+  allowed_signers:
+    description:
+      - File with the keys of those who may have signed the archive, as of ssh-keygen(1); then
+        the archive must have a valid signature. Empty verifies of a signed archive only that it is
+        what was signed, not by whom.
+    type: path
+    default: ""
+  signer:
+    description: Name in that file whose signature it must be; empty for any.
+    type: str
+    default: ""
 attributes:
   check_mode:
     support: full
@@ -50,4 +61,9 @@ directory:
   returned: success
   type: str
   sample: /home/user/result/first
+signature:
+  description: What the signature says; empty for an archive without one.
+  returned: success
+  type: str
+  sample: Good "scalebench-acceptance" signature for vendor with ED25519 key SHA256:q87hA55OUS8FH54D
 """

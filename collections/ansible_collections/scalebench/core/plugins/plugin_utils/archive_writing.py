@@ -32,12 +32,18 @@ from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction
     Rule,
     patterns,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.signature import beside_text
 from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import plain
 from ansible_collections.scalebench.core.plugins.plugin_utils.archive_reading import (
     PIECE,
     checksum_beside,
     file_sha256,
     head,
+)
+from ansible_collections.scalebench.core.plugins.plugin_utils.archive_signing import (
+    check_key,
+    sign,
+    signature_of,
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files import check_logs
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
@@ -53,19 +59,26 @@ LONGEST_LINE = 16 << 20  # bytes
 TIME = 315532800
 
 
-def archive(folder: Path, path: Path, check_mode: bool, with_diff: bool) -> dict[str, Any]:
+def archive(
+    folder: Path, path: Path, check_mode: bool, with_diff: bool, key: str = ""
+) -> dict[str, Any]:
     """Archive the campaign in ``folder`` at ``path``, unless ``path`` is that archive already.
 
-    The checksum of the archive is written to ``<path>.sha256``.
+    The checksum of the archive is written to ``<path>.sha256``. With a key its signature is
+    written to ``<path>.sig``, and has a checksum too.
 
+    :param key: of ``archive_signing.sign``; empty for none.
     :returns: ``changed``, ``path``, ``files`` and ``redactions`` (numbers), ``left_out`` (paths
         that do not belong to the campaign), ``diff`` of the checksums.
-    :raises ValueError: not a campaign, or one with secrets in files other than logs.
+    :raises ValueError: not a campaign, one with secrets in files other than logs, or a key that
+        cannot sign.
     :raises OSError: a file cannot be read or written.
     """
     if not (folder / "plan.json").is_file():
         raise ValueError(f"no campaign {folder.name} in {folder.parent}: there is no plan.json")
     check_logs(folder)
+    if key:
+        check_key(key)
     rules = patterns({os.fsdecode(name): value for name, value in os.environb.items()})
     files, left_out = survey(folder, rules)
     refused = refusal({file.path: file.findings for file in files if not is_log(file.path)})
@@ -74,14 +87,17 @@ def archive(folder: Path, path: Path, check_mode: bool, with_diff: bool) -> dict
     findings = {file.path: file.findings for file in files if file.findings}
     manifest = manifest_text(folder.name, findings)
     sums = {file.path: file.sha256 for file in files}
-    sums[MANIFEST] = hashlib.sha256(manifest.encode("utf-8")).hexdigest()
+    sums[MANIFEST] = _text_sha256(manifest)
     texts = {CHECKSUMS: checksums_text(sums), MANIFEST: manifest}
     before = _before(path)
     changed = before != texts[CHECKSUMS]
     if changed and not check_mode:
+        # Nobody may take it for the signature of the new archive.
+        signature_of(path).unlink(missing_ok=True)
         _write_archive(path, folder.name, folder, texts, files, rules)
-        beside = {_beside(path): f"{file_sha256(path)}  {path.name}\n"}
-        write_texts(beside, check_mode=False, with_diff=False)
+        _write_beside(path, {})
+    if key:
+        changed = _sign(path, key, check_mode) or changed
     header = {"before_header": f"{path}: {CHECKSUMS}", "after_header": f"{path}: {CHECKSUMS}"}
     diff = {**header, "before": before, "after": texts[CHECKSUMS]}
     return {
@@ -94,17 +110,34 @@ def archive(folder: Path, path: Path, check_mode: bool, with_diff: bool) -> dict
     }
 
 
-def _beside(path: Path) -> Path:
-    return path.with_name(f"{path.name}.sha256")
+def _write_beside(path: Path, signature: dict[Path, str]) -> bool:
+    """Write the signature, if given, and the checksums; return whether a file changed."""
+    sums = {path.name: file_sha256(path)}
+    sums.update({to.name: _text_sha256(text) for to, text in signature.items()})
+    beside = {path.with_name(f"{path.name}.sha256"): beside_text(sums)}
+    written = write_texts({**signature, **beside}, check_mode=False, with_diff=False)
+    return bool(written["changed"])
+
+
+def _sign(path: Path, key: str, check_mode: bool) -> bool:
+    """Sign the archive; return whether that changed a file, or would."""
+    if check_mode:
+        return not signature_of(path).exists()
+    return _write_beside(path, {signature_of(path): sign(path, key)})
 
 
 def _before(path: Path) -> str:
     """Return the text of SHA256SUMS in the existing archive; empty without a valid one."""
     try:
-        expected = checksum_beside(path)
-        return head(path)[1] if expected == f"{file_sha256(path)}  {path.name}\n" else ""
+        own = beside_text({path.name: file_sha256(path)})
+        return head(path)[1] if checksum_beside(path).startswith(own) else ""
     except (FileNotFoundError, ValueError):
         return ""
+
+
+def _text_sha256(text: str) -> str:
+    """Return a text's SHA-256 in hexadecimal."""
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
 @dataclass(frozen=True)
