@@ -237,7 +237,8 @@ class CallbackModule(Default):
         _, hosts = self._alike.setdefault(alike, (heading, []))
         hosts.append(host)
         if len(hosts) == 1:
-            first = f"{word} {host}:{heading[len(word) :]}"
+            # What runs once for all nodes is no fault of the first one.
+            first = heading if result.task.run_once else f"{word} {host}:{heading[len(word) :]}"
             self._print("\n".join([first, *lines]), "red")
 
     def _print_plan(self, plan):

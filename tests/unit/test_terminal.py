@@ -174,6 +174,11 @@ def test_words_are_not_taken_for_hosts_names(tmp_path):
     ]
 
 
+def test_a_failure_of_what_runs_once_for_all_nodes_names_none(tmp_path):
+    task = {"name": "Judge", "ansible.builtin.fail": {"msg": "not good"}, "run_once": True}
+    assert printed(tmp_path, tasks=[task])[1:3] == ["FAILED Judge", "  not good"]
+
+
 @pytest.mark.parametrize("name", ["bench", "preflight", "provision", "teardown"])
 def test_an_inventory_without_nodes_is_refused(tmp_path, name):
     (tmp_path / "hosts").write_text("[servers]\nn1 ansible_connection=local\n")
