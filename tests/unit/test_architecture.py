@@ -184,7 +184,8 @@ other = {**measured[0], "optimizer": "adam"}
 print(json.dumps({
     "paths": [cell["directory"] for cell in cells],
     "words": [cell["commands"][cell["node_names"][0]]["argv"][-1] for cell in cells],
-    "apart": [one["reason"] for one in cell_pairs.cell_pairs(measured[:1], [other])[1]],
+    "apart": [one["reason"] for one in cell_pairs.cell_pairs(
+        measured[:1], [{"campaign": "b", "cells": [other]}])[1]],
     "misspelt": misspelt(["optimiser"], []),
 }))
 """

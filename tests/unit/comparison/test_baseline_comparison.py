@@ -13,7 +13,9 @@ BASE = {"1n1g": speeds(100, 1), "2n1g": speeds(190, 2), "4n1g": speeds(370, 3)}
 
 
 def compare(ours, baseline=BASE, margin=0.02, **of_baseline):
-    return compare_campaigns(results(ours), results(baseline, "before", **of_baseline), margin, "x")
+    return compare_campaigns(
+        results(ours), [results(baseline, "before", **of_baseline)], margin, "x"
+    )
 
 
 def findings(compared):
@@ -78,7 +80,7 @@ def test_what_is_not_compared_has_its_reason():
     ours = results({"1n1g": [10.0, 10.1], "2n1g": [20.0, 20.1], "8n1g": [1.0, 1.1]})
     theirs = results({"1n1g": [10.0, 10.1], "2n1g": [20.0, 20.1], "4n1g": [1.0, 1.1]}, "before")
     theirs["cells"][1].update(iterations=50, device="cpu")
-    compared = compare_campaigns(ours, theirs, 0.02, "x")
+    compared = compare_campaigns(ours, [theirs], 0.02, "x")
     assert [cell["topology"] for cell in compared["cells"]] == ["1n1g"]
     assert {cell["topology"]: cell["reason"] for cell in compared["not_compared"]} == {
         "2n1g": "device cpu in the baseline, gpu here; iterations 50 in the baseline, 100 here",
@@ -90,7 +92,7 @@ def test_what_is_not_compared_has_its_reason():
 def test_a_cell_without_speed_is_not_compared():
     ours = results({"1n1g": [10.0, 10.1], "2n1g": [20.0, 20.1]})
     theirs = results({"1n1g": [10.0, 10.1], "2n1g": [None, None]}, "before")
-    (apart,) = compare_campaigns(ours, theirs, 0.02, "x")["not_compared"]
+    (apart,) = compare_campaigns(ours, [theirs], 0.02, "x")["not_compared"]
     assert apart["reason"] == "no repeat gave a speed in the baseline"
 
 
@@ -98,7 +100,7 @@ def test_a_condition_that_one_side_does_not_record_is_told():
     theirs = results(BASE, "before")
     for cell in theirs["cells"]:
         cell["warmup"] = None
-    compared = compare_campaigns(results(BASE), theirs, 0.02, "x")
+    compared = compare_campaigns(results(BASE), [theirs], 0.02, "x")
     assert [cell["not_recorded"] for cell in compared["cells"]] == [["warmup"]] * 3
 
 
@@ -118,4 +120,93 @@ def test_a_condition_that_one_side_does_not_record_is_told():
 )
 def test_what_cannot_be_compared_is_refused(baseline, margin, said):
     with pytest.raises(ValueError, match=said):
-        compare_campaigns(results(BASE), baseline, margin, "x")
+        compare_campaigns(results(BASE), [baseline], margin, "x")
+
+
+def on_days(*days, of=BASE):
+    """Return a campaign for each day, ``2026-11-01`` and an hour; each a little faster."""
+    return [
+        results(
+            {name: [round(v * (1 + 0.001 * place), 2) for v in all_] for name, all_ in of.items()},
+            f"b{place}",
+            created=f"{day}:00:00Z",
+        )
+        for place, day in enumerate(days)
+    ]
+
+
+DAYS = ("2026-11-01T08", "2026-11-02T08", "2026-11-03T08", "2026-11-04T08")
+
+
+def test_one_day_tells_nothing_of_others():
+    for baselines in (on_days(DAYS[0]), on_days("2026-11-01T02", "2026-11-01T22")):
+        compared = compare_campaigns(results(BASE), baselines, 0.02, "x")
+        assert compared["scope"] == "same day only"
+        for cell in compared["cells"]:
+            assert (cell["scope"], cell["days"], cell["day_sd"]) == ("same day only", 1, None)
+            assert cell["baseline_repeats"] == 5 * len(baselines)
+
+
+def test_campaigns_without_a_date_are_one_day():
+    baselines = [results(BASE, name) for name in ("one", "two")]
+    assert compare_campaigns(results(BASE), baselines, 0.02, "x")["scope"] == "same day only"
+
+
+def test_several_days_predict_a_new_one():
+    compared = compare_campaigns(results(BASE), on_days(*DAYS), 0.02, "last:4")
+    assert compared["scope"] == "new day"
+    assert [one["day"] for one in compared["baselines"]] == [day[:10] for day in DAYS]
+    assert compared["baseline"]["campaign"] == "b3", "the latest"
+    first = compared["cells"][0]
+    assert first["days"] == 4
+    assert first["degrees_of_freedom"] == pytest.approx(3, abs=0.1)
+    assert first["run_sd"] == pytest.approx(0.005, rel=0.8)
+    assert first["speeds"] == BASE["1n1g"]
+    assert [len(group) for group in first["baseline_groups"]] == [5] * 4
+    assert first["baseline_campaigns"] == ["b0", "b1", "b2", "b3"]
+    assert first["baseline_days"] == [day[:10] for day in DAYS]
+    json.dumps(compared, allow_nan=False)
+
+
+def test_days_that_differ_more_than_runs_show_no_difference():
+    """Each pair of campaigns differs; four days of them tell that days do."""
+    levels = (1.0, 1.03, 0.98, 1.02)
+    baselines = [
+        results({"1n1g": speeds(100 * level, place)}, f"b{place}", created=f"{day}:00:00Z")
+        for place, (day, level) in enumerate(zip(DAYS, levels))
+    ]
+    ours = results({"1n1g": speeds(97, 9)})
+    alone = [compare_campaigns(ours, [one], 0.02, "x")["cells"][0] for one in baselines[:2]]
+    assert [cell["finding"] for cell in alone] == ["slower", "slower"]
+    (cell,) = compare_campaigns(ours, baselines, 0.02, "x")["cells"]
+    assert cell["finding"] == "undecided"
+    assert cell["day_sd"] == pytest.approx(0.022, rel=0.2)
+
+
+def test_a_cell_that_some_campaigns_lack_is_compared_with_the_others():
+    baselines = on_days(*DAYS[:3])
+    del baselines[1]["cells"][2]
+    baselines[2]["cells"][2]["iterations"] = 50
+    compared = compare_campaigns(results(BASE), baselines, 0.02, "x")
+    last = compared["cells"][2]
+    assert (last["baseline_campaigns"], last["scope"]) == (["b0"], "same day only")
+    assert last["left_out"] == [
+        {"campaign": "b1", "reason": "not in the baseline"},
+        {"campaign": "b2", "reason": "iterations 50 in the baseline, 100 here"},
+    ]
+    assert compared["cells"][0]["scope"] == "new day"
+    assert compared["scope"] == "same day only"
+    del baselines[0]["cells"][2]
+    (apart,) = compare_campaigns(results(BASE), baselines, 0.02, "x")["not_compared"]
+    assert apart["reason"] == (
+        "b0, b1: not in the baseline; b2: iterations 50 in the baseline, 100 here"
+    )
+
+
+def test_a_campaign_twice_in_the_baseline_is_refused():
+    baselines = on_days(*DAYS[:2])
+    with pytest.raises(ValueError, match="campaign b0 is in it twice"):
+        compare_campaigns(results(BASE), [*baselines, baselines[0]], 0.02, "x")
+    other = results({"64n1g": [1.0]}, "odd", created="2026-11-09T00:00:00Z")
+    with pytest.raises(ValueError, match="in campaign odd of the baseline pytorch fp32"):
+        compare_campaigns(results(BASE), [*baselines, other], 0.02, "x")

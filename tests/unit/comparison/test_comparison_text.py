@@ -27,7 +27,7 @@ def nodes(**changes):
 def compared(ours, baseline=BASE, now=None, before=None):
     found = results(ours, nodes=now or nodes())
     against = results(baseline, "before", nodes=before or nodes())
-    return {**found, "comparison": compare_campaigns(found, against, 0.02, "x")}
+    return {**found, "comparison": compare_campaigns(found, [against], 0.02, "x")}
 
 
 FOUND = compared(
@@ -120,6 +120,6 @@ def test_without_comparison_and_gate_nothing_is_said():
 
 def test_logs_of_unknown_machines_do_not_pass_for_unchanged():
     found = results(BASE)
-    compared_logs = compare_campaigns(found, results(BASE, "before"), 0.02, "x")
+    compared_logs = compare_campaigns(found, [results(BASE, "before")], 0.02, "x")
     line = comparison_line({**found, "comparison": compared_logs})
     assert line.endswith("what changed is not recorded")

@@ -104,7 +104,7 @@ BASE = {"1n1g": speeds(100, 1), "2n1g": speeds(190, 2)}
 
 def against(ours, baseline=BASE):
     found = results(ours)
-    found["comparison"] = compare_campaigns(found, results(baseline, "before"), 0.02, "x")
+    found["comparison"] = compare_campaigns(found, [results(baseline, "before")], 0.02, "x")
     return found
 
 
@@ -139,7 +139,7 @@ def simulated(topologies, ratio, chance):
                 repeat["throughput"] = centre * (1 + chance.gauss(0, 0.01))
     sides = ({**side, "cells": side["cells"][:topologies]} for side in (OURS, THEIRS))
     ours, theirs = sides
-    return {**ours, "comparison": compare_campaigns(ours, theirs, 0.02, "x")}
+    return {**ours, "comparison": compare_campaigns(ours, [theirs], 0.02, "x")}
 
 
 NINE = {f"{nodes}n1g": [1.0] * 5 for nodes in range(1, 10)}

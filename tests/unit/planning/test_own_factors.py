@@ -162,7 +162,7 @@ def test_cells_that_differ_in_it_are_not_compared():
     one = measured(planned(topology="1n1g"))
     changed = copy.deepcopy(one)
     changed["cells"][0]["own_factors"]["sequence_length"] = 256
-    pairs, apart = cell_pairs(one["cells"], changed["cells"])
+    pairs, apart = cell_pairs(one["cells"], [changed])
     assert pairs == []
     assert apart[0]["reason"] == "sequence_length 256 in the baseline, 128 here"
     assert len(gather([entry(one, "a"), {**entry(changed, "b"), "campaign": "b"}])[0]) == 2

@@ -56,7 +56,7 @@ def test_one_step_of_100_that_takes_ten_times_as_long_decides_and_is_told():
     (cell,) = uneven["cells"]
     assert cell["median_speed"] == pytest.approx(80 * 0.991, rel=1e-3)
     assert cell["elapsed"]["median_speed"] == pytest.approx(80 / 1.09, rel=1e-3)
-    (found,) = compare_campaigns(uneven, even, 0.02, "even")["cells"]
+    (found,) = compare_campaigns(uneven, [even], 0.02, "even")["cells"]
     assert found["finding"] == "slower"
     assert found["ratio"] == pytest.approx(1 / 1.09, rel=2e-3)
     rules = check_gate({"rules": [{"min_throughput": 75}]}, with_baseline=False)
@@ -92,7 +92,7 @@ def test_results_without_the_time_of_the_steps_are_compared_by_the_rule():
     assert deciding_speeds(ours["cells"][0], old["cells"][0]) == [
         [repeat["throughput"] for repeat in side["cells"][0]["repeats"]] for side in (ours, old)
     ]
-    (found,) = compare_campaigns(ours, old, 0.02, "old")["cells"]
+    (found,) = compare_campaigns(ours, [old], 0.02, "old")["cells"]
     assert found["ratio"] == pytest.approx(0.991, rel=2e-3)
     rules = check_gate({"rules": [{"min_throughput": 75}]}, with_baseline=False)
     assert judge_gate(old, rules, "gate.yml")["ok"]

@@ -143,7 +143,7 @@ def verdicts(results: dict[str, Any], args: dict[str, Any], own: Path) -> dict[s
     if baseline:
         try:
             compared = compare_campaigns(
-                results, baseline, args["equivalence_margin"], args["baseline"]
+                results, [baseline], args["equivalence_margin"], args["baseline"]
             )
         except ValueError as error:
             raise ValueError(f"baseline {args['baseline']}: {error}") from None

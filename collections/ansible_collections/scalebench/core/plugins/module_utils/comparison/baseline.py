@@ -1,59 +1,79 @@
-"""A campaign against an earlier one: per cell the change, its interval, and what follows."""
+"""A campaign against earlier ones: per cell the change, its interval, and what follows."""
 
 from __future__ import annotations
 
+import math
 from statistics import geometric_mean
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from ..records.results import MeasuredCell, Results
+from ..records.results import Results
 from ..results.cells import deciding_speeds
-from ..stats.log_ratio import LogRatio, difference_p, equivalence_p, holm, interval, log_ratio
-from .cell_pairs import cell_pairs, named
+from ..results.provenance import unix_seconds
+from ..stats.levels import by_day, new_day_ratio, variance_levels
+from ..stats.log_ratio import LogRatio, difference_p, equivalence_p, holm, interval
+from .cell_pairs import Matched, cell_pairs, named
 from .provenance_changes import provenance_changes
 
-__all__ = ["check_margin", "compare_campaigns"]
+__all__ = ["NEW_DAY", "SAME_DAY", "check_margin", "compare_campaigns"]
 
 # In at most this share of comparisons without any change is any cell called slower or faster.
 ALPHA = 0.05
 LEVEL = 1 - ALPHA
+# What a verdict holds for.
+SAME_DAY, NEW_DAY = "same day only", "new day"
 
 
 def compare_campaigns(
-    ours: Results, baseline: Results, margin: float, given: str
+    ours: Results, baselines: Sequence[Results], margin: float, given: str
 ) -> Dict[str, Any]:
-    """Return the comparison of two campaigns as results.json holds it.
+    """Return the comparison of a campaign with a baseline as results.json holds it.
 
     A cell is ``slower`` or ``faster`` where its difference is shown, all cells together at ALPHA
     (Holm), ``equivalent`` where its ratio is shown to lie within the margin, ``different within
     margin`` where both are, and ``undecided`` where neither is, with the reason in ``why``.
 
-    :param ours: results, and ``baseline`` likewise.
+    :param ours: results, and ``baselines`` those of each campaign of the baseline.
     :param margin: share that does not matter, as 0.02.
     :param given: the baseline as the user named it.
-    :returns: ``baseline`` (campaign, created, given), ``margin``, ``level``, ``cells``,
-        ``not_compared`` (names and ``reason``), and as ``changes`` those of
-        ``provenance_changes``. A cell has its names, ``unit``, ``speed`` and ``baseline_speed``
-        (geometric means), ``repeats`` and ``baseline_repeats``, ``ratio``, its ``low`` and
-        ``high``, ``standard_error`` and ``degrees_of_freedom`` of its logarithm,
-        ``p_difference`` (after Holm), ``p_equivalence``, ``finding``, ``why``, and
-        ``not_recorded``, conditions that one side does not record.
-    :raises ValueError: both are the same campaign; no cell is in both; an invalid margin.
+    :returns: ``baseline`` (campaign, created, given; of several the latest), ``baselines``
+        (campaign, created, ``day`` in UTC, empty where it is not known), ``margin``, ``level``,
+        ``scope``, ``cells``, ``not_compared`` (names and ``reason``), and as ``changes`` those of
+        ``provenance_changes`` since the latest baseline. A cell has its names, ``unit``, ``speed``
+        and ``baseline_speed`` (geometric means; of several days that of the days), ``repeats`` and
+        ``baseline_repeats``, ``ratio``, its ``low`` and ``high``, ``standard_error`` and
+        ``degrees_of_freedom`` of its logarithm, ``p_difference`` (after Holm), ``p_equivalence``,
+        ``finding``, ``why``, ``not_recorded``, conditions that one side does not record, and:
+
+        - ``scope``: SAME_DAY where the baseline is of one day, so that nothing is known of how
+          days differ, else NEW_DAY. That of the comparison is SAME_DAY if any cell's is.
+        - ``days``: how many the cell's baseline has; ``run_sd`` and ``day_sd``: the standard
+          deviations of its runs within a day and of days, as shares, None where not known.
+        - ``speeds``: throughputs of our repeats; ``baseline_groups``: of each campaign of the
+          baseline that has the cell, a list; ``baseline_campaigns`` and ``baseline_days``: the
+          name and day of each; ``left_out``: ``campaign`` and ``reason`` of the others.
+    :raises ValueError: the campaign itself is in the baseline, or one twice; no cell is in both; an
+        invalid margin.
     """
     check_margin(margin)
-    if _identity(ours) == _identity(baseline) and _identity(ours)[1]:
-        raise ValueError(f"the baseline is the campaign itself, {ours['campaign']}")
-    pairs, apart = cell_pairs(ours["cells"], baseline["cells"])
+    baselines = sorted(baselines, key=lambda one: str(one["provenance"].get("created") or ""))
+    _check_apart(ours, baselines)
+    matched, apart = cell_pairs(ours["cells"], baselines)
+    origins = [_origin(one) for one in baselines]
+    cells = _compared(matched, origins, margin)
+    latest = baselines[-1]
     return {
         "baseline": {
-            "campaign": baseline["campaign"],
-            "created": baseline["provenance"].get("created"),
+            "campaign": latest["campaign"],
+            "created": latest["provenance"].get("created"),
             "given": given,
         },
+        "baselines": origins,
         "margin": margin,
         "level": LEVEL,
-        "cells": _compared(pairs, margin),
+        "scope": NEW_DAY if all(cell["scope"] == NEW_DAY for cell in cells) else SAME_DAY,
+        "cells": cells,
         "not_compared": apart,
-        "changes": provenance_changes(ours["provenance"], baseline["provenance"]),
+        "changes": provenance_changes(ours["provenance"], latest["provenance"]),
     }
 
 
@@ -71,42 +91,78 @@ def _identity(results: Results) -> Tuple[Any, ...]:
     return results["campaign"], known.get("created"), known.get("sha256")
 
 
+def _check_apart(ours: Results, baselines: Sequence[Results]) -> None:
+    """Refuse a campaign against itself, and one that is twice in the baseline."""
+    seen = []
+    for one in baselines:
+        identity = _identity(one)
+        if identity == _identity(ours) and identity[1]:
+            raise ValueError(f"the baseline is the campaign itself, {ours['campaign']}")
+        if identity in seen:
+            raise ValueError(f"campaign {one['campaign']} is in it twice")
+        seen.append(identity)
+
+
+def _origin(results: Results) -> Dict[str, Any]:
+    created = results["provenance"].get("created")
+    # A time stamp that cannot be read tells no day.
+    day = str(created)[:10] if unix_seconds(created) is not None else ""
+    return {"campaign": results["campaign"], "created": created, "day": day}
+
+
 def _compared(
-    pairs: Sequence[Tuple[MeasuredCell, MeasuredCell, List[str]]], margin: float
+    matched: Sequence[Matched], origins: Sequence[Mapping[str, Any]], margin: float
 ) -> List[Dict[str, Any]]:
-    speeds = [deciding_speeds(cell, other) for cell, other, _ in pairs]
-    ratios = [_ratio(*both) for both in speeds]
-    tested = [ratio for ratio in ratios if ratio]
-    corrected = iter(holm([difference_p(ratio) for ratio in tested]))
+    figures = [_figures(one, origins) for one in matched]
+    ratios = [_ratio(one) for one in figures]
+    corrected = iter(holm([difference_p(ratio) for ratio in ratios if ratio]))
     return [
         {
-            **named(cell),
-            "unit": cell["unit"],
-            "not_recorded": unrecorded,
-            **_speeds(*both),
+            **named(one.cell),
+            "unit": one.cell["unit"],
+            "not_recorded": one.unrecorded,
+            "left_out": one.left_out,
+            **figure,
             **(
                 _judged(ratio, next(corrected), margin)
                 if ratio
                 else _undecided("one repeat only on a side: nothing is known of its spread")
             ),
         }
-        for (cell, other, unrecorded), both, ratio in zip(pairs, speeds, ratios)
+        for one, figure, ratio in zip(matched, figures, ratios)
     ]
 
 
-def _ratio(ours: Sequence[float], baseline: Sequence[float]) -> Optional[LogRatio]:
-    return log_ratio(ours, baseline) if min(len(ours), len(baseline)) > 1 else None
-
-
-def _speeds(ours: Sequence[float], baseline: Sequence[float]) -> Dict[str, Any]:
-    speed, before = geometric_mean(ours), geometric_mean(baseline)
+def _figures(matched: Matched, origins: Sequence[Mapping[str, Any]]) -> Dict[str, Any]:
+    """Return what is measured of a cell on both sides."""
+    ours, *groups = deciding_speeds(matched.cell, *matched.others)
+    known = [origins[place] for place in matched.places]
+    days = [one["day"] for one in known]
+    levels = variance_levels(by_day(groups, days))
+    speed, before = geometric_mean(ours), math.exp(levels.mean)
     return {
         "speed": speed,
         "repeats": len(ours),
         "baseline_speed": before,
-        "baseline_repeats": len(baseline),
+        "baseline_repeats": sum(map(len, groups)),
         "ratio": speed / before,
+        "scope": NEW_DAY if levels.days > 1 else SAME_DAY,
+        "days": levels.days,
+        "run_sd": None if levels.run is None else math.sqrt(levels.run),
+        "day_sd": None if levels.day is None else math.sqrt(levels.day),
+        "speeds": ours,
+        "baseline_groups": groups,
+        "baseline_campaigns": [one["campaign"] for one in known],
+        "baseline_days": days,
     }
+
+
+def _ratio(figures: Mapping[str, Any]) -> Optional[LogRatio]:
+    if figures["days"] < 2 and min(figures["repeats"], figures["baseline_repeats"]) < 2:
+        return None
+    return new_day_ratio(
+        figures["speeds"], by_day(figures["baseline_groups"], figures["baseline_days"])
+    )
 
 
 def _undecided(why: str) -> Dict[str, Any]:

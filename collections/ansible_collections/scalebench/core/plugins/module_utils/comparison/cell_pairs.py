@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Sequence, Tuple
+from dataclasses import dataclass
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ..records.cells import IDENTITY_KEYS, cell_key
 from ..records.factors import MAX, factor_values
-from ..records.results import MeasuredCell
+from ..records.results import MeasuredCell, Results
 from ..results.cells import ok_speeds
 
-__all__ = ["cell_pairs", "check_common", "named"]
+__all__ = ["Matched", "cell_pairs", "check_common", "named"]
 
 
 def named(cell: Mapping[str, Any]) -> Dict[str, Any]:
@@ -17,48 +18,88 @@ def named(cell: Mapping[str, Any]) -> Dict[str, Any]:
     return {name: cell.get(name) for name in IDENTITY_KEYS}
 
 
-def check_common(ours: Sequence[Mapping[str, Any]], baseline: Sequence[MeasuredCell]) -> None:
+def check_common(
+    ours: Sequence[Mapping[str, Any]], baseline: Sequence[MeasuredCell], campaign: str = ""
+) -> None:
     """Refuse a baseline without a common cell.
 
     :param ours: cells of a plan or of results; ``baseline`` of results.
+    :param campaign: which of several baselines it is; empty for the only one.
     :raises ValueError: no cell is in both.
     """
     # The batch size of a search may turn out to be the baseline's.
     if any(cell["batch_size_per_device"] == MAX for cell in ours):
         return
     if not {cell_key(cell) for cell in ours} & {cell_key(cell) for cell in baseline}:
-        raise ValueError(
-            f"no cell is in both: here {_listed(ours)}; in the baseline {_listed(baseline)}"
-        )
+        where = f"in campaign {campaign} of the baseline" if campaign else "in the baseline"
+        raise ValueError(f"no cell is in both: here {_listed(ours)}; {where} {_listed(baseline)}")
+
+
+@dataclass
+class Matched:
+    """A cell, and the same cell of each campaign of the baseline that measured it alike.
+
+    ``places`` are the numbers of these campaigns. ``unrecorded`` are the conditions that only one
+    side records: they may differ. ``left_out`` has the ``campaign`` and the ``reason`` of the
+    others.
+    """
+
+    cell: MeasuredCell
+    others: List[MeasuredCell]
+    places: List[int]
+    unrecorded: List[str]
+    left_out: List[Dict[str, Any]]
 
 
 def cell_pairs(
-    ours: Sequence[MeasuredCell], baseline: Sequence[MeasuredCell]
-) -> Tuple[List[Tuple[MeasuredCell, MeasuredCell, List[str]]], List[Dict[str, Any]]]:
-    """Return the pairs of cells to compare, and the others: their names and the ``reason``.
+    ours: Sequence[MeasuredCell], baselines: Sequence[Results]
+) -> Tuple[List[Matched], List[Dict[str, Any]]]:
+    """Return the cells to compare, and those without a counterpart: names and the ``reason``.
 
-    Each pair has the conditions that only one side records: they may differ.
-
-    :param ours: cells of results, and ``baseline`` likewise.
-    :raises ValueError: no cell is in both.
+    :param ours: cells of results.
+    :param baselines: results of each campaign of the baseline.
+    :raises ValueError: no cell of ours is in one of the campaigns.
     """
-    theirs = {cell_key(cell): cell for cell in baseline}
-    known = {cell_key(cell) for cell in ours}
-    check_common(ours, baseline)
-    pairs, apart = [], []
+    theirs = [{cell_key(cell): cell for cell in one["cells"]} for one in baselines]
+    for one in baselines:
+        check_common(ours, one["cells"], str(one["campaign"]) if len(baselines) > 1 else "")
+    compared, apart = [], []
     for cell in ours:
-        other = theirs.get(cell_key(cell))
+        found = _matched(cell, [cells.get(cell_key(cell)) for cells in theirs], baselines)
+        if found.others:
+            compared.append(found)
+        else:
+            apart.append({**named(cell), "reason": _reasons(found.left_out)})
+    known = {cell_key(cell) for cell in ours}
+    missing = {key: cell for cells in theirs for key, cell in cells.items() if key not in known}
+    apart += [{**named(cell), "reason": "only in the baseline"} for cell in missing.values()]
+    return compared, apart
+
+
+def _matched(
+    cell: MeasuredCell, others: Sequence[Optional[MeasuredCell]], baselines: Sequence[Results]
+) -> Matched:
+    found = Matched(cell, [], [], [], [])
+    for place, (other, of) in enumerate(zip(others, baselines)):
         reason = "not in the baseline" if other is None else _apart(cell, other)
         if other is None or reason:
-            apart.append({**named(cell), "reason": reason})
+            found.left_out.append({"campaign": of["campaign"], "reason": reason})
         else:
-            pairs.append((cell, other, _unrecorded(cell, other)))
-    apart += [
-        {**named(cell), "reason": "only in the baseline"}
-        for key, cell in theirs.items()
-        if key not in known
-    ]
-    return pairs, apart
+            found.others.append(other)
+            found.places.append(place)
+            found.unrecorded += _unrecorded(cell, other)
+    found.unrecorded = list(dict.fromkeys(found.unrecorded))
+    return found
+
+
+def _reasons(left_out: Sequence[Mapping[str, Any]]) -> str:
+    """Return each reason once, with the campaigns that it holds for where they differ."""
+    campaigns: Dict[str, List[str]] = {}
+    for one in left_out:
+        campaigns.setdefault(one["reason"], []).append(str(one["campaign"]))
+    if len(campaigns) == 1:
+        return next(iter(campaigns))
+    return "; ".join(f"{', '.join(names)}: {reason}" for reason, names in campaigns.items())
 
 
 def _listed(cells: Sequence[Mapping[str, Any]]) -> str:

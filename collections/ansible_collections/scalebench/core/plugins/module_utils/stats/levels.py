@@ -1,0 +1,138 @@
+"""Levels of variance: runs within a day, days within a baseline, and what a new day may show.
+
+The model has random effects: the logarithm of a run's throughput is the mean of the cluster, the
+deviation of the day and that of the run. Campaigns of one calendar day are one day.
+
+The interval for a new day is built from the means of the days alone, as Kalibera and Jones do with
+the highest level of repetition ("Rigorous benchmarking in reasonable time", ISMM 2013, section 6):
+it holds however the runs within a day depend on each other. Days may have unequal numbers of runs
+(analysis of unweighted means: Thomas and Hultquist, "Interval estimation for the unbalanced case of
+the one-way random effects model", The Annals of Statistics 6 (1978)).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Dict, List, Optional, Sequence, Tuple
+
+from .log_ratio import LogRatio, centre, freedom, log_ratio, rounding
+from .student_t import quantile
+
+__all__ = ["Levels", "by_day", "new_day_interval", "new_day_ratio", "variance_levels"]
+
+Groups = Sequence[Sequence[float]]
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Mean and variances of logarithms of throughputs.
+
+    ``run`` is the variance of runs within a day, of ``run_freedom`` degrees of freedom, None where
+    no day has two runs. ``between`` is the variance of the means of the ``days``, and ``day`` what
+    it has beside the scatter of the runs: both are None for one day. ``runs`` is the harmonic mean
+    of the runs of a day.
+    """
+
+    mean: float
+    run: Optional[float]
+    run_freedom: int
+    between: Optional[float]
+    day: Optional[float]
+    days: int
+    runs: float
+
+
+def by_day(groups: Groups, days: Sequence[str]) -> List[List[float]]:
+    """Return the values of campaigns as one group a day, in order of the days.
+
+    :param groups: a list for each campaign; ``days`` the day of each. Days that are not known
+        (empty) cannot be told apart: they are one.
+    """
+    found: Dict[str, List[float]] = {}
+    for values, day in zip(groups, days):
+        found.setdefault(day, []).extend(values)
+    return [found[day] for day in sorted(found)]
+
+
+def variance_levels(groups: Groups) -> Levels:
+    """Return the variances of runs and of days, by the method of moments.
+
+    :param groups: throughputs above 0, a list for each day, none of them empty.
+    :raises ValueError: no group, an empty one, or a throughput that is not above 0.
+    """
+    if not groups or not all(groups) or not min(map(min, groups)) > 0:
+        raise ValueError("one or more throughputs above 0 are needed of every day")
+    logs = [[math.log(value) for value in group] for group in groups]
+    means = [math.fsum(group) / len(group) for group in logs]
+    days, count = len(logs), sum(map(len, logs))
+    mean = math.fsum(means) / days
+    squares = math.fsum((v - m) ** 2 for group, m in zip(logs, means) for v in group)
+    run = max(squares / (count - days), rounding(mean)) if count > days else None
+    runs = days / math.fsum(1 / len(group) for group in logs)
+    if days < 2:
+        return Levels(mean, run, count - days, None, None, days, runs)
+    between = math.fsum((value - mean) ** 2 for value in means) / (days - 1)
+    return Levels(
+        mean, run, count - days, between, max(0.0, between - (run or 0) / runs), days, runs
+    )
+
+
+def new_day_ratio(ours: Sequence[float], groups: Groups) -> LogRatio:
+    """Return the logarithm of ours / baseline, with the error that ours has as a new day.
+
+    The baseline is the geometric mean of its days. With one day nothing is known of how days
+    differ, and the result holds for that day only: it is :func:`log_ratio`'s.
+
+    :param ours: throughputs of a campaign, above 0; ``groups`` those of each day of the baseline.
+    :raises ValueError: one day, and fewer than two repeats on a side.
+    """
+    if len(groups) < 2:
+        return log_ratio(ours, groups[0])
+    known = variance_levels(groups)
+    mean = math.fsum(math.log(value) for value in ours) / len(ours)
+    variance, degrees = _new_day(known, len(ours), centre(ours)[1] if len(ours) > 1 else None)
+    coarse = rounding(mean) + rounding(known.mean)
+    return LogRatio(mean - known.mean, math.sqrt(variance + coarse), degrees)
+
+
+def new_day_interval(groups: Groups, repeats: int, level: float) -> Tuple[float, float]:
+    """Return the bounds between which the mean of a new campaign on a new day lies.
+
+    The prediction interval of the geometric mean of ``repeats`` runs that scatter like those of
+    the baseline.
+
+    :param groups: throughputs above 0, a list for each day, of two days or more.
+    :param level: between 0 and 1, as 0.95.
+    :returns: in the unit of the groups.
+    :raises ValueError: fewer than two days.
+    """
+    if len(groups) < 2:
+        raise ValueError("one day: nothing is known of how days differ")
+    known = variance_levels(groups)
+    variance, degrees = _new_day(known, repeats, None)
+    variance += 2 * rounding(known.mean)
+    half = quantile((1 + level) / 2, degrees) * math.sqrt(variance)
+    return math.exp(known.mean - half), math.exp(known.mean + half)
+
+
+def _new_day(known: Levels, repeats: int, own: Optional[float]) -> Tuple[float, float]:
+    """Return the variance of a new mean less that of the days, and its degrees of freedom.
+
+    The variance of the days' means already contains the scatter of as many runs as these days
+    have. What the new mean scatters more than they do is added, by Satterthwaite (Biometrics
+    Bulletin 2 (1946)); what it scatters less is not subtracted. Days that lie closer together
+    than their runs allow do so by chance: the variance is then that of the runs.
+
+    :param known: of two days or more.
+    :param own: the variance of the new mean by its own runs; None where it is not known.
+    """
+    of_runs = (known.run or 0.0) / known.runs
+    of_means = max(known.between or 0.0, of_runs) * (1 + 1 / known.days)
+    added, count = own, repeats
+    if added is None:
+        added, count = (known.run or 0.0) / repeats, known.run_freedom + 1
+    more = added - of_runs if known.run else 0.0
+    if more <= 0 or count < 2:
+        return of_means, known.days - 1
+    return of_means + more, freedom((of_means, known.days), (more, count))
