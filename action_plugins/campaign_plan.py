@@ -174,6 +174,7 @@ class ActionModule(ControllerAction):
             ],
             "remarks": [*("{path}: {reason}".format(**one) for one in damaged), *left["remarks"]],
             "packing": rules["packing"],
+            "duration": rules["duration"],
             "waves": made,
             "seconds": sum(wave["seconds"] for wave in made),
             "lower_bound": _bound(timed, args["nodes"], rules["packing"]),

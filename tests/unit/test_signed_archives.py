@@ -6,6 +6,7 @@ default. Every fourth is verified by the documented command, all by the code of 
 
 from __future__ import annotations
 
+import base64
 import gzip
 import io
 import os
@@ -243,6 +244,20 @@ def test_another_key_namespace_or_archive_is_refused(signed, tmp_path, other):
     shutil.copyfile(signed / "others" / other, folder / NAMES[1])
     rewrite_checksums(folder)
     assert not accepted_by_command(folder)
+    assert not accepted_by_code(folder)
+
+
+def test_another_version_of_the_signature_is_refused(signed, tmp_path):
+    """ssh-keygen of OpenSSH 9.2 accepts version 0."""
+    folder = copied(signed, tmp_path / "there")
+    path = folder / NAMES[1]
+    lines = path.read_text().splitlines()
+    data = bytearray(base64.b64decode("".join(lines[1:-1])))
+    data[9] ^= 1
+    again = base64.b64encode(data).decode()
+    lines[1:-1] = [again[start : start + 70] for start in range(0, len(again), 70)]
+    path.write_text("\n".join(lines) + "\n")
+    rewrite_checksums(folder)
     assert not accepted_by_code(folder)
 
 

@@ -13,6 +13,7 @@ NAMESPACE = "scalebench-acceptance"
 _BEGIN = "-----BEGIN SSH SIGNATURE-----\n"
 _END = "\n-----END SSH SIGNATURE-----\n"
 _WIDTH = 70
+_FIRST = b"SSHSIG\0\0\0\1"
 
 
 def check_spelling(text: str) -> None:
@@ -30,6 +31,9 @@ def check_spelling(text: str) -> None:
         raise ValueError("it is not an ssh signature") from None
     again = base64.b64encode(data).decode("ascii")
     lines = [again[start : start + _WIDTH] for start in range(0, len(again), _WIDTH)]
+    # ssh-keygen takes version 0 too, which it never writes.
+    if not data.startswith(_FIRST):
+        raise ValueError("it is not an ssh signature of version 1")
     if text != _BEGIN + "\n".join(lines) + _END:
         raise ValueError("it is not spelt as ssh-keygen writes it: it was changed")
 

@@ -9,7 +9,15 @@ from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple
 from ..records.factors import FACTORS, Factor, parse_count, parse_text
 from ..records.plans import MOST_REPEATS
 
-__all__ = ["LISTS", "OPTIONS", "PACKINGS", "as_arguments", "misspelt", "parse_options"]
+__all__ = [
+    "LISTS",
+    "OPTIONS",
+    "PACKINGS",
+    "as_arguments",
+    "duration_seconds",
+    "misspelt",
+    "parse_options",
+]
 
 Parser = Callable[[Any], Any]
 # How repeats share the cluster: one after another, or at once on disjoint nodes or devices.
@@ -51,6 +59,28 @@ def _parse_half_width(value: Any) -> float:
     return number
 
 
+_DURATION = re.compile(r"([0-9]+(?:[.][0-9]+)?)(s|min|h|d)")
+_SECONDS = {"s": 1, "min": 60, "h": 3600, "d": 86400}
+_LONGEST_DURATION = 30 * 86400
+
+
+def duration_seconds(text: Any) -> float:
+    """Return a duration with its unit, ``90s``, ``30min``, ``8h``, ``2d``, in seconds.
+
+    :raises ValueError: it is none, or 0.
+    """
+    match = _DURATION.fullmatch(str(text))
+    seconds = float(match[1]) * _SECONDS[match[2]] if match else 0.0
+    if not 0 < seconds <= _LONGEST_DURATION:
+        raise ValueError("is not a duration of at most 30 days with its unit: 90s, 30min, 8h or 2d")
+    return seconds
+
+
+def _parse_duration(value: Any) -> str:
+    duration_seconds(value)
+    return str(value)
+
+
 def _parse_percentage(value: Any) -> float:
     """Return a share in percent: above 0, not above 100."""
     number = _number(value)
@@ -83,6 +113,7 @@ SINGLE: Mapping[str, Parser] = {
     "target_accuracy": _parse_percentage,
     "half_width": _parse_half_width,
     "max_repeats": _parse_repeats,
+    "duration": _parse_duration,
     "packing": _parse_packing,
 }
 OPTIONS: Tuple[str, ...] = (*LISTS, *SINGLE)

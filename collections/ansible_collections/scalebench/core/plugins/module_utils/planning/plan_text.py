@@ -29,6 +29,7 @@ def plan_text(planned: Mapping[str, Any]) -> str:
         f" {duration(planned['seconds'])}",
         f"({source})" if waves else "(nothing is missing)",
         *_packing(planned),
+        *_duration(planned),
         *(
             f"{repeat['log'][5:]}: {repeat['ending']}: {repeat['reason']}"
             for repeat in planned["not_run"]
@@ -58,6 +59,16 @@ def _packing(planned: Mapping[str, Any]) -> List[str]:
     return [
         f"Packed into {len(planned['waves'])} waves: {planned['seconds']:.0f} s; no order of these"
         f" repeats takes less than {planned['lower_bound']:.0f} s"
+    ]
+
+
+def _duration(planned: Mapping[str, Any]) -> List[str]:
+    """Return how the campaign goes on after the planned repeats."""
+    if not planned.get("duration"):
+        return []
+    return [
+        "Then rounds of one repeat of each cell, until repeats have run for"
+        f" {duration(planned['duration'])} in all"
     ]
 
 

@@ -203,6 +203,7 @@ class Options(TypedDict, total=False):
 
     half_width: float
     max_repeats: int
+    duration: str
     packing: str
 
 

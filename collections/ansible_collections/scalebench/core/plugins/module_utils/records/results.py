@@ -74,10 +74,12 @@ class Repeat(_Repeat, LogFigures, total=False):
     """One repeat of a measured cell.
 
     ``throughput`` (in ``unit``) is None where ``ending`` is not ok, and ``reason`` says why.
-    ``log_ending`` is absent where the log is complete.
+    ``log_ending`` is absent where the log is complete, ``recorded`` (when it ended, ISO 8601, UTC)
+    where the record does not tell, as in schema 1.
     """
 
     log_ending: LogEnding
+    recorded: str
 
 
 class WithoutSpeed(TypedDict):
@@ -251,4 +253,5 @@ class Results(_Results, total=False):
     published: Dict[str, Any]
     comparison: Dict[str, Any]
     preflight: Dict[str, Any]
+    drift: Dict[str, Any]
     gate: Dict[str, Any]

@@ -15,6 +15,7 @@ from ..records.cells import cell_key
 from ..records.node_names import folded
 from ..records.results import MeasuredCell, Repeat, Results
 from ..stats.statistics import median
+from .drift_text import drift_sections
 
 __all__ = ["after_sections", "before_sections", "training_times"]
 
@@ -250,4 +251,4 @@ _BEFORE: Tuple[Builder, ...] = (
     across_text.sections,
     _preflight,
 )
-_AFTER: Tuple[Builder, ...] = (_searches, _packing, _telemetry)
+_AFTER: Tuple[Builder, ...] = (drift_sections, _searches, _packing, _telemetry)

@@ -54,6 +54,8 @@ def repeat_of(
         "telemetry": short_telemetry(nodes, machines),
         "warnings": [*run.get("warnings", ()), *_warnings(nodes)],
     }
+    if run.get("recorded"):
+        repeat["recorded"] = run["recorded"]
     log_ending = facts.get("ending")
     if log_ending and log_ending.get("kind", "complete") != "complete":
         repeat["log_ending"] = log_ending

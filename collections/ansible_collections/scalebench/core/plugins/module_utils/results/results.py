@@ -11,6 +11,7 @@ from ..records.results import Adaptive, MeasuredCell, Results
 from ..records.runs import RunRecord
 from ..running.policy import MOST_REPEATS, enough_repeats
 from .cells import add_checks, add_facts, measure_cell, ok_speeds, repeats_without_speed
+from .drift import drifts
 from .other_runs import interference, packing, resolve_searches
 from .provenance import provenance, units
 from .repeats import attempt_of, machines_of, repeat_of
@@ -54,7 +55,7 @@ def build_results(
     add_checks(cells, facts)
     alone = interference(cells, [repeat_of(run) for run in _of_kind(runs, "alone")])
     packed = packing(options.get("packing", "none"), cells)
-    return {
+    results: Results = {
         "schema": SCHEMA,
         "campaign": plan.get("campaign"),
         "facts": facts,
@@ -68,6 +69,9 @@ def build_results(
         "failures": _failures(cells, [*searches, alone], runs),
         "unmatched": [dict(entry) for entry in unmatched],
     }
+    if options.get("duration"):
+        results["drift"] = drifts(cells)
+    return results
 
 
 def _of_kind(runs: Sequence[RunRecord], kind: str) -> List[RunRecord]:

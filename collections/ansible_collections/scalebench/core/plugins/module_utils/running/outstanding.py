@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Set
 
 from ..planning import plan
@@ -9,6 +11,8 @@ from ..planning.schedule import sample_alone
 from ..records.cells import cell_key, cell_path
 from ..records.endings import never_ran
 from ..records.factors import MAX
+from ..records.load_time import seconds_under_load
+from ..records.plans import MOST_REPEATS as LONGEST_SERIES
 from ..records.plans import Cell, PlannedRepeat
 from ..records.runs import RunRecord
 from . import search
@@ -22,6 +26,9 @@ from .policy import (
 )
 
 __all__ = ["Ledger", "outstanding"]
+
+# A cell whose last repeats all failed is not repeated for hours.
+_FAILED_IN_A_ROW = 3
 
 
 class Ledger:
@@ -132,6 +139,8 @@ class _Decision:
         if not self.repeats and self.policy["half_width"]:
             for cell in cells:
                 self._add_repeat(cell, self.policy["half_width"])
+        if not self.repeats and self.policy["duration"]:
+            self._add_rounds(cells, self.policy["duration"])
         if not self.repeats and self.policy["packing"] != "none":
             self._add_alone(cells)
         return {"repeats": self.repeats, "given_up": self.given_up, "remarks": self.remarks}
@@ -219,6 +228,41 @@ class _Decision:
             missing = next(repeat for repeat, record in zip(possible, records) if not record)
             self._sort_in({**missing, "why": verdict["why"]})
 
+    def _add_rounds(self, cells: Sequence[Cell], duration: float) -> None:
+        """Ask for as many more rounds, a repeat of each cell, as the rest of the duration takes.
+
+        All at once: each time that the plan is looked at, every record is read.
+        """
+        left = duration - seconds_under_load(self.ledger.records.values())
+        ended_of = [(cell, self._ended(cell)) for cell in cells]
+        going = [(cell, ended) for cell, ended in ended_of if _goes_on(ended)]
+        per_round = sum(_mean_seconds(ended) for _, ended in going)
+        words = f"-e duration: {max(left, 0):.0f} s of {duration:.0f} s are left"
+        if left <= 0 or not per_round:
+            self.remarks.append(words if going else f"{words}, and no cell can go on")
+            return
+        rounds = min(math.ceil(left / per_round), LONGEST_SERIES)
+        self.remarks.append(f"{words}: {rounds} more repeat(s) of each cell")
+        queues = [iter(self._more(cell, len(ended) + rounds)) for cell, ended in going]
+        for _ in range(rounds):
+            for repeat in [one for queue in queues for one in itertools.islice(queue, 1)]:
+                self._sort_in({**repeat, "why": words})
+
+    def _ended(self, cell: Cell) -> List[RunRecord]:
+        """Return the records of a cell's repeats in the order of their numbers."""
+        own = [
+            record
+            for record in self.ledger.records.values()
+            if record.get("kind", "measured") == "measured"
+            and cell_key(record["cell"]) == cell_key(cell)
+        ]
+        return sorted(own, key=lambda record: record["repeat"])
+
+    def _more(self, cell: Cell, most: int) -> List[PlannedRepeat]:
+        """Return the repeats of a cell up to a number that have no record."""
+        possible = plan.repeats([{**cell, "repeats": min(most, LONGEST_SERIES)}])
+        return [repeat for repeat in possible if repeat["log"] not in self.ledger.records]
+
     def _add_alone(self, cells: Sequence[Cell]) -> None:
         """Ask for a sample of the packed repeats once more, each by itself."""
         packed = []
@@ -241,3 +285,14 @@ class _Decision:
                 "kind": "alone",
             }
             self._sort_in(plan.seated(alone, *seat))
+
+
+def _goes_on(ended: Sequence[RunRecord]) -> bool:
+    """Return whether a cell runs at all, and has not failed several times in a row."""
+    last = [record["ending"] for record in ended[-_FAILED_IN_A_ROW:]]
+    return any(ending == "ok" for ending in last)
+
+
+def _mean_seconds(ended: Sequence[RunRecord]) -> float:
+    good = [record.get("seconds") or 0.0 for record in ended if record["ending"] == "ok"]
+    return sum(good) / len(good)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, List, Mapping, Optional, Sequence, Tuple, TypedDict
 
+from ..planning.options import duration_seconds
 from ..records.endings import ending_names
 from ..records.results import Adaptive
 from ..stats.statistics import median, median_interval
@@ -42,7 +43,8 @@ class Policy(TypedDict):
     """What ``outstanding.outstanding`` goes by.
 
     ``requeue``: how often a disturbed repeat runs again. ``packing``: one of ``options.PACKINGS``.
-    ``half_width`` (a share of the median) and ``max_repeats`` are None without adaptive repeats.
+    ``half_width`` (a share of the median) and ``max_repeats`` are None without adaptive repeats,
+    ``duration``, the seconds for which cells are repeated, where the number of repeats is fixed.
     """
 
     retry: RetryPolicy
@@ -50,6 +52,7 @@ class Policy(TypedDict):
     packing: str
     half_width: Optional[float]
     max_repeats: Optional[int]
+    duration: Optional[float]
 
 
 def policy(options: Mapping[str, Any], given: Mapping[str, Any]) -> Policy:
@@ -58,13 +61,18 @@ def policy(options: Mapping[str, Any], given: Mapping[str, Any]) -> Policy:
     :param options: the campaign's options; ``half_width`` (relative, of the median's interval)
         and ``max_repeats`` ask for adaptive repeats.
     :param given: ``retry`` (see :func:`check_retry_policy`) and ``requeue``.
-    :raises ValueError: a wrong retry policy, or a maximum without a half-width.
+    :raises ValueError: a wrong retry policy, a maximum without a half-width, a duration with one.
     """
     half_width = options.get("half_width")
     if "max_repeats" in options and half_width is None:
         raise ValueError(
             f"-e max_repeats={options['max_repeats']}: it bounds adaptive repeats; ask for them"
             " with -e half_width=, or set a fixed number with -e repeats="
+        )
+    if "duration" in options and half_width is not None:
+        raise ValueError(
+            f"-e duration={options['duration']} and -e half_width={half_width}: give one of them,"
+            " each decides when the repeats end"
         )
     if given["requeue"] < 0:
         raise ValueError(f"campaign_requeue={given['requeue']}: it is below 0")
@@ -74,6 +82,7 @@ def policy(options: Mapping[str, Any], given: Mapping[str, Any]) -> Policy:
         "packing": options.get("packing", "none"),
         "half_width": half_width,
         "max_repeats": options.get("max_repeats", MOST_REPEATS) if half_width else None,
+        "duration": duration_seconds(options["duration"]) if "duration" in options else None,
     }
 
 
