@@ -169,7 +169,7 @@ loss:
     - First and last printed loss, and the medians of the first and the last quarter of the losses.
   type: dict
   returned: where printed
-  sample: {first: 7.02, last: 6.51, first_quarter: 6.98, last_quarter: 6.6}
+  sample: {first: 7.02, last: 6.51, first_quarter: 6.98, last_quarter: 6.6, rise_z: -4.1}
 harmonic_throughput:
   description: Harmonic mean of the observations used for RV(throughput); null without any.
   type: float
@@ -201,7 +201,7 @@ within_run:
   description: Standard error of the mean of the run, see P(within_run#filter).
   returned: one log
   type: dict
-  sample: {count: 100, mean: 24.1, autocorrelation_time: 1.8, relative_error: 0.004}
+  sample: {count: 100, mean: 24.1, autocorrelation_time: 1.8, half_width: 0.008}
 observations:
   description: All observations, if O(observations) is set.
   returned: one log, if asked for

@@ -11,6 +11,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.facts.within_run i
     steady_state,
     within_run,
 )
+from scipy import stats
 
 
 def noise(count, seed=1, level=100.0, sd=1.0):
@@ -102,31 +103,44 @@ def test_the_error_is_that_of_repeated_runs():
 
 
 def tau_of(values):
-    """Return Geyer's sum of pairs of autocorrelations, as the docstring of within_run has it."""
-    mean = sum(values) / len(values)
+    """Return both estimates of the docstring of within_run, and of them the larger."""
+    count, mean = len(values), sum(values) / len(values)
     gaps = [value - mean for value in values]
     at = [
         sum(a * b for a, b in zip(gaps, gaps[lag:])) / sum(gap * gap for gap in gaps)
-        for lag in range(len(gaps))
+        for lag in range(count)
     ]
-    pairs = [at[lag] + at[lag + 1] for lag in range(0, len(gaps) // 2, 2)]
+    pairs = [at[lag] + at[lag + 1] for lag in range(0, count // 2, 2)]
     positive = next((n for n, pair in enumerate(pairs) if pair <= 0), len(pairs))
-    return max(1.0, 2 * sum(pairs[:positive]) - 1)
+    share = min(at[1] + (1 + 4 * at[1]) / count, 1 - 1 / count)
+    return min(count / 2, max(1.0, 2 * sum(pairs[:positive]) - 1, (1 + share) / (1 - share)))
 
 
 @pytest.mark.parametrize("count", [8, 9, 50, 51])
-def test_every_measure_is_that_of_its_definition(count):
-    values = sorted(noise(count, seed=5))  # sorted: values with a long memory
+@pytest.mark.parametrize("long", [True, False])
+def test_every_measure_is_that_of_its_definition(count, long):
+    values = noise(count, seed=5)
+    values = sorted(values) if long else values  # sorted: values with a long memory
     found = within_run(values)
-    tau, sd = tau_of(values), stdev(values)
-    assert tau > 1.5
-    error = sd * math.sqrt(tau / count)
+    tau, mean = tau_of(values), fmean(values)
+    error = math.sqrt(sum((value - mean) ** 2 for value in values) / (count - tau) * tau / count)
     wanted = {
-        "count": count, "mean": fmean(values), "sd": sd, "cv": sd / fmean(values),
+        "count": count, "mean": mean, "sd": stdev(values), "cv": stdev(values) / mean,
         "autocorrelation_time": tau, "effective_count": count / tau, "standard_error": error,
-        "relative_error": error / fmean(values),
+        "relative_error": error / mean,
+        "half_width": error / mean * stats.t.ppf(0.975, count / tau - 1),
     }  # fmt: skip
     assert found == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("share", [0, 0.8, 0.9, 0.95])
+def test_the_interval_covers_the_mean_of_all_runs(share):
+    held = 0
+    for seed in range(300):
+        # The first 400 make the run independent of the value that it starts with.
+        found = within_run(remembering(500, share, seed)[400:])
+        held += abs(found["mean"] - 100) <= found["half_width"] * found["mean"]
+    assert 0.89 <= held / 300 <= 0.99
 
 
 def test_fewer_than_eight_values_have_no_memory():

@@ -60,7 +60,7 @@ def test_the_days_and_the_benchmarks_are_named():
 
 
 def test_of_many_trends_those_that_changed_keep_their_plots():
-    made = many(45, [[100] * 15] * 44 + [DROP])
+    made = many(45, [[100] * 18] * 44 + [[*DROP, 95, 95, 95]])
     changed = made["trends"][[trend["changes"] != [] for trend in made["trends"]].index(True)]
     plots = plots_shown(made)
     assert len(plots) == 40

@@ -5,10 +5,14 @@ from __future__ import annotations
 from functools import cache
 from math import nan
 from pathlib import Path
+from random import Random
 from statistics import fmean, harmonic_mean, median
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils import logs
+from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import (
+    _loss as measured,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
 from ansible_collections.scalebench.core.plugins.module_utils.running.invariants import (
     RULES,
@@ -20,6 +24,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.strategies._series
 )
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 LOGS = Path(__file__).parents[4] / "shared" / "logs"
 needs_logs = pytest.mark.skipif(not LOGS.is_dir(), reason="the raw logs are not beside this tree")
@@ -148,6 +153,29 @@ def test_the_rate_of_one_device_is_not_compared_with_the_clock_of_all():
 def test_a_loss_of_few_steps_is_not_judged():
     loss = {"first_quarter": 7.1, "last_quarter": 13.1}
     assert broken(CELL, {**FACTS, "loss": loss, "printed": 20}) == []
+
+
+def test_noise_of_a_flat_loss_is_no_rise_and_a_doubling_is():
+    chance = Random(6)
+    told = found = 0
+    for _ in range(400):
+        flat = [chance.lognormvariate(0, 0.5) for _ in range(40)]
+        rising = [chance.gauss(1, 0.2) * (1 + step / 40) for step in range(40)]
+        told += bool(broken({}, {"printed": 40, "loss": measured(flat)}))
+        found += bool(broken({}, {"printed": 40, "loss": measured(rising)}))
+    assert told <= 3
+    assert found >= 320
+
+
+def test_the_noise_of_a_rise_is_the_rank_test_of_scipy():
+    chance = Random(7)
+    for count in (10, 25, 60):
+        # Rounded, so that some are equal: our z leaves their correction out.
+        first, last = ([round(chance.gauss(5, 1), 2) for _ in range(count)] for _ in range(2))
+        middle = [5.0] * (2 * count)
+        theirs = stats.mannwhitneyu(last, first, alternative="greater", use_continuity=False)
+        z = measured([*first, *middle, *last])["rise_z"]
+        assert stats.norm.sf(z) == pytest.approx(theirs.pvalue, abs=0.03)
 
 
 def quarters(losses):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from array import array
 from math import fsum, isfinite, sqrt
 
+from ..stats.student_t import quantile
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Dict, Sequence
@@ -27,7 +29,9 @@ MEASURES = (
     "effective_count",
     "standard_error",
     "relative_error",
+    "half_width",
 )
+LEVEL = 0.95
 DIRECT = 5000
 
 
@@ -102,13 +106,18 @@ def within_run(values: Sequence[float]) -> Dict[str, Any]:
     """Return how well the mean of a run is known, its own memory taken into account.
 
     Successive throughputs are not independent, so sd / sqrt(n) is too small. The autocorrelation
-    time tau is 1 + 2 * (sum of autocorrelations), summed by pairs while they stay positive (Geyer
-    1992, initial positive sequence); above 5000 values by 70 batch means. This is the error of one
-    run only: it says nothing of the difference between repeats.
+    time tau is 1 + 2 * (sum of autocorrelations): the larger of two estimates, since each is too
+    small in short runs. One adds them by pairs while they stay positive (Geyer 1992, initial
+    positive sequence; above 5000 values by 70 batch means), one follows from the first alone, its
+    bias corrected (Marriott and Pope 1954, Biometrika 41, 390). n / tau values count as
+    independent, in the variance and in Student's t. This is the error of one run only: it says
+    nothing of the difference between repeats.
 
     :returns: ``count``, ``mean``, ``sd`` (n - 1), ``cv`` (sd / mean), ``autocorrelation_time`` (in
-        observations), ``effective_count`` (n / tau), ``standard_error`` of the mean, and
-        ``relative_error`` (standard_error / mean); None where it is not defined.
+        observations), ``effective_count`` (n / tau), ``standard_error`` of the mean,
+        ``relative_error`` (standard_error / mean), and ``half_width`` of the 95 % interval of the
+        mean, as a share of it, which covers 93 to 97 % of 100 values that keep up to 0.95 of the
+        one before; None where it is not defined.
     :raises ValueError: not a list of numbers.
     """
     values = _finite(values)
@@ -126,26 +135,31 @@ def within_run(values: Sequence[float]) -> Dict[str, Any]:
     tau = 1.0
     if squares > 0 and count >= LEAST:
         tau = _tau(gaps, squares) if count <= DIRECT else _tau_of_batches(gaps, squares)
-    error = sd * sqrt(tau / count)
+    # The values of one run are closer to its own mean than to that of all runs.
+    error = sqrt(squares / (count - tau) * tau / count)
     measures.update(autocorrelation_time=tau, effective_count=count / tau, standard_error=error)
     if mean:
-        measures.update(cv=sd / abs(mean), relative_error=error / abs(mean))
+        relative = error / abs(mean)
+        half_width = relative * quantile((1 + LEVEL) / 2, count / tau - 1)
+        measures.update(cv=sd / abs(mean), relative_error=relative, half_width=half_width)
     return measures
 
 
 def _tau(gaps: Sequence[float], squares: float) -> float:
-    """Sum autocorrelations by pairs of lags until a pair is not positive; at least 1, at most n."""
+    """Return the larger of both estimates of the autocorrelation time, from 1 to n / 2."""
+    count = len(gaps)
 
     def at(lag: int) -> float:
         return fsum(a * b for a, b in zip(gaps, gaps[lag:])) / squares
 
     tau = -1.0
-    for lag in range(0, len(gaps) // 2, 2):
+    for lag in range(0, count // 2, 2):
         pair = at(lag) + at(lag + 1)
         if pair <= 0:
             break
         tau += 2 * pair
-    return min(max(tau, 1.0), float(len(gaps)))
+    kept = min(at(1) + (1 + 4 * at(1)) / count, 1 - 1 / count)
+    return min(max(tau, (1 + kept) / (1 - kept), 1.0), count / 2)
 
 
 def _tau_of_batches(gaps: Sequence[float], squares: float, batches: int = 70) -> float:

@@ -11,7 +11,14 @@ from typing import Any, Dict, List, Mapping, Sequence
 from ..comparison.provenance_changes import provenance_changes, shown
 from ..layout.plain_text import plain
 from ..records.cells import cell_key
-from ..stats.change_points import ALPHA, CUT, LEAST_FOR_OUTLIERS, change_points, outliers
+from ..stats.change_points import (
+    ALPHA,
+    LEAST_FOR_OUTLIERS,
+    LOOKS,
+    common_change_points,
+    outlier_cut,
+    outliers,
+)
 from ..stats.change_points import LEAST as LEAST_FOR_CHANGES
 from .trends import gather, select
 
@@ -21,11 +28,14 @@ SCHEMA = 1
 METHOD = (
     "One trend holds what was measured under the same conditions; campaigns are in the order in"
     " which they were planned. Its points are medians over the repeats.",
-    f"Change points: permutation tests for a level that changed, and for one that changed and came"
-    f" back, then the same in each piece. Of trends without a change at most {ALPHA:.0%} are"
-    f" marked. Fewer than {LEAST_FOR_CHANGES} campaigns are not tested.",
-    f"Outliers: a modified z-score above {CUT} within their level (Iglewicz and Hoaglin 1993), of"
-    f" {LEAST_FOR_OUTLIERS} campaigns or more.",
+    "Change points: permutation tests for a level that changed, and for one that changed and came"
+    " back, then the same in each piece. Of histories without a change, looked at after each of"
+    f" {LOOKS} campaigns, at most {ALPHA:.0%} have a mark at any time, however many trends there"
+    " are (Benjamini and Hochberg 1995), if campaigns do not resemble those before them; where they"
+    f" do, more have. Fewer than {LEAST_FOR_CHANGES} campaigns are not tested.",
+    "Outliers: a modified z-score (Iglewicz and Hoaglin 1993) within their level above a limit"
+    f" that 1 % of levels without one exceed: {outlier_cut(10):.1f} of 10 campaigns,"
+    f" {outlier_cut(30):.1f} of 30. Fewer than {LEAST_FOR_OUTLIERS} campaigns are not judged.",
     "What changed together with a change point was recorded at the same time; it need not be the"
     " cause.",
 )
@@ -52,10 +62,11 @@ def build_history(
     every, twice = gather(entries)
     trends = select(every, wanted)
     provenances = {one["folder"]: one["provenance"] for one in entries}
-    for trend, label in zip(trends, _labels(trends)):
+    places = common_change_points([_medians(trend["points"]) for trend in trends])
+    for trend, label, own in zip(trends, _labels(trends), places):
         trend["label"] = label
         trend["plot"] = _file_name(trend)
-        trend.update(_marks(trend["points"], provenances))
+        trend.update(_marks(trend["points"], own, provenances))
     return {
         "schema": SCHEMA,
         "method": list(METHOD),
@@ -85,11 +96,14 @@ def _file_name(trend: Mapping[str, Any]) -> str:
     return f"trend-{words[:80]}-{mark}.svg"
 
 
+def _medians(points: Sequence[Mapping[str, Any]]) -> List[float]:
+    return [point["median"] for point in points]
+
+
 def _marks(
-    points: Sequence[Mapping[str, Any]], provenances: Mapping[str, Any]
+    points: Sequence[Mapping[str, Any]], places: Sequence[int], provenances: Mapping[str, Any]
 ) -> Dict[str, List[Any]]:
-    values = [point["median"] for point in points]
-    places = change_points(values)
+    values = _medians(points)
     levels: List[Dict[str, Any]] = []
     apart: List[int] = []
     for start, stop in zip([0, *places], [*places, len(values)]):

@@ -239,10 +239,10 @@ REPEAT_COLUMNS: Tuple[Column, ...] = (
     Column("elapsed_throughput", _of("elapsed_throughput"), (REPORT,), "by the steps' time", SPEED),
     Column("wall_clock_throughput", _of("wall_clock_throughput"), (REPORT,), "wall clock", SPEED),
     Column(
-        "relative_error",
-        _of("within_run", "relative_error"),
+        "half_width",
+        _of("within_run", "half_width"),
         (REPORT,),
-        "within a run, ± %",
+        "within a run, ± % (95 %)",
         factor=100,
     ),
     Column("seconds", _of("seconds"), (REPORT,), "seconds", "s"),

@@ -2,45 +2,61 @@
 
 Two kinds of change are searched: a level that changes and stays (the maximum of the CUSUM
 statistic over all splits) and an episode, a level that changes and returns (the same over all
-pairs of places; Olshen et al. 2004, Biostatistics 5, 557, circular binary segmentation). Each is
-tested against random permutations of the values, which assumes nothing about their distribution:
-without a change every order is equally likely (Pesarin and Salmaso 2010). A series that changed is
-cut there and its pieces are searched again (binary segmentation, Vostrikova 1981), so a series
-without a change is marked no more often than the first tests allow. A single value far from both
-its neighbours is left out first: it is not a change, and would hide one.
+pairs of places; Olshen et al. 2004, Biostatistics 5, 557, circular binary segmentation). A single
+value far from all others is left out: it is no change, and would hide one. Each kind is tested
+against random permutations of the values, which assumes nothing about their distribution: without
+a change every order is equally likely (Pesarin and Salmaso 2010). A series that changed is cut
+there and its pieces are searched again (binary segmentation, Vostrikova 1981).
+
+Where values resemble those before them (drift, temperature) their order is not random, and more
+series are marked: docs/statistics.md has the simulated rates.
 """
 
 from __future__ import annotations
 
-import math
 import random
 import statistics
-from typing import Callable, List, Optional, Sequence, Tuple
+from typing import Callable, List, Sequence, Tuple
 
-__all__ = ["ALPHA", "CUT", "LEAST", "LEAST_FOR_OUTLIERS", "change_points", "outliers"]
+from .log_ratio import benjamini_hochberg
 
-# Iglewicz and Hoaglin 1993, How to detect and handle outliers: modified z-scores above this.
-CUT = 3.5
+__all__ = [
+    "ALPHA",
+    "LEAST",
+    "LEAST_FOR_OUTLIERS",
+    "LOOKS",
+    "change_points",
+    "common_change_points",
+    "outlier_cut",
+    "outliers",
+]
+
 # The median absolute deviation of normal values times this is their standard deviation.
 MAD_TO_SD = 1 / 0.6745
-# Normal values marked in error, simulated: 5 % of 5 values, 2 % of 8, 0.7 % of 20.
 LEAST_FOR_OUTLIERS = 8
-# The largest fraction of series without a change that are marked; simulated, with normal noise.
-ALPHA = 0.05
-# Level of the test for each kind of change; the rest of ALPHA allows for values left out.
-_LEVEL = 0.02
-# Fewer values have too few permutations: of 8, split in 4 and 4, 2 of 70 are as extreme.
-LEAST = 9
+# The largest share of series without a change that are marked at any of LOOKS looks, one after
+# each new value. The level of one look follows by simulation.
+ALPHA, LOOKS = 0.05, 25
+_LEVEL = 0.0125
+# Fewer values have too few permutations: of 10, split in 5 and 5, 2 of 252 are as extreme.
+LEAST = 11
 # A single value apart is an outlier until a second one agrees.
 _SHORTEST = 2
-_ORDERS = 1999
+# A lowest or highest value is alone, and left out, if it is farther from the next one than this
+# share of the range of the others. So many values may have two.
+_ALONE, _TWO_ALONE = 0.5, 20
+# Permutations: usually, and for one of many series that needs a smaller p value than these give.
+_ORDERS, _MORE_ORDERS = 1999, 19_999
+# As many orders at least as extreme end a test: the p value is known well enough.
+_EXTREME = 20
 # The same values give the same answer, so that a second run changes nothing.
 _SEED = 20041001
 Places = Tuple[int, ...]
+Statistic = Callable[[Sequence[float]], Tuple[float, Places]]
 
 
 def outliers(values: Sequence[float]) -> List[int]:
-    """Return the indexes of the values whose modified z-score is above 3.5.
+    """Return the indexes of the values whose modified z-score is above :func:`outlier_cut`.
 
     The score is 0.6745 (value - median) / MAD. The list is empty for fewer than
     ``LEAST_FOR_OUTLIERS`` values, and where more than half of them are equal, so that MAD is 0.
@@ -51,8 +67,33 @@ def outliers(values: Sequence[float]) -> List[int]:
         return []
     centre = statistics.median(values)
     scale = MAD_TO_SD * statistics.median(abs(value - centre) for value in values)
+    far = outlier_cut(len(values)) * scale
+    return [index for index, value in enumerate(values) if scale and abs(value - centre) > far]
+
+
+def outlier_cut(count: int) -> float:
+    """Return the score that the largest of so many normal values exceeds in 1 % of the series.
+
+    Of 8 to 100 values, by simulation. A cut of 3.5 whatever their number (Iglewicz and Hoaglin
+    1993) finds an outlier in 9 to 15 % of the series.
+    """
+    return 3.9 + 34 / count
+
+
+def common_change_points(series: Sequence[Sequence[float]]) -> List[List[int]]:
+    """Return the :func:`change_points` of several series that are looked at together.
+
+    Benjamini and Hochberg's correction holds for all of them: where none changed, the probability
+    of any mark is that of a single series; where some did, at most that share of the marked ones
+    is expected to be marked in error.
+    """
+    p_values = [_change(values)[0] for values in series]
+    for index, adjusted in enumerate(benjamini_hochberg(p_values)):
+        if p_values[index] <= _LEVEL < adjusted:
+            p_values[index] = _change(series[index], _MORE_ORDERS)[0]
     return [
-        index for index, value in enumerate(values) if scale and abs(value - centre) > CUT * scale
+        change_points(values) if adjusted <= _LEVEL else []
+        for values, adjusted in zip(series, benjamini_hochberg(p_values))
     ]
 
 
@@ -63,59 +104,60 @@ def change_points(values: Sequence[float]) -> List[int]:
 
     :param values: of one quantity in order of time, in any unit.
     """
-    kept = _without_spikes(values)
-    return sorted(kept[place] for place in _search([values[index] for index in kept], 0))
-
-
-def _without_spikes(values: Sequence[float]) -> List[int]:
-    """Return the indexes of all values except those far from both neighbours.
-
-    "Far" is defined as for outliers, with the noise estimated from the steps between neighbours,
-    which a change of level does not widen. A step between two values scatters sqrt(2) times as
-    much as a value.
-    """
-    steps = [abs(values[index] - values[index - 1]) for index in range(1, len(values))]
-    far = CUT * MAD_TO_SD * statistics.median(steps) / math.sqrt(2) if steps else 0
-    if not far:
-        return list(range(len(values)))
-    # The first and the last value have one neighbour only.
-    sides = zip([steps[0], *steps], [*steps, steps[-1]])
-    return [index for index, near in enumerate(sides) if min(near) <= far]
-
-
-def _search(values: Sequence[float], start: int) -> List[int]:
-    if len(values) < LEAST or min(values) == max(values):
+    p_value, places = _change(values)
+    if p_value > _LEVEL:
         return []
-    places = _tested(values, _best_split) or _tested(values, _best_episode)
-    if not places:
-        return []
-    changes = [start + place for place in places]
+    found = list(places)
     for low, high in zip([0, *places], [*places, len(values)]):
-        changes += _search(values[low:high], start + low)
-    return changes
+        found += [low + place for place in change_points(values[low:high])]
+    return sorted(found)
 
 
-def _tested(
-    values: Sequence[float], statistic: Callable[[Sequence[float]], Tuple[float, Places]]
-) -> Optional[Places]:
-    """Return the places of the greatest statistic where it is significant, else None.
+def _change(values: Sequence[float], orders: int = _ORDERS) -> Tuple[float, Places]:
+    """Return the p value of a change of either kind, and where it is.
 
-    p is (permutations at least as extreme + 1) / (permutations + 1), which keeps the level even
-    with few of them (Phipson and Smyth 2010). The loop stops as soon as p is too large (Besag and
-    Clifford 1991).
+    The smaller p value of both kinds counts twice (Bonferroni); of two equal ones the split's.
     """
-    observed, places = statistic(values)
-    observed *= 1 - 1e-9
-    most = int(_LEVEL * (_ORDERS + 1)) - 1
+    kept = _without_lone(values) if len(values) >= LEAST else []
+    rest = [values[index] for index in kept]
+    if len(set(rest)) < 2:
+        return 1.0, ()
+    tests = [(_p_value(rest, kind, orders), kind) for kind in (_best_split, _best_episode)]
+    p_value, kind = min(tests, key=lambda test: test[0])
+    return min(1.0, 2 * p_value), tuple(kept[place] for place in kind(rest)[1])
+
+
+def _p_value(values: Sequence[float], kind: Statistic, orders: int) -> float:
+    """Return the share of random orders that are at least as extreme, the given one included.
+
+    Counting the given order keeps the level even with few others (Phipson and Smyth 2010), and so
+    does ending with a certain number of extreme ones (Besag and Clifford 1991).
+    """
+    observed = kind(values)[0] * (1 - 1e-9)
     chance = random.Random(_SEED)
     order = list(values)
     extreme = 0
-    for _ in range(_ORDERS):
+    for done in range(1, orders + 1):
         chance.shuffle(order)
-        extreme += statistic(order)[0] >= observed
-        if extreme > most:
-            return None
-    return places
+        extreme += kind(order)[0] >= observed
+        if extreme == _EXTREME:
+            return extreme / done
+    return (extreme + 1) / (orders + 1)
+
+
+def _without_lone(values: Sequence[float]) -> List[int]:
+    """Return the indexes of the values without those that are alone at an end.
+
+    Which values these are does not depend on the order, which is what is tested.
+    """
+    kept = sorted(range(len(values)), key=lambda index: values[index])
+    for _ in range(2 if len(values) >= _TWO_ALONE else 1):
+        lowest, low, *_, high, highest = (values[index] for index in kept)
+        below, above = low - lowest, highest - high
+        if max(below, above) <= _ALONE * (highest - lowest - max(below, above)):
+            break
+        del kept[0 if below > above else -1]
+    return sorted(kept)
 
 
 def _best_split(values: Sequence[float]) -> Tuple[float, Places]:

@@ -19,6 +19,7 @@ __all__ = [
     "LogRatio",
     "above_p",
     "below_p",
+    "benjamini_hochberg",
     "centre",
     "difference_p",
     "equivalence_p",
@@ -144,4 +145,21 @@ def holm(p_values: Sequence[float]) -> List[float]:
     for rank, index in enumerate(order):
         largest = max(largest, min(1.0, (len(order) - rank) * p_values[index]))
         adjusted[index] = largest
+    return adjusted
+
+
+def benjamini_hochberg(p_values: Sequence[float]) -> List[float]:
+    """Return the adjusted p values, in the order given.
+
+    Of those at or below a limit such as 0.05 at most that share is expected to be false; where no
+    difference is there, the probability of one or more is at most the limit. Holds for tests that
+    are independent or positively dependent: Benjamini and Hochberg, "Controlling the false
+    discovery rate", Journal of the Royal Statistical Society B 57 (1995).
+    """
+    order = sorted(range(len(p_values)), key=lambda index: -p_values[index])
+    adjusted = [0.0] * len(p_values)
+    least = 1.0
+    for rank, index in enumerate(order):
+        least = min(least, p_values[index] * len(order) / (len(order) - rank))
+        adjusted[index] = least
     return adjusted
