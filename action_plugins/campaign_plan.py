@@ -46,6 +46,9 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.given_options impo
     given_options,
     with_sources,
 )
+from ansible_collections.scalebench.core.plugins.plugin_utils.variant_files import (
+    with_given_variants,
+)
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 
@@ -90,11 +93,12 @@ class ActionModule(ControllerAction):
         # A campaign that is continued without options of -e keeps those that it was planned with.
         without_options = kept and len(given) == len(self._of_variables)
         options = kept["options"] if without_options else given
+        benchmarks = with_given_variants(benchmarks, options, kept if without_options else {})
         checked = {"campaign": campaign, "frameworks": frameworks(benchmarks, options)}
         packing = policy(options, args)["packing"]
         if args["nodes"] is None:
             return {**checked, "changed": False}
-        planned = plan.build(benchmarks, options, args["nodes"], kept)
+        planned = plan.build(benchmarks, options, args["nodes"], kept, campaign)
         plan.check_forks(planned["cells"], args["nodes"], packing, context.CLIARGS["forks"])
         search.check_memory(planned["cells"], args["memory_mib"])
         if kept:
@@ -148,7 +152,7 @@ class ActionModule(ControllerAction):
         ledger = Ledger(campaign, records, files.attempts(folder, damaged), args["session"])
         cells = plan.with_unavailable(planned["cells"], args["nodes"])
         rules = policy(planned["options"], args)
-        left = outstanding(cells, ledger, rules)
+        left = outstanding(cells, ledger, rules, planned.get("seed", ""))
         session = args["session"] or files.now()
         if not self._task.check_mode:
             _set_aside(folder, records, [*left["repeats"], *left["given_up"]])

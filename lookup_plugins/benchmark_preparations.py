@@ -9,7 +9,8 @@ DOCUMENTATION = r"""
 name: benchmark_preparations
 short_description: List the sources and images of the chosen recipes
 description:
-  - Reads C(benchmark) and C(recipe) as role C(campaign) does, given with C(-e) or as variables.
+  - Reads C(benchmark), C(recipe) and C(variants) as role C(campaign) does, given with C(-e) or as
+    variables. A variant with an image of its own has a container of its own.
   - Recipes of our own trainers need nothing and are not among the result.
 options:
   device:
@@ -51,10 +52,13 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.given_options impo
     given_options,
     with_sources,
 )
+from ansible_collections.scalebench.core.plugins.plugin_utils.variant_files import (
+    with_given_variants,
+)
 
 _FOLDER = Path(__file__).resolve().parents[1] / "benchmarks"
 # The other options are not checked, because their defaults depend on the nodes.
-_OPTIONS = ("benchmark", "recipe")
+_OPTIONS = ("benchmark", "recipe", "variants")
 
 
 class LookupModule(LookupBase):
@@ -68,6 +72,8 @@ class LookupModule(LookupBase):
         chosen, of_variables = given_options(extra, variables or {}, _OPTIONS, template)
         mirror, device = self.get_option("mirror"), self.get_option("device")
         try:
-            return [preparations(load_benchmarks(folder), parse_options(chosen), mirror, device)]
+            options = parse_options(chosen)
+            benchmarks = with_given_variants(load_benchmarks(folder), options)
+            return [preparations(benchmarks, options, mirror, device)]
         except ValueError as error:
             raise AnsibleLookupError(with_sources(str(error), of_variables)) from None

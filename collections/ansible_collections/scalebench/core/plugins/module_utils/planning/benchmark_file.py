@@ -14,6 +14,7 @@ from .launch import LAUNCHERS
 from .options import LISTS, OPTIONS, parse_options
 from .placeholders import PLACEHOLDERS, check_placeholders, fields
 from .recipes import DEVICES, factors_of, recipe_choices, recipe_of
+from .variants import check_variants, with_variants
 
 __all__ = ["OPTIONAL", "REQUIRED", "check_benchmark", "check_container", "check_sources"]
 
@@ -108,7 +109,8 @@ def check_benchmark(definition: Any, name: str) -> Dict[str, Any]:
     :param name: the file's name, for the message.
     :raises ValueError: the file, the key and what should stand there.
     """
-    _check_mapping(definition, name, _BENCHMARK, {"factors": dict, "unit": str})
+    optional = {"factors": dict, "unit": str, "variants": dict}
+    _check_mapping(definition, name, _BENCHMARK, optional)
     if not _UNIT.fullmatch(definition.get("unit", "images")):
         raise ValueError(
             f"{name}: unit: {definition['unit']!r}: must name what is counted, such as sequences"
@@ -121,7 +123,12 @@ def check_benchmark(definition: Any, name: str) -> Dict[str, Any]:
         raise ValueError(f"{name}: recipes: at least one recipe is needed")
     for recipe_name, recipe in definition["recipes"].items():
         _check_recipe(recipe, f"{name}: recipes.{recipe_name}", factors)
-    return dict(definition)
+    if "variants" not in definition:
+        return dict(definition)
+    variants = check_variants(
+        definition["variants"], f"{name}: variants", factors, list(definition["recipes"])
+    )
+    return dict(with_variants(definition, variants))
 
 
 def _check_mapping(

@@ -27,9 +27,12 @@ _PASSED_ON = ("SCALEBENCH_RUN", "SCALEBENCH_NODE")
 _SEPARATORS = ',:"\n'
 
 
-def container_name(benchmark: str, recipe: str) -> str:
-    """Return the name that a recipe's container has on every node."""
-    return f"scalebench-{benchmark}-{recipe}"
+def container_name(benchmark: str, recipe: str, variant: str = "") -> str:
+    """Return the name that a recipe's container has on every node.
+
+    :param variant: which the container is of, where that has an image of its own.
+    """
+    return "-".join(["scalebench", benchmark, recipe, *([variant] if variant else [])])
 
 
 def image_reference(container: Mapping[str, Any], mirror: str = "") -> str:

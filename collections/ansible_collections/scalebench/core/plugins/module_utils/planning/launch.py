@@ -210,7 +210,8 @@ def commands(cell: Cell, recipe: Mapping[str, Any], nodes: Nodes) -> Dict[str, C
             _check_word(word, f"{cell['directory']}: the command on {name}")
         argv, environment = started
         if "container" in recipe:
-            inside = container_name(cell["benchmark"], cell["recipe"])
+            variant = recipe["container"].get("variant", "")
+            inside = container_name(cell["benchmark"], cell["recipe"], variant)
             environment = with_trace(environment, TRACES)
             argv = exec_command(argv, environment, nodes[name], inside)
         made[name] = {"rank": rank, "argv": argv, "env": environment}

@@ -189,7 +189,8 @@ def blocks(
 
 
 def _usual(factor: Factor, block: Mapping[str, Any], choices: Choices) -> List[Any]:
-    return list(block.get(factor.name) or choices.get(factor.name, [factor.plain])[:1])
+    known = choices.get(factor.name, [factor.plain])
+    return list(block.get(factor.name) or (known if factor.every else known[:1]))
 
 
 def _restrict(made: List[Values], factor: str, asked: Sequence[Any], choices: Choices) -> None:

@@ -115,6 +115,8 @@ SINGLE: Mapping[str, Parser] = {
     "max_repeats": _parse_repeats,
     "duration": _parse_duration,
     "packing": _parse_packing,
+    # A file of variants.
+    "variants": parse_text,
 }
 OPTIONS: Tuple[str, ...] = (*LISTS, *SINGLE)
 # The prefix of the variables of role campaign.

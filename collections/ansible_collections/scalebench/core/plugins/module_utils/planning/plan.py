@@ -14,6 +14,7 @@ from . import launch, matrix, nccl
 from .container import container_name
 from .recipes import TO_TARGET, matching, recipe_of
 from .seating import oversubscribed
+from .variants import check_in_turns, in_turns
 
 __all__ = [
     "NOT_INSTALLABLE",
@@ -40,6 +41,7 @@ def build(
     options: Mapping[str, Any],
     nodes: Nodes,
     kept: Optional[Plan] = None,
+    seed: str = "",
 ) -> Plan:
     """Return the plan; each cell carries its commands.
 
@@ -47,6 +49,7 @@ def build(
     :param options: what ``options.parse_options`` returned.
     :param kept: the plan of a campaign that is continued. What the options leave open of the method
         is as it was planned, whatever a benchmark's defaults are by now.
+    :param seed: of the order in which variants take turns; that of ``kept`` stands over it.
     :raises ValueError: the options do not fit benchmarks or nodes.
     """
     nccl.check_names(nodes)
@@ -56,23 +59,35 @@ def build(
         for cell in matrix.expand(benchmarks, options, nodes)
     ]
     _check_data(cells, options, nodes)
+    check_in_turns(cells, options)
     for cell in cells:
         recipe = recipe_of(benchmarks[cell["benchmark"]], cell)
         cell["reading"] = _reading(cell, recipe)
         cell["not_there"] = _impossible(cell, recipe, nodes)
         cell["over_ssh"] = launch.LAUNCHERS[recipe["launcher"]].over_ssh
         cell["commands"] = launch.commands(cell, recipe, nodes)
+        if recipe.get("container", {}).get("variant"):
+            cell["image"] = recipe["container"]["image"]
         expected = nccl.expected_transport(cell, nodes)
         if expected:
             cell["transport"] = expected
         cell["oversubscribed"] = oversubscribed(cell, nodes)
         cell["estimate_seconds"] = recipe.get("estimate", {}).get(cell["topology"])
-    return {
+    made: Plan = {
         "schema": SCHEMA,
         "options": dict(options),
         "cells": cells,
         "nodes": {name: node["fingerprint"] for name, node in nodes.items()},
     }
+    variants = {
+        name: benchmarks[name]["variants"]
+        for name in dict.fromkeys(cell["benchmark"] for cell in cells)
+        if "variants" in benchmarks[name]
+    }
+    if variants:
+        made["variants"] = variants
+        made["seed"] = kept.get("seed", seed) if kept else seed
+    return made
 
 
 def _impossible(cell: Cell, recipe: Mapping[str, Any], nodes: Nodes) -> List[str]:
@@ -194,19 +209,26 @@ def with_unavailable(cells: Sequence[Cell], nodes: Nodes) -> List[Cell]:
 def containers(cells: Sequence[Cell]) -> List[str]:
     """Return the containers that the cells run in, which :func:`with_unavailable` returned."""
     inside = [cell for cell in cells if cell["framework_set"] is None and "unavailable" not in cell]
-    return sorted({container_name(cell["benchmark"], cell["recipe"]) for cell in inside})
+    return sorted({_container(cell) for cell in inside})
 
 
-def repeats(cells: Sequence[Cell]) -> List[PlannedRepeat]:
+def _container(cell: Cell) -> str:
+    variant = cell["treatment"] or "" if "image" in cell else ""
+    return container_name(cell["benchmark"], cell["recipe"], variant)
+
+
+def repeats(cells: Sequence[Cell], seed: str = "") -> List[PlannedRepeat]:
     """Return every repeat in running order: the first of each cell, then the second of each, …
 
     In rounds, a machine that gets warmer or busier affects all cells alike, and an interrupted
     campaign has some repeats of each. ``log`` is the leading node's and the measurement, ``logs``
     are all nodes'; they are relative to the campaign's folder.
+
+    :param seed: of the plan, for the order of variants in each round.
     """
     planned = []
     for index in range(1, max((cell["repeats"] for cell in cells), default=0) + 1):
-        for cell in cells:
+        for cell in in_turns(cells, seed, index):
             if index <= cell["repeats"]:
                 planned.append(planned_repeat(cell, index, f"{cell['name']}_{index}"))
     return planned

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, Dict, Iterable, List, Mapping, Set
 
 from ..records.cells import cell_path
@@ -52,6 +53,7 @@ def differences(old: Plan, new: Plan) -> List[str]:
         for key in _HARDWARE:
             if before.get(key) != now.get(key):
                 changes.append(f"{name}: {key} was {before.get(key)!r}, is {now.get(key)!r}")
+    changes += _variant_changes(old, new)
     was, wanted = (
         {cell_path(cell): _essence(cell) for cell in plan["cells"]} for plan in (old, new)
     )
@@ -68,6 +70,16 @@ def differences(old: Plan, new: Plan) -> List[str]:
                 if was[cell].get(field) != wanted[cell].get(field)
             ]
     return changes
+
+
+def _variant_changes(old: Plan, new: Plan) -> List[str]:
+    """Return the variants that changed, which paths and commands of cells do not show."""
+    before, now = (plan.get("variants") or {} for plan in (old, new))
+    return [
+        f"benchmark {name}: its variants were {before.get(name)}, are {now.get(name)}"
+        for name in sorted({*before, *now})
+        if json.dumps(before.get(name)) != json.dumps(now.get(name))
+    ]
 
 
 def _essence(cell: Cell) -> Dict[str, Any]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from ..records.factors import FACTORS, Factor, factor_values, own_factor
+from ..records.factors import FACTORS, TREATMENT, Factor, factor_values, own_factor
 from .container import container_name, image_reference
+from .variants import treated
 
 __all__ = [
     "ALL",
@@ -86,13 +87,15 @@ def usual_recipe(benchmark: Mapping[str, Any]) -> str:
 
 
 def recipe_of(benchmark: Mapping[str, Any], cell: Mapping[str, Any]) -> Dict[str, Any]:
-    """Return the recipe that a cell runs, with what framework version and device change in it.
+    """Return the recipe that a cell runs, with what version, device and variant change in it.
 
-    :param cell: its ``recipe``, ``framework_version`` and ``device`` count.
+    :param cell: its ``recipe``, ``framework_version``, ``device`` and ``treatment`` count.
+    :raises ValueError: as ``variants.treated``.
     """
     recipe = benchmark["recipes"][cell["recipe"]]
     of_version = recipe.get("versions", {}).get(cell.get("framework_version"), {})
-    merged = {**recipe, **of_version, **recipe.get("devices", {}).get(cell.get("device"), {})}
+    of_device = recipe.get("devices", {}).get(cell.get("device"), {})
+    merged = treated({**recipe, **of_version, **of_device}, cell.get(TREATMENT))
     return {key: value for key, value in merged.items() if value is not None}
 
 
@@ -237,25 +240,39 @@ def preparations(
     :param options: what ``options.parse_options`` returned; ``benchmark`` and ``recipe`` count.
     :param mirror: a registry that stands for the images' own.
     :param device: what the nodes have.
-    :returns: for each recipe with ``sources``: ``name`` (its folder), ``sources`` and, where it
-        runs in a container, ``container``: the recipe's, with ``name``, ``reference`` (what to
-        pull) and ``built`` (the name that the image made from it gets).
+    :returns: for each recipe with ``sources``, and again for each variant with an image of its own:
+        ``name`` (its folder), ``sources`` and, where it runs in a container, ``container``: the
+        recipe's, with ``name``, ``reference`` (what to pull) and ``built`` (the name that the image
+        made from it gets).
     :raises ValueError: as :func:`chosen_benchmarks` and ``container.image_reference``.
     """
     prepared = []
     for name in chosen_benchmarks(benchmarks, options):
         recipe_name, _ = chosen_recipe(benchmarks[name], options.get("recipe"))
-        recipe = recipe_of(benchmarks[name], {"recipe": recipe_name, "device": device})
-        if "sources" in recipe:
-            folder = f"{name}-{recipe_name}"
-            made: Dict[str, Any] = {"name": folder, "sources": list(recipe["sources"])}
-            if "container" in recipe:
-                version = str(recipe["sources"][0]["version"])[:_SHORT]
-                made["container"] = {
-                    **recipe["container"],
-                    "name": container_name(name, recipe_name),
-                    "reference": image_reference(recipe["container"], mirror),
-                    "built": f"scalebench/{folder}:{version}",
-                }
-            prepared.append(made)
+        images = benchmarks[name]["recipes"][recipe_name].get("images", {})
+        of_variants = benchmarks[name].get("variants", {})
+        # None is the recipe's own image, which variants without another run in.
+        own = [None] if not of_variants or {*of_variants} - {*images} else []
+        for variant in (*own, *images):
+            cell = {"recipe": recipe_name, "device": device, TREATMENT: variant}
+            recipe = recipe_of(benchmarks[name], cell)
+            if "sources" in recipe:
+                prepared.append(_preparation(name, recipe_name, recipe, mirror))
     return prepared
+
+
+def _preparation(name: str, recipe_name: str, recipe: Recipe, mirror: str) -> Dict[str, Any]:
+    folder = f"{name}-{recipe_name}"
+    made: Dict[str, Any] = {"name": folder, "sources": list(recipe["sources"])}
+    if "container" in recipe:
+        variant = recipe["container"].get("variant", "")
+        version = str(recipe["sources"][0]["version"])[:_SHORT]
+        called = container_name(name, recipe_name, variant)
+        made["container"] = {
+            **recipe["container"],
+            "name": called,
+            "reference": image_reference(recipe["container"], mirror),
+            # Names of images are in lower case.
+            "built": f"scalebench/{called[len('scalebench-') :].lower()}:{version}",
+        }
+    return made

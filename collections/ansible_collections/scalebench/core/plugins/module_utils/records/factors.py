@@ -26,6 +26,8 @@ from typing import (
 __all__ = [
     "FACTORS",
     "MAX",
+    "NO_TREATMENT",
+    "TREATMENT",
     "Factor",
     "Factors",
     "factor_names",
@@ -40,6 +42,8 @@ __all__ = [
 
 # As a batch size: the largest that runs, to be searched.
 MAX = "max"
+# The factor whose values are the variants that a campaign compares, and the value without any.
+TREATMENT, NO_TREATMENT = "treatment", "none"
 _FLAGS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _NAME = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
 _WORD = re.compile(r"[A-Za-z0-9_.]+", re.ASCII)
@@ -122,7 +126,8 @@ class Factor:
     the name of the log does. ``plain``: the value that the path does not mention; None where the
     defaults of the recipe tell which one that is. ``values``: the values that published documents
     and paths of foreign logs may have. ``needed``: every recipe gives it a value. ``listed``: a
-    recipe lists the values that may be asked for, else only the plain one may. ``stated``: a cell
+    recipe lists the values that may be asked for, else only the plain one may. ``every``: all of
+    these run where nothing is asked for, else the first. ``stated``: a cell
     or published row without it leaves it unknown; without any other factor, which may be younger
     than the record, it has the plain value. ``in_log``: a log that states it must not contradict
     its cell. ``decisive``: figures that differ in it are not comparable. ``means``: how a framework
@@ -138,6 +143,7 @@ class Factor:
     values: Tuple[str, ...] = ()
     needed: bool = False
     listed: bool = False
+    every: bool = False
     stated: bool = False
     in_log: bool = False
     decisive: bool = True
@@ -234,6 +240,15 @@ FACTORS: Tuple[Factor, ...] = (
         decisive=False,
         means=True,
     ),
+    Factor(
+        *(TREATMENT, parse_text),
+        token="{}",
+        plain=NO_TREATMENT,
+        listed=True,
+        every=True,
+        means=True,
+        words="variant {}",
+    ),
 )
 
 
@@ -255,6 +270,7 @@ class Factors(TypedDict):
     image_size: Optional[int]
     framework_version: Optional[str]
     mode: Optional[str]
+    treatment: Optional[str]
 
 
 def factor_names(wanted: Optional[Callable[[Factor], bool]] = None) -> Tuple[str, ...]:

@@ -118,8 +118,9 @@ class Cell(_Cell, total=False):
     ``unit`` (of the throughput) are there where the benchmark declares them, ``epochs`` and
     ``target_accuracy`` of a training to a target. The plan adds what follows ``searched``; a cell
     that cannot run has ``unavailable``, the reason, and ``excused`` where provisioning cannot
-    repair that. ``transport`` is there where NCCL must take it between the nodes. ``node_devices``
-    are the places of its devices on nodes that it shares.
+    repair that. ``transport`` is there where NCCL must take it between the nodes, ``image`` where
+    a variant has one of its own. ``node_devices`` are the places of its devices on nodes that it
+    shares.
     """
 
     own_factors: Dict[str, Scalar]
@@ -137,6 +138,7 @@ class Cell(_Cell, total=False):
     unavailable: str
     excused: bool
     transport: str
+    image: str
     node_devices: Dict[str, List[int]]
 
 
@@ -198,6 +200,15 @@ class Fingerprint(TypedDict, total=False):
     frameworks: Dict[str, Optional[Framework]]
 
 
+class Variant(TypedDict, total=False):
+    """What a variant changes of the command, and ``about``, the user's label of it."""
+
+    about: str
+    environment: Dict[str, str]
+    arguments: List[str]
+    image: str
+
+
 class Options(TypedDict, total=False):
     """Those options of a campaign that its results are judged by; the others only made the plan."""
 
@@ -211,9 +222,11 @@ class Options(TypedDict, total=False):
 if TYPE_CHECKING:
     OptionsGiven = Dict[str, Any]
     NodesFound = Dict[str, Dict[str, Any]]
+    VariantsGiven = Dict[str, Any]
 else:
     OptionsGiven = Options
     NodesFound = Dict[str, Fingerprint]
+    VariantsGiven = Dict[str, Dict[str, Variant]]
 
 
 class _Plan(TypedDict):
@@ -224,12 +237,17 @@ class _Plan(TypedDict):
 
 
 class Plan(_Plan, total=False):
-    """The plan of a campaign; ``nodes`` are fingerprints by name. Its file adds the other keys."""
+    """The plan of a campaign; ``nodes`` are fingerprints by name. Its file adds other keys.
+
+    ``variants``, by benchmark, and the ``seed`` of their order are there where it compares some.
+    """
 
     campaign: str
     created: str
     controller: Dict[str, Any]
     sha256: str
+    seed: str
+    variants: VariantsGiven
 
 
 def check_cell(cell: Mapping[str, Any]) -> None:

@@ -97,7 +97,9 @@ class Ledger:
         ]
 
 
-def outstanding(cells: Sequence[Cell], ledger: Ledger, policy: Policy) -> Dict[str, Any]:
+def outstanding(
+    cells: Sequence[Cell], ledger: Ledger, policy: Policy, seed: str = ""
+) -> Dict[str, Any]:
     """Return ``{"repeats", "given_up", "remarks"}``.
 
     ``repeats`` are to run, in order, each with ``kind`` (measured; search, for the largest batch;
@@ -110,18 +112,20 @@ def outstanding(cells: Sequence[Cell], ledger: Ledger, policy: Policy) -> Dict[s
 
     :param cells: the plan's cells; one that cannot run here has ``unavailable``, the reason.
     :param policy: what ``policy.policy`` returned.
+    :param seed: of the plan, for the order of variants.
     :raises ValueError: adaptive repeats whose maximum is below the minimum.
     """
     if policy["half_width"]:
         most = policy["max_repeats"] or MOST_REPEATS
         for cell in cells:
             check_adaptive(cell["repeats"], most, policy["half_width"])
-    return _Decision(ledger, policy).over(cells)
+    return _Decision(ledger, policy, seed).over(cells)
 
 
 class _Decision:
-    def __init__(self, ledger: Ledger, policy: Policy) -> None:
+    def __init__(self, ledger: Ledger, policy: Policy, seed: str) -> None:
         self.ledger = ledger
+        self.seed = seed
         self.policy = policy
         self.repeats: List[PlannedRepeat] = []
         self.given_up: List[PlannedRepeat] = []
@@ -134,7 +138,7 @@ class _Decision:
         cells = [cell for cell in planned if cell["batch_size_per_device"] != MAX]
         for group in search.groups(planned):
             cells += self._searched(group)
-        for repeat in plan.repeats(cells):
+        for repeat in plan.repeats(cells, self.seed):
             self._sort_in(repeat)
         if not self.repeats and self.policy["half_width"]:
             for cell in cells:
