@@ -17,6 +17,9 @@ from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_ru
 from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_text import (
     broken_rules,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.comparison.treatments import (
+    compare_treatments,
+)
 from ansible_collections.scalebench.core.plugins.plugin_utils.archive_reading import head, verify
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import read_yaml
 from ansible_collections.scalebench.core.plugins.plugin_utils.measured import (
@@ -132,7 +135,8 @@ def gate_of(args: dict[str, Any]) -> list[dict[str, Any]] | None:
 
 
 def verdicts(results: dict[str, Any], args: dict[str, Any], own: Path) -> dict[str, Any]:
-    """Return what is added to results: ``comparison`` and ``gate``, of those that are asked for.
+    """Return what is added to results: ``treatments`` of a campaign that compares variants,
+    ``comparison`` and ``gate`` of those that are asked for.
 
     :param args: as of ``baseline_of``.
     :param own: the folder that the results are of.
@@ -140,6 +144,9 @@ def verdicts(results: dict[str, Any], args: dict[str, Any], own: Path) -> dict[s
     """
     rules, baseline = gate_of(args), baseline_of(args, own)
     added: dict[str, Any] = {}
+    treatments = compare_treatments(results, args["equivalence_margin"])
+    if treatments:
+        added["treatments"] = treatments
     if baseline:
         try:
             compared = compare_campaigns(

@@ -165,10 +165,12 @@ def in_turns(cells: Sequence[Cell], seed: str, number: int) -> List[Cell]:
     :param seed: of the campaign.
     :param number: of the round, from 1.
     """
+    if not any(is_treated(cell) for cell in cells):
+        return list(cells)
     blocks: Dict[Tuple[str, ...], List[Cell]] = {}
     for cell in cells:
-        is_alone = not is_treated(cell)
-        blocks.setdefault((cell_path(cell),) if is_alone else block_of(cell), []).append(cell)
+        key = block_of(cell) if is_treated(cell) else (cell_path(cell),)
+        blocks.setdefault(key, []).append(cell)
 
     def place(cell: Cell) -> bytes:
         return hashlib.sha256(f"{seed}:{number}:{cell_path(cell)}".encode()).digest()

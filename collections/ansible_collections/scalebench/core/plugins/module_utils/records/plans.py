@@ -21,6 +21,8 @@ __all__ = [
     "Plan",
     "PlannedRepeat",
     "Reading",
+    "Variant",
+    "VariantsGiven",
     "check_cell",
     "check_plan",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, TypedDict
 
 from .factors import Factors
-from .plans import Fingerprint, Options
+from .plans import Fingerprint, Options, VariantsGiven
 from .runs import Disturbance, LogEnding, TimeToTrain
 from .shape import Scalar
 
@@ -221,6 +221,8 @@ class Provenance(TypedDict, total=False):
     controller: Dict[str, Any]
     sha256: str
     nodes: Dict[str, Fingerprint]
+    variants: VariantsGiven
+    seed: str
 
 
 if TYPE_CHECKING:
@@ -252,6 +254,7 @@ class Results(_Results, total=False):
 
     published: Dict[str, Any]
     comparison: Dict[str, Any]
+    treatments: Dict[str, Any]
     preflight: Dict[str, Any]
     drift: Dict[str, Any]
     gate: Dict[str, Any]

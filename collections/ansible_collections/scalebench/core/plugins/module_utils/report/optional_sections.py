@@ -7,6 +7,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Seque
 from ..comparison import across_text
 from ..comparison.comparison_text import comparison_sections
 from ..comparison.gate_text import gate_sections
+from ..comparison.treatments_text import treatment_sections
 from ..layout.groups import machines, named_cells
 from ..layout.sections import Section, quote, section, table, unquoted
 from ..preflight.verdict import to_mend
@@ -245,6 +246,7 @@ Builder = Callable[[Results], List[Section]]
 # In the order of the report; each returns nothing where the results have nothing for it.
 _BEFORE: Tuple[Builder, ...] = (
     _training_time,
+    treatment_sections,
     comparison_sections,
     gate_sections,
     published_text.sections,

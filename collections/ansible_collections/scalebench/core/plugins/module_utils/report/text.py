@@ -8,6 +8,7 @@ from typing import Dict, List
 
 from ..comparison.comparison_text import comparison_line
 from ..comparison.gate_text import broken_rules, gate_line
+from ..comparison.treatments_text import treatment_lines
 from ..layout.groups import cell_groups, failures, group_title
 from ..layout.plain_text import plain
 from ..layout.sections import table_text
@@ -44,8 +45,9 @@ def terminal_table(results: Results) -> str:
 
 
 def _verdicts(results: Results) -> List[str]:
-    """Return the outcome of the comparison with a baseline and of the gate, if there are any."""
-    lines = [comparison_line(results)] if results.get("comparison") else []
+    """Return the outcome of comparisons of variants and with a baseline, and of the gate."""
+    lines = treatment_lines(results) if results.get("treatments") else []
+    lines += [comparison_line(results)] if results.get("comparison") else []
     lines += [gate_line(results), *broken_rules(results)] if results.get("gate") else []
     return lines
 

@@ -36,7 +36,7 @@ _TRAINER = (
     *("cuda", "cudnn", "nccl", "architectures"),
 )
 _TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
-_PLAN_KEYS = ("created", "options", "controller", "sha256", "nodes")
+_PLAN_KEYS = ("created", "options", "controller", "sha256", "nodes", "variants", "seed")
 
 
 def units(cells: Sequence[MeasuredCell]) -> Dict[str, str]:

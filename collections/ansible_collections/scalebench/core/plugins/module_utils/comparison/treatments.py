@@ -1,0 +1,164 @@
+"""Variants that took turns in one campaign: each against the first, by differences in rounds."""
+
+from __future__ import annotations
+
+from statistics import geometric_mean
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+from ..planning.variants import block_of, is_treated
+from ..records.results import MeasuredCell, Results
+from ..stats.log_ratio import LogRatio, difference_p, equivalence_p, holm, interval
+from ..stats.paired import MOST_PAIRS, least_sign_flip_p, paired_ratio, sign_flip_p
+from .baseline import ALPHA, LEVEL, check_margin
+from .cell_pairs import named
+
+__all__ = ["compare_treatments"]
+
+
+class _Pair(NamedTuple):
+    """A cell and that of the first variant, and the rounds in which both have a throughput."""
+
+    cell: MeasuredCell
+    reference: MeasuredCell
+    rounds: Dict[int, Tuple[float, float]]
+
+    @property
+    def ours(self) -> List[float]:
+        return [speed for speed, _ in self.rounds.values()]
+
+    @property
+    def theirs(self) -> List[float]:
+        return [speed for _, speed in self.rounds.values()]
+
+
+def compare_treatments(results: Results, margin: float) -> Optional[Dict[str, Any]]:
+    """Return the comparison of variants as results.json holds it, None without any.
+
+    Each variant of a cell is compared with the first that was planned. The findings are those of
+    ``baseline.compare_campaigns``, all comparisons of the campaign together (Holm): ``slower`` and
+    ``faster`` by the larger p value of the paired t test and, where there are rounds enough for it
+    to find anything, the exact test of signs, which needs no normal noise.
+
+    :param results: of one campaign.
+    :param margin: share that does not matter, as 0.02.
+    :returns: ``margin``, ``level``, ``seed`` of the order, ``variants`` (by benchmark what each
+        changes) and ``cells``. A cell has its names, ``treatment``, ``against`` (the first
+        variant), ``unit``, ``speed`` and ``reference_speed`` (geometric means of the rounds that
+        both have), ``rounds``, ``without_pair`` (numbers of repeats that only one of them has),
+        ``ratio``, ``low``, ``high``, ``standard_error`` and ``degrees_of_freedom`` of its
+        logarithm, ``p_difference`` (after Holm), ``p_sign_flip`` (null above 16 rounds),
+        ``p_equivalence``, ``finding`` and ``why``.
+    :raises ValueError: an invalid margin.
+    """
+    pairs = _pairs(results["cells"])
+    if not pairs:
+        return None
+    check_margin(margin)
+    ratios = [_ratio(pair) for pair in pairs]
+    tested = [(pair, ratio) for pair, ratio in zip(pairs, ratios) if ratio]
+    corrected = iter(holm([_p(pair, ratio, len(tested)) for pair, ratio in tested]))
+    provenance = results["provenance"]
+    return {
+        "margin": margin,
+        "level": LEVEL,
+        "seed": provenance.get("seed"),
+        "variants": provenance.get("variants") or {},
+        "cells": [
+            {
+                **_described(pair),
+                **(_judged(ratio, next(corrected), margin) if ratio else _undecided()),
+            }
+            for pair, ratio in zip(pairs, ratios)
+        ],
+    }
+
+
+def _pairs(cells: Sequence[MeasuredCell]) -> List[_Pair]:
+    blocks: Dict[Tuple[str, ...], List[MeasuredCell]] = {}
+    for cell in cells:
+        if is_treated(cell):
+            blocks.setdefault(block_of(cell), []).append(cell)
+    return [
+        _Pair(cell, block[0], _rounds(cell, block[0]))
+        for block in blocks.values()
+        for cell in block[1:]
+    ]
+
+
+def _rounds(cell: MeasuredCell, reference: MeasuredCell) -> Dict[int, Tuple[float, float]]:
+    ours, theirs = _speeds(cell), _speeds(reference)
+    return {number: (ours[number], theirs[number]) for number in sorted({*ours} & {*theirs})}
+
+
+def _speeds(cell: MeasuredCell) -> Dict[int, float]:
+    """Return the throughput of each repeat that gave one, by its number, which is its round's."""
+    return {
+        repeat["repeat"]: repeat["throughput"]
+        for repeat in cell["repeats"]
+        if repeat["throughput"] is not None
+    }
+
+
+def _ratio(pair: _Pair) -> Optional[LogRatio]:
+    return paired_ratio(pair.ours, pair.theirs) if len(pair.rounds) > 1 else None
+
+
+def _p(pair: _Pair, ratio: LogRatio, tests: int) -> float:
+    """Return the p value of a difference before Holm's correction.
+
+    :param tests: how many are corrected together.
+    """
+    exact = _sign_flip(pair)
+    decides = exact is not None and tests * least_sign_flip_p(len(pair.rounds)) <= ALPHA
+    return max(difference_p(ratio), exact or 0.0) if decides else difference_p(ratio)
+
+
+def _sign_flip(pair: _Pair) -> Optional[float]:
+    rounds = len(pair.rounds)
+    return sign_flip_p(pair.ours, pair.theirs) if 1 < rounds <= MOST_PAIRS else None
+
+
+def _described(pair: _Pair) -> Dict[str, Any]:
+    both = bool(pair.rounds)
+    speed, before = (geometric_mean(side) if both else None for side in (pair.ours, pair.theirs))
+    return {
+        **named(pair.cell),
+        "treatment": pair.cell["treatment"],
+        "against": pair.reference["treatment"],
+        "unit": pair.cell["unit"],
+        "speed": speed,
+        "reference_speed": before,
+        "rounds": len(pair.rounds),
+        "without_pair": sorted({*_speeds(pair.cell)} ^ {*_speeds(pair.reference)}),
+        "ratio": speed / before if speed and before else None,
+        "p_sign_flip": _sign_flip(pair),
+    }
+
+
+def _undecided() -> Dict[str, Any]:
+    names = ("low", "high", "standard_error", "degrees_of_freedom")
+    why = "fewer than two rounds in which both gave a throughput: nothing is known of the spread"
+    p_values = ("p_difference", "p_equivalence")
+    return {**dict.fromkeys((*names, *p_values)), "finding": "undecided", "why": why}
+
+
+def _judged(ratio: LogRatio, p_difference: float, margin: float) -> Dict[str, Any]:
+    low, high = interval(ratio, LEVEL)
+    p_equivalence = equivalence_p(ratio, margin)
+    is_different, is_close = p_difference <= ALPHA, p_equivalence <= ALPHA
+    finding = "slower" if ratio.estimate < 0 else "faster"
+    if is_close:
+        finding = "different within margin" if is_different else "equivalent"
+    elif not is_different:
+        finding = "undecided"
+    why = "too few rounds for their spread to show a difference, or that there is none"
+    return {
+        "low": low,
+        "high": high,
+        "standard_error": ratio.standard_error,
+        "degrees_of_freedom": ratio.degrees_of_freedom,
+        "p_difference": p_difference,
+        "p_equivalence": p_equivalence,
+        "finding": finding,
+        "why": why if finding == "undecided" else "",
+    }

@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""Print the lines of a trainer whose steps take a time that is slept and measured.
+
+A stand-in that trains nothing. The noise of its throughput is that of the machine's clock and
+scheduler; ``--delay`` makes each step longer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "workloads"))
+
+from common import report_lines
+
+STEP = 0.005
+
+
+def main():
+    """Print header, iterations with their measured seconds, and end."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--iterations", type=int, required=True)
+    parser.add_argument("--world-size", type=int, required=True)
+    parser.add_argument("--delay", type=float, default=float(os.environ.get("STEP_DELAY", "0")))
+    options = parser.parse_args()
+    facts = {"model": "timed", "world_size": options.world_size, "precision": "fp32"}
+    print(report_lines.header_line({**facts, "batch_size_per_device": 1}))
+    began = time.perf_counter()
+    for number in range(1, options.iterations + 1):
+        start = time.perf_counter()
+        time.sleep(STEP + options.delay)
+        now = time.perf_counter()
+        line = {"epoch": 0, "loss": 1.0, "samples": options.world_size, "seconds": now - start}
+        print(report_lines.iteration_line(number, time=now - began, **line))
+    print(report_lines.end_line(options.iterations, time.perf_counter() - began, 1.0, "", True))
+
+
+if __name__ == "__main__":
+    main()
