@@ -7,6 +7,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from ..planning.variants import block_of, is_treated
 from ..records.results import MeasuredCell, Results
+from ..results.cells import deciding_speeds
 from ..stats.log_ratio import LogRatio, difference_p, equivalence_p, holm, interval
 from ..stats.paired import MOST_PAIRS, least_sign_flip_p, paired_ratio, sign_flip_p
 from .baseline import ALPHA, LEVEL, check_margin
@@ -86,17 +87,14 @@ def _pairs(cells: Sequence[MeasuredCell]) -> List[_Pair]:
 
 
 def _rounds(cell: MeasuredCell, reference: MeasuredCell) -> Dict[int, Tuple[float, float]]:
-    ours, theirs = _speeds(cell), _speeds(reference)
+    speeds = zip((cell, reference), deciding_speeds(cell, reference))
+    ours, theirs = (dict(zip(_numbers(side), of)) for side, of in speeds)
     return {number: (ours[number], theirs[number]) for number in sorted({*ours} & {*theirs})}
 
 
-def _speeds(cell: MeasuredCell) -> Dict[int, float]:
-    """Return the throughput of each repeat that gave one, by its number, which is its round's."""
-    return {
-        repeat["repeat"]: repeat["throughput"]
-        for repeat in cell["repeats"]
-        if repeat["throughput"] is not None
-    }
+def _numbers(cell: MeasuredCell) -> List[int]:
+    """Return the numbers, which are those of the rounds, of the repeats that gave a throughput."""
+    return [repeat["repeat"] for repeat in cell["repeats"] if repeat["throughput"] is not None]
 
 
 def _ratio(pair: _Pair) -> Optional[LogRatio]:
@@ -129,7 +127,7 @@ def _described(pair: _Pair) -> Dict[str, Any]:
         "speed": speed,
         "reference_speed": before,
         "rounds": len(pair.rounds),
-        "without_pair": sorted({*_speeds(pair.cell)} ^ {*_speeds(pair.reference)}),
+        "without_pair": sorted({*_numbers(pair.cell)} ^ {*_numbers(pair.reference)}),
         "ratio": speed / before if speed and before else None,
         "p_sign_flip": _sign_flip(pair),
     }
