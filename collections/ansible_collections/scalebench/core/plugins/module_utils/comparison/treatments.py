@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from statistics import geometric_mean
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, cast
 
 from ..planning.variants import block_of, is_treated
-from ..records.results import MeasuredCell, Results
+from ..records.results import MeasuredCell, Results, TreatmentCell, Treatments
 from ..results.cells import deciding_speeds
 from ..stats.log_ratio import LogRatio, difference_p, equivalence_p, holm, interval
 from ..stats.paired import MOST_PAIRS, least_sign_flip_p, paired_ratio, sign_flip_p
@@ -32,7 +32,7 @@ class _Pair(NamedTuple):
         return [speed for _, speed in self.rounds.values()]
 
 
-def compare_treatments(results: Results, margin: float) -> Optional[Dict[str, Any]]:
+def compare_treatments(results: Results, margin: float) -> Optional[Treatments]:
     """Return the comparison of variants as results.json holds it, None without any.
 
     Each variant of a cell is compared with the first that was planned. The findings are those of
@@ -65,10 +65,13 @@ def compare_treatments(results: Results, margin: float) -> Optional[Dict[str, An
         "seed": provenance.get("seed"),
         "variants": provenance.get("variants") or {},
         "cells": [
-            {
-                **_described(pair),
-                **(_judged(ratio, next(corrected), margin) if ratio else _undecided()),
-            }
+            cast(
+                TreatmentCell,
+                {
+                    **_described(pair),
+                    **(_judged(ratio, next(corrected), margin) if ratio else _undecided()),
+                },
+            )
             for pair, ratio in zip(pairs, ratios)
         ],
     }

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Sequence
+from typing import Any, Dict, List, Sequence
 
 from ..layout.sections import Section, quote, section, table
-from ..records.cells import IDENTITY_KEYS
-from ..records.results import Results
+from ..records.cells import IDENTITY_KEYS, cell_key
+from ..records.plans import Variant
+from ..records.results import Results, TreatmentCell, Treatments
 
 __all__ = ["treatment_lines", "treatment_sections"]
 
@@ -28,7 +29,7 @@ def treatment_sections(results: Results) -> List[Section]:
     return [section("treatments", title, _about(compared), tables, notes=notes)]
 
 
-def _row(cell: Mapping[str, Any], every: Sequence[Mapping[str, Any]]) -> Dict[str, Any]:
+def _row(cell: TreatmentCell, every: Sequence[TreatmentCell]) -> Dict[str, Any]:
     return {
         "cell": _label(cell, every),
         "variant": cell["treatment"],
@@ -52,12 +53,12 @@ def _p_value(p: Any) -> Any:
     return "< 0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
-def _without(cell: Mapping[str, Any]) -> str:
+def _without(cell: TreatmentCell) -> str:
     count = len(cell["without_pair"])
     return f"{count} round(s) left out, in which one of the two gave no throughput" if count else ""
 
 
-def _about(compared: Mapping[str, Any]) -> List[str]:
+def _about(compared: Treatments) -> List[str]:
     level, margin = _percent(compared["level"]), _percent(compared["margin"])
     return [
         "The variants of a cell ran in turns: each round of repeats has all of them, in an order"
@@ -78,7 +79,7 @@ def _percent(share: float) -> str:
     return f"{100 * share:g} %"
 
 
-def _changes(changes: Mapping[str, Any]) -> str:
+def _changes(changes: Variant) -> str:
     """Return what a variant changes, in words: its label, then variables, arguments and image."""
     variables = [f"{name}={value}" for name, value in changes.get("environment", {}).items()]
     words = [*variables, *changes.get("arguments", [])]
@@ -88,20 +89,22 @@ def _changes(changes: Mapping[str, Any]) -> str:
     return "; ".join(parts) or "nothing"
 
 
-def _label(cell: Mapping[str, Any], every: Sequence[Mapping[str, Any]]) -> str:
+def _label(cell: TreatmentCell, every: Sequence[TreatmentCell]) -> str:
     """Name a cell by its topology and what else differs among those of its variant."""
-    alike = [one for one in every if one["treatment"] == cell["treatment"]]
+    alike = [cell_key(one) for one in every if one["treatment"] == cell["treatment"]]
+    own = cell_key(cell)
     return " ".join(
-        str(cell[name])
+        getattr(own, name)
         for name in IDENTITY_KEYS
-        if name == "topology" or len({str(one[name]) for one in alike}) > 1
+        if name == "topology" or len({getattr(one, name) for one in alike}) > 1
     )
 
 
-def _interval(cell: Mapping[str, Any], form: str) -> str:
-    if cell["low"] is None:
+def _interval(cell: TreatmentCell, form: str) -> str:
+    """Return the bounds of the change in percent; empty for none."""
+    if cell["low"] is None or cell["high"] is None:
         return ""
-    return form.format(*(f"{100 * (cell[bound] - 1):+.2f}" for bound in ("low", "high")))
+    return form.format(*(f"{100 * (bound - 1):+.2f}" for bound in (cell["low"], cell["high"])))
 
 
 def treatment_lines(results: Results) -> List[str]:
@@ -116,7 +119,7 @@ def treatment_lines(results: Results) -> List[str]:
         if found == "equivalent":
             found += f" within {_percent(results['treatments']['margin'])}"
         change = ""
-        if cell["low"] is not None:
+        if cell["ratio"] is not None and cell["low"] is not None:
             change = f", {100 * (cell['ratio'] - 1):+.2f} % {_interval(cell, '[{}, {}]')}"
         lines.append(
             f"variant {cell['treatment']} against {cell['against']}, {_label(cell, every)}:"

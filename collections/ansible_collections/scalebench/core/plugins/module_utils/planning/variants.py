@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ..records.cells import cell_path, task_values
 from ..records.factors import MAX, NO_TREATMENT, TREATMENT, Factor
 from ..records.plans import Cell
+from ..records.results import MeasuredCell
 from .placeholders import check_placeholders
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
 ]
 
 Benchmark = Mapping[str, Any]
+AnyCell = Union[Cell, MeasuredCell]
 # What a variant may have; ``about`` is the user's label of what differs: code, driver, stack.
 _KEYS: Mapping[str, type] = {"about": str, "environment": dict, "arguments": list, "image": str}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.]{0,31}", re.ASCII)
@@ -145,12 +147,12 @@ def treated(recipe: Mapping[str, Any], treatment: Optional[str]) -> Dict[str, An
     return {**recipe, "container": {**kept, "image": image, "variant": treatment}}
 
 
-def is_treated(cell: Mapping[str, Any]) -> bool:
+def is_treated(cell: AnyCell) -> bool:
     """Return whether a cell, planned or measured, is of a variant."""
     return cell.get(TREATMENT) not in (None, NO_TREATMENT)
 
 
-def block_of(cell: Mapping[str, Any]) -> Tuple[str, ...]:
+def block_of(cell: AnyCell) -> Tuple[str, ...]:
     """Return what cells have in common that differ in their treatment alone."""
     values = {**task_values(cell), TREATMENT: None}
     return tuple(f"{name}={value}" for name, value in values.items())

@@ -231,6 +231,43 @@ else:
     Origin = Provenance
 
 
+class TreatmentCell(TypedDict):
+    """A cell of a variant against that of the first (``comparison.treatments``)."""
+
+    benchmark: str
+    precision: str
+    variant: str
+    model: str
+    topology: str
+    treatment: str
+    against: str
+    unit: Optional[str]
+    speed: Optional[float]
+    reference_speed: Optional[float]
+    rounds: int
+    without_pair: List[int]
+    ratio: Optional[float]
+    low: Optional[float]
+    high: Optional[float]
+    standard_error: Optional[float]
+    degrees_of_freedom: Optional[float]
+    p_difference: Optional[float]
+    p_sign_flip: Optional[float]
+    p_equivalence: Optional[float]
+    finding: str
+    why: str
+
+
+class Treatments(TypedDict):
+    """The comparison of the variants of a campaign."""
+
+    margin: float
+    level: float
+    seed: Optional[str]
+    variants: VariantsGiven
+    cells: List[TreatmentCell]
+
+
 class _Results(TypedDict):
     schema: int
     campaign: Optional[str]
@@ -254,7 +291,7 @@ class Results(_Results, total=False):
 
     published: Dict[str, Any]
     comparison: Dict[str, Any]
-    treatments: Dict[str, Any]
+    treatments: Treatments
     preflight: Dict[str, Any]
     drift: Dict[str, Any]
     gate: Dict[str, Any]
