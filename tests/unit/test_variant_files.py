@@ -1,4 +1,4 @@
-"""The file of -e variants=: what it gives to which benchmark, what is refused, what a plan keeps."""
+"""The file of -e variants=: which benchmarks get it, what is refused, what a plan keeps."""
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.planning import plan

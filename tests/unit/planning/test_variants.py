@@ -117,6 +117,20 @@ def test_a_campaign_does_not_go_on_with_other_variants():
     assert difference.startswith("benchmark pytorch: its variants were")
 
 
+def test_rounds_that_a_duration_adds_are_in_random_order_too():
+    made = planned(topology="1n1g", repeats=1)
+    rules = {**policy({}, {"retry": {}, "requeue": 0}), "duration": 1000.0}
+    records = {
+        repeat["log"]: {**repeat, "ending": "ok", "reason": "", "facts": None, "seconds": 1.0}
+        for repeat in plan.repeats(made["cells"])
+    }
+    left = outstanding(made["cells"], Ledger("c", records, {}, "s"), rules, "first")["repeats"]
+    found = [repeat["cell"]["treatment"] for repeat in left]
+    blocks = [tuple(found[start : start + 3]) for start in range(0, len(found), 3)]
+    assert len(blocks) > 100
+    assert {*blocks} == {*itertools.permutations(VARIANTS)}
+
+
 @pytest.mark.parametrize(
     ("variants", "message"),
     [

@@ -8,6 +8,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Set
 
 from ..planning import plan
 from ..planning.schedule import sample_alone
+from ..planning.variants import in_turns
 from ..records.cells import cell_key, cell_path
 from ..records.endings import never_ran
 from ..records.factors import MAX
@@ -247,10 +248,14 @@ class _Decision:
             return
         rounds = min(math.ceil(left / per_round), LONGEST_SERIES)
         self.remarks.append(f"{words}: {rounds} more repeat(s) of each cell")
-        queues = [iter(self._more(cell, len(ended) + rounds)) for cell, ended in going]
-        for _ in range(rounds):
-            for repeat in [one for queue in queues for one in itertools.islice(queue, 1)]:
-                self._sort_in({**repeat, "why": words})
+        queues = {
+            cell_path(cell): iter(self._more(cell, len(ended) + rounds)) for cell, ended in going
+        }
+        first = max(len(ended) for _, ended in going) + 1
+        for number in range(first, first + rounds):
+            for cell in in_turns([cell for cell, _ in going], self.seed, number):
+                for repeat in itertools.islice(queues[cell_path(cell)], 1):
+                    self._sort_in({**repeat, "why": words})
 
     def _ended(self, cell: Cell) -> List[RunRecord]:
         """Return the records of a cell's repeats in the order of their numbers."""
