@@ -16,6 +16,12 @@ options:
     type: list
     elements: path
     required: true
+  owner:
+    description:
+      - The account that gets the folders, not those above them, that root creates. It may own
+        folders on the path.
+    type: str
+    default: root
 attributes:
   check_mode:
     support: full
@@ -40,13 +46,17 @@ made:
 import os
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.scalebench.core.plugins.module_utils.node.account import uid_of
 from ansible_collections.scalebench.core.plugins.module_utils.node.protected import make_protected
 
 
 def main() -> None:
     """Create the folders, or verify them."""
     module = AnsibleModule(
-        argument_spec={"paths": {"type": "list", "elements": "path", "required": True}},
+        argument_spec={
+            "paths": {"type": "list", "elements": "path", "required": True},
+            "owner": {"type": "str", "default": "root"},
+        },
         supports_check_mode=True,
     )
     made = []
@@ -54,7 +64,8 @@ def main() -> None:
         if not os.path.isdir(path):
             made.append(path)
         try:
-            make_protected(path, only_verify=module.check_mode)
+            owner = uid_of(module.params["owner"])
+            make_protected(path, only_verify=module.check_mode, owner=owner)
         except (OSError, ValueError) as error:
             module.fail_json(msg=f"{path}: {error}")
     module.exit_json(changed=bool(made), made=made)

@@ -30,6 +30,9 @@ options:
     description: Whether to replace existing pairs.
     type: bool
     default: false
+  user:
+    description: The account that they belong to; another than the connection's needs root.
+    type: str
 attributes:
   check_mode:
     support: full
@@ -58,7 +61,10 @@ made:
   sample: [id_ed25519]
 """
 
+import contextlib
+
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.scalebench.core.plugins.module_utils.node.account import acting_as
 from ansible_collections.scalebench.core.plugins.module_utils.node.ssh import SshKeys
 
 
@@ -70,24 +76,24 @@ def main() -> None:
             "names": {"type": "list", "elements": "str", "required": True},
             "comment": {"type": "str", "required": True},
             "renew": {"type": "bool", "default": False},
+            "user": {"type": "str"},
         },
         supports_check_mode=True,
     )
     wanted = module.params
     keys = SshKeys(wanted["folder"])
-    missing = wanted["names"] if wanted["renew"] else keys.missing(wanted["names"])
+    user = wanted["user"]
     try:
-        opened = keys.make_private(wanted["names"], only_verify=module.check_mode)
-        misplaced = keys.remove_misplaced(wanted["names"], only_verify=module.check_mode)
-        for name in [] if module.check_mode else missing:
-            keys.make(name, name.rpartition("_")[2], wanted["comment"])
+        with acting_as(user) if user else contextlib.nullcontext():
+            missing = wanted["names"] if wanted["renew"] else keys.missing(wanted["names"])
+            opened = keys.make_private(wanted["names"], only_verify=module.check_mode)
+            misplaced = keys.remove_misplaced(wanted["names"], only_verify=module.check_mode)
+            for name in [] if module.check_mode else missing:
+                keys.make(name, name.rpartition("_")[2], wanted["comment"])
+            public = {name: keys.public(name) for name in wanted["names"]}
     except (OSError, ValueError) as error:
         module.fail_json(msg=f"{wanted['folder']}: {error}")
-    module.exit_json(
-        changed=bool(missing) or opened or misplaced,
-        public={name: keys.public(name) for name in wanted["names"]},
-        made=missing,
-    )
+    module.exit_json(changed=bool(missing) or opened or misplaced, public=public, made=missing)
 
 
 if __name__ == "__main__":

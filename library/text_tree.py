@@ -31,6 +31,9 @@ options:
         for its path. Not run in check mode.
     type: dict
     default: {}
+  user:
+    description: The account that they belong to; another than the connection's needs root.
+    type: str
   mode:
     description: Permissions of the files, in octal digits; by default they are not changed.
     type: str
@@ -74,6 +77,7 @@ from functools import partial
 from typing import Callable, Optional
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.scalebench.core.plugins.module_utils.node.account import acting_as
 
 
 def read(path: str) -> str:
@@ -132,26 +136,30 @@ def main() -> None:
             "destination": {"type": "path", "required": True},
             "texts": {"type": "dict", "default": {}},
             "validate": {"type": "dict", "default": {}},
+            "user": {"type": "str"},
             "mode": {"type": "str"},
         },
         supports_check_mode=True,
     )
     mode = int(module.params["mode"], 8) if module.params["mode"] else None
-    written, diff = [], []
-    for name, text in sorted(module.params["texts"].items()):
-        path = os.path.join(module.params["destination"], name)
-        if is_current(path, text, mode):
-            continue
-        before = read(path)
-        written.append(name)
-        diff.append({"before": before, "after": text, "before_header": path, "after_header": path})
-        if not module.check_mode:
-            try:
-                write(path, text, mode, partial(validate, module, name))
-            except OSError as error:
-                module.fail_json(msg=f"{path}: {error.strerror}", written=written)
-            except ValueError as error:
-                module.fail_json(msg=f"{path} was not changed: {error}", written=written)
+    user = module.params["user"]
+    written, diff, path = [], [], module.params["destination"]
+    try:
+        with acting_as(user) if user else contextlib.nullcontext():
+            for name, text in sorted(module.params["texts"].items()):
+                path = os.path.join(module.params["destination"], name)
+                if is_current(path, text, mode):
+                    continue
+                before = read(path)
+                written.append(name)
+                names = {"before_header": path, "after_header": path}
+                diff.append({"before": before, "after": text, **names})
+                if not module.check_mode:
+                    write(path, text, mode, partial(validate, module, name))
+    except OSError as error:
+        module.fail_json(msg=f"{path}: {error.strerror}", written=written)
+    except ValueError as error:
+        module.fail_json(msg=f"{path} was not changed: {error}", written=written)
     module.exit_json(changed=bool(written), written=written, diff=diff)
 
 

@@ -1,33 +1,36 @@
-"""The folder that containers of published images get has no host key; no node is started here."""
+"""The folders of the cluster's sshd: whose they are, what is in them; no node is started here."""
 
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
+import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_host_keys_are_apart_from_what_containers_get(tmp_path):
-    (tmp_path / "work").mkdir()
-    if os.geteuid() == 0:
-        # A user's own checkout: root starts local nodes there all the same.
-        os.chown(tmp_path / "work", 65534, 65534)
+def configured(tmp_path, work, first=(), **given):
+    """Create keys and files of a node's sshd as role cluster_ssh does, below ``work``."""
     node = {
         "ansible_host": "127.0.0.2",
         "ansible_connection": "local",
         "ansible_python_interpreter": sys.executable,
         "scalebench_state_dir": str(tmp_path / "state"),
-        "scalebench_work_dir": str(tmp_path / "work"),
+        "scalebench_work_dir": str(work),
         "cluster_ssh_systemd": False,
         "cluster_ssh_user": "root",
         "cluster_ssh_members": ["node1"],
+        **given,
     }
     steps = [
-        {"ansible.builtin.include_role": {"name": "cluster_ssh", "tasks_from": part}}
-        for part in ("keys", "configure")
+        *first,
+        *(
+            {"ansible.builtin.include_role": {"name": "cluster_ssh", "tasks_from": part}}
+            for part in ("keys", "configure")
+        ),
     ]
     play = [{"hosts": "all", "gather_facts": False, "tasks": steps}]
     (tmp_path / "play.yml").write_text(yaml.safe_dump(play))
@@ -39,6 +42,14 @@ def test_host_keys_are_apart_from_what_containers_get(tmp_path):
         capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout
+
+
+def test_host_keys_are_apart_from_what_containers_get(tmp_path):
+    (tmp_path / "work").mkdir()
+    if os.geteuid() == 0:
+        # A user's own checkout: root starts local nodes there all the same.
+        os.chown(tmp_path / "work", 65534, 65534)
+    configured(tmp_path, tmp_path / "work")
     clients, host = tmp_path / "work/sshd", tmp_path / "work/sshd_host"
     # As roles/framework/defaults: framework_ssh_dir is cluster_ssh_directory.
     assert {path.name for path in clients.iterdir()} == {
@@ -51,3 +62,19 @@ def test_host_keys_are_apart_from_what_containers_get(tmp_path):
     # A node is known by the key that sshd has.
     public = (host / "host_ed25519.pub").read_text().split()[1]
     assert public in (clients / "known_hosts").read_text()
+
+
+def test_the_files_of_another_user_belong_to_that_user(tmp_path):
+    if os.geteuid() != 0:
+        pytest.skip("needs root, who alone works for another user")
+    # The account has to pass the folders above, which pytest closes.
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        work = Path(folder, "scalebench")
+        made = {"protected_folder": {"paths": [str(work)], "owner": "nobody"}}
+        configured(tmp_path, work, first=[made], cluster_ssh_user="nobody")
+        paths = [work, *work.rglob("*")]
+        assert {path.name for path in paths} >= {"id_ed25519", "host_ed25519", "authorized_keys"}
+        assert {path.owner() for path in paths} == {"nobody"}
+        assert Path(folder).owner() == "root"
+    assert (tmp_path / "state/ssh/id_ed25519").owner() == "root"

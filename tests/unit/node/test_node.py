@@ -1,6 +1,7 @@
 """Real processes of this machine: read, ended, supervised."""
 
 import contextlib
+import io
 import json
 import os
 import signal
@@ -17,8 +18,10 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.processes imp
     descendants,
     end_processes,
     environment,
+    is_free,
     listener,
     read_process,
+    unit_of,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.node.supervise import RUN_VARIABLE
 
@@ -244,6 +247,35 @@ def test_a_listener_is_named():
         assert listener("127.0.0.1", port).startswith(f"process {os.getpid()} (")
         assert listener("127.0.0.9", port) is None
     assert listener("127.0.0.1", port) is None
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_listener_on_all_addresses_of_ipv6_has_the_port_unless_it_says_otherwise(alone):
+    try:
+        server = socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=not alone)
+    except OSError as error:
+        pytest.skip(f"no IPv6 here: {error}")
+    with server:
+        port = server.getsockname()[1]
+        told = listener("127.0.0.1", port)
+        assert told is None if alone else told.startswith(f"process {os.getpid()} (")
+        assert is_free("127.0.0.1", port) is alone
+    assert is_free("127.0.0.1", port) is True
+    # RFC 5737: an address of documentation.
+    assert is_free("192.0.2.1", port) is None
+
+
+@pytest.mark.parametrize(
+    ("groups", "unit"),
+    [
+        ("0::/system.slice/webmin.service\n", "webmin.service"),
+        ("1:name=systemd:/system.slice/ssh.service\n0::/\n", "ssh.service"),
+        ("0::/user.slice/user-0.slice/session-4.scope\n", ""),
+    ],
+)
+def test_the_unit_of_a_process_is_named(monkeypatch, groups, unit):
+    monkeypatch.setattr("builtins.open", lambda path, encoding: io.StringIO(groups))
+    assert unit_of(1) == unit
 
 
 def test_processes_are_read_with_children_and_environment():

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import os
 import signal
+import socket
 import time
 from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple
 
@@ -16,6 +18,7 @@ __all__ = [
     "end_processes",
     "end_with_parent",
     "environment",
+    "is_free",
     "listener",
     "processes",
     "read_process",
@@ -99,23 +102,59 @@ def environment(pid: int) -> Dict[str, str]:
 
 
 def listener(address: str, port: int) -> Optional[str]:
-    """Return which process listens on IPv4 ``address``:``port`` or on all addresses, or None."""
+    """Return which process listens on IPv4 ``address``:``port`` or on all addresses, or None.
+
+    With the unit of systemd that the process belongs to, which would start it again.
+    """
     inodes = _listening_inodes(address, port)
     if not inodes:
         return None
     for process in processes():
         if inodes & _socket_inodes(process.pid):
-            return f"process {process.pid} ({process.command or 'no command line'})"
+            unit = unit_of(process.pid)
+            words = process.command or "no command line"
+            return f"process {process.pid} ({words})" + (f" of {unit}" if unit else "")
     return "a process of another user"
 
 
+def is_free(address: str, port: int) -> Optional[bool]:
+    """Return whether a daemon could listen there; None if this node does not have the address."""
+    with socket.socket() as attempt:
+        attempt.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            attempt.bind((address, port))
+        except OSError as error:
+            return None if error.errno == errno.EADDRNOTAVAIL else False
+    return True
+
+
+def unit_of(pid: int) -> str:
+    """Return the service or socket of systemd that a process runs in; empty for a session."""
+    try:
+        with open(f"/proc/{pid}/cgroup", encoding="utf-8") as file:
+            folders = [line.rstrip().rpartition("/")[2] for line in file]
+    except OSError:
+        return ""
+    return next((name for name in folders if name.endswith((".service", ".socket"))), "")
+
+
 def _listening_inodes(address: str, port: int) -> Set[str]:
-    """Return the inodes of the listening sockets; format of the table: proc(5), /proc/net/tcp."""
+    """Return the inodes of the listening sockets; format of the tables: proc(5), /proc/net/tcp.
+
+    A socket on all addresses of IPv6 has those of IPv4 too, unless its program forbids that
+    (ipv6(7), IPV6_V6ONLY); the table does not say so, but the kernel does.
+    """
     packed = "".join(f"{int(part):02X}" for part in reversed(address.split(".")))
-    wanted = {f"{host}:{port:04X}" for host in (packed, "00000000")}
-    with open("/proc/net/tcp", encoding="ascii") as table:
-        rows = [line.split() for line in table.readlines()[1:]]
-    return {row[9] for row in rows if row[1] in wanted and row[3] == LISTEN}
+    tables = {"tcp": [packed, "0" * 8]}
+    if is_free(address, port) is False:
+        tables["tcp6"] = ["0" * 32]
+    inodes: Set[str] = set()
+    for table, hosts in tables.items():
+        wanted = {f"{host}:{port:04X}" for host in hosts}
+        with open(f"/proc/net/{table}", encoding="ascii") as file:
+            rows = [line.split() for line in file.readlines()[1:]]
+        inodes |= {row[9] for row in rows if row[1] in wanted and row[3] == LISTEN}
+    return inodes
 
 
 def _socket_inodes(pid: int) -> Set[str]:

@@ -11,7 +11,7 @@ __all__ = ["make_protected", "who_could_change"]
 _OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
-def who_could_change(path: str, is_above: bool = False) -> str:
+def who_could_change(path: str, is_above: bool = False, owner: int = 0) -> str:
     """Return why another user could change or replace ``path``; empty if none can.
 
     As OpenSSH's StrictModes (``safe_path`` in its misc.c), from the root down. In a folder with the
@@ -20,9 +20,10 @@ def who_could_change(path: str, is_above: bool = False) -> str:
 
     :param path: absolute; what of it does not exist is nobody's yet.
     :param is_above: whether what counts lies below ``path``, which may have the sticky bit then.
+    :param owner: number of a user who may, beside root and this one.
     :raises OSError: a path that cannot be followed, such as a loop of links.
     """
-    own, place = {0, os.geteuid()}, "/"
+    own, place = {0, os.geteuid(), owner}, "/"
     names = [name for name in path.split("/") if name]
     for number, name in enumerate(["", *names]):
         above_more = is_above or number < len(names)
@@ -35,7 +36,7 @@ def who_could_change(path: str, is_above: bool = False) -> str:
         if stat.S_ISLNK(state.st_mode):
             with contextlib.suppress(FileNotFoundError):
                 os.stat(place)  # A loop of links ends here.
-            reason = who_could_change(os.path.join(above, os.readlink(place)), above_more)
+            reason = who_could_change(os.path.join(above, os.readlink(place)), above_more, owner)
             if reason:
                 return f"{place} is a link, and {reason}"
             if not os.path.exists(place):
@@ -46,23 +47,32 @@ def who_could_change(path: str, is_above: bool = False) -> str:
     return ""
 
 
-def make_protected(path: str, only_verify: bool = False) -> None:
+def make_protected(path: str, only_verify: bool = False, owner: int = 0) -> None:
     """Create the folder, with those above it, and verify that nobody else can change it.
+
+    :param owner: number of the user who gets the folder, not those above it, if root creates it.
 
     :raises ValueError: another user could.
     :raises OSError: it cannot be created.
     """
     # First: below a foreign folder it would be created in a foreign place.
     for create in (not only_verify, False):
-        reason = who_could_change(path)
+        reason = who_could_change(path, owner=owner)
         if reason:
             raise ValueError(
                 f"{reason}, who could change what is run there. Remove it, or choose a folder that"
                 " only this user can change"
             )
         if create:
-            previous = os.umask(0o022)
-            try:
-                os.makedirs(path, exist_ok=True)
-            finally:
-                os.umask(previous)
+            _make(path, owner)
+
+
+def _make(path: str, owner: int) -> None:
+    previous = os.umask(0o022)
+    is_new = not os.path.lexists(path)
+    try:
+        os.makedirs(path, exist_ok=True)
+        if is_new and owner != os.geteuid() == 0:
+            os.chown(path, owner, -1, follow_symlinks=False)
+    finally:
+        os.umask(previous)

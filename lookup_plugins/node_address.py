@@ -1,0 +1,70 @@
+"""Look up the addresses by which the nodes reach each other."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: node_address
+short_description: Return the address by which the other nodes reach a node
+description:
+  - C(scalebench_address) of the node if the inventory sets it, else C(ansible_host), else the
+    node's name. A DNS name is resolved on the controller.
+  - Fails for a name without an IPv4 address, or with one of loopback (as of a controller that is
+    itself a node), which the other nodes could not reach.
+options:
+  _terms:
+    description: Names of hosts of the inventory.
+    type: list
+    elements: str
+"""
+
+EXAMPLES = r"""
+- name: Show the address of every node
+  ansible.builtin.debug:
+    msg: "{{ dict(groups.nodes | zip(query('node_address', *groups.nodes))) }}"
+"""
+
+RETURN = r"""
+_raw:
+  description: One address per host.
+  type: list
+  elements: str
+"""
+
+import ipaddress
+import socket
+
+from ansible.errors import AnsibleLookupError
+from ansible.plugins.lookup import LookupBase
+
+
+class LookupModule(LookupBase):
+    """Implements lookup node_address."""
+
+    def run(self, terms, variables=None, **kwargs):
+        """Return the addresses of the hosts."""
+        return [address_of(name, variables["hostvars"][name]) for name in terms]
+
+
+def address_of(name: str, hostvars) -> str:
+    """Return the address of one host.
+
+    :param hostvars: its variables.
+    :raises AnsibleLookupError: its name has no address that other nodes could reach.
+    """
+    text = str(hostvars.get("scalebench_address") or hostvars.get("ansible_host") or name)
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError:
+        pass
+    try:
+        found = socket.getaddrinfo(text, None, socket.AF_INET, socket.SOCK_STREAM)
+        address = str(found[0][4][0])
+        problem = "is an address of this machine alone" if address.startswith("127.") else ""
+    except OSError as error:
+        address, problem = "no address", f"as it is not in the controller's DNS ({error})"
+    if problem and text != "localhost":
+        raise AnsibleLookupError(
+            f"{name}: {text} has {address}, {problem}. Set scalebench_address of {name} to its"
+            " address in the cluster's network."
+        )
+    return address

@@ -1,0 +1,136 @@
+"""How Ansible and the nodes reach a node: addresses, ports, ssh; nothing is dialled."""
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from lookup_plugins import node_address
+
+ROOT = Path(__file__).resolve().parents[2]
+PLACES = {"scalebench_work_dir": "/opt/scalebench", "scalebench_state_dir": "/var/empty"}
+BASTION = "-o ProxyJump=admin@bastion.example"
+
+
+def said(tmp_path, inventory, *arguments, roles=(), shown=(), hosts="nodes"):
+    """Return by host the values of expressions in a play, after the defaults of some roles."""
+    task = {"ansible.builtin.debug": {"msg": {name: f"{{{{ {name} }}}}" for name in shown}}}
+    # The argument specs are validated, and no task of the role runs.
+    given = [{"role": name, "tags": "never"} for name in roles]
+    play = [{"hosts": hosts, "gather_facts": False, "roles": given, "tasks": [task]}]
+    (tmp_path / "play.yml").write_text(yaml.safe_dump(play))
+    done = subprocess.run(
+        [Path(sys.executable).parent / "ansible-playbook", "-i", inventory, tmp_path / "play.yml",
+         *arguments],
+        env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1",
+             "ANSIBLE_STDOUT_CALLBACK": "minimal", "ANSIBLE_CALLBACK_RESULT_FORMAT": "json",
+             "ANSIBLE_LOOKUP_PLUGINS": str(ROOT / "lookup_plugins")},
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = re.findall(r"^(\S+) \| SUCCESS => (\{.*?^\})", done.stdout, re.MULTILINE | re.DOTALL)
+    return {name: json.loads(text)["msg"] for name, text in found}
+
+
+def written(tmp_path, hosts, **variables):
+    """Write an inventory of some hosts; return its path."""
+    groups = {"nodes": {"hosts": hosts, "vars": {**PLACES, **variables}}}
+    (tmp_path / "hosts.yml").write_text(yaml.safe_dump({**groups, "local_nodes": {}}))
+    return tmp_path / "hosts.yml"
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    """Return a copy of the inventory of the reference cluster, of which node1 was provisioned."""
+    shutil.copytree(ROOT / "inventory/v100", tmp_path / "inventory/mine")
+    (tmp_path / "ssh").mkdir()
+    (tmp_path / "ssh/known_hosts").write_text("[10.11.0.2]:10000 ssh-ed25519 AAAA\n")
+    return tmp_path / "inventory/mine"
+
+
+@pytest.mark.parametrize("arguments", [(), ("--check",)])
+def test_both_sshds_are_reached_by_the_bastion(tmp_path, cluster, arguments):
+    given = {"scalebench_ssh_arguments": BASTION, "scalebench_state_dir": str(tmp_path)}
+    for first in (True, False):
+        extra = json.dumps({**given, "scalebench_first_contact": first})
+        shown = ("ansible_port", "ansible_ssh_common_args")
+        told = said(tmp_path, cluster, *arguments, "-e", extra, shown=shown)["node1"]
+        assert told["ansible_ssh_common_args"].startswith(BASTION)
+        assert told["ansible_port"] == (22 if first else 10000)
+        strict = f"UserKnownHostsFile={tmp_path}/ssh/known_hosts"
+        assert (strict in told["ansible_ssh_common_args"]) is not first
+
+
+def test_check_mode_goes_where_the_node_listens(tmp_path, cluster):
+    extra = json.dumps({"scalebench_state_dir": str(tmp_path)})
+    told = said(tmp_path, cluster, "--check", "-e", extra, shown=["ansible_port"])
+    assert {name: values["ansible_port"] for name, values in told.items()} == {
+        "node1": 10000, "node2": 22, "node3": 22, "node4": 22,
+    }  # fmt: skip
+
+
+def test_a_part_of_the_nodes_knows_the_whole_group(tmp_path):
+    hosts = {
+        "node1": {"ansible_host": "192.0.2.1"},
+        "node2": {"ansible_host": "198.51.100.7", "scalebench_address": "10.0.0.2"},
+        # Its name alone, as an address: a test must not ask a name server.
+        "192.0.2.3": None,
+    }
+    shown = ("host_baseline_hosts", "host_baseline_port_sources", "cluster_ssh_members",
+             "cluster_ssh_listen_address", "campaign_address")  # fmt: skip
+    told = said(
+        tmp_path, written(tmp_path, hosts), "--limit", "node1:node2",
+        roles=["host_baseline", "cluster_ssh", "campaign"], shown=shown,
+    )  # fmt: skip
+    assert set(told) == {"node1", "node2"}
+    addresses = {"node1": "192.0.2.1", "node2": "10.0.0.2", "192.0.2.3": "192.0.2.3"}
+    for name, values in told.items():
+        assert values["host_baseline_hosts"] == addresses
+        assert set(values["host_baseline_port_sources"]) == {*addresses.values()}
+        assert set(values["cluster_ssh_members"]) == {*hosts}
+        assert values["cluster_ssh_listen_address"] == addresses[name]
+        assert values["campaign_address"] == addresses[name]
+
+
+@pytest.fixture
+def address_of(monkeypatch):
+    """Return the function of the lookup, with name servers that know three names."""
+    known = {"gpu01": "10.0.0.1", "gpu02": "127.0.1.1", "localhost": "127.0.0.1"}
+
+    def resolve(name, port, family, kind):
+        if name not in known:
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        assert family == socket.AF_INET
+        return [(family, kind, 6, "", (known[name], 0))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    return node_address.address_of
+
+
+@pytest.mark.parametrize(
+    ("hostvars", "address"),
+    [
+        ({}, "10.0.0.1"),
+        ({"ansible_host": "192.0.2.9"}, "192.0.2.9"),
+        ({"ansible_host": "gpu.example", "scalebench_address": "10.0.0.7"}, "10.0.0.7"),
+        ({"ansible_host": "localhost"}, "127.0.0.1"),
+    ],
+)
+def test_nodes_reach_each_other_by_addresses(address_of, hostvars, address):
+    assert address_of("gpu01", hostvars) == address
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("gpu02", "gpu02 has 127.0.1.1, is an address of this machine"), ("gpu03", "no address")],
+)
+def test_a_name_that_leads_nowhere_is_refused_with_the_remedy(address_of, name, reason):
+    with pytest.raises(Exception, match=f"{reason}.*Set scalebench_address of {name}"):
+        address_of(name, {})
