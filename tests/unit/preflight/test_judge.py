@@ -367,3 +367,36 @@ def test_the_errors_of_cuda_are_told_by_their_numbers(code, words):
     found, todo = gpu_checks.cuda_problem({"code": code, "devices": 0, "error": ""}, 1)
     assert found.startswith(f"cuInit returned {code} ") and words in found
     assert todo and "see CUresult" not in todo
+
+
+def a_spare_port_down(node):
+    spare = {**PORT, "state": "1: DOWN"}
+    node["fingerprint"]["infiniband"]["mlx5_9"] = {"ports": {"1": spare}}
+
+
+def test_an_accepted_failure_is_a_warning_that_reports_show():
+    nodes = cluster()
+    a_spare_port_down(nodes["node3"])
+    lose_a_gpu(nodes["node4"])
+    expected = {"infiniband_devices": ["mlx5_*"]}
+    failed = {("InfiniBand", "node3", "fail"), ("GPUs", "node4", "fail")}
+    assert failed < set(wrong(nodes, expected))
+    accepted = {"node3": ["InfiniBand"], "node[12]": ["GPUs"]}
+    judged = judge(nodes, {**expected, "accepted": accepted})
+    rows = {(row["check"], row["node"]): row for row in judged["rows"]}
+    assert rows["InfiniBand", "node3"]["verdict"] == "warn"
+    assert rows["InfiniBand", "node3"]["found"] == "mlx5_9/1 1: DOWN (accepted)"
+    # Accepted on other nodes only.
+    assert rows["GPUs", "node4"]["verdict"] == "fail" == judged["verdict"]
+    assert any("(accepted)" in row["found"] for row in to_mend(judged["rows"]))
+
+
+def test_a_misspelt_check_accepts_nothing_and_is_told():
+    nodes = cluster()
+    nodes["node2"] = {"problem": "cannot be reached"}
+    accepted = {"*": ["Infiniband"], "node2": ["answer"], "node9": ["GPUs"]}
+    judged = judge(nodes, {"accepted": accepted})
+    told = [row for row in judged["rows"] if row["check"] == "preflight_accepted"]
+    assert {row["node"] for row in told} == {"node1", "node3", "node4"}
+    assert told[0]["found"] == "no check Infiniband" and "InfiniBand," in told[0]["todo"]
+    assert judged["counts"]["fail"] == 1

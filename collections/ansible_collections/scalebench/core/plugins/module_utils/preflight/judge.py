@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional
+from fnmatch import fnmatchcase
+from typing import Any, Collection, Dict, List, Mapping, Optional, Set, Union
 
 from .gpu_checks import gpu_checks
 from .host_checks import data_checks, fabric_checks, host_checks
@@ -22,6 +23,8 @@ def judge(nodes: Nodes, expected: Optional[Mapping[str, Any]] = None) -> Dict[st
         there is one; or ``problem`` alone, why the node could not be examined.
     :param expected: the arguments of the checks: ``gpus``, ``gpu_model``, ``driver``,
         ``infiniband_devices``, ``infiniband_ports``, ``free_mib``; None and absent mean the same.
+        ``accepted``: names of checks by node, or pattern of nodes as ``gpu0[1-4]``, whose failure
+        is a warning.
     """
     given = {key: value for key, value in (expected or {}).items() if value}
     seen = {name: node for name, node in nodes.items() if not node.get("problem")}
@@ -32,6 +35,7 @@ def judge(nodes: Nodes, expected: Optional[Mapping[str, Any]] = None) -> Dict[st
     ]
     rows += gpu_checks(seen, given) + fabric_checks(seen, given)
     rows += data_checks(seen) + host_checks(seen, given)
+    rows = _with_accepted(rows, given.get("accepted") or {}, seen)
     # The sort is stable, so that the rows of a check stay together.
     rows.sort(key=lambda row: _ORDER.index(row["verdict"]))
     counts = {word: len([row for row in rows if row["verdict"] == word]) for word in _ORDER}
@@ -39,3 +43,30 @@ def judge(nodes: Nodes, expected: Optional[Mapping[str, Any]] = None) -> Dict[st
     words = [f"{counts[word]} {word}" for word in _ORDER if counts[word]]
     summary = f"preflight of {len(nodes)} node(s): {', '.join(words)}"
     return {"rows": rows, "verdict": worst, "counts": counts, "summary": summary}
+
+
+def _with_accepted(
+    rows: List[Row], accepted: Mapping[str, Union[str, Collection[str]]], seen: Nodes
+) -> List[Row]:
+    """Return the rows, accepted failures as warnings, and one for each name that is no check."""
+    checks: Dict[str, Set[str]] = {name: set() for name in seen}
+    for pattern, names in accepted.items():
+        for node in seen:
+            if fnmatchcase(node, pattern):
+                checks[node] |= {names} if isinstance(names, str) else set(names)
+    known = {row["check"] for row in rows}
+    todo = f"choose from {', '.join(sorted(known))}"
+    return [
+        _accept(row) if row["check"] in checks.get(row["node"], ()) else row for row in rows
+    ] + [
+        verdict("preflight_accepted", node, WARN, f"no check {check}", todo)
+        for node, names in checks.items()
+        for check in sorted(names - known)
+    ]
+
+
+def _accept(row: Row) -> Row:
+    if row["verdict"] != FAIL:
+        return row
+    found, todo = f"{row['found']} (accepted)", f"preflight_accepted allows it; {row['todo']}"
+    return verdict(row["check"], row["node"], WARN, found, todo)
