@@ -10,6 +10,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning.container
     start_command,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import misspelt
+from ansible_collections.scalebench.core.plugins.module_utils.planning.seating import chosen_gpus
 from ansible_collections.scalebench.core.plugins.module_utils.preflight.judge import judge
 from ansible_collections.scalebench.core.plugins.module_utils.preflight.verdict import to_mend
 from ansible_collections.scalebench.core.plugins.module_utils.running.cluster_nodes import (
@@ -23,6 +24,7 @@ class FilterModule:
     def filters(self) -> dict:
         """Return the functions by filter name."""
         return {
+            "chosen_gpus": chosen_gpus,
             "container_start_command": start_command,
             "dataset_agreement": agreement,
             "misspelt": misspelt,

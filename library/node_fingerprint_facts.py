@@ -32,6 +32,10 @@ options:
         makes the node one without GPUs.
     type: bool
     default: true
+  gpu_ids:
+    description: The GPUs that may be used, as numbers with commas between them, or C(all).
+    type: str
+    default: all
 attributes:
   check_mode:
     support: full
@@ -130,12 +134,17 @@ def main() -> None:
             "images": {"type": "dict", "default": {}},
             "data_dir": {"type": "path", "default": ""},
             "gpus": {"type": "bool", "default": True},
+            "gpu_ids": {"type": "str", "default": "all"},
         },
         supports_check_mode=True,
     )
     try:
-        fields = (*GPU_QUERY, *SETTINGS_QUERY)
-        gpus = nvidia_smi.ask("--query-gpu", fields) if module.params["gpus"] else []
+        fields, ids = (*GPU_QUERY, *SETTINGS_QUERY), module.params["gpu_ids"]
+        options = [] if ids == "all" else [f"--id={ids}"]
+        gpus = nvidia_smi.ask("--query-gpu", fields, *options) if module.params["gpus"] else []
+        missing = set(ids.split(",") if gpus and options else ()) - {gpu["index"] for gpu in gpus}
+        if missing:
+            raise ValueError(f"the node has no GPU {', '.join(sorted(missing))} (scalebench_gpus)")
         facts = {**fingerprint(texts(), gpus), **devices()}
     except ValueError as error:
         module.fail_json(msg=str(error))

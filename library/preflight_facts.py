@@ -40,6 +40,10 @@ options:
     description: Whether to examine the GPUs.
     type: bool
     default: true
+  gpu_ids:
+    description: The GPUs that may be used, as numbers with commas between them, or C(all).
+    type: str
+    default: all
 attributes:
   check_mode:
     support: full
@@ -102,6 +106,10 @@ gpu_remarks:
   type: str
   returned: success
   sample: ""
+gpus_chosen:
+  description: Whether only some GPUs of the node may be used.
+  type: bool
+  returned: success
 gpu_processes:
   description: Compute processes on the GPUs, as C(<pid> <name>).
   type: list
@@ -179,6 +187,7 @@ def main() -> None:
             "containers": {"type": "list", "elements": "str", "default": []},
             "engine": {"type": "str", "default": "docker"},
             "gpus": {"type": "bool", "default": True},
+            "gpu_ids": {"type": "str", "default": "all"},
         },
         supports_check_mode=True,
     )
@@ -187,16 +196,19 @@ def main() -> None:
         inside = [fitness.container(args["engine"], name) for name in args["containers"]]
         devices = [set(container["devices"]) for container in inside]
         lost = unreachable(args["ssh_config"], args["nodes"], args["node"])
-        gpus = fitness.gpu_health() if args["gpus"] else []
+        options = [] if args["gpu_ids"] == "all" else [f"--id={args['gpu_ids']}"]
+        gpus = fitness.gpu_health(*options) if args["gpus"] else []
         silent, remarks = nvidia_smi.roll_call() if gpus else ([], "")
         module.exit_json(
             memlock_kib=fitness.memlock_kib(),
             gpu_health=gpus,
             cuda=cuda_state() if gpus else None,
             gpu_direct=gpu_direct(),
-            gpus_silent=silent,
+            # One that is not asked for need not answer.
+            gpus_silent=[] if options else silent,
+            gpus_chosen=bool(options),
             gpu_remarks=remarks,
-            gpu_processes=fitness.gpu_processes() if gpus else [],
+            gpu_processes=fitness.gpu_processes(*options) if gpus else [],
             xid=fitness.xid_codes(),
             peers={**dict.fromkeys(args["nodes"], ""), **lost} if args["nodes"] else None,
             authorized_keys=authorised(args["ssh_config"]),

@@ -7,6 +7,8 @@ import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.node import fitness, nvidia_smi
 from gpu_node import install
 
+from library import node_fingerprint_facts
+
 
 def program(folder, name, text):
     """Write a program that stands in for the one of that name."""
@@ -34,6 +36,16 @@ def test_healthy_gpus_have_no_errors_and_no_users(gpus):
         "fabric": None,
     }
     assert fitness.gpu_processes() == []
+
+
+def test_only_the_gpus_that_may_be_used_are_looked_at(gpus, run, tmp_path):
+    (gpus / "gpu_fault").write_text("ecc")
+    assert [gpu["index"] for gpu in fitness.gpu_health("--id=2,5")] == [2, 5]
+    told = run(node_fingerprint_facts, work_dir=str(tmp_path), gpu_ids="5,2")["fingerprint"]
+    for key in ("gpus", "gpu_settings"):
+        assert [gpu["index"] for gpu in told[key]] == [2, 5]
+    refused = run(node_fingerprint_facts, work_dir=str(tmp_path), gpu_ids="2,9")
+    assert refused["msg"] == "the node has no GPU 9 (scalebench_gpus)"
 
 
 def test_an_uncorrected_error_is_reported_for_its_gpu(gpus):

@@ -400,3 +400,17 @@ def test_a_misspelt_check_accepts_nothing_and_is_told():
     assert {row["node"] for row in told} == {"node1", "node3", "node4"}
     assert told[0]["found"] == "no check Infiniband" and "InfiniBand," in told[0]["todo"]
     assert judged["counts"]["fail"] == 1
+
+
+def test_a_node_of_which_some_gpus_may_be_used_is_fit():
+    nodes = cluster()
+    shared = nodes["node2"]
+    shared["fingerprint"]["gpus"] = shared["fingerprint"]["gpus"][2:4]
+    shared["gpus_chosen"] = True
+    judged = judge(nodes, {"gpus": 8, "gpu_model": "V100"})
+    assert judged["verdict"] == "pass", wrong(nodes)
+    rows = {(row["check"], row["node"]): row["found"] for row in judged["rows"]}
+    assert rows["GPUs", "node2"] == "2, 3 of scalebench_gpus"
+    # Fewer CUDA devices than GPUs that may be used.
+    shared["cuda"]["devices"] = 1
+    assert ("CUDA", "node2", "fail") in wrong(nodes)

@@ -32,19 +32,21 @@ def memlock_kib() -> int:
     return -1 if soft == resource.RLIM_INFINITY else soft // 1024
 
 
-def gpu_health() -> List[Dict[str, Any]]:
+def gpu_health(*options: str) -> List[Dict[str, Any]]:
     """Return the state of each GPU; None for what its driver or the GPU does not report.
 
     ``ecc_uncorrected`` counts memory errors since the driver was loaded. ``repair_pending`` and
     ``repair_failed`` are of retired pages (V100 and earlier) or remapped rows (A100 and later).
     ``mig`` is Enabled or Disabled, ``fabric`` the state of NVSwitch, such as Completed.
 
+    :param options: further options of nvidia-smi, such as ``--id=0,1``.
     :raises ValueError: nvidia-smi fails; with its message.
     """
     switch = "--query-remapped-rows"
-    gpus = nvidia_smi.ask("--query-gpu", nvidia_smi.HEALTH)
+    gpus = nvidia_smi.ask("--query-gpu", nvidia_smi.HEALTH, *options)
     if any(gpu["remapped_rows.pending"] is None for gpu in gpus):
-        rows = {row["gpu_uuid"]: row for row in nvidia_smi.ask(switch, nvidia_smi.FIELDS[switch])}
+        fields = nvidia_smi.FIELDS[switch]
+        rows = {row["gpu_uuid"]: row for row in nvidia_smi.ask(switch, fields, *options)}
         gpus = [{**gpu, **rows.get(gpu["uuid"], {})} for gpu in gpus]
     return [_health({field: known(text) for field, text in gpu.items()}) for gpu in gpus]
 
@@ -64,12 +66,13 @@ def _health(gpu: Mapping[str, Optional[str]]) -> Dict[str, Any]:
     }
 
 
-def gpu_processes() -> List[str]:
+def gpu_processes(*options: str) -> List[str]:
     """Return ``<pid> <name>`` of every compute process on a GPU.
 
+    :param options: further options of nvidia-smi, such as ``--id=0,1``.
     :raises ValueError: nvidia-smi fails; with its message.
     """
-    return [f"{pid} {os.path.basename(name)}" for pid, name in nvidia_smi.processes()]
+    return [f"{pid} {os.path.basename(name)}" for pid, name in nvidia_smi.processes(*options)]
 
 
 def xid_codes() -> Optional[List[int]]:

@@ -2,18 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Dict, List, Optional, Sequence, Set
+from typing import Dict, List, Optional, Sequence, Set, Union
 
 from ..records.plans import Cell, Node, Nodes
 
 __all__ = [
     "assign_gpus",
     "can_seat",
+    "chosen_gpus",
     "data_workers",
     "device_ids",
     "machines_shared",
     "oversubscribed",
 ]
+
+
+_NO, _YES = ("false", "no", "off", "0", "n", "f"), ("true", "yes", "on", "1", "y", "t")
+
+
+def chosen_gpus(choice: Union[bool, int, str, Sequence[Union[int, str]]]) -> str:
+    """Return which GPUs of a node may be used: ``all``, ``none``, or numbers such as ``0,2``.
+
+    :param choice: ``scalebench_gpus`` of the inventory: a boolean, or the numbers that nvidia-smi
+        shows as a list, or as text with commas; ``0`` and ``1`` alone are booleans of Ansible.
+    :raises ValueError: something else.
+    """
+    words = choice.split(",") if isinstance(choice, str) and "," in choice else choice
+    if isinstance(words, (bool, int, str)):
+        word = str(words).strip().lower()
+        if word in (*_NO, *_YES):
+            return "none" if word in _NO else "all"
+        words = [""]
+    numbers = [str(number).strip() for number in words]
+    if not all(number.isdecimal() for number in numbers) or len(set(numbers)) < len(numbers):
+        raise ValueError(
+            f"scalebench_gpus: {choice}: give true, false, or the numbers of different GPUs as"
+            " nvidia-smi shows them, such as [0, 2]"
+        )
+    return ",".join(numbers) or "none"
 
 
 def can_seat(names: Sequence[str], per_node: int, nodes: Nodes) -> bool:

@@ -96,7 +96,8 @@ def _cuda(name: str, node: Mapping[str, Any]) -> Row:
     state = node.get("cuda")
     if not state:
         return verdict("CUDA", name, SKIP, "not asked for")
-    found, todo = cuda_problem(state, len(_gpus(node)))
+    others = state["devices"] if node.get("gpus_chosen") and state["devices"] else 0
+    found, todo = cuda_problem(state, max(len(_gpus(node)), others))
     if found:
         return verdict("CUDA", name, FAIL, found, todo)
     return verdict("CUDA", name, PASS, f"{state['devices']} devices")
@@ -128,7 +129,12 @@ def _presence(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
     if not any(_gpus(node) for node in nodes.values()) and not expected.get("gpus"):
         return [verdict("GPUs", name, SKIP, _NO_GPU) for name in nodes]
     todo = "{wanted} should be there: see lspci -d 10de: and dmesg on the node"
-    rows = agreement("GPUs", nodes, lambda node: len(_gpus(node)), FAIL, todo, expected.get("gpus"))
+    # Which of its GPUs a node may use is its own affair.
+    whole = {name: node for name, node in nodes.items() if not node.get("gpus_chosen")}
+    rows = agreement("GPUs", whole, lambda node: len(_gpus(node)), FAIL, todo, expected.get("gpus"))
+    for name in nodes.keys() - whole.keys():
+        chosen = ", ".join(str(gpu["index"]) for gpu in _gpus(nodes[name]))
+        rows.append(verdict("GPUs", name, PASS, f"{chosen} of scalebench_gpus"))
     asked = expected.get("gpu_model")
     if asked:
         for name, node in nodes.items():
