@@ -17,7 +17,10 @@ __all__ = [
 ]
 
 
-_NO, _YES = ("false", "no", "off", "0", "n", "f"), ("true", "yes", "on", "1", "y", "t")
+_NO, _YES = (
+    ("false", "no", "off", "0", "n", "f", "none"),
+    ("true", "yes", "on", "1", "y", "t", "all"),
+)
 
 
 def chosen_gpus(choice: Union[bool, int, str, Sequence[Union[int, str]]]) -> str:
