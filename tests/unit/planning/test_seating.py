@@ -10,7 +10,8 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning.seating i
 @pytest.mark.parametrize(
     ("choice", "chosen"),
     [
-        (True, "all"), ("true", "all"), ("all", "all"), ("none", "none"), (False, "none"), ("False", "none"), ("no", "none"),
+        (True, "all"), ("true", "all"), ("all", "all"),
+        ("none", "none"), (False, "none"), ("False", "none"), ("no", "none"),
         # As Ansible reads them: a list names GPU 0.
         ("0", "none"), (1, "all"), ([0], "0"),
         ([2, 0], "2,0"), (["1", "3"], "1,3"), ("0, 2", "0,2"), ([], "none"),
