@@ -30,6 +30,11 @@ options:
     description: Whether to replace existing pairs.
     type: bool
     default: false
+  own_folder:
+    description:
+      - A folder above, which must be of this machine alone. A file C(node.json) in it marks whose
+        it is. Fails where another machine has marked it, as on a file server.
+    type: path
   user:
     description: The account that they belong to; another than the connection's needs root.
     type: str
@@ -65,6 +70,7 @@ import contextlib
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.scalebench.core.plugins.module_utils.node.account import acting_as
+from ansible_collections.scalebench.core.plugins.module_utils.node.own_folder import keep_own
 from ansible_collections.scalebench.core.plugins.module_utils.node.ssh import SshKeys
 
 
@@ -76,6 +82,7 @@ def main() -> None:
             "names": {"type": "list", "elements": "str", "required": True},
             "comment": {"type": "str", "required": True},
             "renew": {"type": "bool", "default": False},
+            "own_folder": {"type": "path"},
             "user": {"type": "str"},
         },
         supports_check_mode=True,
@@ -85,6 +92,8 @@ def main() -> None:
     user = wanted["user"]
     try:
         with acting_as(user) if user else contextlib.nullcontext():
+            if wanted["own_folder"]:
+                keep_own(wanted["own_folder"], only_verify=module.check_mode)
             missing = wanted["names"] if wanted["renew"] else keys.missing(wanted["names"])
             opened = keys.make_private(wanted["names"], only_verify=module.check_mode)
             misplaced = keys.remove_misplaced(wanted["names"], only_verify=module.check_mode)

@@ -161,3 +161,26 @@ def start(machine, **variables):
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         start_new_session=True,
     )  # fmt: skip
+
+
+def test_a_failed_preflight_gives_the_node_back(tmp_path):
+    nodes = Cluster(tmp_path / "state", tmp_path / "results")
+    workloads = ROOT / "tests/integration/workloads"
+    given = {
+        "benchmark": "toy_sequences",
+        "batch_size_per_device": 4,
+        "campaign_benchmarks_dir": str(workloads),
+        "workload_dir": str(workloads),
+        "framework_python": sys.executable,
+        "topology": "1n1g",
+    }
+    claim = tmp_path / "state/nodes/this_machine/claim.json"
+    done = nodes.bench(*INVENTORY, **given, campaign="early", preflight_gpus=1000)
+    assert done.rc != 0
+    assert "1 check(s) failed" in failures(done)
+    # It had been taken.
+    assert claim.with_name("claim.lock").exists()
+    assert not claim.exists()
+    done = nodes.bench(*INVENTORY, **given, campaign="whole")
+    assert done.rc == 0, failures(done)
+    assert not claim.exists()

@@ -1,0 +1,63 @@
+"""A node's own folder: nodes that share one would overwrite each other's keys, locks and claims."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from typing import Any, Dict
+
+__all__ = ["keep_own"]
+
+_MARK = "node.json"
+
+
+def keep_own(folder: str, only_verify: bool = False) -> bool:
+    """Mark a folder as this machine's; return whether it was not.
+
+    A machine is known by its name or, where that changed, by its machine-id: one of them is enough.
+
+    :raises ValueError: it is another machine's, as on a file server.
+    """
+    mark, own = os.path.join(folder, _MARK), _this_machine()
+    part = f"{mark}.{own['hostname']}.{os.getpid()}"
+    is_new = not os.path.exists(mark)
+    if is_new and not only_verify:
+        os.makedirs(folder, exist_ok=True)
+        with open(part, "w", encoding="utf-8") as file:
+            json.dump(own, file)
+        try:
+            # Of two machines at the same moment only one succeeds, also on NFS.
+            os.link(part, mark)
+        except FileExistsError:
+            is_new = False
+        finally:
+            os.remove(part)
+    if not is_new:
+        _refuse_another(mark, own)
+    return is_new
+
+
+def _refuse_another(mark: str, own: Dict[str, str]) -> None:
+    with open(mark, encoding="utf-8") as file:
+        try:
+            other: Any = json.load(file)
+        except ValueError:
+            other = {}
+    if not isinstance(other, dict) or all(other.get(key) != own[key] for key in own):
+        name = other.get("hostname", "unknown") if isinstance(other, dict) else "unknown"
+        raise ValueError(
+            f"the folder is of machine {name}, and this is {own['hostname']}: give each node its"
+            " own, as scalebench_work_dir: .../{{ inventory_hostname }}, if it is on a file server;"
+            f" else remove {mark}"
+        )
+
+
+def _this_machine() -> Dict[str, str]:
+    try:
+        with open("/etc/machine-id", encoding="utf-8") as file:
+            number = file.read().strip()
+    except OSError:
+        number = ""
+    # Images that were copied have no number, or the same one: then the name alone counts.
+    return {"hostname": socket.gethostname(), **({"machine_id": number} if number else {})}
