@@ -157,7 +157,7 @@ def test_no_server_is_provisioned_below_a_folder_that_somebody_made_first(tmp_pa
     os.chown(scratch / "scalebench", STRANGER, STRANGER)
     node = {
         "ansible_connection": "local",
-        "ansible_host": "192.0.2.1",
+        "ansible_host": "127.0.0.77",
         "scalebench_work_dir": f"{scratch}/scalebench",
         "scalebench_state_dir": str(state),
         "cluster_ssh_key": f"{state}/key",
