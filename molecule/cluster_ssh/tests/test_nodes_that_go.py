@@ -75,12 +75,31 @@ def test_the_others_go_on_and_a_second_run_completes(tmp_path):
 def test_a_pair_that_does_not_work_is_named(tmp_path):
     node2 = [*LOGIN[:-1], "node2"]
     assert run(*node2, "systemctl stop scalebench-sshd").returncode == 0
-    told = role(tmp_path, {}, hosts="node1", part="verify")
+    told = role(tmp_path, {}, hosts="node1:node2", part="verify")
     assert run(*node2, "systemctl start scalebench-sshd").returncode == 0
     assert told.returncode == 2, told.stdout
     assert "From node1 ssh on port 10000 does not get into node2: ssh:" in " ".join(
         told.stdout.split()
     )
+
+
+def test_a_part_of_the_nodes_verifies_itself_alone(tmp_path):
+    node3 = [*LOGIN[:-1], "node3"]
+    assert run(*node3, "systemctl stop scalebench-sshd").returncode == 0
+    told = role(tmp_path, {}, hosts="node1:node2", part="verify")
+    assert run(*node3, "systemctl start scalebench-sshd").returncode == 0
+    assert told.returncode == 0, told.stdout
+
+
+def test_the_holder_of_a_taken_port_is_named(tmp_path):
+    node3 = [*LOGIN[:-1], "node3"]
+    server = "systemd-run --unit=webmin python3 -m http.server 10001 --bind ::"
+    assert run(*node3, server).returncode == 0
+    told = role(tmp_path, {"cluster_ssh_port": 10001}, hosts="node3")
+    assert run(*node3, "systemctl stop webmin").returncode == 0
+    assert told.returncode == 2, told.stdout
+    words = " ".join(told.stdout.split())
+    assert "node3: port 10001 on" in words and "http.server 10001 --bind ::) of webmin" in words
 
 
 def test_a_node_can_be_left_without_a_trace(tmp_path):
