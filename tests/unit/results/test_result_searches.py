@@ -118,6 +118,14 @@ def test_a_search_without_an_answer_fails_the_campaign(ending_of, reason, failed
     assert failure["reason"] == "node2: std::bad_alloc"
 
 
+def test_a_probe_whose_record_gives_no_reason_says_so():
+    made = planned()
+    runs = searched(made["cells"], lambda batch: "out_of_memory")
+    results = build_results(made, [{**run, "reason": ""} for run in runs])
+    assert {one["reason"] for one in results["searches"][0]["tried"]} == {"no reason given"}
+    assert "no reason given" in " ".join(search_lines(results)[0])
+
+
 def test_two_searches_do_not_mix():
     made = planned(precision="fp32,amp")
     fp32 = [cell for cell in made["cells"] if cell["precision"] == "fp32"]

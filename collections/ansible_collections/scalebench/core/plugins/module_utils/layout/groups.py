@@ -43,7 +43,7 @@ def group_title(cells: Sequence[MeasuredCell]) -> str:
 def failures(results: Results) -> List[str]:
     """Return one line per failure of the campaign: log, ending, reason with the node."""
     return [
-        f"{failure['log']}: {failure['ending']}: {failure['reason'] or 'no reason given'}"
+        f"{failure['log']}: {failure['ending']}: {failure['reason']}"
         for failure in results["failures"]
     ]
 

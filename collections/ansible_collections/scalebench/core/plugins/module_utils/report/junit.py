@@ -129,7 +129,7 @@ def _case(place: Dict[str, str], repeat: Repeat, lines: Sequence[str]) -> Elemen
         kind = {**elements, **_OTHERS}.get(ending, "error")
         what = ElementTree.SubElement(case, kind, type=_text(ending))
         # GitLab shows the text of the element, Jenkins its message.
-        what.text = _text(repeat["reason"] or "no reason given")
+        what.text = _text(repeat["reason"])
         what.set("message", what.text)
     if lines:
         ElementTree.SubElement(case, "system-out").text = "\n".join(map(_text, lines))

@@ -66,7 +66,7 @@ def _earlier(attempts: Sequence[Attempt]) -> str:
 
 def _outcome(attempt: Attempt) -> str:
     if attempt["ending"] != "ok":
-        return f"{unquoted(attempt['ending'])}: {quote(attempt['reason'] or 'no reason given')}"
+        return f"{unquoted(attempt['ending'])}: {quote(attempt['reason'])}"
     return f"{attempt['throughput']:.2f}, disturbed: {_causes(attempt['disturbances'])}"
 
 
@@ -174,7 +174,7 @@ def _row(cell: str, number: Optional[int], failure: Mapping[str, Any]) -> Dict[s
         "cell": cell,
         "repeat": number,
         "ending": failure["ending"],
-        "reason": failure["reason"] or "no reason given",
+        "reason": failure["reason"],
         "log": str(failure["log"] or "-"),
     }
 

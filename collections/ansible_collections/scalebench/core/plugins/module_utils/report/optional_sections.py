@@ -150,8 +150,8 @@ def _tried(tried: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield f"ok: {', '.join(ran)}"
     for one in tried:
         if one["ending"] != "ok":
-            reason = quote(one["reason"] or "no reason given")
-            yield f"{one['batch_size_per_device']}: {unquoted(one['ending'])}: {reason}"
+            ending = f"{unquoted(one['ending'])}: {quote(one['reason'])}"
+            yield f"{one['batch_size_per_device']}: {ending}"
 
 
 def _packing(results: Results) -> List[Section]:

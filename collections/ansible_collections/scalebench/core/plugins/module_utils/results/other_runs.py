@@ -12,6 +12,7 @@ from ..records.results import MeasuredCell, Repeat
 from ..records.runs import RunRecord
 from ..running import search
 from ..stats.statistics import median
+from .repeats import reason_of
 
 __all__ = ["interference", "packing", "resolve_searches"]
 
@@ -75,7 +76,7 @@ def _probe(run: RunRecord) -> Dict[str, Any]:
         "batch_size_per_device": run["cell"]["batch_size_per_device"],
         "log": run["log"],
         "ending": run["ending"],
-        "reason": run.get("reason") or "",
+        "reason": reason_of(run["ending"], run.get("reason")),
     }
 
 

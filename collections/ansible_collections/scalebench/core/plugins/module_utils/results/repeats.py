@@ -12,7 +12,14 @@ from ..records.runs import LogFacts, NodeRun, RunRecord
 from ..running.invariants import is_throughput
 from ..strategies import STRATEGIES
 
-__all__ = ["attempt_of", "elapsed_throughput", "machines_of", "repeat_of", "short_telemetry"]
+__all__ = [
+    "attempt_of",
+    "elapsed_throughput",
+    "machines_of",
+    "reason_of",
+    "repeat_of",
+    "short_telemetry",
+]
 
 Telemetry = Mapping[str, Any]
 # A GPU that waits between two samples was not held back.
@@ -118,7 +125,12 @@ def _ending(run: RunRecord) -> Tuple[str, str]:
     if ending == "ok" and not is_throughput(speed):
         no_speed = facts.get("reason") or f"its log gave no throughput but {speed}"
         return "invalid", reason or no_speed
-    return ending, reason or ("" if ending == "ok" else "no reason given")
+    return ending, reason_of(ending, reason)
+
+
+def reason_of(ending: str, recorded: Optional[str]) -> str:
+    """Return why a run ended as it did, in words even where its record has none; ok needs none."""
+    return recorded or ("" if ending == "ok" else "no reason given")
 
 
 def _warnings(nodes: Mapping[str, NodeRun]) -> List[str]:
