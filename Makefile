@@ -104,11 +104,12 @@ lint: programs-lint  ## Check style and types.
 	@yamllint .
 	@ansible-lint --offline
 
-benchmark: $(TEST)  ## Measure our own cost: reading logs, packing, telemetry, orchestration, provisioning (half an hour).
+benchmark: $(TEST)  ## Measure our own cost (reading, packing, telemetry, orchestration, provisioning) and error rates (half an hour).
 	@ansible-playbook playbooks/provision.yml
 	@python tests/benchmarks/read_logs.py
 	@python tests/benchmarks/report_tree.py
 	@PYTHONPATH=collections python tests/benchmarks/schedule.py
+	@PYTHONPATH=collections python tests/benchmarks/error_rates.py
 	@PYTHONPATH=collections python tests/benchmarks/telemetry.py
 	@PYTHONPATH=collections python tests/benchmarks/orchestration.py $(ARGS)
 	@python tests/benchmarks/provision.py
