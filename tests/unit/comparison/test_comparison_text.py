@@ -11,7 +11,9 @@ from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_ru
     judge_gate,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_text import (
+    broken_rules,
     gate_sections,
+    undecided_rules,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.layout.sections import markdown
 from ansible_collections.scalebench.core.plugins.module_utils.report.text import terminal_table
@@ -102,13 +104,49 @@ def test_the_gate_is_a_table_and_lines_for_the_terminal():
     ]
     found = {**FOUND, "gate": judge_gate(FOUND, rules, "gates/x.yml")}
     (made,) = gate_sections(found)
-    assert made["paragraphs"] == ["gate gates/x.yml: 1 of 2 rule(s) broken."]
-    assert [row[2]["text"] for row in made["tables"][0]["rows"]] == ["broken", "kept"]
+    assert made["paragraphs"] == ["gate gates/x.yml: 1 broken of 2 rule(s)."]
+    assert [row[2]["text"] for row in made["tables"][0]["rows"]] == ["broken", "passed"]
+    assert [row[3]["text"] for row in made["tables"][0]["rows"]] == ["failed", "passed"]
     printed = terminal_table(found)
     assert all(len(line) <= 100 for line in printed.splitlines())
     said = " ".join(printed.split())
     assert "against before of 4 cell(s): 2 slower" in said
     assert "max_regression: 0.02 of topology 2n*: pytorch fp32 bz4 2n1g: -10." in said
+
+
+def test_undecided_is_said_apart_from_broken_and_passed():
+    rules = [
+        {
+            "metric": "min_throughput",
+            "value": FOUND["cells"][0]["median_speed"],
+            "where": {"topology": "1n1g"},
+        },
+        {"metric": "max_cv", "value": 0.5, "where": {"topology": "64n*"}},
+        {"metric": "max_cv", "value": 0.5, "where": {"topology": "1n1g"}},
+    ]
+    found = {**FOUND, "gate": judge_gate(FOUND, rules, "x")}
+    (made,) = gate_sections(found)
+    assert [[cell["text"] for cell in row[2:4]] for row in made["tables"][0]["rows"]] == [
+        ["undecided", "passed"],
+        ["undecided", "failed"],
+        ["passed", "passed"],
+    ]
+    said = " ".join(terminal_table(found).split())
+    assert "gate x: 2 undecided of 3 rule(s) max_cv: 0.5 of topology 64n*: undecided: no" in said
+    assert broken_rules(found) == ["max_cv: 0.5 of topology 64n*: undecided: no cell is selected"]
+    (open_rule,) = undecided_rules(found)
+    assert "of topology 1n1g: undecided: pytorch fp32 bz4 1n1g: throughput" in open_rule
+
+
+def test_a_gate_of_older_results_has_no_verdict_of_its_own():
+    rules = [
+        {"rule": "max_cv: 0.1", "selector": "", "ok": ok, "detail": "x"} for ok in (True, False)
+    ]
+    found = {**FOUND, "gate": {"file": "x", "ok": False, "rules": rules, "failures": []}}
+    (made,) = gate_sections(found)
+    assert [row[2]["text"] for row in made["tables"][0]["rows"]] == ["passed", "broken"]
+    assert broken_rules(found) == ["max_cv: 0.1: x"]
+    assert undecided_rules(found) == undecided_rules(FOUND) == []
 
 
 def test_without_comparison_and_gate_nothing_is_said():

@@ -81,14 +81,25 @@ def test_each_rule_of_a_gate_is_a_testcase():
     plan, runs = campaign({"1n1g": [24.0, 24.1, 24.2], "2n1g": [30.0, 30.1, 30.2]})
     results = build_results(plan, runs)
     rules = check_gate(
-        {"rules": [{"max_cv": 0.5}, {"min_efficiency": 0.9, "where": {"topology": "2n1g"}}]},
+        {
+            "rules": [
+                {"max_cv": 0.5},
+                {"min_efficiency": 0.9, "where": {"topology": "2n1g"}},
+                {"min_throughput": 30.1, "where": {"topology": "2n1g"}},
+                {"max_cv": 0.5, "where": {"precision": "amp"}},
+            ]
+        },
         False,
     )
     results["gate"] = judge_gate(results, rules, "gates/mine.yml")
     root = checked(junit_text(results))
-    assert root.get("failures") == "1"
-    kept, broken = (case for case in root.iter("testcase") if case.get("classname") == "gate")
-    assert kept.find("failure") is None
+    assert root.get("failures") == "2"
+    cases = [case for case in root.iter("testcase") if case.get("classname") == "gate"]
+    kept, broken, noisy, empty = cases
+    assert len(kept) == 0
+    assert noisy.find("skipped").get("type") == "undecided"
+    assert "do not show on which side of 30.1" in noisy.find("skipped").get("message")
+    assert empty.find("failure").get("type") == "undecided_and_failed"
     assert "2n1g" in broken.get("name")
     assert broken.find("failure").get("type") == "broken_rule"
 

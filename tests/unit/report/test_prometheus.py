@@ -1,5 +1,8 @@
 """Prometheus' own parser reads the text file, and finds the figures of the results."""
 
+from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_rules import (
+    judge_gate,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.report.exports import prometheus_text
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from hypothesis import given, settings
@@ -57,6 +60,21 @@ def test_what_was_not_measured_has_no_line():
     assert set(found) == {"scalebench_repeats", "scalebench_campaign_info"}
     endings = {labels["ending"]: value for labels, value in found["scalebench_repeats"]}
     assert endings == {"crashed": 1, "not_run": 2}
+
+
+def test_rules_of_a_gate_are_counted_by_verdict():
+    plan, runs = campaign(REFERENCE_004)
+    results = build_results(plan, runs)
+    rules = [
+        {"metric": "max_cv", "value": value, "where": where}
+        for value, where in ((0.5, {}), (0.5, {"precision": "amp"}), (0.6, {}))
+    ]
+    results["gate"] = judge_gate(results, rules, "x")
+    found = parsed(prometheus_text(results))["scalebench_gate_rules"]
+    assert {labels["verdict"]: value for labels, value in found} == {
+        **{"passed": 2, "broken": 0},
+        "undecided": 1,
+    }
 
 
 def test_no_series_is_there_twice():

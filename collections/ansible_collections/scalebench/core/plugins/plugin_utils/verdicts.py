@@ -16,6 +16,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_ru
 )
 from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_text import (
     broken_rules,
+    undecided_rules,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.comparison.treatments import (
     compare_treatments,
@@ -161,6 +162,11 @@ def verdicts(results: dict[str, Any], args: dict[str, Any], own: Path) -> dict[s
 
 
 def gate_answer(results: dict[str, Any]) -> dict[str, Any]:
-    """Return what role gate needs: ``broken_rules``, and ``failures`` that no rule allows."""
+    """Return what role gate needs.
+
+    :returns: ``broken_rules``, those that fail the gate; ``undecided_rules``, the others that are
+        undecided; ``failures`` that no rule allows.
+    """
     failures = (results.get("gate") or results)["failures"]
-    return {"broken_rules": broken_rules(results), "failures": failures}
+    rules = {"broken_rules": broken_rules(results), "undecided_rules": undecided_rules(results)}
+    return {**rules, "failures": failures}

@@ -3,37 +3,101 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 
-from ..records.cells import IDENTITY_KEYS, cell_key
+from ..records.cells import IDENTITY_KEYS
 from ..records.results import MeasuredCell, Results
-from ..results.cells import deciding_figures, repeats_without_speed
-from ..stats.log_ratio import LogRatio, below_p, holm
+from ..results.cells import repeats_without_speed
+from .gate_changes import deficit_outcomes, margin_outcomes
+from .gate_figures import figure_outcomes
+from .gate_outcomes import BROKEN, PASSED, Outcome, joined
 
-__all__ = ["METRICS", "check_gate", "judge_gate", "selector_text"]
+__all__ = ["METRICS", "Metric", "check_gate", "judge_gate", "rule_text", "selector_text"]
 
 Rule = Mapping[str, Any]
-# One-sided, so that for one cell it is the upper end of the 95 % interval that the report shows.
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What a rule limits: its test, and what its value may be.
+
+    ``about``: the meaning of the value. ``judge``: the outcomes of the selected cells. ``below``:
+    the value is below this (or at most, ``closed``); ``above``: it is above 0. ``alpha``: error
+    rate of the test where the rule states none; None for no test. ``undecided``: what an undecided
+    rule does where it does not say so; None for pass, and fail where there are no data.
+    """
+
+    about: str
+    judge: Callable[[Results, Sequence[MeasuredCell], Rule], List[Outcome]]
+    alpha: Optional[float] = None
+    below: float = math.inf
+    closed: bool = False
+    above: bool = False
+    baseline: bool = False
+    undecided: Optional[str] = None
+
+
+def _figure(results: Results, cells: Sequence[MeasuredCell], rule: Rule) -> List[Outcome]:
+    return figure_outcomes(results, cells, rule["metric"], rule["value"], _alpha(rule))
+
+
+def _margin(results: Results, cells: Sequence[MeasuredCell], rule: Rule) -> List[Outcome]:
+    return margin_outcomes(results["comparison"], cells, rule["value"], _alpha(rule))
+
+
+def _deficit(results: Results, cells: Sequence[MeasuredCell], rule: Rule) -> List[Outcome]:
+    comparison, day = results["comparison"], rule.get("day_sd")
+    return deficit_outcomes(comparison, cells, rule["value"], _alpha(rule), day)
+
+
+def _count(results: Results, cells: Sequence[MeasuredCell], rule: Rule) -> List[Outcome]:
+    if not cells:
+        return []
+    failures = _failures(results, rule)
+    said = f"{len(failures)} repeat(s) failed"
+    if len(failures) > rule["value"]:
+        return [Outcome(BROKEN, f"{said}, the first is {failures[0]['log']}")]
+    return [Outcome(PASSED, said)]
+
+
+# One-sided, so that for one cell it is an end of the 95 % interval that the report shows.
 _ALPHA = 0.025
-# What a rule limits, and the meaning of its value.
-METRICS: Mapping[str, str] = {
-    "max_regression": "a share of the baseline's throughput, 0.03 for 3 %",
-    "min_efficiency": "a share of ideal scaling, 0.8 for 80 %",
-    "min_throughput": "in the unit of the cell, mostly images/s",
-    "min_speedup": "a ratio to 1n1g",
-    "max_cv": "a share of the mean, 0.02 for 2 %",
-    "allowed_failures": "a whole number of repeats",
+METRICS: Mapping[str, Metric] = {
+    "max_regression": Metric(
+        "a share of the baseline's throughput, 0.03 for 3 %", _margin, _ALPHA, 1, baseline=True
+    ),
+    "non_inferior": Metric(
+        "a share of the baseline's throughput, 0.02 for 2 %",
+        *(_margin, _ALPHA, 1),
+        above=True,
+        baseline=True,
+        # It asks for proof.
+        undecided="fail",
+    ),
+    "deficit": Metric(
+        "a share of the baseline's throughput, 0.01 for 1 %",
+        *(_deficit, 0.01, 1),
+        above=True,
+        baseline=True,
+    ),
+    "min_efficiency": Metric(
+        "a share of ideal scaling, 0.8 for 80 %", _figure, _ALPHA, 1, closed=True
+    ),
+    "min_throughput": Metric("in the unit of the cell, mostly images/s", _figure, _ALPHA),
+    "min_speedup": Metric("a ratio to 1n1g", _figure, _ALPHA),
+    "max_cv": Metric("a share of the mean, 0.02 for 2 %", _figure, _ALPHA, 1, closed=True),
+    "allowed_failures": Metric("a whole number of repeats", _count),
 }
-_SHARES = ("max_regression", "min_efficiency", "max_cv")
 
 
 def check_gate(content: Any, with_baseline: bool) -> List[Dict[str, Any]]:
-    """Return the rules of a gate file: ``metric``, ``value``, ``where`` (globs by name).
+    """Return the rules of a gate file: ``metric``, ``value``, ``where`` (globs by name), options.
 
     :param content: what the YAML file holds: ``rules``, a list, each of one metric and its value,
-        and ``where`` with any of IDENTITY_KEYS.
-    :param with_baseline: whether there is a baseline, which max_regression needs.
+        ``where`` with any of IDENTITY_KEYS, and any of ``alpha``, ``undecided`` and ``day_sd``.
+    :param with_baseline: whether there is a baseline, which some metrics need.
     :raises ValueError: the number of the rule and what is wrong in it.
     """
     if not isinstance(content, Mapping) or set(content) != {"rules"}:
@@ -46,37 +110,80 @@ def check_gate(content: Any, with_baseline: bool) -> List[Dict[str, Any]]:
             rules.append(_rule(rule))
         except ValueError as error:
             raise ValueError(f"rule {number}: {error}") from None
-    if not with_baseline and any(rule["metric"] == "max_regression" for rule in rules):
-        raise ValueError("max_regression needs something to compare with: give -e baseline=")
+    for rule in rules:
+        if METRICS[rule["metric"]].baseline and not with_baseline:
+            raise ValueError(f"{rule['metric']} needs something to compare with: give -e baseline=")
     return rules
 
 
 def _rule(rule: Any) -> Dict[str, Any]:
     if not isinstance(rule, Mapping):
         raise ValueError(f"{rule!r} is not a mapping from a metric to its value")
-    metrics = [str(key) for key in rule if key != "where"]
+    metrics = [str(key) for key in rule if key not in ("where", *_OPTIONS)]
     for metric in metrics:
         if metric not in METRICS:
-            raise ValueError(f"there is no rule {metric!r}; the choices are {', '.join(METRICS)}")
+            raise ValueError(
+                f"there is no rule {metric!r}; the choices are {', '.join(METRICS)}, and beside one"
+                f" of them where, {', '.join(_OPTIONS)}"
+            )
     if len(metrics) != 1:
         raise ValueError(f"one metric a rule, not {', '.join(metrics) or 'none'}")
     (metric,) = metrics
+    options = {name: _OPTIONS[name](metric, rule[name]) for name in _OPTIONS if name in rule}
     return {
         "metric": metric,
         "value": _value(metric, rule[metric]),
         "where": _where(rule.get("where", {})),
+        **options,
     }
 
 
-def _value(metric: str, value: Any) -> Any:
+def _is_number(value: Any) -> bool:
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number or not math.isfinite(value) or value < 0:
-        raise ValueError(f"{metric}: {value!r} is not a number of 0 or more: {METRICS[metric]}")
-    if (metric in _SHARES and value > 1) or (metric == "max_regression" and value == 1):
-        raise ValueError(f"{metric}: {value!r} is not a share: {METRICS[metric]}")
+    return number and math.isfinite(value)
+
+
+def _value(metric: str, value: Any) -> Any:
+    of = METRICS[metric]
+    if not _is_number(value) or value < 0:
+        raise ValueError(f"{metric}: {value!r} is not a number of 0 or more: {of.about}")
+    if value > of.below or (value == of.below and not of.closed):
+        raise ValueError(f"{metric}: {value!r} is not a share: {of.about}")
+    if of.above and value == 0:
+        raise ValueError(f"{metric}: {value!r} is not above 0: {of.about}")
     if metric == "allowed_failures" and int(value) != value:
         raise ValueError(f"{metric}: {value!r} is not a whole number")
     return value
+
+
+def _checked_alpha(metric: str, value: Any) -> float:
+    if METRICS[metric].alpha is None:
+        raise ValueError(f"alpha: {metric} counts, it tests nothing")
+    if not _is_number(value) or not 0 < value < 0.5:
+        raise ValueError(f"alpha: {value!r} is not a share above 0 and below 0.5, e.g. 0.01")
+    return float(value)
+
+
+def _checked_policy(_: str, value: Any) -> str:
+    if value not in ("pass", "fail"):
+        raise ValueError(f"undecided: {value!r} is neither pass nor fail")
+    return str(value)
+
+
+def _checked_day(metric: str, value: Any) -> float:
+    if metric != "deficit":
+        raise ValueError(f"day_sd: only deficit takes it, not {metric}")
+    if not _is_number(value) or not 0 <= value < 1:
+        raise ValueError(f"day_sd: {value!r} is not a share below 1, e.g. 0.001 for 0.1 %")
+    return float(value)
+
+
+# What may stand in a rule beside its metric and where.
+_OPTIONS: Mapping[str, Callable[[str, Any], Any]] = {
+    "alpha": _checked_alpha,
+    "undecided": _checked_policy,
+    "day_sd": _checked_day,
+}
 
 
 def _where(where: Any) -> Dict[str, str]:
@@ -94,23 +201,35 @@ def _where(where: Any) -> Dict[str, str]:
     return dict(where)
 
 
-def selector_text(rule: Mapping[str, Any]) -> str:
+def selector_text(rule: Rule) -> str:
     """Return the cells that a rule holds for, ``model r50, topology 4n*``; empty for all."""
     return ", ".join(f"{name} {glob}" for name, glob in rule["where"].items())
+
+
+def rule_text(rule: Rule) -> str:
+    """Return the metric, its value and the options stated, ``deficit: 0.01, alpha 0.05``."""
+    options = [f"{name} {rule[name]}" for name in _OPTIONS if name in rule]
+    return ", ".join([f"{rule['metric']}: {rule['value']:g}", *options])
+
+
+def _alpha(rule: Rule) -> float:
+    return float(rule.get("alpha") or METRICS[rule["metric"]].alpha or _ALPHA)
 
 
 def judge_gate(results: Results, rules: Sequence[Rule], file: str) -> Dict[str, Any]:
     """Return the verdict on each rule as results.json holds it.
 
-    A rule is broken by a cell that does not keep it, by one without the figure, and if it selects
-    no cell. ``max_regression`` is broken by a cell that is shown to be slower by more:
-    without any such cell at most 2.5 % of campaigns break it by noise (one-sided tests, Holm).
+    A rule is broken by a cell that is shown not to keep it, and passed where every cell is shown
+    to; else it is undecided. An undecided rule fails the gate where a cell has no data (no figure,
+    one repeat, not compared, no cell is selected), and passes it where noise leaves it open,
+    unless the rule or its metric says otherwise.
 
     :param results: of ``build_results``, with ``comparison`` where a rule needs it.
     :param rules: of :func:`check_gate`.
     :param file: the gate, as the user named it.
-    :returns: ``file``; ``rules``, each with ``rule``, ``selector``, ``ok`` and ``detail``; ``ok``;
-        ``failures``, those of the results that no rule allowed_failures counts.
+    :returns: ``file``; ``rules``, each with ``rule``, ``selector``, ``verdict`` (passed, broken,
+        undecided), ``ok`` (whether it lets the gate pass) and ``detail``; ``ok``; ``failures``,
+        those of the results that no rule allowed_failures counts.
     """
     counted = {
         failure["log"]
@@ -128,23 +247,13 @@ def judge_gate(results: Results, rules: Sequence[Rule], file: str) -> Dict[str, 
 
 
 def _judged(results: Results, rule: Rule) -> Dict[str, Any]:
-    metric, value = rule["metric"], rule["value"]
+    metric = METRICS[rule["metric"]]
     cells = [cell for cell in results["cells"] if _selected(cell, rule)]
-    if not cells:
-        broken, kept = ["no cell is selected"], ""
-    elif metric == "allowed_failures":
-        failures = _failures(results, rule)
-        kept = f"{len(failures)} repeat(s) failed"
-        broken = [f"{kept}, the first is {failures[0]['log']}"] if len(failures) > value else []
-    elif metric == "max_regression":
-        broken, kept = _regressions(results["comparison"], cells, value)
-    else:
-        broken, kept = _figures(cells, metric, value)
+    outcomes = metric.judge(results, cells, rule)
     return {
-        "rule": f"{metric}: {value:g}",
+        "rule": rule_text(rule),
         "selector": selector_text(rule),
-        "ok": not broken,
-        "detail": "; ".join(broken) if broken else kept,
+        **joined(outcomes, rule.get("undecided") or metric.undecided),
     }
 
 
@@ -161,80 +270,3 @@ def _failures(results: Results, rule: Rule) -> List[Mapping[str, Any]]:
         for entry in repeats_without_speed(cell)
     }
     return [entry for entry in results["failures"] if not rule["where"] or entry["log"] in logs]
-
-
-def _cv(cell: MeasuredCell) -> Optional[float]:
-    cv: Optional[float] = cell["spread"]["cv"] if cell["spread"] else None
-    return cv
-
-
-_FIGURES: Mapping[str, Tuple[str, Callable[[MeasuredCell], Optional[float]]]] = {
-    "min_efficiency": ("efficiency", lambda cell: deciding_figures(cell).get("efficiency")),
-    "min_throughput": ("throughput", lambda cell: deciding_figures(cell).get("median_speed")),
-    "min_speedup": ("speed-up", lambda cell: deciding_figures(cell).get("speedup")),
-    "max_cv": ("cv", _cv),
-}
-
-
-def _figures(cells: Sequence[MeasuredCell], metric: str, limit: float) -> Tuple[List[str], str]:
-    """Return what breaks a limit of a figure, and the worst figure that keeps it."""
-    what, figure_of = _FIGURES[metric]
-    least = metric.startswith("min_")
-    broken, kept = [], []
-    for cell in cells:
-        figure = figure_of(cell)
-        if figure is None:
-            broken.append(f"{cell_key(cell).short} has no {what}: {_missing(cell, metric)}")
-        elif figure < limit if least else figure > limit:
-            broken.append(f"{cell_key(cell).short}: {what} {figure:.4g}")
-        else:
-            kept.append(
-                (figure if least else -figure, f"{cell_key(cell).short}: {what} {figure:.4g}")
-            )
-    return broken, f"{len(kept)} cell(s), worst {min(kept)[1]}" if kept else ""
-
-
-def _missing(cell: MeasuredCell, metric: str) -> str:
-    if metric == "max_cv" and cell["spread"]:
-        return "one repeat only"
-    if metric in ("min_efficiency", "min_speedup") and cell["speedup_reason"]:
-        return str(cell["speedup_reason"])
-    return "no repeat gave a speed"
-
-
-def _regressions(
-    comparison: Mapping[str, Any], cells: Sequence[MeasuredCell], limit: float
-) -> Tuple[List[str], str]:
-    """Return the cells that are shown to be slower by more than the limit, or not compared."""
-    compared = {cell_key(cell): cell for cell in comparison["cells"]}
-    apart = {cell_key(cell): cell["reason"] for cell in comparison["not_compared"]}
-    broken, tested = [], []
-    for cell in cells:
-        change = compared.get(cell_key(cell))
-        if change is None:
-            broken.append(f"{cell_key(cell).short} is not compared: {apart[cell_key(cell)]}")
-        elif change["low"] is None:
-            broken.append(f"{cell_key(cell).short} is undecided: {change['why']}")
-        else:
-            tested.append(change)
-    p_values = holm([below_p(_ratio(change), 1 - limit) for change in tested])
-    broken += [
-        f"{cell_key(change).short}: {_change(change)}"
-        for change, p_value in zip(tested, p_values)
-        if p_value <= _ALPHA
-    ]
-    worst = min(tested, key=lambda change: float(change["ratio"]), default=None)
-    if worst is None:
-        return broken, ""
-    return broken, f"{len(tested)} cell(s), worst {cell_key(worst).short}: {_change(worst)}"
-
-
-def _ratio(change: Mapping[str, Any]) -> LogRatio:
-    return LogRatio(
-        math.log(change["ratio"]), change["standard_error"], change["degrees_of_freedom"]
-    )
-
-
-def _change(change: Mapping[str, Any]) -> str:
-    low, high = (100 * (change[bound] - 1) for bound in ("low", "high"))
-    return f"{100 * (change['ratio'] - 1):+.1f} % [{low:+.1f}, {high:+.1f}]"

@@ -6,9 +6,17 @@ from typing import Any, List, Mapping, Sequence
 
 from ..layout.sections import Section, section, table
 from ..records.results import Results
-from .gate_rules import selector_text
+from .gate_outcomes import BROKEN, PASSED, UNDECIDED
+from .gate_rules import rule_text, selector_text
 
-__all__ = ["broken_rules", "gate_line", "gate_sections", "rule_lines"]
+__all__ = [
+    "broken_rules",
+    "gate_line",
+    "gate_sections",
+    "rule_lines",
+    "rule_verdict",
+    "undecided_rules",
+]
 
 
 def gate_sections(results: Results) -> List[Section]:
@@ -20,7 +28,8 @@ def gate_sections(results: Results) -> List[Section]:
         {
             "rule": rule["rule"],
             "cells": rule["selector"] or "all",
-            "verdict": "kept" if rule["ok"] else "broken",
+            "verdict": rule_verdict(rule),
+            "gate": "passed" if rule["ok"] else "failed",
             "detail": rule["detail"],
         }
         for rule in gate["rules"]
@@ -34,22 +43,40 @@ def gate_line(results: Results) -> str:
     :param results: with ``gate``.
     """
     gate = results["gate"]
-    broken = sum(not rule["ok"] for rule in gate["rules"])
-    many = len(gate["rules"])
-    verdict = f"{broken} of {many} rule(s) broken" if broken else f"all {many} rule(s) kept"
+    verdicts = [rule_verdict(rule) for rule in gate["rules"]]
+    counts = [f"{verdicts.count(one)} {one}" for one in (BROKEN, UNDECIDED) if one in verdicts]
+    verdict = f"{' and '.join(counts)} of {len(verdicts)} rule(s)"
+    if not counts:
+        verdict = f"all {len(verdicts)} rule(s) passed"
     left = len(gate["failures"])
     failed = f"; {left} failed repeat(s) that no rule allows" if left else ""
     return f"gate {gate['file']}: {verdict}{failed}"
 
 
 def broken_rules(results: Results) -> List[str]:
-    """Return a line for each broken rule; none without a gate."""
+    """Return a line for each rule that fails its gate; none without a gate."""
+    return _lines(results, ok=False)
+
+
+def undecided_rules(results: Results) -> List[str]:
+    """Return a line for each undecided rule that does not fail its gate; none without a gate."""
+    return _lines(results, ok=True)
+
+
+def _lines(results: Results, ok: bool) -> List[str]:
     gate = results.get("gate") or {"rules": []}
-    return [
-        f"{_of(rule['rule'], rule['selector'])}: {rule['detail']}"
-        for rule in gate["rules"]
-        if not rule["ok"]
-    ]
+    rules = [rule for rule in gate["rules"] if rule["ok"] is ok and rule_verdict(rule) != PASSED]
+    return [_line(rule) for rule in rules]
+
+
+def _line(rule: Mapping[str, Any]) -> str:
+    undecided = f"{UNDECIDED}: " if rule_verdict(rule) == UNDECIDED else ""
+    return f"{_of(rule['rule'], rule['selector'])}: {undecided}{rule['detail']}"
+
+
+def rule_verdict(rule: Mapping[str, Any]) -> str:
+    """Return passed, broken or undecided; older results have only whether the rule was kept."""
+    return str(rule.get("verdict") or (PASSED if rule["ok"] else BROKEN))
 
 
 def rule_lines(rules: Sequence[Mapping[str, Any]]) -> List[str]:
@@ -57,7 +84,7 @@ def rule_lines(rules: Sequence[Mapping[str, Any]]) -> List[str]:
 
     :param rules: of ``gate_rules.check_gate``.
     """
-    return [_of(f"{rule['metric']}: {rule['value']:g}", selector_text(rule)) for rule in rules]
+    return [_of(rule_text(rule), selector_text(rule)) for rule in rules]
 
 
 def _of(rule: str, selector: str) -> str:

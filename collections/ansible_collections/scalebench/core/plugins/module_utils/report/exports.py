@@ -11,6 +11,8 @@ import io
 from collections import Counter
 from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
+from ..comparison.gate_outcomes import VERDICTS
+from ..comparison.gate_text import rule_verdict
 from ..layout.plain_text import csv_value, plain
 from ..records.cells import cell_key
 from ..records.results import MeasuredCell, Results
@@ -65,6 +67,7 @@ def prometheus_text(results: Results) -> str:
         blocks.append(_metric(name, columns[0].about, samples))
     blocks += [
         _metric("scalebench_repeats", "Planned repeats by how they ended.", _endings(cells)),
+        _metric("scalebench_gate_rules", "Rules of the gate by their verdict.", _rules(results)),
         _metric("scalebench_campaign_info", "Which campaign this is.", [(campaign, 1)]),
         _metric(
             "scalebench_campaign_created_timestamp_seconds",
@@ -86,6 +89,11 @@ def _endings(cells: Sequence[MeasuredCell]) -> List[Sample]:
         endings["not_run"] = len(cell["not_run"])
         samples += [({**_labels_of(cell), "ending": key}, endings[key]) for key in sorted(endings)]
     return samples
+
+
+def _rules(results: Results) -> List[Sample]:
+    verdicts = Counter(map(rule_verdict, (results.get("gate") or {"rules": ()})["rules"]))
+    return [({"verdict": one}, verdicts[one]) for one in VERDICTS if verdicts]
 
 
 def _metric(name: str, about: str, samples: Sequence[Sample]) -> str:

@@ -10,6 +10,7 @@ import re
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 from xml.etree import ElementTree
 
+from ..comparison.gate_text import rule_verdict
 from ..layout.groups import cell_groups
 from ..layout.plain_text import plain
 from ..records import endings
@@ -22,7 +23,15 @@ __all__ = ["junit_text"]
 
 Repeat = Mapping[str, Any]
 # The elements of testcases that are not a repeat with an ending.
-_OTHERS = {"broken_rule": "failure", "not_run": "skipped"}
+_OTHERS = {
+    **{"broken_rule": "failure", "undecided_and_failed": "failure"},
+    **{"undecided": "skipped", "not_run": "skipped"},
+}
+# Of a rule, by its verdict and whether it lets the gate pass.
+_RULES = {
+    **{("passed", True): "ok", ("broken", False): "broken_rule"},
+    **{("undecided", True): "undecided", ("undecided", False): "undecided_and_failed"},
+}
 # XML 1.0 forbids these two, which Unicode assigns to no character.
 _FORBIDDEN = re.compile("[\ufffe\uffff]")
 
@@ -33,7 +42,7 @@ def junit_text(results: Results, last_lines: Mapping[str, Sequence[str]] = {}) -
     A testcase has the seconds of its repeat; ``type`` of a failure, error or skipped is its
     ending, ``message`` its reason. A planned repeat without a record is skipped as ``not_run``.
     Failures of a campaign that belong to no cell are in the suite ``beside the cells``; the suite
-    ``gate`` has a testcase for each rule.
+    ``gate`` has a testcase for each rule; an undecided one that passes the gate is skipped.
 
     :param results: of ``results.build_results``, or results.json.
     :param last_lines: of logs, by their path in the results.
@@ -115,7 +124,10 @@ def _beside(results: Results) -> List[ElementTree.Element]:
 
 def _rule(rule: Mapping[str, Any]) -> ElementTree.Element:
     name = " ".join(filter(None, (str(rule["rule"]), str(rule["selector"] or ""))))
-    ending = {"ending": "ok" if rule["ok"] else "broken_rule", "reason": rule["detail"]}
+    ending = {
+        "ending": _RULES.get((rule_verdict(rule), rule["ok"]), "broken_rule"),
+        "reason": rule["detail"],
+    }
     return _case({"classname": "gate", "name": name}, ending, ())
 
 

@@ -7,7 +7,7 @@ from pprint import pformat
 from typing import Dict, List
 
 from ..comparison.comparison_text import comparison_line
-from ..comparison.gate_text import broken_rules, gate_line
+from ..comparison.gate_text import broken_rules, gate_line, undecided_rules
 from ..comparison.treatments_text import treatment_lines
 from ..layout.groups import cell_groups, failures, group_title
 from ..layout.plain_text import plain
@@ -48,7 +48,8 @@ def _verdicts(results: Results) -> List[str]:
     """Return the outcome of comparisons of variants and with a baseline, and of the gate."""
     lines = treatment_lines(results) if results.get("treatments") else []
     lines += [comparison_line(results)] if results.get("comparison") else []
-    lines += [gate_line(results), *broken_rules(results)] if results.get("gate") else []
+    if results.get("gate"):
+        lines += [gate_line(results), *broken_rules(results), *undecided_rules(results)]
     return lines
 
 

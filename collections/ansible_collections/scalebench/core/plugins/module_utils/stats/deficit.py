@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import List, Optional, Sequence, Tuple
 
+from . import chi_square
 from .detectable import (
     ALPHA,
     Spread,
@@ -25,11 +25,12 @@ from .detectable import (
     prediction_variance,
     ways_to_find,
 )
+from .levels import Levels, variance_levels
 from .log_ratio import rounding
 from .outlying import mixed, outlying, within
 from .student_t import quantile
 
-__all__ = ["FOUND", "NOT_FOUND", "UNDECIDED", "Deficit", "deficit", "known_spread"]
+__all__ = ["FOUND", "NOT_FOUND", "UNDECIDED", "Deficit", "baseline_spread", "deficit"]
 
 FOUND, NOT_FOUND, UNDECIDED = "found", "not found", "cannot be decided"
 Groups = Sequence[Sequence[float]]
@@ -37,7 +38,10 @@ Groups = Sequence[Sequence[float]]
 _LEAST_FREEDOM = 6
 # Confidence at which the error must be shown to be too large. Days are few and their variance is
 # hardly known: at 80 % one cell in ten that could be decided would not be.
-_SURE_RUNS, _SURE_DAYS = 0.9, 0.975
+_SURE_RUNS, _SURE_DAYS = 0.9, 0.99
+# How fast the distance grows beyond, chosen by simulation: 1 decides too much where days differ by
+# several times what can be decided, a step costs power where they can.
+_STEEP = 3
 
 
 @dataclass(frozen=True)
@@ -89,14 +93,16 @@ def deficit(
         None to estimate it from the campaigns of the baseline.
     :raises ValueError: a throughput is not above 0; share or alpha are no share; no baseline.
     """
-    groups = _checked(ours, baseline, share, alpha)
+    _check(ours, baseline, share, alpha)
+    groups = [ours, *baseline]
+    logs = [[math.log(speed) for speed in group] for group in groups]
     same_day = len(baseline) == 1 and day is None
     if len(ours) < 2:
         return _unknown("one repeat: a slow run cannot be told from a slow cluster", same_day)
     freedom = sum(len(group) - 1 for group in groups)
     if freedom < _LEAST_FREEDOM:
         return _unknown(_too_few(groups, freedom), same_day)
-    cut = outlying(groups)
+    cut = outlying(logs)
     several = mixed(groups, cut)
     if several:
         return _unknown(several, same_day, cut)
@@ -107,10 +113,7 @@ def deficit(
     return _judged(kept, share, alpha, day, cut)
 
 
-def _checked(
-    ours: Sequence[float], baseline: Groups, share: float, alpha: float
-) -> List[List[float]]:
-    """Return the logarithms of the campaigns, ours first."""
+def _check(ours: Sequence[float], baseline: Groups, share: float, alpha: float) -> None:
     if not baseline or not all(baseline) or not ours:
         raise ValueError("a campaign without a throughput, or no baseline")
     if not (0 < share < 1 and 0 < alpha < 0.5):
@@ -118,7 +121,6 @@ def _checked(
     slowest = min(min(group) for group in (ours, *baseline))
     if not slowest > 0:
         raise ValueError(f"throughput {slowest!r}: a number above 0 is needed")
-    return [[math.log(speed) for speed in group] for group in (ours, *baseline)]
 
 
 def _unknown(reason: str, same_day: bool, cut: Sequence[Sequence[int]] = ()) -> Deficit:
@@ -135,38 +137,57 @@ def _too_few(groups: Groups, freedom: int) -> str:
     )
 
 
-def known_spread(baseline: Groups, ours: Sequence[float] = ()) -> _Known:
-    """Return the variances of runs and days of campaigns.
+def _known(baseline: Levels, logs: Groups, day: Optional[float]) -> _Known:
+    """Return the spread of runs, ours among them, and of days.
 
-    By moments: the variance of the campaigns' means is that of days and the mean's own.
-
-    :param baseline: logarithms of throughputs, a list for each campaign.
-    :param ours: the same of another campaign, for the variance of runs.
+    :param logs: logarithms of all throughputs, ours and the baseline's.
+    :param day: standard deviation of the days where it is known.
     """
-    means = [math.fsum(group) / len(group) for group in baseline]
-    run, of_runs = within([*baseline, ours])
-    run = max(run, rounding(means[0]))
-    if len(baseline) < 2:
+    run, of_runs = within(logs)
+    run = max(run, rounding(baseline.mean))
+    if day is not None:
+        return _Known(Spread(run, day**2), of_runs, 0, days=True)
+    if baseline.between is None:
         return _Known(Spread(run, 0.0), of_runs, 0, days=False)
-    centre = math.fsum(means) / len(means)
-    between = math.fsum((mean - centre) ** 2 for mean in means) / (len(means) - 1)
-    own = run * math.fsum(1 / len(group) for group in baseline) / len(baseline)
-    return _Known(Spread(run, max(0.0, between - own)), of_runs, len(baseline) - 1, days=True)
+    days = max(0.0, baseline.between - run / baseline.runs)
+    return _Known(Spread(run, days), of_runs, baseline.days - 1, days=True)
+
+
+def baseline_spread(baseline: Groups) -> Tuple[Spread, List[int]]:
+    """Return how runs and days of a baseline differ, and how many runs of each day count.
+
+    Single slow runs are left out, as :func:`deficit` does.
+
+    :param baseline: throughputs above 0, a list for each day.
+    :raises ValueError: no throughput, or no day has two.
+    """
+    if not baseline or not any(len(group) > 1 for group in baseline):
+        raise ValueError("no day has two throughputs")
+    logs = [[math.log(speed) for speed in group] for group in baseline]
+    pairs = zip(baseline, outlying(logs))
+    kept = [[v for number, v in enumerate(group, 1) if number not in gone] for group, gone in pairs]
+    logs = [[math.log(speed) for speed in group] for group in kept]
+    return _known(variance_levels(kept), logs, None).spread, [len(group) for group in kept]
 
 
 def _judged(
     kept: Groups, share: float, alpha: float, day: Optional[float], cut: Sequence[Sequence[int]]
 ) -> Deficit:
     ours, baseline = kept[0], kept[1:]
-    known = known_spread(baseline, ours)
-    if day is not None:
-        known = _Known(Spread(known.spread.run, day**2), known.of_runs, 0, days=True)
-    change, error = _difference(ours, baseline, known.spread)
+    logs = [[math.log(speed) for speed in group] for group in kept]
+    levels, counts = variance_levels(baseline), [len(group) for group in baseline]
+    known = _known(levels, logs, day)
+    mean = math.fsum(logs[0]) / len(ours)
+    change = mean - levels.mean
+    variance = prediction_variance(known.spread, len(ours), counts)
+    coarse = rounding(mean) + rounding(levels.mean)
+    error = math.sqrt(variance + coarse)
+    # What is not estimated is not uncertain.
+    certain = coarse if day is None else coarse + day**2 * (1 + 1 / len(baseline))
     limit = limit_share(alpha) * log_deficit(share)
-    aside = _aside(known, error, largest_error(share, alpha), alpha)
+    aside = _aside(known, error, certain, alpha, largest_error(share, alpha), limit)
     found, not_found = -limit - aside, -limit + aside
     verdict = FOUND if change < found else NOT_FOUND if change > not_found else UNDECIDED
-    counts = [len(group) for group in baseline]
     return Deficit(
         verdict,
         "" if verdict != UNDECIDED else _missing(known, len(ours), counts, share, alpha),
@@ -180,34 +201,27 @@ def _judged(
     )
 
 
-def _difference(ours: Sequence[float], baseline: Groups, spread: Spread) -> Tuple[float, float]:
-    """Return our mean less the baseline's, each campaign by its precision, and its error."""
-    mean = math.fsum(ours) / len(ours)
-    weights = [1 / (spread.day + spread.run / len(group)) for group in baseline]
-    centre = math.fsum(
-        weight * math.fsum(group) / len(group) for weight, group in zip(weights, baseline)
-    ) / math.fsum(weights)
-    variance = prediction_variance(spread, len(ours), [len(group) for group in baseline])
-    return mean - centre, math.sqrt(variance + rounding(mean) + rounding(centre))
-
-
-def _aside(known: _Known, error: float, largest: float, alpha: float) -> float:
+def _aside(
+    known: _Known, error: float, certain: float, alpha: float, largest: float, limit: float
+) -> float:
     """Return how far beside the limit the change must lie for a verdict.
 
-    0 unless the error is shown to be larger than both error rates allow. From there on it grows
-    by Student's t of the error's degrees of freedom, so that a deficit far beyond is still found.
+    0 unless the error is shown to be larger than both error rates allow. From there on it rises
+    steeply to what Student's t of the error's degrees of freedom asks for, so that a deficit far
+    beyond is still found.
+
+    :param certain: the part of the error's variance that is not estimated.
+    :param largest: error that both rates allow; ``limit`` the change between the verdicts.
     """
     by_days = known.spread.day > 0 and known.of_days > 0
     freedom = known.of_days if by_days else known.of_runs
     sure = _SURE_DAYS if by_days else _SURE_RUNS
-    beyond = error - largest * math.sqrt(_chi_square(sure, freedom) / freedom)
-    return max(0.0, beyond) * quantile(1 - alpha, freedom)
-
-
-def _chi_square(probability: float, freedom: int) -> float:
-    """Return the quantile of chi-square by Wilson and Hilferty (1931), exact to 2 % from 0.8 on."""
-    part = 2 / (9 * freedom)
-    return float(freedom * (1 - part + NormalDist().inv_cdf(probability) * math.sqrt(part)) ** 3)
+    shrink = freedom / chi_square.quantile(sure, freedom)
+    least = math.sqrt(certain + (error**2 - certain) * shrink)
+    if least <= largest:
+        return 0.0
+    t = quantile(1 - alpha, freedom)
+    return min(_STEEP * t * (error - largest * error / least), t * error - limit)
 
 
 def _missing(

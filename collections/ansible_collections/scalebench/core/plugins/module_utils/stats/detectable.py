@@ -1,11 +1,12 @@
 """Which deficit of a throughput can be found, and what a smaller one needs, by random effects.
 
 A run's logarithm is a cluster's mean, the deviation of its day, and its own. The mean of n runs of
-a new day differs from the baseline's K campaigns with the variance ``run / n + day + 1 / sum(1 /
-(day + run / n_j))``, that of a random-effects prediction (Higgins, Thompson and Spiegelhalter, "A
-re-evaluation of random-effects meta-analysis", Journal of the Royal Statistical Society A 172
-(2009), 4). A limit between no deficit and the deficit d is passed by chance with probability alpha
-and missed with 5 % where that standard deviation is at most d / (z(alpha) + z(5 %)).
+a new day differs from that of the baseline's K days, whose means count alike, with the variance
+``day + run / n + sum(day + run / n_j) / K^2``, that of a random-effects prediction (Higgins,
+Thompson and Spiegelhalter, "A re-evaluation of random-effects meta-analysis", Journal of the Royal
+Statistical Society A 172 (2009), 4). A limit between no deficit and the deficit d is passed by
+chance with probability alpha and missed with 5 % where that standard deviation is at most
+d / (z(alpha) + z(5 %)).
 """
 
 from __future__ import annotations
@@ -75,8 +76,8 @@ def prediction_variance(spread: Spread, repeats: int, baseline: Sequence[int]) -
 
 
 def _mean_variance(spread: Spread, baseline: Sequence[int]) -> float:
-    known = [spread.day + spread.run / count for count in baseline]
-    return 1 / math.fsum(1 / one for one in known) if min(known) > 0 else 0.0
+    known = math.fsum(spread.day + spread.run / count for count in baseline)
+    return known / len(baseline) ** 2
 
 
 def detectable(

@@ -16,7 +16,14 @@ from .log_ratio import centre, freedom, rounding
 from .statistics import finite, median
 from .student_t import quantile
 
-__all__ = ["LEVEL", "fastest", "finding", "ratio_of_medians", "ratio_to_figure"]
+__all__ = [
+    "LEVEL",
+    "fastest",
+    "finding",
+    "interval_of_median",
+    "ratio_of_medians",
+    "ratio_to_figure",
+]
 
 LEVEL = 0.95
 
@@ -40,6 +47,20 @@ def ratio_of_medians(
     # Welch and Satterthwaite: https://doi.org/10.2307/3002019
     degrees = freedom((a, len(above)), (b, len(below)))
     return _interval(median(above) / median(below), variance, degrees, level)
+
+
+def interval_of_median(speeds: Sequence[float], level: float) -> Dict[str, Any]:
+    """Return the interval of the median of repeats, by Student's t.
+
+    :returns: as :func:`ratio_of_medians`.
+    :raises ValueError: no values, or one that is not a finite number above 0.
+    """
+    values = _positive(speeds)
+    if len(values) < 2:
+        return _nothing("one repeat shows no noise")
+    mean, variance = centre(values)
+    variance = _factor(len(values)) * variance + rounding(mean)
+    return _interval(median(values), variance, len(values) - 1, level)
 
 
 def ratio_to_figure(

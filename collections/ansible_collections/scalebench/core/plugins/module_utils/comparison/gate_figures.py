@@ -1,0 +1,142 @@
+"""Rules of a gate on one figure of a cell: its interval against the limit."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Callable, List, Mapping, Optional, Sequence, Tuple
+
+from ..records.cells import cell_key
+from ..records.results import MeasuredCell, Results
+from ..results.cells import deciding_figures, deciding_speeds, ok_speeds
+from ..results.scaling import BASELINE, efficiency
+from ..stats import chi_square
+from ..stats.log_ratio import rounding
+from ..stats.median_ratio import interval_of_median, ratio_of_medians
+from .gate_outcomes import UNDECIDED, Outcome, by_interval
+
+__all__ = ["figure_outcomes"]
+
+Bounds = Optional[Tuple[float, float]]
+Base = Optional[MeasuredCell]
+
+
+def _scaling(cell: MeasuredCell, base: Base, level: float) -> Bounds:
+    if cell["topology"] == BASELINE or base is None:
+        return (1.0, 1.0)
+    speeds, below = deciding_speeds(cell, base)
+    return _bounds(ratio_of_medians(speeds, below, level))
+
+
+def _efficiency(cell: MeasuredCell, base: Base, level: float) -> Bounds:
+    speedup, ideal = _scaling(cell, base, level), efficiency(1.0, cell["topology"])
+    return (speedup[0] * ideal, speedup[1] * ideal) if speedup and ideal else None
+
+
+def _throughput(cell: MeasuredCell, _: Base, level: float) -> Bounds:
+    (speeds,) = deciding_speeds(cell)
+    return _bounds(interval_of_median(speeds, level))
+
+
+def _cv(cell: MeasuredCell, _: Base, level: float) -> Bounds:
+    """Return the interval of the coefficient of variation, that of the standard deviation.
+
+    A variance of n normal values is distributed as chi-square (JCGM 100:2008, E.4.3).
+    """
+    speeds, cv = ok_speeds(cell), _own_cv(cell)
+    if cv is None:
+        return None
+    floor = rounding(math.log(math.fsum(speeds) / len(speeds)))
+    degrees, variance = len(speeds) - 1, max(cv**2, floor)
+    tail = (1 - level) / 2
+    low, high = (
+        math.sqrt(variance * degrees / chi_square.quantile(probability, degrees))
+        for probability in (1 - tail, tail)
+    )
+    return low, high
+
+
+def _own_cv(cell: MeasuredCell) -> Optional[float]:
+    cv: Optional[float] = cell["spread"]["cv"] if cell["spread"] else None
+    return cv
+
+
+def _bounds(interval: Mapping[str, Any]) -> Bounds:
+    return None if interval["low"] is None else (interval["low"], interval["high"])
+
+
+@dataclass(frozen=True)
+class _Figure:
+    """A figure: its name, its value in a cell, and its interval from the repeats."""
+
+    name: str
+    get: Callable[[MeasuredCell], Optional[float]]
+    interval: Callable[[MeasuredCell, Base, float], Bounds]
+    least: bool = True
+
+
+_FIGURES: Mapping[str, _Figure] = {
+    "min_efficiency": _Figure(
+        "efficiency", lambda cell: deciding_figures(cell).get("efficiency"), _efficiency
+    ),
+    "min_throughput": _Figure(
+        "throughput", lambda cell: deciding_figures(cell).get("median_speed"), _throughput
+    ),
+    "min_speedup": _Figure(
+        "speed-up", lambda cell: deciding_figures(cell).get("speedup"), _scaling
+    ),
+    "max_cv": _Figure("cv", _own_cv, _cv, least=False),
+}
+
+
+def figure_outcomes(
+    results: Results, cells: Sequence[MeasuredCell], metric: str, limit: float, alpha: float
+) -> List[Outcome]:
+    """Return the outcome of each cell against the limit of a figure.
+
+    A cell passes where its figure is shown to keep the limit, at ``alpha``, and is broken where it
+    is shown not to, at ``alpha`` for all cells together (Bonferroni).
+
+    :param cells: those of the results that the rule selects.
+    :param metric: a rule of ``gate_rules.METRICS`` on a figure.
+    """
+    figure = _FIGURES[metric]
+    bases = {
+        cell_key(cell).group: cell for cell in results["cells"] if cell["topology"] == BASELINE
+    }
+    shown = [cell for cell in cells if figure.get(cell) is not None]
+    levels = (1 - 2 * alpha, 1 - 2 * alpha / max(1, len(shown)))
+    return [_outcome(cell, figure, bases, limit, levels) for cell in cells]
+
+
+def _outcome(
+    cell: MeasuredCell,
+    figure: _Figure,
+    bases: Mapping[Any, MeasuredCell],
+    limit: float,
+    levels: Tuple[float, float],
+) -> Outcome:
+    name, value = cell_key(cell).short, figure.get(cell)
+    if value is None:
+        return Outcome(
+            UNDECIDED, f"{name} has no {figure.name}: {_missing(cell, figure)}", no_data=True
+        )
+    base = bases.get(cell_key(cell).group)
+    own, every = (figure.interval(cell, base, level) for level in levels)
+    text = f"{name}: {figure.name} {value:.4g}"
+    if own is None or every is None:
+        return Outcome(UNDECIDED, f"{text}: one repeat shows no spread", no_data=True)
+    verdict = by_interval(*own, limit, figure.least, *every)
+    if own[0] < own[1]:
+        text += f" [{own[0]:.4g}, {own[1]:.4g}]"
+    if verdict == UNDECIDED:
+        text += f": the repeats do not show on which side of {limit:g} it is"
+    return Outcome(verdict, text, value - limit if figure.least else limit - value)
+
+
+def _missing(cell: MeasuredCell, figure: _Figure) -> str:
+    if not figure.least and cell["spread"]:
+        return "one repeat only"
+    if figure.name in ("efficiency", "speed-up") and cell["speedup_reason"]:
+        return str(cell["speedup_reason"])
+    return "no repeat gave a speed"
