@@ -22,7 +22,7 @@ from log_lines import lines
 from report_data import campaign, recorded
 
 # What is added to results only where it was asked for, or by what reads them.
-ADDED = {"published", "comparison", "treatments", "preflight", "gate"}
+ADDED = {"published", "comparison", "treatments", "bisection", "preflight", "gate"}
 
 
 def keys(of):

@@ -10,6 +10,7 @@ import yaml
 from ansible_collections.scalebench.core.plugins.module_utils.comparison.baseline import (
     compare_campaigns,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.comparison.bisect import bisected
 from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_rules import (
     check_gate,
     judge_gate,
@@ -145,9 +146,13 @@ def verdicts(results: dict[str, Any], args: dict[str, Any], own: Path) -> dict[s
     """
     rules, baseline = gate_of(args), baseline_of(args, own)
     added: dict[str, Any] = {}
-    treatments = compare_treatments(results, args["equivalence_margin"])
+    bisection = bisected(results)
+    # The intervals of a bisection are wider: it looks at some versions many times.
+    treatments = None if bisection else compare_treatments(results, args["equivalence_margin"])
     if treatments:
         added["treatments"] = treatments
+    if bisection:
+        added["bisection"] = bisection
     if baseline:
         try:
             compared = compare_campaigns(

@@ -6,7 +6,7 @@ import difflib
 import re
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple
 
-from ..records.factors import FACTORS, Factor, parse_count, parse_text
+from ..records.factors import FACTORS, Factor, parse_count, parse_flag, parse_text
 from ..records.plans import MOST_REPEATS
 
 __all__ = [
@@ -117,6 +117,8 @@ SINGLE: Mapping[str, Parser] = {
     "packing": _parse_packing,
     # A file of variants.
     "variants": parse_text,
+    # Whether to look for the first slow one of them.
+    "bisect": parse_flag,
 }
 OPTIONS: Tuple[str, ...] = (*LISTS, *SINGLE)
 # The prefix of the variables of role campaign.

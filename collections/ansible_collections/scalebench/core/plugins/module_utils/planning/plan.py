@@ -71,6 +71,9 @@ def build(
         expected = nccl.expected_transport(cell, nodes)
         if expected:
             cell["transport"] = expected
+        if options.get("bisect"):
+            # It decides as it goes which version runs how often.
+            cell["repeats"] = 0
         cell["oversubscribed"] = oversubscribed(cell, nodes)
         cell["estimate_seconds"] = recipe.get("estimate", {}).get(cell["topology"])
     made: Plan = {

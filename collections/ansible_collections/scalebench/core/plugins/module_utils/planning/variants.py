@@ -17,6 +17,7 @@ from ..records.cells import cell_path, task_values
 from ..records.factors import MAX, NO_TREATMENT, TREATMENT, Factor
 from ..records.plans import Cell
 from ..records.results import MeasuredCell
+from ..stats.bisection import FIRST_LOOK, MOST_ROUNDS
 from .placeholders import check_placeholders
 
 __all__ = [
@@ -99,6 +100,27 @@ def _check_changes(changes: Mapping[str, Any], place: str, names: Sequence[str])
     check_placeholders(changes.get("arguments", []), f"{place}.arguments", names)
     if "image" in changes and not _IMAGE.fullmatch(changes["image"]):
         raise ValueError(f"{place}.image: {changes['image']!r} is not the name of an image")
+
+
+def _check_bisect(cells: Sequence[Cell], options: Mapping[str, Any]) -> None:
+    blocks = {block_of(cell) for cell in cells}
+    if len(blocks) != 1 or len(cells) < 2:
+        raise ValueError(
+            f"-e bisect=true: it looks for the first slow one of the variants of one cell, and"
+            f" there are {len(cells)} variant(s) of {len(blocks)} cells: give -e variants= with the"
+            " versions in order, the good one first, and one value of every other factor and"
+            " topology"
+        )
+    if "duration" in options:
+        raise ValueError(
+            f"-e duration={options['duration']} and -e bisect=true: give one of them, each decides"
+            " when the repeats end"
+        )
+    if options.get("repeats", FIRST_LOOK) < FIRST_LOOK:
+        raise ValueError(
+            f"-e repeats={options['repeats']}: with -e bisect=true it is the number of rounds of a"
+            f" step at most, from {FIRST_LOOK} up; without, {MOST_ROUNDS}"
+        )
 
 
 def with_variants(benchmark: Benchmark, variants: Mapping[str, Mapping[str, Any]]) -> Benchmark:
@@ -185,6 +207,8 @@ def check_in_turns(cells: Sequence[Cell], options: Mapping[str, Any]) -> None:
 
     :raises ValueError: the option, why it does not go, and what to do.
     """
+    if options.get("bisect"):
+        _check_bisect(cells, options)
     if not any(is_treated(cell) for cell in cells):
         return
     if options.get("packing", "none") != "none":

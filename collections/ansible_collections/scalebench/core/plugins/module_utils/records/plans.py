@@ -218,6 +218,8 @@ class Options(TypedDict, total=False):
     max_repeats: int
     duration: str
     packing: str
+    bisect: bool
+    repeats: int
 
 
 # The code that makes a plan passes them on without looking into them.

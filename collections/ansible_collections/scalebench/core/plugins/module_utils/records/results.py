@@ -292,6 +292,7 @@ class Results(_Results, total=False):
     published: Dict[str, Any]
     comparison: Dict[str, Any]
     treatments: Treatments
+    bisection: Dict[str, Any]
     preflight: Dict[str, Any]
     drift: Dict[str, Any]
     gate: Dict[str, Any]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from ..comparison import across_text
+from ..comparison.bisect import bisect_sections
 from ..comparison.comparison_text import comparison_sections
 from ..comparison.gate_text import gate_sections
 from ..comparison.treatments_text import treatment_sections
@@ -247,6 +248,7 @@ Builder = Callable[[Results], List[Section]]
 _BEFORE: Tuple[Builder, ...] = (
     _training_time,
     treatment_sections,
+    bisect_sections,
     comparison_sections,
     gate_sections,
     published_text.sections,

@@ -6,6 +6,7 @@ import textwrap
 from pprint import pformat
 from typing import Dict, List
 
+from ..comparison.bisect import bisect_line
 from ..comparison.comparison_text import comparison_line
 from ..comparison.gate_text import broken_rules, gate_line, undecided_rules
 from ..comparison.treatments_text import treatment_lines
@@ -47,6 +48,7 @@ def terminal_table(results: Results) -> str:
 def _verdicts(results: Results) -> List[str]:
     """Return the outcome of comparisons of variants and with a baseline, and of the gate."""
     lines = treatment_lines(results) if results.get("treatments") else []
+    lines += [bisect_line(results)] if results.get("bisection") else []
     lines += [comparison_line(results)] if results.get("comparison") else []
     if results.get("gate"):
         lines += [gate_line(results), *broken_rules(results), *undecided_rules(results)]

@@ -16,6 +16,7 @@ from ..records.load_time import seconds_under_load
 from ..records.plans import MOST_REPEATS as LONGEST_SERIES
 from ..records.plans import Cell, PlannedRepeat
 from ..records.runs import RunRecord
+from ..stats.bisection import Bisection
 from . import search
 from .policy import (
     MOST_REPEATS,
@@ -141,6 +142,8 @@ class _Decision:
             cells += self._searched(group)
         for repeat in plan.repeats(cells, self.seed):
             self._sort_in(repeat)
+        if self.policy["bisect"]:
+            self._bisect(cells, self.policy["bisect"])
         if not self.repeats and self.policy["half_width"]:
             for cell in cells:
                 self._add_repeat(cell, self.policy["half_width"])
@@ -232,6 +235,38 @@ class _Decision:
             # Not the one after the last: a record in between may have been lost.
             missing = next(repeat for repeat, record in zip(possible, records) if not record)
             self._sort_in({**missing, "why": verdict["why"]})
+
+    def _bisect(self, cells: Sequence[Cell], most: int) -> None:
+        """Ask for the next rounds of a bisection: those whose results decide how it goes on."""
+        versions = {str(cell["treatment"]): cell for cell in cells}
+        bisection = Bisection([*versions], most)
+        good = versions[bisection.versions[0]]
+        while bisection.batch:
+            pairs = []
+            for number in bisection.batch:
+                both = [versions[bisection.candidate], good]
+                planned = {
+                    cell_path(cell): plan.planned_repeat(cell, number, f"{cell['name']}_{number}")
+                    for cell in in_turns(both, self.seed, number)
+                }
+                for repeat in planned.values():
+                    self._sort_in(repeat)
+                ours, theirs = (self._speed(planned[cell_path(cell)]["log"]) for cell in both)
+                if ours is not None and theirs is not None:
+                    pairs.append((ours, theirs))
+            if self.repeats:
+                self.remarks.append(
+                    f"bisecting: {bisection.candidate} against {bisection.versions[0]}, rounds"
+                    f" {bisection.batch[0]} to {bisection.batch[-1]}"
+                )
+                return
+            bisection.tell(pairs)
+
+    def _speed(self, log: str) -> Optional[float]:
+        record = self.ledger.records.get(log)
+        if record is None or record["ending"] != "ok" or not record["facts"]:
+            return None
+        return record["facts"]["throughput"]
 
     def _add_rounds(self, cells: Sequence[Cell], duration: float) -> None:
         """Ask for as many more rounds, a repeat of each cell, as the rest of the duration takes.

@@ -7,6 +7,7 @@ from typing import Any, List, Mapping, Optional, Sequence, Tuple, TypedDict
 from ..planning.options import duration_seconds
 from ..records.endings import ending_names
 from ..records.results import Adaptive
+from ..stats.bisection import MOST_ROUNDS
 from ..stats.statistics import median, median_interval
 
 __all__ = [
@@ -45,6 +46,7 @@ class Policy(TypedDict):
     ``requeue``: how often a disturbed repeat runs again. ``packing``: one of ``options.PACKINGS``.
     ``half_width`` (a share of the median) and ``max_repeats`` are None without adaptive repeats,
     ``duration``, the seconds for which cells are repeated, where the number of repeats is fixed.
+    ``bisect`` is the number of rounds of a step at most, None where no versions are bisected.
     """
 
     retry: RetryPolicy
@@ -53,6 +55,7 @@ class Policy(TypedDict):
     half_width: Optional[float]
     max_repeats: Optional[int]
     duration: Optional[float]
+    bisect: Optional[int]
 
 
 def policy(options: Mapping[str, Any], given: Mapping[str, Any]) -> Policy:
@@ -83,6 +86,7 @@ def policy(options: Mapping[str, Any], given: Mapping[str, Any]) -> Policy:
         "half_width": half_width,
         "max_repeats": options.get("max_repeats", MOST_REPEATS) if half_width else None,
         "duration": duration_seconds(options["duration"]) if "duration" in options else None,
+        "bisect": options.get("repeats", MOST_ROUNDS) if options.get("bisect") else None,
     }
 
 
