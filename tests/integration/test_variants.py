@@ -1,6 +1,7 @@
 """Variants that take turns on a local node: a longer step is named, an equal variant is not."""
 
 import json
+import sys
 from itertools import groupby
 
 import pytest
@@ -28,6 +29,7 @@ def bench(cluster, tmp_path):
             "benchmark": "timed_steps",
             "campaign_benchmarks_dir": str(WORKLOADS),
             "workload_dir": str(WORKLOADS),
+            "framework_python": sys.executable,
             "variants": str(file),
             "topology": "1n1g",
             "batch_size_per_device": 1,
