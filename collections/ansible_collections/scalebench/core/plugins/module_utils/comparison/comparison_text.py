@@ -60,9 +60,11 @@ def _about(comparison: Mapping[str, Any]) -> List[str]:
     level, margin = _percent(comparison["level"]), _percent(comparison["margin"])
     return [
         f"The baseline is campaign {baseline['campaign']}{planned}, given as {baseline['given']}.",
-        "Change: ratio of the geometric means of the repeats' throughput, with its"
-        f" {level} interval by Welch's t on their logarithms. A cell is slower or faster where a"
-        f" difference is shown, all cells together at {_percent(1 - comparison['level'])} (Holm);"
+        "Baseline and now: geometric means of the repeats' samples over the time of their steps; of"
+        " the figures of the rule where a repeat of either side does not tell that time. Change:"
+        f" their ratio, with its {level} interval by Welch's t on the logarithms. A cell is slower"
+        " or faster where a difference is shown, all cells together at"
+        f" {_percent(1 - comparison['level'])} (Holm);"
         f" equivalent where the ratio is shown to lie within {margin} of 1 (two one-sided tests at"
         " 5 %); different within margin where both are shown; undecided where neither is.",
         "The repeats of a campaign show how much repeats scatter, not how much the same cluster"
