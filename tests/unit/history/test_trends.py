@@ -28,6 +28,25 @@ def test_points_are_in_order_of_the_plans_and_not_of_the_folders():
     assert trend["conditions"]["unit"] == "images/s"
 
 
+def test_a_trend_goes_by_the_time_of_the_steps_where_every_campaign_tells_it():
+    results = nightly([100, 101, 102])
+    by_rule = [one["cells"][0]["median_speed"] for one in results]
+    for one in results:
+        (cell,) = one["cells"]
+        cell["elapsed"] = {"median_speed": 90.0}
+        for repeat, speed in zip(cell["repeats"], (89.0, 90.0, 91.0), strict=True):
+            repeat["elapsed_throughput"] = speed
+    ((trend,), _) = gathered(*results)
+    assert trend["by_time"] is True
+    figures = [(point["low"], point["median"], point["high"]) for point in trend["points"]]
+    assert figures == [(89.0, 90.0, 91.0)] * 3
+    del results[1]["cells"][0]["elapsed"]
+    ((trend,), _) = gathered(*results)
+    assert trend["by_time"] is False
+    assert [point["median"] for point in trend["points"]] == by_rule
+    assert all("by_time" not in point for point in trend["points"])
+
+
 @pytest.mark.parametrize(
     "changes",
     [

@@ -27,7 +27,8 @@ __all__ = ["METHOD", "SCHEMA", "build_history"]
 SCHEMA = 1
 METHOD = (
     "One trend holds what was measured under the same conditions; campaigns are in the order in"
-    " which they were planned. Its points are medians over the repeats.",
+    " which they were planned. Its points are medians over the repeats: of samples over the time of"
+    " the steps where all of its campaigns tell it, else of the figure of the rule.",
     "Change points: permutation tests for a level that changed, and for one that changed and came"
     " back, then the same in each piece. Of histories without a change, looked at after each of"
     f" {LOOKS} campaigns, at most {ALPHA:.0%} have a mark at any time, however many trends there"

@@ -87,7 +87,9 @@ def _of_trend(trend: Trend, number: int) -> Section:
         {**{key: point[key] for key in _FIGURES}, "mark": _mark(trend, index)}
         for index, point in enumerate(trend["points"])
     ]
-    tables = [table(f"Medians over the repeats, in {known['unit']}", rows)] if rows else []
+    figure = "by the time of the steps" if trend["by_time"] else "by the rule"
+    caption = f"Medians over the repeats, {figure}, in {known['unit']}"
+    tables = [table(caption, rows)] if rows else []
     return section(
         f"trend-{number}", trend["label"], [f"Conditions: {conditions}."], tables, _lines(trend)
     )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Dict, List, Mapping, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ..records.cells import IDENTITY_KEYS, cell_key
 from ..records.factors import factor_values
 from ..records.results import MeasuredCell, Results
+from ..results.cells import deciding_speeds
 from ..results.provenance import unix_seconds
+from ..stats.statistics import median_interval
 from ..topology import world_size
 
 __all__ = ["entry", "gather", "select"]
@@ -62,7 +64,17 @@ def _point(cell: MeasuredCell, nodes: Mapping[str, Any], rules: Sequence[str]) -
         "high": interval.get("high"),
         "n": spread.get("n", 0),
         "state": cell["state"],
+        "by_time": _by_time(cell),
     }
+
+
+def _by_time(cell: MeasuredCell) -> Optional[Dict[str, Any]]:
+    """Return the same figures by the time of the steps, None where a repeat does not tell it."""
+    elapsed = cell.get("elapsed")
+    if not elapsed:
+        return None
+    interval = median_interval(deciding_speeds(cell)[0])
+    return {"median": elapsed["median_speed"], "low": interval["low"], "high": interval["high"]}
 
 
 def _hardware(cell: MeasuredCell, nodes: Mapping[str, Any]) -> str:
@@ -84,7 +96,8 @@ def gather(entries: Sequence[Campaign]) -> Tuple[List[Dict[str, Any]], List[Dict
 
     A trend has its ``conditions`` and ``points`` in order of time: ``folder``, ``campaign``,
     ``created``, ``median``, ``low``, ``high``, ``n``, ``state``. ``gaps`` are those without a
-    median. Trends are in the order of their cells.
+    median. ``by_time``: whether the medians are of samples over the time of the steps, as they are
+    where all points tell it, and by the rule else. Trends are in the order of their cells.
 
     :param entries: of :func:`entry`.
     """
@@ -100,12 +113,19 @@ def gather(entries: Sequence[Campaign]) -> Tuple[List[Dict[str, Any]], List[Dict
                 missing.append((conditions, figures))
             else:
                 new = {"conditions": conditions, "points": [], "gaps": []}
+                figures["by_time"] = point["by_time"]
                 trends.setdefault(_key(conditions), new)["points"].append(figures)
     for conditions, figures in missing:
         same = [t for t in trends.values() if _planned(t["conditions"]) == _planned(conditions)]
         for trend in same or [{"conditions": conditions, "points": [], "gaps": []}]:
             trend["gaps"].append(figures)
             trends.setdefault(_key(trend["conditions"]), trend)
+    for trend in trends.values():
+        by_time = [point.pop("by_time") for point in trend["points"]]
+        trend["by_time"] = bool(by_time) and all(by_time)
+        if trend["by_time"]:
+            for point, figures in zip(trend["points"], by_time):
+                point.update(figures)
     return sorted(trends.values(), key=_place), twice
 
 
