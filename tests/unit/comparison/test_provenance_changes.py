@@ -103,3 +103,11 @@ def test_logs_without_any_record():
         ("code", "baseline"),
         ("code", "now"),
     ]
+
+
+def test_a_variant_that_changes_something_else_is_named():
+    before = side(variants={"pytorch": {"a": {}, "b": {"environment": {"X": "1"}}}})
+    ours = side(variants={"pytorch": {"a": {}, "b": {"environment": {"X": "2"}}}})
+    assert told(ours, before) == [
+        ("variant pytorch b", [], "environment {'X': '1'}", "environment {'X': '2'}")
+    ]

@@ -112,6 +112,7 @@ def provenance_changes(ours: Provenance, baseline: Provenance) -> Dict[str, List
     if ours.get("controller") and baseline.get("controller"):
         changed += _differing("controller ", ours["controller"], baseline["controller"])
     changed += _differing("option ", ours.get("options") or {}, baseline.get("options") or {})
+    changed += _differing("variant ", _variants(ours), _variants(baseline))
     changed += _differing("", _rules(ours), _rules(baseline))
     return {"changed": changed, "not_recorded": unknown}
 
@@ -129,6 +130,15 @@ def _differing(
         for name in sorted({*ours, *baseline})
         if name not in _PLACES and ours.get(name) != baseline.get(name)
     ]
+
+
+def _variants(side: Provenance) -> Dict[str, Any]:
+    """Return what each variant changes; one of the same name need not be the same."""
+    return {
+        f"{benchmark} {name}": [f"{key} {changes[key]}" for key in sorted(changes)] or "no changes"
+        for benchmark, variants in (side.get("variants") or {}).items()
+        for name, changes in variants.items()
+    }
 
 
 def _rules(side: Provenance) -> Dict[str, str]:
