@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_rules import (
+    judge_gate,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import _loss
 from ansible_collections.scalebench.core.plugins.module_utils.facts.within_run import (
     steady_state,
@@ -170,13 +173,30 @@ def _turns(rounds: int, slower: float = 0.0) -> Trial:
     return trial
 
 
-def _deficit(verdict: str, level: float, baselines: int, cv: float, day_sd: float) -> Trial:
+def _deficit(
+    verdict: str,
+    level: float,
+    baselines: int,
+    cv: float,
+    day_sd: float,
+    known: float | None = None,
+) -> Trial:
     def trial(chance: Random) -> bool:
         levels = [1000 * (1 + chance.gauss(0, day_sd)) for _ in range(baselines + 1)]
         ours, *theirs = (
             slow_runs(chance, 5, cv, of * (level if at == 0 else 1)) for at, of in enumerate(levels)
         )
-        return deficit(ours, theirs, 0.01).verdict == verdict
+        return deficit(ours, theirs, 0.01, day=known).verdict == verdict
+
+    return trial
+
+
+def _gate(metric: str, verdict: str, limit: float, cv: float) -> Trial:
+    def trial(chance: Random) -> bool:
+        plan, records = campaign({"1n1g": runs(chance, 3, cv)})
+        rule = {"metric": metric, "value": limit, "where": {}}
+        (judged,) = judge_gate(build_results(plan, records), [rule], "x")["rules"]
+        return bool(judged["verdict"] == verdict)
 
     return trial
 
@@ -356,6 +376,21 @@ def _of_comparisons() -> Iterator[Simulation]:
     ):
         trial = _deficit(verdict, level, 4, 0.003, 0.006)
         yield Simulation("deficit of 1 %", rate, noise, None, trial, 2000)
+    noise = "1 baselines, cv 0.3 %, day sd 0.6 %, stated by the rule"
+    for rate, verdict, level, most in (
+        ("false alarms", FOUND, 1.0, 0.012),
+        ("wrongly denied", NOT_FOUND, 0.99, 0.055),
+    ):
+        trial = _deficit(verdict, level, 1, 0.003, 0.006, known=0.006)
+        yield Simulation("deficit of 1 %", rate, noise, _at_most(most), trial, 2000)
+    for metric, limit, cv in (("min_throughput", 100.0, 0.01), ("max_cv", 0.04, 0.04)):
+        for verdict in ("passed", "broken"):
+            trial = _gate(metric, verdict, limit, cv)
+            noise = f"exactly at the limit, cv {cv:.0%}, 3 repeats"
+            yield Simulation(f"gate, {metric}", verdict, noise, _at_most(0.03), trial, 2000)
+    trial = _gate("max_cv", "broken", 0.05, 0.04)
+    noise = "cv 4 %, limit 5 %, 3 repeats"
+    yield Simulation("gate, max_cv", "broken", noise, _at_most(0.025), trial, 2000)
 
 
 def _of_trends() -> Iterator[Simulation]:

@@ -28,6 +28,15 @@ def test_rules_with_and_without_selector():
     ]
 
 
+def test_options_stand_beside_the_metric():
+    rule = {"deficit": 0.01, "alpha": 0.05, "undecided": "fail", "day_sd": 0.001}
+    (found,) = check_gate({"rules": [rule]}, with_baseline=True)
+    assert found == {
+        **{"metric": "deficit", "value": 0.01, "where": {}},
+        **{"alpha": 0.05, "undecided": "fail", "day_sd": 0.001},
+    }
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / "gates").glob("*.yml")), ids=lambda path: path.stem)
 def test_the_gates_of_the_project_can_be_used(path):
     assert check_gate(yaml.safe_load(path.read_text()), with_baseline=True)
@@ -54,6 +63,17 @@ def test_the_gates_of_the_project_can_be_used(path):
             "min_efficiency: 80 is not a share: a share of ideal scaling, 0.8",
         ),
         ([{"max_regression": 1}], "max_regression: 1 is not a share"),
+        ([{"deficit": 0}], "deficit: 0 is not above 0: a share of the baseline's throughput"),
+        ([{"deficit": 1}], "deficit: 1 is not a share: a share of the baseline's throughput"),
+        ([{"non_inferior": 2}], "non_inferior: 2 is not a share"),
+        ([{"deficit": 0.01, "alpha": 0.5}], "alpha: 0.5 is not a share above 0 and below 0.5"),
+        ([{"deficit": 0.01, "alpha": "1 %"}], "alpha: '1 %' is not a share above 0"),
+        ([{"allowed_failures": 1, "alpha": 0.01}], "alpha: allowed_failures counts"),
+        ([{"max_cv": 0.1, "undecided": "no"}], "undecided: 'no' is neither pass nor fail"),
+        ([{"max_cv": 0.1, "undecided": ["pass"]}], "is neither pass nor fail"),
+        ([{"max_cv": 0.1, "day_sd": 0.001}], "day_sd: only deficit takes it, not max_cv"),
+        ([{"deficit": 0.01, "day_sd": 1}], "day_sd: 1 is not a share below 1"),
+        ([{"alpha": 0.01}], "one metric a rule, not none"),
         ([{"allowed_failures": 0.5}], "allowed_failures: 0.5 is not a whole number"),
         (["max_cv"], "rule 1: 'max_cv' is not a mapping"),
         ([], "rules: a list with at least one rule"),
@@ -72,7 +92,8 @@ def test_what_is_no_gate_is_refused(content):
         check_gate(content, with_baseline=True)
 
 
-def test_a_regression_needs_a_baseline():
-    content = {"rules": [{"max_regression": 0.03}]}
+@pytest.mark.parametrize("metric", ["max_regression", "deficit", "non_inferior"])
+def test_a_change_needs_a_baseline(metric):
+    content = {"rules": [{metric: 0.03}]}
     with pytest.raises(ValueError, match="give -e baseline="):
         check_gate(content, with_baseline=False)

@@ -178,3 +178,11 @@ def test_needed_numbers_are_the_smallest_that_suffice():
     assert detectable.repeats_everywhere(days, 4, 0.01) is None
     assert detectable.repeats_needed(days, [5] * 4, 0.01) is None
     assert detectable.baselines_needed(days, 5, 5, 0.01) is None
+
+
+def test_more_of_both_is_the_last_way():
+    spread = Spread(0.002**2, 0.002**2)
+    said = detectable.ways_to_find(spread, 5, [5] * 2, 0.0086)
+    assert said == ("0.86 % needs 18 baseline campaigns and 16 repeats here and in each of them")
+    assert detectable.detectable(spread, 16, [16] * 18) <= 0.0086
+    assert detectable.detectable(spread, 15, [15] * 18) > 0.0086

@@ -5,16 +5,25 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
 from ..records.cells import IDENTITY_KEYS
+from ..records.plans import Cell
 from ..records.results import MeasuredCell, Results
 from ..results.cells import repeats_without_speed
 from .gate_changes import deficit_outcomes, margin_outcomes
 from .gate_figures import figure_outcomes
 from .gate_outcomes import BROKEN, PASSED, Outcome, joined
 
-__all__ = ["METRICS", "Metric", "check_gate", "judge_gate", "rule_text", "selector_text"]
+__all__ = [
+    "METRICS",
+    "Metric",
+    "check_gate",
+    "judge_gate",
+    "rule_text",
+    "selected",
+    "selector_text",
+]
 
 Rule = Mapping[str, Any]
 
@@ -248,7 +257,7 @@ def judge_gate(results: Results, rules: Sequence[Rule], file: str) -> Dict[str, 
 
 def _judged(results: Results, rule: Rule) -> Dict[str, Any]:
     metric = METRICS[rule["metric"]]
-    cells = [cell for cell in results["cells"] if _selected(cell, rule)]
+    cells = [cell for cell in results["cells"] if selected(cell, rule)]
     outcomes = metric.judge(results, cells, rule)
     return {
         "rule": rule_text(rule),
@@ -257,7 +266,8 @@ def _judged(results: Results, rule: Rule) -> Dict[str, Any]:
     }
 
 
-def _selected(cell: MeasuredCell, rule: Rule) -> bool:
+def selected(cell: Union[Cell, MeasuredCell], rule: Rule) -> bool:
+    """Return whether a rule holds for a cell, planned or measured."""
     return all(fnmatchcase(str(cell.get(name)), glob) for name, glob in rule["where"].items())
 
 
@@ -266,7 +276,7 @@ def _failures(results: Results, rule: Rule) -> List[Mapping[str, Any]]:
     logs = {
         entry["log"]
         for cell in results["cells"]
-        if _selected(cell, rule)
+        if selected(cell, rule)
         for entry in repeats_without_speed(cell)
     }
     return [entry for entry in results["failures"] if not rule["where"] or entry["log"] in logs]

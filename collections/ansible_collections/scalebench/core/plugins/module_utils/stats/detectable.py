@@ -35,6 +35,8 @@ __all__ = [
 ALPHA, POWER = 0.01, 0.95
 # The limit is computed for more, since a few slower clusters remain undecided.
 _SPARE = 0.01
+# Campaigns of a baseline that may be asked for beside more repeats.
+_MOST = 50
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,24 @@ def ways_to_find(
         f"{campaigns} baseline campaigns of {each} repeats" if campaigns else "",
         f"{everywhere} repeats here and in each baseline campaign" if everywhere else "",
     ]
-    percent = f"{100 * share:g} %"
-    if not any(ways):
-        return f"days differ too much for {percent}, whatever the number of repeats"
-    return f"{percent} needs {' or '.join(filter(None, ways))}"
+    percent = f"{100 * share:.2g} %"
+    if any(ways):
+        return f"{percent} needs {' or '.join(filter(None, ways))}"
+    more_of_both = _repeats_and_campaigns(spread, len(baseline), share, alpha)
+    if more_of_both:
+        return f"{percent} needs {more_of_both}"
+    return f"days differ too much for {percent}, whatever the number of repeats"
+
+
+def _repeats_and_campaigns(spread: Spread, campaigns: int, share: float, alpha: float) -> str:
+    """Return the least runs in all that find a deficit, in _MOST campaigns or fewer, if any."""
+    counts = [
+        (repeats * (more + 1), repeats, more)
+        for more in range(campaigns + 1, _MOST + 1)
+        for repeats in [repeats_everywhere(spread, more, share, alpha)]
+        if repeats
+    ]
+    if not counts:
+        return ""
+    _, repeats, more = min(counts)
+    return f"{more} baseline campaigns and {repeats} repeats here and in each of them"
