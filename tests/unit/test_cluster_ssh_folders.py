@@ -77,4 +77,10 @@ def test_the_files_of_another_user_belong_to_that_user(tmp_path):
         assert {path.name for path in paths} >= {"id_ed25519", "host_ed25519", "authorized_keys"}
         assert {path.owner() for path in paths} == {"nobody"}
         assert Path(folder).owner() == "root"
+        # As the service does: this user's sshd takes its configuration and keys.
+        command = ["/usr/sbin/sshd", "-T", "-f", str(work / "sshd/sshd_config")]
+        told = subprocess.run(command, user="nobody", group="nogroup", extra_groups=[],
+                              capture_output=True, text=True, check=False)  # fmt: skip
+        assert told.returncode == 0, told.stderr
+        assert {"usepam no", "allowusers nobody"} < set(told.stdout.splitlines())
     assert (tmp_path / "state/ssh/id_ed25519").owner() == "root"

@@ -99,6 +99,19 @@ def test_a_part_of_the_nodes_knows_the_whole_group(tmp_path):
         assert values["campaign_address"] == addresses[name]
 
 
+@pytest.mark.parametrize("user", ["root", "ubuntu"])
+def test_the_service_runs_as_the_account_that_may_log_in(tmp_path, user):
+    unit = ROOT / "roles/cluster_ssh/templates/scalebench-sshd.service.j2"
+    shown = [f"lookup('ansible.builtin.template', '{unit}')", "cluster_ssh_use_pam"]
+    inventory = written(tmp_path, {"node1": {"ansible_host": "192.0.2.1"}}, ansible_user=user)
+    (values,) = said(tmp_path, inventory, roles=["cluster_ssh"], shown=shown).values()
+    lines = values[shown[0]].splitlines()
+    assert ("User=ubuntu" in lines) is (user == "ubuntu")
+    # systemd would give it to the user, and the system's sshd refuses that.
+    assert ("RuntimeDirectory=sshd" in lines) is (user == "root")
+    assert values["cluster_ssh_use_pam"] is (user == "root")
+
+
 @pytest.fixture
 def address_of(monkeypatch):
     """Return the function of the lookup, with name servers that know three names."""
