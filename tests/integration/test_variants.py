@@ -9,13 +9,13 @@ import yaml
 from local_nodes import ROOT, failures
 
 WORKLOADS = ROOT / "tests/integration/workloads"
-# Steps are 5 ms. On a machine that others use a run of half a second scatters by 2 %.
+# Steps are 5 ms.
 VARIANTS = {
     "usual": None,
     "same": {"about": "the same again"},
-    "slow": {"about": "steps that are 6 % longer", "environment": {"STEP_DELAY": "0.0003"}},
+    "slow": {"about": "steps that are 3 % longer", "environment": {"STEP_DELAY": "0.00015"}},
 }
-VERSIONS = {"v1": None, "v2": {}, "v3": {"arguments": ["--delay=0.001"]}}
+VERSIONS = {"v1": None, "v2": {}, "v3": {"arguments": ["--delay=0.00015"]}}
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def bench(cluster, tmp_path):
             "variants": str(file),
             "topology": "1n1g",
             "batch_size_per_device": 1,
-            "iterations": 100,
+            "iterations": 50,
             "preflight": False,
             "cell_sample_interval": 0,
         }
@@ -55,10 +55,11 @@ def test_variants_take_turns_and_the_slow_one_is_named(bench, cluster):
     slow, same = found["slow"], found["same"]
     assert (slow["finding"], slow["against"], slow["rounds"]) == ("slower", "usual", 8)
     assert slow["p_sign_flip"] == 2 / 2**8
-    # An equal variant is below 5 % in five of a hundred such campaigns.
-    assert same["p_difference"] > 1e-4
+    assert 0.96 < slow["low"] < slow["high"] < 0.98
+    # An equal variant is called different in five of a hundred such campaigns, within the margin.
+    assert same["finding"] in ("equivalent", "different within margin")
     report = (cluster.results / "variants/report.md").read_text()
-    assert "steps that are 6 % longer" in report
+    assert "steps that are 3 % longer" in report
 
 
 def test_versions_are_bisected(bench):
