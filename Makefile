@@ -58,7 +58,7 @@ test: $(TEST)  ## Run all tests, two parts at a time.
 	@rm -rf $(LOGS); mkdir -p $(LOGS)
 	@echo "The tests of faults and roles run beside those shown here: tail -F $(LOGS)/test-faults.log $(LOGS)/test-roles.log"
 	@$(MAKE) --no-print-directory --keep-going --jobs=2 tests-shown tests-beside
-	@scripts/failed-tests $(LOGS)
+	@python scripts/failed_tests.py $(LOGS)
 
 tests-shown:
 	@+for part in test-integration test-unit test-report; do \

@@ -78,6 +78,9 @@ while read -r shared; do
     mount -o remount,bind,ro ".${shared#*:}"
 done
 hostname bare
+# With chroot alone, what enters the namespaces from outside (docker exec) is in the other root.
+pivot_root . mnt
+umount -l /mnt
 exec env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \\
     chroot . sh -euc "cd $2; $3" </dev/null
 """

@@ -12,7 +12,9 @@ import contextlib
 import gc
 import importlib.util
 import os
+import shutil
 import sys
+import sysconfig
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -94,6 +96,11 @@ def main() -> int:
     check_sizes(parser, options)
     if options.compile and options.cuda_graphs:
         parser.error("--cuda-graphs cannot capture a model that --compile compiles: choose one")
+    if options.compile and not can_compile():
+        parser.error(
+            "--compile needs a C++ compiler and the headers of this Python: apt-get install g++"
+            f" python{sys.version_info.major}.{sys.version_info.minor}-dev"
+        )
     if options.data_backend == "dali" and options.data != "real":
         parser.error("--data-backend dali needs --data real")
     if options.data_backend == "dali" and not has_dali():
@@ -113,6 +120,13 @@ def main() -> int:
     return run_rank(
         lambda: train(options, images, target, evaluated), int(os.environ.get("RANK", "0"))
     )
+
+
+def can_compile() -> bool:
+    """Return whether this machine has what torch.compile compiles its own code with."""
+    compilers = [os.environ.get("CXX", ""), "g++", "clang++"]
+    header = os.path.join(sysconfig.get_path("include"), "Python.h")
+    return any(map(shutil.which, compilers)) and os.path.exists(header)
 
 
 def has_dali() -> bool:
