@@ -110,6 +110,7 @@ class ActionModule(ControllerAction):
             "directory": str(folder),
             "changed": not kept,
             "cells": planned["cells"],
+            "nodes": planned["nodes"],
             **self._missing(folder, campaign, planned, benchmarks, args),
         }
         return {**answer, "text": plan_text(answer)}

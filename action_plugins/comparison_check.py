@@ -12,12 +12,13 @@ from ansible_collections.scalebench.core.plugins.module_utils.comparison.cell_pa
     check_common,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_text import rule_lines
+from ansible_collections.scalebench.core.plugins.module_utils.history.baselines import chosen_lines
+from ansible_collections.scalebench.core.plugins.plugin_utils.baselines import baseline_of
 from ansible_collections.scalebench.core.plugins.plugin_utils.controller_action import (
     ControllerAction,
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.verdicts import (
     ARGUMENTS,
-    baseline_of,
     gate_of,
 )
 
@@ -28,6 +29,7 @@ class ActionModule(ControllerAction):
     ARGUMENTS: ClassVar = {
         "campaign_dir": {"type": "path", "default": ""},
         "cells": {"type": "list", "elements": "dict", "default": []},
+        "nodes": {"type": "dict", "default": {}},
         **ARGUMENTS,
     }
 
@@ -35,13 +37,14 @@ class ActionModule(ControllerAction):
         """Return a description of baseline and gate; change nothing."""
         own = Path(args["campaign_dir"]) if args["campaign_dir"] else None
         lines = []
-        rules, baseline = gate_of(args), baseline_of(args, own)
+        rules = gate_of(args)
+        baseline = baseline_of(args, own, args["cells"], args["nodes"])
         if baseline:
             check_margin(args["equivalence_margin"])
-            if args["cells"]:
-                check_common(args["cells"], baseline["cells"])
-            count = baseline["counts"]["cells"]
-            lines.append(f"Baseline: {baseline['campaign']}, {count} cell(s)")
+            several = len(baseline.campaigns) > 1
+            for one in baseline.campaigns if args["cells"] else ():
+                check_common(args["cells"], one["cells"], one["campaign"] if several else "")
+            lines += chosen_lines(baseline.campaigns, baseline.not_chosen)
         if rules:
             lines += [f"Gate: {args['gate']}", *(f"  {line}" for line in rule_lines(rules))]
         return {"changed": False, "text": "\n".join(lines)}

@@ -92,6 +92,10 @@ directory:
   type: str
   returned: with nodes
   sample: results/first
+nodes:
+  description: The fingerprints of the nodes by name, as the plan keeps them.
+  type: dict
+  returned: with nodes
 cells:
   description: The cells of the plan, with the command of every node.
   type: list

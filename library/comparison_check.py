@@ -19,6 +19,10 @@ options:
     type: list
     elements: dict
     default: []
+  nodes:
+    description: Fingerprints of the nodes by name, by whose hardware V(last:4) chooses.
+    type: dict
+    default: {}
 extends_documentation_fragment:
   - scalebench.core.verdicts
 attributes:

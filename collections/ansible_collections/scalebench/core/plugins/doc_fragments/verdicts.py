@@ -11,6 +11,9 @@ options:
       - Baseline to compare with - the name of a campaign in O(results_dir), or the path of a
         campaign's folder, of its archive, of a C(results.json) or of a tree of logs. Empty for no
         comparison.
+      - Several of them with commas, a pattern of names (V(nightly-*)), or V(last:4), the last four
+        campaigns in O(results_dir) of the same hardware and plan. With campaigns of several days
+        the comparison contains how much days differ.
       - The change of every cell, and what differs between the two, become C(comparison) in
         C(results.json).
     type: str

@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ..records.results import Results
 from ..results.cells import deciding_speeds
-from ..results.provenance import unix_seconds
+from ..results.provenance import calendar_day
 from ..stats.levels import by_day, new_day_ratio, variance_levels
 from ..stats.log_ratio import LogRatio, difference_p, equivalence_p, holm, interval
 from .cell_pairs import Matched, cell_pairs, named
@@ -105,9 +105,7 @@ def _check_apart(ours: Results, baselines: Sequence[Results]) -> None:
 
 def _origin(results: Results) -> Dict[str, Any]:
     created = results["provenance"].get("created")
-    # A time stamp that cannot be read tells no day.
-    day = str(created)[:10] if unix_seconds(created) is not None else ""
-    return {"campaign": results["campaign"], "created": created, "day": day}
+    return {"campaign": results["campaign"], "created": created, "day": calendar_day(created)}
 
 
 def _compared(

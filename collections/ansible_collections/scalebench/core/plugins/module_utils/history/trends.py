@@ -13,13 +13,15 @@ from ..results.provenance import unix_seconds
 from ..stats.statistics import median_interval
 from ..topology import world_size
 
-__all__ = ["entry", "gather", "select"]
+__all__ = ["NOT_RECORDED", "conditions", "entry", "gather", "select", "without_copies"]
 
 # What two medians of one trend have in common, beside the decisive factors and what is derived from
 # the nodes.
 _SAME = (*IDENTITY_KEYS, "recipe", "framework", "device", "warmup", "iterations", "unit")
 # Conditions that are unknown of a cell without a speed.
 _MEASURED = ("unit", "packed", "rule")
+# The hardware where no fingerprint tells it.
+NOT_RECORDED = "not recorded"
 _FIGURES = ("median", "low", "high", "n", "state")
 
 Campaign = Mapping[str, Any]
@@ -53,10 +55,8 @@ def _point(cell: MeasuredCell, nodes: Mapping[str, Any], rules: Sequence[str]) -
     spread = cell["spread"] or {}
     return {
         "conditions": {
-            **factor_values(cell, lambda factor: factor.decisive),
-            **{name: cell.get(name) for name in _SAME},
+            **conditions(cell, nodes),
             "packed": any(repeat["packed_with"] for repeat in cell["repeats"]),
-            "hardware": _hardware(cell, nodes),
             "rule": ", ".join(rules),
         },
         "median": cell["median_speed"],
@@ -77,7 +77,19 @@ def _by_time(cell: MeasuredCell) -> Optional[Dict[str, Any]]:
     return {"median": elapsed["median_speed"], "low": interval["low"], "high": interval["high"]}
 
 
-def _hardware(cell: MeasuredCell, nodes: Mapping[str, Any]) -> str:
+def conditions(cell: Mapping[str, Any], nodes: Mapping[str, Any]) -> Dict[str, Any]:
+    """Return what decides how fast a cell is, and is known of one that is planned.
+
+    :param cell: of a plan or of results; ``nodes`` the fingerprints by name.
+    """
+    return {
+        **factor_values(cell, lambda factor: factor.decisive),
+        **{name: cell.get(name) for name in _SAME},
+        "hardware": _hardware(cell, nodes),
+    }
+
+
+def _hardware(cell: Mapping[str, Any], nodes: Mapping[str, Any]) -> str:
     """Return the kinds of machine that the cell ran on, by GPUs, cores and CPU model."""
     kinds = set()
     for name in cell.get("node_names") or ():
@@ -88,7 +100,7 @@ def _hardware(cell: MeasuredCell, nodes: Mapping[str, Any]) -> str:
             kinds.add(
                 ", ".join([f"{gpus.count(gpu)} x {gpu}" for gpu in sorted(set(gpus))] + [cpu])
             )
-    return "; ".join(sorted(kinds)) or "not recorded"
+    return "; ".join(sorted(kinds)) or NOT_RECORDED
 
 
 def gather(entries: Sequence[Campaign]) -> Tuple[List[Dict[str, Any]], List[Dict[str, str]]]:
@@ -101,7 +113,7 @@ def gather(entries: Sequence[Campaign]) -> Tuple[List[Dict[str, Any]], List[Dict
 
     :param entries: of :func:`entry`.
     """
-    once, twice = _without_copies(entries)
+    once, twice = without_copies(entries)
     trends: Dict[str, Dict[str, Any]] = {}
     missing: List[Tuple[Mapping[str, Any], Dict[str, Any]]] = []
     for campaign in once:
@@ -129,9 +141,10 @@ def gather(entries: Sequence[Campaign]) -> Tuple[List[Dict[str, Any]], List[Dict
     return sorted(trends.values(), key=_place), twice
 
 
-def _without_copies(
+def without_copies(
     entries: Sequence[Campaign],
 ) -> Tuple[List[Campaign], List[Dict[str, str]]]:
+    """Return each campaign once, in order of time, and ``folder`` and ``reason`` of the others."""
     seen: Dict[Tuple[str, str], str] = {}
     once, twice = [], []
     for entry in sorted(

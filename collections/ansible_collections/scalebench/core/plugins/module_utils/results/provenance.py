@@ -12,7 +12,7 @@ from ..strategies import STRATEGIES, parameters_of
 from .checks import applied_checks
 from .scaling import BASELINE
 
-__all__ = ["provenance", "units", "unix_seconds"]
+__all__ = ["calendar_day", "provenance", "units", "unix_seconds"]
 
 RULES = {
     "average_speed": "arithmetic mean over the repeats, rounded like numpy to 2 places",
@@ -71,6 +71,11 @@ def unix_seconds(created: Any) -> Optional[int]:
         return calendar.timegm(datetime.strptime(created, _TIME_FORMAT).timetuple())
     except (TypeError, ValueError):
         return None
+
+
+def calendar_day(created: Any) -> str:
+    """Return the day of ``created`` of plan.json, UTC; empty where it is not a time."""
+    return str(created)[:10] if unix_seconds(created) is not None else ""
 
 
 def provenance(
