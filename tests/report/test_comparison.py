@@ -70,7 +70,7 @@ def test_a_campaign_against_an_earlier_one_by_its_name(run, results):
     first = run("report.yml", campaign="after", baseline="before")
     output = " ".join(printed(first).split())
     assert "against before of 2 cell(s): 1 slower (1n1g -8." in output
-    assert "1 equivalent within 2 %; changed: kernel" in output
+    assert "1 equivalent within 2 %; same day only; changed: kernel" in output
     compared = comparison(results / "after")
     assert [cell["finding"] for cell in compared["cells"]] == ["slower", "equivalent"]
     (changed,) = compared["changes"]["changed"]
@@ -78,6 +78,27 @@ def test_a_campaign_against_an_earlier_one_by_its_name(run, results):
     again = run("report.yml", campaign="after", baseline="before")
     assert sum(again.stats["changed"].values()) == 0
     assert all(len(line) <= 100 for line in printed(first).splitlines() if "eport" not in line)
+
+
+def test_campaigns_of_several_days_are_one_baseline(run, results):
+    for day, name in enumerate(("n1", "n2", "n3"), 1):
+        path = write_campaign(results / name, {"1n1g": 24.0, "2n1g": 40.0}) / "plan.json"
+        created = {"created": f"2026-11-0{day}T01:00:00Z"}
+        path.write_text(json.dumps({**json.loads(path.read_text()), **created}))
+        assert run("report.yml", campaign=name).rc == 0
+    alone = " ".join(printed(run("report.yml", campaign="after", baseline="n1")).split())
+    assert "equivalent within 2 %; same day only; changed" in alone
+    for word in (results / "after/report.md", results / "after/report.html"):
+        assert "same day only" in word.read_text()
+    output = printed(run("report.yml", campaign="after", baseline="last:3"))
+    assert "against 3 campaigns of 3 day(s) of 2 cell(s)" in " ".join(output.split())
+    assert "same day only" not in output
+    compared = comparison(results / "after")
+    assert [one["campaign"] for one in compared["baselines"]] == ["n1", "n2", "n3"]
+    assert [cell["scope"] for cell in compared["cells"]] == ["new day"] * 2
+    assert compared["not_chosen"][0]["campaigns"] == ["before"]
+    for word in (results / "after/report.md", results / "after/report.html"):
+        assert "new day" in word.read_text()
 
 
 def test_every_kind_of_baseline_gives_the_same(run, results, tmp_path):

@@ -1,10 +1,12 @@
 """What the action plugins do with their arguments, on this machine and without a playbook."""
 
 import json
+import shutil
 from types import SimpleNamespace
 
 import pytest
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
+from ansible_collections.scalebench.core.plugins.plugin_utils.measured import read_campaign
 from campaign_data import ROOT, cluster
 from written_campaigns import fail_repeat, write_campaign
 from written_logs import write_log, write_tree
@@ -90,6 +92,71 @@ def test_baseline_and_gate_are_described(tmp_path, campaign):
     with pytest.raises(AnsibleActionFail, match="cell"):
         result(comparison_check, {**args, "cells": other})
     assert result(comparison_check, {})["text"] == ""
+
+
+def nights(folder, *names, **fingerprint):
+    """Write a campaign with results for each name, planned on days of their own."""
+    for day, name in enumerate(names, 1):
+        made = write_campaign(folder / name, SPEEDS, repeats=3, **fingerprint)
+        plan = json.loads((made / "plan.json").read_text())
+        plan["created"] = f"2026-11-0{day}T01:00:00Z"
+        for cell in plan["cells"]:
+            cell["node_names"] = ["node1", "node2"][: cell["nodes"]]
+        (made / "plan.json").write_text(json.dumps(plan))
+        results = read_campaign(made, "auto", {}).results
+        (made / "results.json").write_text(json.dumps(results))
+    return plan
+
+
+def test_several_campaigns_are_a_baseline(tmp_path):
+    plan = nights(tmp_path, "n1", "n2", "n3", "n4", "n5")
+    nights(tmp_path, "other", cores=64)
+    shutil.copytree(tmp_path / "n1", tmp_path / "empty")
+    (tmp_path / "empty/results.json").unlink()
+    args = {"results_dir": str(tmp_path), "cells": plan["cells"], "nodes": plan["nodes"]}
+
+    def text(given, **more):
+        return result(comparison_check, {**args, "baseline": given, **more})["text"].splitlines()
+
+    chosen = text("last:4")
+    assert chosen[0] == "Baseline: 4 campaign(s) of 4 day(s)"
+    assert [line.split(",")[0].strip() for line in chosen[1:5]] == ["n5", "n4", "n3", "n2"]
+    left = " ".join(chosen[5:])
+    assert "not n1: older than the last 4" in left
+    assert "not empty: it has a plan and no results.json" in left
+    assert "not other: pytorch fp32" in left and "hardware 64 cores" in left
+    assert text("last:4", campaign_dir=str(tmp_path / "n5"))[1].startswith("  n4,")
+    assert text("last:4", cells=[]) == ["Baseline: chosen once the cells are planned"]
+    assert text("n?")[0] == "Baseline: 5 campaign(s) of 5 day(s)"
+    assert text("n?", campaign_dir=str(tmp_path / "n5"))[0] == "Baseline: 4 campaign(s) of 4 day(s)"
+    assert text(f"n1, {tmp_path}/n3")[0] == "Baseline: 2 campaign(s) of 2 day(s)"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("last:x", "baseline last:x: last: needs how many campaigns"),
+        ("n1,last:2", "last:2 stands alone, not in a list"),
+        ("z*", r"no campaign in .* fits z\*: there are n1, n2, other"),
+        ("n1,none", "no file or folder, and no campaign in .*: there are n1"),
+        (",", "it names no campaign"),
+        ("n1,other", "mixed hardware: .*1n1g ran on 2 cores of None in n1, and on 64 cores"),
+    ],
+)
+def test_a_baseline_of_several_that_cannot_be_used_is_refused(tmp_path, given, said):
+    plan = nights(tmp_path, "n1", "n2")
+    nights(tmp_path, "other", cores=64)
+    args = {"results_dir": str(tmp_path), "cells": plan["cells"], "nodes": plan["nodes"]}
+    with pytest.raises(AnsibleActionFail, match=said):
+        result(comparison_check, {**args, "baseline": given})
+
+
+def test_none_of_the_same_hardware_is_told_with_the_reasons(tmp_path):
+    plan = nights(tmp_path, "n1", "n2")
+    moved = {name: {**node, "cores": 9} for name, node in plan["nodes"].items()}
+    args = {"results_dir": str(tmp_path), "cells": plan["cells"], "nodes": moved}
+    with pytest.raises(AnsibleActionFail, match=r"no campaign in .* same hardware and plan: .*n1"):
+        result(comparison_check, {**args, "baseline": "last:4"})
 
 
 def report(**args):

@@ -48,7 +48,8 @@ def test_the_line_tells_findings_and_changes():
     line = comparison_line(FOUND)
     assert line.startswith("against before of 4 cell(s): 2 slower (most: 2n1g -10.")
     assert " % [-1" in line
-    assert "), 1 equivalent within 2 %, 1 undecided, 1 not compared; changed: kernel" in line
+    assert "), 1 equivalent within 2 %, 1 undecided, 1 not compared;" in line
+    assert line.endswith("; same day only; changed: kernel")
 
 
 def test_the_section_has_cells_reasons_and_what_changed():
@@ -60,7 +61,8 @@ def test_the_section_has_cells_reasons_and_what_changed():
         *("slower", "slower", "equivalent", "undecided"),
     ]
     assert cells["rows"][3][6]["text"] == "-", "one repeat has no interval"
-    assert cells["rows"][3][8]["text"].startswith("one repeat only")
+    assert [row[8]["text"] for row in cells["rows"]] == ["same day only"] * 4
+    assert cells["rows"][3][9]["text"].startswith("one repeat only")
     assert [[cell["text"] for cell in row] for row in apart["rows"]] == [
         ["16n1g", "not in the baseline"]
     ]
@@ -75,7 +77,8 @@ def texts(one):
 def test_nothing_changed_is_said():
     found = compared(BASE)
     assert comparison_line(found) == (
-        "against before of 4 cell(s): 4 equivalent within 2 %; no recorded condition changed"
+        "against before of 4 cell(s): 4 equivalent within 2 %; same day only;"
+        " no recorded condition changed"
     )
     (made,) = comparison_sections(found)
     assert made["items"][0] == "no recorded condition changed"
@@ -161,3 +164,52 @@ def test_logs_of_unknown_machines_do_not_pass_for_unchanged():
     compared_logs = compare_campaigns(found, [results(BASE, "before")], 0.02, "x")
     line = comparison_line({**found, "comparison": compared_logs})
     assert line.endswith("what changed is not recorded")
+
+
+def several_days(change=None):
+    """Return results compared with campaigns of three days; ``change`` is called with these."""
+    against = [
+        results(BASE, f"b{day}", nodes=nodes(), created=f"2026-11-0{day}T08:00:00Z")
+        for day in (1, 2, 3)
+    ]
+    if change:
+        change(against)
+    found = results(BASE, nodes=nodes())
+    return {**found, "comparison": compare_campaigns(found, against, 0.02, "last:3")}
+
+
+def test_several_days_are_named_and_hold_for_a_new_one():
+    found = several_days()
+    assert comparison_line(found) == (
+        "against 3 campaigns of 3 day(s) of 4 cell(s): 4 equivalent within 2 %;"
+        " no recorded condition changed"
+    )
+    (made,) = comparison_sections(found)
+    assert made["title"] == "Against 3 campaigns of 3 day(s)"
+    assert [row[8]["text"] for row in made["tables"][0]["rows"]] == ["new day"] * 4
+    assert made["paragraphs"][0] == (
+        "The baseline is 3 campaigns, given as last:3: b1, planned 2026-11-01T08:00:00Z; b2,"
+        " planned 2026-11-02T08:00:00Z; b3, planned 2026-11-03T08:00:00Z. What changed is told"
+        " against the latest, b3."
+    )
+    said = " ".join(made["paragraphs"])
+    assert "Same day only" not in said and "New day: the interval contains" in said
+
+
+def test_runs_that_lie_apart_and_what_is_left_out_are_told():
+    def change(against):
+        del against[0]["cells"][3]
+        against[1]["cells"][0]["repeats"][2]["throughput"] = 80.0
+
+    found = several_days(change)
+    found["comparison"]["not_chosen"] = [{"reason": "other hardware", "campaigns": ["x", "y"]}]
+    first = found["comparison"]["cells"][0]
+    assert first["outlying"] == [{"campaign": "b2", "repeat": 3, "throughput": 80.0}]
+    assert 80.0 in first["baseline_groups"][1], "told, not dropped"
+    (made,) = comparison_sections(found)
+    assert made["items"][-3:] == [
+        "1n1g: repeat 3 of b2 (80 images/s) lies far from the others of its campaign; it is part of"
+        " all figures",
+        "8n1g: without b1: not in the baseline",
+        "not in the baseline: x, y: other hardware",
+    ]

@@ -13,10 +13,10 @@ from ansible_collections.scalebench.core.plugins.module_utils.history.baselines 
     check_hardware,
     last,
     latest,
-    listed,
     names_campaigns,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.history.trends import conditions
+from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import listed
 from ansible_collections.scalebench.core.plugins.module_utils.results.provenance import unix_seconds
 from ansible_collections.scalebench.core.plugins.plugin_utils.archive_reading import head, verify
 from ansible_collections.scalebench.core.plugins.plugin_utils.measured import (

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import math
-from statistics import geometric_mean
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ..records.results import Results
-from ..results.cells import deciding_speeds
-from ..results.provenance import calendar_day
-from ..stats.levels import by_day, new_day_ratio, variance_levels
+from ..stats.levels import by_day, new_day_ratio
 from ..stats.log_ratio import LogRatio, difference_p, equivalence_p, holm, interval
+from .cell_figures import NEW_DAY, SAME_DAY, cell_figures, origin
 from .cell_pairs import Matched, cell_pairs, named
 from .provenance_changes import provenance_changes
 
-__all__ = ["NEW_DAY", "SAME_DAY", "check_margin", "compare_campaigns"]
+__all__ = ["check_margin", "compare_campaigns"]
 
 # In at most this share of comparisons without any change is any cell called slower or faster.
 ALPHA = 0.05
 LEVEL = 1 - ALPHA
-# What a verdict holds for.
-SAME_DAY, NEW_DAY = "same day only", "new day"
 
 
 def compare_campaigns(
@@ -38,7 +33,8 @@ def compare_campaigns(
     :returns: ``baseline`` (campaign, created, given; of several the latest), ``baselines``
         (campaign, created, ``day`` in UTC, empty where it is not known), ``margin``, ``level``,
         ``scope``, ``cells``, ``not_compared`` (names and ``reason``), and as ``changes`` those of
-        ``provenance_changes`` since the latest baseline. A cell has its names, ``unit``, ``speed``
+        ``provenance_changes`` since the latest baseline. The caller adds ``not_chosen``, each
+        ``reason`` with the ``campaigns`` that ``last:4`` did not take. A cell has its names, ``unit``, ``speed``
         and ``baseline_speed`` (geometric means; of several days that of the days), ``repeats`` and
         ``baseline_repeats``, ``ratio``, its ``low`` and ``high``, ``standard_error`` and
         ``degrees_of_freedom`` of its logarithm, ``p_difference`` (after Holm), ``p_equivalence``,
@@ -51,6 +47,8 @@ def compare_campaigns(
         - ``speeds``: throughputs of our repeats; ``baseline_groups``: of each campaign of the
           baseline that has the cell, a list; ``baseline_campaigns`` and ``baseline_days``: the
           name and day of each; ``left_out``: ``campaign`` and ``reason`` of the others.
+        - ``outlying``: ``campaign``, ``repeat`` and ``throughput`` of the runs on both sides that
+          lie too far from the others of their campaign; they are part of every figure here.
     :raises ValueError: the campaign itself is in the baseline, or one twice; no cell is in both; an
         invalid margin.
     """
@@ -58,8 +56,8 @@ def compare_campaigns(
     baselines = sorted(baselines, key=lambda one: str(one["provenance"].get("created") or ""))
     _check_apart(ours, baselines)
     matched, apart = cell_pairs(ours["cells"], baselines)
-    origins = [_origin(one) for one in baselines]
-    cells = _compared(matched, origins, margin)
+    origins = [origin(one) for one in baselines]
+    cells = _compared(ours, matched, origins, margin)
     latest = baselines[-1]
     return {
         "baseline": {
@@ -103,15 +101,10 @@ def _check_apart(ours: Results, baselines: Sequence[Results]) -> None:
         seen.append(identity)
 
 
-def _origin(results: Results) -> Dict[str, Any]:
-    created = results["provenance"].get("created")
-    return {"campaign": results["campaign"], "created": created, "day": calendar_day(created)}
-
-
 def _compared(
-    matched: Sequence[Matched], origins: Sequence[Mapping[str, Any]], margin: float
+    ours: Results, matched: Sequence[Matched], origins: Sequence[Mapping[str, Any]], margin: float
 ) -> List[Dict[str, Any]]:
-    figures = [_figures(one, origins) for one in matched]
+    figures = [cell_figures(one, str(ours["campaign"]), origins) for one in matched]
     ratios = [_ratio(one) for one in figures]
     corrected = iter(holm([difference_p(ratio) for ratio in ratios if ratio]))
     return [
@@ -129,30 +122,6 @@ def _compared(
         }
         for one, figure, ratio in zip(matched, figures, ratios)
     ]
-
-
-def _figures(matched: Matched, origins: Sequence[Mapping[str, Any]]) -> Dict[str, Any]:
-    """Return what is measured of a cell on both sides."""
-    ours, *groups = deciding_speeds(matched.cell, *matched.others)
-    known = [origins[place] for place in matched.places]
-    days = [one["day"] for one in known]
-    levels = variance_levels(by_day(groups, days))
-    speed, before = geometric_mean(ours), math.exp(levels.mean)
-    return {
-        "speed": speed,
-        "repeats": len(ours),
-        "baseline_speed": before,
-        "baseline_repeats": sum(map(len, groups)),
-        "ratio": speed / before,
-        "scope": NEW_DAY if levels.days > 1 else SAME_DAY,
-        "days": levels.days,
-        "run_sd": None if levels.run is None else math.sqrt(levels.run),
-        "day_sd": None if levels.day is None else math.sqrt(levels.day),
-        "speeds": ours,
-        "baseline_groups": groups,
-        "baseline_campaigns": [one["campaign"] for one in known],
-        "baseline_days": days,
-    }
 
 
 def _ratio(figures: Mapping[str, Any]) -> Optional[LogRatio]:

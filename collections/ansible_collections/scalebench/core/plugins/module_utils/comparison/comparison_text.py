@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Sequence
 
+from ..layout.plain_text import listed
 from ..layout.sections import Section, section, table
 from ..records.cells import IDENTITY_KEYS
 from ..records.node_names import folded
 from ..records.results import Results
+from .cell_figures import NEW_DAY, SAME_DAY
 
 __all__ = ["changed_names", "comparison_line", "comparison_sections"]
 
 _MOST_NAMED = 6
+_METHODS = {
+    SAME_DAY: "Welch's t on the logarithms",
+    NEW_DAY: "the t of a new day on the logarithms of the days' means (Kalibera and Jones 2013)",
+}
 
 
 def comparison_sections(results: Results) -> List[Section]:
@@ -34,8 +40,9 @@ def comparison_sections(results: Results) -> List[Section]:
     if changes["changed"]:
         rows = [_change(one) for one in changes["changed"]]
         tables.append(table("What changed between the two", rows))
-    title = f"Against {comparison['baseline']['campaign']}"
-    return [section("comparison", title, _about(comparison), tables, _unknown(changes))]
+    title = f"Against {_against(comparison)}"
+    items = [*_unknown(changes), *_remarks(comparison, every)]
+    return [section("comparison", title, _about(comparison), tables, items)]
 
 
 def _row(cell: Mapping[str, Any], every: Sequence[Mapping[str, Any]]) -> Dict[str, Any]:
@@ -50,30 +57,81 @@ def _row(cell: Mapping[str, Any], every: Sequence[Mapping[str, Any]]) -> Dict[st
         "change %": 100 * (cell["ratio"] - 1),
         "interval %": _interval(cell, "{} to {}") or None,
         "finding": cell["finding"],
+        "holds for": cell["scope"],
         "why": "; ".join(remark for remark in remarks if remark) or "-",
     }
 
 
 def _about(comparison: Mapping[str, Any]) -> List[str]:
-    baseline = comparison["baseline"]
-    planned = f", planned {baseline['created']}" if baseline["created"] else ""
     level, margin = _percent(comparison["level"]), _percent(comparison["margin"])
     return [
-        f"The baseline is campaign {baseline['campaign']}{planned}, given as {baseline['given']}.",
+        _origins(comparison),
         "Baseline and now: geometric means of the repeats' samples over the time of their steps; of"
         " the figures of the rule where a repeat of either side does not tell that time. Change:"
-        f" their ratio, with its {level} interval by Welch's t on the logarithms. A cell is slower"
+        f" their ratio, with its {level} interval by {_METHODS[comparison['scope']]}. A cell is slower"
         " or faster where a difference is shown, all cells together at"
         f" {_percent(1 - comparison['level'])} (Holm);"
         f" equivalent where the ratio is shown to lie within {margin} of 1 (two one-sided tests at"
         " 5 %); different within margin where both are shown; undecided where neither is.",
-        "The repeats of a campaign show how much repeats scatter, not how much the same cluster"
-        " differs from one day to the next.",
+        *_scopes(comparison),
     ]
+
+
+def _origins(comparison: Mapping[str, Any]) -> str:
+    """Return which campaigns are the baseline, and as what the user gave it."""
+    campaigns = [
+        one["campaign"] + (f", planned {one['created']}" if one["created"] else "")
+        for one in comparison["baselines"]
+    ]
+    given = f"given as {comparison['baseline']['given']}"
+    if len(campaigns) == 1:
+        return f"The baseline is campaign {campaigns[0]}, {given}."
+    return (
+        f"The baseline is {len(campaigns)} campaigns, {given}: {'; '.join(campaigns)}. What changed"
+        f" is told against the latest, {comparison['baseline']['campaign']}."
+    )
+
+
+def _scopes(comparison: Mapping[str, Any]) -> List[str]:
+    """Return what the verdicts hold for."""
+    scopes = {cell["scope"] for cell in comparison["cells"]}
+    lines = []
+    if SAME_DAY in scopes:
+        lines.append(
+            "Same day only: the baseline of a cell is of one day. Its repeats show how much repeats"
+            " scatter, not how much the same cluster differs from one day to the next; a difference"
+            " may come from the day alone. Campaigns of several days as the baseline show that."
+        )
+    if NEW_DAY in scopes:
+        lines.append(
+            "New day: the interval contains how much the days of the baseline differ, so that the"
+            " verdict also holds where this campaign is of another day."
+        )
+    return lines
 
 
 def _percent(share: float) -> str:
     return f"{100 * share:g} %"
+
+
+def _remarks(comparison: Mapping[str, Any], every: Sequence[Mapping[str, Any]]) -> List[str]:
+    """Return which runs lie apart, and which campaigns are not part of the baseline."""
+    lines = [
+        f"{_label(cell, every)}: repeat {one['repeat']} of {one['campaign']}"
+        f" ({one['throughput']:.4g} {cell['unit']}) lies far from the others of its campaign; it is"
+        " part of all figures"
+        for cell in comparison["cells"]
+        for one in cell["outlying"]
+    ]
+    lines += [
+        f"{_label(cell, every)}: without {one['campaign']}: {one['reason']}"
+        for cell in comparison["cells"]
+        for one in cell["left_out"]
+    ]
+    return lines + [
+        f"not in the baseline: {listed(one['campaigns'])}: {one['reason']}"
+        for one in comparison.get("not_chosen", [])
+    ]
 
 
 def _change(one: Mapping[str, Any]) -> Dict[str, str]:
@@ -122,8 +180,7 @@ def changed_names(comparison: Mapping[str, Any]) -> str:
     names = list(dict.fromkeys(one["what"] for one in comparison["changes"]["changed"]))
     if not names:
         return _unchanged(comparison["changes"])
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return f"changed: {', '.join(names[:_MOST_NAMED])}{more}"
+    return f"changed: {listed(names, _MOST_NAMED)}"
 
 
 def comparison_line(results: Results) -> str:
@@ -142,10 +199,19 @@ def comparison_line(results: Results) -> str:
     if comparison["not_compared"]:
         findings.append(f"{len(comparison['not_compared'])} not compared")
     compared = f" of {len(cells)} cell(s): " if cells else ": "
+    scope = f" {SAME_DAY};" if cells and comparison["scope"] == SAME_DAY else ""
     return (
-        f"against {comparison['baseline']['campaign']}{compared}{', '.join(findings)};"
+        f"against {_against(comparison)}{compared}{', '.join(findings)};{scope}"
         f" {changed_names(comparison)}"
     )
+
+
+def _against(comparison: Mapping[str, Any]) -> str:
+    """Return the baseline in few words."""
+    campaigns = comparison["baselines"]
+    if len(campaigns) == 1:
+        return str(campaigns[0]["campaign"])
+    return f"{len(campaigns)} campaigns of {len({one['day'] for one in campaigns})} day(s)"
 
 
 def _worst(

@@ -6,18 +6,18 @@ import re
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ..comparison.provenance_changes import shown
+from ..layout.plain_text import listed
 from ..records.cells import cell_key
 from ..records.factors import MAX
 from ..records.results import Results
 from ..results.provenance import calendar_day
 from .trends import NOT_RECORDED, conditions, without_copies
 
-__all__ = ["check_hardware", "chosen_lines", "last", "latest", "listed", "names_campaigns"]
+__all__ = ["check_hardware", "chosen_lines", "last", "latest", "names_campaigns"]
 
 _LAST = re.compile(r"last:(\d{1,4})")
 # What is not known of a cell before it ran.
 _MEASURED = ("unit",)
-_MOST_SHOWN = 4
 
 Reasons = List[Dict[str, Any]]
 
@@ -61,10 +61,11 @@ def latest(
     folders: List[str] = []
     others = [(one["folder"], one["reason"]) for one in (*twice, *left_out)]
     for one in reversed(once):
-        reason = f"older than the last {most}" if len(folders) == most else ""
+        reason = _unlike(one, ours)
         if before and one["created"] >= before:
             reason = "not planned before this campaign"
-        reason = reason or _unlike(one, ours)
+        elif not reason and len(folders) == most:
+            reason = f"older than the last {most}"
         if reason:
             others.append((one["folder"], reason))
         else:
@@ -132,9 +133,3 @@ def chosen_lines(campaigns: Sequence[Results], not_chosen: Reasons) -> List[str]
         *(f"  {name}, planned {date}" for name, date in zip(named, dates)),
         *(f"  not {listed(one['campaigns'])}: {one['reason']}" for one in not_chosen),
     ]
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return the first of some names, and how many more there are."""
-    more = len(names) - _MOST_SHOWN
-    return ", ".join(names[:_MOST_SHOWN]) + (f" and {more} more" if more > 0 else "")

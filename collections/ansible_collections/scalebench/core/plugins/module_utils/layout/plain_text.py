@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Any, List
+from typing import Any, List, Sequence
 
-__all__ = ["csv_value", "last_lines", "plain", "printable", "without_commands"]
+__all__ = ["csv_value", "last_lines", "listed", "plain", "printable", "without_commands"]
 
 # ECMA-48: control sequences (colours, cursor), operating-system commands (titles, links), the rest.
 _ESCAPES = re.compile(
@@ -70,3 +70,9 @@ def last_lines(text: str, most: int = 20, longest: int = _LONGEST) -> List[str]:
         if len(lines) == most:
             break
     return lines[::-1]
+
+
+def listed(names: Sequence[str], most: int = 4) -> str:
+    """Return the first of some names with commas, and how many more there are."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Dict, List, Optional, Sequence, Tuple
 
 from .log_ratio import LogRatio, centre, freedom, log_ratio, rounding
+from .outlying import within
 from .student_t import quantile
 
 __all__ = ["Levels", "by_day", "new_day_interval", "new_day_ratio", "variance_levels"]
@@ -67,8 +68,7 @@ def variance_levels(groups: Groups) -> Levels:
     means = [math.fsum(group) / len(group) for group in logs]
     days, count = len(logs), sum(map(len, logs))
     mean = math.fsum(means) / days
-    squares = math.fsum((v - m) ** 2 for group, m in zip(logs, means) for v in group)
-    run = max(squares / (count - days), rounding(mean)) if count > days else None
+    run = max(within(logs)[0], rounding(mean)) if count > days else None
     runs = days / math.fsum(1 / len(group) for group in logs)
     if days < 2:
         return Levels(mean, run, count - days, None, None, days, runs)

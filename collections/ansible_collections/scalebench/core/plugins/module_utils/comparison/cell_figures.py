@@ -1,0 +1,73 @@
+"""The figures of a cell in a campaign and in those of its baseline."""
+
+from __future__ import annotations
+
+import math
+from statistics import geometric_mean
+from typing import Any, Dict, List, Mapping, Sequence
+
+from ..records.results import Results
+from ..results.cells import deciding_speeds
+from ..results.provenance import calendar_day
+from ..stats.levels import by_day, variance_levels
+from ..stats.outlying import outlying
+from .cell_pairs import Matched
+
+__all__ = ["NEW_DAY", "SAME_DAY", "cell_figures", "origin"]
+
+# What a verdict holds for.
+SAME_DAY, NEW_DAY = "same day only", "new day"
+
+
+def origin(results: Results) -> Dict[str, Any]:
+    """Return ``campaign``, ``created`` and ``day`` of results."""
+    created = results["provenance"].get("created")
+    return {"campaign": results["campaign"], "created": created, "day": calendar_day(created)}
+
+
+def cell_figures(
+    matched: Matched, campaign: str, origins: Sequence[Mapping[str, Any]]
+) -> Dict[str, Any]:
+    """Return what is measured of a cell on both sides, by keys of ``compare_campaigns``.
+
+    :param campaign: the name of ours; ``origins`` of each campaign of the baseline.
+    """
+    ours, *groups = deciding_speeds(matched.cell, *matched.others)
+    known = [origins[place] for place in matched.places]
+    days = [one["day"] for one in known]
+    names = [str(one["campaign"]) for one in known]
+    levels = variance_levels(by_day(groups, days))
+    speed, before = geometric_mean(ours), math.exp(levels.mean)
+    return {
+        "speed": speed,
+        "repeats": len(ours),
+        "baseline_speed": before,
+        "baseline_repeats": sum(map(len, groups)),
+        "ratio": speed / before,
+        "scope": NEW_DAY if levels.days > 1 else SAME_DAY,
+        "days": levels.days,
+        "run_sd": None if levels.run is None else math.sqrt(levels.run),
+        "day_sd": None if levels.day is None else math.sqrt(levels.day),
+        "speeds": ours,
+        "baseline_groups": groups,
+        "baseline_campaigns": names,
+        "baseline_days": days,
+        "outlying": _outlying(matched, [campaign, *names], [ours, *groups]),
+    }
+
+
+def _outlying(
+    matched: Matched, names: Sequence[str], groups: Sequence[Sequence[float]]
+) -> List[Dict[str, Any]]:
+    """Return the runs that lie too far from the others of their campaign."""
+    if sum(map(len, groups)) <= len(groups) + 1:
+        return []
+    logs = [[math.log(speed) for speed in group] for group in groups]
+    cells = [matched.cell, *matched.others]
+    found = []
+    for cell, name, group, far in zip(cells, names, groups, outlying(logs)):
+        good = [one["repeat"] for one in cell["repeats"] if one["throughput"] is not None]
+        found += [
+            {"campaign": name, "repeat": good[run - 1], "throughput": group[run - 1]} for run in far
+        ]
+    return found
