@@ -5,14 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-from ansible_collections.scalebench.core.plugins.module_utils.comparison.baseline import (
-    check_margin,
-)
 from ansible_collections.scalebench.core.plugins.module_utils.comparison.cell_pairs import (
     check_common,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_text import rule_lines
 from ansible_collections.scalebench.core.plugins.module_utils.history.baselines import chosen_lines
+from ansible_collections.scalebench.core.plugins.module_utils.stats.log_ratio import check_margin
 from ansible_collections.scalebench.core.plugins.plugin_utils.baselines import baseline_of
 from ansible_collections.scalebench.core.plugins.plugin_utils.controller_action import (
     ControllerAction,

@@ -103,6 +103,6 @@ def _measured(args):
     results = measured.results
     if args["published"]:
         rows = read_published(Path(args["published"]))
-        results["published"] = against_published(results, rows)
+        results["published"] = against_published(results, rows, args["equivalence_margin"])
     results.update(verdicts(results, args, measured.folder))
     return measured

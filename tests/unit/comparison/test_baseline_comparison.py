@@ -1,12 +1,20 @@
 """Campaign against campaign: what is found, and what is not compared and why."""
 
+import inspect
 import json
 import math
 
 import pytest
+import yaml
 from ansible_collections.scalebench.core.plugins.module_utils.comparison.baseline import (
     compare_campaigns,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.published.against_published import (
+    against_published,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.stats.log_ratio import MARGIN
+from ansible_collections.scalebench.core.plugins.plugin_utils.verdicts import ARGUMENTS
+from campaign_data import ROOT
 from comparison_data import results, speeds
 
 BASE = {"1n1g": speeds(100, 1), "2n1g": speeds(190, 2), "4n1g": speeds(370, 3)}
@@ -210,3 +218,16 @@ def test_a_campaign_twice_in_the_baseline_is_refused():
     other = results({"64n1g": [1.0]}, "odd", created="2026-11-09T00:00:00Z")
     with pytest.raises(ValueError, match="in campaign odd of the baseline pytorch fp32"):
         compare_campaigns(results(BASE), [*baselines, other], 0.02, "x")
+
+
+def test_campaigns_and_published_figures_have_one_margin():
+    files = [ROOT / f"roles/{role}" for role in ("comparison", "report")]
+    stated = [
+        yaml.safe_load((folder / "defaults/main.yml").read_text())[
+            f"{folder.name}_equivalence_margin"
+        ]
+        for folder in files
+    ]
+    assert stated == [f"{{{{ equivalence_margin | default({MARGIN}) }}}}"] * 2
+    assert inspect.signature(against_published).parameters["margin"].default == MARGIN
+    assert ARGUMENTS["equivalence_margin"]["default"] == MARGIN

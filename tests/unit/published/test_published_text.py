@@ -50,10 +50,11 @@ def test_a_row_states_both_sides_the_ratio_and_what_was_found():
     assert first["published"] == "reference_004_paddle/fp32_b128 (erratum)"
     assert (first["ours"], first["theirs"]) == ("352.72", "352.72")
     assert first["ratio (interval)"].startswith("1.000 (0.9")
-    assert (first["beyond noise"], first["at a margin of 5 %"]) == ("no", "equivalent")
+    assert (first["beyond repeats"], first["at a margin of 2 %"]) == ("no", "equivalent")
     assert (first["speedup"], first["their speedup"]) == ("1.00", "1.00")
     said = " ".join(found["paragraphs"])
-    assert "95 % interval" in said and "margin of 5 %" in said
+    assert "95 % interval" in said and "margin of 2 %" in said
+    assert "does not contain how machines of the same kind, sites and days differ" in said
     assert "Stated with conditions=, for what the logs do not say: gpu V100-SXM2-16GB." in said
 
 

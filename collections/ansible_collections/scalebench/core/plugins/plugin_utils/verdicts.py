@@ -21,6 +21,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_te
 from ansible_collections.scalebench.core.plugins.module_utils.comparison.treatments import (
     compare_treatments,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.stats.log_ratio import MARGIN
 from ansible_collections.scalebench.core.plugins.plugin_utils.baselines import baseline_of
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import read_yaml
 
@@ -30,7 +31,7 @@ __all__ = ["ARGUMENTS", "gate_answer", "gate_of", "verdicts"]
 # Arguments of every module that compares results; doc_fragments/verdicts.py documents them.
 ARGUMENTS: dict[str, Any] = {
     "baseline": {"type": "str", "default": ""},
-    "equivalence_margin": {"type": "float", "default": 0.02},
+    "equivalence_margin": {"type": "float", "default": MARGIN},
     "gate": {"type": "str", "default": ""},
     "results_dir": {"type": "path", "default": "results"},
     "gates_dir": {"type": "path", "default": "gates"},

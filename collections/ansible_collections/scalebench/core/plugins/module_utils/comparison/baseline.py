@@ -6,12 +6,20 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ..records.results import Results
 from ..stats.levels import by_day, new_day_ratio
-from ..stats.log_ratio import LogRatio, difference_p, equivalence_p, holm, interval
+from ..stats.log_ratio import (
+    EQUIVALENCE_ALPHA,
+    LogRatio,
+    check_margin,
+    difference_p,
+    equivalence_p,
+    holm,
+    interval,
+)
 from .cell_figures import NEW_DAY, SAME_DAY, cell_figures, origin
 from .cell_pairs import Matched, cell_pairs, named
 from .provenance_changes import provenance_changes
 
-__all__ = ["check_margin", "compare_campaigns"]
+__all__ = ["compare_campaigns"]
 
 # In at most this share of comparisons without any change is any cell called slower or faster.
 ALPHA = 0.05
@@ -34,11 +42,12 @@ def compare_campaigns(
         (campaign, created, ``day`` in UTC, empty where it is not known), ``margin``, ``level``,
         ``scope``, ``cells``, ``not_compared`` (names and ``reason``), and as ``changes`` those of
         ``provenance_changes`` since the latest baseline. The caller adds ``not_chosen``, each
-        ``reason`` with the ``campaigns`` that ``last:4`` did not take. A cell has its names, ``unit``, ``speed``
-        and ``baseline_speed`` (geometric means; of several days that of the days), ``repeats`` and
-        ``baseline_repeats``, ``ratio``, its ``low`` and ``high``, ``standard_error`` and
-        ``degrees_of_freedom`` of its logarithm, ``p_difference`` (after Holm), ``p_equivalence``,
-        ``finding``, ``why``, ``not_recorded``, conditions that one side does not record, and:
+        ``reason`` with the ``campaigns`` that ``last:4`` did not take. A cell has its names,
+        ``unit``, ``speed`` and ``baseline_speed`` (geometric means; of several days that of the
+        days), ``repeats`` and ``baseline_repeats``, ``ratio``, its ``low`` and ``high``,
+        ``standard_error`` and ``degrees_of_freedom`` of its logarithm, ``p_difference`` (after
+        Holm), ``p_equivalence``, ``finding``, ``why``, ``not_recorded``, conditions that one side
+        does not record, and:
 
         - ``scope``: SAME_DAY where the baseline is of one day, so that nothing is known of how
           days differ, else NEW_DAY. That of the comparison is SAME_DAY if any cell's is.
@@ -73,15 +82,6 @@ def compare_campaigns(
         "not_compared": apart,
         "changes": provenance_changes(ours["provenance"], latest["provenance"]),
     }
-
-
-def check_margin(margin: float) -> None:
-    """Refuse an invalid equivalence margin.
-
-    :raises ValueError: it is not above 0 and below 1.
-    """
-    if not 0 < margin < 1:
-        raise ValueError(f"equivalence_margin={margin}: a share above 0 and below 1, e.g. 0.02")
 
 
 def _identity(results: Results) -> Tuple[Any, ...]:
@@ -144,9 +144,9 @@ def _judged(ratio: LogRatio, p_difference: float, margin: float) -> Dict[str, An
     finding, why = "undecided", ""
     if p_difference <= ALPHA:
         finding = "slower" if ratio.estimate < 0 else "faster"
-        if p_equivalence <= ALPHA:
+        if p_equivalence <= EQUIVALENCE_ALPHA:
             finding = "different within margin"
-    elif p_equivalence <= ALPHA:
+    elif p_equivalence <= EQUIVALENCE_ALPHA:
         finding = "equivalent"
     else:
         why = "too few repeats for their spread to show a difference, or that there is none"

@@ -6,37 +6,52 @@ from typing import Any, Dict, List, Mapping, Sequence, Set, Tuple
 
 from ..records.cells import cell_key
 from ..records.results import MeasuredCell, Results
+from ..stats.log_ratio import MARGIN, check_margin
 from .compare import compare_published, has_figure
 from .conditions import cell_conditions, plain_conditions
 
-__all__ = ["LEVEL", "MARGIN", "against_published"]
+__all__ = ["LEVEL", "against_published"]
 
 Row = Mapping[str, Any]
-# Of the intervals, as everywhere in a report; and the half width of what counts as equivalent.
+# Of the intervals, as everywhere in a report.
 LEVEL = 0.95
-MARGIN = 0.05
 _SOURCE = (
     *("kind", "repository", "path", "commit", "date", "benchmark", "framework"),
     *("framework_version", "container", "gpu", "statistic", "repeats", "note"),
 )
 _COMPARED = (
-    *("ratio", "low", "high", "beyond_noise", "finding", "why", "told", "errata", "measures"),
+    *(
+        "ratio",
+        "low",
+        "high",
+        "p_difference",
+        "beyond_repeats",
+        "finding",
+        "why",
+        "told",
+        "errata",
+        "measures",
+    ),
 )
 
 
-def against_published(results: Results, published: Sequence[Row]) -> Dict[str, Any]:
+def against_published(
+    results: Results, published: Sequence[Row], margin: float = MARGIN
+) -> Dict[str, Any]:
     """Return ``level``, ``margin``, ``rows``, ``stated``, ``compared`` and ``not_compared``.
 
     :param results: of ``results.build_results``; cells that measured nothing are left out.
     :param published: rows of ``rows.published_rows``; ``rows`` counts those with a figure.
+    :param margin: half width of what counts as equivalent, as for campaigns.
     :returns: ``compared``: for a cell and a row of the same conditions cell, published (the row's
         id), source, measured and theirs (each throughput in images/s and speedup, None where
         there is none), ratio and what ``compare.compare`` says of it. ``not_compared``: for cells
         with the same reasons cells, never (the conditions that no row has), nearest (row's id),
         source, differences and unknown (condition, measured, published). Neither holds a ratio of
         what cannot be compared.
-    :raises ValueError: see ``compare.compare``.
+    :raises ValueError: an invalid margin; see ``compare.compare``.
     """
+    check_margin(margin)
     figures = [row for row in published if has_figure(row)]
     by_id = {row["id"]: row for row in figures}
     plain = [plain_conditions(row) for row in figures]
@@ -52,7 +67,7 @@ def against_published(results: Results, published: Sequence[Row]) -> Dict[str, A
         {**cell_conditions(cell, results), "id": str(place)} for place, cell in enumerate(cells)
     ]
     nearest: Dict[str, List[Row]] = {}
-    for one in compare_published(measured, figures, tolerance=MARGIN, level=LEVEL):
+    for one in compare_published(measured, figures, tolerance=margin, level=LEVEL):
         nearest.setdefault(one["cell"], []).append(one)
     for cell, conditions in zip(cells, measured):
         rows = nearest[conditions["id"]]
@@ -62,7 +77,7 @@ def against_published(results: Results, published: Sequence[Row]) -> Dict[str, A
             apart.append((cell, rows[0], _never(conditions, known)))
     return {
         "level": LEVEL,
-        "margin": MARGIN,
+        "margin": margin,
         "rows": len(figures),
         "stated": (results["provenance"].get("options") or {}).get("conditions") or {},
         "compared": compared,

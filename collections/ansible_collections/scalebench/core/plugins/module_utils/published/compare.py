@@ -11,6 +11,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.published.conditio
     plain_conditions,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.published.rows import MEASURES
+from ansible_collections.scalebench.core.plugins.module_utils.stats.log_ratio import MARGIN, holm
 from ansible_collections.scalebench.core.plugins.module_utils.stats.median_ratio import finding
 from ansible_collections.scalebench.core.plugins.module_utils.stats.statistics import finite, median
 
@@ -48,7 +49,7 @@ def compare(
     published: Mapping[str, Any],
     waive: Sequence[str] = (),
     *,
-    tolerance: float = 0.05,
+    tolerance: float = MARGIN,
     level: float = 0.9,
 ) -> Row:
     """Compare one measured cell with one published row.
@@ -57,8 +58,9 @@ def compare(
     precision, batch_size_per_device, …), ``runs`` in images/s, and ``throughput``, by default
     their median. ``waive`` names conditions whose difference is accepted, and named in the result.
     Returns what :func:`conditions.judge` does, both throughputs, and ratio, its interval low to
-    high at ``level``, beyond_noise (whether that leaves 1 out) and finding (equivalent, faster,
-    slower, undecided, at the margin ``tolerance``): None unless the verdict is comparable; and
+    high at ``level``, p_difference, beyond_repeats (whether the scatter of repeats explains the
+    difference in at most 1 - level of the cases) and finding (equivalent, faster, slower,
+    undecided, at the margin ``tolerance``): None unless the verdict is comparable; and
     ``measures``: of :data:`rows.MEASURES` those that both sides have, compared (ours over theirs,
     of an accuracy ours less theirs in points; None and ``why`` where targets or epochs differ).
 
@@ -79,7 +81,7 @@ def compare(
         "published_throughput": theirs,
         "errata": list(published.get("errata") or []),
     }
-    nothing = dict.fromkeys(("ratio", "low", "high", "beyond_noise", "finding"))
+    nothing = dict.fromkeys(("ratio", "low", "high", "p_difference", "beyond_repeats", "finding"))
     if judged["verdict"] != "comparable":
         return {**result, **nothing, "measures": []}
     measures = [measure for name in MEASURES for measure in _measure(name, measured, published)]
@@ -111,7 +113,7 @@ def compare_published(
     published: Sequence[Mapping[str, Any]],
     waive: Sequence[str] = (),
     *,
-    tolerance: float = 0.05,
+    tolerance: float = MARGIN,
     level: float = 0.9,
     nearest: int = 1,
 ) -> List[Row]:
@@ -119,13 +121,15 @@ def compare_published(
 
     Returned per cell: every comparable row; where there is none, the ``nearest`` rows by the
     number of conditions that differ or are unknown, and of as many those that agree in what
-    ``DECISIVE`` names first. ``measured``: one cell or a list of them, see :func:`compare`;
-    ``cell`` in a result is the cell's id, directory or topology.
+    ``DECISIVE`` names first. Over all rows together beyond_repeats is wrong of equals in at most
+    1 - level of the cases (Holm), and only such a row is faster or slower. ``measured``: one cell
+    or a list of them, see :func:`compare`; ``cell`` in a result is the cell's id, directory or
+    topology.
 
     :raises ValueError: see :func:`compare`.
     """
     known = [(row, plain_conditions(row)) for row in published if has_figure(row)]
-    return [
+    found = [
         {
             "cell": cell.get("id") or cell.get("directory") or cell.get("topology") or "",
             **compare(cell, row, waive, tolerance=tolerance, level=level),
@@ -133,6 +137,12 @@ def compare_published(
         for cell in ([measured] if isinstance(measured, Mapping) else list(measured))
         for row in _nearest(plain_conditions(cell), known, waive, nearest)
     ]
+    tested = [one for one in found if one["p_difference"] is not None]
+    for one, corrected in zip(tested, holm([one["p_difference"] for one in tested])):
+        one.update(p_difference=corrected, beyond_repeats=corrected <= 1 - level)
+        if one["finding"] in ("faster", "slower") and not one["beyond_repeats"]:
+            one["finding"] = "undecided"
+    return found
 
 
 def _nearest(

@@ -143,7 +143,7 @@ def _value(value: Any) -> str:
     return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)
 
 
-_NOISE = {True: "yes", False: "no", None: "not known"}
+_BEYOND = {True: "yes", False: "no", None: "not known"}
 
 
 def sections(results: Results) -> List[Section]:
@@ -181,12 +181,14 @@ def _compared_words(comparison: Comparison) -> Iterator[str]:
         " campaign is faster."
     )
     yield (
-        f"Beyond noise: the {level} interval of the ratio excludes 1, as it does in about"
-        f" {100 - comparison['level'] * 100:.0f} of 100 cases by chance alone. It covers only the"
-        " scatter of repeats, and a published figure without its runs is taken to scatter as ours"
-        " do; two machines of the same kind may differ by more. At a margin of"
-        f" {margin} a ratio is equivalent to 1 if its whole interval lies within, faster or"
-        " slower if it lies beyond, else undecided."
+        f"The {level} interval of the ratio contains only the scatter of repeats; a published"
+        " figure without its runs is taken to scatter as ours do. It does not contain how machines"
+        " of the same kind, sites and days differ, which no source tells. Beyond repeats: more than"
+        " that scatter explains, wrong of equals in at most"
+        f" {100 - comparison['level'] * 100:.0f} of 100 reports (Holm over all comparisons); a"
+        " difference between clusters of the same kind need not follow from it. At a margin of"
+        f" {margin} a ratio is equivalent to 1 by two one-sided tests at 5 %, faster or slower if"
+        " it is beyond repeats and its whole interval beyond the margin, else undecided."
     )
     without = [
         one["why"]
@@ -241,7 +243,7 @@ def _row(one: Comparison, margin: float) -> Dict[str, Any]:
         "ours": one["measured"]["throughput"],
         "theirs": float(theirs["throughput"]),
         "ratio (interval)": f"{one['ratio']:.3f}{interval}",
-        "beyond noise": _NOISE[one["beyond_noise"]],
+        "beyond repeats": _BEYOND[one["beyond_repeats"]],
         f"at a margin of {margin * 100:g} %": one["finding"],
         "speedup": one["measured"]["speedup"],
         "their speedup": None if theirs["speedup"] is None else float(theirs["speedup"]),

@@ -16,11 +16,14 @@ from typing import List, Sequence, Tuple
 from .student_t import quantile, upper_tail
 
 __all__ = [
+    "EQUIVALENCE_ALPHA",
+    "MARGIN",
     "LogRatio",
     "above_p",
     "below_p",
     "benjamini_hochberg",
     "centre",
+    "check_margin",
     "difference_p",
     "equivalence_p",
     "freedom",
@@ -30,6 +33,9 @@ __all__ = [
     "rounding",
 ]
 
+# A change that does not matter, as a share, and the error of each test that a change is smaller.
+# Campaigns and published figures are compared by the same two.
+MARGIN, EQUIVALENCE_ALPHA = 0.02, 0.05
 # Throughputs are rounded to two places (rule numpy_2).
 _RESOLUTION = 0.01
 
@@ -130,6 +136,15 @@ def equivalence_p(ratio: LogRatio, margin: float) -> float:
     :param margin: a fraction between 0 and 1.
     """
     return max(above_p(ratio, 1 - margin), below_p(ratio, 1 + margin))
+
+
+def check_margin(margin: float) -> None:
+    """Refuse an invalid equivalence margin.
+
+    :raises ValueError: it is not above 0 and below 1.
+    """
+    if not 0 < margin < 1:
+        raise ValueError(f"equivalence_margin={margin}: a share above 0 and below 1, e.g. 0.02")
 
 
 def holm(p_values: Sequence[float]) -> List[float]:

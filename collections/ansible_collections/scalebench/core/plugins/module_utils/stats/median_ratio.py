@@ -10,9 +10,18 @@ too narrow.
 from __future__ import annotations
 
 import math
-from typing import Any, Dict, List, Mapping, Optional, Sequence
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from .log_ratio import centre, freedom, rounding
+from .log_ratio import (
+    EQUIVALENCE_ALPHA,
+    LogRatio,
+    centre,
+    difference_p,
+    equivalence_p,
+    freedom,
+    interval,
+    rounding,
+)
 from .statistics import finite, median
 from .student_t import quantile
 
@@ -42,11 +51,16 @@ def ratio_of_medians(
     above, below = _positive(speeds), _positive(base)
     if min(len(above), len(below)) < 2:
         return _nothing("one repeat on a side shows no noise")
+    return _interval(*_of_medians(above, below), level)
+
+
+def _of_medians(above: Sequence[float], below: Sequence[float]) -> Tuple[float, float, float]:
+    """Return the ratio, the variance of its logarithm and the degrees of freedom of that."""
     (up, a), (down, b) = centre(above), centre(below)
     variance = _factor(len(above)) * a + _factor(len(below)) * b + rounding(up) + rounding(down)
     # Welch and Satterthwaite: https://doi.org/10.2307/3002019
     degrees = freedom((a, len(above)), (b, len(below)))
-    return _interval(median(above) / median(below), variance, degrees, level)
+    return median(above) / median(below), variance, degrees
 
 
 def interval_of_median(speeds: Sequence[float], level: float) -> Dict[str, Any]:
@@ -73,13 +87,17 @@ def ratio_to_figure(
     :returns: as :func:`ratio_of_medians`.
     :raises ValueError: no values, or one that is not a finite number above 0.
     """
-    above, n = _positive(speeds), repeats or 1
-    theirs = _positive([figure])[0]
+    above, theirs = _positive(speeds), _positive([figure])[0]
     if len(above) < 2:
         return _nothing("one repeat shows no noise")
+    return _interval(*_to_figure(above, theirs, repeats or 1), level)
+
+
+def _to_figure(above: Sequence[float], figure: float, n: int) -> Tuple[float, float, float]:
+    """Return what :func:`_of_medians` does."""
     mean, variance = centre(above)
     both = variance * (_factor(len(above)) + _factor(n) * len(above) / n) + 2 * rounding(mean)
-    return _interval(median(above) / theirs, both, len(above) - 1, level)
+    return median(above) / figure, both, len(above) - 1
 
 
 def _positive(values: Sequence[float]) -> List[float]:
@@ -131,25 +149,28 @@ def finding(
 ) -> Dict[str, Any]:
     """Return the interval of median(runs) / figure and the verdict that follows from it.
 
+    Neither contains how laboratories differ: machines of one kind, sites, days. No source of a
+    published figure tells that.
+
     :param runs: the measured repeats, in the unit of ``figure``.
     :param published: the row of the figure: ``runs`` by repeat where known, ``repeats``,
         ``statistic``.
     :param tolerance: half width of the margin of equivalence, as a fraction.
     :param level: of the interval.
-    :returns: ``low`` and ``high`` of the ratio; ``beyond_noise``, whether 1 lies outside them;
-        ``finding``: equivalent where both lie within 1 +- tolerance, which is two one-sided tests
-        at (1 - level) / 2 (Schuirmann 1987, https://doi.org/10.1007/BF01068419), faster or slower
-        where both lie beyond it, else undecided; ``why``. Without an interval low, high and
-        beyond_noise are None.
+    :returns: ``low`` and ``high`` of the ratio; ``p_difference`` of the test that the ratio is 1;
+        ``beyond_repeats``, whether that is at most 1 - level; ``finding``: equivalent within 1 +-
+        tolerance by two one-sided tests at EQUIVALENCE_ALPHA, faster or slower where low and high
+        lie beyond it, else undecided; ``why``. Without an interval the others are None.
     :raises ValueError: a speed is not a number above 0.
     """
-    interval = _ratio_to_published(runs, published, figure, level)
-    low, high = interval["low"], interval["high"]
-    if low is None:
-        nothing = dict.fromkeys(("low", "high", "beyond_noise"))
-        return {**nothing, "finding": "undecided", "why": f"no interval: {interval['reason']}"}
+    ratio, basis = _to_published(runs, published, figure)
+    if ratio is None:
+        nothing = dict.fromkeys(("low", "high", "p_difference", "beyond_repeats"))
+        return {**nothing, "finding": "undecided", "why": f"no interval: {basis}"}
+    low, high = interval(ratio, level)
+    p_difference = difference_p(ratio)
     verdict = "undecided"
-    if low >= 1 - tolerance and high <= 1 + tolerance:
+    if equivalence_p(ratio, tolerance) <= EQUIVALENCE_ALPHA:
         verdict = "equivalent"
     elif low > 1 + tolerance:
         verdict = "faster"
@@ -158,24 +179,32 @@ def finding(
     return {
         "low": low,
         "high": high,
-        "beyond_noise": not low <= 1 <= high,
+        "p_difference": p_difference,
+        "beyond_repeats": p_difference <= 1 - level,
         "finding": verdict,
         "why": f"interval {low:.4f} to {high:.4f} of the ratio at level {level:g}, margin"
-        f" {tolerance:g}; {interval['basis']}",
+        f" {tolerance:g}; {basis}; without how machines, sites and days differ",
     }
 
 
-def _ratio_to_published(
-    runs: Sequence[float], published: Mapping[str, Any], figure: float, level: float
-) -> Dict[str, Any]:
-    """Return ``low``, ``high``, ``reason``, and in ``basis`` which noise the interval contains."""
+def _to_published(
+    runs: Sequence[float], published: Mapping[str, Any], figure: float
+) -> Tuple[Optional[LogRatio], str]:
+    """Return the ratio and which noise its error contains; or None and why."""
     if not runs:
-        return {"low": None, "high": None, "reason": "the measured repeats are not known"}
-    theirs = list((published.get("runs") or {}).values())
+        return None, "the measured repeats are not known"
+    ours, theirs = _positive(runs), list((published.get("runs") or {}).values())
     if len(theirs) > 1:
-        interval = ratio_of_medians(runs, theirs, level)
-        return {**interval, "basis": "noise of the runs of both sides"}
-    of = published.get("repeats") if published.get("statistic") == "median" else 1
-    taken = f"a median of {of} runs" if of and of > 1 else "one run"
-    basis = f"the published figure is taken for {taken} as noisy as the measured ones"
-    return {**ratio_to_figure(runs, figure, of, level), "basis": basis}
+        if len(ours) < 2:
+            return None, "one repeat on a side shows no noise"
+        found, basis = _of_medians(ours, _positive(theirs)), "noise of the runs of both sides"
+    else:
+        figure = _positive([figure])[0]
+        if len(ours) < 2:
+            return None, "one repeat shows no noise"
+        of = published.get("repeats") if published.get("statistic") == "median" else 1
+        taken = f"a median of {of} runs" if of and of > 1 else "one run"
+        found = _to_figure(ours, figure, of or 1)
+        basis = f"the published figure is taken for {taken} as noisy as the measured ones"
+    ratio, variance, degrees = found
+    return LogRatio(math.log(ratio), math.sqrt(variance), degrees), basis
