@@ -1,13 +1,11 @@
 """Measured against published: what may be compared, and what is found where it may."""
 
 import dataclasses
-import random
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.published import compare, conditions
 from ansible_collections.scalebench.core.plugins.module_utils.records import factors
 from published_data import all_rows
-from scipy import stats
 
 PUBLISHED = {
     "id": "doc/fp32/1n8g",
@@ -224,30 +222,6 @@ def test_a_cell_of_this_machine_is_never_given_a_ratio():
 )
 def test_plain_conditions(row, condition, plain):
     assert conditions.plain_condition(condition, row) == plain
-
-
-def equals(chance, count=20):
-    """Return the comparisons of cells with rows that were measured on equal machines."""
-    noise = [[1000 * (1 + chance.gauss(0, 0.004)) for _ in range(6)] for _ in range(count)]
-    rows = [
-        {**PUBLISHED, "id": str(place), "batch_size_per_device": place + 1, "throughput": runs[0]}
-        for place, runs in enumerate(noise)
-    ]
-    cells = [
-        {**CELL, "batch_size_per_device": place + 1, "runs": runs[1:]}
-        for place, runs in enumerate(noise)
-    ]
-    return compare.compare_published(cells, rows, level=0.95)
-
-
-def test_of_equals_all_rows_together_are_beyond_repeats_as_rarely_as_stated():
-    chance, draws = random.Random(5), 200
-    found = [equals(chance) for _ in range(draws)]
-    assert {len(rows) for rows in found} == {20}
-    any_beyond = sum(any(row["beyond_repeats"] for row in rows) for rows in found)
-    assert any_beyond <= stats.binom.isf(1e-4, draws, 0.05)
-    alone = sum(not row["low"] <= 1 <= row["high"] for rows in found for row in rows)
-    assert alone > 0.01 * draws * 20, "their own intervals are not corrected"
 
 
 def test_a_row_is_slower_only_if_all_rows_together_show_it():

@@ -8,9 +8,16 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, cast
 from ..planning.variants import block_of, is_treated
 from ..records.results import MeasuredCell, Results, TreatmentCell, Treatments
 from ..results.cells import deciding_speeds
-from ..stats.log_ratio import LogRatio, difference_p, equivalence_p, holm, interval
+from ..stats.log_ratio import (
+    LogRatio,
+    check_margin,
+    difference_p,
+    equivalence_p,
+    holm,
+    interval,
+)
 from ..stats.paired import MOST_PAIRS, least_sign_flip_p, paired_ratio, sign_flip_p
-from .baseline import ALPHA, LEVEL, check_margin
+from .baseline import ALPHA, LEVEL
 from .cell_pairs import named
 
 __all__ = ["compare_treatments"]
