@@ -68,8 +68,8 @@ def _about(comparison: Mapping[str, Any]) -> List[str]:
         _origins(comparison),
         "Baseline and now: geometric means of the repeats' samples over the time of their steps; of"
         " the figures of the rule where a repeat of either side does not tell that time. Change:"
-        f" their ratio, with its {level} interval by {_METHODS[comparison['scope']]}. A cell is slower"
-        " or faster where a difference is shown, all cells together at"
+        f" their ratio, with its {level} interval by {_METHODS[comparison['scope']]}. A cell is"
+        " slower or faster where a difference is shown, all cells together at"
         f" {_percent(1 - comparison['level'])} (Holm);"
         f" equivalent where the ratio is shown to lie within {margin} of 1 (two one-sided tests at"
         " 5 %); different within margin where both are shown; undecided where neither is.",
