@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ..records.cells import IDENTITY_KEYS, cell_key
 from ..records.factors import factor_values
+from ..records.plans import Cell
 from ..records.results import MeasuredCell, Results
 from ..results.cells import deciding_speeds
 from ..results.provenance import unix_seconds
@@ -25,6 +26,7 @@ NOT_RECORDED = "not recorded"
 _FIGURES = ("median", "low", "high", "n", "state")
 
 Campaign = Mapping[str, Any]
+AnyCell = Union[Cell, MeasuredCell]
 
 
 def entry(results: Results, folder: str) -> Dict[str, Any]:
@@ -77,7 +79,7 @@ def _by_time(cell: MeasuredCell) -> Optional[Dict[str, Any]]:
     return {"median": elapsed["median_speed"], "low": interval["low"], "high": interval["high"]}
 
 
-def conditions(cell: Mapping[str, Any], nodes: Mapping[str, Any]) -> Dict[str, Any]:
+def conditions(cell: AnyCell, nodes: Mapping[str, Any]) -> Dict[str, Any]:
     """Return what decides how fast a cell is, and is known of one that is planned.
 
     :param cell: of a plan or of results; ``nodes`` the fingerprints by name.
@@ -89,7 +91,7 @@ def conditions(cell: Mapping[str, Any], nodes: Mapping[str, Any]) -> Dict[str, A
     }
 
 
-def _hardware(cell: Mapping[str, Any], nodes: Mapping[str, Any]) -> str:
+def _hardware(cell: AnyCell, nodes: Mapping[str, Any]) -> str:
     """Return the kinds of machine that the cell ran on, by GPUs, cores and CPU model."""
     kinds = set()
     for name in cell.get("node_names") or ():
