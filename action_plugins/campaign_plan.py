@@ -168,10 +168,12 @@ class ActionModule(ControllerAction):
             for repeat in left["repeats"]
         ]
         made = build_waves(timed, rules["packing"], benchmarks, args["nodes"])
+        # A bisection plans as it goes.
+        known = len(plan.repeats(planned["cells"])) or len({*records, *(r["log"] for r in timed)})
         return {
             "containers": plan.containers(cells),
             "session": session,
-            "repeats": len(plan.repeats(planned["cells"])),
+            "repeats": known,
             "missing": len(timed),
             "not_run": [
                 {key: repeat[key] for key in ("log", "ending", "reason")}

@@ -10,6 +10,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning.benchmark
     check_benchmark,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
+from ansible_collections.scalebench.core.plugins.module_utils.planning.plan_text import plan_text
 from ansible_collections.scalebench.core.plugins.module_utils.report.page import page
 from ansible_collections.scalebench.core.plugins.module_utils.report.text import terminal_table
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
@@ -128,6 +129,13 @@ def test_the_report_tells_steps_and_error():
     assert "wrong in at most 5% of" in " ".join(text.split())
     (section,) = [one for one in page(campaign.results)["before"] if one["ident"] == "bisection"]
     assert len(section["tables"][0]["rows"]) == len(campaign.results["bisection"]["steps"])
+
+
+def test_the_plan_says_that_repeats_are_not_fixed():
+    planned_cells = {"campaign": "c", "cells": planned()["cells"], "repeats": 8, "waves": []}
+    none = {"missing": 0, "measured": 0, "seconds": 0, "packing": "none", "not_run": []}
+    text = plan_text({**planned_cells, **none})
+    assert "pytorch/bz4-v1/1n1g/r50_b4_fp32: as many as bisecting takes of" in text
 
 
 def test_without_bisect_there_is_no_bisection():

@@ -47,7 +47,8 @@ def plan_text(planned: Mapping[str, Any]) -> str:
                 f"{head:>4}  {repeat['log'][5:]:<52} {expected:>9}{_note(repeat, by_device)}"
             )
     for cell in planned["cells"]:
-        lines += ["", f"{cell['directory']}/{cell['name']}: {cell['repeats']} repeat(s) of"]
+        many = f"{cell['repeats']} repeat(s)" if cell["repeats"] else "as many as bisecting takes"
+        lines += ["", f"{cell['directory']}/{cell['name']}: {many} of"]
         lines += _commands(cell)
     return "\n".join(lines)
 
