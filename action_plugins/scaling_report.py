@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
+from ansible_collections.scalebench.core.plugins.module_utils.acceptance.acceptance_text import (
+    acceptance_text,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.published.against_published import (
     against_published,
 )
@@ -17,6 +20,11 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.text import
     terminal_table,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import only_facts
+from ansible_collections.scalebench.core.plugins.plugin_utils.acceptances import (
+    KEPT,
+    judged,
+    kept_with,
+)
 from ansible_collections.scalebench.core.plugins.plugin_utils.controller_action import (
     ControllerAction,
     needs_matplotlib,
@@ -51,6 +59,8 @@ class ActionModule(ControllerAction):
         "published": {"type": "path", "default": ""},
         "plots": {"type": "bool", "default": True},
         "png": {"type": "bool", "default": False},
+        "acceptance": {"type": "str", "default": ""},
+        "acceptances_dir": {"type": "path", "default": "acceptance"},
         **ARGUMENTS,
     }
 
@@ -61,7 +71,7 @@ class ActionModule(ControllerAction):
         folder = Path(args["campaign_dir"] or args["output_dir"])
         if self._task.check_mode and args["campaign_dir"] and not folder.exists():
             return {"skipped": True, "skip_reason": f"{folder}: nothing was measured yet"}
-        measured = _measured(args)
+        measured, kept = _measured(args)
         templates = [Path(template) for template in args["templates"]]
         with needs_matplotlib("report_plots"):
             files = report_files(measured, templates, args["plots"], args["png"])
@@ -74,6 +84,9 @@ class ActionModule(ControllerAction):
             # Not a Path, which drops the "./" that the reference scripts print.
             saved = f"{args['output_dir'].rstrip('/')}/{name}"
             blocks.insert(0, reference_output(results, args["log_dir"], saved))
+        if kept:
+            own = {key: kept[key] for key in ("file", "content")}
+            files[KEPT] = json_text(own).encode("utf-8")
         contents = {folder / name: content for name, content in files.items()}
         pngs = [folder / f"{figure}.png" for figure in FIGURES] if args["plots"] else []
         stale = [path for path in pngs if path not in contents]
@@ -84,13 +97,27 @@ class ActionModule(ControllerAction):
             "counts": results["counts"],
             "failures": results["failures"],
             "gate": gate_answer(results),
+            "acceptance": _acceptance(results),
             "table": table,
             "text": "\n\n".join(blocks),
         }
 
 
+def _acceptance(results):
+    """Return the verdict on what was promised, and its lines as text; empty without promises."""
+    if "acceptance" not in results:
+        return {}
+    found = results["acceptance"]
+    said = "".join(f"\nresults.json is not what the logs give: {one}" for one in found["differs"])
+    return {"verdict": found["verdict"], "text": acceptance_text(results) + said}
+
+
 def _measured(args):
-    """Return what is reported on, with comparison, gate and published results."""
+    """Return what is reported on, with comparison, gate, acceptance and published results.
+
+    Beside it, what was promised of it; None where nothing was.
+    """
+    kept = None
     if args["log_dir"]:
         stated = check_stated(args["conditions"])
         rule = (args["strategy"], args["parameters"])
@@ -105,4 +132,8 @@ def _measured(args):
         rows = read_published(Path(args["published"]))
         results["published"] = against_published(results, rows, args["equivalence_margin"])
     results.update(verdicts(results, args, measured.folder))
-    return measured
+    if args["campaign_dir"]:
+        kept = kept_with(measured.folder, args["acceptance"], Path(args["acceptances_dir"]))
+    if kept:
+        results["acceptance"] = judged(results, kept, measured.folder)
+    return measured, kept

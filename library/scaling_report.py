@@ -75,6 +75,16 @@ options:
       - If not, PNGs of these names in the folder are removed, as they may show other figures.
     type: bool
     default: false
+  acceptance:
+    description:
+      - What was promised, a file or the name of a file in O(acceptances_dir). Empty for what the
+        campaign was begun with (C(acceptance.json) in its folder), if anything.
+    type: str
+    default: ""
+  acceptances_dir:
+    description: Folder of such files.
+    type: path
+    default: acceptance
 extends_documentation_fragment:
   - scalebench.core.verdicts
 attributes:
@@ -164,6 +174,13 @@ failures:
   type: list
   elements: dict
   sample: []
+acceptance:
+  description:
+    - V(accepted), V(not accepted) or V(undecided) in C(verdict), and the lines in C(text). Empty
+      where nothing was promised.
+  returned: success
+  type: dict
+  sample: {}
 gate:
   description:
     - Verdict on the gate with C(broken_rules), the rules that fail it, a line each,

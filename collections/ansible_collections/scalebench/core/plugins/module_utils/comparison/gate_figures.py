@@ -15,7 +15,7 @@ from ..stats.log_ratio import rounding
 from ..stats.median_ratio import interval_of_median, ratio_of_medians
 from .gate_outcomes import UNDECIDED, Outcome, by_interval
 
-__all__ = ["figure_outcomes"]
+__all__ = ["figure_bounds", "figure_outcomes"]
 
 Bounds = Optional[Tuple[float, float]]
 Base = Optional[MeasuredCell]
@@ -87,6 +87,26 @@ _FIGURES: Mapping[str, _Figure] = {
     ),
     "max_cv": _Figure("cv", _own_cv, _cv, least=False),
 }
+
+
+def figure_bounds(
+    cell: MeasuredCell, cells: Sequence[MeasuredCell], metric: str, level: float
+) -> Tuple[float, float, float]:
+    """Return a figure of a cell with the bounds of its interval.
+
+    :param cells: all of the results, among them the 1n1g that a speed-up is relative to.
+    :param metric: a rule of ``gate_rules.METRICS`` on a figure.
+    :raises ValueError: why there is no figure, or no interval.
+    """
+    figure, group = _FIGURES[metric], cell_key(cell).group
+    bases = (one for one in cells if one["topology"] == BASELINE and cell_key(one).group == group)
+    value = figure.get(cell)
+    if value is None:
+        raise ValueError(_missing(cell, figure))
+    bounds = figure.interval(cell, next(bases, None), level)
+    if bounds is None:
+        raise ValueError("one repeat shows no spread")
+    return (value, *bounds)
 
 
 def figure_outcomes(

@@ -296,3 +296,4 @@ class Results(_Results, total=False):
     preflight: Dict[str, Any]
     drift: Dict[str, Any]
     gate: Dict[str, Any]
+    acceptance: Dict[str, Any]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
+from ..acceptance.acceptance_text import acceptance_sections
 from ..comparison import across_text
 from ..comparison.bisect import bisect_sections
 from ..comparison.comparison_text import comparison_sections
@@ -251,6 +252,7 @@ _BEFORE: Tuple[Builder, ...] = (
     bisect_sections,
     comparison_sections,
     gate_sections,
+    acceptance_sections,
     published_text.sections,
     across_text.sections,
     _preflight,

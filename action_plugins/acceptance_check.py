@@ -1,0 +1,67 @@
+"""Checks an acceptance before its campaign, and tells what the campaign cannot decide."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+from ansible_collections.scalebench.core.plugins.module_utils.acceptance.acceptance_text import (
+    acceptance_lines,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.acceptance.undecidable import (
+    undecidable,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.planning.options import (
+    OPTIONS,
+    duration_seconds,
+)
+from ansible_collections.scalebench.core.plugins.plugin_utils.acceptances import kept_with
+from ansible_collections.scalebench.core.plugins.plugin_utils.archive_signing import check_key
+from ansible_collections.scalebench.core.plugins.plugin_utils.controller_action import (
+    ControllerAction,
+)
+
+
+class ActionModule(ControllerAction):
+    """Implements module acceptance_check."""
+
+    ARGUMENTS: ClassVar = {
+        "acceptance": {"type": "str", "required": True},
+        "acceptances_dir": {"type": "path", "default": "acceptance"},
+        "campaign_dir": {"type": "path", "default": ""},
+        "sign_key": {"type": "path", "default": ""},
+        "variables": {"type": "dict", "default": {}},
+        "plan": {"type": "dict", "default": {}},
+        "nodes": {"type": "dict", "default": {}},
+        "preflight": {"type": "bool", "default": True},
+    }
+
+    def answer(self, args):
+        """Return the options of the campaign and a description; change nothing."""
+        folder = Path(args["campaign_dir"] or "/nonexistent")
+        kept = kept_with(folder, args["acceptance"], Path(args["acceptances_dir"]))
+        promised = kept["promised"]
+        given = [name for name in args["variables"] if name in OPTIONS]
+        if given:
+            raise ValueError(
+                f"-e {given[0]}: the acceptance states the options of its campaign"
+                f" ({args['acceptance']}, key campaign). Change a copy of that file instead"
+            )
+        if args["sign_key"]:
+            check_key(args["sign_key"])
+        lines = [f"Acceptance: {args['acceptance']}: {promised['about']}"]
+        lines += [f"  {line}" for line in acceptance_lines(promised)]
+        return {
+            "changed": False,
+            "options": promised["campaign"],
+            "text": "\n".join(lines),
+            "undecidable": _undecidable(promised, args) if args["plan"] else [],
+        }
+
+
+def _undecidable(promised, args):
+    options = promised["campaign"]
+    duration = duration_seconds(options["duration"]) if "duration" in options else 0.0
+    seconds = max(duration, args["plan"]["seconds"])
+    cells = args["plan"]["cells"]
+    return undecidable(promised, cells, args["nodes"], seconds, args["preflight"])

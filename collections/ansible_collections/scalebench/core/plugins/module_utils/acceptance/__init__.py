@@ -1,0 +1,1 @@
+"""What was promised of a cluster, tested by what was measured."""

@@ -1,0 +1,194 @@
+"""The verdict on every promised line by its interval, and on the whole."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+
+from ..comparison.gate_figures import figure_bounds
+from ..planning.options import duration_seconds
+from ..records.cells import cell_key
+from ..records.endings import never_ran
+from ..records.load_time import seconds_under_load
+from ..records.results import MeasuredCell, Results
+from ..results.drift import drift_of_cell
+from .promises import CELL_LINES, line_text
+
+__all__ = ["ACCEPTED", "FAIL", "NOT_ACCEPTED", "PASS", "UNDECIDED", "judge_acceptance", "selected"]
+
+PASS, FAIL, UNDECIDED = "pass", "fail", "undecided"
+ACCEPTED, NOT_ACCEPTED = "accepted", "not accepted"
+# One-sided: the interval that is shown has 95 %.
+_ALPHA = 0.025
+NO_BUSBW = "no check of the preflight measures an all-reduce yet; role nccl does (nccl_tests)"
+# Endings that say nothing about the nodes.
+_NO_FAULT = ("interrupted",)
+Line = Mapping[str, Any]
+# A row, and of a tested figure whether its interval of a level shows that the promise is missed.
+Judged = Tuple[Dict[str, Any], Optional[Callable[[float], bool]]]
+
+
+def judge_acceptance(results: Results, promises: Mapping[str, Any], file: str) -> Dict[str, Any]:
+    """Return the verdicts as results.json holds them.
+
+    A line passes if the promised value is shown to be reached, and fails if it is shown to be
+    missed, each at 2.5 %; the tests that lines fail are corrected for their number (Bonferroni), so that
+    a cluster that keeps every promise is rejected in at most 2.5 % of campaigns. It is accepted
+    only if all lines pass, so that one that misses any is accepted in at most 2.5 %.
+
+    :param results: of ``build_results``, with ``preflight`` where there was one.
+    :param promises: of ``promises.check_acceptance``.
+    :param file: the acceptance, as the user named it.
+    :returns: ``file``, ``about``, ``verdict`` and ``lines``: each ``line``, ``of`` (cell or node),
+        ``measured``, ``low``, ``high`` (numbers, or None), ``verdict``, ``detail``.
+    """
+    judged = [one for line in promises["lines"] for one in _judged(results, line)]
+    tested = [(row, missed) for row, missed in judged if missed]
+    for row, missed in tested:
+        if missed(1 - 2 * _ALPHA / len(tested)):
+            row["verdict"] = FAIL
+    rows = [row for row, _ in judged]
+    words = {row["verdict"] for row in rows}
+    verdict = NOT_ACCEPTED if FAIL in words else UNDECIDED if UNDECIDED in words else ACCEPTED
+    return {"file": file, "about": promises["about"], "verdict": verdict, "lines": rows}
+
+
+def selected(cells: Sequence[Mapping[str, Any]], line: Line) -> List[Any]:
+    """Return the cells, planned or measured, that a line is about."""
+    return [
+        cell
+        for cell in cells
+        if all(fnmatchcase(str(cell.get(name)), glob) for name, glob in line["where"].items())
+    ]
+
+
+def _judged(results: Results, line: Line) -> List[Judged]:
+    if line["metric"] not in CELL_LINES:
+        return [(row, None) for row in _OTHERS[line["metric"]](results, line)]
+    cells: List[MeasuredCell] = selected(results["cells"], line)
+    if not cells:
+        return [(_row(line, "", UNDECIDED, "no measured cell is selected"), None)]
+    judge = _drift if line["metric"] == "max_drift" else _figure
+    return [judge(results, line, cell) for cell in cells]
+
+
+def _row(
+    line: Line,
+    of: str,
+    verdict: str,
+    detail: str = "",
+    figures: Sequence[Optional[float]] = (None, None, None),
+) -> Dict[str, Any]:
+    measured, low, high = (None if one is None else float(f"{one:.6g}") for one in figures)
+    row = {"line": line_text(line), "of": of, "measured": measured, "low": low, "high": high}
+    return {**row, "verdict": verdict, "detail": detail}
+
+
+def _figure(results: Results, line: Line, cell: MeasuredCell) -> Judged:
+    of, metric, promised = cell_key(cell).short, line["metric"], line["value"]
+    if cell["state"] == "invalid":
+        reasons = "; ".join(finding["detail"] for finding in cell["invalid"])
+        return _row(line, of, UNDECIDED, f"the measurement is invalid: {reasons}"), None
+    try:
+        figures = figure_bounds(cell, results["cells"], metric, 1 - 2 * _ALPHA)
+    except ValueError as error:
+        return _row(line, of, UNDECIDED, str(error)), None
+    repeats = sum(repeat["throughput"] is not None for repeat in cell["repeats"])
+    unit = f", {cell['unit']}" if metric == "min_throughput" and cell["unit"] else ""
+    verdict = PASS if figures[1] >= promised else UNDECIDED
+    row = _row(line, of, verdict, f"{repeats} repeats{unit}", figures)
+
+    def missed(level: float) -> bool:
+        return figure_bounds(cell, results["cells"], metric, level)[2] < promised
+
+    return row, missed
+
+
+def _drift(results: Results, line: Line, cell: MeasuredCell) -> Judged:
+    found, of = drift_of_cell(cell), cell_key(cell).short
+    if found is None:
+        return _row(line, of, UNDECIDED, "too few repeats, or without a time"), None
+    figures = (found.change, found.low, found.high)
+    most = -line["value"]
+    word = PASS if found.low >= most else FAIL if found.high < most else UNDECIDED
+    return _row(line, of, word, f"{found.n} repeats, interval of 99 %", figures), None
+
+
+def _faults(results: Results, line: Line) -> List[Dict[str, Any]]:
+    """Judge that no repeat failed, nor an attempt that another one made up for."""
+    repeats = [repeat for cell in results["cells"] for repeat in cell["repeats"]]
+    attempts = [(repeat["log"], one) for repeat in repeats for one in repeat["earlier"]]
+    attempts += [
+        (left["log"], one)
+        for cell in results["cells"]
+        for left in cell["unfinished"]
+        for one in left["earlier"]
+    ]
+    every = [(one["log"], one) for one in results["failures"]] + attempts
+    faults = [
+        f"{log}: {one['ending']}: {one['reason']}"
+        for log, one in every
+        if one["ending"] not in ("ok", *_NO_FAULT) and not never_ran(one["ending"])
+    ]
+    hours = seconds_under_load(one for one in repeats if one["ending"] == "ok") / 3600
+    wanted = duration_seconds(line["value"]) / 3600 if line["value"] else 0.0
+    detail = f"{len(faults)} fault(s) in {hours:.3g} h under load"
+    if faults:
+        return [_row(line, "", FAIL, f"{detail}, the first: {faults[0]}", (hours, None, None))]
+    enough = hours >= wanted and hours > 0
+    return [_row(line, "", PASS if enough else UNDECIDED, detail, (hours, None, None))]
+
+
+def _preflight(results: Results, line: Line) -> List[Dict[str, Any]]:
+    preflight = results.get("preflight")
+    found = preflight["verdict"] if preflight else "skip"
+    allowed = ("pass", "warn") if line["value"] == "warn" else ("pass",)
+    if found == "skip":
+        return [_row(line, "", UNDECIDED, "the nodes were not examined")]
+    detail = preflight["summary"] if preflight else ""
+    return [_row(line, "", PASS if found in allowed else FAIL, detail)]
+
+
+def _busbw(results: Results, line: Line) -> List[Dict[str, Any]]:
+    return [_row(line, "", UNDECIDED, NO_BUSBW)]
+
+
+def _stack(results: Results, line: Line) -> List[Dict[str, Any]]:
+    nodes = results["provenance"].get("nodes") or {}
+    rows = []
+    for name, glob in line["value"].items():
+        own = {**line, "value": {name: glob}}
+        found = {node: version(facts, name) for node, facts in nodes.items()}
+        wrong = [
+            f"{node} has {value}"
+            for node, value in found.items()
+            if value is not None and not fnmatchcase(value, glob)
+        ]
+        unknown = [node for node, value in found.items() if value is None]
+        if wrong:
+            rows.append(_row(own, "", FAIL, "; ".join(wrong)))
+        elif unknown or not found:
+            whose = ", ".join(unknown) or "any node"
+            rows.append(_row(own, "", UNDECIDED, f"not recorded of {whose}"))
+        else:
+            rows.append(_row(own, "", PASS, ", ".join(sorted({*map(str, found.values())}))))
+    return rows
+
+
+def version(facts: Mapping[str, Any], name: str) -> Optional[str]:
+    """Return a version of ``promises.STACK`` of a node's fingerprint, None where it has none."""
+    gpus = facts.get("gpus") or []
+    if name == "gpus":
+        return str(len(gpus))
+    if name in ("driver", "gpu"):
+        key = "name" if name == "gpu" else name
+        return ", ".join(sorted({str(gpu.get(key)) for gpu in gpus})) or None
+    return None if facts.get(name) is None else str(facts[name])
+
+
+_OTHERS: Mapping[str, Callable[[Results, Line], List[Dict[str, Any]]]] = {
+    "no_faults": _faults,
+    "preflight": _preflight,
+    "min_busbw": _busbw,
+    "stack": _stack,
+}

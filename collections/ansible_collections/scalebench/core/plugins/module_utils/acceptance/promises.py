@@ -1,0 +1,148 @@
+"""The file of an acceptance: the campaign that it takes, and the lines that were promised."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Callable, Dict, List, Mapping
+
+from ..comparison.gate_rules import check_gate
+from ..planning.options import OPTIONS, duration_seconds, misspelt, parse_options
+
+__all__ = ["CELL_LINES", "LINES", "STACK", "check_acceptance", "line_text"]
+
+# What can be promised of a cell, in words.
+CELL_LINES: Mapping[str, str] = {
+    "min_throughput": "in the unit of the cell, mostly images/s",
+    "min_speedup": "a ratio to 1n1g",
+    "min_efficiency": "a share of ideal scaling, 0.8 for 80 %",
+    "max_drift": "the largest loss of throughput from the first repeat to the last, 0.01 for 1 %",
+}
+# Names of versions of the stack, and where a node's fingerprint has them.
+STACK: Mapping[str, str] = {
+    "driver": "version of the GPU driver",
+    "gpu": "name of the GPUs",
+    "gpus": "number of GPUs of a node",
+    "cuda_driver": "CUDA version of the driver",
+    "cuda_toolkit": "CUDA version of the toolkit",
+    "nccl": "version of NCCL",
+    "ofed": "version of OFED",
+    "os": "name and version of the operating system",
+}
+_KEYS = ("about", "campaign", "lines")
+# What an acceptance may not set: they decide which campaign it is, or what to compare it with.
+_NOT_HERE = ("half_width", "max_repeats")
+
+
+def check_acceptance(content: Any) -> Dict[str, Any]:
+    """Return the checked content of a file: ``about``, ``campaign`` and ``lines``.
+
+    :param content: ``about``, a sentence; ``campaign``, options of bench.yml; ``lines``, a list.
+    :returns: ``lines``, each with ``metric``, ``value`` and ``where`` (globs by name; empty for
+        lines that are not about cells); that no repeat may fail is always one of them.
+    :raises ValueError: what is wrong, with the number of the line.
+    """
+    if not isinstance(content, Mapping) or set(content) != set(_KEYS):
+        raise ValueError(f"an acceptance is a mapping with the keys {', '.join(_KEYS)}")
+    if not isinstance(content["about"], str) or not content["about"].strip():
+        raise ValueError("about: a sentence is needed that says what is accepted")
+    campaign = _campaign(content["campaign"])
+    if not isinstance(content["lines"], list) or not content["lines"]:
+        raise ValueError("lines: a list with at least one line is needed")
+    lines: List[Dict[str, Any]] = []
+    for number, line in enumerate(content["lines"], 1):
+        try:
+            lines.append(_line(line))
+        except ValueError as error:
+            raise ValueError(f"line {number}: {error}") from None
+    if not any(line["metric"] == "no_faults" for line in lines):
+        lines.append({"metric": "no_faults", "value": "", "where": {}})
+    return {"about": content["about"].strip(), "campaign": campaign, "lines": lines}
+
+
+def _campaign(options: Any) -> Dict[str, Any]:
+    if not isinstance(options, Mapping):
+        raise ValueError("campaign: a mapping from options of bench.yml to their values is needed")
+    wrong = [name for name in options if name in _NOT_HERE or not isinstance(name, str)]
+    if wrong:
+        raise ValueError(f"campaign: {wrong[0]} cannot be set here; repeats or duration can")
+    known = misspelt(options, OPTIONS)
+    if known:
+        raise ValueError(f"campaign: {known[0]}")
+    return {**options, **parse_options(options, "campaign:")}
+
+
+def _line(line: Any) -> Dict[str, Any]:
+    if not isinstance(line, Mapping):
+        raise ValueError(f"{line!r} is not a mapping from what is promised to its value")
+    metrics = [str(key) for key in line if key != "where"]
+    if len(metrics) != 1 or metrics[0] not in LINES:
+        raise ValueError(
+            f"one promise a line, not {', '.join(metrics) or 'none'}; the choices are"
+            f" {', '.join(LINES)}"
+        )
+    (metric,) = metrics
+    if "where" in line and metric not in CELL_LINES:
+        raise ValueError(f"{metric}: it is not about cells, where selects nothing")
+    return {"where": {}, **LINES[metric](metric, line)}
+
+
+def _of_cells(metric: str, line: Mapping[str, Any]) -> Dict[str, Any]:
+    # The selection and the ranges are those of gates; a drift is limited like a spread.
+    rule = {"max_cv" if key == "max_drift" else key: value for key, value in line.items()}
+    (checked,) = check_gate({"rules": [rule]}, with_baseline=False)
+    if not checked["value"] > 0:
+        raise ValueError(f"{metric}: {checked['value']!r} is not above 0: {CELL_LINES[metric]}")
+    return {**checked, "metric": metric}
+
+
+def _busbw(metric: str, line: Mapping[str, Any]) -> Dict[str, Any]:
+    value = line[metric]
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not math.isfinite(value) or value <= 0:
+        raise ValueError(f"{metric}: {value!r} is not a number of GB/s above 0")
+    return {"metric": metric, "value": value}
+
+
+def _faults(metric: str, line: Mapping[str, Any]) -> Dict[str, Any]:
+    try:
+        duration_seconds(line[metric])
+    except ValueError as error:
+        raise ValueError(f"{metric}: {line[metric]!r} {error}") from None
+    return {"metric": metric, "value": str(line[metric])}
+
+
+def _preflight(metric: str, line: Mapping[str, Any]) -> Dict[str, Any]:
+    if line[metric] not in ("pass", "warn"):
+        raise ValueError(f"{metric}: {line[metric]!r} is not pass, or warn, which allows warnings")
+    return {"metric": metric, "value": line[metric]}
+
+
+def _stack(metric: str, line: Mapping[str, Any]) -> Dict[str, Any]:
+    versions = line[metric]
+    if not isinstance(versions, Mapping) or not versions:
+        raise ValueError(f"{metric}: a mapping from names to patterns is needed, as nccl: '2.19*'")
+    for name, glob in versions.items():
+        if name not in STACK:
+            raise ValueError(f"{metric}: no {name!r}; the choices are {', '.join(STACK)}")
+        if not isinstance(glob, (str, int)) or isinstance(glob, bool) or glob == "":
+            raise ValueError(f"{metric}: {name}: {glob!r} is not a text: put it in quotes")
+    return {"metric": metric, "value": {name: str(glob) for name, glob in versions.items()}}
+
+
+LINES: Mapping[str, Callable[[str, Mapping[str, Any]], Dict[str, Any]]] = {
+    **dict.fromkeys(CELL_LINES, _of_cells),
+    "min_busbw": _busbw,
+    "no_faults": _faults,
+    "preflight": _preflight,
+    "stack": _stack,
+}
+
+
+def line_text(line: Mapping[str, Any]) -> str:
+    """Return a line of an acceptance in words."""
+    where = ", ".join(f"{name} {glob}" for name, glob in line["where"].items())
+    value = line["value"]
+    if isinstance(value, Mapping):
+        value = ", ".join(f"{name} {glob}" for name, glob in value.items())
+    shown = f"{line['metric']}: {value}" if value != "" else line["metric"]
+    return f"{shown} of {where}" if where else shown

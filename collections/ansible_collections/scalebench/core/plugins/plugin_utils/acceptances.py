@@ -1,0 +1,90 @@
+"""The acceptance that a user named, and the one that a campaign was begun with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+from ansible_collections.scalebench.core.plugins.module_utils.acceptance.acceptance_text import (
+    differences,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.acceptance.judge import (
+    judge_acceptance,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.acceptance.promises import (
+    check_acceptance,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.archive import CHECKSUMS
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
+    inside,
+    read_json,
+    read_yaml,
+)
+
+__all__ = ["KEPT", "judged", "kept_with"]
+
+# In a campaign's folder: what was promised when it began.
+KEPT = "acceptance.json"
+
+
+def _read(given: str, folder: Path) -> dict[str, Any]:
+    """Return an acceptance as ``file``, its ``content``, and what is ``promised``: it checked.
+
+    :param given: its path, or the name of a file in ``folder``.
+    :raises ValueError: there is none, or it is wrong; named.
+    """
+    path = Path(given).expanduser()
+    named = [folder / f"{given}.yml", folder / given]
+    found = next((one for one in (path, *named) if one.is_file()), None)
+    try:
+        if found is None:
+            known = ", ".join(sorted(one.stem for one in folder.glob("*.yml"))) or "none"
+            raise ValueError(f"no file, and no acceptance in {folder}: there are {known}")
+        content = read_yaml(found)
+        return {"file": given, "content": content, "promised": check_acceptance(content)}
+    except OSError as error:
+        raise ValueError(f"acceptance {given}: {error.strerror or error}") from None
+    except (ValueError, yaml.YAMLError) as error:
+        raise ValueError(f"acceptance {given}: {error}") from None
+
+
+def kept_with(campaign: Path, given: str, folder: Path) -> dict[str, Any] | None:
+    """Return what was promised of a campaign, as :func:`_read`; None where nothing was.
+
+    :param given: as of :func:`_read`; empty for that of the campaign.
+    :raises ValueError: the file is wrong, or differs from what the campaign was begun with.
+    """
+    try:
+        kept = read_json(inside(campaign, KEPT))
+        if not isinstance(kept, dict) or not isinstance(kept.get("file"), str):
+            raise ValueError("it has no file")
+        kept = {**kept, "promised": check_acceptance(kept.get("content"))}
+    except FileNotFoundError:
+        kept = None
+    except ValueError as error:
+        raise ValueError(f"{campaign / KEPT}: {error}") from None
+    if not given:
+        return kept
+    wanted = _read(given, folder)
+    if kept and kept["promised"] != wanted["promised"]:
+        raise ValueError(
+            f"acceptance {given}: campaign {campaign.name} was begun with other promises"
+            f" ({campaign / KEPT}): give another -e campaign=NAME"
+        )
+    return kept or wanted
+
+
+def judged(results: dict[str, Any], kept: dict[str, Any], campaign: Path) -> dict[str, Any]:
+    """Return the verdicts; of an unpacked archive with what its results.json says otherwise."""
+    found = judge_acceptance(results, kept["promised"], kept["file"])
+    if not (campaign / CHECKSUMS).is_file():
+        return {**found, "differs": []}
+    try:
+        recorded = read_json(inside(campaign, "results.json"))
+        said = differences(recorded, {**results, "acceptance": found})
+    except FileNotFoundError:
+        said = ["there is no results.json"]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        said = [f"results.json cannot be read: {error}"]
+    return {**found, "differs": said}

@@ -1,0 +1,206 @@
+"""Verdicts by intervals: rates of wrong ones, and every kind of line."""
+
+import random
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.acceptance.acceptance_text import (
+    acceptance_sections,
+    acceptance_text,
+    differences,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.acceptance.judge import (
+    judge_acceptance,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.acceptance.promises import (
+    check_acceptance,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.acceptance.undecidable import (
+    undecidable,
+)
+from comparison_data import NODE, results, speeds
+
+DRAWS = 400
+
+
+def judge(measured, *lines):
+    content = {"about": "x", "campaign": {}, "lines": list(lines)}
+    return judge_acceptance(measured, check_acceptance(content), "mine")
+
+
+def verdicts(measured, *lines):
+    return [row["verdict"] for row in judge(measured, *lines)["lines"]][: len(lines)]
+
+
+def at(topology, **line):
+    return {**line, "where": {"topology": topology}}
+
+
+def simulated(true, promised, repeats=5, cv=0.003):
+    """Return how often each verdict is given of a cell whose true throughput is known."""
+    counts = {"accepted": 0, "not accepted": 0, "undecided": 0}
+    for seed in range(DRAWS):
+        draw = random.Random(seed)
+        values = [round(true * (1 + draw.gauss(0, cv)), 2) for _ in range(repeats)]
+        counts[judge(results({"1n1g": values}), {"min_throughput": promised})["verdict"]] += 1
+    return {word: count / DRAWS for word, count in counts.items()}
+
+
+def test_wrong_verdicts_are_as_rare_as_stated():
+    # 2.5 % stated; 400 draws of 2.5 % have more than 4.5 % (18) in less than 1 of 100 series.
+    exact = simulated(400, 400)
+    assert exact["accepted"] <= 0.045
+    assert exact["not accepted"] <= 0.045
+    assert simulated(400, 396)["accepted"] >= 0.95
+    assert simulated(400, 404)["not accepted"] >= 0.95
+
+
+def test_many_kept_lines_are_rejected_as_rarely_as_one():
+    topologies = ("1n1g", "1n2g", "2n1g", "2n2g", "1n4g", "4n1g")
+    lines = [at(name, min_throughput=400) for name in topologies]
+    wrong = 0
+    for seed in range(DRAWS):
+        measured = results({name: speeds(400, seed * 10 + k) for k, name in enumerate(topologies)})
+        wrong += judge(measured, *lines)["verdict"] == "not accepted"
+    assert wrong / DRAWS <= 0.045
+
+
+def test_speedup_and_efficiency_are_tested_by_the_interval_of_the_ratio():
+    measured = results({"1n1g": speeds(100, 1), "2n2g": speeds(360, 2)})
+    assert verdicts(
+        measured,
+        at("2n2g", min_speedup=3.5),
+        at("2n2g", min_speedup=3.7),
+        at("2n2g", min_efficiency=0.88),
+        at("2n2g", min_efficiency=0.92),
+        at("1n1g", min_efficiency=0.99),
+    ) == ["pass", "fail", "pass", "fail", "pass"]
+    row = judge(measured, at("2n2g", min_efficiency=0.88))["lines"][0]
+    assert row["low"] < row["measured"] < row["high"]
+    assert row["measured"] == pytest.approx(0.9, abs=0.01)
+
+
+def test_without_enough_data_a_line_is_undecided():
+    assert (
+        verdicts(
+            results({"1n1g": [100.0], "2n2g": speeds(360, 2)}),
+            at("1n1g", min_throughput=1),
+            at("4n8g", min_throughput=1),
+            at("2n2g", min_efficiency=0.5),
+            {"max_drift": 0.01, "where": {"topology": "2n2g"}},
+            {"preflight": "pass"},
+            {"min_busbw": 10},
+        )
+        == ["undecided"] * 6
+    )
+
+
+def test_a_cell_that_was_only_partly_measured_is_still_judged_and_the_fault_counts():
+    measured = results({"1n1g": [*speeds(400, 1), None]})
+    found = judge(measured, {"min_throughput": 300})
+    assert [row["verdict"] for row in found["lines"]] == ["pass", "fail"]
+    assert found["verdict"] == "not accepted"
+    assert "1 fault(s)" in found["lines"][1]["detail"]
+
+
+def test_a_fault_that_a_second_attempt_made_up_for_counts():
+    measured = results({"1n1g": speeds(400, 1)})
+    repeat = measured["cells"][0]["repeats"][0]
+    attempt = {"ending": "crashed", "reason": "exit code 1", "throughput": None, "disturbances": []}
+    repeat["earlier"] = [attempt]
+    assert verdicts(measured, {"no_faults": "1s"}) == ["fail"]
+    repeat["earlier"] = [{**attempt, "ending": "interrupted"}]
+    assert verdicts(measured, {"no_faults": "1s"}) == ["pass"]
+
+
+def test_hours_without_faults_must_have_been_measured():
+    measured = results({"1n1g": speeds(400, 1)})
+    for number, repeat in enumerate(measured["cells"][0]["repeats"]):
+        repeat["seconds"] = 600.0
+        repeat["recorded"] = f"2026-11-22T10:{10 * number:02}:00+00:00"
+    assert verdicts(measured, {"no_faults": "50min"}) == ["pass"]
+    assert verdicts(measured, {"no_faults": "51min"}) == ["undecided"]
+
+
+def test_a_drift_is_judged_by_its_interval():
+    measured = results({"1n1g": [round(400 - 0.4 * k, 2) for k in range(30)]})
+    for number, repeat in enumerate(measured["cells"][0]["repeats"]):
+        repeat["recorded"] = f"2026-11-22T10:{number:02}:00+00:00"
+    assert verdicts(measured, {"max_drift": 0.01}) == ["fail"]
+    assert verdicts(measured, {"max_drift": 0.05}) == ["pass"]
+
+
+@pytest.mark.parametrize(
+    ("found", "promised", "verdict"),
+    [
+        ("pass", "pass", "pass"),
+        ("warn", "pass", "fail"),
+        ("warn", "warn", "pass"),
+        ("fail", "warn", "fail"),
+        ("skip", "warn", "undecided"),
+    ],
+)
+def test_the_preflight(found, promised, verdict):
+    measured = results({"1n1g": speeds(400, 1)})
+    measured["preflight"] = {"verdict": found, "summary": "", "counts": {}, "rows": []}
+    assert verdicts(measured, {"preflight": promised}) == [verdict]
+
+
+def test_the_stack_of_every_node():
+    nodes = {"node1": NODE, "node2": {**NODE, "gpus": [{"driver": "535.1", "name": "x"}]}}
+    measured = results({"1n1g": speeds(400, 1)}, nodes=nodes)
+    found = judge(measured, {"stack": {"driver": "440.*", "nccl": "2.*", "gpus": "[12]"}})
+    assert [(row["line"], row["verdict"]) for row in found["lines"][:3]] == [
+        ("stack: driver 440.*", "fail"),
+        ("stack: nccl 2.*", "undecided"),
+        ("stack: gpus [12]", "pass"),
+    ]
+    assert "node2 has 535.1" in found["lines"][0]["detail"]
+
+
+def test_the_report_has_a_row_for_each_line():
+    measured = results({"1n1g": speeds(400, 1)})
+    measured["acceptance"] = judge(measured, {"min_throughput": 300})
+    (section,) = acceptance_sections(measured)
+    assert len(section["tables"][0]["rows"]) == 2
+    assert "accepted (2 pass, 0 fail, 0 undecided)" in acceptance_text(measured)
+    assert acceptance_sections(results({"1n1g": [1.0]})) == []
+
+
+def test_results_that_their_logs_do_not_give_are_named():
+    measured = results({"1n1g": speeds(400, 1)})
+    measured["acceptance"] = judge(measured, {"min_throughput": 401})
+    assert differences(measured, measured) == []
+    other = results({"1n1g": [*speeds(400, 1)[:4], 999.0]})
+    other["acceptance"] = {**measured["acceptance"], "verdict": "accepted"}
+    said = differences(other, measured)
+    assert len(said) == 2
+    assert "999.0" in said[0]
+    assert "has accepted" in said[1]
+
+
+def test_what_a_plan_cannot_decide_is_told_before():
+    content = {
+        "about": "x",
+        "campaign": {"repeats": 3},
+        "lines": [
+            at("1n1g", min_throughput=1),
+            at("4n8g", min_throughput=1),
+            at("2n1g", min_speedup=1),
+            at("1n1g", max_drift=0.1),
+            {"min_busbw": 1},
+            {"no_faults": "8h"},
+            {"preflight": "pass"},
+            {"stack": {"nccl": "*", "driver": "*"}},
+        ],
+    }
+    cells = [dict(cell) for cell in results({"1n1g": [1.0], "2n1g": [1.0]})["cells"]]
+    for cell in cells:
+        cell["repeats"] = 3
+    promises = check_acceptance(content)
+    said = undecidable(promises, cells, {"node1": NODE}, 60.0, preflight=False)
+    assert [one.split(":")[0] for one in said] == [
+        "min_throughput", "max_drift", "min_busbw", "no_faults", "preflight", "stack",
+    ]  # fmt: skip
+    assert "set duration: 8h" in said[3]
+    assert "nccl of node1" in said[5]
+    assert undecidable(promises, cells[1:], {}, 0.0, preflight=True)[2].startswith("min_speedup")

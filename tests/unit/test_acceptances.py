@@ -1,0 +1,107 @@
+"""What was promised of a campaign stays with it, and is judged again from the logs."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from pathlib import Path
+
+import pytest
+from ansible.errors import AnsibleActionFail
+from ansible_collections.scalebench.core.plugins.plugin_utils.archive_reading import unpack
+from ansible_collections.scalebench.core.plugins.plugin_utils.archive_writing import archive
+from hostile_files import run_action
+from written_campaigns import fail_repeat, write_campaign
+
+from action_plugins.acceptance_check import ActionModule as Check
+from action_plugins.scaling_report import ActionModule as Report
+
+ROLES = Path(__file__).resolve().parents[2] / "roles"
+PROMISES = """
+about: two nodes
+campaign: {repeats: 5, topology: "1n1g,2n1g"}
+lines:
+  - min_throughput: 20
+    where: {topology: 1n1g}
+  - min_speedup: 1.5
+    where: {topology: 2n1g}
+"""
+
+
+@pytest.fixture
+def promised(tmp_path):
+    path = tmp_path / "promised.yml"
+    path.write_text(PROMISES)
+    return path
+
+
+@pytest.fixture
+def campaign(tmp_path):
+    return write_campaign(tmp_path / "results/mine", {"1n1g": 24.0, "2n1g": 40.0})
+
+
+def report(folder, **given):
+    templates = [str(ROLES / "report/templates")]
+    return run_action(Report, campaign_dir=str(folder), templates=templates, plots=False, **given)
+
+
+def test_promises_are_kept_with_the_campaign_and_judged_again(campaign, promised):
+    first = report(campaign, acceptance=str(promised))
+    assert first["acceptance"]["verdict"] == "accepted"
+    assert json.loads((campaign / "acceptance.json").read_text())["file"] == str(promised)
+    promised.unlink()
+    again = report(campaign)
+    assert again["acceptance"] == first["acceptance"]
+    assert not again["changed"]
+    fail_repeat(campaign, "logs/pytorch/bz4/2n1g/r50_b4_fp32_1.run.json")
+    assert report(campaign)["acceptance"]["verdict"] == "not accepted"
+
+
+def test_other_promises_are_refused_once_a_campaign_has_begun(campaign, promised):
+    report(campaign, acceptance=str(promised))
+    promised.write_text(PROMISES.replace("1.5", "1.2"))
+    with pytest.raises(AnsibleActionFail, match=r"begun with other promises.*acceptance\.json"):
+        report(campaign, acceptance=str(promised))
+    (campaign / "acceptance.json").write_text("{}")
+    with pytest.raises(AnsibleActionFail, match=r"acceptance\.json: it has no file"):
+        report(campaign)
+
+
+def test_figures_that_the_logs_do_not_give_are_named(campaign, promised, tmp_path):
+    """A signer may pack what he likes: the verdict is that of the logs."""
+    promised.write_text(PROMISES.replace("1.5", "1.8"))
+    assert report(campaign, acceptance=str(promised))["acceptance"]["verdict"] == "not accepted"
+    path = campaign / "results.json"
+    honest = path.read_text()
+    results = json.loads(honest)
+    results["acceptance"]["verdict"] = "accepted"
+    results["acceptance"]["lines"][1]["verdict"] = "pass"
+    results["cells"][1]["repeats"][0]["throughput"] = 99.0
+    path.write_text(json.dumps(results))
+    said = {}
+    for name, text in (("forged", path.read_text()), ("honest", honest)):
+        path.write_text(text)
+        archive(campaign, tmp_path / f"{name}.tar.gz", False, False)
+        with tarfile.open(tmp_path / f"{name}.tar.gz") as tar:
+            assert "mine/acceptance.json" in tar.getnames()
+        unpack(tmp_path / f"{name}.tar.gz", tmp_path / name)
+        found = report(tmp_path / name)["acceptance"]
+        assert found["verdict"] == "not accepted"
+        said[name] = found["text"]
+    assert "not what the logs give" not in said["honest"]
+    assert "r50_b4_fp32_1.log: results.json has ('ok', 99.0)" in said["forged"]
+    assert "all lines: results.json has accepted, the logs give not accepted" in said["forged"]
+
+
+def test_options_of_the_command_line_are_refused(promised):
+    with pytest.raises(AnsibleActionFail, match="-e topology: the acceptance states the options"):
+        run_action(Check, acceptance=str(promised), variables={"topology": "1n1g"})
+    found = run_action(Check, acceptance=str(promised), variables={"campaign": "x"})
+    assert found["options"] == {"repeats": 5, "topology": ["1n1g", "2n1g"]}
+    assert "min_speedup: 1.5 of topology 2n1g" in found["text"]
+
+
+def test_an_unknown_acceptance_names_those_that_are_there():
+    folder = str(ROLES.parent / "acceptance")
+    with pytest.raises(AnsibleActionFail, match="there are local, v100"):
+        run_action(Check, acceptance="mine", acceptances_dir=folder)
