@@ -1,0 +1,102 @@
+"""playbooks/accept.yml on a local node: what it tells before, its verdicts, and its archive."""
+
+import json
+import shutil
+import subprocess
+
+import pytest
+from local_nodes import failures
+
+PROMISES = """
+about: one local node, briefly
+campaign: {topology: 1n1g, repeats: 3, warmup: 1, iterations: 5, batch_size_per_device: 2}
+lines:
+  - min_throughput: LEAST
+    where: {topology: 1n1g}
+  - no_faults: 1s
+  - preflight: warn
+  - stack: {os: "*"}
+"""
+
+
+def promise(folder, least, more=""):
+    path = folder / "promised.yml"
+    path.write_text(PROMISES.replace("LEAST", str(least)) + more)
+    return str(path)
+
+
+def printed(runner):
+    return "\n".join(
+        str(event["event_data"]["res"].get("msg"))
+        for event in runner.events
+        if event["event"] == "runner_on_ok" and "res" in event["event_data"]
+    )
+
+
+def test_check_tells_what_will_run_and_what_cannot_be_decided(cluster, tmp_path):
+    more = "  - min_busbw: 10\n  - min_throughput: 1\n    where: {topology: 4n8g}\n"
+    path = promise(tmp_path, 1, more)
+    done = cluster.run("accept.yml", "--check", acceptance=path, campaign="checked")
+    assert done.rc == 0, failures(done)
+    text = printed(done)
+    assert "1 cell(s), 3 repeat(s), 3 to run in about" in text
+    assert "These lines stay undecided" in text
+    assert "min_busbw: 10: no check of the preflight measures" in text
+    assert "min_throughput: 1 of topology 4n8g: no cell of the campaign" in text
+    assert not (cluster.results / "checked").exists()
+
+
+@pytest.fixture(scope="module")
+def accepted(cluster, tmp_path_factory):
+    """Return a folder with the signed archive of an acceptance, and the key that may sign."""
+    folder = tmp_path_factory.mktemp("accepted")
+    command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(folder / "key")]
+    subprocess.run(command, check=True)
+    words = (folder / "key.pub").read_text()
+    (folder / "allowed").write_text(f'vendor namespaces="scalebench-acceptance" {words}')
+    given = {"acceptance": promise(folder, 0.5), "sign_key": str(folder / "key")}
+    done = cluster.run("accept.yml", campaign="handover", **given)
+    assert done.rc == 0, failures(done)
+    assert "accepted (4 pass, 0 fail, 0 undecided)" in printed(done)
+    for path in cluster.results.glob("handover.tar.gz*"):
+        shutil.copy(path, folder)
+    return folder
+
+
+def test_the_archive_is_verified_and_judged_again_elsewhere(cluster, accepted):
+    given = {
+        "archive": str(accepted / "handover.tar.gz"),
+        "output_dir": str(accepted / "there"),
+        "allowed_signers": str(accepted / "allowed"),
+    }
+    done = cluster.run("report.yml", **given)
+    assert done.rc == 0, failures(done)
+    text = printed(done)
+    assert "signature for vendor with ED25519" in text
+    assert "accepted (4 pass, 0 fail, 0 undecided)" in text
+    assert "not what the logs give" not in text
+    archive = accepted / "handover.tar.gz"
+    archive.write_bytes(archive.read_bytes() + b"\0")
+    assert cluster.run("report.yml", **given).rc == 2
+
+
+def test_a_promise_that_is_missed_ends_with_its_verdict_and_an_archive(cluster, tmp_path):
+    path = promise(tmp_path, 1_000_000)
+    done = cluster.run("accept.yml", acceptance=path, campaign="missed")
+    assert done.rc == 2
+    assert "not accepted: see the lines above" in failures(done)
+    results = json.loads((cluster.results / "missed/results.json").read_text())
+    row = results["acceptance"]["lines"][0]
+    assert row["verdict"] == "fail"
+    assert row["low"] < row["measured"] < row["high"] < 1_000_000
+    assert (cluster.results / "missed.tar.gz").exists()
+
+
+def test_options_and_keys_are_checked_before_anything_runs(cluster, tmp_path):
+    path = promise(tmp_path, 1)
+    done = cluster.run("accept.yml", acceptance=path, campaign="wrong", repeats=9)
+    assert "-e repeats: the acceptance states the options" in failures(done)
+    key = str(tmp_path / "nothing")
+    done = cluster.run("accept.yml", acceptance=path, campaign="wrong", sign_key=key)
+    assert "nothing: no such file" in failures(done)
+    assert not (cluster.results / "wrong").exists()
