@@ -32,9 +32,9 @@ def judge_acceptance(results: Results, promises: Mapping[str, Any], file: str) -
     """Return the verdicts as results.json holds them.
 
     A line passes if the promised value is shown to be reached, and fails if it is shown to be
-    missed, each at 2.5 %; the tests that lines fail are corrected for their number (Bonferroni), so that
-    a cluster that keeps every promise is rejected in at most 2.5 % of campaigns. It is accepted
-    only if all lines pass, so that one that misses any is accepted in at most 2.5 %.
+    missed, at 2.5 % for all lines together (Bonferroni): a cluster that keeps every promise is
+    rejected in at most 2.5 % of campaigns. It is accepted only if all lines pass, so that one that
+    misses any is accepted in at most 2.5 %.
 
     :param results: of ``build_results``, with ``preflight`` where there was one.
     :param promises: of ``promises.check_acceptance``.
@@ -99,7 +99,7 @@ def _figure(results: Results, line: Line, cell: MeasuredCell) -> Judged:
     row = _row(line, of, verdict, f"{repeats} repeats{unit}", figures)
 
     def missed(level: float) -> bool:
-        return figure_bounds(cell, results["cells"], metric, level)[2] < promised
+        return bool(figure_bounds(cell, results["cells"], metric, level)[2] < promised)
 
     return row, missed
 
