@@ -22,7 +22,10 @@ from log_lines import lines
 from report_data import campaign, recorded
 
 # What is added to results only where it was asked for, or by what reads them.
-ADDED = {"published", "comparison", "treatments", "bisection", "preflight", "gate"}
+ADDED = {
+    *("published", "comparison", "treatments", "bisection", "preflight", "drift", "gate"),
+    "acceptance",
+}
 
 
 def keys(of):
