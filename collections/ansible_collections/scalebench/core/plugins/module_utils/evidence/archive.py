@@ -26,7 +26,7 @@ CHECKSUMS = "SHA256SUMS"
 MANIFEST = "MANIFEST.json"
 _PARTS = re.compile(r"[^/\\]+(/[^/\\]+)*")
 _TOP = re.compile(
-    r"plan\.json|acceptance\.json|[^/]+_result\.json|results\.json|results\.csv|report\.md|junit\.xml"
+    r"plan\.json|acceptance\.json|preflight\.json|[^/]+_result\.json|results\.json|results\.csv|report\.md|junit\.xml"
     r"|scalebench\.prom"
 )
 _SHOWN = (".svg", ".png", ".html")
