@@ -157,3 +157,18 @@ def test_a_real_comparison_has_what_the_rule_needs():
     found = judged(ours)
     assert found["verdict"] == "broken"
     assert "same day only" not in found["detail"]
+
+
+@pytest.mark.parametrize(("count", "told"), [(1, True), (4, False)])
+def test_a_regression_against_one_day_holds_on_that_day(count, told):
+    chance = random.Random(11)
+    ours = results({"1n1g": runs(chance, 900.0)})
+    baselines = [
+        results({"1n1g": group}, f"before{day}", created=f"{day}T06:00:00Z")
+        for day, group in list(zip(DAYS, steady()))[:count]
+    ]
+    ours["comparison"] = compare_campaigns(ours, baselines, 0.02, "before*")
+    rule = {"metric": "max_regression", "value": 0.02, "where": {}}
+    (found,) = judge_gate(ours, [rule], "x")["rules"]
+    assert found["verdict"] == "broken"
+    assert ("same day only" in found["detail"]) is told

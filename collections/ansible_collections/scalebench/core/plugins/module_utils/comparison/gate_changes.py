@@ -10,6 +10,7 @@ from ..records.results import MeasuredCell
 from ..stats.deficit import FOUND, NOT_FOUND, Deficit, deficit
 from ..stats.levels import by_day
 from ..stats.log_ratio import LogRatio, above_p, below_p, holm
+from .cell_figures import SAME_DAY
 from .gate_outcomes import BROKEN, PASSED, UNDECIDED, Outcome
 
 __all__ = ["deficit_outcomes", "margin_outcomes"]
@@ -77,7 +78,8 @@ def _ratio(change: Change) -> LogRatio:
 
 def _change(change: Change) -> str:
     low, high = (100 * (change[bound] - 1) for bound in ("low", "high"))
-    return f"{100 * (change['ratio'] - 1):+.1f} % [{low:+.1f}, {high:+.1f}]"
+    scope = f", {SAME_DAY}" if change.get("scope") == SAME_DAY else ""
+    return f"{100 * (change['ratio'] - 1):+.1f} % [{low:+.1f}, {high:+.1f}]{scope}"
 
 
 def deficit_outcomes(
