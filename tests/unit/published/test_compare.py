@@ -234,3 +234,12 @@ def test_a_row_is_slower_only_if_all_rows_together_show_it():
     among = compare.compare_published(cells, rows, level=0.95)[0]
     assert (among["beyond_repeats"], among["finding"]) == (False, "undecided")
     assert among["high"] == alone["high"] < 0.98
+
+
+def test_equivalence_is_tested_at_5_percent_as_between_campaigns():
+    """The 90 % interval lies within the margin, the 95 % interval that is shown does not."""
+    cell = {**CELL, "runs": [1000.0, 1004.7, 995.3, 1009.5, 990.5]}
+    result = compare.compare(cell, PUBLISHED, level=0.95)
+    assert result["low"] < 0.98
+    assert result["high"] > 1.02
+    assert result["finding"] == "equivalent"
