@@ -7,7 +7,8 @@ module: campaign_archive
 short_description: Pack a campaign into one file with checksums
 description:
   - An action plugin that runs on the controller. It writes a C(.tar.gz) with the campaign's files
-    (plan, logs, run records, results, report, plots), C(SHA256SUMS) and C(MANIFEST.json), and
+    (plan, preflight, promises, logs, run records, results, report, plots), C(SHA256SUMS) and
+    C(MANIFEST.json), and
     C(<archive>.sha256) beside it. The same campaign gives the same bytes.
   - Every text file is searched for private keys, tokens of known forms, ssh keys, passwords in URLs
     and the values of variables whose names mark them as secret, including those of the environment.
