@@ -9,14 +9,21 @@ import sys
 from pathlib import Path
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-# The lines by which pytest, Ansible, Molecule and make name a failure.
-FAILURE = re.compile(r"^(FAILED|ERROR) |fatal: |CRITICAL|^make.*\*\*\*")
-MOST, WIDTH = 40, 300
+# The lines by which pytest and make name a failure, and Molecule, after those that tell why.
+FAILURE = re.compile(r"(FAILED|ERROR) |CRITICAL|make.*\*\*\*")
+BEFORE = {"CRITICAL": 12}
+MOST, WIDTH = 60, 300
 
 marks = sorted(Path(sys.argv[1]).glob("*.failed"))
 for mark in marks:
     log = mark.with_suffix(".log")
     print(f"\n{mark.stem} failed, see {log}:")
     lines = COLOUR.sub("", log.read_text(errors="replace")).splitlines()
-    print("\n".join([line[:WIDTH] for line in lines if FAILURE.search(line)][-MOST:]))
+    shown = {
+        place
+        for number, line in enumerate(lines)
+        if (found := FAILURE.match(line))
+        for place in range(max(0, number - BEFORE.get(found[0], 0)), number + 1)
+    }
+    print("\n".join([lines[place][:WIDTH] for place in sorted(shown)][-MOST:]))
 sys.exit(bool(marks))
