@@ -72,8 +72,12 @@ def test_the_logs_of_dlperf_give_what_dlperf_published(report, tmp_path):
         for side in ("measured", "theirs"):
             assert row[side]["throughput"] == figures["throughput"]
             assert row[side]["speedup"] == figures["speedup"]
-        assert (row["ratio"], row["beyond_repeats"], row["finding"]) == (1.0, False, "equivalent")
+        assert (row["ratio"], row["beyond_repeats"]) == (1.0, False)
+        # Where DLPerf's repeats scatter too much, they do not show 2 %.
+        narrow = row["high"] - row["low"] < 0.04
+        assert row["finding"] in (("equivalent",) if narrow else ("equivalent", "undecided"))
         assert row["low"] < 1 < row["high"]
+    assert {row["finding"] for row in own} == {"equivalent", "undecided"}
     # NVIDIA's own figures for TensorFlow 1 on the same GPU are about a seventh higher.
     others = [row for row in published["compared"] if row not in own]
     assert {row["source"]["document"] for row in others} == {"nvidia_tensorflow"}
