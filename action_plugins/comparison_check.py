@@ -8,6 +8,9 @@ from typing import ClassVar
 from ansible_collections.scalebench.core.plugins.module_utils.comparison.cell_pairs import (
     check_common,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_plan import (
+    detectable_lines,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_text import rule_lines
 from ansible_collections.scalebench.core.plugins.module_utils.history.baselines import chosen_lines
 from ansible_collections.scalebench.core.plugins.module_utils.stats.log_ratio import check_margin
@@ -43,6 +46,7 @@ class ActionModule(ControllerAction):
             for one in baseline.campaigns if args["cells"] else ():
                 check_common(args["cells"], one["cells"], one["campaign"] if several else "")
             lines += chosen_lines(baseline.campaigns, baseline.not_chosen)
+            lines += detectable_lines(args["cells"], baseline.campaigns, rules or [])
         if rules:
             lines += [f"Gate: {args['gate']}", *(f"  {line}" for line in rule_lines(rules))]
         return {"changed": False, "text": "\n".join(lines)}

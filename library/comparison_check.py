@@ -8,7 +8,7 @@ short_description: Check a baseline and a gate before a campaign runs
 description:
   - An action plugin that runs on the controller. It reads baseline and gate as M(scaling_report)
     does after the campaign, and fails if one cannot be used. It compares nothing and writes
-    nothing.
+    nothing. Of planned cells it says which deficit can be found against the baseline.
 options:
   campaign_dir:
     description: Folder of the campaign to compare; empty for a new one.

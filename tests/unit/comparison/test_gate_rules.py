@@ -76,6 +76,12 @@ def test_a_rule_says_what_it_does_while_undecided():
     assert judged(single, {**rule("min_throughput", 5), "undecided": "pass"})[0][0] is True
 
 
+def test_alpha_holds_for_all_cells_of_a_rule_together():
+    alone, both = (rule("min_throughput", 181.8, topology=glob) for glob in ("2n*", "[24]n*"))
+    of_one, of_two = judge_gate(FOUND, [alone, both], "x")["rules"]
+    assert (of_one["verdict"], of_two["verdict"]) == ("broken", "undecided")
+
+
 def test_alpha_is_that_of_the_rule():
     limit = rule("min_throughput", 182, topology="2n1g")
     strict = {**limit, "alpha": 0.001}

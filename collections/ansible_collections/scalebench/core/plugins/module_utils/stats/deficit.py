@@ -30,12 +30,20 @@ from .log_ratio import rounding
 from .outlying import mixed, outlying, within
 from .student_t import quantile
 
-__all__ = ["FOUND", "NOT_FOUND", "UNDECIDED", "Deficit", "baseline_spread", "deficit"]
+__all__ = [
+    "FOUND",
+    "LEAST_FREEDOM",
+    "NOT_FOUND",
+    "UNDECIDED",
+    "Deficit",
+    "baseline_spread",
+    "deficit",
+]
 
 FOUND, NOT_FOUND, UNDECIDED = "found", "not found", "cannot be decided"
 Groups = Sequence[Sequence[float]]
 # Degrees of freedom below which the spread of runs is not known well enough.
-_LEAST_FREEDOM = 6
+LEAST_FREEDOM = 6
 # Confidence at which the error must be shown to be too large. Days are few and their variance is
 # hardly known: at 80 % one cell in ten that could be decided would not be.
 _SURE_RUNS, _SURE_DAYS = 0.9, 0.99
@@ -100,7 +108,7 @@ def deficit(
     if len(ours) < 2:
         return _unknown("one repeat: a slow run cannot be told from a slow cluster", same_day)
     freedom = sum(len(group) - 1 for group in groups)
-    if freedom < _LEAST_FREEDOM:
+    if freedom < LEAST_FREEDOM:
         return _unknown(_too_few(groups, freedom), same_day)
     cut = outlying(logs)
     several = mixed(groups, cut)
@@ -130,7 +138,7 @@ def _unknown(reason: str, same_day: bool, cut: Sequence[Sequence[int]] = ()) -> 
 
 def _too_few(groups: Groups, freedom: int) -> str:
     campaigns = len(groups)
-    each = math.ceil(_LEAST_FREEDOM / campaigns) + 1
+    each = math.ceil(LEAST_FREEDOM / campaigns) + 1
     return (
         f"{freedom} degree(s) of freedom are too few to know the spread of runs: {each} repeats"
         f" here and in the {campaigns - 1} baseline campaign(s) are enough"

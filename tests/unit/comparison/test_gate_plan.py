@@ -1,0 +1,74 @@
+"""What a planned campaign can find against its baseline, before it runs."""
+
+import random
+
+from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_plan import (
+    detectable_lines,
+)
+from comparison_data import results
+from report_data import cell
+
+DAYS = ("2026-11-01", "2026-11-03", "2026-11-05", "2026-11-08")
+
+
+def baselines(noise, days=DAYS, day_sd=0.0):
+    """Return a campaign a day; the second topology scatters twice as much."""
+    chance = random.Random(12)
+    found = []
+    for day in days:
+        level = 1000 * (1 + chance.gauss(0, day_sd))
+        of = {
+            topology: [round(level * (1 + chance.gauss(0, cv)), 2) for _ in range(5)]
+            for topology, cv in (("1n1g", noise), ("2n1g", 2 * noise))
+        }
+        found.append(results(of, f"of {day}", created=f"{day}T06:00:00Z"))
+    return found
+
+
+PLANNED = [cell("1n1g", repeats=5), cell("2n1g", repeats=5)]
+
+
+def test_the_worst_cell_is_first_and_has_what_a_smaller_deficit_needs():
+    lines = detectable_lines(PLANNED, baselines(0.002), [])
+    assert lines[0] == "Deficit that is found in 95 % of campaigns, and falsely in 1 %:"
+    assert lines[1].startswith("  pytorch fp32 bz4 2n1g: ")
+    assert " with 5 repeats against 4 day(s) that differ by " in lines[1]
+    assert lines[2].startswith("  pytorch fp32 bz4 1n1g: ")
+    assert least(lines, "1n1g") < least(lines, "2n1g")
+    assert all(" % needs " in line or "days differ too much" in line for line in lines[1:])
+
+
+def least(lines, topology):
+    (line,) = [one for one in lines if f"{topology}: " in one]
+    return float(line.split(f"{topology}: ")[1].split(" %")[0])
+
+
+def test_more_repeats_find_less():
+    few = detectable_lines([cell("1n1g", repeats=3)], baselines(0.003), [])
+    many = detectable_lines([cell("1n1g", repeats=20)], baselines(0.003), [])
+    assert least(many, "1n1g") < least(few, "1n1g")
+    one_day = detectable_lines([cell("1n1g", repeats=20)], baselines(0.003, DAYS[:1]), [])
+    assert "against one day, and so for the same day only" in one_day[1]
+
+
+def test_the_rule_says_alpha_and_which_deficit_is_wanted():
+    rule = {"metric": "deficit", "value": 0.001, "where": {}, "alpha": 0.02}
+    lines = detectable_lines(PLANNED, baselines(0.002, DAYS[:1]), [rule])
+    assert "falsely in 1 %" in lines[0], "2 % for the two cells together"
+    assert all("0.1 % needs" in line for line in lines[1:])
+    far = detectable_lines(PLANNED, baselines(0.002, day_sd=0.004), [rule])
+    assert "days differ too much for 0.1 %" in far[1]
+
+
+def test_a_stated_spread_of_days_is_used():
+    rule = {"metric": "deficit", "value": 0.01, "where": {}, "day_sd": 0.005}
+    lines = detectable_lines(PLANNED, baselines(0.001, DAYS[:1]), [rule])
+    assert "1 day(s) that differ by 0.5 %, as stated" in lines[1]
+    assert "days differ too much for 1 %" in lines[1]
+
+
+def test_cells_of_which_nothing_is_known_are_counted():
+    planned = [*PLANNED, cell("4n1g", repeats=5), cell("8n1g", repeats=1)]
+    lines = detectable_lines(planned, baselines(0.002), [])
+    assert lines[-1].startswith("  not known in 2 cell(s): ")
+    assert detectable_lines([cell("4n1g")], baselines(0.002), []) == []
