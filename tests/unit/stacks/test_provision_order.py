@@ -6,7 +6,8 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[3]
 PLAYS = yaml.safe_load((ROOT / "playbooks/provision.yml").read_text())
-SERVERS = next(play for play in PLAYS if play.get("hosts") == "nodes:!local_nodes")
+# The nodes on which root prepares the system.
+SERVERS = next(play for play in PLAYS if play.get("hosts", "").startswith("nodes:!local_nodes"))
 ROLES = {entry["role"]: entry["tags"] for entry in SERVERS["roles"]}
 
 

@@ -60,9 +60,9 @@ _OF_CELL = ("nodes", "several_nodes", "devices_per_node", "device", "given_pytho
 # cells are made of, variables that playbooks and roles read, and keywords and variables of Ansible.
 # An entry that ends with _ stands for all names that begin so.
 _READ_ELSEWHERE = """
-    ansible_ archive archive_path baseline campaign campaign_ cell_ claims cluster_ssh_port
-    conditions dataset equivalence_margin framework_python gate history_ log_dir output_dir png
-    preflight preflight_ report_ scalebench_ strategy
+    acceptance allowed_signers ansible_ archive archive_path baseline campaign campaign_ cell_
+    claims cluster_ssh_port conditions dataset equivalence_margin framework_python gate history_
+    log_dir output_dir png preflight preflight_ report_ scalebench_ sign_key signer strategy
 
     action always any_errors_fatal args async async_val become become_ block changed_when
     check_mode collections connection cycler debugger delay delegate_ dict diff environment
@@ -79,7 +79,7 @@ _RESERVED = (
     # campaign_<name> is another variable of role campaign.
     *("results_dir", "benchmarks_dir", "ssh_config", "cpu_processes", "cpu_threads"),
     *("framework_dir", "container_engine", "free_mib", "retry", "requeue"),
-    *("rdma_adapters", "transport", "ask_gpus"),
+    *("rdma_adapters", "transport", "ask_gpus", "gpu_ids"),
 )
 _CONTAINER: Dict[str, type] = {
     "digest": str,
