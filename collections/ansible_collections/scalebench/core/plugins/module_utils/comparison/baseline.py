@@ -7,23 +7,17 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 from ..records.results import Results
 from ..stats.levels import by_day, new_day_ratio
 from ..stats.log_ratio import (
-    EQUIVALENCE_ALPHA,
     LogRatio,
     check_margin,
     difference_p,
-    equivalence_p,
     holm,
-    interval,
 )
 from .cell_figures import NEW_DAY, SAME_DAY, cell_figures, origin
 from .cell_pairs import Matched, cell_pairs, named
+from .finding import LEVEL, found, undecided
 from .provenance_changes import provenance_changes
 
 __all__ = ["compare_campaigns"]
-
-# In at most this share of comparisons without any change is any cell called slower or faster.
-ALPHA = 0.05
-LEVEL = 1 - ALPHA
 
 
 def compare_campaigns(
@@ -115,9 +109,9 @@ def _compared(
             "left_out": one.left_out,
             **figure,
             **(
-                _judged(ratio, next(corrected), margin)
+                found(ratio, next(corrected), margin, "repeats")
                 if ratio
-                else _undecided("one repeat only on a side: nothing is known of its spread")
+                else undecided("one repeat only on a side: nothing is known of its spread")
             ),
         }
         for one, figure, ratio in zip(matched, figures, ratios)
@@ -130,33 +124,3 @@ def _ratio(figures: Mapping[str, Any]) -> Optional[LogRatio]:
     return new_day_ratio(
         figures["speeds"], by_day(figures["baseline_groups"], figures["baseline_days"])
     )
-
-
-def _undecided(why: str) -> Dict[str, Any]:
-    figures = ("low", "high", "standard_error", "degrees_of_freedom")
-    p_values = ("p_difference", "p_equivalence")
-    return {**dict.fromkeys((*figures, *p_values)), "finding": "undecided", "why": why}
-
-
-def _judged(ratio: LogRatio, p_difference: float, margin: float) -> Dict[str, Any]:
-    low, high = interval(ratio, LEVEL)
-    p_equivalence = equivalence_p(ratio, margin)
-    finding, why = "undecided", ""
-    if p_difference <= ALPHA:
-        finding = "slower" if ratio.estimate < 0 else "faster"
-        if p_equivalence <= EQUIVALENCE_ALPHA:
-            finding = "different within margin"
-    elif p_equivalence <= EQUIVALENCE_ALPHA:
-        finding = "equivalent"
-    else:
-        why = "too few repeats for their spread to show a difference, or that there is none"
-    return {
-        "low": low,
-        "high": high,
-        "standard_error": ratio.standard_error,
-        "degrees_of_freedom": ratio.degrees_of_freedom,
-        "p_difference": p_difference,
-        "p_equivalence": p_equivalence,
-        "finding": finding,
-        "why": why,
-    }

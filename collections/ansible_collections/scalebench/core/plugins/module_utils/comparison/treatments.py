@@ -12,15 +12,15 @@ from ..stats.log_ratio import (
     LogRatio,
     check_margin,
     difference_p,
-    equivalence_p,
     holm,
-    interval,
 )
 from ..stats.paired import MOST_PAIRS, least_sign_flip_p, paired_ratio, sign_flip_p
-from .baseline import ALPHA, LEVEL
 from .cell_pairs import named
+from .finding import ALPHA, LEVEL, found, undecided
 
 __all__ = ["compare_treatments"]
+
+_TOO_FEW = "fewer than two rounds in which both gave a throughput: nothing is known of the spread"
 
 
 class _Pair(NamedTuple):
@@ -76,7 +76,11 @@ def compare_treatments(results: Results, margin: float) -> Optional[Treatments]:
                 TreatmentCell,
                 {
                     **_described(pair),
-                    **(_judged(ratio, next(corrected), margin) if ratio else _undecided()),
+                    **(
+                        found(ratio, next(corrected), margin, "rounds")
+                        if ratio
+                        else undecided(_TOO_FEW)
+                    ),
                 },
             )
             for pair, ratio in zip(pairs, ratios)
@@ -140,33 +144,4 @@ def _described(pair: _Pair) -> Dict[str, Any]:
         "without_pair": sorted({*_numbers(pair.cell)} ^ {*_numbers(pair.reference)}),
         "ratio": speed / before if speed and before else None,
         "p_sign_flip": _sign_flip(pair),
-    }
-
-
-def _undecided() -> Dict[str, Any]:
-    names = ("low", "high", "standard_error", "degrees_of_freedom")
-    why = "fewer than two rounds in which both gave a throughput: nothing is known of the spread"
-    p_values = ("p_difference", "p_equivalence")
-    return {**dict.fromkeys((*names, *p_values)), "finding": "undecided", "why": why}
-
-
-def _judged(ratio: LogRatio, p_difference: float, margin: float) -> Dict[str, Any]:
-    low, high = interval(ratio, LEVEL)
-    p_equivalence = equivalence_p(ratio, margin)
-    is_different, is_close = p_difference <= ALPHA, p_equivalence <= ALPHA
-    finding = "slower" if ratio.estimate < 0 else "faster"
-    if is_close:
-        finding = "different within margin" if is_different else "equivalent"
-    elif not is_different:
-        finding = "undecided"
-    why = "too few rounds for their spread to show a difference, or that there is none"
-    return {
-        "low": low,
-        "high": high,
-        "standard_error": ratio.standard_error,
-        "degrees_of_freedom": ratio.degrees_of_freedom,
-        "p_difference": p_difference,
-        "p_equivalence": p_equivalence,
-        "finding": finding,
-        "why": why if finding == "undecided" else "",
     }
