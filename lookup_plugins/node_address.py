@@ -9,7 +9,8 @@ description:
   - C(scalebench_address) of the node if the inventory sets it, else C(ansible_host), else the
     node's name. A DNS name is resolved on the controller.
   - Fails for a name without an IPv4 address, or with one of loopback (as of a controller that is
-    itself a node), which the other nodes could not reach.
+    itself a node), which the other nodes could not reach. Where Ansible reaches all nodes by its
+    connection C(local), they are this machine, and such a name stands for V(127.0.0.1).
 options:
   _terms:
     description: Names of hosts of the inventory.
@@ -42,13 +43,17 @@ class LookupModule(LookupBase):
 
     def run(self, terms, variables=None, **kwargs):
         """Return the addresses of the hosts."""
-        return [address_of(name, variables["hostvars"][name]) for name in terms]
+        every = variables["hostvars"]
+        nodes = variables["groups"].get("nodes", [])
+        alone = all(every[node].get("ansible_connection") == "local" for node in nodes)
+        return [address_of(name, every[name], alone) for name in terms]
 
 
-def address_of(name: str, hostvars) -> str:
+def address_of(name: str, hostvars, alone: bool = False) -> str:
     """Return the address of one host.
 
     :param hostvars: its variables.
+    :param alone: whether all nodes are this machine.
     :raises AnsibleLookupError: its name has no address that other nodes could reach.
     """
     text = str(hostvars.get("scalebench_address") or hostvars.get("ansible_host") or name)
@@ -62,6 +67,8 @@ def address_of(name: str, hostvars) -> str:
         problem = "is an address of this machine alone" if address.startswith("127.") else ""
     except OSError as error:
         address, problem = "no address", f"as it is not in the controller's DNS ({error})"
+    if problem and alone:
+        return "127.0.0.1"
     if problem and text != "localhost":
         raise AnsibleLookupError(
             f"{name}: {text} has {address}, {problem}. Set scalebench_address of {name} to its"

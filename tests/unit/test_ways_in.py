@@ -140,6 +140,10 @@ def test_nodes_reach_each_other_by_addresses(address_of, hostvars, address):
     assert address_of("gpu01", hostvars) == address
 
 
+def test_nodes_that_are_all_this_machine_need_no_address(address_of):
+    assert address_of("unknown", {}, alone=True) == "127.0.0.1"
+
+
 @pytest.mark.parametrize(
     ("name", "reason"),
     [("gpu02", "gpu02 has 127.0.1.1, is an address of this machine"), ("gpu03", "no address")],
