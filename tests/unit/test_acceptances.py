@@ -37,7 +37,11 @@ def promised(tmp_path):
 
 @pytest.fixture
 def campaign(tmp_path):
-    return write_campaign(tmp_path / "results/mine", {"1n1g": 24.0, "2n1g": 40.0})
+    folder = write_campaign(tmp_path / "results/mine", {"1n1g": 24.0, "2n1g": 40.0})
+    path = folder / "plan.json"
+    options = {"precision": ["fp32"], "repeats": 5, "topology": ["1n1g", "2n1g"]}
+    path.write_text(json.dumps({**json.loads(path.read_text()), "options": options}))
+    return folder
 
 
 def report(folder, **given):

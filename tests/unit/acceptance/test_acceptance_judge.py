@@ -22,8 +22,8 @@ from comparison_data import NODE, results, speeds
 DRAWS = 400
 
 
-def judge(measured, *lines):
-    content = {"about": "x", "campaign": {}, "lines": list(lines)}
+def judge(measured, *lines, campaign=None):
+    content = {"about": "x", "campaign": campaign or {}, "lines": list(lines)}
     return judge_acceptance(measured, check_acceptance(content), "mine")
 
 
@@ -73,7 +73,9 @@ def test_speedup_and_efficiency_are_tested_by_the_interval_of_the_ratio():
         at("2n2g", min_efficiency=0.88),
         at("2n2g", min_efficiency=0.92),
         at("1n1g", min_efficiency=0.99),
-    ) == ["pass", "fail", "pass", "fail", "pass"]
+    ) == ["pass", "fail", "pass", "fail", "undecided"]
+    found = judge(measured, {"min_efficiency": 0.8})["lines"]
+    assert [row["of"].split()[-1] for row in found[:-1]] == ["2n2g"]
     row = judge(measured, at("2n2g", min_efficiency=0.88))["lines"][0]
     assert row["low"] < row["measured"] < row["high"]
     assert row["measured"] == pytest.approx(0.9, abs=0.01)
@@ -110,6 +112,72 @@ def test_a_fault_that_a_second_attempt_made_up_for_counts():
     assert verdicts(measured, {"no_faults": "1s"}) == ["fail"]
     repeat["earlier"] = [{**attempt, "ending": "interrupted"}]
     assert verdicts(measured, {"no_faults": "1s"}) == ["pass"]
+
+
+def unrun(measured):
+    cell = measured["cells"][0]
+    cell["repeats"].pop()
+    cell["not_run"] = [5]
+
+
+def of_a_duration(measured):
+    del measured["cells"][0]["repeats"][2]
+
+
+def ended(ending):
+    def change(measured):
+        repeat = measured["cells"][0]["repeats"][2]
+        repeat.update(ending=ending, throughput=None, reason="x")
+        repeat.pop("elapsed_throughput", None)
+
+    return change
+
+
+def attempt_removed(measured):
+    measured["cells"][0]["repeats"][2]["attempt"] = 2
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *(unrun, of_a_duration, attempt_removed),
+        *(ended("interrupted"), ended("unavailable"), ended("skipped")),
+    ],
+)
+def test_repeats_that_are_not_there_show_nothing(change):
+    """Else a fault would vanish with its files."""
+    lines = [at("1n1g", min_throughput=300), at("2n1g", min_throughput=300), {"no_faults": "1s"}]
+    measured = results({"1n1g": speeds(400, 1), "2n1g": speeds(400, 2)})
+    assert verdicts(measured, *lines) == ["pass"] * 3
+    change(measured)
+    assert verdicts(measured, *lines) == ["undecided", "pass", "undecided"]
+    measured["failures"] = [{"log": "x.log", "ending": "crashed", "reason": "exit code 1"}]
+    assert verdicts(measured, *lines)[2] == "fail"
+
+
+@pytest.mark.parametrize(
+    ("campaign", "planned", "said"),
+    [
+        ({"repeats": 5}, {"repeats": 2}, "repeats: 5 is stated, the plan has 2"),
+        ({"precision": "amp"}, {}, "precision: amp is stated, the plan has none"),
+        ({"topology": "1n1g,4n8g"}, {"topology": ["1n1g", "4n8g"]}, "topology: no cell has 4n8g"),
+        ({"duration": "8h"}, {"duration": "1h"}, "duration: 8h is stated, the plan has 1h"),
+        ({"repeats": 9}, {"repeats": 9}, "repeats: 9 are stated, pytorch fp32 bz4 1n1g has 5"),
+        ({}, {"half_width": 0.1}, "half_width: the plan has it"),
+    ],
+)
+def test_another_campaign_than_the_stated_one_is_undecided(campaign, planned, said):
+    measured = results({"1n1g": speeds(400, 1)}, options=planned)
+    found = judge(measured, {"min_throughput": 300}, campaign=campaign)
+    assert said in [row["detail"] for row in found["lines"] if row["line"] == "campaign"]
+    assert found["verdict"] == "undecided"
+
+
+def test_a_campaign_as_stated_is_accepted():
+    stated = {"topology": "1n1g", "repeats": 5, "duration": "1h", "batch_size_per_device": 4}
+    planned = {"topology": ["1n1g"], "repeats": 5, "duration": "2h", "batch_size_per_device": [4]}
+    measured = results({"1n1g": speeds(400, 1)}, options=planned)
+    assert judge(measured, {"min_throughput": 300}, campaign=stated)["verdict"] == "accepted"
 
 
 def test_hours_without_faults_must_have_been_measured():
@@ -155,6 +223,15 @@ def test_the_stack_of_every_node():
         ("stack: gpus [12]", "pass"),
     ]
     assert "node2 has 535.1" in found["lines"][0]["detail"]
+
+
+def test_each_gpu_has_to_match_by_itself():
+    gpus = [{"driver": "535.1", "name": "V100"}, {"driver": "440.33", "name": None}]
+    measured = results({"1n1g": speeds(400, 1)}, nodes={"node1": {**NODE, "gpus": gpus}})
+    found = judge(measured, {"stack": {"driver": "*.1", "gpu": "V100*"}})["lines"]
+    assert [row["verdict"] for row in found[:2]] == ["fail", "undecided"]
+    assert found[0]["detail"] == "node1 has 440.33"
+    assert verdicts(measured, {"stack": {"gpu": "None*"}}) == ["fail"]
 
 
 def test_the_report_has_a_row_for_each_line():
@@ -204,3 +281,6 @@ def test_what_a_plan_cannot_decide_is_told_before():
     assert "set duration: 8h" in said[3]
     assert "nccl of node1" in said[5]
     assert undecidable(promises, cells[1:], {}, 0.0, preflight=True)[2].startswith("min_speedup")
+    itself = check_acceptance({**content, "lines": [at("1n1g", min_efficiency=0.9)]})
+    said = undecidable(itself, cells, {}, 0.0, preflight=True)
+    assert said == ["min_efficiency: 0.9 of topology 1n1g: 1n1g is compared with itself"]

@@ -12,6 +12,8 @@ from ..records.endings import never_ran
 from ..records.load_time import seconds_under_load
 from ..records.results import MeasuredCell, Results
 from ..results.drift import drift_of_cell
+from ..results.scaling import BASELINE
+from .promised_campaign import NO_FAULT, gaps, unlike
 from .promises import CELL_LINES, line_text
 
 __all__ = ["ACCEPTED", "FAIL", "NOT_ACCEPTED", "PASS", "UNDECIDED", "judge_acceptance", "selected"]
@@ -21,8 +23,8 @@ ACCEPTED, NOT_ACCEPTED = "accepted", "not accepted"
 # One-sided: the interval that is shown has 95 %.
 _ALPHA = 0.025
 NO_BUSBW = "no check of the preflight measures an all-reduce yet; role nccl does (nccl_tests)"
-# Endings that say nothing about the nodes.
-_NO_FAULT = ("interrupted",)
+# Of 1n1g they are 1, whatever is measured.
+_RATIOS = ("min_speedup", "min_efficiency")
 Line = Mapping[str, Any]
 # A row, and of a tested figure whether its interval of a level shows that the promise is missed.
 Judged = Tuple[Dict[str, Any], Optional[Callable[[float], bool]]]
@@ -36,6 +38,9 @@ def judge_acceptance(results: Results, promises: Mapping[str, Any], file: str) -
     rejected in at most 2.5 % of campaigns. It is accepted only if all lines pass, so that one that
     misses any is accepted in at most 2.5 %.
 
+    A cell with a planned repeat that did not run, so that it cannot have failed, is undecided, and
+    so is a campaign that is not the one that was stated.
+
     :param results: of ``build_results``, with ``preflight`` where there was one.
     :param promises: of ``promises.check_acceptance``.
     :param file: the acceptance, as the user named it.
@@ -48,6 +53,10 @@ def judge_acceptance(results: Results, promises: Mapping[str, Any], file: str) -
         if missed(1 - 2 * _ALPHA / len(tested)):
             row["verdict"] = FAIL
     rows = [row for row, _ in judged]
+    options = results["provenance"].get("options") or {}
+    for one in unlike(promises["campaign"], options, results["cells"]):
+        stated: Line = {"metric": "campaign", "value": "", "where": {}}
+        rows.append(_row(stated, "", UNDECIDED, one))
     words = {row["verdict"] for row in rows}
     verdict = NOT_ACCEPTED if FAIL in words else UNDECIDED if UNDECIDED in words else ACCEPTED
     return {"file": file, "about": promises["about"], "verdict": verdict, "lines": rows}
@@ -68,8 +77,19 @@ def _judged(results: Results, line: Line) -> List[Judged]:
     cells: List[MeasuredCell] = selected(results["cells"], line)
     if not cells:
         return [(_row(line, "", UNDECIDED, "no measured cell is selected"), None)]
+    if line["metric"] in _RATIOS:
+        cells = [cell for cell in cells if cell["topology"] != BASELINE]
+        if not cells:
+            return [(_row(line, "", UNDECIDED, f"{BASELINE} is compared with itself"), None)]
+    return [_of_cell(results, line, cell) for cell in cells]
+
+
+def _of_cell(results: Results, line: Line, cell: MeasuredCell) -> Judged:
+    missing = gaps(cell)
+    if missing:
+        return _row(line, cell_key(cell).short, UNDECIDED, missing), None
     judge = _drift if line["metric"] == "max_drift" else _figure
-    return [judge(results, line, cell) for cell in cells]
+    return judge(results, line, cell)
 
 
 def _row(
@@ -128,14 +148,16 @@ def _faults(results: Results, line: Line) -> List[Dict[str, Any]]:
     faults = [
         f"{log}: {one['ending']}: {one['reason']}"
         for log, one in every
-        if one["ending"] not in ("ok", *_NO_FAULT) and not never_ran(one["ending"])
+        if one["ending"] not in ("ok", *NO_FAULT) and not never_ran(one["ending"])
     ]
     hours = seconds_under_load(one for one in repeats if one["ending"] == "ok") / 3600
     wanted = duration_seconds(line["value"]) / 3600 if line["value"] else 0.0
     detail = f"{len(faults)} fault(s) in {hours:.3g} h under load"
     if faults:
         return [_row(line, "", FAIL, f"{detail}, the first: {faults[0]}", (hours, None, None))]
-    enough = hours >= wanted and hours > 0
+    missing = [f"{cell_key(cell).short}: {gaps(cell)}" for cell in results["cells"] if gaps(cell)]
+    enough = hours >= wanted and hours > 0 and not missing
+    detail = "; ".join([detail, *missing])
     return [_row(line, "", PASS if enough else UNDECIDED, detail, (hours, None, None))]
 
 
@@ -158,32 +180,36 @@ def _stack(results: Results, line: Line) -> List[Dict[str, Any]]:
     rows = []
     for name, glob in line["value"].items():
         own = {**line, "value": {name: glob}}
-        found = {node: version(facts, name) for node, facts in nodes.items()}
+        found = {node: versions(facts, name) for node, facts in nodes.items()}
         wrong = [
             f"{node} has {value}"
-            for node, value in found.items()
+            for node, values in found.items()
+            for value in dict.fromkeys(values)
             if value is not None and not fnmatchcase(value, glob)
         ]
-        unknown = [node for node, value in found.items() if value is None]
+        unknown = [node for node, values in found.items() if None in values]
         if wrong:
             rows.append(_row(own, "", FAIL, "; ".join(wrong)))
         elif unknown or not found:
             whose = ", ".join(unknown) or "any node"
             rows.append(_row(own, "", UNDECIDED, f"not recorded of {whose}"))
         else:
-            rows.append(_row(own, "", PASS, ", ".join(sorted({*map(str, found.values())}))))
+            every = {str(value) for values in found.values() for value in values}
+            rows.append(_row(own, "", PASS, ", ".join(sorted(every))))
     return rows
 
 
-def version(facts: Mapping[str, Any], name: str) -> Optional[str]:
-    """Return a version of ``promises.STACK`` of a node's fingerprint, None where it has none."""
+def versions(facts: Mapping[str, Any], name: str) -> List[Optional[str]]:
+    """Return a version of ``promises.STACK`` of a node's fingerprint, of each GPU its own.
+
+    None stands for one that is not recorded.
+    """
     gpus = facts.get("gpus") or []
     if name == "gpus":
-        return str(len(gpus))
-    if name in ("driver", "gpu"):
-        key = "name" if name == "gpu" else name
-        return ", ".join(sorted({str(gpu.get(key)) for gpu in gpus})) or None
-    return None if facts.get(name) is None else str(facts[name])
+        return [str(len(gpus))]
+    key = "name" if name == "gpu" else name
+    values = [gpu.get(key) for gpu in gpus] if name in ("driver", "gpu") else [facts.get(name)]
+    return [None if value is None else str(value) for value in values] or [None]
 
 
 _OTHERS: Mapping[str, Callable[[Results, Line], List[Dict[str, Any]]]] = {

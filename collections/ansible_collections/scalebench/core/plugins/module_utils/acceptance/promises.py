@@ -7,6 +7,7 @@ from typing import Any, Callable, Dict, List, Mapping
 
 from ..comparison.gate_rules import check_gate
 from ..planning.options import OPTIONS, duration_seconds, misspelt, parse_options
+from .promised_campaign import NOT_HERE
 
 __all__ = ["CELL_LINES", "LINES", "STACK", "check_acceptance", "line_text"]
 
@@ -29,8 +30,6 @@ STACK: Mapping[str, str] = {
     "os": "name and version of the operating system",
 }
 _KEYS = ("about", "campaign", "lines")
-# What an acceptance may not set: they decide which campaign it is, or what to compare it with.
-_NOT_HERE = ("half_width", "max_repeats")
 
 
 def check_acceptance(content: Any) -> Dict[str, Any]:
@@ -62,7 +61,7 @@ def check_acceptance(content: Any) -> Dict[str, Any]:
 def _campaign(options: Any) -> Dict[str, Any]:
     if not isinstance(options, Mapping):
         raise ValueError("campaign: a mapping from options of bench.yml to their values is needed")
-    wrong = [name for name in options if name in _NOT_HERE or not isinstance(name, str)]
+    wrong = [name for name in options if name in NOT_HERE or not isinstance(name, str)]
     if wrong:
         raise ValueError(f"campaign: {wrong[0]} cannot be set here; repeats or duration can")
     known = misspelt(options, OPTIONS)

@@ -8,7 +8,7 @@ from ..planning.options import duration_seconds
 from ..records.cells import cell_key
 from ..results.scaling import BASELINE
 from ..stats.drift import LEAST
-from .judge import NO_BUSBW, selected, version
+from .judge import NO_BUSBW, selected, versions
 from .promises import CELL_LINES, line_text
 
 __all__ = ["undecidable"]
@@ -52,11 +52,16 @@ def _of_cells(line: Mapping[str, Any], cells: Cells, lasting: bool) -> Optional[
     if least < 2 and not lasting:
         return "one repeat has no interval"
     if line["metric"] in ("min_speedup", "min_efficiency"):
-        groups = {cell_key(cell).group for cell in cells if cell["topology"] == BASELINE}
-        alone = [cell for cell in chosen if cell_key(cell).group not in groups]
-        if alone:
-            return f"{cell_key(alone[0]).short} has no {BASELINE} to be compared with"
+        return _without_base(chosen, cells)
     return None
+
+
+def _without_base(chosen: Cells, cells: Cells) -> Optional[str]:
+    if {cell["topology"] for cell in chosen} == {BASELINE}:
+        return f"{BASELINE} is compared with itself"
+    groups = {cell_key(cell).group for cell in cells if cell["topology"] == BASELINE}
+    alone = [cell for cell in chosen if cell_key(cell).group not in groups]
+    return f"{cell_key(alone[0]).short} has no {BASELINE} to be compared with" if alone else None
 
 
 def _of_others(
@@ -74,7 +79,7 @@ def _of_others(
             f"{name} of {node}"
             for name in value
             for node, facts in nodes.items()
-            if version(facts, name) is None
+            if None in versions(facts, name)
         ]
         return f"not recorded: {', '.join(missing)}" if missing else None
     return None
