@@ -8,6 +8,7 @@ from typing import ClassVar
 from ansible_collections.scalebench.core.plugins.module_utils.acceptance.acceptance_text import (
     acceptance_text,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.archive import CHECKSUMS
 from ansible_collections.scalebench.core.plugins.module_utils.published.against_published import (
     against_published,
 )
@@ -84,7 +85,8 @@ class ActionModule(ControllerAction):
             # Not a Path, which drops the "./" that the reference scripts print.
             saved = f"{args['output_dir'].rstrip('/')}/{name}"
             blocks.insert(0, reference_output(results, args["log_dir"], saved))
-        if kept:
+        # An unpacked archive has its own, and keeps the files that were signed.
+        if kept and not (folder / CHECKSUMS).is_file():
             own = {key: kept[key] for key in ("file", "content")}
             files[KEPT] = json_text(own).encode("utf-8")
         contents = {folder / name: content for name, content in files.items()}

@@ -11,8 +11,8 @@ description:
     completely or not at all.
   - It accepts only what M(campaign_archive) writes. Links, devices, paths outside the folder, files
     that do not belong to a campaign, and too many or too large files are refused.
-  - A folder that already holds the archive's files is verified and left as it is, including files
-    that a report has written into it.
+  - A folder that already holds the archive's files is verified and left as it is. Only what a
+    report writes (results, report and plots) may differ or be there beside them.
 options:
   archive:
     description: Path of the archive.

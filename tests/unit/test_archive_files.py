@@ -329,6 +329,42 @@ def test_a_campaign_whose_logs_are_elsewhere_is_not_archived_without_them(campai
         make(campaign, tmp_path / "mine.tar.gz")
 
 
+@pytest.mark.parametrize("name", ["acceptance.json", "preflight.json", "plan.json"])
+def test_what_a_report_judges_by_must_be_as_in_the_archive(campaign, tmp_path, name):
+    (campaign / "acceptance.json").write_text("{}")
+    (campaign / "preflight.json").write_text("{}")
+    path, there = tmp_path / "mine.tar.gz", tmp_path / "there"
+    make(campaign, path)
+    unpack(path, there)
+    (there / name).write_text('{"changed": 1}')
+    with pytest.raises(ValueError, match=f"{name} differs from"):
+        unpacked_before(path, head(path)[1], there)
+
+
+@pytest.mark.parametrize(
+    "name", ["acceptance.json", "logs/1.run.json", "logs/x.attempt1.json", "notes.txt", ".x"]
+)
+def test_a_file_beside_those_of_the_archive_is_refused(campaign, tmp_path, name):
+    path, there = tmp_path / "mine.tar.gz", tmp_path / "there"
+    make(campaign, path)
+    unpack(path, there)
+    for own in ("report.md", "scaling.svg", "results.csv"):
+        (there / own).write_text("of a report")
+    assert unpacked_before(path, head(path)[1], there)
+    (there / name).write_text("{}")
+    with pytest.raises(ValueError, match=f"{name} is not in"):
+        unpacked_before(path, head(path)[1], there)
+
+
+def test_a_link_to_a_folder_beside_those_of_the_archive_is_refused(campaign, tmp_path):
+    path, there = tmp_path / "mine.tar.gz", tmp_path / "there"
+    make(campaign, path)
+    unpack(path, there)
+    (there / "logs/more").symlink_to(tmp_path)
+    with pytest.raises(ValueError, match="more is not in"):
+        unpacked_before(path, head(path)[1], there)
+
+
 def test_a_folder_that_holds_the_archive_already_is_verified_and_kept(campaign, tmp_path):
     path, there = tmp_path / "mine.tar.gz", tmp_path / "there"
     make(campaign, path)

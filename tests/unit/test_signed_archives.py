@@ -77,18 +77,26 @@ def copied(signed, to):
 def documented():
     """Return the command of the documentation for this archive."""
     (command,) = re.findall(r"^\[ .*$", DOCUMENTED.read_text(), re.MULTILINE)
+    command = command.replace("ALLOWED_SIGNERS", "elsewhere/allowed_signers")
     return command.replace("NAME", "mine").replace("SIGNER", "vendor")
 
 
 def accepted_by_command(folder, programs=""):
     """Return whether the documented command ends with 0; remove what it unpacked."""
+    (folder / "elsewhere").mkdir(exist_ok=True)
+    if not (folder / "elsewhere/allowed_signers").exists():
+        shutil.copyfile(folder / "allowed_signers", folder / "elsewhere/allowed_signers")
+    done = run_command(folder, programs)
+    shutil.rmtree(folder / "verified", ignore_errors=True)
+    return done.returncode == 0
+
+
+def run_command(folder, programs=""):
     environment = {"PATH": programs or os.environ["PATH"]}
-    done = subprocess.run(
+    return subprocess.run(
         ["/bin/sh", "-c", documented()], cwd=folder, env=environment, capture_output=True,
         text=True, check=False,
     )  # fmt: skip
-    shutil.rmtree(folder / "mine", ignore_errors=True)
-    return done.returncode == 0
 
 
 def accepted_by_code(folder):
@@ -106,10 +114,44 @@ def test_an_honest_archive_needs_openssh_tar_and_sha256sum_only(signed, tmp_path
     programs = tmp_path / "programs"
     programs.mkdir()
     # tar runs gzip itself.
-    for name in ("ssh-keygen", "tar", "sha256sum", "gzip"):
+    for name in ("ssh-keygen", "tar", "sha256sum", "gzip", "mkdir"):
         (programs / name).symlink_to(shutil.which(name))
     assert accepted_by_command(folder, str(programs))
     assert accepted_by_code(folder)
+
+
+def test_files_that_were_there_before_are_not_taken_for_verified_ones(signed, tmp_path):
+    folder = copied(signed, tmp_path / "there")
+    (folder / "mine/logs").mkdir(parents=True)
+    (folder / "mine/logs/forged.log").write_text("x")
+    (folder / "elsewhere").mkdir()
+    shutil.copyfile(folder / "allowed_signers", folder / "elsewhere/allowed_signers")
+    assert run_command(folder).returncode == 0
+    assert (folder / "verified/mine/plan.json").is_file()
+    assert not (folder / "verified/mine/logs/forged.log").exists()
+    assert run_command(folder).returncode != 0, "it is there already"
+
+
+@pytest.mark.parametrize(
+    "name", ["allowed_signers", "../allowed_signers", "elsewhere/allowed_signers"]
+)
+def test_a_signed_member_does_not_replace_the_keys(signed, tmp_path, name):
+    """Of a signer who wants others to be taken for him, with a program of his own."""
+    folder = copied(signed, tmp_path / "there")
+    stranger = (signed / "stranger.pub").read_text()
+    new = f'vendor namespaces="{NAMESPACE}" {stranger}'.encode()
+    with tarfile.open(folder / NAMES[0]) as tar:
+        members = [(info, tar.extractfile(info).read()) for info in tar.getmembers()]
+    with tarfile.open(folder / NAMES[0], "w:gz", format=tarfile.USTAR_FORMAT) as tar:
+        for info, data in [*members, (tarfile.TarInfo(name), new)]:
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
+    (folder / NAMES[1]).write_text(sign(folder / NAMES[0], str(signed / "key")))
+    rewrite_checksums(folder)
+    accepted_by_command(folder)
+    (folder / NAMES[1]).write_text(sign(folder / NAMES[0], str(signed / "stranger")))
+    rewrite_checksums(folder)
+    assert not accepted_by_command(folder)
 
 
 def flipped(folder, draw):

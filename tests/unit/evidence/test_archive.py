@@ -103,7 +103,7 @@ def test_only_output_of_programs_is_a_log():
 
 
 def test_a_report_may_rewrite_all_but_the_measurements():
-    assert [path for path in OWN if written_by_report(path)] == [*OWN[1:6]]
+    assert [path for path in OWN if written_by_report(path)] == [*OWN[1:5]]
 
 
 def test_the_manifest_has_the_places_of_secrets_and_not_the_secrets():

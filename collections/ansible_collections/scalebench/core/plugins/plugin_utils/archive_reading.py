@@ -182,13 +182,25 @@ def unpacked_before(archive: Path, text: str, folder: Path) -> bool:
         raise ValueError(
             f"{folder} contains something other than {archive}: give -e output_dir=DIR"
         )
-    for path, expected in parse_checksums(text).items():
+    sums = parse_checksums(text)
+    for file in _files(folder):
+        path = file.relative_to(folder).as_posix()
+        if path not in sums and path != CHECKSUMS and not written_by_report(path):
+            raise ValueError(f"{file} is not in {archive}: remove {folder} to unpack it anew")
+    for path, expected in sums.items():
         file = folder / path
         if written_by_report(path):
             continue
         if not file.is_file() or file_sha256(file) != expected:
             raise ValueError(f"{file} differs from {archive}: remove {folder} to unpack it anew")
     return True
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Yield everything below a folder that is not a folder, links to folders among it."""
+    for place, folders, names in os.walk(folder):
+        links = [name for name in folders if Path(place, name).is_symlink()]
+        yield from (Path(place, name) for name in sorted([*names, *links]))
 
 
 def file_sha256(path: Path) -> str:

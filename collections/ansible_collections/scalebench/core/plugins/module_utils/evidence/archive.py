@@ -30,6 +30,9 @@ _TOP = re.compile(
     r"|scalebench\.prom"
 )
 _SHOWN = (".svg", ".png", ".html")
+_OF_REPORT = re.compile(
+    r"results\.(json|csv)|report\.(md|html)|junit\.xml|scalebench\.prom|[^/]+\.(svg|png)"
+)
 _BELOW_LOGS = (".log", ".out", ".txt", ".json", ".jsonl", ".csv")
 _LOGS = (".log", ".out", ".txt")
 _MOST_SHOWN = 10
@@ -132,8 +135,8 @@ def parse_checksums(text: str) -> Dict[str, str]:
 
 
 def written_by_report(path: str) -> bool:
-    """Return whether a report rewrites this file, so that it may differ from the archived one."""
-    return "/" not in path and path not in ("plan.json", MANIFEST)
+    """Return whether a report writes this file, so that it may differ from the archived one."""
+    return bool(_OF_REPORT.fullmatch(path))
 
 
 def split_member(name: str) -> Tuple[str, str]:
