@@ -131,15 +131,12 @@ def _of_comparisons() -> Iterator[Simulation]:
                 trials.new_day(days, share),
             ),
         )
-    yield Simulation(
-        *(
-            "interval of a new day",
-            "covers",
-            "4 days, cv 1 %, day sd 1 %",
-            (0.94, 1.0),
-            trials.predicted,
+    for days, repeats in ((10, 2), (10, 3), (4, 2), (2, 2)):
+        yield Simulation(
+            *("slower or faster than several days", "false alarms"),
+            f"{days} days of 20 repeats, ours {repeats}, cv 1 %, day sd 0.3%",
+            *(_at_most(0.055), trials.new_day(days, 0.003, repeats, 20), 2000),
         )
-    )
     rule = "variants that take turns"
     for rounds in (6, 10):
         noise = f"{rounds} rounds, cv 1 %, drift of 2 %"

@@ -29,10 +29,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.stats.deficit impo
     deficit,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.stats.drift import drift
-from ansible_collections.scalebench.core.plugins.module_utils.stats.levels import (
-    new_day_interval,
-    new_day_ratio,
-)
+from ansible_collections.scalebench.core.plugins.module_utils.stats.levels import new_day_ratio
 from ansible_collections.scalebench.core.plugins.module_utils.stats.log_ratio import (
     difference_p,
     equivalence_p,
@@ -119,22 +116,17 @@ def equivalent(chance: Random) -> bool:
     return equivalence_p(log_ratio(runs(chance, 5, level=102.0), runs(chance, 5)), 0.02) <= 0.05
 
 
-def of_days(chance: Random, count: int, day_sd: float) -> list[list[float]]:
-    return [runs(chance, 5, level=100 * (1 + chance.gauss(0, day_sd))) for _ in range(count)]
+def new_day(days: int, day_sd: float, repeats: int = 5, of_a_day: int = 5) -> Trial:
+    """Return whether a campaign is called slower or faster than equal ones of other days."""
 
-
-def new_day(days: int, day_sd: float) -> Trial:
     def trial(chance: Random) -> bool:
-        ours, *baseline = of_days(chance, days + 1, day_sd)
+        ours, *baseline = (
+            runs(chance, count, level=100 * (1 + chance.gauss(0, day_sd)))
+            for count in (repeats, *[of_a_day] * days)
+        )
         return difference_p(new_day_ratio(ours, baseline)) <= 1 - LEVEL
 
     return trial
-
-
-def predicted(chance: Random) -> bool:
-    ours, *baseline = of_days(chance, 5, 0.01)
-    low, high = new_day_interval(baseline, 5, LEVEL)
-    return low <= math.exp(sum(map(math.log, ours)) / 5) <= high
 
 
 def turns(rounds: int, slower: float = 0.0) -> Trial:

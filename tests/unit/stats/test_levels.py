@@ -8,7 +8,6 @@ import numpy
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.stats.levels import (
     by_day,
-    new_day_interval,
     new_day_ratio,
     variance_levels,
 )
@@ -16,6 +15,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.stats.log_ratio im
     difference_p,
     equivalence_p,
     holm,
+    interval,
     log_ratio,
 )
 from scipy import stats
@@ -99,14 +99,39 @@ def test_false_equivalence_is_as_rare_as_stated_where_days_differ():
 
 
 @pytest.mark.parametrize(("runs", "repeats"), [(5, 5), (3, 10), (10, 2), (5, 1)])
-def test_the_interval_holds_a_new_campaign_as_often_as_stated(runs, repeats):
+def test_the_interval_holds_an_equal_campaign_as_often_as_stated(runs, repeats):
     chance, draws, held = random.Random(runs), 500, 0
     for _ in range(draws):
         groups = [day(chance, normal, 1.0, runs=runs) for _ in range(6)]
-        ours = day(chance, normal, 1.0, runs=repeats)
-        low, high = new_day_interval(groups, repeats, 0.95)
-        held += low <= stats.gmean(ours) <= high
-    assert held >= stats.binom.ppf(1e-4, draws, 0.95)
+        low, high = interval(
+            new_day_ratio(day(chance, normal, 1.0, runs=repeats), groups), 1 - ALPHA
+        )
+        held += low <= 1 <= high
+    assert held >= stats.binom.ppf(1e-4, draws, 1 - ALPHA)
+
+
+@pytest.mark.parametrize("sd", [0.0, 0.3])
+@pytest.mark.parametrize(
+    ("days", "runs", "repeats"), [(10, 20, 2), (10, 20, 3), (4, 20, 2), (2, 20, 2), (2, 20, 5)]
+)
+def test_fewer_repeats_than_a_day_of_the_baseline_are_called_no_more_often(days, runs, repeats, sd):
+    """Two runs alone show far too little scatter in one campaign of six: 15 % were called."""
+    chance, draws = random.Random(f"{days} {runs} {repeats} {sd}"), 600
+    alarms = 0
+    for _ in range(draws):
+        groups = [day(chance, normal, sd, runs=runs) for _ in range(days)]
+        ours = day(chance, normal, sd, runs=repeats)
+        alarms += difference_p(new_day_ratio(ours, groups)) <= ALPHA
+    assert alarms <= most(draws)
+
+
+def test_three_repeats_find_what_is_far_beyond_their_scatter():
+    chance, found = random.Random(2), 0
+    for _ in range(200):
+        groups = [day(chance, normal, 0.3, runs=20) for _ in range(10)]
+        ours = day(chance, normal, 0.3, runs=3, shift=math.log(0.98))
+        found += difference_p(new_day_ratio(ours, groups)) <= ALPHA
+    assert found >= 0.95 * 200
 
 
 @pytest.mark.parametrize("days", [4, 10])
@@ -137,7 +162,7 @@ def test_equal_days_are_the_prediction_of_the_textbook():
     error = numpy.std(means, ddof=1) * math.sqrt(1 + 1 / 3)
     assert found.standard_error == pytest.approx(error, rel=1e-4)
     assert found.degrees_of_freedom == 2
-    low, high = new_day_interval(groups, 3, 0.95)
+    low, high = interval(found, 0.95)
     half = stats.t.ppf(0.975, 2) * error
     assert math.log(high / low) == pytest.approx(2 * half, rel=1e-4)
 
@@ -168,8 +193,6 @@ def test_one_day_is_the_test_within_it():
     sides = [100.0, 101.0, 99.5], [98.0, 99.0, 98.5]
     assert new_day_ratio(sides[0], [sides[1]]) == log_ratio(*sides)
     assert variance_levels([sides[1]]).day is None
-    with pytest.raises(ValueError, match="one day"):
-        new_day_interval([sides[1]], 3, 0.95)
     with pytest.raises(ValueError, match="fewer than two"):
         new_day_ratio([100.0], [[99.0, 98.0]])
 

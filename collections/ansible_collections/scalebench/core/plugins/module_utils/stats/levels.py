@@ -18,9 +18,8 @@ from typing import Dict, List, Optional, Sequence, Tuple
 
 from .log_ratio import LogRatio, centre, freedom, log_ratio, rounding
 from .outlying import within
-from .student_t import quantile
 
-__all__ = ["Levels", "by_day", "new_day_interval", "new_day_ratio", "variance_levels"]
+__all__ = ["Levels", "by_day", "new_day_ratio", "variance_levels"]
 
 Groups = Sequence[Sequence[float]]
 
@@ -90,49 +89,35 @@ def new_day_ratio(ours: Sequence[float], groups: Groups) -> LogRatio:
     if len(groups) < 2:
         return log_ratio(ours, groups[0])
     known = variance_levels(groups)
-    mean = math.fsum(math.log(value) for value in ours) / len(ours)
-    variance, degrees = _new_day(known, len(ours), centre(ours)[1] if len(ours) > 1 else None)
+    mean, own = centre(ours) if len(ours) > 1 else (math.log(ours[0]), 0.0)
+    variance, degrees = _new_day(known, len(ours), own)
     coarse = rounding(mean) + rounding(known.mean)
     return LogRatio(mean - known.mean, math.sqrt(variance + coarse), degrees)
 
 
-def new_day_interval(groups: Groups, repeats: int, level: float) -> Tuple[float, float]:
-    """Return the bounds between which the mean of a new campaign on a new day lies.
-
-    The prediction interval of the geometric mean of ``repeats`` runs that scatter like those of
-    the baseline.
-
-    :param groups: throughputs above 0, a list for each day, of two days or more.
-    :param level: between 0 and 1, as 0.95.
-    :returns: in the unit of the groups.
-    :raises ValueError: fewer than two days.
-    """
-    if len(groups) < 2:
-        raise ValueError("one day: nothing is known of how days differ")
-    known = variance_levels(groups)
-    variance, degrees = _new_day(known, repeats, None)
-    variance += 2 * rounding(known.mean)
-    half = quantile((1 + level) / 2, degrees) * math.sqrt(variance)
-    return math.exp(known.mean - half), math.exp(known.mean + half)
-
-
-def _new_day(known: Levels, repeats: int, own: Optional[float]) -> Tuple[float, float]:
+def _new_day(known: Levels, repeats: int, own: float) -> Tuple[float, float]:
     """Return the variance of a new mean less that of the days, and its degrees of freedom.
 
     The variance of the days' means already contains the scatter of as many runs as these days
-    have. What the new mean scatters more than they do is added, by Satterthwaite (Biometrics
-    Bulletin 2 (1946)); what it scatters less is not subtracted. Days that lie closer together
-    than their runs allow do so by chance: the variance is then that of the runs.
+    have. What fewer runs scatter more is added, by Satterthwaite (Biometrics Bulletin 2 (1946));
+    what more runs scatter less is not subtracted. The variance of a run is that of all days and of
+    the new one together: two or three runs alone often show far too little. Where they show more
+    than it, as with one slow run, theirs is taken. Days that lie closer together than their runs
+    allow do so by chance: the variance is then that of the runs.
 
     :param known: of two days or more.
-    :param own: the variance of the new mean by its own runs; None where it is not known.
+    :param own: the variance of the new mean by its own runs; 0 of one run.
     """
-    of_runs = (known.run or 0.0) / known.runs
-    of_means = max(known.between or 0.0, of_runs) * (1 + 1 / known.days)
-    added, count = own, repeats
-    if added is None:
-        added, count = (known.run or 0.0) / repeats, known.run_freedom + 1
-    more = added - of_runs if known.run else 0.0
-    if more <= 0 or count < 2:
+    between = known.between or 0.0
+    if known.run is None:
+        return between * (1 + 1 / known.days), known.days - 1
+    run_freedom = known.run_freedom + repeats - 1
+    run = (known.run * known.run_freedom + own * repeats * (repeats - 1)) / run_freedom
+    of_runs = run / known.runs
+    of_means = max(between, of_runs) * (1 + 1 / known.days)
+    more, count = max((run / repeats - of_runs, run_freedom + 1), (own - of_runs, repeats))
+    if more <= 0:
         return of_means, known.days - 1
-    return of_means + more, freedom((of_means, known.days), (more, count))
+    degrees = freedom((of_means, known.days), (more, count))
+    # The variance of two days is so uncertain that the sum's degrees of freedom come out too many.
+    return of_means + more, degrees if known.days > 2 else min(degrees, 1)
