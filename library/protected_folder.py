@@ -19,7 +19,7 @@ options:
   owner:
     description:
       - The account that gets the folders, not those above them, that root creates. It may own
-        folders on the path.
+        folders on the path, below which they are created as this account, but no links.
     type: str
     default: root
 attributes:

@@ -2,6 +2,7 @@
 
 import json
 import socket
+from pathlib import Path
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.node import own_folder
@@ -11,33 +12,37 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.own_folder im
 @pytest.fixture
 def machine(monkeypatch):
     """Return a function that makes this machine another one."""
-
-    def become(name, number):
-        own = {"hostname": name, "machine_id": number}
-        monkeypatch.setattr(own_folder, "_this_machine", lambda: own)
-
-    return become
+    return lambda name: monkeypatch.setattr(own_folder.socket, "gethostname", lambda: name)
 
 
 def test_a_folder_is_the_machines_that_came_first(tmp_path, machine):
     folder = tmp_path / "work"
-    machine("gpu01", "1111")
+    machine("gpu01")
     assert keep_own(str(folder), only_verify=True) and not folder.exists()
     assert keep_own(str(folder))
     assert not keep_own(str(folder))
     assert [path.name for path in folder.iterdir()] == ["node.json"]
-    machine("gpu02", "2222")
+    machine("gpu02")
     for only_verify in (True, False):
         with pytest.raises(ValueError, match="of machine gpu01, and this is gpu02: give each node"):
             keep_own(str(folder), only_verify)
 
 
-def test_a_machine_with_a_new_name_or_a_new_system_keeps_its_folder(tmp_path, machine):
-    machine("gpu01", "1111")
-    keep_own(str(tmp_path))
-    for name, number in (("renamed", "1111"), ("gpu01", "3333")):
-        machine(name, number)
-        assert not keep_own(str(tmp_path))
+def test_copies_of_one_image_are_told_apart_and_a_renamed_node_is_told_the_way_out(
+    tmp_path, machine
+):
+    # Marks of before hold the number of the image too.
+    number = Path("/etc/machine-id")
+    mark = tmp_path / "node.json"
+    text = number.read_text().strip() if number.exists() else ""
+    mark.write_text(json.dumps({"hostname": "gpu01", "machine_id": text}))
+    machine("gpu01")
+    assert not keep_own(str(tmp_path))
+    machine("gpu02")
+    with pytest.raises(ValueError, match=f"after gpu01 was renamed, remove {mark}"):
+        keep_own(str(tmp_path))
+    mark.unlink()
+    assert keep_own(str(tmp_path))
 
 
 def test_a_damaged_mark_is_not_taken_for_ours(tmp_path):
@@ -51,12 +56,12 @@ def test_a_damaged_mark_is_not_taken_for_ours(tmp_path):
 
 
 def test_of_two_machines_at_once_one_is_refused(tmp_path, machine, monkeypatch):
-    machine("gpu02", "2222")
+    machine("gpu02")
     make = own_folder.os.makedirs
 
     def be_slower(folder, **given):
         make(folder, **given)
-        (tmp_path / "node.json").write_text(json.dumps({"hostname": "gpu01", "machine_id": "1"}))
+        (tmp_path / "node.json").write_text(json.dumps({"hostname": "gpu01"}))
 
     monkeypatch.setattr(own_folder.os, "makedirs", be_slower)
     with pytest.raises(ValueError, match="of machine gpu01"):

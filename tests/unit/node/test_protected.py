@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from ansible_collections.scalebench.core.plugins.module_utils.node import protected
 from ansible_collections.scalebench.core.plugins.module_utils.node.protected import (
     make_protected,
     who_could_change,
@@ -106,6 +107,51 @@ def test_a_dangling_link_is_judged_by_where_it_leads(tmp_path):
     assert "others can write" in who_could_change(str(tmp_path / "link"))
 
 
+def test_root_follows_no_link_that_the_owner_of_the_folder_can_replace(tmp_path, foreign):
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home/link").symlink_to(tmp_path)
+    user = foreign(tmp_path / "home/link")
+    for path in ("home/link", "home/link/one"):
+        reason = who_could_change(str(tmp_path / path), owner=user)
+        assert reason == f"{tmp_path}/home/link is a link, and user {user} can replace it"
+    with pytest.raises(ValueError, match="Remove it, or choose a folder"):
+        make_protected(str(tmp_path / "home/link/one"), owner=user)
+    assert not (tmp_path / "one").exists()
+    (tmp_path / "home/theirs").mkdir()
+    user = foreign(tmp_path / "home/theirs")
+    (tmp_path / "home/theirs/of_root").symlink_to(tmp_path)
+    assert "can replace" in who_could_change(str(tmp_path / "home/theirs/of_root/x"), owner=user)
+
+
+def test_root_creates_below_the_owners_folder_with_no_more_rights_than_the_owner(
+    tmp_path, monkeypatch
+):
+    if os.geteuid() != 0:
+        pytest.skip("needs root, who alone can act as another user")
+    # pytest's own folders are root's alone.
+    for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
+        folder.chmod(0o711)
+    home, victim = tmp_path / "home", tmp_path / "victim"
+    home.mkdir()
+    victim.mkdir()
+    os.chown(home, STRANGER, -1)
+    make_protected(str(home / "above/one"), owner=STRANGER)
+    assert {(home / name).stat().st_uid for name in ("above", "above/one")} == {STRANGER}
+    # The owner wins the race: the link comes after root has looked.
+    real = protected.who_could_change
+
+    def look_and_lose(path, **given):
+        reason = real(path, **given)
+        if not (home / "late").is_symlink():
+            (home / "late").symlink_to(victim)
+        return reason
+
+    monkeypatch.setattr(protected, "who_could_change", look_and_lose)
+    with pytest.raises(PermissionError):
+        make_protected(str(home / "late/one"), owner=STRANGER)
+    assert list(victim.iterdir()) == []
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / "roles").glob("*/defaults/main.yml")), ids=str)
 def test_no_role_works_below_a_folder_for_everybody(path):
     folders = ("/tmp", "/var/tmp", "/dev/shm", "/home")
@@ -188,6 +234,38 @@ def test_role_artefact_downloads_nothing_into_what_somebody_made_first(tmp_path)
     said = play(tmp_path, folder)
     assert said.returncode == 0, said.stdout
     assert (folder / "archive").read_text() == "content"
+
+
+def test_what_is_removed_is_removed_as_the_account_whose_folder_it_is(tmp_path):
+    if os.geteuid() != 0 or not shutil.which("su"):
+        pytest.skip("needs root and su")
+    for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
+        folder.chmod(0o711)
+    (tmp_path / "victim/sshd").mkdir(parents=True)
+    (tmp_path / "home/work/sshd").mkdir(parents=True)
+    for path in (tmp_path / "home", tmp_path / "home/work", tmp_path / "home/work/sshd"):
+        os.chown(path, STRANGER, -1)
+    tasks = yaml.safe_load((ROOT / "roles/cluster_ssh/tasks/absent.yml").read_text())
+    given = {
+        "ansible_remote_tmp": "/tmp",
+        "ansible_become_method": "su",
+        "ansible_become_flags": "-s /bin/sh",
+        "cluster_ssh_user": "nobody",
+        "cluster_ssh_systemd": False,
+        "cluster_ssh_directory": "{{ scalebench_work_dir }}/sshd",
+        "__cluster_ssh_host_directory": "{{ cluster_ssh_directory }}_host",
+    }
+    play = {"hosts": "localhost", "gather_facts": False, "become": True, "vars": given}
+    play["tasks"] = [task for task in tasks if "Remove" in task["name"]]
+    (tmp_path / "play.yml").write_text(yaml.safe_dump([play]))
+    (tmp_path / "link").symlink_to(tmp_path / "victim")
+    for folder, code in (("home/work", 0), ("link", 2)):
+        work = (
+            f"scalebench_work_dir={tmp_path}/{folder} ansible_python_interpreter=/usr/bin/python3"
+        )
+        said = run_playbook("-i", "localhost,", "-c", "local", "-e", work, tmp_path / "play.yml")
+        assert said.returncode == code, said.stdout
+    assert (tmp_path / "victim/sshd").exists() and not (tmp_path / "home/work/sshd").exists()
 
 
 def bootstrap(folder, path=os.environ["PATH"]):

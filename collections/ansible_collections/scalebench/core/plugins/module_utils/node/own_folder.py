@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
-from typing import Any, Dict
+from typing import Any
 
 __all__ = ["keep_own"]
 
@@ -15,17 +15,17 @@ _MARK = "node.json"
 def keep_own(folder: str, only_verify: bool = False) -> bool:
     """Mark a folder as this machine's; return whether it was not.
 
-    A machine is known by its name or, where that changed, by its machine-id: one of them is enough.
+    A machine is known by its host name: copies of one image have the same machine-id.
 
     :raises ValueError: it is another machine's, as on a file server.
     """
-    mark, own = os.path.join(folder, _MARK), _this_machine()
-    part = f"{mark}.{own['hostname']}.{os.getpid()}"
+    mark, own = os.path.join(folder, _MARK), socket.gethostname()
+    part = f"{mark}.{own}.{os.getpid()}"
     is_new = not os.path.exists(mark)
     if is_new and not only_verify:
         os.makedirs(folder, exist_ok=True)
         with open(part, "w", encoding="utf-8") as file:
-            json.dump(own, file)
+            json.dump({"hostname": own}, file)
         try:
             # Of two machines at the same moment only one succeeds, also on NFS.
             os.link(part, mark)
@@ -38,26 +38,16 @@ def keep_own(folder: str, only_verify: bool = False) -> bool:
     return is_new
 
 
-def _refuse_another(mark: str, own: Dict[str, str]) -> None:
+def _refuse_another(mark: str, own: str) -> None:
     with open(mark, encoding="utf-8") as file:
         try:
             other: Any = json.load(file)
         except ValueError:
             other = {}
-    if not isinstance(other, dict) or all(other.get(key) != own[key] for key in own):
-        name = other.get("hostname", "unknown") if isinstance(other, dict) else "unknown"
+    name = other.get("hostname", "unknown") if isinstance(other, dict) else "unknown"
+    if name != own:
         raise ValueError(
-            f"the folder is of machine {name}, and this is {own['hostname']}: give each node its"
-            " own, as scalebench_work_dir: .../{{ inventory_hostname }}, if it is on a file server;"
-            f" else remove {mark}"
+            f"the folder is of machine {name}, and this is {own}: give each node its own, as"
+            " scalebench_work_dir: .../{{ inventory_hostname }}, if it is on a file server; else,"
+            f" as after {name} was renamed, remove {mark}"
         )
-
-
-def _this_machine() -> Dict[str, str]:
-    try:
-        with open("/etc/machine-id", encoding="utf-8") as file:
-            number = file.read().strip()
-    except OSError:
-        number = ""
-    # Images that were copied have no number, or the same one: then the name alone counts.
-    return {"hostname": socket.gethostname(), **({"machine_id": number} if number else {})}
