@@ -209,7 +209,7 @@ def test_runs_that_lie_apart_and_what_is_left_out_are_told():
     (made,) = comparison_sections(found)
     assert made["items"][-3:] == [
         "1n1g: repeat 3 of b2 (80 images/s) lies far from the others of its campaign; it is part of"
-        " all figures",
+        " all figures here; rule deficit of a gate leaves such runs out, and names them",
         "8n1g: without b1: not in the baseline",
         "not in the baseline: x, y: other hardware",
     ]

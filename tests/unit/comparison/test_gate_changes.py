@@ -67,7 +67,37 @@ def test_cut_repeats_are_named_by_their_number():
     baseline[2][0] *= 0.97
     found = judged(against({"1n1g": ours}, {"1n1g": baseline}))
     assert found["verdict"] == "passed"
-    assert found["detail"].endswith("(cut as outliers: repeat 4 and 1 of the baseline)")
+    cut = "cut as outliers in pytorch fp32 bz4 1n1g: repeat 4 and 1 of the baseline"
+    assert found["detail"].endswith(f"; {cut}")
+
+
+@pytest.mark.parametrize(
+    ("other", "verdict"), [(995.0, "passed"), (900.0, "broken"), (994.0, "undecided")]
+)
+def test_cut_repeats_are_named_also_where_another_cell_decides(other, verdict):
+    chance = random.Random(3)
+    ours = runs(chance, 1000.0)
+    ours[3] *= 0.6
+    steps = [-0.004, 0.004, 0.0, 0.003, -0.003] if verdict == "undecided" else [0.0] * 5
+    second = [other * (1 + step) for step in steps]
+    baseline = [[1000.0 * (1 + step) for step in steps]] * 4
+    if verdict == "undecided":
+        baseline = [[one * scale for one in baseline[0]] for scale in (0.99, 1.0, 1.01, 1.02)]
+    found = judged(against({"1n1g": ours, "2n1g": second}, {"1n1g": steady(), "2n1g": baseline}))
+    assert found["verdict"] == verdict
+    assert found["detail"].endswith("; cut as outliers in pytorch fp32 bz4 1n1g: repeat 4")
+
+
+@pytest.mark.parametrize(
+    "ours", [[1000.0, 1000.5, 600.0, 999.5, 600.5], [1000.0, 600.0, 1000.4], [1000, 999, 600, 1001]]
+)
+def test_repeats_of_two_kinds_fail_unless_the_rule_says_pass(ours):
+    found = against({"1n1g": ours}, {"1n1g": steady()})
+    mixed = judged(found)
+    assert (mixed["verdict"], mixed["ok"]) == ("undecided", False)
+    assert "more than one of 5: no single slow runs" in mixed["detail"]
+    assert "; not judged, outliers in pytorch fp32 bz4 1n1g: repeat " in mixed["detail"]
+    assert judged(found, undecided="pass")["ok"] is True
 
 
 def test_a_baseline_of_one_day_holds_for_that_day_only():

@@ -119,7 +119,7 @@ def _remarks(comparison: Mapping[str, Any], every: Sequence[Mapping[str, Any]]) 
     lines = [
         f"{_label(cell, every)}: repeat {one['repeat']} of {one['campaign']}"
         f" ({one['throughput']:.4g} {cell['unit']}) lies far from the others of its campaign; it is"
-        " part of all figures"
+        " part of all figures here; rule deficit of a gate leaves such runs out, and names them"
         for cell in comparison["cells"]
         for one in cell["outlying"]
     ]

@@ -112,22 +112,25 @@ def deficit_outcomes(
 def _of_deficit(cell: MeasuredCell, found: Deficit) -> Outcome:
     numbers = [one["repeat"] for one in cell["repeats"] if one["throughput"] is not None]
     verdict = _VERDICTS.get(found.verdict, UNDECIDED)
-    notes = [found.reason, _cut(found, numbers)]
+    notes = [found.reason]
     if found.same_day and verdict != UNDECIDED:
         notes.append("same day only: a baseline of one day does not show how days differ")
     change = "" if found.change is None else f" {100 * found.change:+.2f} %"
-    text = f"{cell_key(cell).short}:{change}"
+    name = cell_key(cell).short
+    text = f"{name}:{change}"
     said = "; ".join(note for note in notes if note)
     text += f" ({said})" if change and said else f" {said}" if said else ""
-    no_data = verdict == UNDECIDED and found.change is None and not found.cut
-    return Outcome(verdict, text, found.change or 0.0, no_data)
+    # Without a change nothing was tested: too few repeats, or runs that are not one population.
+    untested = verdict == UNDECIDED and found.change is None
+    return Outcome(verdict, text, found.change or 0.0, untested, _cut(name, found, numbers))
 
 
-def _cut(found: Deficit, numbers: Sequence[int]) -> str:
-    """Return which runs were cut; empty for none."""
+def _cut(name: str, found: Deficit, numbers: Sequence[int]) -> str:
+    """Return which runs of a cell lie apart; empty for none."""
     if not any(found.cut):
         return ""
     ours = ", ".join(str(numbers[run - 1]) for run in found.cut[0])
     theirs = sum(map(len, found.cut[1:]))
     parts = [f"repeat {ours}" if ours else "", f"{theirs} of the baseline" if theirs else ""]
-    return f"cut as outliers: {' and '.join(filter(None, parts))}"
+    what = "not judged, outliers" if found.change is None else "cut as outliers"
+    return f"{what} in {name}: {' and '.join(filter(None, parts))}"

@@ -61,17 +61,21 @@ def within(groups: Groups) -> Tuple[float, int]:
 def mixed(groups: Groups, cut: Sequence[Sequence[int]]) -> str:
     """Return why runs that are cut are not single ones; empty if they are.
 
+    Of ours one of five may be: where one run in fifty is slow, two of five are in 4 of 1000
+    campaigns. Of fewer none, since one of three may as well be a third of the cluster's runs.
+
     :param groups: ours, then the baseline's campaigns.
     :param cut: of :func:`outlying`.
     """
     every = sum(map(len, groups[1:]))
     for where, share, gone, of in (
-        ("here", 3, len(cut[0]), len(groups[0])),
+        ("here", 5, len(cut[0]), len(groups[0])),
         ("in the baseline", 2, sum(map(len, cut[1:])), every),
     ):
         if share * gone > of:
             return (
                 f"{gone} of {of} runs {where} lie further than {_FAR} standard deviations from"
-                " their median: they are not single slow runs; find out what they have in common"
+                f" their median, more than one of {share}: no single slow runs; find out what they"
+                " have in common"
             )
     return ""
