@@ -15,8 +15,12 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning.options i
     OPTIONS,
     duration_seconds,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.planning.recipes import (
+    declared_factors,
+)
 from ansible_collections.scalebench.core.plugins.plugin_utils.acceptances import kept_with
 from ansible_collections.scalebench.core.plugins.plugin_utils.archive_signing import check_key
+from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files import load_benchmarks
 from ansible_collections.scalebench.core.plugins.plugin_utils.controller_action import (
     ControllerAction,
 )
@@ -28,6 +32,7 @@ class ActionModule(ControllerAction):
     ARGUMENTS: ClassVar = {
         "acceptance": {"type": "str", "required": True},
         "acceptances_dir": {"type": "path", "default": "acceptance"},
+        "benchmarks_dir": {"type": "path", "default": "benchmarks"},
         "campaign_dir": {"type": "path", "default": ""},
         "sign_key": {"type": "path", "default": ""},
         "variables": {"type": "dict", "default": {}},
@@ -39,9 +44,13 @@ class ActionModule(ControllerAction):
     def answer(self, args):
         """Return the options of the campaign and a description; change nothing."""
         folder = Path(args["campaign_dir"] or "/nonexistent")
-        kept = kept_with(folder, args["acceptance"], Path(args["acceptances_dir"]))
+        own = declared_factors(load_benchmarks(Path(args["benchmarks_dir"])))
+        kept = kept_with(folder, args["acceptance"], Path(args["acceptances_dir"]), own)
         promised = kept["promised"]
-        given = [name for name in args["variables"] if name in OPTIONS]
+        names = {*OPTIONS, *(factor.name for factor in own), "acceptance"}
+        # A longer duration is compared with the stated one when the campaign is planned.
+        refused = {*names, *(f"campaign_{name}" for name in names)} - {"duration", "acceptance"}
+        given = sorted(refused.intersection(args["variables"]))
         if given:
             raise ValueError(
                 f"-e {given[0]}: the acceptance states the options of its campaign"
@@ -54,13 +63,17 @@ class ActionModule(ControllerAction):
         return {
             "changed": False,
             "options": promised["campaign"],
+            "promises": {key: kept[key] for key in ("file", "content")},
             "text": "\n".join(lines),
             "undecidable": _undecidable(promised, args) if args["plan"] else [],
         }
 
 
 def _undecidable(promised, args):
-    options = promised["campaign"]
+    options = dict(promised["campaign"])
+    if "duration" in args["variables"]:
+        options["duration"] = args["variables"]["duration"]
+    promised = {**promised, "campaign": options}
     duration = duration_seconds(options["duration"]) if "duration" in options else 0.0
     seconds = max(duration, args["plan"]["seconds"])
     cells = args["plan"]["cells"]

@@ -38,6 +38,10 @@ from ansible_collections.scalebench.core.plugins.module_utils.running.outstandin
 from ansible_collections.scalebench.core.plugins.module_utils.running.policy import policy
 from ansible_collections.scalebench.core.plugins.module_utils.running.record import not_run
 from ansible_collections.scalebench.core.plugins.plugin_utils import campaign_files as files
+from ansible_collections.scalebench.core.plugins.plugin_utils.acceptances import (
+    check_stated,
+    keep,
+)
 from ansible_collections.scalebench.core.plugins.plugin_utils.controller_action import (
     ControllerAction,
 )
@@ -68,6 +72,7 @@ class ActionModule(ControllerAction):
         "memory_mib": {"type": "int", "default": 0},
         "free_mib": {"type": "int", "default": 0},
         "nodes": {"type": "dict"},
+        "acceptance": {"type": "dict", "default": {}},
     }
 
     def answer(self, args):
@@ -101,14 +106,16 @@ class ActionModule(ControllerAction):
         planned = plan.build(benchmarks, options, args["nodes"], kept, campaign)
         plan.check_forks(planned["cells"], args["nodes"], packing, context.CLIARGS["forks"])
         search.check_memory(planned["cells"], args["memory_mib"])
+        check_stated(campaign, args["acceptance"], planned)
         if kept:
             plan_changes.check_same(campaign, kept, planned, self._of_variables)
         elif not self._task.check_mode:
             files.write(folder, campaign, planned)
+        promised = keep(folder, args["acceptance"], self._task.check_mode)
         answer = {
             **checked,
             "directory": str(folder),
-            "changed": not kept,
+            "changed": not kept or promised,
             "cells": planned["cells"],
             "nodes": planned["nodes"],
             **self._missing(folder, campaign, planned, benchmarks, args),

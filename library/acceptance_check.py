@@ -17,6 +17,10 @@ options:
     description: Folder of such files.
     type: path
     default: acceptance
+  benchmarks_dir:
+    description: Folder of the benchmark files, whose own factors are options of a campaign too.
+    type: path
+    default: benchmarks
   campaign_dir:
     description: Folder of the campaign; if it exists, it must have been begun with the same lines.
     type: path
@@ -26,7 +30,7 @@ options:
     type: path
     default: ""
   variables:
-    description: The extra variables, among which no option of the campaign may be.
+    description: The extra variables, among which no option of the campaign but C(duration) may be.
     type: dict
     default: {}
   plan:
@@ -64,6 +68,11 @@ options:
   returned: success
   type: dict
   sample: {topology: [1n1g], repeats: 5}
+promises:
+  description: Name and content of the file, as they are kept with the campaign.
+  returned: success
+  type: dict
+  sample: {file: local, content: {}}
 text:
   description: What was promised, a line each.
   returned: success

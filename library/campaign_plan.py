@@ -66,6 +66,12 @@ options:
   nodes:
     description: By node name, in rank order, the facts that the launchers need.
     type: dict
+  acceptance:
+    description:
+      - C(file) and C(content) of an acceptance. The campaign must be the one that it states; it is
+        kept beside the plan. Empty for none.
+    type: dict
+    default: {}
 attributes:
   check_mode:
     support: full

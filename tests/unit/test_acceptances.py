@@ -98,9 +98,11 @@ def test_figures_that_the_logs_do_not_give_are_named(campaign, promised, tmp_pat
 
 
 def test_options_of_the_command_line_are_refused(promised):
-    with pytest.raises(AnsibleActionFail, match="-e topology: the acceptance states the options"):
-        run_action(Check, acceptance=str(promised), variables={"topology": "1n1g"})
-    found = run_action(Check, acceptance=str(promised), variables={"campaign": "x"})
+    for name in ("topology", "campaign_topology", "campaign_repeats", "campaign_acceptance"):
+        with pytest.raises(AnsibleActionFail, match=f"-e {name}: the acceptance states the opt"):
+            run_action(Check, acceptance=str(promised), variables={name: "1n1g"})
+    given = {"campaign": "x", "duration": "9h"}
+    found = run_action(Check, acceptance=str(promised), variables=given)
     assert found["options"] == {"repeats": 5, "topology": ["1n1g", "2n1g"]}
     assert "min_speedup: 1.5 of topology 2n1g" in found["text"]
 
@@ -109,3 +111,10 @@ def test_an_unknown_acceptance_names_those_that_are_there():
     folder = str(ROLES.parent / "acceptance")
     with pytest.raises(AnsibleActionFail, match="there are local, v100"):
         run_action(Check, acceptance="mine", acceptances_dir=folder)
+
+
+@pytest.mark.parametrize("name", ["requeue", "interpreter", "transport", "python"])
+def test_only_options_of_the_matrix_are_set_on_the_nodes(promised, name):
+    promised.write_text(PROMISES.replace("{repeats: 5", f"{{{name}: 5, repeats: 5"))
+    with pytest.raises(AnsibleActionFail, match=f"campaign: {name} is no option of the matrix"):
+        run_action(Check, acceptance=str(promised))

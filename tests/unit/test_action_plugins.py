@@ -280,6 +280,33 @@ def test_a_plan_is_made_kept_and_continued(tmp_path, forks):
         result(campaign_plan, plan_args(tmp_path, {**variables, "repeats": 3}, nodes=cluster(2)))
 
 
+def test_promises_are_kept_beside_the_plan_that_they_state(tmp_path, forks):
+    def content(topology):
+        lines = [{"min_throughput": 1}]
+        return {"about": "x", "campaign": {"topology": topology, "repeats": 2}, "lines": lines}
+
+    variables = {"topology": "1n1g,2n1g", "repeats": 2}
+    for topology, said in (("1n1g", "1n1g is stated, the plan has 1n1g,2n1g"), ("1n1g,2n1g", "")):
+        promises = {"file": "mine", "content": content(topology)}
+        args = plan_args(tmp_path, variables, nodes=cluster(2), acceptance=promises)
+        if said:
+            with pytest.raises(
+                AnsibleActionFail, match=f"acceptance mine states: topology: {said}"
+            ):
+                result(campaign_plan, args)
+            assert not (tmp_path / "c").exists()
+    result(campaign_plan, args, check=True)
+    assert not (tmp_path / "c").exists()
+    assert result(campaign_plan, args)["changed"]
+    assert json.loads((tmp_path / "c/acceptance.json").read_text()) == promises
+    assert not result(campaign_plan, args)["changed"]
+    # Without options of -e those of the plan hold, whatever the acceptance states.
+    other = {"file": "mine", "content": content("2n1g")}
+    args = plan_args(tmp_path, {}, nodes=cluster(2), acceptance=other)
+    with pytest.raises(AnsibleActionFail, match="topology: 2n1g is stated"):
+        result(campaign_plan, args)
+
+
 @pytest.mark.parametrize(
     ("variables", "more", "cause"),
     [

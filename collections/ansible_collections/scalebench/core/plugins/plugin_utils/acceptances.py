@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,23 +13,29 @@ from ansible_collections.scalebench.core.plugins.module_utils.acceptance.accepta
 from ansible_collections.scalebench.core.plugins.module_utils.acceptance.judge import (
     judge_acceptance,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.acceptance.promised_campaign import (
+    unlike,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.acceptance.promises import (
     check_acceptance,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.archive import CHECKSUMS
+from ansible_collections.scalebench.core.plugins.module_utils.records.factors import Factor
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
     inside,
     read_json,
     read_yaml,
+    write_texts,
 )
+from ansible_collections.scalebench.core.plugins.plugin_utils.report_files import json_text
 
-__all__ = ["KEPT", "judged", "kept_with"]
+__all__ = ["KEPT", "check_stated", "judged", "keep", "kept_with"]
 
 # In a campaign's folder: what was promised when it began.
 KEPT = "acceptance.json"
 
 
-def _read(given: str, folder: Path) -> dict[str, Any]:
+def _read(given: str, folder: Path, own: Sequence[Factor] | None) -> dict[str, Any]:
     """Return an acceptance as ``file``, its ``content``, and what is ``promised``: it checked.
 
     :param given: its path, or the name of a file in ``folder``.
@@ -42,17 +49,20 @@ def _read(given: str, folder: Path) -> dict[str, Any]:
             known = ", ".join(sorted(one.stem for one in folder.glob("*.yml"))) or "none"
             raise ValueError(f"no file, and no acceptance in {folder}: there are {known}")
         content = read_yaml(found)
-        return {"file": given, "content": content, "promised": check_acceptance(content)}
+        return {"file": given, "content": content, "promised": check_acceptance(content, own)}
     except OSError as error:
         raise ValueError(f"acceptance {given}: {error.strerror or error}") from None
     except (ValueError, yaml.YAMLError) as error:
         raise ValueError(f"acceptance {given}: {error}") from None
 
 
-def kept_with(campaign: Path, given: str, folder: Path) -> dict[str, Any] | None:
+def kept_with(
+    campaign: Path, given: str, folder: Path, own: Sequence[Factor] | None = None
+) -> dict[str, Any] | None:
     """Return what was promised of a campaign, as :func:`_read`; None where nothing was.
 
     :param given: as of :func:`_read`; empty for that of the campaign.
+    :param own: as of :func:`.promises.check_acceptance`.
     :raises ValueError: the file is wrong, or differs from what the campaign was begun with.
     """
     try:
@@ -66,13 +76,37 @@ def kept_with(campaign: Path, given: str, folder: Path) -> dict[str, Any] | None
         raise ValueError(f"{campaign / KEPT}: {error}") from None
     if not given:
         return kept
-    wanted = _read(given, folder)
+    wanted = _read(given, folder, own)
     if kept and kept["promised"] != wanted["promised"]:
         raise ValueError(
             f"acceptance {given}: campaign {campaign.name} was begun with other promises"
             f" ({campaign / KEPT}): give another -e campaign=NAME"
         )
     return kept or wanted
+
+
+def check_stated(name: str, campaign: dict[str, Any], planned: dict[str, Any]) -> None:
+    """Refuse a campaign that is planned otherwise than its acceptance states.
+
+    :param campaign: ``file`` and ``content`` of an acceptance; empty for none.
+    :raises ValueError: what differs.
+    """
+    stated = check_acceptance(campaign["content"])["campaign"] if campaign else None
+    said = [] if stated is None else unlike(stated, planned["options"], planned["cells"])
+    if said:
+        raise ValueError(
+            f"campaign {name} is not the one that acceptance {campaign['file']} states:"
+            f" {'; '.join(said)}. Give another -e campaign=NAME, or state what can be measured"
+        )
+
+
+def keep(folder: Path, campaign: dict[str, Any], check_mode: bool) -> bool:
+    """Write what was promised of a campaign into its folder; return whether that changes it.
+
+    :param campaign: as of :func:`check_stated`.
+    """
+    texts = {folder / KEPT: json_text(campaign)} if campaign else {}
+    return bool(write_texts(texts, check_mode, False)["changed"])
 
 
 def judged(results: dict[str, Any], kept: dict[str, Any], campaign: Path) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, List, Mapping, Sequence
 
 from ..planning.options import duration_seconds
+from ..planning.recipes import ALL
 from ..records.cells import cell_key
 from ..records.endings import never_ran
 from ..records.results import MeasuredCell
@@ -37,8 +38,9 @@ def unlike(
     said += [f"{name}: the plan has it" for name in NOT_HERE if options.get(name)]
     for name in _IN_CELLS:
         there = {str(cell.get(name)) for cell in cells}
-        # 4n*g and a searched batch size stand for values that are not known before.
-        wanted = [one for one in _texts(promised.get(name, ())) if "*" not in one and one != "max"]
+        # 4n*g, a searched batch size and all benchmarks stand for values that are not known here.
+        wanted = [one for one in _texts(promised.get(name, ())) if "*" not in one]
+        wanted = [one for one in wanted if one not in ("max", *ALL)]
         said += [f"{name}: no cell has {one}" for one in wanted if one not in there]
     least = promised.get("repeats", 0)
     for cell in cells:

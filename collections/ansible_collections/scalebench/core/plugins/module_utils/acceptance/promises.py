@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Callable, Dict, List, Mapping
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 
 from ..comparison.gate_rules import check_gate
 from ..planning.options import OPTIONS, duration_seconds, misspelt, parse_options
+from ..records.factors import Factor
 from .promised_campaign import NOT_HERE
 
 __all__ = ["CELL_LINES", "LINES", "STACK", "check_acceptance", "line_text"]
@@ -32,10 +33,12 @@ STACK: Mapping[str, str] = {
 _KEYS = ("about", "campaign", "lines")
 
 
-def check_acceptance(content: Any) -> Dict[str, Any]:
+def check_acceptance(content: Any, own: Optional[Sequence[Factor]] = None) -> Dict[str, Any]:
     """Return the checked content of a file: ``about``, ``campaign`` and ``lines``.
 
     :param content: ``about``, a sentence; ``campaign``, options of bench.yml; ``lines``, a list.
+    :param own: the factors that benchmarks declare; None where they are not known, as long after
+        the campaign. Only where they are known another option is refused.
     :returns: ``lines``, each with ``metric``, ``value`` and ``where`` (globs by name; empty for
         lines that are not about cells); that no repeat may fail is always one of them.
     :raises ValueError: what is wrong, with the number of the line.
@@ -44,7 +47,7 @@ def check_acceptance(content: Any) -> Dict[str, Any]:
         raise ValueError(f"an acceptance is a mapping with the keys {', '.join(_KEYS)}")
     if not isinstance(content["about"], str) or not content["about"].strip():
         raise ValueError("about: a sentence is needed that says what is accepted")
-    campaign = _campaign(content["campaign"])
+    campaign = _campaign(content["campaign"], own)
     if not isinstance(content["lines"], list) or not content["lines"]:
         raise ValueError("lines: a list with at least one line is needed")
     lines: List[Dict[str, Any]] = []
@@ -58,7 +61,7 @@ def check_acceptance(content: Any) -> Dict[str, Any]:
     return {"about": content["about"].strip(), "campaign": campaign, "lines": lines}
 
 
-def _campaign(options: Any) -> Dict[str, Any]:
+def _campaign(options: Any, own: Optional[Sequence[Factor]]) -> Dict[str, Any]:
     if not isinstance(options, Mapping):
         raise ValueError("campaign: a mapping from options of bench.yml to their values is needed")
     wrong = [name for name in options if name in NOT_HERE or not isinstance(name, str)]
@@ -67,6 +70,11 @@ def _campaign(options: Any) -> Dict[str, Any]:
     known = misspelt(options, OPTIONS)
     if known:
         raise ValueError(f"campaign: {known[0]}")
+    unknown = {*options} - {*OPTIONS, *(factor.name for factor in own or ())}
+    if own is not None and unknown:
+        raise ValueError(
+            f"campaign: {min(unknown)} is no option of the matrix, and no benchmark declares it"
+        )
     return {**options, **parse_options(options, "campaign:")}
 
 
