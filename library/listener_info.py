@@ -44,6 +44,8 @@ own:
   returned: always
 """
 
+import ipaddress
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.scalebench.core.plugins.module_utils.node.processes import (
     is_free,
@@ -61,6 +63,10 @@ def main() -> None:
         supports_check_mode=True,
     )
     place = (module.params["address"], module.params["port"])
+    try:
+        ipaddress.IPv4Address(place[0])
+    except ValueError:
+        module.fail_json(msg=f"{place[0]} is no IPv4 address: set scalebench_address to the node's")
     module.exit_json(
         changed=False, own=is_free(*place) is not None, listener=listener(*place) or ""
     )

@@ -8,14 +8,19 @@ short_description: Return the address by which the other nodes reach a node
 description:
   - C(scalebench_address) of the node if the inventory sets it, else C(ansible_host), else the
     node's name. A DNS name is resolved on the controller.
-  - Fails for a name without an IPv4 address, or with one of loopback (as of a controller that is
-    itself a node), which the other nodes could not reach. Where Ansible reaches all nodes by its
-    connection C(local), they are this machine, and such a name stands for V(127.0.0.1).
+  - Fails for an IPv6 address, and for a name without an IPv4 address, or with one of loopback
+    (as of a controller that is itself a node), which the other nodes could not reach. Where
+    Ansible reaches all nodes by its connection C(local), they are this machine, and such a name
+    stands for V(127.0.0.1).
 options:
   _terms:
     description: Names of hosts of the inventory.
     type: list
     elements: str
+  lenient:
+    description: Return an empty text instead for every host but the one whose variables these are.
+    type: bool
+    default: false
 """
 
 EXAMPLES = r"""
@@ -31,6 +36,7 @@ _raw:
   elements: str
 """
 
+import contextlib
 import ipaddress
 import socket
 
@@ -46,7 +52,18 @@ class LookupModule(LookupBase):
         every = variables["hostvars"]
         nodes = variables["groups"].get("nodes", [])
         alone = all(every[node].get("ansible_connection") == "local" for node in nodes)
-        return [address_of(name, every[name], alone) for name in terms]
+        self.set_options(var_options=variables, direct=kwargs)
+        lenient, own = self.get_option("lenient"), variables.get("inventory_hostname")
+        found = []
+        for name in terms:
+            try:
+                found.append(address_of(name, every[name], alone))
+            except AnsibleLookupError:
+                # One node's name must not stop the others; its own run says what is wrong.
+                if not lenient or name == own:
+                    raise
+                found.append("")
+        return found
 
 
 def address_of(name: str, hostvars, alone: bool = False) -> str:
@@ -57,10 +74,13 @@ def address_of(name: str, hostvars, alone: bool = False) -> str:
     :raises AnsibleLookupError: its name has no address that other nodes could reach.
     """
     text = str(hostvars.get("scalebench_address") or hostvars.get("ansible_host") or name)
-    try:
-        return str(ipaddress.ip_address(text))
-    except ValueError:
-        pass
+    with contextlib.suppress(ValueError):
+        if ipaddress.ip_address(text).version == 6:
+            raise AnsibleLookupError(
+                f"{name}: {text} is an IPv6 address, by which the nodes cannot reach each other."
+                f" Set scalebench_address of {name} to its IPv4 address in the cluster's network."
+            )
+        return text
     try:
         found = socket.getaddrinfo(text, None, socket.AF_INET, socket.SOCK_STREAM)
         address = str(found[0][4][0])

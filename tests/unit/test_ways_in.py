@@ -16,6 +16,7 @@ from lookup_plugins import node_address
 
 ROOT = Path(__file__).resolve().parents[2]
 PLACES = {"scalebench_work_dir": "/opt/scalebench", "scalebench_state_dir": "/var/empty"}
+EXAMPLE = "inventory/example/group_vars/nodes/ansible.yml"
 BASTION = "-o ProxyJump=admin@bastion.example"
 
 
@@ -74,6 +75,46 @@ def test_check_mode_goes_where_the_node_listens(tmp_path, cluster):
     assert {name: values["ansible_port"] for name, values in told.items()} == {
         "node1": 10000, "node2": 22, "node3": 22, "node4": 22,
     }  # fmt: skip
+
+
+def test_check_mode_logs_in_as_who_exists_there(tmp_path, cluster):
+    text = (ROOT / "docs/your-site.md").read_text()
+    (lines,) = re.findall(r"^cluster_ssh_user: bench\nansible_user: .*", text, re.MULTILINE)
+    assert lines.splitlines()[1] in (ROOT / EXAMPLE).read_text()
+    (cluster / "group_vars/nodes/who.yml").write_text(lines)
+    for arguments in (("--check",), ()):
+        extra = json.dumps({"scalebench_state_dir": str(tmp_path)})
+        told = said(tmp_path, cluster, *arguments, "-e", extra, shown=["ansible_user"])
+        later = "ubuntu" if arguments else "bench"
+        assert {name: values["ansible_user"] for name, values in told.items()} == {
+            "node1": "bench", "node2": later, "node3": later, "node4": later,
+        }  # fmt: skip
+
+
+def test_more_controllers_do_not_lock_out_the_one_of_this_run(tmp_path):
+    given = {
+        "host_baseline_controllers": ["192.0.2.50"],
+        "__host_baseline_connection": {"stdout": "192.0.2.99 50000 192.0.2.1 22\r\n"},
+    }
+    inventory = written(tmp_path, {"node1": {"ansible_host": "192.0.2.1"}}, **given)
+    shown = ["__host_baseline_controllers"]
+    (values,) = said(tmp_path, inventory, roles=["host_baseline"], shown=shown).values()
+    assert values[shown[0]] == ["192.0.2.50", "192.0.2.99"]
+    tasks = (ROOT / "roles/host_baseline/tasks/firewall.yml").read_text()
+    assert not re.search(r"(?<!__)host_baseline_controllers", tasks)
+
+
+def test_a_node_without_an_address_stops_no_other(tmp_path):
+    hosts = {"node1": {"ansible_host": "192.0.2.1"}, "node2": {"ansible_host": "2001:db8::2"}}
+    inventory = written(tmp_path, hosts)
+    template = ROOT / "roles/cluster_ssh/templates/ssh_config_hosts.j2"
+    shown = ["host_baseline_hosts", f"lookup('ansible.builtin.template', '{template}')"]
+    roles = ["host_baseline", "cluster_ssh"]
+    told = said(tmp_path, inventory, "--limit", "node1", roles=roles, shown=shown)
+    assert told["node1"][shown[0]] == {"node1": "192.0.2.1"}
+    assert told["node1"][shown[1]] == "Host node1\n    HostName 192.0.2.1\n"
+    with pytest.raises(AssertionError, match="Set scalebench_address of node2"):
+        said(tmp_path, inventory, "--limit", "node2", roles=roles, shown=shown)
 
 
 def test_a_part_of_the_nodes_knows_the_whole_group(tmp_path):
@@ -146,8 +187,23 @@ def test_nodes_that_are_all_this_machine_need_no_address(address_of):
 
 @pytest.mark.parametrize(
     ("name", "reason"),
-    [("gpu02", "gpu02 has 127.0.1.1, is an address of this machine"), ("gpu03", "no address")],
+    [
+        ("2001:db8::1", "an IPv6 address"),
+        ("gpu02", "gpu02 has 127.0.1.1, is an address of this machine"),
+        ("gpu03", "no address"),
+    ],
 )
 def test_a_name_that_leads_nowhere_is_refused_with_the_remedy(address_of, name, reason):
     with pytest.raises(Exception, match=f"{reason}.*Set scalebench_address of {name}"):
         address_of(name, {})
+
+
+def test_an_ipv6_address_is_refused_with_the_remedy():
+    done = subprocess.run(
+        [Path(sys.executable).parent / "ansible", "localhost", "-c", "local",
+         "-e", f"ansible_python_interpreter={sys.executable}",
+         "-m", "listener_info", "-a", "address=::1 port=10000"],
+        env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"},
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert "::1 is no IPv4 address: set scalebench_address" in done.stdout, done.stdout
