@@ -7,7 +7,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.preflight import g
 from ansible_collections.scalebench.core.plugins.module_utils.preflight.gpu_checks import (
     cuda_problem,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.preflight.judge import judge
+from ansible_collections.scalebench.core.plugins.module_utils.preflight.judge import CHECKS, judge
 from ansible_collections.scalebench.core.plugins.module_utils.preflight.verdict import to_mend
 
 V100 = {"name": "Tesla V100-SXM2-16GB", "driver": "580.159.04", "memory_mib": 16384}
@@ -397,9 +397,27 @@ def test_a_misspelt_check_accepts_nothing_and_is_told():
     accepted = {"*": ["Infiniband"], "node2": ["answer"], "node9": ["GPUs"]}
     judged = judge(nodes, {"accepted": accepted})
     told = [row for row in judged["rows"] if row["check"] == "preflight_accepted"]
-    assert {row["node"] for row in told} == {"node1", "node3", "node4"}
+    assert {row["node"] for row in told} == {"node1", "node3", "node4", "node9"}
+    assert told[-1]["found"] == "no node has this name"
     assert told[0]["found"] == "no check Infiniband" and "InfiniBand," in told[0]["todo"]
     assert judged["counts"]["fail"] == 1
+
+
+def test_a_name_outside_this_run_and_a_check_without_a_row_are_known():
+    nodes = cluster()
+    for node in nodes.values():
+        node["fingerprint"]["gpus"] = []
+    accepted = {"node9": ["GPUs"], "node[12]": ["MIG", "dataset files"]}
+    expected = {"accepted": accepted, "inventory": [*nodes, "node9"]}
+    rows = judge(nodes, expected)["rows"]
+    assert "MIG" not in {row["check"] for row in rows}
+    assert [row for row in rows if row["check"] == "preflight_accepted"] == []
+
+
+def test_the_names_that_may_be_accepted_are_those_of_the_checks():
+    nodes = cluster()
+    nodes["node1"]["dataset"]["tfrecord"]["problems"] = ["no index"]
+    assert {row["check"] for row in judge(nodes)["rows"]} == CHECKS
 
 
 def test_a_node_of_which_some_gpus_may_be_used_is_fit():

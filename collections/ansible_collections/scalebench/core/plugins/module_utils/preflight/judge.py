@@ -9,9 +9,18 @@ from .gpu_checks import gpu_checks
 from .host_checks import data_checks, fabric_checks, host_checks
 from .verdict import FAIL, PASS, SKIP, WARN, Nodes, Row, verdict
 
-__all__ = ["judge"]
+__all__ = ["CHECKS", "judge"]
 
 _ORDER = (FAIL, WARN, PASS, SKIP)
+# Those whose failure may be accepted, whether these nodes have rows of them or not.
+CHECKS = {
+    *("GPUs", "GPU model", "GPUs on the bus", "driver", "CUDA of the driver", "CUDA", "NCCL"),
+    *("GPU settings", "MIG", "NVSwitch", "persistence mode", "GPU memory", "Xid", "GPU processes"),
+    *("nvidia-smi", "OFED", "InfiniBand", "GPUDirect RDMA", "InfiniBand in the container"),
+    *("active InfiniBand ports", "image", "dataset", "dataset files", "system", "kernel"),
+    *("authorised keys", "memlock", "disk", "clock", "ssh to all nodes", "interface"),
+}
+_NAMES = "correct it, or remove it from preflight_accepted: a name of the inventory, or a pattern"
 _UNSEEN = "fix this first: the node could not be examined further"
 
 
@@ -24,7 +33,8 @@ def judge(nodes: Nodes, expected: Optional[Mapping[str, Any]] = None) -> Dict[st
     :param expected: the arguments of the checks: ``gpus``, ``gpu_model``, ``driver``,
         ``infiniband_devices``, ``infiniband_ports``, ``free_mib``; None and absent mean the same.
         ``accepted``: names of checks by node, or pattern of nodes as ``gpu0[1-4]``, whose failure
-        is a warning.
+        is a warning; ``inventory``: all names that a pattern may mean, by default those of
+        ``nodes``.
     """
     given = {key: value for key, value in (expected or {}).items() if value}
     seen = {name: node for name, node in nodes.items() if not node.get("problem")}
@@ -35,7 +45,12 @@ def judge(nodes: Nodes, expected: Optional[Mapping[str, Any]] = None) -> Dict[st
     ]
     rows += gpu_checks(seen, given) + fabric_checks(seen, given)
     rows += data_checks(seen) + host_checks(seen, given)
-    rows = _with_accepted(rows, given.get("accepted") or {}, seen)
+    accepted = given.get("accepted") or {}
+    rows = _with_accepted(rows, accepted, seen) + [
+        verdict("preflight_accepted", pattern, WARN, "no node has this name", _NAMES)
+        for pattern in accepted
+        if not any(fnmatchcase(node, pattern) for node in given.get("inventory") or nodes)
+    ]
     # The sort is stable, so that the rows of a check stay together.
     rows.sort(key=lambda row: _ORDER.index(row["verdict"]))
     counts = {word: len([row for row in rows if row["verdict"] == word]) for word in _ORDER}
@@ -54,14 +69,13 @@ def _with_accepted(
         for node in seen:
             if fnmatchcase(node, pattern):
                 checks[node] |= {names} if isinstance(names, str) else set(names)
-    known = {row["check"] for row in rows}
-    todo = f"choose from {', '.join(sorted(known))}"
+    todo = f"choose from {', '.join(sorted(CHECKS))}"
     return [
         _accept(row) if row["check"] in checks.get(row["node"], ()) else row for row in rows
     ] + [
         verdict("preflight_accepted", node, WARN, f"no check {check}", todo)
         for node, names in checks.items()
-        for check in sorted(names - known)
+        for check in sorted(names - CHECKS)
     ]
 
 
