@@ -2,11 +2,14 @@
 
 import random
 
+import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_plan import (
     detectable_lines,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.stats.deficit import FOUND, deficit
 from comparison_data import results
 from report_data import cell
+from rule_trials import slow_runs
 
 DAYS = ("2026-11-01", "2026-11-03", "2026-11-05", "2026-11-08")
 
@@ -49,6 +52,22 @@ def test_more_repeats_find_less():
     assert least(many, "1n1g") < least(few, "1n1g")
     one_day = detectable_lines([cell("1n1g", repeats=20)], baselines(0.003, DAYS[:1]), [])
     assert "against one day, and so for the same day only" in one_day[1]
+
+
+@pytest.mark.parametrize(("campaigns", "day_sd"), [(1, 0.0), (4, 0.0), (4, 0.002), (2, 0.002)])
+def test_the_deficit_that_is_printed_is_found_as_often_as_promised(campaigns, day_sd):
+    """At 95 %, of 300 fewer than 273 happen less than once in 1000 times."""
+    chance, found = random.Random(9), 0
+    for _ in range(300):
+        levels = [1000 * (1 + chance.gauss(0, day_sd)) for _ in range(campaigns + 1)]
+        groups = [slow_runs(chance, 5, 0.003, level) for level in levels[1:]]
+        before = [
+            results({"1n1g": group}, created=f"{day}T06:00:00Z") for day, group in zip(DAYS, groups)
+        ]
+        promised = least(detectable_lines([cell("1n1g", repeats=5)], before, []), "1n1g") / 100
+        ours = slow_runs(chance, 5, 0.003, levels[0] * (1 - promised))
+        found += deficit(ours, groups, promised).verdict == FOUND
+    assert found >= 273
 
 
 def test_the_rule_says_alpha_and_which_deficit_is_wanted():

@@ -10,6 +10,7 @@ from ..records.cells import cell_key
 from ..records.plans import Cell
 from ..records.results import Results
 from ..results.cells import deciding_speeds, ok_speeds
+from ..stats import chi_square
 from ..stats.deficit import LEAST_FREEDOM, baseline_spread
 from ..stats.detectable import ALPHA, POWER, Spread, detectable, ways_to_find
 from ..stats.levels import by_day
@@ -20,15 +21,22 @@ __all__ = ["detectable_lines"]
 
 Rule = Mapping[str, Any]
 _MOST_CELLS = 10
+# Confidence of the upper limits that a found deficit is stated for: with the estimates themselves
+# it was found in 83 to 91 % of simulated campaigns, with these in 95 to 98 %.
+_SURE = 0.8
 
 
 @dataclass(frozen=True)
 class _Planned:
-    """A planned cell, what the baseline says of it (``runs`` of each day that count) and a rule."""
+    """A planned cell, what the baseline says of it (``runs`` of each day that count) and a rule.
+
+    ``upper``: the limits that the variances of ``spread`` are below with probability _SURE.
+    """
 
     name: str
     repeats: int
     spread: Spread
+    upper: Spread
     runs: List[int]
     asked: Dict[str, Any]
     least: float
@@ -77,9 +85,21 @@ def _planned(
     stated = asked.get("day_sd")
     if stated is not None:
         spread = Spread(spread.run, stated**2)
-    least = detectable(spread, cell["repeats"], runs, asked["alpha"])
+    upper = _upper(spread, runs, stated is not None)
+    least = detectable(upper, cell["repeats"], runs, asked["alpha"])
     name = cell_key(cell).short
-    return _Planned(name, cell["repeats"], spread, runs, asked, least)
+    return _Planned(name, cell["repeats"], spread, upper, runs, asked, least)
+
+
+def _upper(spread: Spread, runs: Sequence[int], stated: bool) -> Spread:
+    """Return the upper limits of the variances (JCGM 100:2008, E.4.3: chi-square).
+
+    :param runs: of each day; ``stated`` whether the variance of the days is, and so is exact.
+    """
+    by_days = spread.day > 0 and len(runs) > 1 and not stated
+    freedom = max(1, len(runs) - 1 if by_days else sum(runs) - len(runs))
+    larger = freedom / chi_square.quantile(1 - _SURE, freedom)
+    return Spread(spread.run * larger, spread.day * (1 if stated else larger))
 
 
 def _groups(cell: Cell, baselines: Sequence[Results]) -> List[List[float]]:
@@ -114,8 +134,9 @@ def _line(one: _Planned) -> str:
     enough = 1 + LEAST_FREEDOM - sum(count - 1 for count in one.runs)
     if one.repeats < enough:
         return f"{one.name}: none with {one.repeats} repeats; {enough} show how runs differ"
+    ways = ways_to_find(one.upper, one.repeats, one.runs, smaller, one.asked["alpha"])
     return (
         f"{one.name}: {100 * one.least:.2g} % with {one.repeats} repeats against {days}; runs"
-        f" differ by {100 * math.sqrt(one.spread.run):.2g} %."
-        f" {ways_to_find(one.spread, one.repeats, one.runs, smaller, one.asked['alpha'])}"
+        f" differ by {100 * math.sqrt(one.spread.run):.2g} %. At the {100 * _SURE:g} % limits of"
+        f" what is estimated, {ways}"
     )
