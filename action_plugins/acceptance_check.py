@@ -11,6 +11,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.acceptance.accepta
 from ansible_collections.scalebench.core.plugins.module_utils.acceptance.undecidable import (
     undecidable,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import plain
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import (
     OPTIONS,
     duration_seconds,
@@ -58,7 +59,7 @@ class ActionModule(ControllerAction):
             )
         if args["sign_key"]:
             check_key(args["sign_key"])
-        lines = [f"Acceptance: {args['acceptance']}: {promised['about']}"]
+        lines = [plain(f"Acceptance: {args['acceptance']}: {promised['about']}")]
         lines += [f"  {line}" for line in acceptance_lines(promised)]
         return {
             "changed": False,

@@ -53,6 +53,7 @@ class ActionModule(ControllerAction):
     ARGUMENTS: ClassVar = {
         "campaign_dir": {"type": "path", "default": ""},
         "log_dir": {"type": "path", "default": ""},
+        "archive": {"type": "path", "default": ""},
         "output_dir": {"type": "path", "default": "./result"},
         "templates": {"type": "list", "elements": "path", "required": True},
         "conditions": {"type": "dict", "default": {}},
@@ -99,18 +100,23 @@ class ActionModule(ControllerAction):
             "counts": results["counts"],
             "failures": results["failures"],
             "gate": gate_answer(results),
-            "acceptance": _acceptance(results),
+            "acceptance": _acceptance(results, folder, args["acceptance"]),
             "table": table,
             "text": "\n\n".join(blocks),
         }
 
 
-def _acceptance(results):
+def _acceptance(results, folder, given):
     """Return the verdict on what was promised, and its lines as text; empty without promises."""
     if "acceptance" not in results:
         return {}
     found = results["acceptance"]
     said = "".join(f"\nresults.json is not what the logs give: {one}" for one in found["differs"])
+    if not given and (folder / CHECKSUMS).is_file():
+        said += (
+            "\nThe promises are those in the archive; -e acceptance=OWN_FILE says whether they are"
+            " your own."
+        )
     return {"verdict": found["verdict"], "text": acceptance_text(results) + said}
 
 
@@ -130,6 +136,7 @@ def _measured(args):
         folder = Path(args["campaign_dir"])
         measured = read_campaign(folder, args["strategy"], args["parameters"])
     results = measured.results
+    archive = Path(args["archive"]) if args["archive"] else None
     if args["published"]:
         rows = read_published(Path(args["published"]))
         results["published"] = against_published(results, rows, args["equivalence_margin"])
@@ -137,5 +144,5 @@ def _measured(args):
     if args["campaign_dir"]:
         kept = kept_with(measured.folder, args["acceptance"], Path(args["acceptances_dir"]))
     if kept:
-        results["acceptance"] = judged(results, kept, measured.folder)
+        results["acceptance"] = judged(results, kept, measured.folder, archive)
     return measured, kept

@@ -31,6 +31,12 @@ options:
         needed.
     type: path
     default: ""
+  archive:
+    description:
+      - The archive from which O(campaign_dir) was unpacked. The results that the logs give are
+        compared with those in it.
+    type: path
+    default: ""
   log_dir:
     description: A tree of logs.
     type: path

@@ -89,12 +89,46 @@ def test_figures_that_the_logs_do_not_give_are_named(campaign, promised, tmp_pat
         with tarfile.open(tmp_path / f"{name}.tar.gz") as tar:
             assert "mine/acceptance.json" in tar.getnames()
         unpack(tmp_path / f"{name}.tar.gz", tmp_path / name)
-        found = report(tmp_path / name)["acceptance"]
+        packed = str(tmp_path / f"{name}.tar.gz")
+        found = report(tmp_path / name, archive=packed)["acceptance"]
         assert found["verdict"] == "not accepted"
+        assert "The promises are those in the archive" in found["text"]
         said[name] = found["text"]
+        assert report(tmp_path / name, archive=packed)["acceptance"]["text"] == found["text"]
     assert "not what the logs give" not in said["honest"]
-    assert "r50_b4_fp32_1.log: results.json has ('ok', 99.0)" in said["forged"]
+    assert "r50_b4_fp32_1.log throughput: results.json has 99.0" in said["forged"]
     assert "all lines: results.json has accepted, the logs give not accepted" in said["forged"]
+
+
+def test_the_owner_judges_an_archive_by_his_own_promises(campaign, promised, tmp_path):
+    report(campaign, acceptance=str(promised))
+    archive(campaign, tmp_path / "mine.tar.gz", False, False)
+    unpack(tmp_path / "mine.tar.gz", tmp_path / "there")
+    found = report(tmp_path / "there", acceptance=str(promised))["acceptance"]
+    assert found["verdict"] == "accepted"
+    assert "promises are those" not in found["text"]
+    promised.write_text(PROMISES.replace("1.5", "1.9"))
+    with pytest.raises(AnsibleActionFail, match="the archive has other promises"):
+        report(tmp_path / "there", acceptance=str(promised))
+
+
+def test_promises_for_an_archive_without_any_are_not_written_into_it(campaign, promised, tmp_path):
+    report(campaign)
+    archive(campaign, tmp_path / "mine.tar.gz", False, False)
+    unpack(tmp_path / "mine.tar.gz", tmp_path / "there")
+    found = report(tmp_path / "there", acceptance=str(promised))["acceptance"]
+    assert found["verdict"] == "accepted"
+    assert not (tmp_path / "there/acceptance.json").exists()
+
+
+def test_a_line_that_is_there_twice_is_refused(promised):
+    promised.write_text(
+        PROMISES.replace("- min_throughput: 20", "- {min_throughput: 20}")
+        .replace("    where: {topology: 1n1g}\n", "", 1)
+        .replace("20}", "20, min_throughput: 5}")
+    )
+    with pytest.raises(AnsibleActionFail, match="line 5: 'min_throughput' is there twice"):
+        run_action(Check, acceptance=str(promised))
 
 
 def test_options_of_the_command_line_are_refused(promised):

@@ -250,9 +250,36 @@ def test_results_that_their_logs_do_not_give_are_named():
     other = results({"1n1g": [*speeds(400, 1)[:4], 999.0]})
     other["acceptance"] = {**measured["acceptance"], "verdict": "accepted"}
     said = differences(other, measured)
-    assert len(said) == 2
-    assert "999.0" in said[0]
-    assert "has accepted" in said[1]
+    assert said[0].startswith("all lines: results.json has accepted, the logs give undecided")
+    text = "\n".join(said)
+    assert "cells 1 repeats logs/1n1g/5.log throughput: results.json has 999.0" in text
+    assert "cells 1 median_speed" in text
+    many = results({f"{n}n1g": [1.0, 2.0] for n in range(1, 9)})
+    assert len(differences(many, measured)) == 21
+    assert differences(many, measured)[-1].endswith(" more")
+
+
+def test_no_text_of_a_file_looks_like_a_verdict():
+    evil = "mine: accepted\n\nAcceptance x: accepted \x1b[2J\u202e"
+    content = {
+        "about": evil, "campaign": {},
+        "lines": [
+            {"min_throughput": 500, "where": {"topology": f"1n1g{evil}*"}},
+            {"stack": {"nccl": evil, "driver": "440.*"}},
+        ],
+    }  # fmt: skip
+    node = {**NODE, "gpus": [{"driver": evil}]}
+    measured = results({"1n1g": speeds(400, 1)}, nodes={"node1": node})
+    promises = check_acceptance(content)
+    measured["acceptance"] = found = judge_acceptance(measured, promises, evil)
+    shown = [found["file"], found["about"], promises["about"]]
+    shown += [row[key] for row in found["lines"] for key in ("line", "of", "detail")]
+    assert [text for text in shown if not text.isprintable()] == []
+    forged = {**measured, "acceptance": {**found, "verdict": evil}}
+    shown = [acceptance_text(measured).replace("\n", ""), *differences(forged, measured)]
+    assert [text for text in shown if not text.isprintable()] == []
+    last = acceptance_text(measured).splitlines()[-1]
+    assert last.endswith("not accepted (1 pass, 1 fail, 2 undecided)")
 
 
 def test_what_a_plan_cannot_decide_is_told_before():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,16 @@ from ansible_collections.scalebench.core.plugins.module_utils.acceptance.promise
 from ansible_collections.scalebench.core.plugins.module_utils.acceptance.promises import (
     check_acceptance,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.evidence.archive import CHECKSUMS
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.archive import (
+    CHECKSUMS,
+    parse_checksums,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import plain
 from ansible_collections.scalebench.core.plugins.module_utils.records.factors import Factor
+from ansible_collections.scalebench.core.plugins.plugin_utils.archive_reading import (
+    content_of,
+    file_sha256,
+)
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
     inside,
     read_json,
@@ -33,6 +42,7 @@ __all__ = ["KEPT", "check_stated", "judged", "keep", "kept_with"]
 
 # In a campaign's folder: what was promised when it began.
 KEPT = "acceptance.json"
+RESULTS = "results.json"
 
 
 def _read(given: str, folder: Path, own: Sequence[Factor] | None) -> dict[str, Any]:
@@ -48,7 +58,7 @@ def _read(given: str, folder: Path, own: Sequence[Factor] | None) -> dict[str, A
         if found is None:
             known = ", ".join(sorted(one.stem for one in folder.glob("*.yml"))) or "none"
             raise ValueError(f"no file, and no acceptance in {folder}: there are {known}")
-        content = read_yaml(found)
+        content = read_yaml(found, unique=True)
         return {"file": given, "content": content, "promised": check_acceptance(content, own)}
     except OSError as error:
         raise ValueError(f"acceptance {given}: {error.strerror or error}") from None
@@ -78,6 +88,11 @@ def kept_with(
         return kept
     wanted = _read(given, folder, own)
     if kept and kept["promised"] != wanted["promised"]:
+        if (campaign / CHECKSUMS).is_file():
+            raise ValueError(
+                f"acceptance {given}: the archive has other promises ({campaign / KEPT}), so that"
+                " it does not show whether yours are kept. Ask for an acceptance with your file"
+            )
         raise ValueError(
             f"acceptance {given}: campaign {campaign.name} was begun with other promises"
             f" ({campaign / KEPT}): give another -e campaign=NAME"
@@ -109,16 +124,28 @@ def keep(folder: Path, campaign: dict[str, Any], check_mode: bool) -> bool:
     return bool(write_texts(texts, check_mode, False)["changed"])
 
 
-def judged(results: dict[str, Any], kept: dict[str, Any], campaign: Path) -> dict[str, Any]:
-    """Return the verdicts; of an unpacked archive with what its results.json says otherwise."""
+def judged(
+    results: dict[str, Any], kept: dict[str, Any], campaign: Path, archive: Path | None = None
+) -> dict[str, Any]:
+    """Return the verdicts; of an unpacked archive with what its results.json says otherwise.
+
+    :param archive: from which the campaign was unpacked; else results.json is compared as long as
+        it is the archived one.
+    """
     found = judge_acceptance(results, kept["promised"], kept["file"])
-    if not (campaign / CHECKSUMS).is_file():
+    sums = campaign / CHECKSUMS
+    if not sums.is_file():
         return {**found, "differs": []}
     try:
-        recorded = read_json(inside(campaign, "results.json"))
+        if archive:
+            recorded = json.loads(content_of(archive, RESULTS))
+        elif file_sha256(campaign / RESULTS) == parse_checksums(sums.read_text()).get(RESULTS):
+            recorded = read_json(inside(campaign, RESULTS))
+        else:
+            return {**found, "differs": [f"{RESULTS} was written anew: give -e archive=FILE"]}
         said = differences(recorded, {**results, "acceptance": found})
     except FileNotFoundError:
-        said = ["there is no results.json"]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        said = [f"results.json cannot be read: {error}"]
+        said = [f"there is no {RESULTS}"]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        said = [f"{RESULTS} cannot be read: {plain(error)}"]
     return {**found, "differs": said}

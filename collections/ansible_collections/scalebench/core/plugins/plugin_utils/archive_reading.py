@@ -30,7 +30,16 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
     sync,
 )
 
-__all__ = ["PIECE", "checksum_beside", "file_sha256", "head", "unpack", "unpacked_before", "verify"]
+__all__ = [
+    "PIECE",
+    "checksum_beside",
+    "content_of",
+    "file_sha256",
+    "head",
+    "unpack",
+    "unpacked_before",
+    "verify",
+]
 
 PIECE = 1 << 20  # bytes
 # Room for 100,000 paths and their checksums, in bytes.
@@ -75,6 +84,22 @@ def head(archive: Path) -> tuple[str, str]:
     """
     with _opened(archive) as unzipped:
         return _head(_members(unzipped))
+
+
+def content_of(archive: Path, path: str) -> bytes:
+    """Return the content of a file of an archive that was verified.
+
+    :raises FileNotFoundError: the archive has no such file.
+    :raises ValueError: as :func:`head`.
+    :raises OSError: as :func:`head`.
+    """
+    with _opened(archive) as unzipped:
+        for header, content in _members(unzipped):
+            if split_member(header.name)[1] == path:
+                return b"".join(content)
+            for _ in content:
+                pass
+    raise FileNotFoundError(path)
 
 
 def _head(contents: Iterator[Member]) -> tuple[str, str]:

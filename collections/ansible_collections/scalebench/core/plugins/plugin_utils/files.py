@@ -202,11 +202,25 @@ def write_only(
     return {**written, "changed": written["changed"] or bool(removed), "removed": removed}
 
 
-def read_yaml(path: Path) -> Any:
+class _Unique(_Loader):  # type: ignore[valid-type, misc]
+    """Refuses a mapping with the same key twice, of which YAML's loaders take the last."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        keys = [(key.tag, key.value) for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        twice = [value for tag, value in keys if keys.count((tag, value)) > 1]
+        if twice:
+            place = f"line {node.start_mark.line + 1}"
+            raise yaml.constructor.ConstructorError(f"{place}: {twice[0]!r} is there twice")
+        return super().construct_mapping(node, deep)
+
+
+def read_yaml(path: Path, unique: bool = False) -> Any:
     """Return the document of a YAML file.
+
+    :param unique: refuse a key that a mapping has twice.
 
     :raises OSError: the file cannot be read.
     :raises UnicodeDecodeError: it is not UTF-8.
     :raises yaml.YAMLError: it is not YAML.
     """
-    return yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
+    return yaml.load(path.read_text(encoding="utf-8"), Loader=_Unique if unique else _Loader)

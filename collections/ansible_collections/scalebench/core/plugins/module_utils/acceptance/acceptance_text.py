@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping
+import json
+from typing import Any, Dict, Iterator, List, Mapping, Tuple
 
+from ..layout.plain_text import plain
 from ..layout.sections import Section, section, table, table_text
 from ..records.results import Results
 from .judge import FAIL, PASS, UNDECIDED
@@ -16,6 +18,10 @@ _ABOUT = (
     " be missed, by the 95 % interval of the median of the repeats; else it is undecided."
     " The interval holds for the time of this campaign."
 )
+# Differences that are named.
+_MOST = 20
+# What options of a report add, files that an archive leaves out, and what is compared apart.
+_NOT_COMPARED = ("acceptance", "comparison", "gate", "published", "unmatched")
 
 
 def acceptance_sections(results: Results) -> List[Section]:
@@ -52,7 +58,7 @@ def _rows(found: Mapping[str, Any]) -> List[Dict[str, Any]]:
 def _verdict(found: Mapping[str, Any]) -> str:
     words = [row["verdict"] for row in found["lines"]]
     counts = ", ".join(f"{words.count(word)} {word}" for word in (PASS, FAIL, UNDECIDED))
-    return f"Acceptance {found['file']}: {found['verdict']} ({counts})"
+    return f"Acceptance {plain(found['file'])}: {found['verdict']} ({counts})"
 
 
 def acceptance_lines(promises: Mapping[str, Any]) -> List[str]:
@@ -66,26 +72,41 @@ def differences(recorded: Mapping[str, Any], results: Results) -> List[str]:
     :param recorded: results.json as it was archived.
     :param results: computed from the logs.
     """
-    sentences = []
-    for what, before, now in (
-        ("throughputs", _speeds(recorded), _speeds(results)),
-        ("verdicts", _verdicts(recorded), _verdicts(results)),
-    ):
-        for name in sorted({*before, *now}):
-            if before.get(name) != now.get(name):
-                sentences.append(
-                    f"{what}: {name}: results.json has {before.get(name)}, the logs give"
-                    f" {now.get(name)}"
-                )
-    return sentences
+    pairs = [(_verdicts(recorded), _verdicts(results)), (_figures(recorded), _figures(results))]
+    sentences = [
+        plain(f"{name}: results.json has {before.get(name)}, the logs give {now.get(name)}")
+        for before, now in pairs
+        for name in sorted({*before, *now})
+        if before.get(name) != now.get(name)
+    ]
+    more = len(sentences) - _MOST
+    return [*sentences[:_MOST], *([f"{more} more"] if more > 0 else [])]
 
 
-def _speeds(side: Mapping[str, Any]) -> Dict[str, Any]:
-    return {
-        repeat["log"]: (repeat["ending"], repeat["throughput"])
-        for cell in side.get("cells", ())
-        for repeat in cell["repeats"]
-    }
+def _figures(side: Mapping[str, Any]) -> Dict[str, Any]:
+    """Return every value of results by its path, less what not only the campaign decides."""
+    own = {key: value for key, value in side.items() if key not in _NOT_COMPARED}
+    counts = {key: value for key, value in side.get("counts", {}).items() if key != "unmatched"}
+    # As the file has it: lists for tuples, texts for the keys of mappings.
+    found = json.loads(json.dumps({**own, "counts": counts}))
+    return dict(_leaves(found, ""))
+
+
+def _leaves(value: Any, path: str) -> Iterator[Tuple[str, Any]]:
+    if isinstance(value, dict):
+        parts = list(value.items())
+    elif isinstance(value, list):
+        parts = [(_name(index, item), item) for index, item in enumerate(value)]
+    else:
+        yield path, value
+        return
+    for name, item in parts:
+        yield from _leaves(item, f"{path} {name}".strip())
+
+
+def _name(index: int, item: Any) -> str:
+    log = item.get("log") if isinstance(item, dict) else None
+    return log if isinstance(log, str) else str(index + 1)
 
 
 def _verdicts(side: Mapping[str, Any]) -> Dict[str, Any]:

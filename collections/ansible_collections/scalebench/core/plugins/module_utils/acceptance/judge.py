@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ..comparison.gate_figures import figure_bounds
+from ..layout.plain_text import plain
 from ..planning.options import duration_seconds
 from ..records.cells import cell_key
 from ..records.endings import never_ran
@@ -23,6 +24,8 @@ ACCEPTED, NOT_ACCEPTED = "accepted", "not accepted"
 # One-sided: the interval that is shown has 95 %.
 _ALPHA = 0.025
 NO_BUSBW = "no check of the preflight measures an all-reduce yet; role nccl does (nccl_tests)"
+# A detail that lists every cell, in characters.
+_LONGEST = 1000
 # Of 1n1g they are 1, whatever is measured.
 _RATIOS = ("min_speedup", "min_efficiency")
 Line = Mapping[str, Any]
@@ -59,7 +62,7 @@ def judge_acceptance(results: Results, promises: Mapping[str, Any], file: str) -
         rows.append(_row(stated, "", UNDECIDED, one))
     words = {row["verdict"] for row in rows}
     verdict = NOT_ACCEPTED if FAIL in words else UNDECIDED if UNDECIDED in words else ACCEPTED
-    return {"file": file, "about": promises["about"], "verdict": verdict, "lines": rows}
+    return {"file": plain(file), "about": promises["about"], "verdict": verdict, "lines": rows}
 
 
 def selected(cells: Sequence[Mapping[str, Any]], line: Line) -> List[Any]:
@@ -100,8 +103,8 @@ def _row(
     figures: Sequence[Optional[float]] = (None, None, None),
 ) -> Dict[str, Any]:
     measured, low, high = (None if one is None else float(f"{one:.6g}") for one in figures)
-    row = {"line": line_text(line), "of": of, "measured": measured, "low": low, "high": high}
-    return {**row, "verdict": verdict, "detail": detail}
+    row = {"line": line_text(line), "of": plain(of), "measured": measured, "low": low, "high": high}
+    return {**row, "verdict": verdict, "detail": plain(detail, _LONGEST)}
 
 
 def _figure(results: Results, line: Line, cell: MeasuredCell) -> Judged:

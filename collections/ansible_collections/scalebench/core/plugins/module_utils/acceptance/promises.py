@@ -6,6 +6,7 @@ import math
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 
 from ..comparison.gate_rules import check_gate
+from ..layout.plain_text import plain
 from ..planning.options import OPTIONS, duration_seconds, misspelt, parse_options
 from ..records.factors import Factor
 from .promised_campaign import NOT_HERE
@@ -58,7 +59,7 @@ def check_acceptance(content: Any, own: Optional[Sequence[Factor]] = None) -> Di
             raise ValueError(f"line {number}: {error}") from None
     if not any(line["metric"] == "no_faults" for line in lines):
         lines.append({"metric": "no_faults", "value": "", "where": {}})
-    return {"about": content["about"].strip(), "campaign": campaign, "lines": lines}
+    return {"about": plain(content["about"]), "campaign": campaign, "lines": lines}
 
 
 def _campaign(options: Any, own: Optional[Sequence[Factor]]) -> Dict[str, Any]:
@@ -152,4 +153,4 @@ def line_text(line: Mapping[str, Any]) -> str:
     if isinstance(value, Mapping):
         value = ", ".join(f"{name} {glob}" for name, glob in value.items())
     shown = f"{line['metric']}: {value}" if value != "" else line["metric"]
-    return f"{shown} of {where}" if where else shown
+    return plain(f"{shown} of {where}" if where else shown)
