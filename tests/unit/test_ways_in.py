@@ -20,12 +20,15 @@ EXAMPLE = "inventory/example/group_vars/nodes/ansible.yml"
 BASTION = "-o ProxyJump=admin@bastion.example"
 
 
-def said(tmp_path, inventory, *arguments, roles=(), shown=(), hosts="nodes"):
-    """Return by host the values of expressions in a play, after the defaults of some roles."""
-    task = {"ansible.builtin.debug": {"msg": {name: f"{{{{ {name} }}}}" for name in shown}}}
+def said(tmp_path, inventory, *arguments, roles=(), shown=(), hosts="nodes", task=None, **keys):
+    """Return by host the values of expressions in a play, after the defaults of some roles.
+
+    :param task: shows others; ``keys`` are the play's.
+    """
+    task = task or {"ansible.builtin.debug": {"msg": {name: f"{{{{ {name} }}}}" for name in shown}}}
     # The argument specs are validated, and no task of the role runs.
     given = [{"role": name, "tags": "never"} for name in roles]
-    play = [{"hosts": hosts, "gather_facts": False, "roles": given, "tasks": [task]}]
+    play = [{"hosts": hosts, "gather_facts": False, "roles": given, "tasks": [task], **keys}]
     (tmp_path / "play.yml").write_text(yaml.safe_dump(play))
     done = subprocess.run(
         [Path(sys.executable).parent / "ansible-playbook", "-i", inventory, tmp_path / "play.yml",
@@ -102,6 +105,43 @@ def test_more_controllers_do_not_lock_out_the_one_of_this_run(tmp_path):
     assert values[shown[0]] == ["192.0.2.50", "192.0.2.99"]
     tasks = (ROOT / "roles/host_baseline/tasks/firewall.yml").read_text()
     assert not re.search(r"(?<!__)host_baseline_controllers", tasks)
+
+
+@pytest.mark.parametrize(
+    ("without_root", "local", "code"),
+    [((), (), 0), (("gpu01", "gpu02"), (), 0), (("gpu01",), (), 2), (("gpu01",), ("gpu02",), 0)],
+)
+def test_servers_with_and_without_root_in_one_cluster_are_refused(
+    tmp_path, without_root, local, code
+):
+    groups = {"nodes": ("gpu01", "gpu02"), "unprivileged_nodes": without_root, "local_nodes": local}
+    inventory = {name: {"hosts": dict.fromkeys(hosts)} for name, hosts in groups.items()}
+    (tmp_path / "hosts.yml").write_text(json.dumps(inventory))
+    done = subprocess.run(
+        [Path(sys.executable).parent / "ansible-playbook", "-i", tmp_path / "hosts.yml",
+         ROOT / "playbooks/inventory_check.yml"],
+        env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"},
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == code, done.stdout + done.stderr
+    words = "gpu01 in group unprivileged_nodes, and gpu02 not: put all hosts"
+    assert (words in " ".join(done.stdout.split())) is (code == 2)
+
+
+def test_programs_are_installed_with_sudo_where_the_user_has_it(tmp_path):
+    groups = {
+        "nodes": {"hosts": {"gpu01": {}, "gpu02": {}, "here": {}}},
+        "unprivileged_nodes": {"hosts": {"gpu02": {}}},
+        "local_nodes": {"hosts": {"here": {}}},
+    }
+    (tmp_path / "hosts.yml").write_text(yaml.safe_dump(groups))
+    tasks = yaml.safe_load((ROOT / "roles/framework/tasks/programs.yml").read_text())
+    (given,) = [task["vars"] for task in tasks[1]["block"] if "ansible.builtin.apt" in task]
+    plays = yaml.safe_load((ROOT / "playbooks/provision.yml").read_text())
+    (play,) = [play for play in plays if play["name"] == "Provision the nodes"]
+    shown = {"ansible.builtin.debug": {"msg": "{{ [ansible_become, scalebench_first_contact] }}"}}
+    told = said(tmp_path, tmp_path / "hosts.yml", task={**shown, "vars": given}, vars=play["vars"])
+    assert told == {"gpu01": [True, True], "gpu02": [False, False], "here": [False, False]}
 
 
 def test_a_node_without_an_address_stops_no_other(tmp_path):
