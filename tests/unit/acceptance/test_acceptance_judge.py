@@ -197,6 +197,24 @@ def test_a_drift_is_judged_by_its_interval():
     assert verdicts(measured, {"max_drift": 0.05}) == ["pass"]
 
 
+def test_lines_that_test_a_drift_are_corrected_with_the_others():
+    """Alone it fails; with forty lines more it could by chance."""
+    measured = results({"1n1g": [400.0 - 3 * (k % 3) - k for k in range(12)]})
+    for number, repeat in enumerate(measured["cells"][0]["repeats"]):
+        repeat["recorded"] = f"2026-11-22T10:{number:02}:00+00:00"
+    drift = {"max_drift": 0.0001}
+    assert verdicts(measured, drift) == ["fail"]
+    assert verdicts(measured, *[drift] * 40)[0] == "undecided"
+
+
+def test_a_ratio_to_a_cell_with_missing_repeats_is_undecided():
+    measured = results({"1n1g": speeds(100, 1), "2n2g": speeds(360, 2)})
+    line = at("2n2g", min_efficiency=0.88)
+    assert verdicts(measured, line) == ["pass"]
+    unrun(measured)
+    assert verdicts(measured, line) == ["undecided"]
+
+
 @pytest.mark.parametrize(
     ("found", "promised", "verdict"),
     [

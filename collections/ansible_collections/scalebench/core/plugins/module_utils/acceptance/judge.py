@@ -14,6 +14,7 @@ from ..records.load_time import seconds_under_load
 from ..records.results import MeasuredCell, Results
 from ..results.drift import drift_of_cell
 from ..results.scaling import BASELINE
+from ..stats.drift import LEVEL
 from .promised_campaign import NO_FAULT, gaps, unlike
 from .promises import CELL_LINES, line_text
 
@@ -88,9 +89,17 @@ def _judged(results: Results, line: Line) -> List[Judged]:
 
 
 def _of_cell(results: Results, line: Line, cell: MeasuredCell) -> Judged:
-    missing = gaps(cell)
-    if missing:
-        return _row(line, cell_key(cell).short, UNDECIDED, missing), None
+    own = cell_key(cell)
+    bases = [
+        one
+        for one in results["cells"]
+        if line["metric"] in _RATIOS
+        and one["topology"] == BASELINE
+        and cell_key(one).group == own.group
+    ]
+    missing = [gaps(cell), *(f"{BASELINE}: {gaps(base)}" for base in bases if gaps(base))]
+    if any(missing):
+        return _row(line, own.short, UNDECIDED, "; ".join(filter(None, missing))), None
     judge = _drift if line["metric"] == "max_drift" else _figure
     return judge(results, line, cell)
 
@@ -133,8 +142,14 @@ def _drift(results: Results, line: Line, cell: MeasuredCell) -> Judged:
         return _row(line, of, UNDECIDED, "too few repeats, or without a time"), None
     figures = (found.change, found.low, found.high)
     most = -line["value"]
-    word = PASS if found.low >= most else FAIL if found.high < most else UNDECIDED
-    return _row(line, of, word, f"{found.n} repeats, interval of 99 %", figures), None
+    word = PASS if found.low >= most else UNDECIDED
+    row = _row(line, of, word, f"{found.n} repeats, interval of {LEVEL:.0%}", figures)
+
+    def missed(level: float) -> bool:
+        again = drift_of_cell(cell, max(level, LEVEL))
+        return again is not None and again.high < most
+
+    return row, missed
 
 
 def _faults(results: Results, line: Line) -> List[Dict[str, Any]]:

@@ -35,9 +35,12 @@ def drifts(cells: Sequence[MeasuredCell]) -> Dict[str, Any]:
     return {"level": LEVEL, "least": LEAST, "cells": rows}
 
 
-def drift_of_cell(cell: MeasuredCell) -> Optional[Drift]:
-    """Return the drift of a cell, None with too few repeats or where one has no time."""
+def drift_of_cell(cell: MeasuredCell, level: float = LEVEL) -> Optional[Drift]:
+    """Return the drift of a cell, None with too few repeats or where one has no time.
+
+    :param level: of its interval.
+    """
     (speeds,) = deciding_speeds(cell)
     good = [repeat for repeat in cell["repeats"] if repeat["throughput"] is not None]
     times = [at for at in map(ended_at, good) if at is not None]
-    return drift(times, speeds) if len(times) == len(speeds) else None
+    return drift(times, speeds, level) if len(times) == len(speeds) else None
