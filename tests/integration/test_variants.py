@@ -54,7 +54,7 @@ def test_variants_take_turns_and_the_slow_one_is_named(bench, cluster):
     found = {cell["treatment"]: cell for cell in results["treatments"]["cells"]}
     slow, same = found["slow"], found["same"]
     assert (slow["finding"], slow["against"], slow["rounds"]) == ("slower", "usual", 8)
-    assert slow["p_sign_flip"] == 2 / 2**8
+    assert slow["p_signed_rank"] == 2 / 2**8
     assert 0.96 < slow["low"] < slow["high"] < 0.98
     # An equal variant is called different in five of a hundred such campaigns, within the margin.
     assert same["finding"] in ("equivalent", "different within margin")

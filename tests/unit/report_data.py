@@ -92,3 +92,17 @@ def campaign(speeds, **changes):
         for index, value in enumerate(speeds[of["topology"]], 1)
     ]
     return {"campaign": "mine", "cells": cells, "options": {}, "nodes": {}}, runs
+
+
+def treated(of, repeats=10, topology="1n1g", variants=None):
+    """Return plan and records of {treatment: speeds}; a speed of None is a repeat that crashed."""
+    cells, runs = [], []
+    for treatment, speeds in of.items():
+        made = cell(topology, repeats, treatment=treatment, variant=f"bz4-{treatment}")
+        made.update(directory=f"pytorch/bz4-{treatment}/{topology}", name="r50_b4_fp32")
+        cells.append(made)
+        for number, speed in enumerate(speeds, 1):
+            ending = {} if speed else {"ending": "crashed", "reason": "x"}
+            log = f"logs/{made['directory']}/{number}.log"
+            runs.append({**run(made, number, speed, **ending), "log": log})
+    return {"campaign": "c", "cells": cells, "variants": variants or {}, "seed": "s"}, runs

@@ -138,11 +138,17 @@ def _of_comparisons() -> Iterator[Simulation]:
             *(_at_most(0.055), trials.new_day(days, 0.003, repeats, 20), 2000),
         )
     rule = "variants that take turns"
-    for rounds in (6, 10):
+    for rounds, drop, least in ((5, 0.03, 0.8), (10, 0.03, 0.95), (30, 0.01, 0.9)):
         noise = f"{rounds} rounds, cv 1 %, drift of 2 %"
-        yield Simulation(rule, "false alarms", noise, _at_most(0.05), trials.turns(rounds), 2000)
-        found = trials.turns(rounds, 0.03)
-        yield Simulation(rule, "3 % found", noise, (0.85, 1.0), found, 1000)
+        wrong, right = trials.turns(rounds), trials.turns(rounds, drop)
+        yield Simulation(rule, "false alarms", noise, _at_most(0.055), wrong, 1000, 150)
+        yield Simulation(rule, f"{100 * drop:g} % found", noise, (least, 1.0), right, 500, 100)
+    for rounds, stated in ((5, None), (10, None), (30, (0.7, 1.0))):
+        noise = f"{rounds} rounds, 20 % of repeats stalled, by 20 % in the mean"
+        wrong = trials.turns(rounds, noise=trials.stalled)
+        right = trials.turns(rounds, 0.03, trials.stalled)
+        yield Simulation(rule, "false alarms", noise, _at_most(0.055), wrong, 1000, 150)
+        yield Simulation(rule, "3 % found", noise, stated, right, 500, 100)
     for drop in (0.01, 0.03):
         noise = f"9 versions, slower by {drop:.0%}, cv 0.4 %, drift of 2 %"
         wrong, right = trials.bisected(False, drop), trials.bisected(True, drop)

@@ -10,6 +10,9 @@ from typing import Any
 from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_rules import (
     judge_gate,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.comparison.treatments import (
+    compare_treatments,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import _loss
 from ansible_collections.scalebench.core.plugins.module_utils.facts.within_run import (
     steady_state,
@@ -42,11 +45,10 @@ from ansible_collections.scalebench.core.plugins.module_utils.stats.median_ratio
     finding,
     ratio_of_medians,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.stats.paired import sign_flip_p
 from ansible_collections.scalebench.core.plugins.module_utils.stats.statistics import (
     median_interval,
 )
-from report_data import campaign
+from report_data import campaign, treated
 
 Trial = Callable[[Random], bool]
 
@@ -129,16 +131,32 @@ def new_day(days: int, day_sd: float, repeats: int = 5, of_a_day: int = 5) -> Tr
     return trial
 
 
-def turns(rounds: int, slower: float = 0.0) -> Trial:
+def stalled(chance: Random, count: int, level: float) -> list[float]:
+    """Return throughputs of repeats of which every fifth is held up, by 20 % in the mean."""
+    return [
+        round(
+            level
+            * (1 + chance.gauss(0, 0.003))
+            / (1 + (chance.expovariate(5) if chance.random() < 0.2 else 0)),
+            2,
+        )
+        for _ in range(count)
+    ]
+
+
+def turns(rounds: int, slower: float = 0.0, noise: Any = runs) -> Trial:
     """Return whether variants that take turns differ; a round's noise is common to both."""
 
     def trial(chance: Random) -> bool:
         common = alike(chance, rounds, 0.8, 0.02)
-        pairs = [
-            (runs(chance, 1, level=one * (1 - slower))[0], runs(chance, 1, level=one)[0])
-            for one in common
-        ]
-        return sign_flip_p(*zip(*pairs)) <= 1 - LEVEL
+        sides = {
+            name: [noise(chance, 1, level=one * (1 - drop))[0] for one in common]
+            for name, drop in (("a", 0.0), ("b", slower))
+        }
+        (cell,) = compare_treatments(build_results(*treated(sides)), 0.02)["cells"]
+        return cell["p_difference"] <= 1 - LEVEL and (
+            not slower or cell["finding"] in ("slower", "different within margin")
+        )
 
     return trial
 

@@ -9,24 +9,13 @@ from ansible_collections.scalebench.core.plugins.module_utils.comparison.treatme
 from ansible_collections.scalebench.core.plugins.module_utils.report.page import page
 from ansible_collections.scalebench.core.plugins.module_utils.report.text import terminal_table
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
-from report_data import cell, run
+from report_data import cell, treated
 
 VARIANTS = {"pytorch": {"a": {}, "b": {"about": "with *b*", "environment": {"B": "1"}}, "c": {}}}
 
 
-def results(of, repeats=10, topology="1n1g"):
-    """Return results of {treatment: speeds}; a speed of None is a repeat that crashed."""
-    cells, runs = [], []
-    for treatment, speeds in of.items():
-        made = cell(topology, repeats, treatment=treatment, variant=f"bz4-{treatment}")
-        made.update(directory=f"pytorch/bz4-{treatment}/{topology}", name="r50_b4_fp32")
-        cells.append(made)
-        for number, speed in enumerate(speeds, 1):
-            ending = {} if speed else {"ending": "crashed", "reason": "x"}
-            log = f"logs/{made['directory']}/{number}.log"
-            runs.append({**run(made, number, speed, **ending), "log": log})
-    plan = {"campaign": "c", "cells": cells, "variants": VARIANTS, "seed": "s"}
-    return build_results(plan, runs)
+def results(of):
+    return build_results(*treated(of, variants=VARIANTS))
 
 
 def rounds(seed, ratios, count=10, noise=0.003, drift=0.02):
@@ -56,7 +45,7 @@ def test_each_variant_is_compared_with_the_first():
     slower = found[0]
     assert slower["low"] < 0.97 < slower["high"] < 0.98
     assert slower["rounds"] == 10
-    assert slower["p_sign_flip"] == 2 / 2**10
+    assert slower["p_signed_rank"] == 2 / 2**10
 
 
 def test_only_rounds_that_both_have_are_pairs():
@@ -75,19 +64,42 @@ def test_one_common_round_decides_nothing():
     assert found["why"].startswith("fewer than two rounds")
 
 
-def test_the_exact_test_decides_where_it_can():
-    """One round in eight that is far off to one side is no difference by the signs."""
+def test_ranks_decide_from_eight_rounds_on():
+    """One round in eight that is far off to one side hides no difference."""
     ours = [99.0, 99.1, 98.9, 99.0, 99.05, 98.95, 99.02, 100.4]
     of = {"a": [100.0] * 8, "b": ours}
     (found,) = compared(of, margin=0.001)
-    assert found["p_sign_flip"] == 2 * 2 / 2**8
-    assert found["p_difference"] >= found["p_sign_flip"]
-    five = {name: speeds[:5] for name, speeds in of.items()}
-    (found,) = compared(five, margin=0.001)
-    # Five signs never reach 5 %: the t test alone decides.
-    assert found["p_sign_flip"] == 2 / 2**5
+    # Only the smallest difference has the other sign.
+    assert found["p_difference"] == found["p_signed_rank"] == 2 * 2 / 2**8
+    assert (found["finding"], found["why"]) == ("slower", "")
+    (found,) = compared({name: speeds[:5] for name, speeds in of.items()}, margin=0.001)
+    # Five rounds never reach 5 % by ranks: the t test decides.
+    assert found["p_signed_rank"] == 2 / 2**5
     assert found["p_difference"] < 0.001
     assert found["finding"] == "slower"
+
+
+def test_the_t_test_decides_where_so_many_comparisons_leave_ranks_nothing_to_find():
+    names = "abcdefgh"
+    of = rounds(1, {name: 1.0 if name == "a" else 0.97 for name in names}, count=8)
+    found = compared(of)
+    assert len(found) * 2 / 2**8 > 0.05
+    assert {one["finding"] for one in found} == {"slower"}
+
+
+def test_a_stall_of_the_other_side_does_not_turn_the_finding():
+    """All rounds but one are 3 % slower; the mean is faster, and its interval says nothing."""
+    levels = [100.0 + number / 10 for number in range(12)]
+    of = {"a": levels, "b": [round(0.97 * level, 2) for level in levels]}
+    of["a"] = [40.0, *levels[1:]]
+    made = results(of)
+    made["treatments"] = compare_treatments(made, 0.02)
+    (found,) = made["treatments"]["cells"]
+    assert found["ratio"] > 1
+    assert found["low"] < 1 < found["high"]
+    assert found["finding"] == "slower"
+    assert found["why"] == "shown by the ranks of the rounds; the interval is that of their mean"
+    assert found["why"] in " ".join(terminal_table(made).split())
 
 
 def test_all_comparisons_are_corrected_together():

@@ -13,10 +13,9 @@ from ansible_collections.scalebench.core.plugins.module_utils.stats.log_ratio im
     interval,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.stats.paired import (
-    MOST_PAIRS,
-    least_sign_flip_p,
+    least_signed_rank_p,
     paired_ratio,
-    sign_flip_p,
+    signed_rank,
 )
 from scipy import stats
 
@@ -57,24 +56,48 @@ def test_difference_interval_and_equivalence_are_scipys_paired_t(ours, reference
 
 
 @pytest.mark.parametrize(("ours", "reference"), SAMPLES)
-def test_the_test_of_signs_is_scipys_permutation_test(ours, reference):
+def test_the_test_of_ranks_is_scipys_exact_one(ours, reference):
     logs = numpy.log(ours) - numpy.log(reference)
-    expected = stats.permutation_test(
-        (logs,), numpy.sum, permutation_type="samples", n_resamples=numpy.inf
-    )
-    assert sign_flip_p(ours, reference) == pytest.approx(expected.pvalue)
+    found, p_value = signed_rank(ours, reference)
+    assert p_value == pytest.approx(stats.wilcoxon(logs, method="exact").pvalue)
+    above = stats.wilcoxon(logs, alternative="greater", method="exact").statistic
+    assert found / 2 == 2 * above - len(logs) * (len(logs) + 1) / 2
+
+
+def test_equal_differences_have_their_mean_rank():
+    """Against all 2^8 choices of signs."""
+    ours = [101.0, 101.0, 99.0, 102.0, 102.0, 103.0, 101.0, 104.0]
+    logs = numpy.log(ours) - math.log(100)
+    ranks = stats.rankdata(numpy.abs(logs).round(12))
+    sums = [numpy.dot(signs, ranks) for signs in itertools.product((1, -1), repeat=8)]
+    total = numpy.dot(numpy.sign(logs), ranks)
+    found, p_value = signed_rank(ours, [100.0] * 8)
+    assert found == 2 * total
+    assert p_value == numpy.mean(numpy.abs(sums) >= abs(total))
 
 
 def test_the_least_p_value_is_that_of_differences_of_one_sign():
     for count in range(2, 10):
         ours = [101.0 + one for one in range(count)]
-        assert sign_flip_p(ours, [100.0] * count) == least_sign_flip_p(count)
-    assert sign_flip_p([100.0] * 5, [100.0] * 5) == 1.0
+        assert signed_rank(ours, [100.0] * count)[1] == least_signed_rank_p(count)
+    assert signed_rank([100.0] * 5, [100.0] * 5) == (0, 1.0)
 
 
-def test_most_pairs_take_no_longer_than_a_blink():
-    ours, reference = pairs(1, rounds=MOST_PAIRS)
-    assert 0 < sign_flip_p(ours, reference) <= 1
+def test_a_difference_of_the_last_digit_is_none():
+    assert signed_rank([0.37] * 10, [0.36] * 10) == (0, 1.0)
+    assert signed_rank([0.38] * 10, [0.36] * 10)[1] == least_signed_rank_p(10)
+
+
+@pytest.mark.parametrize("rounds", [100, 101, 1000])
+def test_many_pairs_are_tested_as_well(rounds):
+    # So fast that the last digit leaves out none.
+    sides = pairs(1, ratio=0.9995, rounds=rounds, digits=6)
+    ours, reference = ([1e4 * value for value in side] for side in sides)
+    logs = numpy.log(ours) - numpy.log(reference)
+    expected = stats.wilcoxon(logs, method="exact" if rounds <= 101 else "approx").pvalue
+    found, p_value = signed_rank(ours, reference)
+    assert p_value == pytest.approx(expected, rel=0.02)
+    assert (found < 0) == (numpy.median(logs) < 0)
 
 
 def test_one_round_tells_nothing_of_the_spread():
@@ -93,8 +116,8 @@ def test_equal_sides_differ_as_often_as_stated_whatever_the_days_do(rounds):
     for seed in range(DRAWS):
         ours, reference = pairs(seed, rounds=rounds)
         t_found += difference_p(paired_ratio(ours, reference)) <= 0.05
-        if rounds <= 10 and seed < 1000:
-            exact_found += sign_flip_p(ours, reference) <= 0.05
+        if seed < 1000:
+            exact_found += signed_rank(ours, reference)[1] <= 0.05
     assert t_found <= MOST_BY_CHANCE
     # A test that never finds anything would pass the line above.
     assert t_found > DRAWS * 0.03
@@ -115,7 +138,5 @@ def test_three_percent_are_found_in_ten_rounds_where_unpaired_noise_hides_it():
 
 def test_order_of_the_pairs_does_not_matter():
     both = [(100.0, 99.0), (101.0, 102.5), (98.0, 97.2), (100.4, 100.1)]
-    values = {
-        round(sign_flip_p(*zip(*order, strict=True)), 12) for order in itertools.permutations(both)
-    }
+    values = {signed_rank(*zip(*order, strict=True)) for order in itertools.permutations(both)}
     assert len(values) == 1

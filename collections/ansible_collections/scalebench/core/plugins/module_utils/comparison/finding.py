@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict
+from typing import Any, Dict, Optional
 
 from ..stats.log_ratio import EQUIVALENCE_ALPHA, LogRatio, equivalence_p, interval
 
@@ -13,18 +13,31 @@ ALPHA = 0.05
 LEVEL = 1 - ALPHA
 
 
-def found(ratio: LogRatio, p_difference: float, margin: float, what: str) -> Dict[str, Any]:
-    """Return interval, p values, ``finding`` and, where it is undecided, ``why``.
+def found(
+    ratio: LogRatio,
+    p_difference: float,
+    margin: float,
+    what: str,
+    direction: Optional[float] = None,
+) -> Dict[str, Any]:
+    """Return interval, p values, ``finding`` and ``why``.
+
+    ``why`` is set where it is undecided, or where the interval does not show the same.
 
     :param p_difference: corrected for all comparisons.
     :param margin: largest share by which equivalent speeds differ.
     :param what: of what there were too few (``repeats``).
+    :param direction: below 0 where the test of a difference shows that ours is slower; None: it is
+        that of the ratio, by the same t as the interval.
     """
     low, high = interval(ratio, LEVEL)
     p_equivalence = equivalence_p(ratio, margin)
     finding, why = "undecided", ""
     if p_difference <= ALPHA:
-        finding = "slower" if ratio.estimate < 0 else "faster"
+        slower = (ratio.estimate if direction is None else direction) < 0
+        finding = "slower" if slower else "faster"
+        if direction is not None and (high >= 1 if slower else low <= 1):
+            why = f"shown by the ranks of the {what}; the interval is that of their mean"
         if p_equivalence <= EQUIVALENCE_ALPHA:
             finding = "different within margin"
     elif p_equivalence <= EQUIVALENCE_ALPHA:

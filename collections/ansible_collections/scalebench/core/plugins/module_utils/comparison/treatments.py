@@ -14,12 +14,14 @@ from ..stats.log_ratio import (
     difference_p,
     holm,
 )
-from ..stats.paired import MOST_PAIRS, least_sign_flip_p, paired_ratio, sign_flip_p
+from ..stats.paired import least_signed_rank_p, paired_ratio, signed_rank
 from .cell_pairs import named
 from .finding import ALPHA, LEVEL, found, undecided
 
 __all__ = ["compare_treatments"]
 
+# The t test finds more in fewer rounds, and ranks where single rounds are far off.
+_RANKED = 8
 _TOO_FEW = "fewer than two rounds in which both gave a throughput: nothing is known of the spread"
 
 
@@ -44,8 +46,8 @@ def compare_treatments(results: Results, margin: float) -> Optional[Treatments]:
 
     Each variant of a cell is compared with the first that was planned. The findings are those of
     ``baseline.compare_campaigns``, all comparisons of the campaign together (Holm): ``slower`` and
-    ``faster`` by the larger p value of the paired t test and, where there are rounds enough for it
-    to find anything, the exact test of signs, which needs no normal noise.
+    ``faster`` by the exact test of signed ranks, which needs no normal noise, from 8 rounds on
+    where so many comparisons leave it something to find, else by the paired t test.
 
     :param results: of one campaign.
     :param margin: share that does not matter, as 0.02.
@@ -54,7 +56,7 @@ def compare_treatments(results: Results, margin: float) -> Optional[Treatments]:
         variant), ``unit``, ``speed`` and ``reference_speed`` (geometric means of the rounds that
         both have), ``rounds``, ``without_pair`` (numbers of repeats that only one of them has),
         ``ratio``, ``low``, ``high``, ``standard_error`` and ``degrees_of_freedom`` of its
-        logarithm, ``p_difference`` (after Holm), ``p_sign_flip`` (null above 16 rounds),
+        logarithm, ``p_difference`` (after Holm), ``p_signed_rank`` (before),
         ``p_equivalence``, ``finding`` and ``why``.
     :raises ValueError: an invalid margin.
     """
@@ -64,7 +66,8 @@ def compare_treatments(results: Results, margin: float) -> Optional[Treatments]:
     check_margin(margin)
     ratios = [_ratio(pair) for pair in pairs]
     tested = [(pair, ratio) for pair, ratio in zip(pairs, ratios) if ratio]
-    corrected = iter(holm([_p(pair, ratio, len(tested)) for pair, ratio in tested]))
+    tests = [_test(pair, ratio, len(tested)) for pair, ratio in tested]
+    corrected = iter(zip(holm([p for p, _ in tests]), [direction for _, direction in tests]))
     provenance = results["provenance"]
     return {
         "margin": margin,
@@ -77,13 +80,14 @@ def compare_treatments(results: Results, margin: float) -> Optional[Treatments]:
                 {
                     **_described(pair),
                     **(
-                        found(ratio, next(corrected), margin, "rounds")
+                        found(ratio, p, margin, "rounds", direction)
                         if ratio
                         else undecided(_TOO_FEW)
                     ),
                 },
             )
             for pair, ratio in zip(pairs, ratios)
+            for p, direction in [next(corrected) if ratio else (1.0, None)]
         ],
     }
 
@@ -115,19 +119,17 @@ def _ratio(pair: _Pair) -> Optional[LogRatio]:
     return paired_ratio(pair.ours, pair.theirs) if len(pair.rounds) > 1 else None
 
 
-def _p(pair: _Pair, ratio: LogRatio, tests: int) -> float:
-    """Return the p value of a difference before Holm's correction.
+def _test(pair: _Pair, ratio: LogRatio, tests: int) -> Tuple[float, Optional[float]]:
+    """Return the p value of a difference before Holm's correction, and the direction by ranks.
 
     :param tests: how many are corrected together.
+    :returns: direction None where the t test decides.
     """
-    exact = _sign_flip(pair)
-    decides = exact is not None and tests * least_sign_flip_p(len(pair.rounds)) <= ALPHA
-    return max(difference_p(ratio), exact or 0.0) if decides else difference_p(ratio)
-
-
-def _sign_flip(pair: _Pair) -> Optional[float]:
     rounds = len(pair.rounds)
-    return sign_flip_p(pair.ours, pair.theirs) if 1 < rounds <= MOST_PAIRS else None
+    if rounds < _RANKED or tests * least_signed_rank_p(rounds) > ALPHA:
+        return difference_p(ratio), None
+    direction, p = signed_rank(pair.ours, pair.theirs)
+    return p, direction
 
 
 def _described(pair: _Pair) -> Dict[str, Any]:
@@ -143,5 +145,5 @@ def _described(pair: _Pair) -> Dict[str, Any]:
         "rounds": len(pair.rounds),
         "without_pair": sorted({*_numbers(pair.cell)} ^ {*_numbers(pair.reference)}),
         "ratio": speed / before if speed and before else None,
-        "p_sign_flip": _sign_flip(pair),
+        "p_signed_rank": signed_rank(pair.ours, pair.theirs)[1] if len(pair.rounds) > 1 else None,
     }

@@ -41,7 +41,7 @@ def _row(cell: TreatmentCell, every: Sequence[TreatmentCell]) -> Dict[str, Any]:
         "change %": None if cell["ratio"] is None else 100 * (cell["ratio"] - 1),
         "interval %": _interval(cell, "{} to {}") or None,
         "p": _p_value(cell["p_difference"]),
-        "p of signs": _p_value(cell["p_sign_flip"]),
+        "p of ranks": _p_value(cell["p_signed_rank"]),
         "finding": cell["finding"],
         "why": "; ".join(part for part in (cell["why"], _without(cell)) if part) or "-",
     }
@@ -65,9 +65,10 @@ def _about(compared: Treatments) -> List[str]:
         f" drawn by lot (from the seed {compared['seed']}, which plan.json has).",
         "Change: from the difference of the logarithms of throughput within each round, with its"
         f" {level} interval by Student's t. A variant is slower or faster where a difference is"
-        f" shown, all comparisons together at {_percent(1 - compared['level'])} (Holm), by the t"
-        " test and, where there are rounds enough for it to find anything, by the exact test of"
-        f" signs too; equivalent where the ratio is shown to lie within {margin} of 1 (two"
+        f" shown, all comparisons together at {_percent(1 - compared['level'])} (Holm), from 8"
+        " rounds on by the exact test of signed ranks (Wilcoxon), which single rounds far off"
+        " hardly disturb, else by the t test;"
+        f" equivalent where the ratio is shown to lie within {margin} of 1 (two"
         " one-sided tests at 5 %); different within margin where both are shown; undecided where"
         " neither is.",
         "What a day does to all variants alike is no part of the difference. Whether the difference"
@@ -124,5 +125,6 @@ def treatment_lines(results: Results) -> List[str]:
         lines.append(
             f"variant {cell['treatment']} against {cell['against']}, {_label(cell, every)}:"
             f" {found}{change} in {cell['rounds']} round(s)"
+            + (f" ({cell['why']})" if found in ("slower", "faster") and cell["why"] else "")
         )
     return lines

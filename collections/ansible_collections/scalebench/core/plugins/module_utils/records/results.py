@@ -252,7 +252,7 @@ class TreatmentCell(TypedDict):
     standard_error: Optional[float]
     degrees_of_freedom: Optional[float]
     p_difference: Optional[float]
-    p_sign_flip: Optional[float]
+    p_signed_rank: Optional[float]
     p_equivalence: Optional[float]
     finding: str
     why: str
