@@ -175,6 +175,13 @@ def _of_comparisons() -> Iterator[Simulation]:
     ):
         trial = trials.deficit_is(verdict, level, 4, 0.003, 0.006)
         yield Simulation("deficit of 1 %", rate, noise, None, trial, 2000)
+    # Near the limit; a rule with the same power has 2.2 % at least with four days.
+    for baselines in (2, 4):
+        noise = f"{baselines} baselines, cv 0.4 %, day sd 0.2 %: just beyond the limit"
+        none = trials.deficit_is(FOUND, 1.0, baselines, 0.004, 0.002)
+        denied = trials.deficit_is(NOT_FOUND, 0.99, baselines, 0.004, 0.002)
+        yield Simulation("deficit of 1 %", "false alarms", noise, _at_most(0.04), none, 2000)
+        yield Simulation("deficit of 1 %", "wrongly denied", noise, _at_most(0.1), denied, 2000)
     noise = "1 baselines, cv 0.3 %, day sd 0.6 %, stated by the rule"
     for rate, verdict, level, most in (
         ("false alarms", FOUND, 1.0, 0.012),
@@ -198,6 +205,10 @@ def _of_gates() -> Iterator[Simulation]:
     noise = "8 cells exactly at the limit, cv 1 %, 5 repeats"
     trial = trials.gate("min_throughput", "broken", 100.0, 0.01, 5, 8)
     yield Simulation("gate, min_throughput", "broken", noise, _at_most(0.03), trial, 500, 100)
+    # The rates of max_cv are those of normal runs: a slow one belongs to the spread that it limits.
+    trial = trials.gate("max_cv", "broken", 0.003, 0.003, 10, noise=trials.slow_runs)
+    noise = "cv 0.3 % and limit 0.3 %, 10 repeats, 2 % slow runs"
+    yield Simulation("gate, max_cv", "broken", noise, None, trial, 2000)
     trial = trials.gate("max_cv", "broken", 0.05, 0.04)
     noise = "cv 4 %, limit 5 %, 3 repeats"
     yield Simulation("gate, max_cv", "broken", noise, _at_most(0.025), trial, 2000)

@@ -181,15 +181,26 @@ def bisected(right: bool, drop: float) -> Trial:
 
 
 def gate(
-    metric: str, verdict: str, limit: float, cv: float, repeats: int = 3, cells: int = 1
+    metric: str,
+    verdict: str,
+    limit: float,
+    cv: float,
+    repeats: int = 3,
+    cells: int = 1,
+    noise: Any = None,
 ) -> Trial:
     """Return whether a rule has a verdict on some cells with the median 100 and that noise.
+
+    ``noise``: what draws the repeats, normal ones if none.
 
     The second cell of ``min_speedup`` has a true speed-up of 1.8, and is the only one selected.
     """
 
     def trial(chance: Random) -> bool:
-        speeds = {f"1n{number}g": runs(chance, repeats, cv) for number in range(1, cells + 1)}
+        draw = noise or runs
+        speeds = {
+            f"1n{number}g": draw(chance, repeats, cv, 100.0) for number in range(1, cells + 1)
+        }
         where = {}
         if metric == "min_speedup":
             speeds["1n2g"], where = runs(chance, repeats, cv, 180.0), {"topology": "1n2g"}

@@ -107,6 +107,17 @@ def test_a_baseline_of_one_day_holds_for_that_day_only():
     assert "same day only" not in judged(against(ours, baseline))["detail"]
 
 
+@pytest.mark.parametrize(("campaigns", "told"), [(1, True), (4, True), (7, True), (8, False)])
+def test_few_days_make_a_verdict_hold_up_to_a_spread_of_days(campaigns, told):
+    days = [f"2026-11-{day:02}" for day in range(1, 9)]
+    groups = {"1n1g": steady(campaigns=campaigns)}
+    found = against({"1n1g": runs(random.Random(4), 990.0)}, groups, days)
+    said = "its error rates hold if days differ by at most 0."
+    assert judged(found)["verdict"] == "broken"
+    assert (said in judged(found)["detail"]) is told
+    assert said not in judged(found, day_sd=0.0005)["detail"]
+
+
 def test_noise_is_undecided_and_passes_unless_the_rule_says_fail():
     groups = {"1n1g": steady(noise=0.01, seed=5)}
     found = against({"1n1g": [one * 0.995 for one in runs(random.Random(6), 1000.0, 0.01)]}, groups)

@@ -163,6 +163,13 @@ def test_the_reviews_limit():
     assert detectable.largest_error(0.01, 0.01) == pytest.approx(0.0025, rel=0.02)
 
 
+def test_up_to_the_largest_spread_of_days_one_percent_is_found():
+    run, counts = 0.003**2, [5] * 4
+    day = detectable.largest_day(run, 5, counts, 0.01, 0.01)
+    assert detectable.detectable(Spread(run, day**2), 5, counts) == pytest.approx(0.01)
+    assert detectable.largest_day(0.01**2, 5, counts, 0.01, 0.01) is None
+
+
 def test_needed_numbers_are_the_smallest_that_suffice():
     spread = Spread(0.005**2, 0.001**2)
     repeats = detectable.repeats_needed(spread, [5] * 4, 0.01)

@@ -115,6 +115,9 @@ def _of_deficit(cell: MeasuredCell, found: Deficit) -> Outcome:
     notes = [found.reason]
     if found.same_day and verdict != UNDECIDED:
         notes.append("same day only: a baseline of one day does not show how days differ")
+    if found.day_limit is not None and verdict != UNDECIDED:
+        most = f"{100 * found.day_limit:.2g} %"
+        notes.append(f"its error rates hold if days differ by at most {most} (standard deviation)")
     change = "" if found.change is None else f" {100 * found.change:+.2f} %"
     name = cell_key(cell).short
     text = f"{name}:{change}"

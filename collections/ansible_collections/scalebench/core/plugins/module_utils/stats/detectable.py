@@ -22,6 +22,7 @@ __all__ = [
     "Spread",
     "baselines_needed",
     "detectable",
+    "largest_day",
     "largest_error",
     "limit_share",
     "log_deficit",
@@ -65,6 +66,19 @@ def limit_share(alpha: float) -> float:
 def largest_error(share: float, alpha: float) -> float:
     """Return the largest standard deviation at which both error rates are kept."""
     return log_deficit(share) / _quantiles(alpha)
+
+
+def largest_day(
+    run: float, repeats: int, baseline: Sequence[int], share: float, alpha: float
+) -> Optional[float]:
+    """Return the largest standard deviation of days at which both error rates are kept.
+
+    :param run: variance of runs; ``repeats`` and ``baseline`` as of :func:`prediction_variance`.
+    :returns: as a share; None where the runs alone are too far apart.
+    """
+    of_runs = prediction_variance(Spread(run, 0.0), repeats, baseline)
+    left = largest_error(share, alpha) ** 2 - of_runs
+    return math.sqrt(left / (1 + 1 / len(baseline))) if left > 0 else None
 
 
 def prediction_variance(spread: Spread, repeats: int, baseline: Sequence[int]) -> float:
