@@ -120,7 +120,7 @@ def _of_comparisons() -> Iterator[Simulation]:
         "false",
         "true change 2 %, cv 1 %",
         _at_most(0.055),
-        trials.equivalent,
+        trials.equivalent(),
     )
     for days, share in ((2, 0.01), (4, 0.0), (4, 0.005), (4, 0.01), (10, 0.02)):
         yield Simulation(
@@ -190,6 +190,27 @@ def _of_comparisons() -> Iterator[Simulation]:
         trial = trials.deficit_is(verdict, level, 1, 0.003, 0.006, known=0.006)
         yield Simulation("deficit of 1 %", rate, noise, _at_most(most), trial, 2000)
     yield from _of_gates()
+    yield from _of_repeats_that_resemble()
+
+
+def _of_repeats_that_resemble() -> Iterator[Simulation]:
+    """No test of one day knows how repeats depend on each other: too few to estimate it."""
+    for share in (0.3, 0.5):
+        noise = trials.resembling(share)
+        words = f"5 repeats, cv 1 %, autocorrelation {share:g}"
+        for rule, rate, trial in (
+            ("slower or faster, 5 and 5 repeats", "false alarms", trials.compared(1, noise=noise)),
+            ("equivalent within 2 %", "false", trials.equivalent(noise)),
+            *(
+                (
+                    *("gate, min_throughput", verdict),
+                    trials.gate("min_throughput", verdict, 100.0, 0.01, 5, noise=noise),
+                )
+                for verdict in ("passed", "broken")
+            ),
+        ):
+            where = f"at the limit, {words}" if rule.startswith("gate") else words
+            yield Simulation(rule, rate, where, None, trial, 2000, 10)
 
 
 def _of_gates() -> Iterator[Simulation]:

@@ -51,6 +51,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.stats.statistics i
 from report_data import campaign, treated
 
 Trial = Callable[[Random], bool]
+Noise = Callable[..., list[float]]
 
 
 def runs(chance: Random, count: int, cv: float = 0.01, level: float = 100.0) -> list[float]:
@@ -78,6 +79,15 @@ def alike(chance: Random, count: int, share: float, cv: float = 0.01) -> list[fl
         found.append(100 * (1 + cv * deviation))
         deviation = share * deviation + math.sqrt(1 - share**2) * chance.gauss(0, 1)
     return found
+
+
+def resembling(share: float) -> Noise:
+    """Return the noise of repeats of which each resembles the one before, rounded as ours are."""
+
+    def noise(chance: Random, count: int, cv: float = 0.01, level: float = 100.0) -> list[float]:
+        return [round(level / 100 * value, 2) for value in alike(chance, count, share, cv)]
+
+    return noise
 
 
 def median(count: int) -> Trial:
@@ -114,8 +124,12 @@ def compared(cells: int, day_sd: float = 0.0, noise: Any = runs) -> Trial:
     return trial
 
 
-def equivalent(chance: Random) -> bool:
-    return equivalence_p(log_ratio(runs(chance, 5, level=102.0), runs(chance, 5)), 0.02) <= 0.05
+def equivalent(noise: Noise = runs) -> Trial:
+    def trial(chance: Random) -> bool:
+        ratio = log_ratio(noise(chance, 5, level=102.0), noise(chance, 5))
+        return equivalence_p(ratio, 0.02) <= 0.05
+
+    return trial
 
 
 def new_day(days: int, day_sd: float, repeats: int = 5, of_a_day: int = 5) -> Trial:
@@ -187,7 +201,7 @@ def gate(
     cv: float,
     repeats: int = 3,
     cells: int = 1,
-    noise: Any = None,
+    noise: Noise = runs,
 ) -> Trial:
     """Return whether a rule has a verdict on some cells with the median 100 and that noise.
 
@@ -197,9 +211,8 @@ def gate(
     """
 
     def trial(chance: Random) -> bool:
-        draw = noise or runs
         speeds = {
-            f"1n{number}g": draw(chance, repeats, cv, 100.0) for number in range(1, cells + 1)
+            f"1n{number}g": noise(chance, repeats, cv, 100.0) for number in range(1, cells + 1)
         }
         where = {}
         if metric == "min_speedup":

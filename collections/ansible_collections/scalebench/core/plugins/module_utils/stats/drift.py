@@ -7,7 +7,7 @@ draws, normal, lognormal or with 2 % of them slow by 3 % (tests/unit/stats/test_
 small form).
 
 The test assumes that repeats are independent. Where a repeat is like the one before it (an
-autocorrelation of 0.3) the rate is 2 to 8 % with 10 to 200 repeats.
+autocorrelation of 0.3) the rate is 2 to 8 % with 12 to 200 repeats.
 """
 
 from __future__ import annotations
