@@ -259,5 +259,6 @@ def test_a_comparison_and_a_broken_gate_are_on_the_page(opened):
     assert "2n1g" in compared, "the baseline alone has it, and the reason stands there"
     rules = shown.locator("#gate tbody tr").all_text_contents()
     assert len(rules) == len(GATE["rules"])
-    assert "broken" in rules[0]
-    assert "broken" not in rules[1]
+    # One repeat shows no spread, and a rule without data fails.
+    assert "undecided" in rules[0] and "failed" in rules[0]
+    assert "undecided" not in rules[1] and "broken" not in rules[1]
