@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -123,15 +124,20 @@ def test_root_follows_no_link_that_the_owner_of_the_folder_can_replace(tmp_path,
     assert "can replace" in who_could_change(str(tmp_path / "home/theirs/of_root/x"), owner=user)
 
 
+@pytest.fixture
+def entered():
+    """Return a folder that other users may enter, which pytest's own they may not."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o711)
+        yield Path(folder)
+
+
 def test_root_creates_below_the_owners_folder_with_no_more_rights_than_the_owner(
-    tmp_path, monkeypatch
+    entered, monkeypatch
 ):
     if os.geteuid() != 0:
         pytest.skip("needs root, who alone can act as another user")
-    # pytest's own folders are root's alone.
-    for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
-        folder.chmod(0o711)
-    home, victim = tmp_path / "home", tmp_path / "victim"
+    home, victim = entered / "home", entered / "victim"
     home.mkdir()
     victim.mkdir()
     os.chown(home, STRANGER, -1)
@@ -236,14 +242,12 @@ def test_role_artefact_downloads_nothing_into_what_somebody_made_first(tmp_path)
     assert (folder / "archive").read_text() == "content"
 
 
-def test_what_is_removed_is_removed_as_the_account_whose_folder_it_is(tmp_path):
+def test_what_is_removed_is_removed_as_the_account_whose_folder_it_is(entered):
     if os.geteuid() != 0 or not shutil.which("su"):
         pytest.skip("needs root and su")
-    for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
-        folder.chmod(0o711)
-    (tmp_path / "victim/sshd").mkdir(parents=True)
-    (tmp_path / "home/work/sshd").mkdir(parents=True)
-    for path in (tmp_path / "home", tmp_path / "home/work", tmp_path / "home/work/sshd"):
+    (entered / "victim/sshd").mkdir(parents=True)
+    (entered / "home/work/sshd").mkdir(parents=True)
+    for path in (entered / "home", entered / "home/work", entered / "home/work/sshd"):
         os.chown(path, STRANGER, -1)
     tasks = yaml.safe_load((ROOT / "roles/cluster_ssh/tasks/absent.yml").read_text())
     given = {
@@ -257,15 +261,13 @@ def test_what_is_removed_is_removed_as_the_account_whose_folder_it_is(tmp_path):
     }
     play = {"hosts": "localhost", "gather_facts": False, "become": True, "vars": given}
     play["tasks"] = [task for task in tasks if "Remove" in task["name"]]
-    (tmp_path / "play.yml").write_text(yaml.safe_dump([play]))
-    (tmp_path / "link").symlink_to(tmp_path / "victim")
+    (entered / "play.yml").write_text(yaml.safe_dump([play]))
+    (entered / "link").symlink_to(entered / "victim")
     for folder, code in (("home/work", 0), ("link", 2)):
-        work = (
-            f"scalebench_work_dir={tmp_path}/{folder} ansible_python_interpreter=/usr/bin/python3"
-        )
-        said = run_playbook("-i", "localhost,", "-c", "local", "-e", work, tmp_path / "play.yml")
+        work = f"scalebench_work_dir={entered}/{folder} ansible_python_interpreter=/usr/bin/python3"
+        said = run_playbook("-i", "localhost,", "-c", "local", "-e", work, entered / "play.yml")
         assert said.returncode == code, said.stdout
-    assert (tmp_path / "victim/sshd").exists() and not (tmp_path / "home/work/sshd").exists()
+    assert (entered / "victim/sshd").exists() and not (entered / "home/work/sshd").exists()
 
 
 def bootstrap(folder, path=os.environ["PATH"]):
