@@ -67,7 +67,7 @@ def test_cut_repeats_are_named_by_their_number():
     baseline[2][0] *= 0.97
     found = judged(against({"1n1g": ours}, {"1n1g": baseline}))
     assert found["verdict"] == "passed"
-    cut = "cut as outliers in pytorch fp32 bz4 1n1g: repeat 4 and 1 of the baseline"
+    cut = "cut as outliers in pytorch fp32 bz4 1n1g: repeat 4 here and 1 of the baseline's"
     assert found["detail"].endswith(f"; {cut}")
 
 
@@ -85,7 +85,7 @@ def test_cut_repeats_are_named_also_where_another_cell_decides(other, verdict):
         baseline = [[one * scale for one in baseline[0]] for scale in (0.99, 1.0, 1.01, 1.02)]
     found = judged(against({"1n1g": ours, "2n1g": second}, {"1n1g": steady(), "2n1g": baseline}))
     assert found["verdict"] == verdict
-    assert found["detail"].endswith("; cut as outliers in pytorch fp32 bz4 1n1g: repeat 4")
+    assert found["detail"].endswith("; cut as outliers in pytorch fp32 bz4 1n1g: repeat 4 here")
 
 
 @pytest.mark.parametrize(

@@ -18,10 +18,10 @@ from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import
 from ansible_collections.scalebench.core.plugins.module_utils.report.remarks import remarks
 from ansible_collections.scalebench.core.plugins.module_utils.results import versions
 from ansible_collections.scalebench.core.plugins.module_utils.results.cells import deciding_speeds
-from ansible_collections.scalebench.core.plugins.module_utils.results.repeats import (
+from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
+from ansible_collections.scalebench.core.plugins.module_utils.running.elapsed import (
     elapsed_throughput,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from report_data import campaign
 
 HEADER = '[scalebench] header {"format":1,"world_size":1,"global_batch_size":8}\n'

@@ -97,6 +97,21 @@ def test_only_the_versions_that_decide_are_measured_in_turns_with_the_first(firs
     assert 0 < sum(firsts) < len(firsts)
 
 
+class ByTime(Campaign):
+    """The rule's mean of rates does not show what slow steps cost; the time of the steps does."""
+
+    def run(self, repeat):
+        super().run(repeat)
+        facts = self.records[repeat["log"]]["facts"]
+        strategy = {"name": "mean_after_warmup", "parameters": {}}
+        facts.update(harmonic_throughput=facts["throughput"], throughput=100.0, strategy=strategy)
+
+
+def test_the_time_of_the_steps_decides():
+    campaign = ByTime("v4").end()
+    assert campaign.results["bisection"]["first_slow"] == "v4"
+
+
 def test_an_interrupted_bisection_goes_on_where_it_was():
     whole, parts = Campaign().end(), Campaign()
     while parts.step(3):

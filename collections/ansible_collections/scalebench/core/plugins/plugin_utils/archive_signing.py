@@ -112,7 +112,7 @@ def verify_signature(archive: Path, allowed_signers: str, signer: str) -> str:
     :raises OSError: a file cannot be read.
     """
     if signer and not allowed_signers:
-        raise ValueError(f"signer {signer}: his key is needed: give -e allowed_signers=FILE")
+        raise ValueError(f"signer {signer}: the public key is needed: give -e allowed_signers=FILE")
     signature = signature_of(archive)
     if not signature.exists():
         if allowed_signers:

@@ -15,8 +15,8 @@ __all__ = ["acceptance_lines", "acceptance_sections", "acceptance_text", "differ
 
 _ABOUT = (
     "A line passes where the promised value is shown to be reached, and fails where it is shown to"
-    " be missed, by the 95 % interval of the median of the repeats; else it is undecided."
-    " The interval holds for the time of this campaign."
+    " be missed, by the 95 % interval of the median of the repeats (of a drift, the 99 % interval"
+    " of its slope); else it is undecided. The interval holds for the time of this campaign."
 )
 # Differences that are named.
 _MOST = 20

@@ -7,6 +7,7 @@ from typing import Any, Dict, List, Mapping, Optional
 from ..layout.sections import Section, section, table
 from ..planning.variants import is_treated
 from ..records.results import MeasuredCell, Results
+from ..running.elapsed import Speeds, round_of
 from ..stats.bisection import ERROR, MOST_ROUNDS, Bisection, Step
 
 __all__ = ["bisect_line", "bisect_sections", "bisected"]
@@ -32,8 +33,8 @@ def bisected(results: Results) -> Optional[Dict[str, Any]]:
         ours = speeds[search.candidate]
         if not {*search.batch} <= {*ours} & {*good}:
             break
-        both = [(ours[number], good[number]) for number in search.batch]
-        search.tell([(a, b) for a, b in both if a is not None and b is not None])
+        rounds = [round_of(ours[number], good[number]) for number in search.batch]
+        search.tell([speeds for speeds in rounds if speeds])
     return {
         "versions": search.versions,
         "first_slow": search.found,
@@ -44,8 +45,11 @@ def bisected(results: Results) -> Optional[Dict[str, Any]]:
     }
 
 
-def _speeds(cell: MeasuredCell) -> Dict[int, Optional[float]]:
-    return {repeat["repeat"]: repeat["throughput"] for repeat in cell["repeats"]}
+def _speeds(cell: MeasuredCell) -> Dict[int, Speeds]:
+    return {
+        repeat["repeat"]: (repeat["throughput"], repeat.get("elapsed_throughput"))
+        for repeat in cell["repeats"]
+    }
 
 
 def _step(step: Step, good: str) -> Dict[str, Any]:

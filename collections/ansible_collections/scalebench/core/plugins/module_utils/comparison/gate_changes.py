@@ -134,6 +134,6 @@ def _cut(name: str, found: Deficit, numbers: Sequence[int]) -> str:
         return ""
     ours = ", ".join(str(numbers[run - 1]) for run in found.cut[0])
     theirs = sum(map(len, found.cut[1:]))
-    parts = [f"repeat {ours}" if ours else "", f"{theirs} of the baseline" if theirs else ""]
+    parts = [f"repeat {ours} here" if ours else "", f"{theirs} of the baseline's" if theirs else ""]
     what = "not judged, outliers" if found.change is None else "cut as outliers"
     return f"{what} in {name}: {' and '.join(filter(None, parts))}"

@@ -9,12 +9,11 @@ from ..records.factors import factor_names
 from ..records.node_names import by_words
 from ..records.results import Attempt, LogFigures, Repeat
 from ..records.runs import LogFacts, NodeRun, RunRecord
+from ..running.elapsed import elapsed_throughput
 from ..running.invariants import is_throughput
-from ..strategies import STRATEGIES
 
 __all__ = [
     "attempt_of",
-    "elapsed_throughput",
     "machines_of",
     "reason_of",
     "repeat_of",
@@ -24,8 +23,6 @@ __all__ = [
 Telemetry = Mapping[str, Any]
 # A GPU that waits between two samples was not held back.
 _IDLE = "gpu_idle"
-# Sources of a strategy whose throughput is samples over time already.
-_TIMED = ("wall_clock", "cumulative")
 
 
 def repeat_of(
@@ -83,26 +80,6 @@ def repeat_of(
     return cast(
         Repeat, {**repeat, **{key: value for key, value in figures.items() if value is not None}}
     )
-
-
-def elapsed_throughput(facts: LogFacts) -> Optional[float]:
-    """Return the samples of the measured steps over the time that these steps took.
-
-    That is the harmonic mean of the rates where the rule takes another mean of them (the clock of
-    a log often shows whole seconds), and the rule's own figure where that is samples over time. A
-    mean of rates is higher (Jensen's inequality): one step of 100 that takes ten times as long
-    costs 8.3 % of the samples per second, and 0.9 % of the mean of the rates.
-
-    :returns: in the unit of the throughput; None where the log does not tell, as where the rule
-        takes a figure that the log itself reckoned, or the last of its running averages.
-    """
-    strategy: Mapping[str, Any] = facts.get("strategy") or {}
-    rule = STRATEGIES.get(strategy.get("name", ""), {})
-    if rule.get("source") in _TIMED:
-        return facts["throughput"]
-    average = {**rule, **strategy.get("parameters", {})}.get("average")
-    harmonic = facts.get("harmonic_throughput") if rule.get("source") == "observations" else None
-    return harmonic if average != "last" and is_throughput(harmonic) else None
 
 
 def attempt_of(run: RunRecord) -> Attempt:

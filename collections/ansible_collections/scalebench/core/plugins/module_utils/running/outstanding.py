@@ -18,6 +18,7 @@ from ..records.plans import Cell, PlannedRepeat
 from ..records.runs import RunRecord
 from ..stats.bisection import Bisection
 from . import search
+from .elapsed import Speeds, elapsed_throughput, round_of
 from .policy import (
     MOST_REPEATS,
     Policy,
@@ -251,22 +252,21 @@ class _Decision:
                 }
                 for repeat in planned.values():
                     self._sort_in(repeat)
-                ours, theirs = (self._speed(planned[cell_path(cell)]["log"]) for cell in both)
-                if ours is not None and theirs is not None:
-                    pairs.append((ours, theirs))
+                ours, theirs = (self._speeds(planned[cell_path(cell)]["log"]) for cell in both)
+                pairs.append(round_of(ours, theirs))
             if self.repeats:
                 self.remarks.append(
                     f"bisecting: {bisection.candidate} against {bisection.versions[0]}, rounds"
                     f" {bisection.batch[0]} to {bisection.batch[-1]}"
                 )
                 return
-            bisection.tell(pairs)
+            bisection.tell([pair for pair in pairs if pair])
 
-    def _speed(self, log: str) -> Optional[float]:
+    def _speeds(self, log: str) -> Speeds:
         record = self.ledger.records.get(log)
         if record is None or record["ending"] != "ok" or not record["facts"]:
-            return None
-        return record["facts"]["throughput"]
+            return None, None
+        return record["facts"]["throughput"], elapsed_throughput(record["facts"])
 
     def _add_rounds(self, cells: Sequence[Cell], duration: float) -> None:
         """Ask for as many more rounds, a repeat of each cell, as the rest of the duration takes.
