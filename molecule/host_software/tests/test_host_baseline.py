@@ -99,17 +99,25 @@ def test_the_clock_has_its_sources_where_it_is_wanted(host, name):
         )
 
 
+def controller(host):
+    """Return the address from which this machine reaches the node."""
+    return host.check_output("echo $SSH_CONNECTION").split()[0]
+
+
 def test_ufw_lets_the_nodes_and_nobody_else_reach_every_port(host, name):
     only(name, "node1")
     status = [line.split() for line in host.check_output("ufw status").splitlines()]
     open_to = {(line[0], line[2]) for line in status if line[1:2] == ["ALLOW"]}
     assert {who for what, who in open_to if what == "1:65535/tcp"} == PEERS
-    assert {what for what, who in open_to if who not in PEERS} == {"22/tcp"}
+    mine = controller(host)
+    assert {what for what, who in open_to if who == mine} == {"10000/tcp"}
+    assert {what for what, who in open_to if who not in {*PEERS, mine}} == {"22/tcp"}
 
 
 def test_firewalld_lets_the_nodes_reach_every_port(host, name):
     only(name, "node3")
     rules = {RULE.format(who, "1-65535") for who in PEERS}
+    rules.add(RULE.format(controller(host), "10000"))
     for kind in ("", "--permanent"):
         assert (
             set(host.check_output(f"firewall-cmd {kind} --list-rich-rules").splitlines()) == rules
