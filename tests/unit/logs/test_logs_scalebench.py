@@ -130,3 +130,42 @@ def test_facts_have_the_observations_only_where_they_are_asked_for():
     reading = logs.read("".join(lines("scalebench", 120)))
     assert "observations" not in log_facts(reading)
     assert len(log_facts(reading, observations=True)["observations"]) == 120
+
+
+MODEL = {"name": "llama", "size": "10m", "parameters": 10, "layers": 2, "hidden": 8}
+FIGURES = {"step_seconds_p50": 0.5, "mfu": {"nvidia": 0.4}, "first_step": {"import": 2.5}}
+
+
+def tokens(end: str = json.dumps({"iterations": 12, "figures": FIGURES}), **header) -> str:
+    """Return a log of sequences of 16 tokens, whose lines count tokens/s: 8 x 16 in 0.65 s."""
+    text = f"[scalebench] header {json.dumps({**HEADER, 'model': MODEL, **header})}\n"
+    rate = 8 * 16 / 0.65
+    text += "".join(line(step, rate).replace("images", "tokens") for step in range(1, 13))
+    return text + f"[scalebench] end {end}\n"
+
+
+def test_a_model_of_dimensions_and_the_figures_of_the_trainer_are_read():
+    reading = logs.read(tokens())
+    assert reading["identity"]["architecture"] == MODEL
+    assert reading["identity"]["model"] == "llama"
+    nameless = {key: value for key, value in MODEL.items() if key != "name"}
+    assert "model" not in logs.read(tokens(model=nameless))["identity"]
+    facts = log_facts(reading, "mean")
+    assert facts["summary"]["figures"] == FIGURES
+    with pytest.raises(ValueError, match=r"figures\.mfu is 5, not a mapping"):
+        logs.read(tokens(end='{"figures":{"mfu":5}}'))
+    with pytest.raises(ValueError, match="layers is 'two', not a whole number"):
+        logs.read(tokens(model={**MODEL, "layers": "two"}))
+
+
+@pytest.mark.parametrize("stated", [True, False])
+def test_the_clock_counts_units_as_the_lines_do(stated):
+    """By the header, or by the plan where the header does not say how many units a sample has."""
+    expect = {} if stated else {"units_per_sample": 16}
+    text = tokens(**({"units_per_sample": 16} if stated else {}))
+    reading = logs.read(text, known=expect)
+    facts = log_facts(reading, "mean", expect=expect)
+    assert (facts["unit"], facts["throughput"]) == ("tokens/s", 196.92)
+    assert facts["wall_clock_throughput"] == pytest.approx(8 * 16 / 0.65, abs=0.01)
+    other = log_facts(reading, "mean", expect={"units_per_sample": 17})
+    assert other["throughput"] is None or not stated

@@ -34,9 +34,13 @@ def keys(of):
 
 
 def test_results_cells_and_repeats_have_the_keys_of_their_types():
-    plan, runs = campaign(
-        {"1n1g": [10.0], "2n1g": [20.0]}, own_factors={"sequence_length": 128}, transport="NET/IB"
-    )
+    stated = {
+        "own_factors": {"sequence_length": 128},
+        "units_per_sample": 128,
+        "model_data": {"name": "toy"},
+        "transport": "NET/IB",
+    }
+    plan, runs = campaign({"1n1g": [10.0], "2n1g": [20.0]}, **stated)
     results = build_results(plan, [recorded(run["cell"], 1, 10.0) for run in runs])
     assert keys(Results) - ADDED == set(results)
     for cell in results["cells"]:

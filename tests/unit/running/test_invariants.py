@@ -35,6 +35,7 @@ CELL = {
     "devices_per_node": 1,
     "warmup": 20,
     "iterations": 100,
+    "unit": "images/s",
 }
 # Of a run on two busy cores: the mean of its rates is 5.5 % above images / time.
 FACTS = {
@@ -70,6 +71,7 @@ BROKEN = [
     # 22.3 s by the printed rates; the bounds are 19.1 s and 34.4 s.
     ("rate_times_time", {"wall_clock_throughput": 42.5}, "and took 18.8 s by the clock"),
     ("rate_times_time", {"wall_clock_throughput": 23.0}, "and took 34.8 s by the clock"),
+    ("unit", {"unit": "sequences/s"}, "the log counts sequences/s, planned were images/s"),
     ("ranks", {"identity": {**IDENTITY, "world_size": 1}}, "world_size is 1, planned were 2"),
     ("ranks", {"identity": {**IDENTITY, "ranks_seen": 1}}, "ranks_seen is 1"),
     ("ranks", {"identity": {**IDENTITY, "global_batch_size": 4}}, "global_batch_size is 4"),
@@ -232,3 +234,27 @@ def test_no_real_loss_rises_at_whatever_length_the_run_is_cut():
             assert broken({}, facts) == []
             lengths += 1
     assert lengths > 3000
+
+
+def test_a_sample_of_several_units_counts_as_these():
+    """Sequences of 16 tokens: the rates are in tokens/s, and so is what they are reckoned from."""
+    cell = {**CELL, "unit": "tokens/s", "units_per_sample": 16}
+    rates = ("throughput", "harmonic_throughput", "wall_clock_throughput")
+    facts = {
+        **FACTS,
+        "unit": "tokens/s",
+        **{key: 16 * FACTS[key] for key in rates},
+    }
+    assert broken(cell, facts) == broken(CELL, FACTS) == []
+    (finding,) = broken(cell, {**facts, "wall_clock_throughput": 200.0})
+    assert finding["rule"] == "rate_times_time"
+    assert finding["detail"].startswith("12800 tokens need ")
+
+
+def test_a_log_in_another_unit_is_refused():
+    sequences = {**FACTS, "unit": "sequences/s"}
+    assert broken({**CELL, "unit": "sequences/s"}, sequences) == []
+    assert broken({**CELL, "unit": "sequences/s"}, {**FACTS, "unit": "samples/s"}) == []
+    in_samples = {**FACTS, "unit": "samples/s", "wall_clock_throughput": None}
+    tokens = {**CELL, "unit": "tokens/s", "units_per_sample": 16}
+    assert [one["rule"] for one in broken(tokens, in_samples)] == ["unit"]

@@ -246,7 +246,7 @@ def _assumed(identity: Mapping[str, Any], known: Mapping[str, Any]) -> Dict[str,
 
     A size that is no whole number is not known: a batch size that is still searched is ``max``.
     """
-    sizes = ("batch_size_per_device", "world_size", "nodes")
+    sizes = ("batch_size_per_device", "units_per_sample", "world_size", "nodes")
     assumed = {key: known[key] for key in sizes if isinstance(known.get(key), int)}
     assumed.update(identity)
     batch = assumed.get("batch_size_per_device")

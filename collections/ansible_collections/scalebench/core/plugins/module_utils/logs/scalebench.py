@@ -23,7 +23,8 @@ _RANK = "[scalebench] rank {"
 def identify(head: str) -> Dict[str, Any]:
     """Return the settings of the header line and the number of rank lines; empty without a header.
 
-    The factors that a benchmark declares, ``own_factors`` in the header, stand beside the others.
+    The factors that a benchmark declares, ``own_factors`` in the header, stand beside the others;
+    a ``model`` that is a mapping of its dimensions is ``architecture``.
 
     :param head: the start of a run's text.
     """
@@ -41,7 +42,7 @@ def identify(head: str) -> Dict[str, Any]:
 
 
 def note(text: str, summary: Dict[str, Any]) -> None:
-    """Add the end line: iterations, seconds, peak memory in MiB, checksum of the weights."""
+    """Add the end line: iterations, seconds, peak memory in MiB, checksum, ``figures``."""
     end = _json(text, END, LogEnd)
     summary.update({key: value for key, value in end.items() if key in LogEnd.__annotations__})
 
@@ -62,6 +63,9 @@ def _json(text: str, words: str, kind: Any) -> Dict[str, Any]:
     except JSONDecodeError:
         return {}
     if isinstance(content, dict):
+        dimensions = content.get("model")
+        if isinstance(dimensions, dict):
+            content.update(architecture=dimensions, model=dimensions.get("name"))
         content = {key: value for key, value in content.items() if value is not None}
     check_shape(content, kind, words.strip(), {kind: ()})
     return cast(Dict[str, Any], content)

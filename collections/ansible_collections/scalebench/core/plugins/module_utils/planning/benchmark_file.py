@@ -11,6 +11,8 @@ from ..records.factors import FACTORS, Factor
 from ..stacks.pci import ARCHITECTURES
 from ..strategies import parameters_of
 from .launch import LAUNCHERS
+from .model_file import KEYS as MODEL_KEYS
+from .model_file import check_model
 from .options import LISTS, OPTIONS, parse_options
 from .placeholders import PLACEHOLDERS, check_placeholders, fields
 from .recipes import DEVICES, factors_of, recipe_choices, recipe_of
@@ -18,7 +20,8 @@ from .variants import check_variants, with_variants
 
 __all__ = ["OPTIONAL", "REQUIRED", "check_benchmark", "check_container", "check_sources"]
 
-_BENCHMARK: Dict[str, type] = {"benchmark": str, "model": str, "recipes": dict}
+# The model is a name or a mapping, which model_file checks.
+_BENCHMARK: Dict[str, type] = {"benchmark": str, "model": object, "recipes": dict}
 # Keys of a recipe.
 REQUIRED: Dict[str, type] = {
     "framework": str,
@@ -75,7 +78,7 @@ _READ_ELSEWHERE = """
 _RESERVED = (
     *(*OPTIONS, *PLACEHOLDERS, *_OF_CELL, *re.findall(r"\w+", _READ_ELSEWHERE)),
     *("model", "framework", "framework_set", "variant", "unit", "name", "directory"),
-    *("gpu", "container"),
+    *("gpu", "container", "units_per_sample", "model_data"),
     # campaign_<name> is another variable of role campaign.
     *("results_dir", "benchmarks_dir", "ssh_config", "cpu_processes", "cpu_threads"),
     *("framework_dir", "container_engine", "free_mib", "retry", "requeue"),
@@ -97,7 +100,6 @@ _PATCH: Dict[str, type] = {"file": str, "line": int, "from": str, "to": str}
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _MOUNT = re.compile(r"\{data_dir\}(/[\w.-]+)*:(/[\w.-]+)+")
 _NAME = re.compile(r"[\w-][\w.-]*")
-_UNIT = re.compile(r"[a-z]+", re.ASCII)
 _VERSION = re.compile(r"\d+(\.\d+)+")
 Choices = Mapping[str, Any]
 
@@ -109,16 +111,13 @@ def check_benchmark(definition: Any, name: str) -> Dict[str, Any]:
     :param name: the file's name, for the message.
     :raises ValueError: the file, the key and what should stand there.
     """
-    optional = {"factors": dict, "unit": str, "variants": dict}
+    optional = {"factors": dict, "variants": dict, **MODEL_KEYS}
     _check_mapping(definition, name, _BENCHMARK, optional)
-    if not _UNIT.fullmatch(definition.get("unit", "images")):
-        raise ValueError(
-            f"{name}: unit: {definition['unit']!r}: must name what is counted, such as sequences"
-        )
     try:
         factors = factors_of(definition, _RESERVED)
     except ValueError as error:
         raise ValueError(f"{name}: factors: {error}") from None
+    check_model(definition, name, factors[len(FACTORS) :])
     if not definition["recipes"]:
         raise ValueError(f"{name}: recipes: at least one recipe is needed")
     for recipe_name, recipe in definition["recipes"].items():

@@ -10,6 +10,7 @@ from ..records.factors import FACTORS, MAX, Factor, factor_values
 from ..records.node_names import folded
 from ..records.plans import Cell, Nodes
 from ..topology import format_topology, parse_topology
+from .model_file import model_name, model_of_cell
 from .options import OPTIONS, as_arguments
 from .recipes import (
     ALL,
@@ -83,7 +84,7 @@ def _expand_one(
                     "benchmark": benchmark["benchmark"],
                     "recipe": recipe_name,
                     "framework": recipe["framework"],
-                    "model": benchmark["model"],
+                    "model": model_name(benchmark),
                     **{factor.name: chosen[factor.name] for factor in FACTORS},
                     "topology": format_topology(count, per_node),
                     "nodes": count,
@@ -95,8 +96,7 @@ def _expand_one(
                 own = {factor.name: chosen[factor.name] for factor in factors[len(FACTORS) :]}
                 if own:
                     cell["own_factors"] = own
-                if "unit" in benchmark:
-                    cell["unit"] = f"{benchmark['unit']}/s"
+                cell.update(model_of_cell(benchmark, own))
                 if cell["mode"] == TO_TARGET:
                     cell.update(_to_target(options, defaults))
                 _name(cell, benchmark, defaults)

@@ -35,6 +35,9 @@ SCHEMA = 1
 # available: the node has no interpreter for it, a package is in no index, or its stack has none.
 NOT_INSTALLABLE = ("needs Python ", "no package index has ", "stack ")
 
+# What the log of a cell must not contradict, where the cell has it, beside factors and ranks.
+_EXPECTED = ("epochs", "target_accuracy", "units_per_sample")
+
 
 def build(
     benchmarks: Mapping[str, Mapping[str, Any]],
@@ -273,7 +276,7 @@ def seated(
 def expected_identity(cell: Mapping[str, Any]) -> Dict[str, Any]:
     """Return what the log of a cell must state of itself to be that cell's."""
     return {
-        **{key: cell[key] for key in ("epochs", "target_accuracy") if key in cell},
+        **{key: cell[key] for key in _EXPECTED if key in cell},
         **factor_values(cell, lambda factor: factor.in_log),
         "world_size": cell["nodes"] * cell["devices_per_node"],
     }

@@ -15,6 +15,7 @@ __all__ = [
     "Cell",
     "Command",
     "Fingerprint",
+    "ModelData",
     "Node",
     "Nodes",
     "Options",
@@ -93,6 +94,28 @@ class Reading(TypedDict):
     parameters: Dict[str, Optional[Scalar]]
 
 
+class Stated(TypedDict, total=False):
+    """A ``figure``, or the name of a ``formula`` of ``models.flops``, and its source."""
+
+    figure: float
+    formula: str
+    source: str
+
+
+class ModelData(TypedDict, total=False):
+    """What a benchmark states of its model: FLOPs of one unit of the throughput, in training.
+
+    ``samples`` is what a batch counts; ``gradient_bytes`` are exchanged in each step, and else
+    the bytes of ``parameters``.
+    """
+
+    name: str
+    samples: str
+    flops_per_unit: Stated
+    gradient_bytes: Stated
+    parameters: Stated
+
+
 class _Cell(Factors):
     benchmark: str
     recipe: str
@@ -116,8 +139,9 @@ class Cell(_Cell, total=False):
     """A planned cell: its factors, topology, method, and where its logs lie.
 
     ``batch_size_per_device`` is ``factors.MAX`` while the largest is searched, from
-    ``search_from``; ``searched`` marks a cell that a search gave its size. ``own_factors`` and
-    ``unit`` (of the throughput) are there where the benchmark declares them, ``epochs`` and
+    ``search_from``; ``searched`` marks a cell that a search gave its size. ``own_factors``,
+    ``unit`` (of the throughput), ``units_per_sample`` and ``model_data`` (the benchmark's ``model``
+    where it is a mapping) are there where the benchmark declares them, ``epochs`` and
     ``target_accuracy`` of a training to a target. The plan adds what follows ``searched``; a cell
     that cannot run has ``unavailable``, the reason, and ``excused`` where provisioning cannot
     repair that. ``transport`` is there where NCCL must take it between the nodes, ``image`` where
@@ -127,6 +151,8 @@ class Cell(_Cell, total=False):
 
     own_factors: Dict[str, Scalar]
     unit: str
+    units_per_sample: int
+    model_data: ModelData
     epochs: int
     target_accuracy: Optional[float]
     search_from: int

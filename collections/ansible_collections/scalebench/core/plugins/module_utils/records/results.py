@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, TypedDict
 
 from .factors import Factors
-from .plans import Fingerprint, Options, VariantsGiven
-from .runs import Disturbance, LogEnding, TimeToTrain
+from .plans import Fingerprint, ModelData, Options, VariantsGiven
+from .runs import Disturbance, Figures, LogEnding, TimeToTrain
 from .shape import Scalar
 
 __all__ = [
@@ -49,6 +49,7 @@ class LogFigures(TypedDict, total=False):
     loss_scaling: str
     strategy: str
     conditions: Dict[str, Any]
+    figures: Figures
 
 
 class _Repeat(TypedDict):
@@ -173,6 +174,8 @@ class MeasuredCell(_PlannedPart, total=False):
     """
 
     own_factors: Dict[str, Scalar]
+    units_per_sample: int
+    model_data: ModelData
     transport: str
     devices: int
     state: str

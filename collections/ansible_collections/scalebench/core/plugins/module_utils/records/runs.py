@@ -10,11 +10,13 @@ from .shape import Scalar, check_shape
 
 __all__ = [
     "Disturbance",
+    "Figures",
     "Header",
     "Identity",
     "LogEnd",
     "LogEnding",
     "LogFacts",
+    "ModelFacts",
     "NodeRun",
     "RunRecord",
     "TimeToTrain",
@@ -51,6 +53,40 @@ class TimeToTrain(TypedDict):
     end_to_end_throughput: Optional[float]
 
 
+class ModelFacts(TypedDict, total=False):
+    """What the header of a log states of its model, as ``models.flops`` reckons with it.
+
+    ``embedding_parameters`` are those of a table that is looked up, and not multiplied with.
+    ``size`` is the name of this size of the model.
+    """
+
+    name: str
+    size: str
+    parameters: int
+    embedding_parameters: int
+    layers: int
+    hidden: int
+    sequence_length: int
+
+
+class Figures(TypedDict, total=False):
+    """What a trainer measures of itself: s, bytes, FLOP/s of all devices; MFU as a share.
+
+    ``first_step`` has the parts of the time to the end of the first step: launch, import, build,
+    first_step. ``mfu`` is by convention (``models.flops.CONVENTIONS``), ``peak_flops_per_second``
+    of one device.
+    """
+
+    step_seconds_p50: float
+    step_seconds_p99: float
+    first_step: Dict[str, float]
+    peak_memory_bytes: int
+    flops_per_second: float
+    mfu: Dict[str, float]
+    peak_flops_per_second: float
+    peak_source: str
+
+
 class Identity(Factors, total=False):
     """The settings that the header of a log of ours states, and which facts keep.
 
@@ -58,7 +94,9 @@ class Identity(Factors, total=False):
     """
 
     model: str
+    architecture: ModelFacts
     parameters: int
+    units_per_sample: int
     framework: str
     python: str
     world_size: int
@@ -97,6 +135,7 @@ class LogEnd(TypedDict, total=False):
     peak_memory_mib: float
     weights_checksum: str
     weights_equal: bool
+    figures: Figures
 
 
 if TYPE_CHECKING:

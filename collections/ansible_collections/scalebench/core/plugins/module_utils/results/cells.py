@@ -31,6 +31,7 @@ _PLAN_KEYS = (
     *("topology", "nodes", "devices_per_node", "device", "node_names", "directory", "warmup"),
     *("iterations", "epochs", "target_accuracy"),
 )
+_OPTIONAL_KEYS = ("own_factors", "units_per_sample", "model_data", "transport")
 _OWN_KEYS = (
     *("average_speed", "median_speed", "speedup", "speedup_reason", "speedup_interval"),
     "efficiency",
@@ -68,7 +69,7 @@ def measure_cell(cell: Cell, repeats: Sequence[Repeat]) -> MeasuredCell:
         **without,
         "not_run": missing,
     }
-    own = {key: value for key, value in cell.items() if key in ("own_factors", "transport")}
+    own = {key: value for key, value in cell.items() if key in _OPTIONAL_KEYS}
     return cast(MeasuredCell, {**{key: cell.get(key) for key in _PLAN_KEYS}, **own, **figures})
 
 

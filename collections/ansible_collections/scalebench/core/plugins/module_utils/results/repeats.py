@@ -72,6 +72,7 @@ def repeat_of(
     stated = {
         **identity,
         **facts,
+        "figures": (facts.get("summary") or {}).get("figures"),
         "strategy": strategy and strategy["name"],
         "conditions": conditions or None,
         "elapsed_throughput": elapsed_throughput(facts) if ending == "ok" else None,

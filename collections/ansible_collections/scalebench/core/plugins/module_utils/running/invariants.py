@@ -20,9 +20,13 @@ RULES: Dict[str, Dict[str, str]] = {
     },
     "rate_times_time": {
         "about": "Throughput times step time is the global batch: the time that the printed rates"
-        " need for the images is the time that passed on the clock.",
+        " need for the samples is the time that passed on the clock.",
         "source": "definition of throughput; Fleming and Wallace 1986 (doi 10.1145/5666.5673) on"
         " means of rates",
+    },
+    "unit": {
+        "about": "The log counts what the benchmark does.",
+        "source": "the benchmark's unit; samples/s is the name of any unit that a batch counts",
     },
     "ranks": {
         "about": "As many ranks trained as planned, and on the planned global batch.",
@@ -69,7 +73,7 @@ def broken(cell: Cell, facts: LogFacts) -> List[Finding]:
     :param cell: one of ``matrix.expand``.
     :param facts: what ``facts.log_facts`` returned. Of ``loss``, ``first_quarter`` and
         ``last_quarter`` are medians; ``harmonic_throughput`` is n / sum(1 / rate) of the
-        observations that ``throughput`` is the mean of, in images/s as that.
+        observations that ``throughput`` is the mean of and in its unit.
     """
     return [
         {"rule": rule, "detail": detail} for rule in RULES for detail in _CHECKS[rule](cell, facts)
@@ -102,7 +106,8 @@ def _rate_times_time(cell: Cell, facts: LogFacts) -> Iterator[str]:
     (Jensen's inequality; by 13 % in a real log), so it can only show a rate that is too low. The
     harmonic mean is samples / time itself, however noisy the steps, and shows both.
     """
-    samples = (_global_batch(cell) or 0) * (steps_measured(facts) or 0)
+    of_sample = cell.get("units_per_sample") or 1
+    samples = (_global_batch(cell) or 0) * (steps_measured(facts) or 0) * of_sample
     clock = _rate(facts.get("wall_clock_throughput"))
     harmonic = _rate(facts.get("harmonic_throughput"))
     rate = harmonic or _rate(facts.get("throughput"))
@@ -114,11 +119,18 @@ def _rate_times_time(cell: Cell, facts: LogFacts) -> Iterator[str]:
     too_short = passed < _SHORTEST * printed - _CLOCK_STEP
     too_long = bounded and passed > _LONGEST * printed + _CLOCK_STEP
     if too_short or too_long:
-        unit = str(facts.get("unit", "images/s")).partition("/")[0]
+        unit = str(facts.get("unit", "samples/s")).partition("/")[0]
         yield (
             f"{samples} {unit} need {printed:.1f} s by the printed rates, and took {passed:.1f} s"
             " by the clock"
         )
+
+
+def _unit(cell: Cell, facts: LogFacts) -> Iterator[str]:
+    planned, logged = cell.get("unit"), facts.get("unit")
+    any_name = logged == "samples/s" and not cell.get("units_per_sample")
+    if planned and logged and logged != planned and not any_name:
+        yield f"the log counts {logged}, planned were {planned}"
 
 
 def _ranks(cell: Cell, facts: LogFacts) -> Iterator[str]:
@@ -172,6 +184,7 @@ def _loss_falling(_cell: Cell, facts: LogFacts) -> Iterator[str]:
 _CHECKS: Dict[str, Callable[[Cell, LogFacts], Iterator[str]]] = {
     "throughput_positive": _throughput_positive,
     "rate_times_time": _rate_times_time,
+    "unit": _unit,
     "ranks": _ranks,
     "steps": _steps,
     "loss_finite": _loss_finite,

@@ -91,6 +91,7 @@ def _at_steps(steps: Sequence[float], first: int, final: Optional[int]) -> Tuple
 
 
 def _batch(run: Given, given: Given) -> float:
+    """Return the units of a throughput that a step of all devices computes."""
     assumed = run["assumed"]
     batch = given["batch_size"] or assumed.get("global_batch_size")
     if not batch and "global_batch_size" not in assumed:
@@ -98,7 +99,7 @@ def _batch(run: Given, given: Given) -> float:
         batch = per_device * devices if per_device and devices else None
     if not batch:
         raise ValueError("the log does not print the global batch size: set batch_size")
-    return float(batch)
+    return float(batch if given["batch_size"] else batch * assumed.get("units_per_sample", 1))
 
 
 def _cumulative(reading: Given, run: Given, given: Given) -> Result:

@@ -15,7 +15,7 @@ COMMON: Dict[str, Any] = {"run": -1, "scope": "global", "devices": None, "roundi
 # Parameters by source of the numbers. warmup: number of observations dropped first. iterations:
 # number used after them, null for all. ranks: auto, all, first, a rank's number; median, mean or
 # sum over ranks; rows: the median of each group of as many lines as there are devices. batch_size:
-# images per step on all devices; null takes it from the log. fewer: whether fewer observations than
+# units per step on all devices; null takes it from the log. fewer: whether fewer observations than
 # iterations do as well.
 SOURCES: Dict[str, Dict[str, Any]] = {
     "observations": {
