@@ -44,11 +44,11 @@ def against_published(
     :param published: rows of ``rows.published_rows``; ``rows`` counts those with a figure.
     :param margin: half width of what counts as equivalent, as for campaigns.
     :returns: ``compared``: for a cell and a row of the same conditions cell, published (the row's
-        id), source, measured and theirs (each throughput in images/s and speedup, None where
+        id), source, measured and theirs (each throughput in units/s and speedup, None where
         there is none), ratio and what ``compare.compare`` says of it. ``not_compared``: for cells
         with the same reasons cells, never (the conditions that no row has), nearest (row's id),
         source, differences and unknown (condition, measured, published). Neither holds a ratio of
-        what cannot be compared.
+        what cannot be compared. ``other_units``: cells in a unit that no row has.
     :raises ValueError: an invalid margin; see ``compare.compare``.
     """
     check_margin(margin)
@@ -61,6 +61,7 @@ def against_published(
             known.setdefault(name, set()).add(value)
     compared: List[Dict[str, Any]] = []
     apart: List[Tuple[MeasuredCell, Row, List[Dict[str, Any]]]] = []
+    alone: List[MeasuredCell] = []
     cells = [cell for cell in results["cells"] if figures and cell["median_speed"] is not None]
     # By its place: two cells may have the same name.
     measured = [
@@ -70,8 +71,10 @@ def against_published(
     for one in compare_published(measured, figures, tolerance=margin, level=LEVEL):
         nearest.setdefault(one["cell"], []).append(one)
     for cell, conditions in zip(cells, measured):
-        rows = nearest[conditions["id"]]
-        if rows[0]["verdict"] == "comparable":
+        rows = nearest.get(conditions["id"])
+        if rows is None:
+            alone.append(cell)
+        elif rows[0]["verdict"] == "comparable":
             compared += [_compared(cell, one, by_id[one["published"]]) for one in rows]
         else:
             apart.append((cell, rows[0], _never(conditions, known)))
@@ -82,6 +85,7 @@ def against_published(
         "stated": (results["provenance"].get("options") or {}).get("conditions") or {},
         "compared": compared,
         "not_compared": _by_reasons(apart, by_id),
+        "other_units": [_identity(cell) for cell in alone],
     }
 
 
@@ -94,6 +98,7 @@ def _source_of(row: Row) -> Dict[str, Any]:
     url = f"https://github.com/{row['repository']}"
     if row.get("commit"):
         url += f"/blob/{row['commit']}/{row['path']}"
+        url += f"#L{row['line']}" if row.get("line") else ""
     return {"document": row["source"], "url": url, **{key: row.get(key) for key in _SOURCE}}
 
 

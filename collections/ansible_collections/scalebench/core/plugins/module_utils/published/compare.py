@@ -19,6 +19,8 @@ __all__ = ["compare", "compare_published", "has_figure"]
 
 Row = Dict[str, Any]
 
+# A published row, and its plain conditions.
+_Known = Tuple[Mapping[str, Any], Mapping[str, Any]]
 _KINDS = ("reference", "official", "extra")
 
 
@@ -34,7 +36,7 @@ def _speeds(row: Mapping[str, Any]) -> List[float]:
 
 
 def _throughput(row: Mapping[str, Any], side: str) -> float:
-    """Return the throughput in images/s, or else the median of the runs.
+    """Return the throughput in units/s, or else the median of the runs.
 
     :raises ValueError: there is neither.
     """
@@ -55,7 +57,7 @@ def compare(
     """Compare one measured cell with one published row.
 
     ``measured``: a cell's conditions (framework, model, gpu or ``device: cpu``, topology,
-    precision, batch_size_per_device, …), ``runs`` in images/s, and ``throughput``, by default
+    precision, batch_size_per_device, …), ``runs`` in units/s, and ``throughput``, by default
     their median. ``waive`` names conditions whose difference is accepted, and named in the result.
     Returns what :func:`conditions.judge` does, both throughputs, and ratio, its interval low to
     high at ``level``, p_difference, beyond_repeats (whether the scatter of repeats explains the
@@ -121,14 +123,19 @@ def compare_published(
 
     Returned per cell: every comparable row; where there is none, the ``nearest`` rows by the
     number of conditions that differ or are unknown, and of as many those that agree in what
-    ``DECISIVE`` names first. Over all rows together beyond_repeats is wrong of equals in at most
-    1 - level of the cases (Holm), and only such a row is faster or slower. ``measured``: one cell
-    or a list of them, see :func:`compare`; ``cell`` in a result is the cell's id, directory or
-    topology.
+    ``DECISIVE`` names first. Rows of another model are offered only where its own has none, rows in
+    another unit never: such a cell has none at all. Over all rows together beyond_repeats is wrong
+    of equals in at most 1 - level of the cases (Holm), and only such a row is faster or slower.
+    ``measured``: one cell or a list of them, see :func:`compare`; ``cell`` in a result is the
+    cell's id, directory or topology.
 
     :raises ValueError: see :func:`compare`.
     """
-    known = [(row, plain_conditions(row)) for row in published if has_figure(row)]
+    known: Dict[Any, List[_Known]] = {}
+    for row in published:
+        if has_figure(row):
+            plain = plain_conditions(row)
+            known.setdefault(plain["unit"], []).append((row, plain))
     found = [
         {
             "cell": cell.get("id") or cell.get("directory") or cell.get("topology") or "",
@@ -147,11 +154,17 @@ def compare_published(
 
 def _nearest(
     cell: Mapping[str, Any],
-    published: Sequence[Tuple[Mapping[str, Any], Mapping[str, Any]]],
+    known: Mapping[Any, Sequence[_Known]],
     waive: Sequence[str],
     count: int,
 ) -> List[Mapping[str, Any]]:
-    """Return the rows with all of the cell's conditions, or else those nearest to it, in order."""
+    """Return the rows with all of the cell's conditions, or else those nearest to it, in order.
+
+    :param known: by unit, rows and their plain conditions.
+    """
+    published = known.get(cell["unit"], ())
+    if "model" not in waive:
+        published = [one for one in published if one[1]["model"] == cell["model"]] or published
 
     def distance(item: Tuple[List[str], Mapping[str, Any]]) -> Any:
         names, row = item

@@ -28,12 +28,17 @@ __all__ = [
 # A difference in one of these, or in a factor that a benchmark declares, makes two figures
 # incomparable; one in the second list is only stated.
 DECISIVE = (
-    *("framework", "model", "gpu", "nodes", "devices_per_node"),
+    *("framework", "model", "unit", "gpu", "nodes", "devices_per_node"),
     *factor_names(lambda factor: factor.decisive),
     "loss_scaling",
 )
 # Two sides that lack one of these do not differ in it.
 _OPTIONAL = (*factor_names(lambda factor: not factor.stated), "loss_scaling")
+# What a throughput counts where a row or cell does not say, and the words for it in logs.
+IMAGES = "images"
+_IMAGES = ("images/s", "samples", "samples/s")
+# Conditions of models of images only.
+_OF_IMAGES = ("image_size",)
 # The gpu of a cell that has none.
 CPU = "none (CPU)"
 _TOLD = ("benchmark", "framework_version", "container", "strategy")
@@ -68,7 +73,7 @@ def plain_condition(condition: str, row: Mapping[str, Any]) -> Any:
     if condition == "gpu" and row.get("device") == "cpu":
         return CPU
     if value is None or value == "":
-        return missing_value(condition)
+        return IMAGES if condition == "unit" else missing_value(condition)
     return _PLAIN[condition](str(value)) if condition in _PLAIN else value
 
 
@@ -81,11 +86,12 @@ def _model(name: str) -> str:
     name = name.lower()
     match = _RESNET.fullmatch(name)
     if match is None:
-        return name
+        return name.replace("-", "_")
     return "_".join(part for part in (f"r{match.group(1)}", match.group(2)) if part)
 
 
 _PLAIN: Dict[str, Callable[[str], str]] = {
+    "unit": lambda name: IMAGES if name in _IMAGES else name.partition("/")[0],
     "framework": _family,
     "model": _model,
     "precision": lambda name: name.lower().replace("pure_", ""),
@@ -100,7 +106,8 @@ def plain_conditions(row: Mapping[str, Any]) -> Dict[str, Any]:
 
 def _decisive(*rows: Mapping[str, Any]) -> Tuple[str, ...]:
     own = dict.fromkeys(name for row in rows for name in row.get("own_factors") or ())
-    return (*DECISIVE, *own)
+    of_images = any(plain_condition("unit", row) == IMAGES for row in rows)
+    return (*(name for name in DECISIVE if of_images or name not in _OF_IMAGES), *own)
 
 
 def apart(

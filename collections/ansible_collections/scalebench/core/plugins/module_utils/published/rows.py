@@ -23,6 +23,8 @@ _TYPES: Dict[Any, type] = {parse_text: str, parse_flag: bool}
 # not among them: what others published is training at a steady pace.
 CONDITIONS: Dict[str, Any] = {
     **dict.fromkeys(("benchmark", "framework", "container", "model", "gpu"), str),
+    # What the throughput counts, in the plural; images where a document does not say.
+    "unit": str,
     "precision_printed": str,
     **{
         factor.name: factor.values or _TYPES.get(factor.parse, int)
@@ -37,12 +39,19 @@ CONDITIONS: Dict[str, Any] = {
     "own_factors": dict,
 }
 # throughput, average and end_to_end_throughput (all images over all seconds, with evaluation and
-# start-up) in images/s over all devices; memory_mib of one device; the time to train is that to
-# target_accuracy, in percent as accuracy_top1.
+# start-up) in units/s over all devices; memory_mib of one device; the time to train is that to
+# target_accuracy, in percent as accuracy_top1; mfu and hfu (model and hardware FLOPs utilization)
+# in percent.
 FIGURES = (
     *("throughput", "average", "speedup", "memory_mib", "time_to_train_seconds"),
-    *("target_accuracy", "accuracy_top1", "end_to_end_throughput"),
+    *("target_accuracy", "accuracy_top1", "end_to_end_throughput", "mfu", "hfu"),
 )
+# Where a figure is printed: a file of the source's commit (by default the source's path), the
+# line, and the cell of each figure in a table's line, counted from 1; per_device: the printed
+# throughput is that of one device; runs_line: where the runs begin, one a line.
+PLACE: Dict[str, Any] = {
+    **{"path": str, "line": int, "columns": dict, "per_device": bool, "runs_line": int}
+}
 
 
 class Measure(NamedTuple):
@@ -80,8 +89,8 @@ _ERRATUM = {
     "correct": str,
 }
 _PARTS = dict.fromkeys(("schema", "source", "method", "common", "series", "errata"), object)
-_SERIES = {**CONDITIONS, "id": str, "note": str, "results": dict}
-_RESULT = {**CONDITIONS, **dict.fromkeys(FIGURES, object), "runs": object, "reason": str}
+_SERIES = {**CONDITIONS, **PLACE, "id": str, "note": str, "results": dict}
+_RESULT = {**CONDITIONS, **PLACE, **dict.fromkeys(FIGURES, object), "runs": object, "reason": str}
 
 
 def _fail(where: str, problem: str) -> NoReturn:
@@ -133,11 +142,12 @@ def _check_result(where: str, result: Any, series: Any, common: Any) -> None:
     _mapping(where, result, _RESULT)
     for key in FIGURES:
         _figure(f"{where}.{key}", result.get(key))
-    if result.get("throughput") is None and not result.get("reason"):
+    timed = result.get("time_to_train_seconds") is not None
+    if result.get("throughput") is None and not timed and not result.get("reason"):
         _fail(where, "no throughput and no reason for that")
     runs = result.get("runs") or {}
     if not isinstance(runs, Mapping):
-        _fail(f"{where}.runs", f"a mapping from repeat to images/s is needed, not {runs!r}")
+        _fail(f"{where}.runs", f"a mapping from repeat to units/s is needed, not {runs!r}")
     for repeat, speed in runs.items():
         _figure(f"{where}.runs.{repeat}", speed)
     levels = (result, series, common)
@@ -172,7 +182,7 @@ def check_document(document: Any, name: str = "document") -> None:
         _fail(f"{name}.schema", f"{document['schema']!r}: this reads schema 1")
     _mapping(f"{name}.source", document["source"], SOURCE, ("kind", "repository", "path"))
     _mapping(f"{name}.method", document["method"], METHOD, ("statistic", "text"))
-    common = _mapping(f"{name}.common", document.get("common") or {}, CONDITIONS)
+    common = _mapping(f"{name}.common", document.get("common") or {}, {**CONDITIONS, **PLACE})
     places = ["document"]
     for series in _list(f"{name}.series", document["series"]):
         for place in _check_series(name, series, common):
@@ -202,6 +212,7 @@ def _row(name: str, series: Mapping[str, Any], topology: str, common: Mapping[st
         "world_size": nodes * devices_per_node,
         **{key: result.get(key) for key in FIGURES},
         "runs": {str(key): speed for key, speed in (result.get("runs") or {}).items()},
+        **{key: at[key] for at in reversed(levels) for key in PLACE if key in at},
         "reason": result.get("reason") or "",
         "note": series.get("note") or "",
     }
@@ -220,7 +231,7 @@ def published_rows(document: Any, name: str = "document") -> List[Row]:
     """Return one row per published figure of a document, series and topologies in order.
 
     ``name``: what the rows are called after, the file's name without its ending. ``throughput`` is
-    in images/s over all devices; a condition that the source does not state is None. ``errata``
+    in units/s over all devices; a condition that the source does not state is None. ``errata``
     are those of the row itself, of its series, and of the document.
 
     :raises ValueError: names the place in the document, what is wrong there and what is allowed.
@@ -240,4 +251,4 @@ def published_rows(document: Any, name: str = "document") -> List[Row]:
         for series in document["series"]
         for topology in sort_topologies(series["results"])
     ]
-    return [{**row, **described, "errata": _errata_of(row, errata)} for row in rows]
+    return [{**described, **row, "errata": _errata_of(row, errata)} for row in rows]

@@ -13,6 +13,7 @@ from .rows import MEASURES
 
 __all__ = ["condition_words", "sections"]
 
+_PARTS = ("compared", "not_compared", "other_units")
 _TOLD = {"framework_version": "framework version", "container": "container", "strategy": "rule"}
 
 
@@ -94,6 +95,12 @@ def why_not_compared(comparison: Comparison) -> Iterator[str]:
             )
 
 
+def _in_other_units(comparison: Comparison) -> Iterator[str]:
+    """Yield the cells in a unit that no published row has (results of version 0.1: none)."""
+    if comparison.get("other_units"):
+        yield f"Nothing published is in the unit of {_named(comparison['other_units'])}."
+
+
 def _named(cells: Sequence[Comparison]) -> str:
     groups: Dict[str, List[str]] = {}
     for cell in cells:
@@ -152,9 +159,9 @@ def sections(results: Results) -> List[Section]:
     :param results: with ``published``, of ``against_published.against_published``.
     """
     comparison = results.get("published")
-    if not comparison or not (comparison["compared"] or comparison["not_compared"]):
+    if not comparison or not any(comparison.get(name) for name in _PARTS):
         return []
-    why_not = list(why_not_compared(comparison))
+    why_not = [*why_not_compared(comparison), *_in_other_units(comparison)]
     return [
         section(
             "published",

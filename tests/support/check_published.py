@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""Read the published rows again in the repositories that they were taken from.
+
+Usage: check_published.py FOLDER [DOCUMENT...]. FOLDER holds copies of the repositories, each as
+OWNER+NAME@COMMIT (files) or OWNER+NAME/repo (a git directory). A row that states a line must have
+its figures there. Ends with 1 where a figure is not where the row says, and counts what it read.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "collections"))
+
+from ansible_collections.scalebench.core.plugins.module_utils.published.rows import (
+    published_rows,
+)
+
+Row = Mapping[str, Any]
+# A number with separators of thousands, and what may stand around it.
+NUMBER = re.compile(r"[0-9][0-9,]*(?:\.[0-9]+)?")
+
+
+def printed_number(cell: str) -> float | None:
+    """Return the number in a cell of a table: ``~1,234.5 img/s``, ``7.70x``, ``40%``."""
+    found = NUMBER.search(cell)
+    return float(found[0].replace(",", "")) if found else None
+
+
+def cells(line: str) -> list[str]:
+    """Return the cells of a line of a Markdown table."""
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+
+
+@cache
+def source_lines(folder: Path, repository: str, commit: str, path: str) -> list[str] | None:
+    """Return the lines of a file at a commit, None where there is no copy of it."""
+    name = repository.replace("/", "+")
+    for copy in folder.glob(f"{name}@{commit}*"):
+        if (copy / path).is_file():
+            return (copy / path).read_text(encoding="utf-8", errors="replace").splitlines()
+    git = folder / name / "repo"
+    if not git.is_dir():
+        return None
+    shown = subprocess.run(
+        ["git", "--git-dir", str(git), "show", f"{commit}:{path}"], capture_output=True, check=False
+    )
+    return None if shown.returncode else shown.stdout.decode(errors="replace").splitlines()
+
+
+def row_problems(row: Row, lines: list[str]) -> list[str]:
+    """Return what the row says that its source does not."""
+    runs_at = row.get("runs_line") or 0
+    stated = {
+        name: row.get(name, (row.get("own_factors") or {}).get(name)) for name in row["columns"]
+    }
+    if row.get("per_device") and stated.get("throughput"):
+        stated["throughput"] /= row["world_size"]
+    wanted = [(row["line"], name, column, stated[name]) for name, column in row["columns"].items()]
+    wanted += [
+        (runs_at + place, "throughput", row["columns"]["throughput"], speed)
+        for place, speed in enumerate(row["runs"].values() if runs_at else ())
+    ]
+    return [
+        problem
+        for line, name, column, value in wanted
+        if value is not None
+        for problem in _cell_problem(lines, line, name, column, value)
+    ]
+
+
+def _cell_problem(lines: list[str], line: int, name: str, column: int, value: Any) -> list[str]:
+    found = cells(lines[line - 1]) if line <= len(lines) else []
+    cell = found[column - 1] if column <= len(found) else ""
+    if isinstance(value, str):
+        same = cell == value
+    else:
+        number = printed_number(cell)
+        same = number is not None and abs(number - value) <= 1e-9 * abs(value)
+    return (
+        [] if same else [f"line {line}, cell {column}: {name} {value} expected, {cell!r} printed"]
+    )
+
+
+def check_rows(rows: list[dict[str, Any]], folder: Path) -> tuple[Counter[str], list[str]]:
+    """Return how many rows were confirmed, wrong, absent (no copy) and without a line; and why."""
+    counts: Counter[str] = Counter()
+    problems = []
+    for row in rows:
+        if not row.get("line"):
+            counts["without a line"] += 1
+            continue
+        lines = source_lines(folder, row["repository"], str(row["commit"]), row["path"])
+        found = [] if lines is None else row_problems(row, lines)
+        counts["absent" if lines is None else "wrong" if found else "confirmed"] += 1
+        problems += [f"{row['id']}: {row['path']} at {row['commit']}, {one}" for one in found]
+    return counts, problems
+
+
+def main() -> int:
+    """Check the documents that were named, or all."""
+    folder, *names = sys.argv[1:]
+    total: Counter[str] = Counter()
+    for path in sorted((ROOT / "published").glob("*.yml")):
+        if names and path.stem not in names:
+            continue
+        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+        counts, problems = check_rows(published_rows(document, path.stem), Path(folder))
+        total += counts
+        print(f"{path.stem}: {', '.join(f'{n} {what}' for what, n in sorted(counts.items()))}")
+        for problem in problems:
+            print(f"  {problem}")
+    print(f"all {sum(total.values())} rows: {dict(total)}")
+    return bool(total["wrong"])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

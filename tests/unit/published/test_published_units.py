@@ -1,0 +1,68 @@
+"""Rows in another unit are never offered to a campaign, rows of its own model before others."""
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.published import compare, text
+from ansible_collections.scalebench.core.plugins.module_utils.published.against_published import (
+    against_published,
+)
+from published_data import all_rows, rows
+from test_against_published import built
+
+BERT = {
+    "benchmark": "bert",
+    "framework": "pytorch",
+    "model": "bert-base",
+    "unit": "sequences/s",
+    "gpu": "Tesla V100-SXM2-16GB",
+    "topology": "4n8g",
+    "precision": "fp32",
+    "batch_size_per_device": 32,
+    "xla": False,
+    "data": "real",
+    "data_backend": "native",
+    "own_factors": {"sequence_length": 128},
+    "runs": [2885.81, 2880.0, 2890.0],
+}
+
+
+def test_bert_is_compared_with_the_row_of_its_conditions():
+    (found,) = compare.compare_published(BERT, all_rows())
+    assert found["published"] == "dlperf_bert_pytorch_ngc/fp32_b32/4n8g"
+    assert (found["verdict"], found["ratio"]) == ("comparable", 1.0)
+
+
+def test_another_sequence_length_is_another_figure():
+    longer = {**BERT, "own_factors": {"sequence_length": 512}}
+    (found,) = compare.compare_published(longer, rows("dlperf_bert_pytorch_ngc"))
+    assert [one["condition"] for one in found["differences"]] == ["sequence_length"]
+
+
+def test_a_row_without_clipping_is_not_taken_for_one_with_it():
+    cell = {**BERT, "framework": "mxnet", "batch_size_per_device": 64}
+    (found,) = compare.compare_published(cell, rows("dlperf_bert_mxnet"))
+    assert found["verdict"] == "not_known" and "clip: not stated" in found["why"]
+
+
+@pytest.mark.parametrize("unit", [None, "images", "images/s", "samples/s"])
+def test_images_are_compared_with_images_only(unit):
+    cell = {**BERT, "model": "vgg16", "own_factors": {}, "image_size": 224, "unit": unit}
+    (found,) = compare.compare_published(cell, all_rows())
+    row = next(row for row in all_rows() if row["id"] == found["published"])
+    assert row["unit"] in (None, "images")
+
+
+def test_rows_of_the_own_model_come_before_nearer_ones_of_another():
+    other = {**rows("dlperf_bert_pytorch_ngc")[4], "id": "other", "model": "bert_large"}
+    own = {**other, "id": "own", "model": "bert_base", "gpu": "A100", "precision": "amp"}
+    assert compare.compare_published(BERT, [other, own])[0]["published"] == "own"
+    assert compare.compare_published(BERT, [other])[0]["published"] == "other"
+
+
+def test_a_unit_that_nobody_published_is_named():
+    results = built({"1n1g": [10.0, 11.0]}, model="tide", unit="waves/s")
+    found = against_published(results, all_rows())
+    assert (found["compared"], found["not_compared"]) == ([], [])
+    assert [cell["topology"] for cell in found["other_units"]] == ["1n1g"]
+    results["published"] = found
+    (section,) = text.sections(results)
+    assert "Nothing published is in the unit of" in str(section)
