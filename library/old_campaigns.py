@@ -1,0 +1,145 @@
+#!/usr/bin/python
+"""Remove the folders of old campaigns."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: old_campaigns
+short_description: Remove the folders of old campaigns
+description:
+  - Removes the subfolders of a folder that are named, or old, or both; each has one campaign's
+    name. A campaign that holds the node stays, as does everything that is not a folder, and links.
+  - Without O(campaigns) and O(older_than) it removes nothing and returns what is there.
+options:
+  path:
+    description: Folder of all campaigns. A missing one has none.
+    type: path
+    required: true
+  campaigns:
+    description: Names or patterns of names, such as C(test-*).
+    type: list
+    elements: str
+    default: []
+  older_than:
+    description: Days since anything in the campaign's folder was changed.
+    type: float
+  holding:
+    description: File that a campaign's folder must have, as C(plan.json); empty for any folder.
+    type: str
+    default: ""
+  work_dir:
+    description: Scalebench's working folder, whose claim names the campaign that runs.
+    type: path
+  in_use:
+    description: More campaigns that run.
+    type: list
+    elements: str
+    default: []
+attributes:
+  check_mode:
+    support: full
+    description: Returns what it would remove.
+  diff_mode:
+    support: full
+    description: The names of the campaigns before and after.
+"""
+
+EXAMPLES = r"""
+- name: Remove what campaigns of the last year left on the node
+  old_campaigns:
+    path: /opt/scalebench/runs
+    work_dir: /opt/scalebench
+    older_than: 365
+"""
+
+RETURN = r"""
+campaigns:
+  description: Each folder with C(name), C(bytes), C(days), C(removed) and C(why) it stays.
+  type: list
+  elements: dict
+  returned: always
+  sample: [{name: first, bytes: 81920, days: 3.2, removed: true, why: ""}]
+summary:
+  description: How many campaigns are removed and stay, with their sizes.
+  type: str
+  returned: always
+  sample: "1 removed, 0.1 MiB (first); 1 kept, a node is claimed for it, 2.0 MiB (second)"
+in_use:
+  description: The campaigns that run.
+  type: list
+  elements: str
+  returned: always
+  sample: []
+"""
+
+import os
+import shutil
+import time
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.scalebench.core.plugins.module_utils.node.claim import held
+from ansible_collections.scalebench.core.plugins.module_utils.records.old_campaigns import (
+    Folder,
+    choose,
+    summary,
+)
+
+
+def measured(entry: os.DirEntry, now: float) -> Folder:
+    """Return the folder's name, size in bytes, and days since its last change."""
+    size, newest = 0, entry.stat(follow_symlinks=False).st_mtime
+    for folder, _, files in os.walk(entry.path):
+        for path in [folder, *(os.path.join(folder, name) for name in files)]:
+            status = os.lstat(path)
+            size += status.st_blocks * 512
+            newest = max(newest, status.st_mtime)
+    return {"name": entry.name, "bytes": size, "days": round(max(now - newest, 0) / 86400, 1)}
+
+
+def main() -> None:
+    """Remove what is chosen."""
+    module = AnsibleModule(
+        argument_spec={
+            "path": {"type": "path", "required": True},
+            "campaigns": {"type": "list", "elements": "str", "default": []},
+            "older_than": {"type": "float"},
+            "holding": {"type": "str", "default": ""},
+            "work_dir": {"type": "path"},
+            "in_use": {"type": "list", "elements": "str", "default": []},
+        },
+        supports_check_mode=True,
+    )
+    args = module.params
+    claim = held(args["work_dir"]) if args["work_dir"] else None
+    in_use = [*args["in_use"], *([claim["campaign"]] if claim else [])]
+    try:
+        entries = [
+            entry
+            for entry in (os.scandir(args["path"]) if os.path.isdir(args["path"]) else [])
+            if entry.is_dir(follow_symlinks=False)
+            and os.path.exists(os.path.join(entry.path, args["holding"]))
+        ]
+        folders = [measured(entry, time.time()) for entry in entries]
+        chosen = choose(folders, args["campaigns"], args["older_than"], in_use)
+        removed = [one for one in chosen if one["removed"]]
+        if not module.check_mode:
+            for one in removed:
+                shutil.rmtree(os.path.join(args["path"], one["name"]))
+    except OSError as error:
+        module.fail_json(msg=f"{error.filename}: {error.strerror}", in_use=in_use)
+    module.exit_json(
+        changed=bool(removed),
+        campaigns=chosen,
+        summary=summary(chosen, module.check_mode),
+        in_use=in_use,
+        diff={
+            "before_header": args["path"],
+            "after_header": args["path"],
+            "before": "".join(f"{one['name']}\n" for one in chosen),
+            "after": "".join(f"{one['name']}\n" for one in chosen if not one["removed"]),
+        },
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""Module old_campaigns on real folders: what is removed, what stays and why."""
+
+import json
+import os
+import time
+
+import pytest
+
+from library import old_campaigns
+
+DAY = 86400
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """Make the runs of four campaigns, 0, 10, 40 and 400 days old, beside a file and a link."""
+    folder = tmp_path / "work/runs"
+    for name, days in (("new", 0), ("week", 10), ("nccl-a", 40), ("nccl-b", 400)):
+        log = folder / name / "pytorch/1n1g/one.log"
+        log.parent.mkdir(parents=True)
+        log.write_text("x" * 100_000)
+        for path in (log, *list(log.parents)[:3]):
+            os.utime(path, (0, time.time() - days * DAY))
+    (folder / "notes.txt").write_text("mine")
+    (folder / "elsewhere").symlink_to(tmp_path)
+    return folder
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+ALL = ["elsewhere", "nccl-a", "nccl-b", "new", "notes.txt", "week"]
+
+
+@pytest.mark.parametrize(
+    ("given", "left"),
+    [
+        ({}, ALL),
+        ({"older_than": 30}, ["elsewhere", "new", "notes.txt", "week"]),
+        ({"campaigns": ["nccl-*"]}, ["elsewhere", "new", "notes.txt", "week"]),
+        ({"campaigns": ["nccl-*", "week"], "older_than": 100}, sorted({*ALL} - {"nccl-b"})),
+        ({"campaigns": ["*"]}, ["elsewhere", "notes.txt"]),
+        ({"campaigns": ["*"], "in_use": ["week"]}, ["elsewhere", "notes.txt", "week"]),
+        ({"campaigns": ["../runs"], "older_than": 0}, ALL),
+    ],
+)
+def test_what_is_named_or_old_is_removed(run, runs, given, left):
+    would = run(old_campaigns, check=True, path=str(runs), **given)
+    assert names(runs) == ALL
+    done = run(old_campaigns, path=str(runs), **given)
+    assert names(runs) == left
+    assert would["changed"] == done["changed"] == (left != ALL)
+    assert would["campaigns"] == done["campaigns"]
+    assert run(old_campaigns, path=str(runs), **given)["changed"] is False
+
+
+def test_the_campaign_that_holds_the_node_stays(run, runs):
+    (runs.parent / "claim.json").write_text(json.dumps({"campaign": "nccl-b"}))
+    done = run(old_campaigns, path=str(runs), work_dir=str(runs.parent), older_than=30)
+    assert names(runs) == sorted({*ALL} - {"nccl-a"})
+    assert done["in_use"] == ["nccl-b"]
+    assert done["summary"] == (
+        "1 removed, 0.1 MiB (nccl-a); 1 kept, a node is claimed for it, 0.1 MiB (nccl-b);"
+        " 2 kept, not older than 30 days, 0.2 MiB (new, week)"
+    )
+
+
+def test_a_folder_without_a_plan_is_no_campaign_of_this_machine(run, runs):
+    (runs / "week/plan.json").write_text("{}")
+    run(old_campaigns, path=str(runs), campaigns=["*"], holding="plan.json")
+    assert names(runs) == sorted({*ALL} - {"week"})
+
+
+def test_a_node_without_runs_has_nothing_to_remove(run, tmp_path):
+    done = run(old_campaigns, path=str(tmp_path / "none"), campaigns=["*"])
+    assert (done["changed"], done["summary"]) == (False, "no campaigns")
