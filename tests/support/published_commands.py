@@ -7,6 +7,7 @@ nothing; ``bash`` finds the scripts where the published container has them, ``sl
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
-SHARED = Path(__file__).resolve().parents[3] / "shared"
+SHARED = Path(os.environ.get("SCALEBENCH_SHARED", Path(__file__).resolve().parents[3] / "shared"))
 EXAMPLES = "NVIDIA+DeepLearningExamples@"
 DLPERF = SHARED / "upstream/Oneflow-Inc+DLPerf@c89430bac64f"
 TENSORFLOW = (

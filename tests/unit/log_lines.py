@@ -15,6 +15,14 @@ LINE: dict[str, Callable[[int], str]] = {
     "ai_rank": lambda n: (
         f"- AI-Rank-log {1558631910 + n}.424 eval_accuracy:{n / 1000}, total_epoch_cnt:{n}"
     ),
+    "bert_oneflow": lambda n: (
+        f"step: {n * 20 - 1}, total_loss: 9.725, mlm_loss: 8.960, nsp_loss: 0.766,"
+        f" throughput: {50 + n}.982 {1598056519 + n}.8844702"
+    ),
+    "bert_paddle": lambda n: (
+        f"epoch: 1, progress: 1/1, step: {n}, loss: 10.350000, ppl: 31257.040000,"
+        f" next_sent_acc: 0.500000, speed: {2 + n / 1000:.6f} steps/s, file: demo_wiki_train_50.gz"
+    ),
     "bert_pytorch": lambda n: (
         f"DLL {_clock(n)}.000000 - Training Epoch: 0 Training Iteration: {n}  average_loss : 11.2 "
         " step_loss : 11.2  learning_rate : 0.0001 "

@@ -197,6 +197,18 @@ def paddle(clock: Clock, _images: int) -> None:
         utility.print_info("epoch", of_epoch, 0.2, class_dim=args.class_dim)
 
 
+def simulated_time(clock: Clock) -> None:
+    """Make the clock that of modules time and datetime."""
+    time.time = lambda: clock.now
+
+    class Now(datetime.datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return cls.fromtimestamp(clock.now, datetime.UTC).replace(tzinfo=None)
+
+    datetime.datetime = Now
+
+
 def main() -> None:
     """Run one program."""
     program, folder, seconds, *arguments = sys.argv[1:]
@@ -205,16 +217,9 @@ def main() -> None:
     sys.path[:0] = [folder, *filter(None, os.environ.get("BESIDE", "").split(os.pathsep))]
     sys.dont_write_bytecode = True
     os.environ.update(PADDLE_TRAINER_ID=str(RANK), PADDLE_TRAINERS_NUM=str(SIZE))
-    time.time = lambda: clock.now
+    simulated_time(clock)
     name = {"tensorflow": "main.py", "mxnet": "train.py"}.get(program)
     sys.argv = [name or program, *arguments]
-
-    class Now(datetime.datetime):
-        @classmethod
-        def now(cls, tz=None):
-            return cls.fromtimestamp(clock.now, datetime.UTC).replace(tzinfo=None)
-
-    datetime.datetime = Now
     {"tensorflow": tensorflow, "mxnet": mxnet, "paddle": paddle}[program](
         clock, int(os.environ.get("IMAGES", "0"))
     )

@@ -4,7 +4,8 @@ The files in tests/fixtures/logs are lines of the documentation (ai_rank.log), o
 published programs' own printing code with invented times (``published_printers.py``:
 paddle_fluid.log, tensorflow_ngc_train.log, tensorflow_time_to_train.log; in the same way
 OneFlow-Benchmark v0.2.0: oneflow_unix_time.log, and its settings at 892f87e6 before the lines that
-reference effort 002 shows: oneflow.log), or synthesised in the form that the source or a public
+reference effort 002 shows: oneflow.log; ``published_bert_printers.py``: bert_oneflow.log,
+bert_paddle.log), or synthesised in the form that the source or a public
 log has.
 """
 
@@ -22,6 +23,18 @@ FIXTURES = Path(__file__).parents[2] / "fixtures" / "logs"
 # file -> reader, observations, (strategy, throughput), part of the identity
 CASES = {
     "ai_rank.log": ("ai_rank", 4, ("last_summary", 1190.0), {}),
+    "bert_oneflow.log": (
+        "bert_oneflow",
+        7,
+        ("dlperf_bert_oneflow", 6136.64),
+        {"model": "bert", "global_batch_size": 1536, "nodes": 2, "precision": "fp16"},
+    ),
+    "bert_paddle.log": (
+        "bert_paddle",
+        24,
+        ("dlperf_bert_paddle", 4092.32),
+        {"batch_size_per_device": 64, "world_size": 16, "nodes": 2, "precision": "fp32"},
+    ),
     "bert_pytorch.log": (
         "bert_pytorch",
         2,

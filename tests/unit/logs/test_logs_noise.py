@@ -10,7 +10,12 @@ from ansible_collections.scalebench.core.plugins.module_utils.logs import _text
 from log_lines import LINE, lines
 
 READERS = sorted(LINE)
-VALUE = {"ai_rank": "accuracy", "bert_pytorch": "step", "paddle_fluid": "seconds"}
+VALUE = {
+    "ai_rank": "accuracy",
+    "bert_paddle": "step",
+    "bert_pytorch": "step",
+    "paddle_fluid": "seconds",
+}
 
 
 def values(source, name):

@@ -63,7 +63,7 @@ RAMP = [float(n) for n in range(1, 121)]
         ("dlperf_tensorflow", {}, 50.5),
         ("dlperf_tensorflow_time", {}, 8.0),
         ("dlperf_tf2", {}, 4.0),
-        ("dlperf_bert_tensorflow", {}, 7.5),
+        ("dlperf_bert_tensorflow", {}, 75.0),
         ("mean", {"scope": "per_device"}, 30.25),
         ("mean", {"scope": "per_device", "devices": 4}, 15.12),
         ("mean", {"scope": "per_device", "devices": 4, "rounding": "none"}, 15.125),
@@ -97,7 +97,9 @@ OF_LINES = {
     "dlperf_mxnet": round(fmean(round(value, 2) for value in CURVE[20:120]), 2),
     "dlperf_mxnet_gluon": round(fmean(round(value, 2) for value in CURVE[20:120]), 2),
     "dlperf_tf2": round(fmean(CURVE[1:6]), 2),
-    "dlperf_bert_tensorflow": round(fmean(CURVE[2:12]), 2),
+    # Lines 10, 20, ... are those of every tenth step.
+    "dlperf_bert_tensorflow": round(fmean(CURVE[9::10][2:12]), 2),
+    "dlperf_bert_paddle": round(fmean(round(value, 4) for value in CURVE[20:120]), 2),
     "oneflow_report": round(fmean(CURVE[1:]), 3),
     "performance_report_paddle_1gpu": cut(CURVE[129]),
     "performance_report_paddle_8gpu": cut(fmean(CURVE[10:])),
@@ -117,7 +119,10 @@ BY_CLOCK = {
     "dlperf_mxnet_time": (20, 120),
     "dlperf_tf2_time": (1, 6),
     "dlperf_oneflow": (10, 110),  # by steps, and the first line is of step 11
-    "dlperf_pytorch_time": (26, 126),
+    "dlperf_pytorch_time": (25, 125),
+    "dlperf_bert_pytorch": (25, 125),
+    "dlperf_bert_tensorflow_time": (20, 120),
+    "dlperf_bert_oneflow": (9, 109),  # by steps, and the first line is of step 11
 }
 # The key of the log's own summary, and the places that are kept of it.
 OF_SUMMARY = {
@@ -138,7 +143,7 @@ def test_the_constants_of_each_rule_are_its_sources(strategy):
 
 @pytest.mark.parametrize("strategy", BY_CLOCK)
 def test_each_rule_by_the_clock_begins_and_ends_at_its_lines(strategy):
-    start = 11 if strategy == "dlperf_oneflow" else 1
+    start = 11 if strategy in ("dlperf_oneflow", "dlperf_bert_oneflow") else 1
     log = reading(CURVE, times=SQUARES, start=start, world=1)
     first, last = BY_CLOCK[strategy]
     found = strategies.apply(log, strategy, {"batch_size": 1000})["throughput"]
@@ -286,17 +291,43 @@ def test_seconds_become_images_with_a_batch_size():
     assert (found["throughput"], found["scope"]) == (2844.44, "global")
 
 
-def test_dlperfs_rule_for_pytorch_passes_over_the_first_iterations():
-    """Of the lines with Iteration above 5, counted from 0, the 20th and the 120th."""
+@pytest.mark.parametrize("first", [0, 1])
+def test_dlperfs_rule_for_pytorch_passes_over_the_first_iterations(first):
+    """Of the lines with Iteration above 5 the 20th and the 120th.
+
+    Versions of the program begin to count with 0 or, as in DLPerf's logs, with 1.
+    """
     times = [n * n for n in range(130)]
     text = "".join(
         f"DLL 2020-12-11 {at // 3600:02d}:{at // 60 % 60:02d}:{at % 60:02d}.500000 - Epoch: 0"
         f" Iteration: {n}  train.loss : 7.1  train.total_ips : 300.5 img/s\n"
-        for n, at in enumerate(times)
+        for n, at in enumerate(times, first)
     )
-    counted = [at for n, at in enumerate(times) if n > 5]
+    counted = [at for n, at in enumerate(times, first) if n > 5]
     found = strategies.apply(logs.read(text), "dlperf_pytorch_time", {"batch_size": 128})
     assert found["throughput"] == round(128 * 100 / (counted[119] - counted[19]), 2)
+
+
+def test_only_lines_with_a_step_can_be_counted_by_it():
+    log = reading(RAMP)
+    log["observations"].columns["step"][5] = math.nan
+    with pytest.raises(ValueError, match="120 values, but 119 steps printed with them"):
+        strategies.apply(log, "mean", {"every": 10})
+
+
+def test_a_step_of_several_batches_is_counted_only_where_it_is_said():
+    """DLPerf's scripts for BERT take a batch from each device, whatever the log says."""
+    text = "".join(lines("bert_pytorch", 130))
+    known = {"batch_size_per_device": 32, "world_size": 8}
+    log = logs.read(text, known=known)
+    with pytest.raises(ValueError, match="set batch_size"):
+        strategies.apply(log, "dlperf_pytorch_time")
+    found = strategies.apply(log, "dlperf_bert_pytorch")
+    assert (found["throughput"], found["steps"]) == (256.0, 100)
+    found = strategies.apply(log, "dlperf_bert_pytorch", {"accumulation": 4})
+    assert found["throughput"] == 1024.0
+    found = strategies.apply(log, "dlperf_bert_pytorch", {"batch_size": 100})
+    assert found["throughput"] == 100.0
 
 
 def test_horovods_example_prints_no_space_after_batch():

@@ -40,6 +40,8 @@ READERS: Dict[str, Format] = {
     format_.name: format_
     for format_ in (
         ai_rank.FORMAT,
+        bert.ONEFLOW,
+        bert.PADDLE,
         bert.PYTORCH,
         bert.TENSORFLOW,
         mxnet.DLLOGGER,

@@ -1,17 +1,24 @@
-"""NVIDIA's BERT pre-training with PyTorch and TensorFlow: sequences/s of all devices."""
+"""BERT pre-training: NVIDIA's with PyTorch and TensorFlow, OneFlow's and PaddlePaddle's.
+
+All count the sequences/s of all devices.
+"""
 
 from __future__ import annotations
 
 import re
+from math import nan
 
+from . import oneflow
 from ._dllogger import DLL, MARK, parameters, summarise
-from ._format import NUMBER, Format, fields, number, truth
+from ._format import LEAD, NUMBER, Format, fields, number, precision, truth
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Dict
 
-__all__ = ["PYTORCH", "TENSORFLOW"]
+    from ._columns import Observations
+
+__all__ = ["ONEFLOW", "PADDLE", "PYTORCH", "TENSORFLOW"]
 
 
 def _pytorch_identify(head: str) -> Dict[str, Any]:
@@ -119,4 +126,100 @@ TENSORFLOW = Format(
     identify=_tensorflow_identify,
     notes=(" -  throughput_train : ", "Total Training Time = "),
     note=_tensorflow_note,
+)
+
+
+def _oneflow_identify(head: str) -> Dict[str, Any]:
+    """Return the settings of the lines ``name = value``; the model is printed as BERT Pretrain."""
+    data = {} if re.search(r"(?m)^data_dir = None$", head) else {"data": "real"}
+    return {**oneflow.identify(head), "model": "bert", **data}
+
+
+ONEFLOW = Format(
+    name="bert_oneflow",
+    source="Oneflow-Inc/OneFlow-Benchmark LanguageModeling/BERT, Metric in util.py and print_args in"
+    " config.py at 8a78044a, 638d8f42 (v0.2.0) and 854ddd06 (v0.3.0)",
+    needles=("mlm_loss: ",),
+    observation=(
+        r"[^\n]{0,60}?\bstep: (?P<step>\d{1,12}), total_loss: (?P<loss>" + NUMBER + "),"
+        " mlm_loss: " + NUMBER + ", nsp_loss: " + NUMBER + r", throughput: (?P<throughput>"
+        r"[0-9.]{1,20})(?=[ \n]|$)(?: (?P<timestamp>\d{9,11}(?:\.\d{1,9})?)(?=\s|$))?"
+    ),
+    signature=r"step: \d+, total_loss: [^\n]{1,80}?nsp_loss: [^\n]{1,30}?, throughput: ",
+    unit="sequences/s",
+    spans=True,
+    identify=_oneflow_identify,
+)
+
+
+def _paddle_identify(head: str) -> Dict[str, Any]:
+    """Return the settings of the lines ``name: value`` and what the trainer says of its devices.
+
+    ``batch_size`` is of one device, and counts tokens unless ``in_tokens`` is False.
+    """
+    settings = fields(
+        head,
+        {
+            "devices_per_node": ("Device count ", r"(?m)^Device count (\d{1,4})$", int),
+            "nodes": ("trainers_num:", r"\btrainers_num:(\d{1,6})\b", int),
+            "tokens": ("batch_size: ", r"(?m)^batch_size: (\d{1,9})$", int),
+            "sequence_length": ("max_seq_len: ", r"(?m)^max_seq_len: (\d{1,9})$", int),
+            "precision": (
+                "use_fp16: ",
+                r"(?m)^use_fp16: (\w{1,5})$",
+                lambda text: precision(None, "float16" if truth(text) else "float32"),
+            ),
+            "loss_scaling": (
+                "use_dynamic_loss_scaling: ",
+                r"(?m)^use_dynamic_loss_scaling: (\w{1,5})$",
+                lambda text: "dynamic" if truth(text) else "static",
+            ),
+        },
+        framework="paddle",
+        model="bert",
+    )
+    if settings.get("precision") != "fp16":
+        # Printed for every run, and without effect on those that scale no loss.
+        settings.pop("loss_scaling", None)
+    if "args.is_distributed: False" in head:
+        settings["nodes"] = 1
+    tokens, length = settings.pop("tokens", None), settings.get("sequence_length")
+    if tokens and re.search(r"(?m)^in_tokens: False$", head):
+        settings["batch_size_per_device"] = tokens
+    elif tokens and length:
+        settings["batch_size_per_device"] = tokens // length
+    if settings.get("devices_per_node") and settings.get("nodes"):
+        settings["world_size"] = settings["devices_per_node"] * settings["nodes"]
+    return settings
+
+
+def _paddle_finish(run: Dict[str, Any], observations: Observations) -> None:
+    """Turn the printed steps/s into sequences/s; into NaN where the batch size is unknown.
+
+    A trainer prints the steps/s of all nodes together: its own times their number.
+    """
+    assumed, column = run["assumed"], observations.column("throughput")
+    batch, world = (assumed.get(key) for key in ("batch_size_per_device", "world_size"))
+    per_node = world // (assumed.get("nodes") or 1) if world else None
+    known = batch and per_node and not observations.beyond["count"]
+    of_a_node = batch * per_node if known else nan
+    if column is not None:
+        for at in range(run["first"], run["first"] + run["count"]):
+            column[at] *= of_a_node
+
+
+PADDLE = Format(
+    name="bert_paddle",
+    source="PaddlePaddle/models release/1.8 (b71cf632) PaddleNLP/pretrain_language_models/BERT,"
+    " train.py, and print_arguments in utils/args.py",
+    needles=("next_sent_acc: ",),
+    observation=(
+        LEAD + r"\bepoch: (?P<epoch>\d{1,9}), progress: \d{1,9}/\d{1,9},"
+        r" step: (?P<step>\d{1,12}), loss: (?P<loss>" + NUMBER + "), ppl: " + NUMBER + ","
+        " next_sent_acc: " + NUMBER + r", speed: (?P<throughput>[0-9.]{1,20}) steps/s"
+    ),
+    signature=r"next_sent_acc: [^\n]{1,30}?, speed: [0-9.]+ steps/s, file: ",
+    unit="sequences/s",
+    identify=_paddle_identify,
+    finish=_paddle_finish,
 )

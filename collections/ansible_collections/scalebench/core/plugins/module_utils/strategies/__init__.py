@@ -28,6 +28,9 @@ LEAST = {
     "batch_size": 1,
     "batch_size_per_device": 1,
     "warmup_epochs": 0,
+    "every": 1,
+    "after_step": 0,
+    "accumulation": 1,
 }
 
 

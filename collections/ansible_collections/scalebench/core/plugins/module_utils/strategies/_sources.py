@@ -27,6 +27,9 @@ def _observations(reading: Given, run: Given, given: Given) -> Result:
         values: Sequence[float] = [given["batch_size"] / time for time in times if time > 0]
     else:
         values = series(reading, run, "throughput", given["ranks"], devices)
+    if given["every"]:
+        steps = series(reading, run, "step", "first")
+        values = _where(values, steps, lambda step: step % given["every"] == 0)
     if not len(values):
         raise ValueError(f"no throughput printed in {run['count']} observations")
     if given["round_each"] != "none":
@@ -56,10 +59,25 @@ def _beyond(values: Sequence[float], beyond: Given, given: Given) -> Result:
     return count / (fsum(1 / value for value in taken) + beyond["reciprocals"]), count
 
 
+def _where(
+    values: Sequence[float], steps: Sequence[float], counts: Callable[[float], bool]
+) -> Sequence[float]:
+    """Return the values of the lines whose step counts.
+
+    :raises ValueError: not every line has a value and a step.
+    """
+    if len(values) != len(steps):
+        raise ValueError(f"{len(values)} values, but {len(steps)} steps printed with them")
+    return [value for value, step in zip(values, steps) if counts(step)]
+
+
 def _wall_clock(reading: Given, run: Given, given: Given) -> Result:
     devices = devices_of(run, given)
     stamps = series(reading, run, "timestamp", given["ranks"], devices)
     steps = series(reading, run, "step", given["ranks"], devices)
+    after = given["after_step"]
+    if after is not None:
+        stamps, steps = (_where(column, steps, lambda s: s > after) for column in (stamps, steps))
     first, iterations = given["warmup"], given["iterations"]
     final = first + iterations if iterations else len(stamps)
     if given["by"] == "steps":
@@ -94,9 +112,11 @@ def _batch(run: Given, given: Given) -> float:
     """Return the units of a throughput that a step of all devices computes."""
     assumed = run["assumed"]
     batch = given["batch_size"] or assumed.get("global_batch_size")
-    if not batch and "global_batch_size" not in assumed:
+    accumulated = given["accumulation"]
+    if accumulated or (not batch and "global_batch_size" not in assumed):
         per_device, devices = assumed.get("batch_size_per_device"), devices_of(run, given)
-        batch = per_device * devices if per_device and devices else None
+        of_all = per_device * devices * (accumulated or 1) if per_device and devices else None
+        batch = given["batch_size"] or of_all
     if not batch:
         raise ValueError("the log does not print the global batch size: set batch_size")
     return float(batch if given["batch_size"] else batch * assumed.get("units_per_sample", 1))

@@ -16,7 +16,7 @@ COMMON: Dict[str, Any] = {"run": -1, "scope": "global", "devices": None, "roundi
 # number used after them, null for all. ranks: auto, all, first, a rank's number; median, mean or
 # sum over ranks; rows: the median of each group of as many lines as there are devices. batch_size:
 # units per step on all devices; null takes it from the log. fewer: whether fewer observations than
-# iterations do as well.
+# iterations do as well. every: only lines whose step is a multiple of this count.
 SOURCES: Dict[str, Dict[str, Any]] = {
     "observations": {
         "warmup": 0,
@@ -29,14 +29,18 @@ SOURCES: Dict[str, Dict[str, Any]] = {
         "batch_size": None,
         "ranks": "auto",
         "fewer": False,
+        "every": None,
     },
-    # by: whether warmup and iterations count observations or printed steps.
+    # by: whether warmup and iterations count observations or printed steps. after_step: only lines
+    # of later steps count. accumulation: batches of a device in a step; null is as the log says.
     "wall_clock": {
         "warmup": 20,
         "iterations": 100,
         "by": "observations",
         "batch_size": None,
         "ranks": "first",
+        "after_step": None,
+        "accumulation": None,
     },
     # warmup_epochs: epochs of which the end does not count.
     "cumulative": {"warmup": 1, "warmup_epochs": 1, "ranks": "first"},
@@ -131,10 +135,31 @@ STRATEGIES: Dict[str, Dict[str, Any]] = {
         "by the unix times printed with iterations 20 and 120: 100 steps", by="steps"
     ),
     "dlperf_pytorch_time": _wall_clock(
-        "of the lines with Iteration above 5 from the 20th to the 120th: 100 steps", warmup=26
+        "of the lines with Iteration above 5 from the 20th to the 120th: 100 steps", after_step=5
+    ),
+    # DLPerf, BERT: their scripts take the batch size from the log's name, whatever the log says.
+    "dlperf_bert_pytorch": _wall_clock(
+        "as dlperf_pytorch_time, of the lines Training Iteration", after_step=5, accumulation=1
     ),
     "dlperf_bert_tensorflow": _observations(
-        "lines 3 to 12, mean; a line every 10 iterations", warmup=2, iterations=10
+        "of the lines of every 10th iteration the 3rd to the 12th, mean",
+        warmup=2,
+        iterations=10,
+        every=10,
+        fewer=True,
+    ),
+    "dlperf_bert_tensorflow_time": _wall_clock(
+        "by the times of Iteration 20 and 120: 100 steps", by="steps", accumulation=1
+    ),
+    "dlperf_bert_oneflow": _wall_clock(
+        "by the unix times of steps 19 and 119, counted from 0: 100 steps", by="steps", warmup=19
+    ),
+    "dlperf_bert_paddle": _observations(
+        "steps/s times the sequences of a node to 4 places, lines 21 to 120, mean",
+        warmup=20,
+        iterations=100,
+        round_each="python_4",
+        fewer=True,
     ),
     # OneFlow-Benchmark, reports/resnet50_v15_fp32_report.md
     "oneflow_report": _observations(
@@ -172,6 +197,8 @@ STRATEGIES: Dict[str, Dict[str, Any]] = {
 # The strategy of ``auto``, by reader.
 USUAL: Dict[str, str] = {
     "ai_rank": "last_summary",
+    "bert_oneflow": "dlperf_bert_oneflow",
+    "bert_paddle": "dlperf_bert_paddle",
     "bert_pytorch": "last_summary",
     "bert_tensorflow": "dlperf_bert_tensorflow",
     "mxnet_dllogger": "perf_2022_mxnet",
