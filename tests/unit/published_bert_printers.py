@@ -8,6 +8,7 @@ the loggers run, with the names of the values that it gives them.
 
 from __future__ import annotations
 
+import importlib
 import os
 import runpy
 import sys
@@ -98,8 +99,10 @@ def oneflow(clock: Clock, _folder: str) -> None:
 def paddle(clock: Clock, folder: str) -> None:
     """PaddlePaddle's train.py, whose model, reader and executor do nothing."""
     import numpy as np
-    import paddle.fluid as fluid
     import six
+
+    # Not `from paddle import`, which takes a name of the stand-in.
+    fluid = importlib.import_module("paddle.fluid")
 
     class Executor(Base):
         def run(self, *_programs: object, fetch_list=(), **_named: object) -> list[object]:
@@ -113,14 +116,12 @@ def paddle(clock: Clock, folder: str) -> None:
     fluid.Executor = Executor
     fluid.core.get_cuda_device_count.return_value = int(os.environ["DEVICES"])
     fluid.core.EOFException = EOFError
-    for name, made in (("model.bert", "BertModel"), ("model.bert", "BertConfig")):
-        module = __import__(name, fromlist=[made])
-        setattr(module, made, MagicMock())
-    model = sys.modules["model.bert"]
+    model = importlib.import_module("model.bert")
+    model.BertModel, model.BertConfig = MagicMock(), MagicMock()
     model.BertModel.return_value.get_pretraining_output.return_value = [MagicMock()] * 3
-    optimization = __import__("optimization")
+    optimization = importlib.import_module("optimization")
     optimization.optimization = MagicMock(return_value=[MagicMock()] * 2)
-    reader = __import__("reader.pretraining", fromlist=["DataReader"])
+    reader = importlib.import_module("reader.pretraining")
     reader.DataReader = MagicMock()
     reader.DataReader.return_value.get_progress.return_value = (1, 1, 1, "demo_wiki_train_50.gz")
     time.sleep = lambda _seconds: None

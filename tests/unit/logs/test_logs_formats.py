@@ -27,7 +27,7 @@ CASES = {
         "bert_oneflow",
         7,
         ("dlperf_bert_oneflow", 6136.64),
-        {"model": "bert", "global_batch_size": 1536, "nodes": 2, "precision": "fp16"},
+        {"model": "bert", "global_batch_size": 1536, "nodes": 2, "precision": "amp"},
     ),
     "bert_paddle.log": (
         "bert_paddle",
@@ -39,7 +39,7 @@ CASES = {
         "bert_pytorch",
         2,
         ("last_summary", 517.23),
-        {"batch_size_per_device": 64, "world_size": 8, "precision": "fp16"},
+        {"batch_size_per_device": 64, "world_size": 8, "precision": "amp"},
     ),
     "bert_tensorflow.log": (
         "bert_tensorflow",

@@ -10,7 +10,7 @@ from math import nan
 
 from . import oneflow
 from ._dllogger import DLL, MARK, parameters, summarise
-from ._format import LEAD, NUMBER, Format, fields, number, precision, truth
+from ._format import LEAD, NUMBER, Format, fields, number, truth
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ def _pytorch_identify(head: str) -> Dict[str, Any]:
     )
     fp16 = re.search(r"\bfp16=(True|False)", head)
     if fp16:
-        settings["precision"] = "fp16" if truth(fp16.group(1)) else "fp32"
+        # apex.amp with opt_level O2.
+        settings["precision"] = "amp" if truth(fp16.group(1)) else "fp32"
     return settings
 
 
@@ -131,14 +132,17 @@ TENSORFLOW = Format(
 
 def _oneflow_identify(head: str) -> Dict[str, Any]:
     """Return the settings of the lines ``name = value``; the model is printed as BERT Pretrain."""
-    data = {} if re.search(r"(?m)^data_dir = None$", head) else {"data": "real"}
-    return {**oneflow.identify(head), "model": "bert", **data}
+    settings = {**oneflow.identify(head), "model": "bert", "data": "real"}
+    if settings.get("precision") == "fp16":
+        # enable_auto_mixed_precision.
+        settings["precision"] = "amp"
+    return settings
 
 
 ONEFLOW = Format(
     name="bert_oneflow",
-    source="Oneflow-Inc/OneFlow-Benchmark LanguageModeling/BERT, Metric in util.py and print_args in"
-    " config.py at 8a78044a, 638d8f42 (v0.2.0) and 854ddd06 (v0.3.0)",
+    source="Oneflow-Inc/OneFlow-Benchmark LanguageModeling/BERT, Metric in util.py and print_args"
+    " in config.py at 8a78044a, 638d8f42 (v0.2.0) and 854ddd06 (v0.3.0)",
     needles=("mlm_loss: ",),
     observation=(
         r"[^\n]{0,60}?\bstep: (?P<step>\d{1,12}), total_loss: (?P<loss>" + NUMBER + "),"
@@ -167,7 +171,8 @@ def _paddle_identify(head: str) -> Dict[str, Any]:
             "precision": (
                 "use_fp16: ",
                 r"(?m)^use_fp16: (\w{1,5})$",
-                lambda text: precision(None, "float16" if truth(text) else "float32"),
+                # Weights are kept in float32, too: optimization.py.
+                lambda text: "amp" if truth(text) else "fp32",
             ),
             "loss_scaling": (
                 "use_dynamic_loss_scaling: ",
@@ -178,7 +183,7 @@ def _paddle_identify(head: str) -> Dict[str, Any]:
         framework="paddle",
         model="bert",
     )
-    if settings.get("precision") != "fp16":
+    if settings.get("precision") != "amp":
         # Printed for every run, and without effect on those that scale no loss.
         settings.pop("loss_scaling", None)
     if "args.is_distributed: False" in head:
