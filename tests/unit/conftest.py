@@ -6,6 +6,7 @@ import pytest
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.scalebench.core.plugins.module_utils.records import factors
 from hypothesis import settings
+from torch_trainers import python  # noqa: F401 (a fixture)
 
 # How long an example takes depends on what else the machine does.
 settings.register_profile("any_machine", deadline=None)

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import ast
-import functools
 import json
 import os
 import socket
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.node import nvidia_smi
+from torch_trainers import FOLDER, facts, losses, run
 
-ROOT = Path(__file__).parents[2]
-FOLDER = ROOT / "workloads"
 SHORT = ("--warmup=1", "--iterations=5", "--device=cpu")
 # torch.cuda stands in for GPUs that this machine lacks: their number, names and capabilities.
 STAND_IN_GPUS = """
@@ -49,42 +45,6 @@ CU126 = "sm_50 sm_60 sm_70 sm_75 sm_80 sm_86 sm_90".split()
 CU130 = "sm_75 sm_80 sm_86 sm_90 sm_100 sm_120".split()
 choose, check = pytorch_ranks.choose_device, pytorch_ranks.check_precision
 """
-
-
-@functools.cache
-def interpreter() -> str:
-    """Return a Python that has torch; empty if there is none."""
-    given = os.environ.get("SCALEBENCH_FRAMEWORK_PYTHON")
-    candidates = (
-        [given] if given else [sys.executable, *ROOT.glob(".state/venvs/pytorch*/bin/python")]
-    )
-    for python in candidates:
-        look = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"
-        if subprocess.run([python, "-c", look], check=False).returncode == 0:
-            return str(python)
-    return ""
-
-
-@pytest.fixture
-def python() -> str:
-    if not interpreter():
-        pytest.skip("no torch: set SCALEBENCH_FRAMEWORK_PYTHON or run playbooks/provision.yml")
-    return interpreter()
-
-
-def run(command: list[str]) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
-    return subprocess.run(
-        command, cwd=FOLDER, env=environment, capture_output=True, text=True, check=False
-    )
-
-
-def facts(text: str, kind: str) -> dict:
-    return json.loads(text.split(f"[scalebench] {kind} ", 1)[1].splitlines()[0])
-
-
-def losses(text: str) -> list[float]:
-    return [float(line.split()[5]) for line in text.splitlines() if line.startswith("iteration ")]
 
 
 def test_the_model_is_resnet50_version_1_5(python):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from test_workload_pytorch import interpreter, run
+from torch_trainers import interpreter, run
 
 from transformer.flops import flops_per_token
 from transformer.sizes import SIZES

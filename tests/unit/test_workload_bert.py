@@ -1,0 +1,134 @@
+"""The BERT trainer itself, run by an interpreter that has PyTorch."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+
+import pytest
+from torch_trainers import FOLDER, facts, losses, run
+
+TRAINER = "transformer/train_bert.py"
+SHORT = ("--warmup=1", "--iterations=5", "--device=cpu", "--sequence-length=32")
+
+
+def answers(python: str, script: str) -> list[str]:
+    """Return the lines that a script prints which has the model's names."""
+    head = (
+        "import torch\n"
+        "from transformer.bert import Bert\n"
+        "from transformer.bert_recipe import SIZES, prediction_slots, sequence_flops\n"
+    )
+    ended = run([python, "-c", head + script])
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout.splitlines()
+
+
+def test_the_parameters_are_those_that_were_published(python):
+    """Base and large with both heads; Turc et al. 2019, table 1, has 4.4 and 110.1 million.
+
+    Without the heads the encoder of base has 109,482,240: what is more are the transformation
+    before the output layer (590,592 and 1,536), the words' biases (30,522), and the next sentence
+    (1,538). The matrix of the output layer is that of the embedding.
+    """
+    counted = answers(
+        python,
+        "for name, vocabulary in [*((name, 30522) for name in SIZES), ('base', 30528)]:\n"
+        "    with torch.device('meta'):\n"
+        "        model = Bert(SIZES[name], vocabulary)\n"
+        "    print(name, sum(weight.numel() for weight in model.parameters()),\n"
+        "          model.embedding_parameters())\n",
+    )
+    assert counted == [
+        "tiny 4433468 3972608",
+        "base 110106428 23835648",
+        "large 336226108 31780864",
+        "base 110111042 23840256",
+    ]
+
+
+def test_the_operations_are_those_that_pytorch_counts(python):
+    """In the math form of attention, and on the meta device: PyTorch counts none on a CPU."""
+    lines = answers(
+        python,
+        "from torch.nn.attention import SDPBackend, sdpa_kernel\n"
+        "from torch.utils.flop_counter import FlopCounterMode\n"
+        "for name, length in (('tiny', 128), ('tiny', 512), ('base', 128), ('large', 512)):\n"
+        "    slots = prediction_slots(length)\n"
+        "    with torch.device('meta'), sdpa_kernel(SDPBackend.MATH):\n"
+        "        model = Bert(SIZES[name], 30522)\n"
+        "        tokens = torch.zeros(2, length, dtype=torch.long)\n"
+        "        masked = torch.zeros(2, slots, dtype=torch.long)\n"
+        "        with FlopCounterMode(display=False) as counter:\n"
+        "            loss = model(tokens, tokens, masked, masked, tokens[:, 0])\n"
+        "            loss.backward()\n"
+        "    counted = counter.get_total_flops() / 2\n"
+        "    print(counted == sequence_flops(SIZES[name], length, 30522), counted)\n",
+    )
+    assert lines == [
+        "True 823205376.0",
+        "True 3825884160.0",
+        "True 69928989696.0",
+        "True 1019952685056.0",
+    ]
+
+
+def test_one_rank_learns_without_warnings(python):
+    ended = run([python, TRAINER, *SHORT, "--learning-rate=0.001"])
+    assert (ended.returncode, ended.stderr) == (0, "")
+    header = facts(ended.stdout, "header")
+    assert (header["parameters"], header["world_size"], header["backend"]) == (4433468, 1, None)
+    assert header["own_factors"] == {
+        "model_size": "tiny",
+        "sequence_length": 32,
+        "dropout": False,
+    }
+    # At first every word and both answers are as likely: ln 30522 + ln 2.
+    assert losses(ended.stdout)[0] == pytest.approx(11.02, abs=0.15)
+    assert losses(ended.stdout)[-1] < losses(ended.stdout)[0] - 0.3
+    assert " sequences/s " in ended.stdout
+
+
+def test_two_ranks_have_the_loss_of_one_at_the_same_global_batch(python):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    alone = run([python, TRAINER, *SHORT, "--batch-size=4"])
+    command = [python, "-m", "torch.distributed.run", "--nproc-per-node=2"]
+    command += ["--master-addr=127.0.0.1", f"--master-port={port}"]
+    together = run([*command, TRAINER, *SHORT, "--batch-size=2"])
+    assert together.returncode == 0, together.stderr
+    assert len(losses(alone.stdout)) == 6
+    assert losses(together.stdout) == pytest.approx(losses(alone.stdout), abs=2e-5)
+    header, end = facts(together.stdout, "header"), facts(together.stdout, "end")
+    assert (header["global_batch_size"], header["backend"]) == (4, "gloo")
+    assert end["weights_equal"] is True
+    other = run([python, TRAINER, *SHORT, "--batch-size=4", "--seed=2"])
+    assert losses(other.stdout) != pytest.approx(losses(alone.stdout), abs=2e-3)
+
+
+@pytest.mark.parametrize("precision", ["amp", "bf16"])
+def test_other_precisions_are_autocast(python, precision):
+    ended = run([python, TRAINER, *SHORT, f"--precision={precision}", "--dropout"])
+    assert (ended.returncode, ended.stderr) == (0, "")
+    header = facts(ended.stdout, "header")
+    assert (header["precision"], header["autocast_dtype"]) == (precision, "bfloat16")
+    assert header["own_factors"]["dropout"] is True
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--sequence-length=513"], "--sequence-length 513: BERT has 512 positions"),
+        (["--sequence-length=7"], "two segments need 8"),
+        (["--vocabulary=1000"], "--vocabulary 1000: at least 30522"),
+        (["--size=small"], "--size: invalid choice: 'small'"),
+    ],
+)
+def test_a_bad_value_is_named(arguments, words):
+    ended = subprocess.run(
+        [sys.executable, FOLDER / TRAINER, *arguments], capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 2
+    assert words in ended.stderr

@@ -1,0 +1,128 @@
+"""BERT pre-training as published: sizes, hyperparameters, learning rate, operations, options.
+
+Source: Devlin et al. 2019 (arXiv 1810.04805), sections 3.1 and A.2, and google-research/bert, the
+program of its authors. Needs the standard library only.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from common.options import positive, trainer_parser
+
+VOCABULARY = 30522  # of the published uncased models
+POSITIONS = 512
+SEGMENTS = 2
+SHORTEST = 8  # sequence of two segments, three special tokens and a masked position
+MASKED_SHARE = 0.15
+DROPOUT = 0.1
+DEVIATION = 0.02  # of the initial weights
+NORM_EPSILON = 1e-12
+RATE = 1e-4  # for a global batch of 256 sequences
+RATE_WARMUP_SHARE = 0.01  # 10,000 of 1,000,000 steps
+BETAS = (0.9, 0.999)
+ADAM_EPSILON = 1e-6
+WEIGHT_DECAY = 0.01
+LARGEST_GRADIENT = 1.0  # norm of all gradients together
+
+
+@dataclass(frozen=True)
+class Size:
+    """Dimensions of an encoder."""
+
+    layers: int
+    hidden: int
+    heads: int
+
+    @property
+    def feed_forward(self):
+        return 4 * self.hidden
+
+
+# tiny is the smallest of the miniatures of Turc et al. 2019 (arXiv 1908.08962).
+SIZES = {"tiny": Size(2, 128, 2), "base": Size(12, 768, 12), "large": Size(24, 1024, 16)}
+
+
+def masked_positions(sequence_length):
+    """Return how many positions of a full sequence are masked: 19 of 128, 77 of 512.
+
+    As create_pretraining_data.py of google-research/bert: rounded, at least one.
+    """
+    return max(1, round(sequence_length * MASKED_SHARE))
+
+
+def prediction_slots(sequence_length):
+    """Return how many positions the output layer computes for: 20 of 128, 77 of 512.
+
+    The published ``max_predictions_per_seq``: the share rounded up. What is above the masked
+    positions is computed too, and does not count in the loss. NVIDIA's programs have 80 at 512.
+    """
+    return math.ceil(sequence_length * MASKED_SHARE)
+
+
+def rate_at(step, steps, peak):
+    """Return the learning rate of a step, from 1: a linear rise, then a linear fall to 0.
+
+    The published shares of the schedule, applied to the steps of this run.
+    """
+    warmup = max(1, round(steps * RATE_WARMUP_SHARE))
+    if step <= warmup:
+        return peak * step / warmup
+    return peak * (steps - step + 1) / (steps - warmup + 1)
+
+
+def sequence_flops(size, sequence_length, vocabulary):
+    """Return the floating-point operations of training on one sequence.
+
+    The matrix products only, two operations for each product of two numbers, and the backward pass
+    twice the forward pass: the count of Kaplan et al. 2020 (arXiv 2001.08361, table 1), with the
+    attention of all positions to all, and the heads for the positions that they compute for.
+    Nothing is counted for computing anything twice.
+    """
+    hidden, length = size.hidden, sequence_length
+    layer = 8 * hidden**2 + 4 * hidden * size.feed_forward + 4 * length * hidden
+    masked = prediction_slots(length) * (2 * hidden**2 + 2 * hidden * vocabulary)
+    next_sentence = 2 * hidden**2 + 4 * hidden
+    return 3 * (length * size.layers * layer + masked + next_sentence)
+
+
+def bert_parser(description):
+    """Return the parser of the options that do not depend on the framework."""
+    parser = trainer_parser(
+        description, samples="sequences", default_rate=f"{RATE:g}, at the end of its warm-up"
+    )
+    model = parser.add_argument_group("model")
+    model.add_argument("--size", choices=tuple(SIZES), default="tiny", help="of the encoder")
+    model.add_argument(
+        "--sequence-length",
+        type=positive,
+        default=128,
+        metavar="N",
+        help=f"tokens in a sequence, {SHORTEST} to {POSITIONS}",
+    )
+    model.add_argument(
+        "--vocabulary",
+        type=positive,
+        default=VOCABULARY,
+        metavar="N",
+        help="tokens that there are; NVIDIA's programs pad it to 30528, a multiple of 8",
+    )
+    model.add_argument(
+        "--dropout",
+        action="store_true",
+        help=f"drop {DROPOUT} of the activations, as published. Each rank then draws others, and "
+        "the loss depends on the number of ranks",
+    )
+    return parser
+
+
+def check_sizes(parser, options):
+    """End with `parser.error` where a sequence or the vocabulary is impossible."""
+    if not SHORTEST <= options.sequence_length <= POSITIONS:
+        parser.error(
+            f"--sequence-length {options.sequence_length}: BERT has {POSITIONS} positions, and two "
+            f"segments need {SHORTEST}"
+        )
+    if options.vocabulary < VOCABULARY:
+        parser.error(f"--vocabulary {options.vocabulary}: at least {VOCABULARY}, as published")
