@@ -135,7 +135,7 @@ def test_nothing_measured_makes_no_table():
 def test_the_section_has_throughput_speedup_and_the_fastest():
     (found,) = sections(two())
     throughput, speedup = found["tables"]
-    assert throughput["caption"].endswith("batch size 4 per device: throughput in images/s")
+    assert throughput["caption"].endswith("weak scaling: throughput in images/s")
     assert [column["name"] for column in throughput["columns"]] == ["topology", "a", "b", "fastest"]
     assert [column["numeric"] for column in throughput["columns"]] == [False, True, True, False]
     assert [row[-1]["text"] for row in throughput["rows"]] == ["a", "a"]

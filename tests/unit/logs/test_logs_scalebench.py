@@ -63,6 +63,7 @@ def test_reads_identity_observations_and_ending():
 
 def test_every_factor_that_the_header_states_is_read():
     stated = {**dict.fromkeys(factor_names(), "stated"), "xla": True, "image_size": 64}
+    stated["global_batch_size"] = 8
     text = f"[scalebench] header {json.dumps({**HEADER, **stated, 'format': 1})}\n" + line(1)
     assert stated.items() <= logs.read(text)["identity"].items()
 

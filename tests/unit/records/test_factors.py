@@ -82,7 +82,7 @@ def test_an_own_factor_is_one_like_the_others():
 @pytest.mark.parametrize(
     ("kind", "token", "other"),
     [
-        ("text", "{}", "data_backend"),
+        ("text", "{}", "scaling"),
         ("count", "{}px", "image_size"),
         ("count", "bz{}", "batch_size_per_device"),
         ("flag", "xla", "xla"),
@@ -160,13 +160,13 @@ def test_a_new_factor_is_named_in_sentences(monkeypatch):
     for cell in results["cells"]:
         cell.update(new, own_factors={"sequence_length": 128})
     assert headline(results)["what"][0] == (
-        "a: training of r50 in fp32, batch size 4 per device, real data, optimizer adam,"
-        " half sparse, sequence length 128, on 1n1g, 2n1g."
+        "a: training of r50 in fp32, batch size 4 per device, weak scaling, real data,"
+        " optimizer adam, half sparse, sequence length 128, on 1n1g, 2n1g."
     )
     (table,) = across_frameworks([results])
     monkeypatch.setattr(across_text, "across_frameworks", lambda _: [{**table, **new}])
     (section,) = across_text.sections(results)
     assert section["tables"][0]["caption"].startswith(
-        "r50 fp32, batch size 4 per device, optimizer adam, real data, half sparse, hidden much,"
-        " sequence length 128: throughput"
+        "r50 fp32, batch size 4 per device, optimizer adam, weak scaling, real data, half sparse,"
+        " hidden much, sequence length 128: throughput"
     )

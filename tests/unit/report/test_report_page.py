@@ -31,7 +31,7 @@ def shown(table):
 def test_head_says_what_was_measured_where_and_how_fast():
     head = headline(results_of(REFERENCE_004, NODES))
     assert head["what"] == [
-        "pytorch: training of r50 in fp32, batch size 4 per device,"
+        "pytorch: training of r50 in fp32, batch size 4 per device, weak scaling,"
         " on 1n1g, 1n2g, 1n4g, 1n8g, 2n8g, 4n8g."
     ]
     assert head["where"] == "1 node on 1 machine: EPYC, 8 cores, no GPU."

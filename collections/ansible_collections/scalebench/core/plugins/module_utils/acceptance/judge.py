@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, cast
 
 from ..comparison.gate_figures import figure_bounds
+from ..comparison.gate_rules import selected as is_selected
 from ..layout.plain_text import plain
 from ..planning.options import duration_seconds
 from ..records.cells import cell_key
@@ -13,7 +14,7 @@ from ..records.endings import never_ran
 from ..records.load_time import seconds_under_load
 from ..records.results import MeasuredCell, Results
 from ..results.drift import drift_of_cell
-from ..results.scaling import BASELINE
+from ..results.scaling import base_cells
 from ..stats.drift import LEVEL
 from .promised_campaign import NO_FAULT, gaps, unlike
 from .promises import CELL_LINES, line_text
@@ -27,7 +28,7 @@ _ALPHA = 0.025
 NO_BUSBW = "no check of the preflight measures an all-reduce yet; role nccl does (nccl_tests)"
 # A detail that lists every cell, in characters.
 _LONGEST = 1000
-# Of 1n1g they are 1, whatever is measured.
+# Of the topology that they are relative to they are 1, whatever is measured.
 _RATIOS = ("min_speedup", "min_efficiency")
 Line = Mapping[str, Any]
 # A row, and of a tested figure whether its interval of a level shows that the promise is missed.
@@ -68,11 +69,7 @@ def judge_acceptance(results: Results, promises: Mapping[str, Any], file: str) -
 
 def selected(cells: Sequence[Mapping[str, Any]], line: Line) -> List[Any]:
     """Return the cells, planned or measured, that a line is about."""
-    return [
-        cell
-        for cell in cells
-        if all(fnmatchcase(str(cell.get(name)), glob) for name, glob in line["where"].items())
-    ]
+    return [cell for cell in cells if is_selected(cast(MeasuredCell, cell), line)]
 
 
 def _judged(results: Results, line: Line) -> List[Judged]:
@@ -82,22 +79,21 @@ def _judged(results: Results, line: Line) -> List[Judged]:
     if not cells:
         return [(_row(line, "", UNDECIDED, "no measured cell is selected"), None)]
     if line["metric"] in _RATIOS:
-        cells = [cell for cell in cells if cell["topology"] != BASELINE]
-        if not cells:
-            return [(_row(line, "", UNDECIDED, f"{BASELINE} is compared with itself"), None)]
+        bases = base_cells(results["cells"]).values()
+        others = [cell for cell in cells if cell not in bases]
+        if not others:
+            why = f"{cells[0]['topology']} is compared with itself"
+            return [(_row(line, "", UNDECIDED, why), None)]
+        cells = others
     return [_of_cell(results, line, cell) for cell in cells]
 
 
 def _of_cell(results: Results, line: Line, cell: MeasuredCell) -> Judged:
     own = cell_key(cell)
-    bases = [
-        one
-        for one in results["cells"]
-        if line["metric"] in _RATIOS
-        and one["topology"] == BASELINE
-        and cell_key(one).group == own.group
-    ]
-    missing = [gaps(cell), *(f"{BASELINE}: {gaps(base)}" for base in bases if gaps(base))]
+    base = base_cells(results["cells"]).get(own.group) if line["metric"] in _RATIOS else None
+    missing = [gaps(cell)]
+    if base and gaps(base):
+        missing.append(f"{base['topology']}: {gaps(base)}")
     if any(missing):
         return _row(line, own.short, UNDECIDED, "; ".join(filter(None, missing))), None
     judge = _drift if line["metric"] == "max_drift" else _figure

@@ -6,7 +6,7 @@ from typing import Any, List, Mapping, Optional, Sequence
 
 from ..planning.options import duration_seconds
 from ..records.cells import cell_key
-from ..results.scaling import BASELINE
+from ..results.scaling import base_cells, base_topology
 from ..stats.drift import LEAST
 from .judge import NO_BUSBW, selected, versions
 from .promises import CELL_LINES, line_text
@@ -57,11 +57,13 @@ def _of_cells(line: Mapping[str, Any], cells: Cells, lasting: bool) -> Optional[
 
 
 def _without_base(chosen: Cells, cells: Cells) -> Optional[str]:
-    if {cell["topology"] for cell in chosen} == {BASELINE}:
-        return f"{BASELINE} is compared with itself"
-    groups = {cell_key(cell).group for cell in cells if cell["topology"] == BASELINE}
-    alone = [cell for cell in chosen if cell_key(cell).group not in groups]
-    return f"{cell_key(alone[0]).short} has no {BASELINE} to be compared with" if alone else None
+    bases = base_cells(cells)
+    if all(cell in bases.values() for cell in chosen):
+        return f"{chosen[0]['topology']} is compared with itself"
+    alone = [cell for cell in chosen if cell_key(cell).group not in bases]
+    if not alone:
+        return None
+    return f"{cell_key(alone[0]).short} has no {base_topology(alone)} to be compared with"
 
 
 def _of_others(

@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ..published.conditions import cell_conditions, plain_condition
 from ..records.endings import count_key, group_words, groups
-from ..records.factors import FACTORS, factor_names
+from ..records.factors import FACTORS, factor_names, is_strong
 from ..records.results import MeasuredCell, Results
 from ..results.cells import deciding_speeds, repeats_without_speed
 from ..stats.median_ratio import fastest
@@ -52,6 +52,9 @@ def across_frameworks(several: Sequence[Results]) -> List[Dict[str, Any]]:
     for index, results in enumerate(several):
         for cell in results["cells"]:
             known = cell_conditions(cell, results, printed=False)
+            if is_strong(known):
+                # It follows from the global one and the topology, of which a table has several.
+                known["batch_size_per_device"] = None
             same = tuple((name, plain_condition(name, known)) for name in _SAME)
             if "own_factors" in cell:
                 same += (("own_factors", tuple(cell["own_factors"].items())),)
@@ -143,6 +146,7 @@ def _absent(place: str, column: Column, batch: int, several: Sequence[Results]) 
             cell["batch_size_per_device"]
             for cell in results["cells"]
             if cell["topology"] == place
+            and not is_strong(cell)
             and _column_of(column.results, cell, column.framework) == column
             and cell["batch_size_per_device"] != batch
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ..layout.sections import Section, section, table
-from ..records.factors import factor_names, factor_values, factor_words
+from ..records.factors import factor_names, factor_values, factor_words, is_strong
 from ..records.results import Results
 from ..stats.median_ratio import LEVEL
 from .across_frameworks import across_frameworks
@@ -45,7 +45,8 @@ def _tables(one: Table) -> Iterator[Dict[str, Any]]:
     )
     if sum(any(row["speedup"].values()) for row in rows) > 1:
         ratios = [{"topology": row["topology"], **row["speedup"]} for row in rows]
-        yield table(f"{_title(one)}: speed-up over 1n1g", ratios, ["topology", *names])
+        base = "the smallest topology" if is_strong(one) else "1n1g"
+        yield table(f"{_title(one)}: speed-up over {base}", ratios, ["topology", *names])
 
 
 def _fastest(row: Mapping[str, Any]) -> Optional[str]:

@@ -9,7 +9,7 @@ from typing import Any, Callable, List, Mapping, Optional, Sequence, Tuple
 from ..records.cells import cell_key
 from ..records.results import MeasuredCell, Results
 from ..results.cells import deciding_figures, deciding_speeds, ok_speeds
-from ..results.scaling import BASELINE, efficiency
+from ..results.scaling import base_cells, efficiency
 from ..stats import chi_square
 from ..stats.log_ratio import rounding
 from ..stats.median_ratio import interval_of_median, ratio_of_medians
@@ -22,14 +22,16 @@ Base = Optional[MeasuredCell]
 
 
 def _scaling(cell: MeasuredCell, base: Base, level: float) -> Bounds:
-    if cell["topology"] == BASELINE or base is None:
+    if base is None or cell["topology"] == base["topology"]:
         return (1.0, 1.0)
     speeds, below = deciding_speeds(cell, base)
     return _bounds(ratio_of_medians(speeds, below, level))
 
 
 def _efficiency(cell: MeasuredCell, base: Base, level: float) -> Bounds:
-    speedup, ideal = _scaling(cell, base, level), efficiency(1.0, cell["topology"])
+    own = cell["topology"]
+    speedup = _scaling(cell, base, level)
+    ideal = efficiency(1.0, own, base["topology"] if base else own)
     return (speedup[0] * ideal, speedup[1] * ideal) if speedup and ideal else None
 
 
@@ -94,16 +96,15 @@ def figure_bounds(
 ) -> Tuple[float, float, float]:
     """Return a figure of a cell with the bounds of its interval.
 
-    :param cells: all of the results, among them the 1n1g that a speed-up is relative to.
+    :param cells: all of the results, among them the one that a speed-up is relative to.
     :param metric: a rule of ``gate_rules.METRICS`` on a figure.
     :raises ValueError: why there is no figure, or no interval.
     """
-    figure, group = _FIGURES[metric], cell_key(cell).group
-    bases = (one for one in cells if one["topology"] == BASELINE and cell_key(one).group == group)
+    figure = _FIGURES[metric]
     value = figure.get(cell)
     if value is None:
         raise ValueError(_missing(cell, figure))
-    bounds = figure.interval(cell, next(bases, None), level)
+    bounds = figure.interval(cell, base_cells(cells).get(cell_key(cell).group), level)
     if bounds is None:
         raise ValueError("one repeat shows no spread")
     return (value, *bounds)
@@ -121,9 +122,7 @@ def figure_outcomes(
     :param metric: a rule of ``gate_rules.METRICS`` on a figure.
     """
     figure = _FIGURES[metric]
-    bases = {
-        cell_key(cell).group: cell for cell in results["cells"] if cell["topology"] == BASELINE
-    }
+    bases = base_cells(results["cells"])
     shown = [cell for cell in cells if figure.get(cell) is not None]
     levels = (1 - 2 * alpha, 1 - 2 * alpha / max(1, len(shown)))
     return [_outcome(cell, figure, bases, limit, levels) for cell in cells]

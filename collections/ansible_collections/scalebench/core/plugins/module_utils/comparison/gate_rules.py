@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
 from ..records.cells import IDENTITY_KEYS
+from ..records.factors import WEAK, missing_value
 from ..records.plans import Cell
 from ..records.results import MeasuredCell, Results
 from ..results.cells import repeats_without_speed
@@ -95,9 +96,16 @@ METRICS: Mapping[str, Metric] = {
         "a share of ideal scaling, 0.8 for 80 %", _figure, _ALPHA, 1, closed=True
     ),
     "min_throughput": Metric("in the unit of the cell, mostly images/s", _figure, _ALPHA),
-    "min_speedup": Metric("a ratio to 1n1g", _figure, _ALPHA),
+    "min_speedup": Metric("a ratio to 1n1g, or the base of strong scaling", _figure, _ALPHA),
     "max_cv": Metric("a share of the mean, 0.02 for 2 %", _figure, _ALPHA, 1, closed=True),
     "allowed_failures": Metric("a whole number of repeats", _count),
+}
+# What a rule may select cells by.
+_SELECTORS = (*IDENTITY_KEYS, "scaling")
+# A limit of scaling holds for the weak one, whose ideal is another, unless the rule says otherwise.
+_USUALLY: Mapping[str, Mapping[str, str]] = {
+    "min_efficiency": {"scaling": WEAK},
+    "min_speedup": {"scaling": WEAK},
 }
 
 
@@ -105,7 +113,7 @@ def check_gate(content: Any, with_baseline: bool) -> List[Dict[str, Any]]:
     """Return the rules of a gate file: ``metric``, ``value``, ``where`` (globs by name), options.
 
     :param content: what the YAML file holds: ``rules``, a list, each of one metric and its value,
-        ``where`` with any of IDENTITY_KEYS, and any of ``alpha``, ``undecided`` and ``day_sd``.
+        ``where`` with any of _SELECTORS, and any of ``alpha``, ``undecided`` and ``day_sd``.
     :param with_baseline: whether there is a baseline, which some metrics need.
     :raises ValueError: the number of the rule and what is wrong in it.
     """
@@ -197,13 +205,11 @@ _OPTIONS: Mapping[str, Callable[[str, Any], Any]] = {
 
 def _where(where: Any) -> Dict[str, str]:
     if not isinstance(where, Mapping):
-        raise ValueError(
-            f"where: {where!r} is not a mapping; its keys are {', '.join(IDENTITY_KEYS)}"
-        )
+        raise ValueError(f"where: {where!r} is not a mapping; its keys are {', '.join(_SELECTORS)}")
     for name, glob in where.items():
-        if name not in IDENTITY_KEYS:
+        if name not in _SELECTORS:
             raise ValueError(
-                f"where: there is no {name!r}; the choices are {', '.join(IDENTITY_KEYS)}"
+                f"where: there is no {name!r}; the choices are {', '.join(_SELECTORS)}"
             )
         if not isinstance(glob, str) or not glob:
             raise ValueError(f"where: {name}: {glob!r} is not a text, as '4n*' or amp")
@@ -268,7 +274,9 @@ def _judged(results: Results, rule: Rule) -> Dict[str, Any]:
 
 def selected(cell: Union[Cell, MeasuredCell], rule: Rule) -> bool:
     """Return whether a rule holds for a cell, planned or measured."""
-    return all(fnmatchcase(str(cell.get(name)), glob) for name, glob in rule["where"].items())
+    where = {**_USUALLY.get(rule["metric"], {}), **rule["where"]}
+    values = {name: cell.get(name) or missing_value(name) for name in where}
+    return all(fnmatchcase(str(values[name]), glob) for name, glob in where.items())
 
 
 def _failures(results: Results, rule: Rule) -> List[Mapping[str, Any]]:

@@ -25,7 +25,8 @@ __all__ = ["Log", "parse_log_path"]
 Log = Dict[str, Any]
 
 _TOPOLOGY = re.compile(r"0*([1-9]\d*)n0*([1-9]\d*)g", re.ASCII | re.IGNORECASE)
-_VARIANT = re.compile(r"bz(\d+)((?:[-_.]\w+)*)", re.ASCII)
+# Without "strong" beside it, gb200 is the name of a GPU.
+_VARIANT = re.compile(r"(?P<size>bz|gb(?=\d+[-_.]strong\b))(\d+)((?:[-_.]\w+)*)", re.ASCII)
 _PRECISION = r"(?P<precision>(?:pure_)?[A-Za-z][A-Za-z0-9]*)"
 _REFERENCE = re.compile(
     rf"(?P<model>.+?)_b(?P<batch>\d+)_{_PRECISION}(?P<extra>(?:_[A-Za-z]\w*?)?)"
@@ -62,7 +63,7 @@ def _last(pattern: re.Pattern[str], parts: List[str]) -> Optional[Match[str]]:
 
 def _log(path: str, name: Match[str], benchmark: str, variant: str, nodes: int, each: int) -> Log:
     """Return the log with all its keys; ``each``: devices per node."""
-    parts = variant.split("-")[1:]
+    parts = variant.split("-")
     return {
         **{factor.name: _value(factor, parts) for factor in FACTORS},
         "path": path,
@@ -93,7 +94,9 @@ def _reference(path: str, name: Match[str], folders: List[str], root: str) -> Lo
     if place is None:
         raise ValueError("no folder above it is a topology: <nodes>n<devices per node>g, as 4n8g")
     batch = int(name.group("batch"))
-    if level is not None and int(level.group(1)) != batch:
+    devices = int(place.group(1)) * int(place.group(2))
+    sizes = {"bz": batch, "gb": batch * devices}
+    if level is not None and int(level.group(2)) != sizes[level.group("size")]:
         raise ValueError(
             f"the folder {level.group()} and the name {name.group()} differ in the batch size"
         )

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import Dict, List, Mapping, Sequence, Tuple
 
 from ..records.cells import GROUP_KEYS, CellKey, cell_key
+from ..records.factors import is_strong
 from ..records.results import MeasuredCell, Results
 
 __all__ = [
@@ -34,10 +35,15 @@ def cell_groups(results: Results) -> List[List[MeasuredCell]]:
 
 
 def group_title(cells: Sequence[MeasuredCell]) -> str:
-    """Return what one group measured: ``pytorch fp32 bz4: r50, batch size 4 per device``."""
+    """Return what one group measured: ``pytorch fp32 bz4: r50, batch size 4 per device``.
+
+    Of strong scaling: ``pytorch fp32 gb32-strong: r50, global batch size 32, strong scaling``.
+    """
     key = cell_key(cells[0])
-    batch = cells[0]["batch_size_per_device"]
-    return f"{key.label} {key.variant}: {key.model}, batch size {batch} per device"
+    batch = f"batch size {cells[0]['batch_size_per_device']} per device"
+    if is_strong(cells[0]):
+        batch = f"global batch size {cells[0]['global_batch_size']}, strong scaling"
+    return f"{key.label} {key.variant}: {key.model}, {batch}"
 
 
 def failures(results: Results) -> List[str]:

@@ -14,7 +14,7 @@ from .launch import LAUNCHERS
 from .model_file import KEYS as MODEL_KEYS
 from .model_file import check_model
 from .options import LISTS, OPTIONS, parse_options
-from .placeholders import PLACEHOLDERS, check_placeholders, fields
+from .placeholders import DERIVED, PLACEHOLDERS, check_placeholders, fields
 from .recipes import DEVICES, factors_of, recipe_choices, recipe_of
 from .variants import check_variants, with_variants
 
@@ -183,10 +183,8 @@ def _check_recipe(recipe: Any, where: str, factors: Sequence[Factor]) -> None:
     choices = recipe_choices(recipe, factors)
     _check_words(recipe, where, own)
     words = [*recipe["arguments"], *recipe.get("environment", {}).values()]
-    named = fields([*words, *recipe.get("program", [])])
-    needed = [
-        factor.name for factor in factors if factor.needed or factor.name in named - {*choices}
-    ]
+    named = fields([*words, *recipe.get("program", [])]) - {*choices, *DERIVED}
+    needed = [factor.name for factor in factors if factor.needed or factor.name in named]
     _check_defaults(recipe["defaults"], f"{where}.defaults", choices, own, needed)
     for key, contents in (
         ("additions", ({"when": dict}, {"arguments": list, "environment": dict})),

@@ -6,7 +6,7 @@ import itertools
 from typing import Any, Dict, List, Mapping, Sequence, Tuple, cast
 
 from ..records.cells import cell_path, log_place
-from ..records.factors import FACTORS, MAX, Factor, factor_values
+from ..records.factors import FACTORS, MAX, STRONG, Factor, factor_values, is_strong
 from ..records.node_names import folded
 from ..records.plans import Cell, Nodes
 from ..topology import format_topology, parse_topology
@@ -77,9 +77,10 @@ def _expand_one(
     cells: Dict[str, Cell] = {}
     for values in blocks(defaults, recipe_choices(recipe, factors), options, factors):
         seated = _topologies(options, values.pop("topology"), nodes)
+        _check_scaling(values, options, seated)
         for combination in itertools.product(*values.values()):
-            chosen = dict(zip(values, combination))
             for count, per_node in seated:
+                chosen = _sized(dict(zip(values, combination)), count * per_node)
                 cell: Dict[str, Any] = {
                     "benchmark": benchmark["benchmark"],
                     "recipe": recipe_name,
@@ -102,6 +103,49 @@ def _expand_one(
                 _name(cell, benchmark, defaults)
                 _add(cells, cast(Cell, cell))
     return list(cells.values())
+
+
+def _check_scaling(
+    values: Values, options: Mapping[str, Any], seated: Sequence[Tuple[int, int]]
+) -> None:
+    """Refuse batch sizes that the modes of scaling asked for do not take, or no topology divides.
+
+    :param values: of a block of the matrix.
+    :param seated: nodes and devices per node of the topologies that run.
+    """
+    sizes, modes = values["global_batch_size"], values["scaling"]
+    if STRONG not in modes:
+        if "global_batch_size" in options:
+            raise ValueError(
+                f"{as_arguments({'global_batch_size': sizes})}: weak scaling has a fixed batch per"
+                " device; add -e scaling=strong, or weak,strong for both"
+            )
+        return
+    if None in sizes:
+        raise ValueError("-e scaling=strong: give the batch of all devices, -e global_batch_size=")
+    if modes == [STRONG] and "batch_size_per_device" in options:
+        raise ValueError(
+            "-e batch_size_per_device: with scaling=strong it follows from global_batch_size and"
+            " the topology; leave it out, or add -e scaling=weak,strong for both"
+        )
+    for size in sizes:
+        if seated and all(size % (count * per_node) for count, per_node in seated):
+            counts = ", ".join(str(count * per_node) for count, per_node in seated)
+            raise ValueError(
+                f"-e global_batch_size={size}: it divides over none of the topologies, which have"
+                f" {counts} device(s)"
+            )
+
+
+def _sized(chosen: Dict[str, Any], devices: int) -> Dict[str, Any]:
+    """Return the factors with the batch sizes of a topology of so many devices.
+
+    In strong scaling a device has its share of the global batch; one that does not divide, whose
+    cell cannot run, is rounded up.
+    """
+    if not is_strong(chosen):
+        return {**chosen, "global_batch_size": None}
+    return {**chosen, "batch_size_per_device": -(-chosen["global_batch_size"] // devices)}
 
 
 def _add(cells: Dict[str, Cell], cell: Cell) -> None:
@@ -150,10 +194,15 @@ def _variant(
     :param first: the first block of the matrix, whose values need no mention.
     """
     values = factor_values(cell)
+    sizes = ("batch_size_per_device", "global_batch_size")
     parts = []
     for factor in factors:
         plain = _usual(factor, first, choices)[0] if factor.plain is None else factor.plain
-        if factor.name == "batch_size_per_device" or values[factor.name] != plain:
+        # One of the two is the same for all topologies, and is always named.
+        named = values[factor.name] != plain
+        if factor.name in sizes:
+            named = factor.name == sizes[is_strong(cell)]
+        if named:
             parts.append(factor.token.format(values[factor.name]))
     return "-".join(part for part in parts if part)
 

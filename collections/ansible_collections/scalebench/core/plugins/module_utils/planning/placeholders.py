@@ -8,7 +8,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Set
 from ..records.factors import factor_names, factor_values
 from ..records.plans import Cell, Nodes
 
-__all__ = ["PLACEHOLDERS", "check_placeholders", "fields", "values_for"]
+__all__ = ["DERIVED", "PLACEHOLDERS", "check_placeholders", "fields", "values_for"]
 
 _OF_CELL = (
     *("warmup", "iterations", "device", "topology", "nodes", "devices_per_node"),
@@ -16,14 +16,14 @@ _OF_CELL = (
 )
 _OF_NODE = ("address", "interface", "data_dir", "workload_dir", "threads")
 # Computed from the others, because benchmark files do no arithmetic.
-_DERIVED = (
+DERIVED = (
     *("total_iterations", "world_size", "batch_size_per_node", "global_batch_size", "node_rank"),
     *("python", "leading_address", "node_addresses", "rank_port", "gpu_indices", "local_ranks"),
     *("total_images", "scaled_learning_rate", "sources_dir", "workers"),
 )
 # The learning rate of NVIDIA/DeepLearningExamples and its batch size.
 _LEARNING_RATE, _ITS_BATCH = 0.256, 256
-PLACEHOLDERS = frozenset((*factor_names(), *_OF_CELL, *_OF_NODE, *_DERIVED))
+PLACEHOLDERS = frozenset((*factor_names(), *_OF_CELL, *_OF_NODE, *DERIVED))
 
 
 def values_for(cell: Cell, nodes: Nodes, name: str, more: Mapping[str, Any]) -> Dict[str, Any]:

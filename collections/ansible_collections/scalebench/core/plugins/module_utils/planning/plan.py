@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, List, Mapping, Optional, Sequence, cast
 
 from ..records.cells import cell_path
-from ..records.factors import factor_values
+from ..records.factors import factor_values, is_strong
 from ..records.node_names import by_words, folded
 from ..records.plans import Cell, Nodes, Plan, PlannedRepeat, Reading
 from ..stacks.pci import BEFORE_AMPERE
@@ -102,6 +102,12 @@ def _impossible(cell: Cell, recipe: Mapping[str, Any], nodes: Nodes) -> List[str
     given = all(node.get("python_given", False) for node in own)
     entries = matching(recipe.get("unavailable", []), {**cell, "given_python": given})
     reasons = [str(entry["reason"]) for entry in entries]
+    devices = cell["nodes"] * cell["devices_per_node"]
+    if is_strong(cell) and (cell["global_batch_size"] or 0) % devices:
+        reasons.append(
+            f"the global batch size {cell['global_batch_size']} does not divide over {devices}"
+            " devices"
+        )
     found = {name for node in own for name in node.get("architectures", ())}
     supported = recipe.get("gpu_architectures", [*found])
     # Of an interpreter that is given nothing is known; in a container it is the image's.
@@ -275,9 +281,10 @@ def seated(
 
 def expected_identity(cell: Mapping[str, Any]) -> Dict[str, Any]:
     """Return what the log of a cell must state of itself to be that cell's."""
+    factors = factor_values(cell, lambda factor: factor.in_log)
     return {
         **{key: cell[key] for key in _EXPECTED if key in cell},
-        **factor_values(cell, lambda factor: factor.in_log),
+        **{name: value for name, value in factors.items() if value is not None},
         "world_size": cell["nodes"] * cell["devices_per_node"],
     }
 

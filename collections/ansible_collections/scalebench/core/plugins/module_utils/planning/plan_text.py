@@ -6,6 +6,7 @@ import re
 import shlex
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
+from ..records.factors import factor_values, factor_words
 from ..records.node_names import by_words, fold, folded
 from ..records.plans import Cell, PlannedRepeat
 
@@ -48,9 +49,16 @@ def plan_text(planned: Mapping[str, Any]) -> str:
             )
     for cell in planned["cells"]:
         many = f"{cell['repeats']} repeat(s)" if cell["repeats"] else "as many as bisecting takes"
-        lines += ["", f"{cell['directory']}/{cell['name']}: {many} of"]
+        lines += ["", f"{cell['directory']}/{cell['name']}: {many} of {_scaling(cell)}"]
         lines += _commands(cell)
     return "\n".join(lines)
+
+
+def _scaling(cell: Cell) -> str:
+    """Return the mode of scaling of a cell and its batch sizes."""
+    sizes = ("batch_size_per_device", "global_batch_size")
+    words = factor_words(factor_values(cell, lambda factor: factor.name in ("scaling", *sizes)))
+    return ", ".join([words.pop("scaling"), *(words[name] for name in sizes if name in words)])
 
 
 def _packing(planned: Mapping[str, Any]) -> List[str]:

@@ -27,12 +27,15 @@ __all__ = [
     "FACTORS",
     "MAX",
     "NO_TREATMENT",
+    "STRONG",
     "TREATMENT",
+    "WEAK",
     "Factor",
     "Factors",
     "factor_names",
     "factor_values",
     "factor_words",
+    "is_strong",
     "missing_value",
     "own_factor",
     "parse_count",
@@ -44,6 +47,8 @@ __all__ = [
 MAX = "max"
 # The factor whose values are the variants that a campaign compares, and the value without any.
 TREATMENT, NO_TREATMENT = "treatment", "none"
+# How the batch grows with the devices: one of a fixed size on each, or one of a fixed size in all.
+WEAK, STRONG = "weak", "strong"
 _FLAGS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _NAME = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
 _WORD = re.compile(r"[A-Za-z0-9_.]+", re.ASCII)
@@ -100,6 +105,13 @@ def _parse_batch_size(value: Any) -> Any:
         return parse_count(value)
     except ValueError as error:
         raise ValueError(f"{error}, nor {MAX}") from None
+
+
+def _parse_scaling(value: Any) -> str:
+    """Return a mode of scaling."""
+    if value not in (WEAK, STRONG):
+        raise ValueError(f"is not a mode of scaling: the choices are {WEAK}, {STRONG}")
+    return str(value)
 
 
 def _parse_word(value: Any) -> str:
@@ -200,6 +212,17 @@ FACTORS: Tuple[Factor, ...] = (
         in_log=True,
         words="batch size {} per device",
     ),
+    # Of strong scaling alone, where the batch size per device follows from it and the topology.
+    Factor(
+        "global_batch_size", parse_count, token="gb{}", in_log=True, words="global batch size {}"
+    ),
+    Factor(
+        *("scaling", _parse_scaling),
+        token="{}",
+        plain=WEAK,
+        values=(WEAK, STRONG),
+        words="{} scaling",
+    ),
     Factor("xla", parse_flag, token="xla", plain=False, listed=True, stated=True, means=True),
     Factor(
         *("data_backend", parse_text),
@@ -264,6 +287,8 @@ class Factors(TypedDict):
 
     precision: str
     batch_size_per_device: BatchSize
+    global_batch_size: Optional[int]
+    scaling: Optional[str]
     xla: Optional[bool]
     data_backend: Optional[str]
     data: Optional[str]
@@ -295,6 +320,11 @@ def factor_values(
         if wanted is None or wanted(factor)
     }
     return {**values, **(cell.get("own_factors") or {})}
+
+
+def is_strong(cell: Mapping[str, object]) -> bool:
+    """Return whether a cell, of any record, is one of strong scaling."""
+    return cell.get("scaling") == STRONG
 
 
 def missing_value(name: str) -> Any:

@@ -111,7 +111,6 @@ class Identity(Factors, total=False):
     capability: Scalar
     architectures: str
     autocast_dtype: str
-    global_batch_size: int
     warmup: int
     iterations: int
     epochs: int

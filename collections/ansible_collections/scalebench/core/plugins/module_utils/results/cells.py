@@ -13,7 +13,7 @@ from ..stats.median_ratio import LEVEL, ratio_of_medians
 from ..stats.rounding import round_as
 from ..stats.statistics import median, median_interval, spread
 from . import checks
-from .scaling import BASELINE, efficiency, reference_facts
+from .scaling import base_topology, efficiency, reference_facts
 
 __all__ = [
     "add_checks",
@@ -163,11 +163,12 @@ def add_facts(cells: Sequence[MeasuredCell]) -> Dict[str, Any]:
         by_group.setdefault(cell_key(cell).group, []).append(cell)
     facts: Dict[str, Any] = {}
     for (benchmark, precision, variant, model), members in by_group.items():
-        batch = members[0]["batch_size_per_device"]
+        base = base_topology(members)
         by_rule = {cell["topology"]: ok_speeds(cell) for cell in members}
         by_time = {cell["topology"]: _elapsed_speeds(cell) for cell in members}
-        figures, elapsed = (_scaling(speeds, batch) for speeds in (by_rule, by_time))
+        figures, elapsed = (_scaling(speeds, base) for speeds in (by_rule, by_time))
         for cell in members:
+            figures[cell["topology"]]["batch_size_per_device"] = cell["batch_size_per_device"]
             own, timed = figures[cell["topology"]], elapsed[cell["topology"]]
             cast(Dict[str, Any], cell).update({key: own[key] for key in _OWN_KEYS})
             known = {key: timed[key] for key in Elapsed.__annotations__ if timed[key] is not None}
@@ -179,17 +180,18 @@ def add_facts(cells: Sequence[MeasuredCell]) -> Dict[str, Any]:
     return facts
 
 
-def _scaling(speeds: Mapping[str, Sequence[float]], batch: int) -> Dict[str, Dict[str, Any]]:
+def _scaling(speeds: Mapping[str, Sequence[float]], baseline: str) -> Dict[str, Dict[str, Any]]:
     """Return the reference facts by topology, with efficiency and the speed-up's interval.
 
     :param speeds: of the repeats, by topology.
+    :param baseline: of ``scaling.base_topology``.
     """
-    base = speeds.get(BASELINE)
-    (figures,) = reference_facts(speeds, batch_size_per_device=batch).values()
+    base = speeds.get(baseline)
+    (figures,) = reference_facts(speeds, baseline=baseline).values()
     for topology, own in figures.items():
-        share = efficiency(own["speedup"], topology)
+        share = efficiency(own["speedup"], topology, baseline)
         own["efficiency"] = None if share is None else round_as(share, "numpy_4")
-        is_quotient = bool(speeds[topology] and base) and topology != BASELINE
+        is_quotient = bool(speeds[topology] and base) and topology != baseline
         interval = _quotient(speeds[topology], base or ()) if is_quotient else None
         own["speedup_interval"] = interval
         own.setdefault("speedup_reason", "")

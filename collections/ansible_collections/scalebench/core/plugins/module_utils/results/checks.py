@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
 from ..records.cells import CellKey, cell_key, task_values
+from ..records.factors import is_strong
 from ..records.results import Finding, MeasuredCell
 from ..records.runs import RunRecord
 from ..running import invariants
@@ -68,7 +69,7 @@ _CHECKED_SCHEMA = 2
 def broken(cells: Cells, tolerance: float = 1.05) -> Findings:
     """Return by ``cell_key`` what makes a cell invalid, as ``{"rule", "detail"}``; most have none.
 
-    The batch size is per device, so a device does the same work with the same memory at every
+    Cells of weak scaling are judged: a device does the same work with the same memory at every
     topology, and the caches that make strong scaling superlinear have no part here. What is left
     for the tolerance is noise, most of all of the 1n1g that everything is measured against, and
     what a node does once for all its devices, such as reading. The noisiest repeats of reference
@@ -79,7 +80,7 @@ def broken(cells: Cells, tolerance: float = 1.05) -> Findings:
     :param tolerance: the largest speed-up, as a multiple of the number of devices.
     """
     findings: Findings = {}
-    for cell in cells:
+    for cell in (one for one in cells if not is_strong(one)):
         speedup, ideal = cell.get("speedup"), cell["devices"]
         interval = cell.get("speedup_interval")
         low = interval["low"] if interval else None
@@ -217,7 +218,7 @@ def applied_checks(runs: Sequence[RunRecord], cells: Cells) -> Dict[str, Dict[st
         if (
             any("transport" in cell for cell in cells)
             if name == _TOLD
-            else len({str(cell.get(compared.get(name, "topology"))) for cell in cells}) > 1
+            else len(_values(cells, compared.get(name, ""))) > 1
         )
     }
     return {
@@ -225,6 +226,16 @@ def applied_checks(runs: Sequence[RunRecord], cells: Cells) -> Dict[str, Dict[st
         "invalid_cell": {name: between[name] for name in between if name == _BREAKS},
         "warning": {name: between[name] for name in between if name != _BREAKS},
     }
+
+
+def _values(cells: Cells, factor: str) -> Set[str]:
+    """Return the values of a factor; without one the topologies of weak scaling, which are judged.
+
+    In strong scaling the batch of a device differs, and more of them may be slower.
+    """
+    if factor:
+        return {str(cell.get(factor)) for cell in cells}
+    return {cell["topology"] for cell in cells if not is_strong(cell)}
 
 
 def _words(rules: Mapping[str, Mapping[str, str]]) -> Dict[str, str]:

@@ -18,8 +18,10 @@ RULES = {
     "average_speed": "arithmetic mean over the repeats, rounded like numpy to 2 places",
     "median_speed": "median over the repeats, rounded like numpy to 2 places",
     "speedup": "median_speed / median_speed of 1n1g of the same benchmark, precision and variant,"
-    " rounded like numpy to 2 places",
-    "efficiency": "speedup / devices",
+    " rounded like numpy to 2 places; in strong scaling over that of the smallest topology that the"
+    " global batch size divides over",
+    "efficiency": "speedup / devices; in strong scaling / devices as a multiple of those of that"
+    " topology",
     "interval": "of the median, between two of the repeats; coverage is the probability that it"
     " holds the true median, at least 0.95 from six on; where half_width ended the cell, 0.02 less",
     "speedup_interval": "Welch's t on the logarithms of the repeats, level 0.95",
@@ -51,6 +53,7 @@ def units(cells: Sequence[MeasuredCell]) -> Dict[str, str]:
         "efficiency": "share of ideal",
         "cv": "ratio",
         "batch_size_per_device": "samples",
+        "global_batch_size": "samples",
         "seconds": "s",
         "memory": "MiB",
         "cpu_busy_share": "share of the machines' CPU time",

@@ -65,7 +65,9 @@ def repeat_of(
         repeat["log_ending"] = log_ending
     strategy = facts.get("strategy")
     identity = facts.get("identity") or {}
-    conditions = {key: identity[key] for key in factor_names() if identity.get(key) is not None}
+    # A global batch size is printed in weak scaling too, where it is no factor.
+    names = factor_names(lambda factor: factor.stated)
+    conditions = {key: identity[key] for key in names if identity.get(key) is not None}
     if (run["cell"].get("precision"), conditions.get("precision")) == ("amp", "fp16"):
         # The flag of Paddle and MXNet is called float16, and computes in mixed precision.
         del conditions["precision"]

@@ -2,16 +2,64 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple, TypeVar
 
+from ..records.cells import cell_key
+from ..records.factors import is_strong
 from ..stats.rounding import round_as
 from ..stats.statistics import finite, mean, median
 from ..topology import parse_topology, sort_topologies, world_size
 
-__all__ = ["BASELINE", "efficiency", "reference_facts", "speedups"]
+__all__ = [
+    "BASELINE",
+    "base_cells",
+    "base_topology",
+    "efficiency",
+    "reference_facts",
+    "speedups",
+]
 
 BASELINE = "1n1g"
+AnyCell = TypeVar("AnyCell", bound=Mapping[str, Any])
 Facts = Dict[str, Dict[str, Dict[str, Any]]]
+
+
+def base_topology(group: Iterable[Mapping[str, Any]]) -> str:
+    """Return what the speed-ups of cells that differ in topology alone are relative to.
+
+    1n1g in weak scaling, as in the reference efforts. In strong scaling the smallest topology that
+    the global batch divides over: a large one may not fit on a single device.
+
+    :param group: planned or measured cells, one at least.
+    """
+    cells = [*group]
+    if not is_strong(cells[0]):
+        return BASELINE
+    sizes = {str(cell["topology"]): _size(cell["topology"]) for cell in cells}
+    batch = cells[0]["global_batch_size"] or 0
+    able = [topology for topology in sizes if not batch % sizes[topology][0]]
+    return min(able or sizes, key=lambda topology: sizes[topology])
+
+
+def _size(topology: str) -> Tuple[int, int]:
+    """Return the devices of a topology, then its nodes."""
+    return world_size(topology), parse_topology(topology)[0]
+
+
+def base_cells(cells: Iterable[AnyCell]) -> Dict[Tuple[str, ...], AnyCell]:
+    """Return by ``CellKey.group`` the cell that the speed-ups of the group are relative to.
+
+    :param cells: planned or measured; a group without that cell has no entry.
+    """
+    groups: Dict[Tuple[str, ...], List[AnyCell]] = {}
+    for cell in cells:
+        groups.setdefault(cell_key(cell).group, []).append(cell)
+    return {
+        group: cell
+        for group, members in groups.items()
+        for cell in members
+        if cell["topology"] == base_topology(members)
+    }
 
 
 def _speeds(topology: str, repeats: Any) -> List[float]:

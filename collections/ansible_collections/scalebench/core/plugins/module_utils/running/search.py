@@ -159,7 +159,8 @@ def skipped(cell: Mapping[str, Any], ooms: Iterable[Mapping[str, Any]]) -> Optio
 
 def _without_batch(cell: Mapping[str, Any]) -> Dict[str, Any]:
     """Return all that the memory of one device depends on, but for the batch size."""
-    return {**task_values(cell), "batch_size_per_device": None}
+    of_batch = ("batch_size_per_device", "global_batch_size", "scaling")
+    return {**task_values(cell), **dict.fromkeys(of_batch)}
 
 
 def next_batch(tried: Mapping[int, str], start: int, limit: int) -> Optional[int]:
