@@ -66,20 +66,23 @@ def row_problems(row: Row, lines: list[str]) -> list[str]:
     }
     if row.get("per_device") and stated.get("throughput"):
         stated["throughput"] /= row["world_size"]
-    wanted = [(row["line"], name, column, stated[name]) for name, column in row["columns"].items()]
+    wanted = [
+        (*(column if isinstance(column, list) else (row["line"], column)), name, stated[name])
+        for name, column in row["columns"].items()
+    ]
     wanted += [
-        (runs_at + place, "throughput", row["columns"]["throughput"], speed)
+        (runs_at + place, row["columns"]["throughput"], "throughput", speed)
         for place, speed in enumerate(row["runs"].values() if runs_at else ())
     ]
     return [
         problem
-        for line, name, column, value in wanted
+        for line, column, name, value in wanted
         if value is not None
-        for problem in _cell_problem(lines, line, name, column, value)
+        for problem in _cell_problem(lines, line, column, name, value)
     ]
 
 
-def _cell_problem(lines: list[str], line: int, name: str, column: int, value: Any) -> list[str]:
+def _cell_problem(lines: list[str], line: int, column: int, name: str, value: Any) -> list[str]:
     found = cells(lines[line - 1]) if line <= len(lines) else []
     cell = found[column - 1] if column <= len(found) else ""
     if isinstance(value, str):

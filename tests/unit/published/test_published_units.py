@@ -11,7 +11,7 @@ from test_against_published import built
 BERT = {
     "benchmark": "bert",
     "framework": "pytorch",
-    "model": "bert-base",
+    "model": "bert",
     "unit": "sequences/s",
     "gpu": "Tesla V100-SXM2-16GB",
     "topology": "4n8g",
@@ -20,7 +20,7 @@ BERT = {
     "xla": False,
     "data": "real",
     "data_backend": "native",
-    "own_factors": {"sequence_length": 128},
+    "own_factors": {"model_size": "base", "sequence_length": 128, "dropout": True},
     "runs": [2885.81, 2880.0, 2890.0],
 }
 
@@ -32,14 +32,15 @@ def test_bert_is_compared_with_the_row_of_its_conditions():
 
 
 def test_another_sequence_length_is_another_figure():
-    longer = {**BERT, "own_factors": {"sequence_length": 512}}
+    longer = {**BERT, "own_factors": {**BERT["own_factors"], "sequence_length": 512}}
     (found,) = compare.compare_published(longer, rows("dlperf_bert_pytorch_ngc"))
     assert [one["condition"] for one in found["differences"]] == ["sequence_length"]
 
 
 def test_a_row_without_clipping_is_not_taken_for_one_with_it():
-    cell = {**BERT, "framework": "mxnet", "batch_size_per_device": 64}
-    (found,) = compare.compare_published(cell, rows("dlperf_bert_mxnet"))
+    cell = {**BERT, "framework": "oneflow"}
+    noclip = [row for row in rows("dlperf_bert_oneflow_v0_2_0") if "clip" in row["own_factors"]]
+    (found,) = compare.compare_published(cell, noclip)
     assert found["verdict"] == "not_known" and "clip: not stated" in found["why"]
 
 
@@ -52,10 +53,24 @@ def test_images_are_compared_with_images_only(unit):
 
 
 def test_rows_of_the_own_model_come_before_nearer_ones_of_another():
-    other = {**rows("dlperf_bert_pytorch_ngc")[4], "id": "other", "model": "bert_large"}
-    own = {**other, "id": "own", "model": "bert_base", "gpu": "A100", "precision": "amp"}
+    other = {**rows("dlperf_bert_pytorch_ngc")[4], "id": "other", "model": "t5"}
+    own = {**other, "id": "own", "model": "bert", "gpu": "A100", "precision": "amp"}
     assert compare.compare_published(BERT, [other, own])[0]["published"] == "own"
     assert compare.compare_published(BERT, [other])[0]["published"] == "other"
+
+
+def test_llama_is_compared_with_the_row_of_its_conditions():
+    own = {"model_size": "8b", "sequence_length": 8192, "sharding": "fsdp", "compile": False}
+    cell = {
+        **{**BERT, "model": "llama", "unit": "tokens/s", "gpu": "NVIDIA H100-96GB"},
+        **{"topology": "1n8g", "precision": "bf16", "batch_size_per_device": 2},
+        "own_factors": {**own, "activation_checkpointing": "selective"},
+    }
+    (found,) = compare.compare_published(cell, all_rows())
+    assert found["published"] == "torchtitan_h100_202412/8b_1n8g/1n8g"
+    assert found["unknown"] == [
+        {"condition": "data_backend", "measured": "native", "published": None}
+    ]
 
 
 def test_a_unit_that_nobody_published_is_named():

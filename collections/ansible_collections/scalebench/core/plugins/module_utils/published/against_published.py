@@ -55,10 +55,11 @@ def against_published(
     figures = [row for row in published if has_figure(row)]
     by_id = {row["id"]: row for row in figures}
     plain = [plain_conditions(row) for row in figures]
-    known: Dict[str, Set[Any]] = {}
+    # By unit and condition: rows in another one say nothing of what was measured in this.
+    known: Dict[Any, Dict[str, Set[Any]]] = {}
     for row in plain:
         for name, value in row.items():
-            known.setdefault(name, set()).add(value)
+            known.setdefault(row["unit"], {}).setdefault(name, set()).add(value)
     compared: List[Dict[str, Any]] = []
     apart: List[Tuple[MeasuredCell, Row, List[Dict[str, Any]]]] = []
     alone: List[MeasuredCell] = []
@@ -113,13 +114,14 @@ def _compared(cell: MeasuredCell, one: Row, row: Row) -> Dict[str, Any]:
     }
 
 
-def _never(measured: Row, known: Mapping[str, Any]) -> List[Dict[str, Any]]:
-    """Return the conditions of a cell that no published row has."""
+def _never(measured: Row, known: Mapping[Any, Mapping[str, Any]]) -> List[Dict[str, Any]]:
+    """Return the conditions of a cell that no published row in its unit has."""
     values = plain_conditions(measured)
+    published = known[values["unit"]]
     return [
         {"condition": name, "measured": value}
         for name, value in values.items()
-        if value is not None and value not in known.get(name, ())
+        if value is not None and value not in published.get(name, ())
     ]
 
 

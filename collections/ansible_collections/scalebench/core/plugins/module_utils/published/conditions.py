@@ -86,7 +86,7 @@ def _model(name: str) -> str:
     name = name.lower()
     match = _RESNET.fullmatch(name)
     if match is None:
-        return name.replace("-", "_")
+        return name
     return "_".join(part for part in (f"r{match.group(1)}", match.group(2)) if part)
 
 

@@ -40,17 +40,23 @@ CONDITIONS: Dict[str, Any] = {
 }
 # throughput, average and end_to_end_throughput (all images over all seconds, with evaluation and
 # start-up) in units/s over all devices; memory_mib of one device; the time to train is that to
-# target_accuracy, in percent as accuracy_top1; mfu and hfu (model and hardware FLOPs utilization)
-# in percent.
+# target_accuracy, in percent as accuracy_top1, or to target_loss; mfu and hfu (model and hardware
+# FLOPs utilization, the latter with what is computed again) in percent of the peak,
+# hardware_tflops in TFLOP/s of one device: see utilisation.py.
 FIGURES = (
     *("throughput", "average", "speedup", "memory_mib", "time_to_train_seconds"),
     *("target_accuracy", "accuracy_top1", "end_to_end_throughput", "mfu", "hfu"),
+    *("hardware_tflops", "target_loss"),
 )
-# Where a figure is printed: a file of the source's commit (by default the source's path), the
-# line, and the cell of each figure in a table's line, counted from 1; per_device: the printed
-# throughput is that of one device; runs_line: where the runs begin, one a line.
+# Where a figure is printed: a file of the source's commit (by default the source's path), the line,
+# and the cell of each figure in a table's line, counted from 1; per_device: the printed throughput
+# is that of one device; runs_line: where the runs begin, one a line. mfu_by: of utilisation.py, the
+# entries of series and result beside those of common. times: of a training that was logged, by
+# repeat the seconds from run_start to run_stop and their two lines in result_REPEAT.txt below the
+# path.
 PLACE: Dict[str, Any] = {
-    **{"path": str, "line": int, "columns": dict, "per_device": bool, "runs_line": int}
+    **{"path": str, "line": int, "columns": dict, "per_device": bool, "runs_line": int},
+    **{"mfu_by": dict, "times": dict},
 }
 
 
@@ -77,7 +83,8 @@ SOURCE: Dict[str, Any] = {
 }
 METHOD: Dict[str, Any] = {
     "strategy": str,
-    "statistic": ("median", "mean", "single"),
+    # olympic: the mean without the fastest and the slowest run, as MLPerf scores.
+    "statistic": ("median", "mean", "single", "olympic"),
     "rounding": tuple(ROUNDINGS),
     "text": str,
 }
@@ -213,6 +220,9 @@ def _row(name: str, series: Mapping[str, Any], topology: str, common: Mapping[st
         **{key: result.get(key) for key in FIGURES},
         "runs": {str(key): speed for key, speed in (result.get("runs") or {}).items()},
         **{key: at[key] for at in reversed(levels) for key in PLACE if key in at},
+        "mfu_by": {
+            key: by[key] for at in reversed(levels) for by in [at.get("mfu_by") or {}] for key in by
+        },
         "reason": result.get("reason") or "",
         "note": series.get("note") or "",
     }

@@ -13,6 +13,12 @@ from .rows import MEASURES
 
 __all__ = ["condition_words", "sections"]
 
+_STATISTICS = {
+    "median": "median",
+    "mean": "mean",
+    "single": "one run",
+    "olympic": "mean without fastest and slowest",
+}
 _PARTS = ("compared", "not_compared", "other_units")
 _TOLD = {"framework_version": "framework version", "container": "container", "strategy": "rule"}
 
@@ -38,7 +44,7 @@ def sources(compared: Sequence[Mapping[str, Any]]) -> List[str]:
 def _source(one: Mapping[str, Any]) -> str:
     source = one["source"]
     what = " ".join(str(source[key]) for key in ("framework", "framework_version") if source[key])
-    runs = {"median": "median", "mean": "mean", "single": "one run"}[source["statistic"]]
+    runs = _STATISTICS[source["statistic"]]
     if source["statistic"] != "single":
         runs += f" of {source['repeats']} runs" if source["repeats"] else " of runs"
     # With a commit the address is complete.
