@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from ansible_collections.scalebench.core.plugins.module_utils.history.trends import entry
+from ansible_collections.scalebench.core.plugins.module_utils.records.runs import Figures
 from ansible_collections.scalebench.core.plugins.module_utils.report.exports import (
     csv_text,
     prometheus_text,
@@ -50,3 +51,19 @@ def test_the_point_of_a_trend_is_documented():
 def test_the_current_schema_has_its_row():
     assert re.search(rf"^\| {SCHEMA} \|", TEXT, re.MULTILINE)
     assert f"`schema`, {SCHEMA} today" in TEXT
+
+
+def test_the_figures_of_a_model_are_documented():
+    plan, runs = campaign({"1n1g": [10.0]})
+    shares = {"nvidia": 0.3, "torchtitan": 0.3, "stated": 0.3}
+    parts = dict.fromkeys(("launch", "import", "build", "first_step"), 1.0)
+    names = dict.fromkeys({*Figures.__annotations__} - {"mfu", "first_step", "peak_source"}, 1.0)
+    figures = {**names, "mfu": shares, "first_step": parts, "peak_source": "measured"}
+    runs[0]["facts"]["summary"] = {"figures": figures}
+    results = build_results(plan, runs)
+    assert set(results["cells"][0]["figures"]) == {*Figures.__annotations__} <= DOCUMENTED
+    columns = set(csv_text(results).splitlines()[0].split(",")) - {"repeat_1"}
+    assert columns <= DOCUMENTED, columns - DOCUMENTED
+    metrics = set(re.findall(r"^# TYPE (\S+)", prometheus_text(results), re.MULTILINE))
+    assert len(metrics) == 11
+    assert metrics <= DOCUMENTED

@@ -153,6 +153,7 @@ def test_a_model_of_dimensions_and_the_figures_of_the_trainer_are_read():
     assert "model" not in logs.read(tokens(model=nameless))["identity"]
     facts = log_facts(reading, "mean")
     assert facts["summary"]["figures"] == FIGURES
+    assert logs.read(tokens(end='{"figures":{"mfu":null}}'))["runs"]
     with pytest.raises(ValueError, match=r"figures\.mfu is 5, not a mapping"):
         logs.read(tokens(end='{"figures":{"mfu":5}}'))
     with pytest.raises(ValueError, match="layers is 'two', not a whole number"):

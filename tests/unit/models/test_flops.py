@@ -3,8 +3,7 @@
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.models.flops import (
     CONVENTIONS,
-    FORMULAS,
-    flops_per_unit,
+    flops_per_token,
     utilisation,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.models.peaks import PEAKS, peak_of
@@ -21,27 +20,27 @@ LLAMA_8B = {
 
 
 def test_nvidias_formula_gives_the_flops_that_nvidia_prints():
-    flops = flops_per_unit("nvidia_decoder", LLAMA_8B)
+    flops = flops_per_token("nvidia_decoder", LLAMA_8B)
     # 14451 tokens/s/GPU and 744 TFLOP/s/GPU: Megatron-Bridge docs/performance-summary.md.
     assert flops * 14451 / 1e12 == pytest.approx(744, abs=0.5)
 
 
 def test_torchtitans_formula_counts_attention_as_if_it_were_not_causal():
-    both = [flops_per_unit(name, LLAMA_8B) for name in CONVENTIONS.values()]
+    both = [flops_per_token(name, LLAMA_8B) for name in CONVENTIONS.values()]
     assert both[1] - both[0] == 6 * 32 * 4096 * 8192
     assert both[1] * 14451 / 1e12 == pytest.approx(837, abs=0.5)
 
 
-def test_an_encoder_counts_sequences():
-    tokens = flops_per_unit("torchtitan_decoder", LLAMA_8B)
-    assert flops_per_unit("encoder", LLAMA_8B) == 8192 * tokens
-    assert FORMULAS["encoder"].unit == "sequences"
+def test_where_each_position_sees_all_attention_is_whole():
+    whole = flops_per_token("torchtitan_decoder", LLAMA_8B)
+    assert flops_per_token("encoder", LLAMA_8B) == whole
+    assert flops_per_token("nvidia_decoder", {**LLAMA_8B, "causal": False}) == whole
 
 
 @pytest.mark.parametrize("missing", LLAMA_8B)
 def test_a_model_that_lacks_a_dimension_has_no_flops(missing):
     model = {key: value for key, value in LLAMA_8B.items() if key != missing}
-    assert flops_per_unit("nvidia_decoder", model) is None
+    assert flops_per_token("nvidia_decoder", model) is None
 
 
 def test_utilisation_is_of_all_devices():

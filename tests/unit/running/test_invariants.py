@@ -60,6 +60,10 @@ FACTS = {
     "time_to_train": None,
 }
 IDENTITY = FACTS["identity"]
+MODEL = {
+    **{"parameters": 9, "embedding_parameters": 2, "layers": 2, "hidden": 8},
+    "sequence_length": 16,
+}
 BROKEN = [
     ("throughput_positive", {"throughput": 0.0}, "0.0 images/s"),
     ("throughput_positive", {"throughput": nan}, "nan"),
@@ -72,6 +76,14 @@ BROKEN = [
     ("rate_times_time", {"wall_clock_throughput": 42.5}, "and took 18.8 s by the clock"),
     ("rate_times_time", {"wall_clock_throughput": 23.0}, "and took 34.8 s by the clock"),
     ("unit", {"unit": "sequences/s"}, "the log counts sequences/s, planned were images/s"),
+    (
+        "model_flops",
+        {
+            "identity": {**IDENTITY, "architecture": MODEL},
+            "summary": {"figures": {"flops_per_second": 1.0}},
+        },
+        "the log says 1 FLOP/s; by its model and its throughput they are",
+    ),
     ("ranks", {"identity": {**IDENTITY, "world_size": 1}}, "world_size is 1, planned were 2"),
     ("ranks", {"identity": {**IDENTITY, "ranks_seen": 1}}, "ranks_seen is 1"),
     ("ranks", {"identity": {**IDENTITY, "global_batch_size": 4}}, "global_batch_size is 4"),

@@ -186,6 +186,7 @@ class MeasuredCell(_PlannedPart, total=False):
     interval: Optional[Interval]
     wall_clock_throughput: Optional[float]
     oversubscribed: Optional[bool]
+    figures: Optional[Figures]
     failures: List[WithoutSpeed]
     not_run: List[int]
     adaptive: Optional[Adaptive]

@@ -57,7 +57,8 @@ class ModelFacts(TypedDict, total=False):
     """What the header of a log states of its model, as ``models.flops`` reckons with it.
 
     ``embedding_parameters`` are those of a table that is looked up, and not multiplied with.
-    ``size`` is the name of this size of the model.
+    ``size`` is the name of this size of the model, ``causal`` is false where each position attends
+    to all.
     """
 
     name: str
@@ -67,6 +68,7 @@ class ModelFacts(TypedDict, total=False):
     layers: int
     hidden: int
     sequence_length: int
+    causal: bool
 
 
 class Figures(TypedDict, total=False):
@@ -74,7 +76,7 @@ class Figures(TypedDict, total=False):
 
     ``first_step`` has the parts of the time to the end of the first step: launch, import, build,
     first_step. ``mfu`` is by convention (``models.flops.CONVENTIONS``), ``peak_flops_per_second``
-    of one device.
+    of one device. What needs a peak is None where none is known.
     """
 
     step_seconds_p50: float
@@ -82,9 +84,9 @@ class Figures(TypedDict, total=False):
     first_step: Dict[str, float]
     peak_memory_bytes: int
     flops_per_second: float
-    mfu: Dict[str, float]
-    peak_flops_per_second: float
-    peak_source: str
+    mfu: Optional[Dict[str, float]]
+    peak_flops_per_second: Optional[float]
+    peak_source: Optional[str]
 
 
 class Identity(Factors, total=False):

@@ -7,7 +7,6 @@ value is read.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from ..layout.plain_text import plain
@@ -15,10 +14,13 @@ from ..layout.sections import Table, filled, table
 from ..records.endings import count_key, groups
 from ..records.results import MeasuredCell
 from ..results.cells import repeats_without_speed
+from .column import CSV, JUNIT, MODEL, PROMETHEUS, REPORT, SPEED, SPREAD, TERMINAL, Column, of
+from .model_columns import MODEL_COLUMNS
 
 __all__ = [
     "CSV",
     "JUNIT",
+    "MODEL",
     "REPORT",
     "SPEED",
     "SPREAD",
@@ -33,59 +35,9 @@ __all__ = [
 
 # A cell or a repeat.
 Item = Mapping[str, Any]
-# The outputs: the terminal's table, the tables of report.md and report.html, the other files.
-TERMINAL, REPORT, SPREAD = "terminal", "report", "spread"
-CSV, JUNIT, PROMETHEUS = "csv", "junit", "prometheus"
 _EVERYWHERE = (TERMINAL, REPORT, CSV, JUNIT, PROMETHEUS)
 # The heading of a throughput, as the reference tables print it, for these units.
-# The unit of a figure that is in the unit of the cell's throughput.
-SPEED = "speed"
 _SAMPLES, _SAMPLE_UNITS = "samples/s", (None, "images/s", "samples/s")
-
-
-@dataclass(frozen=True)
-class Column:
-    """One figure.
-
-    ``key``: its name in files. ``get``: reads it from a cell (or a repeat); None where unknown.
-    ``outputs``: which show it. ``title``: its heading in tables for people, which show
-    ``factor`` times the value, with ``decimals`` places, or what ``show`` returns instead.
-    ``unit``: of the value in files; SPEED stands for that of the cell's throughput.
-    ``always``: its column stands in a report even where no cell has a value. ``metric`` and
-    ``about``: name and HELP of its Prometheus gauge, ``labels`` those it has beside the cell's.
-    """
-
-    key: str
-    get: Callable[[Any], Any]
-    outputs: Tuple[str, ...]
-    title: str = ""
-    unit: str = ""
-    factor: float = 1
-    decimals: int = 2
-    show: Optional[Callable[[Any], Any]] = None
-    always: bool = False
-    metric: str = ""
-    about: str = ""
-    labels: Tuple[Tuple[str, str], ...] = ()
-
-    def shown(self, item: Item) -> Any:
-        """Return the value as tables for people hold it."""
-        if self.show:
-            return self.show(item)
-        value = self.get(item)
-        return value if value is None or self.factor == 1 else value * self.factor
-
-
-def _of(*path: str) -> Callable[[Item], Any]:
-    """Return a getter of a value below these keys; None where a part of the path is missing."""
-
-    def get(item: Item) -> Any:
-        value: Any = item
-        for key in path:
-            value = (value or {}).get(key)
-        return value
-
-    return get
 
 
 def _interval(key: str) -> Callable[[Item], str]:
@@ -123,19 +75,19 @@ def _transports(repeats: Sequence[Item]) -> Optional[str]:
 
 def _file_only(*keys: str) -> Iterator[Column]:
     for key in keys:
-        yield Column(key, _of(key), (CSV,))
+        yield Column(key, of(key), (CSV,))
 
 
 CELL_COLUMNS: Tuple[Column, ...] = (
     *_file_only("benchmark", "model", "precision", "variant", "batch_size_per_device"),
-    Column("topology", _of("topology"), (REPORT, SPREAD, CSV), "topology", always=True),
-    Column("node_num", _of("nodes"), (TERMINAL, REPORT, CSV), "node_num", always=True),
-    Column("gpu_num", _of("devices"), (TERMINAL, REPORT, CSV), "gpu_num", always=True),
+    Column("topology", of("topology"), (REPORT, SPREAD, MODEL, CSV), "topology", always=True),
+    Column("node_num", of("nodes"), (TERMINAL, REPORT, CSV), "node_num", always=True),
+    Column("gpu_num", of("devices"), (TERMINAL, REPORT, CSV), "gpu_num", always=True),
     *_file_only("unit"),
-    Column("average_speed", _of("average_speed"), (SPREAD, CSV), "average", SPEED),
+    Column("average_speed", of("average_speed"), (SPREAD, CSV), "average", SPEED),
     Column(
         "median_speed",
-        _of("median_speed"),
+        of("median_speed"),
         _EVERYWHERE,
         _SAMPLES,
         SPEED,
@@ -145,7 +97,7 @@ CELL_COLUMNS: Tuple[Column, ...] = (
     ),
     Column(
         "interval",
-        _of("interval"),
+        of("interval"),
         (REPORT,),
         "interval (coverage)",
         SPEED,
@@ -153,7 +105,7 @@ CELL_COLUMNS: Tuple[Column, ...] = (
     ),
     Column(
         "speedup",
-        _of("speedup"),
+        of("speedup"),
         _EVERYWHERE,
         "speedup",
         "ratio",
@@ -163,7 +115,7 @@ CELL_COLUMNS: Tuple[Column, ...] = (
     ),
     Column(
         "speedup_interval",
-        _of("speedup_interval"),
+        of("speedup_interval"),
         (REPORT,),
         "speedup interval (95 %)",
         "ratio",
@@ -171,7 +123,7 @@ CELL_COLUMNS: Tuple[Column, ...] = (
     ),
     Column(
         "efficiency",
-        _of("efficiency"),
+        of("efficiency"),
         _EVERYWHERE,
         "efficiency %",
         "share of ideal",
@@ -180,14 +132,14 @@ CELL_COLUMNS: Tuple[Column, ...] = (
         metric="scalebench_scaling_efficiency_ratio",
         about="Speed-up over the number of devices.",
     ),
-    Column("minimum", _of("spread", "minimum"), (SPREAD, CSV), "minimum", SPEED),
-    Column("maximum", _of("spread", "maximum"), (SPREAD, CSV), "maximum", SPEED),
-    Column("sd", _of("spread", "sd"), (SPREAD,), "standard deviation", SPEED),
-    Column("cv", _of("spread", "cv"), (TERMINAL, REPORT, CSV), "cv %", "ratio", factor=100),
+    Column("minimum", of("spread", "minimum"), (SPREAD, CSV), "minimum", SPEED),
+    Column("maximum", of("spread", "maximum"), (SPREAD, CSV), "maximum", SPEED),
+    Column("sd", of("spread", "sd"), (SPREAD,), "standard deviation", SPEED),
+    Column("cv", of("spread", "cv"), (TERMINAL, REPORT, CSV), "cv %", "ratio", factor=100),
     *(
         Column(
             f"interval_{bound}",
-            _of("interval", bound),
+            of("interval", bound),
             (CSV, PROMETHEUS),
             unit=SPEED,
             metric="scalebench_throughput_interval_samples_per_second",
@@ -198,14 +150,15 @@ CELL_COLUMNS: Tuple[Column, ...] = (
     ),
     Column(
         "elapsed_throughput",
-        _of("elapsed", "median_speed"),
+        of("elapsed", "median_speed"),
         (SPREAD, CSV),
         "by the steps' time",
         SPEED,
     ),
     Column(
-        "wall_clock_throughput", _of("wall_clock_throughput"), (SPREAD, CSV), "wall clock", SPEED
+        "wall_clock_throughput", of("wall_clock_throughput"), (SPREAD, CSV), "wall clock", SPEED
     ),
+    *MODEL_COLUMNS,
     Column(
         "repeats",
         _count("repeats"),
@@ -215,7 +168,7 @@ CELL_COLUMNS: Tuple[Column, ...] = (
     ),
     Column("transport", lambda cell: _transports(cell["repeats"]), (REPORT, CSV), "transport"),
     *_file_only("oversubscribed"),
-    Column("state", _of("state"), (TERMINAL, REPORT, CSV), "state", show=_state, always=True),
+    Column("state", of("state"), (TERMINAL, REPORT, CSV), "state", show=_state, always=True),
     *_file_only("repeats_planned"),
     Column("repeats_ok", _repeats_ok, (CSV,)),
     *(Column(f"repeats_{count_key(group)}", _count(group), (CSV,)) for group in groups()),
@@ -233,24 +186,24 @@ def _events(repeat: Item) -> str:
 
 
 REPEAT_COLUMNS: Tuple[Column, ...] = (
-    Column("topology", _of("topology"), (REPORT,), "topology", always=True),
-    Column("repeat", _of("repeat"), (REPORT,), "repeat", always=True),
-    Column("throughput", _of("throughput"), (REPORT,), _SAMPLES, SPEED, always=True),
-    Column("elapsed_throughput", _of("elapsed_throughput"), (REPORT,), "by the steps' time", SPEED),
-    Column("wall_clock_throughput", _of("wall_clock_throughput"), (REPORT,), "wall clock", SPEED),
+    Column("topology", of("topology"), (REPORT,), "topology", always=True),
+    Column("repeat", of("repeat"), (REPORT,), "repeat", always=True),
+    Column("throughput", of("throughput"), (REPORT,), _SAMPLES, SPEED, always=True),
+    Column("elapsed_throughput", of("elapsed_throughput"), (REPORT,), "by the steps' time", SPEED),
+    Column("wall_clock_throughput", of("wall_clock_throughput"), (REPORT,), "wall clock", SPEED),
     Column(
         "half_width",
-        _of("within_run", "half_width"),
+        of("within_run", "half_width"),
         (REPORT,),
         "within a run, ± % (95 %)",
         factor=100,
     ),
-    Column("seconds", _of("seconds"), (REPORT,), "seconds", "s"),
+    Column("seconds", of("seconds"), (REPORT,), "seconds", "s"),
     Column("transport", lambda repeat: _transports([repeat]), (REPORT,), "transport"),
-    Column("last_loss", _of("loss", "last"), (REPORT,), "last loss"),
+    Column("last_loss", of("loss", "last"), (REPORT,), "last loss"),
     Column(
         "ending",
-        _of("ending"),
+        of("ending"),
         (REPORT,),
         "ending",
         show=lambda repeat: repeat["ending"].replace("_", " "),
@@ -260,9 +213,16 @@ REPEAT_COLUMNS: Tuple[Column, ...] = (
 )
 
 
-def columns_of(output: str) -> List[Column]:
-    """Return the columns of a cell that stand in an output, in order."""
-    return [column for column in CELL_COLUMNS if output in column.outputs]
+def columns_of(output: str, cells: Optional[Sequence[Item]] = None) -> List[Column]:
+    """Return the columns of a cell that stand in an output, in order.
+
+    :param cells: if given, without those that only stand where one of these has a value.
+    """
+    columns = [column for column in CELL_COLUMNS if output in column.outputs]
+    if cells is None:
+        return columns
+    has = [any(column.get(cell) is not None for cell in cells) for column in columns]
+    return [column for column, there in zip(columns, has) if there or not column.known]
 
 
 def metrics() -> Dict[str, List[Column]]:
@@ -282,10 +242,10 @@ def throughput_title(cells: Sequence[MeasuredCell]) -> str:
 def cells_table(caption: str, cells: Sequence[MeasuredCell], output: str) -> Table:
     """Return a row for each cell of one group.
 
-    :param output: TERMINAL, where the state stands only if there is something to say; REPORT or
-        SPREAD, which leave out columns without a value.
+    :param output: TERMINAL, where the state stands only if there is something to say; REPORT,
+        SPREAD or MODEL, which leave out columns without a value.
     """
-    columns = columns_of(output)
+    columns = columns_of(output, cells)
     if output == TERMINAL and all(_state(cell) == "measured" for cell in cells):
         columns = [column for column in columns if column.key != "state"]
     return _table(caption, columns, cells, throughput_title(cells), output == TERMINAL)

@@ -29,7 +29,7 @@ def csv_text(results: Results) -> str:
 
     A missing value is empty; a spreadsheet would take a zero for a measurement.
     """
-    columns = columns_of(CSV)
+    columns = columns_of(CSV, results["cells"])
     indexes = {repeat["repeat"] for cell in results["cells"] for repeat in cell["repeats"]}
     repeats = {index: f"repeat_{index}" for index in sorted(indexes)}
     text = io.StringIO()

@@ -8,7 +8,7 @@ from ..layout.groups import cell_groups, group_title
 from ..layout.plain_text import plain
 from ..layout.sections import Section, quote, section
 from ..records.results import MeasuredCell, Results
-from .columns import REPORT, SPREAD, cells_table, repeats_table
+from .columns import MODEL, REPORT, SPREAD, cells_table, repeats_table
 from .commands import cell_commands
 from .headline import headline
 from .notes import failures_section, notes
@@ -61,7 +61,8 @@ def page(
 
 
 def _group(cells: Sequence[MeasuredCell], number: int) -> Dict[str, Any]:
-    """Return one group: ``summary``, a section with the cells; ``repeats``, one with their spread.
+    """Return one group: ``summary``, a section with the cells and, where it is known, what their
+    model and steps cost; ``repeats``, one with their spread.
 
     The first is always shown; the second may be folded.
     """
@@ -69,9 +70,12 @@ def _group(cells: Sequence[MeasuredCell], number: int) -> Dict[str, Any]:
     spread = [cell for cell in cells if cell["spread"]]
     tables = [cells_table("Spread of the repeats", spread, SPREAD)] if spread else []
     tables.append(repeats_table("All repeats", cells))
-    table = cells_table("Cells", cells, REPORT)
+    summary = [cells_table("Cells", cells, REPORT)]
+    with_figures = [cell for cell in cells if cell.get("figures")]
+    if with_figures:
+        summary.append(cells_table("Model and steps", with_figures, MODEL))
     return {
-        "summary": section(ident, title, tables=[table], notes=notes(cells)),
+        "summary": section(ident, title, tables=summary, notes=notes(cells)),
         "repeats": section(f"{ident}-repeats", f"Repeats of {title}", tables=tables),
     }
 

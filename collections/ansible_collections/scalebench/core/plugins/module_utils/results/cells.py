@@ -13,6 +13,7 @@ from ..stats.median_ratio import LEVEL, ratio_of_medians
 from ..stats.rounding import round_as
 from ..stats.statistics import median, median_interval, spread
 from . import checks
+from .model_figures import cell_figures
 from .scaling import base_topology, efficiency, reference_facts
 
 __all__ = [
@@ -66,6 +67,7 @@ def measure_cell(cell: Cell, repeats: Sequence[Repeat]) -> MeasuredCell:
         "interval": cast(Interval, median_interval(speeds)) if speeds else None,
         "wall_clock_throughput": round_as(median(clock)) if clock else None,
         "oversubscribed": any(flags) if flags else cell.get("oversubscribed"),
+        "figures": cell_figures(repeats),
         **without,
         "not_run": missing,
     }

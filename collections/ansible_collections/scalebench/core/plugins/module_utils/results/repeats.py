@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, cast
 
+from ..models.figures import figures_of
 from ..records.endings import never_ran
 from ..records.factors import factor_names
 from ..records.node_names import by_words
@@ -74,7 +75,7 @@ def repeat_of(
     stated = {
         **identity,
         **facts,
-        "figures": (facts.get("summary") or {}).get("figures"),
+        "figures": (figures_of(run["cell"], facts) if ending == "ok" else None) or None,
         "strategy": strategy and strategy["name"],
         "conditions": conditions or None,
         "elapsed_throughput": elapsed_throughput(facts) if ending == "ok" else None,

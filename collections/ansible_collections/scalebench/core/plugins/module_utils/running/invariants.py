@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any, Callable, Dict, Iterator, List, Optional
 
+from ..models.figures import differences
 from ..records.plans import Cell
 from ..records.results import Finding
 from ..records.runs import LogFacts
@@ -27,6 +28,11 @@ RULES: Dict[str, Dict[str, str]] = {
     "unit": {
         "about": "The log counts what the benchmark does.",
         "source": "the benchmark's unit; samples/s is the name of any unit that a batch counts",
+    },
+    "model_flops": {
+        "about": "The FLOP/s and the MFU that a log prints are those of its model, its throughput"
+        " and its peak.",
+        "source": "the formulas of module_utils/models/flops.py",
     },
     "ranks": {
         "about": "As many ranks trained as planned, and on the planned global batch.",
@@ -185,6 +191,7 @@ _CHECKS: Dict[str, Callable[[Cell, LogFacts], Iterator[str]]] = {
     "throughput_positive": _throughput_positive,
     "rate_times_time": _rate_times_time,
     "unit": _unit,
+    "model_flops": differences,
     "ranks": _ranks,
     "steps": _steps,
     "loss_finite": _loss_finite,

@@ -1,0 +1,108 @@
+"""What a repeat says of its model, computed from its throughput: FLOP/s and MFU."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Any, Dict, Iterator, Mapping, Optional, cast
+
+from ..records.plans import Cell
+from ..records.runs import Figures, LogFacts
+from .flops import CONVENTIONS, flops_per_token, utilisation
+from .peaks import peak_of
+
+__all__ = ["STATED", "differences", "figures_of"]
+
+# The name, beside those of CONVENTIONS, of what the benchmark file states: a figure, or a formula.
+STATED = "stated"
+# A printed share may have three digits and four decimals. A trainer may take the rate over the time
+# of the steps or the mean of rates, of which the latter is higher by their spread.
+_ROUNDING, _LAST_DIGIT, _OF_RATE = 0.002, 5e-5, 0.02
+
+
+def figures_of(cell: Cell, facts: LogFacts) -> Figures:
+    """Return the figures that a log prints, and those that follow from its throughput.
+
+    FLOP/s are of all devices, by the first formula for which the log states enough, else by what
+    the benchmark states. MFU needs a peak: printed, or known of the GPU and the precision.
+
+    :param cell: planned; of a record of version 0.1 without what a benchmark states.
+    """
+    printed = _printed(facts)
+    made: Dict[str, Any] = {}
+    flops, rate, devices = _flops(cell, facts), _rate(facts), _devices(cell)
+    if flops and rate:
+        made["flops_per_second"] = next(iter(flops.values())) * rate
+    peak = printed.get("peak_flops_per_second")
+    if peak is None:
+        of_table = peak_of(_identity(facts).get("device_name"), cell.get("precision"))
+        if of_table and flops:
+            peak = made["peak_flops_per_second"] = of_table.flops_per_second
+            made["peak_source"] = of_table.source
+    if flops and rate and peak:
+        shares = {name: utilisation(count, rate, devices, peak) for name, count in flops.items()}
+        made["mfu"] = {name: share for name, share in shares.items() if share is not None}
+    if "mfu" in printed:
+        made["mfu"] = {**made.get("mfu", {}), **printed["mfu"]}
+    return cast(Figures, {**made, **{key: item for key, item in printed.items() if key != "mfu"}})
+
+
+def differences(cell: Cell, facts: LogFacts) -> Iterator[str]:
+    """Yield where printed FLOP/s and MFU differ from those of the model and the throughput."""
+    printed = _printed(facts)
+    flops, rate, devices = _flops(cell, facts), _rate(facts), _devices(cell)
+    achieved = printed.get("flops_per_second")
+    base = flops.get(next(iter(CONVENTIONS)))
+    if not (base and rate and devices and achieved):
+        return
+    if abs(achieved / (base * rate) - 1) > _OF_RATE:
+        yield (
+            f"the log says {achieved:.4g} FLOP/s; by its model and its throughput they are"
+            f" {base * rate:.4g}"
+        )
+    peak = printed.get("peak_flops_per_second")
+    for name, share in (printed.get("mfu") or {}).items():
+        own = utilisation(flops.get(name, 0.0), achieved / base, devices, peak or 0.0)
+        if own and abs(share - own) > _ROUNDING * own + _LAST_DIGIT:
+            yield f"the log says an MFU ({name}) of {share:.4g}; by its own FLOP/s it is {own:.4g}"
+
+
+def _printed(facts: LogFacts) -> Mapping[str, Any]:
+    printed: Mapping[str, Any] = (facts.get("summary") or {}).get("figures") or {}
+    return {name: value for name, value in printed.items() if value is not None}
+
+
+def _identity(facts: LogFacts) -> Mapping[str, Any]:
+    return facts.get("identity") or {}
+
+
+def _flops(cell: Cell, facts: LogFacts) -> Dict[str, float]:
+    """Return the FLOPs of one unit by convention, and what the benchmark states under STATED.
+
+    A formula counts tokens; of another unit, each is a sequence of them.
+    """
+    model: Mapping[str, Any] = _identity(facts).get("architecture") or {}
+    unit = cell.get("unit") or facts.get("unit") or ""
+    tokens = 1 if unit.startswith("tokens") else model.get("sequence_length") or 0
+    data: Mapping[str, Any] = cell.get("model_data") or {}
+    stated = data.get("flops_per_unit") or {}
+    found: Dict[str, Optional[float]] = {
+        name: flops_per_token(formula, model) for name, formula in CONVENTIONS.items()
+    }
+    if stated.get("formula") not in (None, *CONVENTIONS.values()):
+        found[STATED] = flops_per_token(stated["formula"], model)
+    counts = {name: count * tokens for name, count in found.items() if count}
+    if "figure" in stated:
+        counts[STATED] = stated["figure"]
+    return {name: count for name, count in counts.items() if count}
+
+
+def _rate(facts: LogFacts) -> Optional[float]:
+    """Return units per second of all devices: over the time of the steps, if the log tells it."""
+    for value in (facts.get("harmonic_throughput"), facts.get("throughput")):
+        if value and isfinite(value) and value > 0:
+            return float(value)
+    return None
+
+
+def _devices(cell: Cell) -> int:
+    return (cell.get("nodes") or 0) * (cell.get("devices_per_node") or 0)

@@ -1,0 +1,85 @@
+"""The figures of a cell's model and steps, which only trainers of some benchmarks state."""
+
+from __future__ import annotations
+
+from typing import Any, Tuple
+
+from .column import CSV, MODEL, PROMETHEUS, TERMINAL, Column, of
+
+__all__ = ["MODEL_COLUMNS"]
+
+
+def _model_column(key: str, *path: str, **more: Any) -> Column:
+    """Return a column of ``figures``, which the cells of few benchmarks have."""
+    outputs = more.pop("outputs", (MODEL, CSV, PROMETHEUS))
+    return Column(key, of("figures", *path), outputs, known=True, **more)
+
+
+# What an MFU is by; of several formulas each has a column.
+_CONVENTIONS = {"nvidia": "NVIDIA", "torchtitan": "torchtitan", "stated": "stated FLOPs"}
+MODEL_COLUMNS: Tuple[Column, ...] = (
+    _model_column(
+        *("flops_per_second", "flops_per_second"),
+        title="TFLOP/s",
+        unit="FLOP/s",
+        factor=1e-12,
+        decimals=3,
+        metric="scalebench_model_flops_per_second",
+        about="FLOPs of the model in a second on all devices together.",
+    ),
+    *(
+        _model_column(
+            *(f"mfu_{name}", "mfu", name),
+            outputs=(*((TERMINAL,) if name == "nvidia" else ()), MODEL, CSV, PROMETHEUS),
+            title=f"MFU % ({words})",
+            unit="share of the peak",
+            factor=100,
+            metric="scalebench_model_flops_utilisation_ratio",
+            about="FLOP/s of the model over the peak of its devices.",
+            labels=(("convention", name),),
+        )
+        for name, words in _CONVENTIONS.items()
+    ),
+    _model_column(
+        *("peak_flops_per_second", "peak_flops_per_second"),
+        title="peak of a device, TFLOP/s",
+        unit="FLOP/s",
+        factor=1e-12,
+        decimals=3,
+        metric="scalebench_device_peak_flops_per_second",
+        about="Peak of one device that MFU refers to.",
+    ),
+    _model_column("peak_source", "peak_source", outputs=(MODEL, CSV), title="peak by"),
+    *(
+        _model_column(
+            *(f"step_seconds_{name}", f"step_seconds_{name}"),
+            title=f"step {name}, ms",
+            unit="s",
+            factor=1000,
+            metric="scalebench_step_time_seconds",
+            about="Time of a step, by its quantile over the measured steps.",
+            labels=(("quantile", quantile),),
+        )
+        for name, quantile in (("p50", "0.5"), ("p99", "0.99"))
+    ),
+    _model_column(
+        *("peak_memory_bytes", "peak_memory_bytes"),
+        title="peak memory, MiB",
+        unit="bytes",
+        factor=2**-20,
+        decimals=0,
+        metric="scalebench_peak_memory_bytes",
+        about="Largest memory of a rank, on its device or, on CPUs, of the process.",
+    ),
+    *(
+        _model_column(
+            *(f"{part}_seconds", "first_step", part),
+            title=f"{part.replace('_', ' ')}, s",
+            unit="s",
+            metric="scalebench_first_step_seconds",
+            about="Parts of the time from the launch to the end of the first step.",
+            labels=(("part", part),),
+        )
+        for part in ("launch", "import", "build", "first_step")
+    ),
+)
