@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, Mapping
 
-from ..models.flops import flops_per_unit, utilisation
+from ..models.flops import flops_per_token, utilisation
 
 __all__ = ["TOLERANCE", "derived"]
 
@@ -26,13 +26,13 @@ def derived(row: Mapping[str, Any]) -> Dict[str, float]:
     :raises ValueError: a dimension that the formula needs is missing.
     """
     by = {**(row.get("own_factors") or {}), **row["mfu_by"]}
-    flops = flops_per_unit(by["formula"], by)
-    if flops is None:
+    of_token = flops_per_token(by["formula"], by)
+    if of_token is None:
         raise ValueError(f"{row['id']}: mfu_by lacks a dimension that {by['formula']} needs")
-    hardware = flops
+    tokens = 1 if row["unit"] == "tokens" else by["sequence_length"]
+    hardware = flops = tokens * of_token
     if by.get("again"):
         weights = by["parameters"] if by["again"] is True else by["again"]
-        tokens = 1 if row["unit"] == "tokens" else by["sequence_length"]
         attention = 4 * by["layers"] * by["hidden"] * by["sequence_length"]
         hardware += tokens * (2 * weights + attention)
     rate, devices, peak = row["throughput"], row["world_size"], by["peak_tflops"] * 1e12
