@@ -83,5 +83,5 @@ undecidable:
   returned: success
   type: list
   elements: str
-  sample: ["min_busbw: 100: no check measures it"]
+  sample: ["min_throughput: 1 of topology 4n8g: no cell of the campaign is selected"]
 """

@@ -189,11 +189,11 @@ acceptance:
   sample: {}
 gate:
   description:
-    - Verdict on the gate with C(broken_rules), the rules that fail it, a line each,
-      C(undecided_rules), those that are undecided and do not fail it, and C(failures), the failed
-      repeats that no rule of it allows.
+    - Verdict on the gate with C(broken_rules), a line each, C(unshown_rules), those that are
+      undecided and fail it, C(undecided_rules), those that do not fail it, and C(failures), the
+      failed repeats that no rule of it allows.
     - Without a gate no rule is broken, and all failed repeats are listed.
   returned: success
   type: dict
-  sample: {broken_rules: [], undecided_rules: [], failures: []}
+  sample: {broken_rules: [], unshown_rules: [], undecided_rules: [], failures: []}
 """

@@ -34,14 +34,13 @@ def printed(runner):
 
 
 def test_check_tells_what_will_run_and_what_cannot_be_decided(cluster, tmp_path):
-    more = "  - min_busbw: 10\n  - min_throughput: 1\n    where: {topology: 4n8g}\n"
+    more = "  - min_throughput: 1\n    where: {topology: 4n8g}\n"
     path = promise(tmp_path, 1, more)
     done = cluster.run("accept.yml", "--check", acceptance=path, campaign="checked")
     assert done.rc == 0, failures(done)
     text = printed(done)
     assert "1 cell(s), 3 repeat(s), 3 to run in about" in text
     assert "These lines stay undecided" in text
-    assert "min_busbw: 10: no check of the preflight measures" in text
     assert "min_throughput: 1 of topology 4n8g: no cell of the campaign" in text
     assert not (cluster.results / "checked").exists()
 

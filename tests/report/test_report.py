@@ -468,7 +468,13 @@ def test_campaign_that_packed_retried_and_was_disturbed(report, campaign):
     assert all(len(line) <= 100 for line in printed.splitlines() if "/report." not in line)
 
 
-GOOD = {"kind": "ok", "failures": [], "broken_rules": [], "undecided_rules": []}
+GOOD = {
+    "kind": "ok",
+    "failures": [],
+    "broken_rules": [],
+    "unshown_rules": [],
+    "undecided_rules": [],
+}
 
 
 def outcome(runner) -> dict[str, Any] | None:

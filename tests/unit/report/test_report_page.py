@@ -87,6 +87,61 @@ def test_logs_of_unknown_machines_are_never_beyond_doubt():
     assert "The machines are not recorded" in said["reasons"][0]
 
 
+def gate_of(*rules, failures=()):
+    return {"file": "strict", "ok": all(one["ok"] for one in rules), "rules": list(rules),
+            "failures": list(failures)}  # fmt: skip
+
+
+def rule(verdict, ok):
+    return {"rule": "max_cv: 0.1", "selector": "", "verdict": verdict, "ok": ok, "detail": "x"}
+
+
+def accepted(verdict):
+    line = {"line": "x", "of": "", "measured": None, "low": None, "high": None, "detail": ""}
+    return {"file": "mine", "about": "x", "verdict": verdict, "lines": [{**line, "verdict": "x"}]}
+
+
+@pytest.mark.parametrize(
+    ("added", "level", "verdict", "reason"),
+    [
+        ({"gate": gate_of(rule("passed", True))}, "good", "No problem found", "All repeats"),
+        (
+            {"gate": gate_of(rule("broken", False))},
+            *("poor", "Gate failed", "Gate strict: 1 broken of 1 rule(s)."),
+        ),
+        (
+            {"gate": gate_of(rule("undecided", False))},
+            *("poor", "Gate failed", "Gate strict: 1 undecided of 1 rule(s)."),
+        ),
+        (
+            {"gate": gate_of(rule("passed", True), failures=[{"log": "x"}])},
+            *("poor", "Gate failed", "Gate strict: all 1 rule(s) passed; 1 failed repeat(s)"),
+        ),
+        (
+            {"gate": gate_of(rule("undecided", True))},
+            *("care", "Usable, with reservations", "Gate strict: 1 undecided"),
+        ),
+        (
+            {"acceptance": accepted("accepted")},
+            *("good", "No problem found", "All repeats"),
+        ),
+        (
+            {"acceptance": accepted("not accepted"), "gate": gate_of(rule("broken", False))},
+            *("poor", "Gate failed, Not accepted", "Acceptance mine: not accepted"),
+        ),
+        (
+            {"acceptance": accepted("undecided")},
+            *("care", "Usable, with reservations", "Acceptance mine: undecided"),
+        ),
+    ],
+)
+def test_the_head_agrees_with_gate_and_acceptance(added, level, verdict, reason):
+    plan, runs = campaign({"1n1g": [10.0] * 5})
+    said = trust({**build_results({**plan, "nodes": NODES}, runs), **added})
+    assert (said["level"], said["verdict"]) == (level, verdict)
+    assert any(one.startswith(reason) for one in said["reasons"])
+
+
 def test_disturbed_repeats_are_counted():
     plan, _ = campaign({"1n1g": [10.0] * 5})
     runs = [recorded(plan["cells"][0], index, 10.0) for index in range(1, 6)]

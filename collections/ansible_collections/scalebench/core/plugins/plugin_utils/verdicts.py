@@ -17,6 +17,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_ru
 from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_text import (
     broken_rules,
     undecided_rules,
+    unshown_rules,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.comparison.treatments import (
     compare_treatments,
@@ -99,9 +100,13 @@ def verdicts(results: dict[str, Any], args: dict[str, Any], own: Path) -> dict[s
 def gate_answer(results: dict[str, Any]) -> dict[str, Any]:
     """Return what role gate needs.
 
-    :returns: ``broken_rules``, those that fail the gate; ``undecided_rules``, the others that are
-        undecided; ``failures`` that no rule allows.
+    :returns: ``broken_rules``; ``unshown_rules``, those that are undecided and fail the gate;
+        ``undecided_rules``, the others that are undecided; ``failures`` that no rule allows.
     """
     failures = (results.get("gate") or results)["failures"]
-    rules = {"broken_rules": broken_rules(results), "undecided_rules": undecided_rules(results)}
-    return {**rules, "failures": failures}
+    return {
+        "broken_rules": broken_rules(results),
+        "unshown_rules": unshown_rules(results),
+        "undecided_rules": undecided_rules(results),
+        "failures": failures,
+    }

@@ -11,7 +11,13 @@ from ..records.results import Results
 from .judge import FAIL, PASS, UNDECIDED
 from .promises import line_text
 
-__all__ = ["acceptance_lines", "acceptance_sections", "acceptance_text", "differences"]
+__all__ = [
+    "acceptance_line",
+    "acceptance_lines",
+    "acceptance_sections",
+    "acceptance_text",
+    "differences",
+]
 
 _ABOUT = (
     "A line passes where the promised value is shown to be reached, and fails where it is shown to"
@@ -29,15 +35,16 @@ def acceptance_sections(results: Results) -> List[Section]:
     found = results.get("acceptance")
     if not found:
         return []
-    tables = [table("Lines", _rows(found), decimals={"measured": 4, "from": 4, "to": 4})]
-    return [section("acceptance", "Acceptance", [f"{_verdict(found)}.", _ABOUT], tables)]
+    decimals = {"measured": 4, "from": 4, "to": 4}
+    tables = [table("Lines", _rows(found), decimals=decimals, whole=("detail",))]
+    return [section("acceptance", "Acceptance", [f"{acceptance_line(found)}.", _ABOUT], tables)]
 
 
 def acceptance_text(results: Results) -> str:
     """Return the table of the lines and the verdict for the terminal."""
     found = results["acceptance"]
     lines = table("", _rows(found), decimals={"measured": 4, "from": 4, "to": 4})
-    return f"{table_text(lines)}\n\n{_verdict(found)}"
+    return f"{table_text(lines)}\n\n{acceptance_line(found)}"
 
 
 def _rows(found: Mapping[str, Any]) -> List[Dict[str, Any]]:
@@ -55,7 +62,8 @@ def _rows(found: Mapping[str, Any]) -> List[Dict[str, Any]]:
     ]
 
 
-def _verdict(found: Mapping[str, Any]) -> str:
+def acceptance_line(found: Mapping[str, Any]) -> str:
+    """Return the verdict of an acceptance in one sentence."""
     words = [row["verdict"] for row in found["lines"]]
     counts = ", ".join(f"{words.count(word)} {word}" for word in (PASS, FAIL, UNDECIDED))
     return f"Acceptance {plain(found['file'])}: {found['verdict']} ({counts})"

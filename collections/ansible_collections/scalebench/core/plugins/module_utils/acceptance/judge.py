@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, cast
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ..comparison.gate_figures import figure_bounds
-from ..comparison.gate_rules import selected as is_selected
+from ..comparison.limits import selected
 from ..layout.plain_text import plain
 from ..planning.options import duration_seconds
 from ..records.cells import cell_key
@@ -19,15 +19,16 @@ from ..stats.drift import LEVEL
 from .promised_campaign import NO_FAULT, gaps, unlike
 from .promises import CELL_LINES, line_text
 
-__all__ = ["ACCEPTED", "FAIL", "NOT_ACCEPTED", "PASS", "UNDECIDED", "judge_acceptance", "selected"]
+__all__ = ["ACCEPTED", "FAIL", "NOT_ACCEPTED", "PASS", "UNDECIDED", "judge_acceptance"]
 
 PASS, FAIL, UNDECIDED = "pass", "fail", "undecided"
 ACCEPTED, NOT_ACCEPTED = "accepted", "not accepted"
 # One-sided: the interval that is shown has 95 %.
 _ALPHA = 0.025
-NO_BUSBW = "no check of the preflight measures an all-reduce yet; role nccl does (nccl_tests)"
 # A detail that lists every cell, in characters.
-_LONGEST = 1000
+_LONGEST = 20_000
+# What a fingerprint has in place of a version that the node did not tell.
+_NOT_RECORDED = (None, "", "unknown")
 # Of the topology that they are relative to they are 1, whatever is measured.
 _RATIOS = ("min_speedup", "min_efficiency")
 Line = Mapping[str, Any]
@@ -65,11 +66,6 @@ def judge_acceptance(results: Results, promises: Mapping[str, Any], file: str) -
     words = {row["verdict"] for row in rows}
     verdict = NOT_ACCEPTED if FAIL in words else UNDECIDED if UNDECIDED in words else ACCEPTED
     return {"file": plain(file), "about": promises["about"], "verdict": verdict, "lines": rows}
-
-
-def selected(cells: Sequence[Mapping[str, Any]], line: Line) -> List[Any]:
-    """Return the cells, planned or measured, that a line is about."""
-    return [cell for cell in cells if is_selected(cast(MeasuredCell, cell), line)]
 
 
 def _judged(results: Results, line: Line) -> List[Judged]:
@@ -185,10 +181,6 @@ def _preflight(results: Results, line: Line) -> List[Dict[str, Any]]:
     return [_row(line, "", PASS if found in allowed else FAIL, detail)]
 
 
-def _busbw(results: Results, line: Line) -> List[Dict[str, Any]]:
-    return [_row(line, "", UNDECIDED, NO_BUSBW)]
-
-
 def _stack(results: Results, line: Line) -> List[Dict[str, Any]]:
     nodes = results["provenance"].get("nodes") or {}
     rows = []
@@ -216,19 +208,19 @@ def _stack(results: Results, line: Line) -> List[Dict[str, Any]]:
 def versions(facts: Mapping[str, Any], name: str) -> List[Optional[str]]:
     """Return a version of ``promises.STACK`` of a node's fingerprint, of each GPU its own.
 
-    None stands for one that is not recorded.
+    None stands for one that is not recorded. Without nvidia-smi no GPU is listed, which is not the
+    same as none: their number is not recorded then.
     """
     gpus = facts.get("gpus") or []
     if name == "gpus":
-        return [str(len(gpus))]
+        return [str(len(gpus)) if gpus else None]
     key = "name" if name == "gpu" else name
     values = [gpu.get(key) for gpu in gpus] if name in ("driver", "gpu") else [facts.get(name)]
-    return [None if value is None else str(value) for value in values] or [None]
+    return [None if value in _NOT_RECORDED else str(value) for value in values] or [None]
 
 
 _OTHERS: Mapping[str, Callable[[Results, Line], List[Dict[str, Any]]]] = {
     "no_faults": _faults,
     "preflight": _preflight,
-    "min_busbw": _busbw,
     "stack": _stack,
 }

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, List, Mapping, Optional, Sequence
 
+from ..comparison.limits import selected
 from ..planning.options import duration_seconds
 from ..records.cells import cell_key
 from ..results.scaling import base_cells, base_topology
 from ..stats.drift import LEAST
-from .judge import NO_BUSBW, selected, versions
+from .judge import versions
 from .promises import CELL_LINES, line_text
 
 __all__ = ["undecidable"]
@@ -70,8 +71,6 @@ def _of_others(
     line: Mapping[str, Any], nodes: Nodes, seconds: float, preflight: bool
 ) -> Optional[str]:
     metric, value = line["metric"], line["value"]
-    if metric == "min_busbw":
-        return NO_BUSBW
     if metric == "preflight" and not preflight:
         return "the preflight is turned off"
     if metric == "no_faults" and value and seconds and seconds < duration_seconds(value):

@@ -15,7 +15,7 @@ from ..stats.deficit import LEAST_FREEDOM, baseline_spread
 from ..stats.detectable import ALPHA, POWER, Spread, detectable, ways_to_find
 from ..stats.levels import by_day
 from .cell_figures import origin
-from .gate_rules import selected
+from .limits import selected
 
 __all__ = ["detectable_lines"]
 
@@ -55,10 +55,7 @@ def detectable_lines(
     known = sorted(filter(None, planned), key=lambda one: -one.least)
     if not known:
         return []
-    lines = [
-        f"Deficit that is found in {100 * POWER:g} % of campaigns, and falsely in"
-        f" {100 * known[0].asked['alpha']:.2g} %:"
-    ]
+    lines = [f"Deficit that is found in {100 * POWER:g} % of campaigns, and how often falsely:"]
     lines += [f"  {_line(one)}" for one in known[:_MOST_CELLS]]
     if len(known) > _MOST_CELLS:
         lines.append(f"  smaller ones in {len(known) - _MOST_CELLS} other cell(s)")
@@ -116,12 +113,11 @@ def _groups(cell: Cell, baselines: Sequence[Results]) -> List[List[float]]:
 
 def _asked(cell: Cell, cells: Sequence[Cell], rules: Sequence[Rule]) -> Dict[str, Any]:
     """Return the rule with the smallest deficit that holds for a cell, with alpha of one cell."""
-    of_cell = [rule for rule in rules if rule["metric"] == "deficit" and selected(cell, rule)]
+    of_cell = [rule for rule in rules if rule["metric"] == "deficit" and selected([cell], rule)]
     if not of_cell:
         return {"alpha": ALPHA}
     rule = min(of_cell, key=lambda one: float(one["value"]))
-    many = sum(selected(one, rule) for one in cells)
-    return {**rule, "alpha": rule.get("alpha", ALPHA) / many}
+    return {**rule, "alpha": rule.get("alpha", ALPHA) / len(selected(cells, rule))}
 
 
 def _line(one: _Planned) -> str:
@@ -136,7 +132,8 @@ def _line(one: _Planned) -> str:
         return f"{one.name}: none with {one.repeats} repeats; {enough} show how runs differ"
     ways = ways_to_find(one.upper, one.repeats, one.runs, smaller, one.asked["alpha"])
     return (
-        f"{one.name}: {100 * one.least:.2g} % with {one.repeats} repeats against {days}; runs"
+        f"{one.name}: {100 * one.least:.2g} %, falsely in {100 * one.asked['alpha']:.2g} %, with"
+        f" {one.repeats} repeats against {days}; runs"
         f" differ by {100 * math.sqrt(one.spread.run):.2g} %. At the {100 * _SURE:g} % limits of"
         f" what is estimated, {ways}"
     )

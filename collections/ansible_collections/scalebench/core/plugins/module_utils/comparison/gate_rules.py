@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 
-from ..records.cells import IDENTITY_KEYS
-from ..records.factors import WEAK, missing_value
-from ..records.plans import Cell
 from ..records.results import MeasuredCell, Results
 from ..results.cells import repeats_without_speed
 from .gate_changes import deficit_outcomes, margin_outcomes
 from .gate_figures import figure_outcomes
 from .gate_outcomes import BROKEN, PASSED, Outcome, joined
+from .limits import (
+    Limit,
+    checked_day,
+    checked_value,
+    checked_where,
+    is_number,
+    selected,
+    selector_text,
+)
 
-__all__ = [
-    "METRICS",
-    "Metric",
-    "check_gate",
-    "judge_gate",
-    "rule_text",
-    "selected",
-    "selector_text",
-]
+__all__ = ["METRICS", "Metric", "check_gate", "judge_gate", "rule_text"]
 
 Rule = Mapping[str, Any]
 
@@ -33,18 +29,14 @@ Rule = Mapping[str, Any]
 class Metric:
     """What a rule limits: its test, and what its value may be.
 
-    ``about``: the meaning of the value. ``judge``: the outcomes of the selected cells. ``below``:
-    the value is below this (or at most, ``closed``); ``above``: it is above 0. ``alpha``: error
-    rate of the test where the rule states none; None for no test. ``undecided``: what an undecided
-    rule does where it does not say so; None for pass, and fail where there are no data.
+    ``judge``: the outcomes of the selected cells. ``alpha``: error rate of the test where the rule
+    states none; None for no test. ``undecided``: what an undecided rule does where it does not say
+    so; None for pass, and fail where there are no data.
     """
 
-    about: str
+    limit: Limit
     judge: Callable[[Results, Sequence[MeasuredCell], Rule], List[Outcome]]
     alpha: Optional[float] = None
-    below: float = math.inf
-    closed: bool = False
-    above: bool = False
     baseline: bool = False
     undecided: Optional[str] = None
 
@@ -74,38 +66,27 @@ def _count(results: Results, cells: Sequence[MeasuredCell], rule: Rule) -> List[
 
 # One-sided, so that for one cell it is an end of the 95 % interval that the report shows.
 _ALPHA = 0.025
+_OF_BASELINE = "a share of the baseline's throughput"
 METRICS: Mapping[str, Metric] = {
     "max_regression": Metric(
-        "a share of the baseline's throughput, 0.03 for 3 %", _margin, _ALPHA, 1, baseline=True
+        Limit(f"{_OF_BASELINE}, 0.03 for 3 %", 1), _margin, _ALPHA, baseline=True
     ),
     "non_inferior": Metric(
-        "a share of the baseline's throughput, 0.02 for 2 %",
-        *(_margin, _ALPHA, 1),
-        above=True,
-        baseline=True,
+        Limit(f"{_OF_BASELINE}, 0.02 for 2 %", 1, above=True),
+        *(_margin, _ALPHA, True),
         # It asks for proof.
         undecided="fail",
     ),
     "deficit": Metric(
-        "a share of the baseline's throughput, 0.01 for 1 %",
-        *(_deficit, 0.01, 1),
-        above=True,
-        baseline=True,
+        Limit(f"{_OF_BASELINE}, 0.01 for 1 %", 1, above=True), _deficit, 0.01, baseline=True
     ),
     "min_efficiency": Metric(
-        "a share of ideal scaling, 0.8 for 80 %", _figure, _ALPHA, 1, closed=True
+        Limit("a share of ideal scaling, 0.8 for 80 %", 1, closed=True), _figure, _ALPHA
     ),
-    "min_throughput": Metric("in the unit of the cell, mostly images/s", _figure, _ALPHA),
-    "min_speedup": Metric("a ratio to 1n1g, or the base of strong scaling", _figure, _ALPHA),
-    "max_cv": Metric("a share of the mean, 0.02 for 2 %", _figure, _ALPHA, 1, closed=True),
-    "allowed_failures": Metric("a whole number of repeats", _count),
-}
-# What a rule may select cells by.
-_SELECTORS = (*IDENTITY_KEYS, "scaling")
-# A limit of scaling holds for the weak one, whose ideal is another, unless the rule says otherwise.
-_USUALLY: Mapping[str, Mapping[str, str]] = {
-    "min_efficiency": {"scaling": WEAK},
-    "min_speedup": {"scaling": WEAK},
+    "min_throughput": Metric(Limit("in the unit of the cell, mostly images/s"), _figure, _ALPHA),
+    "min_speedup": Metric(Limit("a ratio to 1n1g, or the base of strong scaling"), _figure, _ALPHA),
+    "max_cv": Metric(Limit("a share of the mean, 0.02 for 2 %", 1, closed=True), _figure, _ALPHA),
+    "allowed_failures": Metric(Limit("a whole number of repeats", whole=True), _count),
 }
 
 
@@ -149,34 +130,16 @@ def _rule(rule: Any) -> Dict[str, Any]:
     options = {name: _OPTIONS[name](metric, rule[name]) for name in _OPTIONS if name in rule}
     return {
         "metric": metric,
-        "value": _value(metric, rule[metric]),
-        "where": _where(rule.get("where", {})),
+        "value": checked_value(metric, METRICS[metric].limit, rule[metric]),
+        "where": checked_where(rule.get("where", {})),
         **options,
     }
-
-
-def _is_number(value: Any) -> bool:
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return number and math.isfinite(value)
-
-
-def _value(metric: str, value: Any) -> Any:
-    of = METRICS[metric]
-    if not _is_number(value) or value < 0:
-        raise ValueError(f"{metric}: {value!r} is not a number of 0 or more: {of.about}")
-    if value > of.below or (value == of.below and not of.closed):
-        raise ValueError(f"{metric}: {value!r} is not a share: {of.about}")
-    if of.above and value == 0:
-        raise ValueError(f"{metric}: {value!r} is not above 0: {of.about}")
-    if metric == "allowed_failures" and int(value) != value:
-        raise ValueError(f"{metric}: {value!r} is not a whole number")
-    return value
 
 
 def _checked_alpha(metric: str, value: Any) -> float:
     if METRICS[metric].alpha is None:
         raise ValueError(f"alpha: {metric} counts, it tests nothing")
-    if not _is_number(value) or not 0 < value < 0.5:
+    if not is_number(value) or not 0 < value < 0.5:
         raise ValueError(f"alpha: {value!r} is not a share above 0 and below 0.5, e.g. 0.01")
     return float(value)
 
@@ -187,38 +150,18 @@ def _checked_policy(_: str, value: Any) -> str:
     return str(value)
 
 
-def _checked_day(metric: str, value: Any) -> float:
+def _checked_day_of(metric: str, value: Any) -> float:
     if metric != "deficit":
         raise ValueError(f"day_sd: only deficit takes it, not {metric}")
-    if not _is_number(value) or not 0 <= value < 1:
-        raise ValueError(f"day_sd: {value!r} is not a share below 1, e.g. 0.001 for 0.1 %")
-    return float(value)
+    return checked_day(value)
 
 
 # What may stand in a rule beside its metric and where.
 _OPTIONS: Mapping[str, Callable[[str, Any], Any]] = {
     "alpha": _checked_alpha,
     "undecided": _checked_policy,
-    "day_sd": _checked_day,
+    "day_sd": _checked_day_of,
 }
-
-
-def _where(where: Any) -> Dict[str, str]:
-    if not isinstance(where, Mapping):
-        raise ValueError(f"where: {where!r} is not a mapping; its keys are {', '.join(_SELECTORS)}")
-    for name, glob in where.items():
-        if name not in _SELECTORS:
-            raise ValueError(
-                f"where: there is no {name!r}; the choices are {', '.join(_SELECTORS)}"
-            )
-        if not isinstance(glob, str) or not glob:
-            raise ValueError(f"where: {name}: {glob!r} is not a text, as '4n*' or amp")
-    return dict(where)
-
-
-def selector_text(rule: Rule) -> str:
-    """Return the cells that a rule holds for, ``model r50, topology 4n*``; empty for all."""
-    return ", ".join(f"{name} {glob}" for name, glob in rule["where"].items())
 
 
 def rule_text(rule: Rule) -> str:
@@ -263,8 +206,7 @@ def judge_gate(results: Results, rules: Sequence[Rule], file: str) -> Dict[str, 
 
 def _judged(results: Results, rule: Rule) -> Dict[str, Any]:
     metric = METRICS[rule["metric"]]
-    cells = [cell for cell in results["cells"] if selected(cell, rule)]
-    outcomes = metric.judge(results, cells, rule)
+    outcomes = metric.judge(results, selected(results["cells"], rule), rule)
     return {
         "rule": rule_text(rule),
         "selector": selector_text(rule),
@@ -272,19 +214,11 @@ def _judged(results: Results, rule: Rule) -> Dict[str, Any]:
     }
 
 
-def selected(cell: Union[Cell, MeasuredCell], rule: Rule) -> bool:
-    """Return whether a rule holds for a cell, planned or measured."""
-    where = {**_USUALLY.get(rule["metric"], {}), **rule["where"]}
-    values = {name: cell.get(name) or missing_value(name) for name in where}
-    return all(fnmatchcase(str(values[name]), glob) for name, glob in where.items())
-
-
 def _failures(results: Results, rule: Rule) -> List[Mapping[str, Any]]:
     """Return the failures that the rule counts; without a selector also those of no cell."""
     logs = {
         entry["log"]
-        for cell in results["cells"]
-        if selected(cell, rule)
+        for cell in selected(results["cells"], rule)
         for entry in repeats_without_speed(cell)
     }
     return [entry for entry in results["failures"] if not rule["where"] or entry["log"] in logs]

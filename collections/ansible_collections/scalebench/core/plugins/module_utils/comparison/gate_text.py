@@ -7,15 +7,18 @@ from typing import Any, List, Mapping, Sequence
 from ..layout.sections import Section, section, table
 from ..records.results import Results
 from .gate_outcomes import BROKEN, PASSED, UNDECIDED
-from .gate_rules import rule_text, selector_text
+from .gate_rules import rule_text
+from .limits import selector_text
 
 __all__ = [
     "broken_rules",
+    "gate_failed",
     "gate_line",
     "gate_sections",
     "rule_lines",
     "rule_verdict",
     "undecided_rules",
+    "unshown_rules",
 ]
 
 
@@ -34,7 +37,11 @@ def gate_sections(results: Results) -> List[Section]:
         }
         for rule in gate["rules"]
     ]
-    return [section("gate", "Gate", [f"{gate_line(results)}."], [table("Rules", rows)])]
+    return [
+        section(
+            "gate", "Gate", [f"{gate_line(results)}."], [table("Rules", rows, whole=("detail",))]
+        )
+    ]
 
 
 def gate_line(results: Results) -> str:
@@ -53,20 +60,30 @@ def gate_line(results: Results) -> str:
     return f"gate {gate['file']}: {verdict}{failed}"
 
 
+def gate_failed(results: Results) -> bool:
+    """Return whether a gate fails, by a rule or by a failed repeat that no rule allows."""
+    gate = results.get("gate")
+    return gate is not None and not (gate["ok"] and not gate["failures"])
+
+
 def broken_rules(results: Results) -> List[str]:
-    """Return a line for each rule that fails its gate; none without a gate."""
-    return _lines(results, ok=False)
+    """Return a line for each broken rule; none without a gate."""
+    return _lines(results, BROKEN, ok=False)
+
+
+def unshown_rules(results: Results) -> List[str]:
+    """Return a line for each undecided rule that fails its gate; none without a gate."""
+    return _lines(results, UNDECIDED, ok=False)
 
 
 def undecided_rules(results: Results) -> List[str]:
     """Return a line for each undecided rule that does not fail its gate; none without a gate."""
-    return _lines(results, ok=True)
+    return _lines(results, UNDECIDED, ok=True)
 
 
-def _lines(results: Results, ok: bool) -> List[str]:
-    gate = results.get("gate") or {"rules": []}
-    rules = [rule for rule in gate["rules"] if rule["ok"] is ok and rule_verdict(rule) != PASSED]
-    return [_line(rule) for rule in rules]
+def _lines(results: Results, verdict: str, ok: bool) -> List[str]:
+    rules = (results.get("gate") or {"rules": []})["rules"]
+    return [_line(rule) for rule in rules if rule["ok"] is ok and rule_verdict(rule) == verdict]
 
 
 def _line(rule: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from typing import Any, List, Sequence
 
-__all__ = ["csv_value", "last_lines", "listed", "plain", "printable", "without_commands"]
+__all__ = ["LONGEST", "csv_value", "last_lines", "listed", "plain", "printable", "without_commands"]
 
 # ECMA-48: control sequences (colours, cursor), operating-system commands (titles, links), the rest.
 _ESCAPES = re.compile(
@@ -15,10 +15,11 @@ _ESCAPES = re.compile(
 # Unicode's categories of what has no shape of its own: control, format (which turns text around),
 # private use, half of a pair.
 _SHAPELESS = ("Cc", "Cf", "Co", "Cs")
-_LONGEST = 300
+# The longest text where nothing else is said, in characters.
+LONGEST = 300
 
 
-def plain(text: Any, longest: int = _LONGEST) -> str:
+def plain(text: Any, longest: int = LONGEST) -> str:
     """Return a text in one line of at most ``longest`` characters, ``…`` where it was cut.
 
     Escape sequences go, other characters without a shape become spaces, and runs of spaces one.
@@ -57,7 +58,7 @@ def csv_value(value: Any) -> Any:
     return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
 
 
-def last_lines(text: str, most: int = 20, longest: int = _LONGEST) -> List[str]:
+def last_lines(text: str, most: int = 20, longest: int = LONGEST) -> List[str]:
     """Return the last lines that have something in them, at most ``most``, each :func:`plain`.
 
     What a progress bar overwrote counts as a line of its own.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
-from .plain_text import plain
+from .plain_text import LONGEST, plain
 from .table import aligned, shown
 
 __all__ = [
@@ -28,6 +28,8 @@ Table = Dict[str, Any]
 # something that is no letter: words such as out_of_memory stay readable in the source.
 _MARKUP = re.compile(r"([\\`*\[\]<>~]|^#|(?<![^\W_])_|_(?![^\W_]))")
 _LONGEST_SENTENCE = 2000
+# A cell that lists what it says of hundreds of cells of a campaign.
+_LONGEST_LIST = 200_000
 
 
 def table(
@@ -35,6 +37,7 @@ def table(
     rows: Sequence[Mapping[str, Any]],
     columns: Optional[Sequence[str]] = None,
     decimals: Mapping[str, int] = {},
+    whole: Sequence[str] = (),
 ) -> Table:
     """Return a table as data: ``caption``, ``columns`` and ``rows``.
 
@@ -44,6 +47,7 @@ def table(
     :param rows: from column to value.
     :param columns: their order; by default the keys of the first row.
     :param decimals: of the floats of a column; 2 where not given.
+    :param whole: columns whose text is not cut.
     """
     names = list(columns) if columns is not None else list(rows[0]) if rows else []
     return {
@@ -54,7 +58,7 @@ def table(
         ],
         "rows": [
             [
-                {"text": plain(shown(row[name], decimals.get(name, 2))), "value": _value(row[name])}
+                _cell(row[name], decimals.get(name, 2), _LONGEST_LIST if name in whole else LONGEST)
                 for name in names
             ]
             for row in rows
@@ -62,8 +66,9 @@ def table(
     }
 
 
-def _value(value: Any) -> Any:
-    return plain(value) if isinstance(value, str) else value
+def _cell(value: Any, decimals: int, longest: int) -> Dict[str, Any]:
+    by = plain(value) if isinstance(value, str) else value
+    return {"text": plain(shown(value, decimals), longest), "value": by}
 
 
 def filled(rows: Sequence[Mapping[str, Any]], always: Sequence[str] = ()) -> List[str]:
@@ -144,7 +149,7 @@ def table_text(one: Table, as_markdown: bool = False) -> str:
 
     :param as_markdown: escape its text, so that Markdown shows it unchanged.
     """
-    show = in_markdown if as_markdown else str
+    show = _escaped if as_markdown else str
     return aligned(
         [show(column["name"]) for column in one["columns"]],
         [[show(cell["text"]) for cell in row] for row in one["rows"]],
@@ -154,12 +159,15 @@ def table_text(one: Table, as_markdown: bool = False) -> str:
 
 def in_markdown(text: str) -> str:
     """Return a name or a sentence so that Markdown shows it unchanged, in one line."""
-    return _MARKUP.sub(r"\\\1", plain(text, _LONGEST_SENTENCE))
+    return _escaped(plain(text, _LONGEST_SENTENCE))
+
+
+def _escaped(text: str) -> str:
+    return _MARKUP.sub(r"\\\1", text)
 
 
 def _with_quotations(line: Sequence[Mapping[str, Any]]) -> str:
     # The pieces are plain already; spaces at their ends stay.
     return "".join(
-        f"`{piece['text']}`" if piece["code"] else _MARKUP.sub(r"\\\1", piece["text"])
-        for piece in line
+        f"`{piece['text']}`" if piece["code"] else _escaped(piece["text"]) for piece in line
     )

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Sequence, Tuple
 
+from ..acceptance.acceptance_text import acceptance_line
+from ..acceptance.judge import ACCEPTED, NOT_ACCEPTED
+from ..comparison.gate_text import gate_failed, gate_line, undecided_rules
 from ..layout.groups import machines, named_cells
 from ..layout.plain_text import plain
 from ..records.endings import count_key, group_words, groups
@@ -140,14 +143,18 @@ def _figure(label: str, value: str, note: str) -> Dict[str, str]:
 def trust(results: Results) -> Dict[str, Any]:
     """Return how far the figures can be trusted, from counts: ``level``, ``verdict``, ``reasons``.
 
-    ``level``: none (no result), poor (a speed-up that says nothing about scaling), care (something
-    makes the figures less certain) or good.
+    ``level``: none (no result), poor (a failed gate or acceptance, or a speed-up that says nothing
+    about scaling), care (something makes the figures less certain, or was left undecided) or good.
     """
     counts = results["counts"]
     if not counts["ok"]:
         reasons = [f"None of {_number(counts['planned'], 'repeat')} succeeded."]
         return {"level": "none", "verdict": "No result", "reasons": reasons}
-    grave, light = _grave(results["cells"]), _light(results)
+    failed, undecided = _judged(results)
+    grave, light = _grave(results["cells"]), [*undecided, *_light(results)]
+    if failed:
+        reasons = [*failed.values(), *grave, *light]
+        return {"level": "poor", "verdict": ", ".join(failed), "reasons": reasons}
     if grave:
         verdict = "Read these results with care"
         return {"level": "poor", "verdict": verdict, "reasons": grave + light}
@@ -155,6 +162,21 @@ def trust(results: Results) -> Dict[str, Any]:
         return {"level": "care", "verdict": "Usable, with reservations", "reasons": light}
     reasons = ["All repeats succeeded, telemetry shows no disturbance, and the repeats agree."]
     return {"level": "good", "verdict": "No problem found", "reasons": reasons}
+
+
+def _judged(results: Results) -> Tuple[Dict[str, str], List[str]]:
+    """Return what gate and acceptance say: failures, verdict by reason, and what is undecided."""
+    failed, undecided = {}, []
+    if gate_failed(results):
+        failed["Gate failed"] = f"G{gate_line(results)[1:]}."
+    elif undecided_rules(results):
+        undecided.append(f"G{gate_line(results)[1:]}.")
+    acceptance = results.get("acceptance")
+    if acceptance and acceptance["verdict"] == NOT_ACCEPTED:
+        failed["Not accepted"] = f"{acceptance_line(acceptance)}."
+    elif acceptance and acceptance["verdict"] != ACCEPTED:
+        undecided.append(f"{acceptance_line(acceptance)}.")
+    return failed, undecided
 
 
 def _grave(cells: Sequence[MeasuredCell]) -> List[str]:

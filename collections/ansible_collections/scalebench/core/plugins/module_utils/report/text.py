@@ -8,7 +8,7 @@ from typing import Dict, List
 
 from ..comparison.bisect import bisect_line
 from ..comparison.comparison_text import comparison_line
-from ..comparison.gate_text import broken_rules, gate_line, undecided_rules
+from ..comparison.gate_text import broken_rules, gate_line, undecided_rules, unshown_rules
 from ..comparison.treatments_text import treatment_lines
 from ..layout.groups import cell_groups, failures, group_title
 from ..layout.plain_text import plain
@@ -51,7 +51,8 @@ def _verdicts(results: Results) -> List[str]:
     lines += [bisect_line(results)] if results.get("bisection") else []
     lines += [comparison_line(results)] if results.get("comparison") else []
     if results.get("gate"):
-        lines += [gate_line(results), *broken_rules(results), *undecided_rules(results)]
+        rules = (broken_rules, unshown_rules, undecided_rules)
+        lines += [gate_line(results), *(line for of in rules for line in of(results))]
     return lines
 
 

@@ -31,7 +31,6 @@ __all__ = [
     "finding",
     "interval_of_median",
     "ratio_of_medians",
-    "ratio_to_figure",
 ]
 
 LEVEL = 0.95
@@ -75,22 +74,6 @@ def interval_of_median(speeds: Sequence[float], level: float) -> Dict[str, Any]:
     mean, variance = centre(values)
     variance = _factor(len(values)) * variance + rounding(mean)
     return _interval(median(values), variance, len(values) - 1, level)
-
-
-def ratio_to_figure(
-    speeds: Sequence[float], figure: float, repeats: Optional[int], level: float
-) -> Dict[str, Any]:
-    """Return the interval of median(speeds) / figure, assuming equal noise on both sides.
-
-    :param figure: the median of ``repeats`` runs whose own values are unknown.
-    :param repeats: None for one run.
-    :returns: as :func:`ratio_of_medians`.
-    :raises ValueError: no values, or one that is not a finite number above 0.
-    """
-    above, theirs = _positive(speeds), _positive([figure])[0]
-    if len(above) < 2:
-        return _nothing("one repeat shows no noise")
-    return _interval(*_to_figure(above, theirs, repeats or 1), level)
 
 
 def _to_figure(above: Sequence[float], figure: float, n: int) -> Tuple[float, float, float]:
