@@ -28,6 +28,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.published.rows imp
 
 Row = Mapping[str, Any]
 # A number with separators of thousands, and what may stand around it.
+TIME = re.compile(r'"time_ms": (\d+)')
 NUMBER = re.compile(r"[0-9][0-9,]*(?:\.[0-9]+)?")
 
 
@@ -95,18 +96,49 @@ def _cell_problem(lines: list[str], line: int, column: int, name: str, value: An
     )
 
 
+def score(times: Mapping[str, list[Any]]) -> float:
+    """Return MLPerf's score: the mean without fastest and slowest; a failed run is the slowest."""
+    good = sorted(one[0] for one in times.values() if one[0] is not None)
+    kept = good[1 : len(times) - 1]
+    return round(sum(kept) / len(kept), 3)
+
+
+def _time_problems(row: Row, folder: Path) -> list[str] | None:
+    """Return what the result files of a training say otherwise, None where there is no copy."""
+    problems = []
+    for repeat, (seconds, *places) in row["times"].items():
+        name = f"{row['path']}/result_{repeat}.txt"
+        lines = source_lines(folder, row["repository"], row["commit"], name)
+        if lines is None:
+            return None
+        read = [lines[place - 1] for place in places]
+        keys = [f'"run_{key}"' in line for key, line in zip(("start", "stop"), read, strict=False)]
+        converged = len(read) == 2 and '"status": "success"' in read[1]
+        start, *stop = (int(found[1]) for line in read if (found := TIME.search(line)))
+        elapsed = (stop[0] - start) / 1000 if converged else None
+        if not all(keys) or elapsed != seconds:
+            problems.append(f"result_{repeat}.txt: {seconds} s expected, {elapsed} s logged")
+    if score(row["times"]) != row["time_to_train_seconds"]:
+        problems.append(f"{score(row['times'])} s from the runs, {row['time_to_train_seconds']} s")
+    return problems
+
+
+def _printed_problems(row: Row, folder: Path) -> list[str] | None:
+    lines = source_lines(folder, row["repository"], str(row["commit"]), row["path"])
+    return None if lines is None else row_problems(row, lines)
+
+
 def check_rows(rows: list[dict[str, Any]], folder: Path) -> tuple[Counter[str], list[str]]:
     """Return how many rows were confirmed, wrong, absent (no copy) and without a line; and why."""
     counts: Counter[str] = Counter()
     problems = []
     for row in rows:
-        if not row.get("line"):
+        if not row.get("line") and not row.get("times"):
             counts["without a line"] += 1
             continue
-        lines = source_lines(folder, row["repository"], str(row["commit"]), row["path"])
-        found = [] if lines is None else row_problems(row, lines)
-        counts["absent" if lines is None else "wrong" if found else "confirmed"] += 1
-        problems += [f"{row['id']}: {row['path']} at {row['commit']}, {one}" for one in found]
+        found = (_time_problems if row.get("times") else _printed_problems)(row, folder)
+        counts["absent" if found is None else "wrong" if found else "confirmed"] += 1
+        problems += [f"{row['id']}: {row['path']} at {row['commit']}, {one}" for one in found or ()]
     return counts, problems
 
 

@@ -1,5 +1,6 @@
 """Every published row that states its line, read again in a copy of its source."""
 
+import copy
 import os
 from pathlib import Path
 
@@ -66,13 +67,63 @@ def test_a_source_that_is_not_here(tmp_path):
     assert check.check_rows(published_rows(DOCUMENT, "d"), tmp_path) == ({"absent": 1}, [])
 
 
+def trained(folder, times, seconds, logs):
+    """Check a training of three runs against its result files."""
+    place = folder / "a+b@c0ffee/r50"
+    place.mkdir(parents=True)
+    for repeat, text in enumerate(logs):
+        (place / f"result_{repeat}.txt").write_text(text)
+    document = copy.deepcopy(DOCUMENT)
+    document["method"]["statistic"] = "olympic"
+    document["series"] = [
+        {
+            **{"id": "s", "path": "r50"},
+            "results": {"1n8g": {"time_to_train_seconds": seconds, "times": times}},
+        }
+    ]
+    return check.check_rows(published_rows(document, "d"), folder)
+
+
+def log(seconds, status="success"):
+    line = '\n:::MLLOG {"time_ms": %d, "key": "run_%s", "metadata": {"status": "%s"}}'
+    return "#" + line % (1000, "start", "") + line % (1000 + 1000 * seconds, "stop", status)
+
+
+TIMES = {0: [90.0, 2, 3], 1: [100.0, 2, 3], 2: [120.0, 2, 3]}
+LOGS = [log(90), log(100), log(120)]
+
+
+def test_a_time_to_train_is_scored_from_its_logs(tmp_path):
+    assert trained(tmp_path, TIMES, 100.0, LOGS) == ({"confirmed": 1}, [])
+
+
+def test_a_run_that_did_not_converge_is_the_slowest(tmp_path):
+    times, logs = {**TIMES, 0: [None, 2, 3]}, [log(90, "aborted"), *LOGS[1:]]
+    assert trained(tmp_path, times, 120.0, logs) == ({"confirmed": 1}, [])
+
+
+@pytest.mark.parametrize(
+    ("times", "seconds", "logs", "problem"),
+    [
+        (TIMES, 100.0, [log(91), *LOGS[1:]], "result_0.txt: 90.0 s expected, 91.0 s logged"),
+        (TIMES, 101.0, LOGS, "100.0 s from the runs, 101.0 s"),
+        (TIMES, 100.0, [LOGS[0], log(100, "aborted"), LOGS[2]], "100.0 s expected, None s logged"),
+        ({**TIMES, 1: [-100.0, 3, 2]}, 100.0, LOGS, "result_1.txt"),
+    ],
+)
+def test_a_time_that_is_not_in_the_logs(tmp_path, times, seconds, logs, problem):
+    counts, found = trained(tmp_path, times, seconds, logs)
+    assert counts == {"wrong": 1} and any(problem in one for one in found), found
+
+
 def stating_lines():
-    return [path.stem for path in documents() if " line: " in path.read_text(encoding="utf-8")]
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in documents()}
+    return [name for name, text in texts.items() if " line: " in text or " times:" in text]
 
 
 @pytest.mark.parametrize("name", stating_lines())
 def test_the_rows_of_a_document_stand_in_its_source(name):
-    placed = [row for row in rows(name) if row.get("line")]
+    placed = [row for row in rows(name) if row.get("line") or row.get("times")]
     counts, found = max(
         (check.check_rows(placed, folder) for folder in COPIES), key=lambda one: -one[0]["absent"]
     )
