@@ -83,10 +83,11 @@ def test_every_benchmark_has_both_modes(name, gpus):
     for recipe in known[name]["recipes"]:
         if ("gpu" if gpus else "cpu") not in known[name]["recipes"][recipe]["defaults"]:
             continue
+        data = known[name]["recipes"][recipe]["choices"].get("data", ["synthetic"])[-1]
         made = planned(
             nodes,
             known,
-            **{"benchmark": name, "recipe": recipe, "data": "real", "topology": "1n1g,2n1g"},
+            **{"benchmark": name, "recipe": recipe, "data": data, "topology": "1n1g,2n1g"},
             **{"scaling": "strong", "global_batch_size": 64},
         )
         assert {(c["topology"], c["batch_size_per_device"]) for c in made["cells"]} == {

@@ -164,3 +164,44 @@ def test_frameworks_side_by_side_have_a_table_for_each_mode():
     ]
     assert [row["topology"] for row in tables[1]["rows"]] == ["2n1g", "3n1g", "4n1g"]
     assert tables[1]["rows"][2]["speedup"] == {"a": 1.5, "b": 1.5}
+
+
+def test_the_time_of_a_step_has_the_base_over_the_devices_as_its_ideal():
+    (group,) = BOTH["strong_scaling"]["groups"]
+    assert (group["variant"], group["base"], group["global_batch_size"]) == (
+        *("gb32-strong", "2n1g", 32),
+    )
+    two, four = group["cells"]
+    assert (two["topology"], two["step_seconds"]) == ("2n1g", 32 / 40)
+    assert (two["ideal_step_seconds"], two["karp_flatt"]) == (32 / 40, None)
+    assert (four["step_seconds"], four["ideal_step_seconds"]) == pytest.approx((32 / 60, 0.4))
+    # A speed-up of 1.5 on twice the devices.
+    assert four["karp_flatt"] == pytest.approx((1 / 1.5 - 1 / 2) / (1 - 1 / 2))
+    share = group["serial_share"]
+    assert share["low"] < share["share"] < share["high"]
+    assert share["share"] == pytest.approx(1 / 3, abs=0.001)
+
+
+def test_a_step_has_more_tokens_than_sequences():
+    made = together(strong({"1n1g": [1000.0], "2n1g": [1500.0]}, units_per_sample=100))
+    assert made["strong_scaling"]["groups"][0]["cells"][0]["step_seconds"] == 3.2
+
+
+def test_oversubscribed_cells_say_nothing_about_the_serial_share():
+    plan, runs = strong({"1n1g": [10.0] * 3, "2n1g": [16.0] * 3, "4n1g": [3.0] * 3})
+    for one in runs:
+        one["oversubscribed"] = one["cell"]["topology"] == "4n1g"
+    (group,) = build_results(plan, runs)["strong_scaling"]["groups"]
+    assert (len(group["cells"]), group["serial_share"]["n"]) == (3, 6)
+    assert group["serial_share"]["share"] == pytest.approx(0.25)
+
+
+def test_without_its_base_a_group_has_times_only():
+    made = together(strong({"1n1g": [None], "2n1g": [10.0, 10.1], "4n1g": [15.0, 15.1]}))
+    (group,) = made["strong_scaling"]["groups"]
+    assert {one["ideal_step_seconds"] for one in group["cells"]} == {None}
+    assert group["serial_share"]["share"] is None
+
+
+def test_results_of_weak_scaling_have_no_such_key():
+    assert "strong_scaling" not in together(campaign(WEAK))

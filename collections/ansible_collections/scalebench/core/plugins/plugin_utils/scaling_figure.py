@@ -1,4 +1,4 @@
-"""The plots of throughput, speed-up and efficiency over devices. Needs matplotlib; no pyplot."""
+"""The plots of a report over devices. Needs matplotlib; no pyplot."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ def _value_axis(axes: Axes, values: list[float], figure: str) -> None:
 
 
 def _logarithmic(axes: Axes, low: float, high: float, figure: str) -> None:
-    """Mark powers of two for a speed-up, 1, 2 and 5 of each power of ten for a throughput."""
+    """Mark powers of two for a speed-up, 1, 2 and 5 of each power of ten for what has a unit."""
     axes.set_yscale("log")
     axes.yaxis.set_minor_locator(NullLocator())
     steps = [2.0**power for power in range(-8, 20)]
-    if figure == "throughput":
+    if figure != "speedup":
         fine = (1, 2, 5) if high / low > 16 else (1, 1.5, 2, 3, 4, 5, 7)
         steps = [base * 10.0**power for power in range(-4, 10) for base in fine]
     axes.yaxis.set_major_locator(FixedLocator([step for step in steps if low <= step <= high]))
@@ -68,7 +68,13 @@ def _logarithmic(axes: Axes, low: float, high: float, figure: str) -> None:
 
 Series = dict[str, Any]
 LONGEST_LABEL = 44
-KEYS = {"throughput": "median", "speedup": "speedup", "efficiency": "speedup"}
+# What a point needs to be in a figure.
+KEYS = {
+    "throughput": "median",
+    "speedup": "speedup",
+    "efficiency": "speedup",
+    "step_time": "samples",
+}
 IDEAL = {"linestyle": (0, (5, 3)), "linewidth": 1.2, "zorder": 1}
 
 
@@ -77,20 +83,22 @@ def _points_of(one: Series, figure: str) -> list[dict[str, Any]]:
     return [point for point in one["points"] if point.get(KEYS[figure]) is not None]
 
 
-def _factor(one: Series, point: dict[str, Any], figure: str) -> float:
-    """Return what turns a throughput into the figure's value."""
+def _shown(one: Series, point: dict[str, Any], figure: str, throughput: float) -> float:
+    """Return a throughput of a point as the figure's value."""
     if figure == "throughput":
-        return 1.0
-    return 1 / one["base"] if figure == "speedup" else 100 / one["base"] / point["devices"]
+        return throughput
+    if figure == "step_time":
+        return 1000 * point["samples"] / throughput
+    speedup = throughput / one["base"]
+    return (
+        speedup if figure == "speedup" else 100 * speedup * one["base_devices"] / point["devices"]
+    )
 
 
 def _draw_ideal(axes: Axes, shown: list[Series], figure: str) -> list[float]:
-    """Draw perfect scaling, for a throughput that of each series; return the values."""
-    counts = sorted({point["devices"] for one in shown for point in one["points"]})
-    if figure != "throughput":
-        values = [float(count) if figure == "speedup" else 100.0 for count in counts]
-        axes.plot(counts, values, color=GREY, label="ideal", **IDEAL)
-        return values if shown else []
+    """Draw perfect scaling, for a throughput and a time that of each series; return the values."""
+    if figure in ("speedup", "efficiency"):
+        return _draw_common_ideal(axes, shown, figure)
     based = [one for one in shown if one["base"]]
     # More lines than colours cannot be distinguished.
     if not based or len(shown) > len(COLOURS):
@@ -98,11 +106,29 @@ def _draw_ideal(axes: Axes, shown: list[Series], figure: str) -> list[float]:
     drawn = []
     for one, colour in zip(shown, COLOURS):
         if one["base"]:
-            places = [point["devices"] for point in one["points"]]
-            ideal = [one["base"] * count for count in places]
-            axes.plot(places, ideal, color=colour, alpha=0.6, **IDEAL)
+            points = _points_of(one, figure)
+            each = one["base"] / one["base_devices"]
+            ideal = [_shown(one, point, figure, each * point["devices"]) for point in points]
+            axes.plot([p["devices"] for p in points], ideal, color=colour, alpha=0.6, **IDEAL)
             drawn += ideal
-    axes.plot([], [], color=GREY, label="ideal: median of 1n1g times devices", **IDEAL)
+    words = "ideal: median of 1n1g times devices"
+    if figure == "step_time":
+        words = "ideal: 1/devices; in weak scaling the same"
+    elif any(one["strong"] for one in based):
+        words = "ideal: in proportion to the devices"
+    axes.plot([], [], color=GREY, label=words, **IDEAL)
+    return drawn
+
+
+def _draw_common_ideal(axes: Axes, shown: list[Series], figure: str) -> list[float]:
+    """Draw one line for all series that are relative to the same number of devices."""
+    drawn: list[float] = []
+    for base in sorted({one["base_devices"] for one in shown}):
+        own = [one for one in shown if one["base_devices"] == base]
+        counts = sorted({point["devices"] for one in own for point in one["points"]})
+        values = [count / base if figure == "speedup" else 100.0 for count in counts]
+        axes.plot(counts, values, color=GREY, label=None if drawn else "ideal", **IDEAL)
+        drawn += values
     return drawn
 
 
@@ -110,7 +136,7 @@ def _draw_measured(axes: Axes, one: Series, figure: str, colour: str, marker: st
     """Draw medians as a line with markers, hollow where oversubscribed, intervals, each repeat."""
     points = _points_of(one, figure)
     places = [point["devices"] for point in points]
-    medians = [point["median"] * _factor(one, point, figure) for point in points]
+    medians = [_shown(one, point, figure, point["median"]) for point in points]
     axes.plot(places, medians, color=colour, linewidth=1.4, zorder=3)
     for hollow in (False, True):
         some = [i for i, point in enumerate(points) if point["oversubscribed"] is hollow]
@@ -119,7 +145,7 @@ def _draw_measured(axes: Axes, one: Series, figure: str, colour: str, marker: st
         axes.plot(*at, marker, color=colour, markersize=7, zorder=4, **fill)
     known = [point for point in points if point.get("interval")]
     low, high = (
-        [point["interval"][end] * _factor(one, point, figure) for point in known] for end in (0, 1)
+        [_shown(one, point, figure, point["interval"][end]) for point in known] for end in (0, 1)
     )
     axes.vlines(
         [point["devices"] for point in known], low, high, color=colour, linewidth=3.5, alpha=0.45
@@ -132,7 +158,7 @@ def _draw_measured(axes: Axes, one: Series, figure: str, colour: str, marker: st
     dots = [
         (
             point["devices"] * 2 ** (0.07 + 0.1 * index / len(point["repeats"])),
-            value * _factor(one, point, figure),
+            _shown(one, point, figure, value),
         )
         for point in points
         for index, value in enumerate(point["repeats"])
@@ -144,12 +170,14 @@ def _draw_measured(axes: Axes, one: Series, figure: str, colour: str, marker: st
 def _draw_values(axes: Axes, one: Series, figure: str) -> None:
     """Write the median at its marker, where few enough series leave room."""
     for point in _points_of(one, figure):
-        shown = f"{point[KEYS[figure]]:.2f}"
+        value = _shown(one, point, figure, point["median"])
+        # The speed-up of the tables, a quotient of rounded medians.
+        shown = point["speedup"] if figure == "speedup" else value
         if figure == "efficiency":
-            shown = f"{100 * point['speedup'] / point['devices']:.2f}"
-        place = (point["devices"], point["median"] * _factor(one, point, figure))
+            shown = 100 * point["speedup"] * one["base_devices"] / point["devices"]
+        place = (point["devices"], value)
         below = {"xytext": (3, -15), "textcoords": "offset points", "fontsize": 9}
-        axes.annotate(shown, place, color=INK, **below)
+        axes.annotate(f"{shown:.2f}", place, color=INK, **below)
 
 
 MARKERS = ["o", "s", "^", "D", "v", "P", "X", "*"]
@@ -176,7 +204,11 @@ def scaling_figure(series: list[Series], figure: str) -> Figure:
         _devices_axis(axes, series[:MOST_SERIES])
         if not drawn:
             measured = any(one["points"] for one in series)
-            why = "no 1n1g throughput to compare with" if measured else "no throughput was measured"
+            why = (
+                f"no {_bases(series)} throughput to compare with"
+                if measured
+                else "no throughput was measured"
+            )
             _no_values(axes, why)
             _headings(axes, figure, "")
         else:
@@ -192,10 +224,16 @@ def _label(axes: Axes, figure: str, series: list[Series]) -> None:
     axes.set_ylabel(
         {
             "throughput": f"throughput, {units}",
-            "speedup": "speed-up over 1n1g",
+            "speedup": f"speed-up over {_bases(series)}",
             "efficiency": "efficiency, %: speed-up / devices",
+            "step_time": "time of a step, ms",
         }[figure]
     )
+
+
+def _bases(series: list[Series]) -> str:
+    """Return the topologies that the speed-ups are relative to."""
+    return " or ".join(dict.fromkeys(one["base_topology"] for one in series)) or "1n1g"
 
 
 def _key(series: list[Series]) -> str:

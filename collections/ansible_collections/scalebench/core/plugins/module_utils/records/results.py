@@ -19,6 +19,10 @@ __all__ = [
     "MeasuredCell",
     "Repeat",
     "Results",
+    "SerialShare",
+    "StrongCell",
+    "StrongGroup",
+    "StrongScaling",
     "WithoutSpeed",
 ]
 
@@ -272,6 +276,51 @@ class Treatments(TypedDict):
     cells: List[TreatmentCell]
 
 
+class StrongCell(TypedDict):
+    """A measured cell of strong scaling: the time of a step in seconds, and its serial share.
+
+    What needs the topology that the group is relative to is None without it; ``karp_flatt`` of
+    that topology too.
+    """
+
+    topology: str
+    devices: int
+    batch_size_per_device: int
+    step_seconds: float
+    ideal_step_seconds: Optional[float]
+    karp_flatt: Optional[float]
+
+
+class SerialShare(TypedDict):
+    """The serial share by Amdahl's law, of the time on the smallest topology; None if unknown."""
+
+    share: Optional[float]
+    low: Optional[float]
+    high: Optional[float]
+    n: int
+    reason: str
+
+
+class StrongGroup(TypedDict):
+    """Cells of strong scaling that differ in topology alone, relative to ``base``."""
+
+    benchmark: str
+    precision: str
+    variant: str
+    model: str
+    global_batch_size: Optional[int]
+    base: str
+    cells: List[StrongCell]
+    serial_share: SerialShare
+
+
+class StrongScaling(TypedDict):
+    """The times of a step of all groups of strong scaling; ``level`` of the intervals."""
+
+    level: float
+    groups: List[StrongGroup]
+
+
 class _Results(TypedDict):
     schema: int
     campaign: Optional[str]
@@ -299,5 +348,6 @@ class Results(_Results, total=False):
     bisection: Dict[str, Any]
     preflight: Dict[str, Any]
     drift: Dict[str, Any]
+    strong_scaling: StrongScaling
     gate: Dict[str, Any]
     acceptance: Dict[str, Any]

@@ -25,7 +25,8 @@ def report_markdown(page: Mapping[str, Any]) -> str:
     if head["remarks"]:
         blocks += ["Remarks:", _list(head["remarks"])]
     blocks += [markdown(one) for one in page["before"]]
-    blocks += ["## Speed-up", *(markdown(one["summary"], 3) for one in page["groups"])]
+    blocks += ["## Speed-up", *map(in_markdown, page["about"])]
+    blocks += [*(markdown(one["summary"], 3) for one in page["groups"])]
     blocks += [f"![{in_markdown(text)}]({name}.svg)" for name, text in page["plots"].items()]
     blocks += ["## Repeats", *(markdown(one["repeats"], 3) for one in page["groups"])]
     rest = [page["failures"], *page["after"], page["machines"], *page["method"]]

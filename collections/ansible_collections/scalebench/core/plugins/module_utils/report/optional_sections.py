@@ -19,6 +19,7 @@ from ..records.node_names import folded
 from ..records.results import MeasuredCell, Repeat, Results
 from ..stats.statistics import median
 from .drift_text import drift_sections
+from .strong_text import strong_sections
 
 __all__ = ["after_sections", "before_sections", "training_times"]
 
@@ -257,4 +258,4 @@ _BEFORE: Tuple[Builder, ...] = (
     across_text.sections,
     _preflight,
 )
-_AFTER: Tuple[Builder, ...] = (drift_sections, _searches, _packing, _telemetry)
+_AFTER: Tuple[Builder, ...] = (strong_sections, drift_sections, _searches, _packing, _telemetry)

@@ -13,8 +13,9 @@ from .commands import cell_commands
 from .headline import headline
 from .notes import failures_section, notes
 from .optional_sections import after_sections, before_sections
-from .plots import FIGURES, describe, plot_series
+from .plots import describe, drawn_figures, plot_series
 from .provenance import machines_section, method, origin
+from .strong_text import about_scaling
 
 __all__ = ["page"]
 
@@ -30,7 +31,7 @@ def page(
     tails: Mapping[str, Sequence[str]] = {},
     with_plots: bool = True,
 ) -> Dict[str, Any]:
-    """Return the model: ``title``, ``head``, ``groups``, ``plots``, ``commands``, and sections.
+    """Return the model: ``title``, ``head``, ``about``, ``groups``, ``plots``, sections.
 
     All text is plain (``plain_text.plain``); the renderers escape it.
 
@@ -48,9 +49,12 @@ def page(
         "unit": plain(results["units"]["throughput"], 40),
         "head": headline(results),
         "before": before_sections(results),
+        "about": about_scaling(results),
         "groups": groups,
         "repeats_open": len(groups) <= _MOST_OPEN,
-        "plots": {figure: describe(series, figure) for figure in FIGURES} if with_plots else {},
+        "plots": {one: describe(series, one) for one in drawn_figures(series)}
+        if with_plots
+        else {},
         "failures": failures_section(results, tails),
         "after": after_sections(results),
         "machines": machines_section(results),

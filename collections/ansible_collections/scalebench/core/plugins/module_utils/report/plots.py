@@ -7,7 +7,11 @@ import xml.etree.ElementTree as ET
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from ..layout.groups import cell_groups, labels
+from ..records.factors import is_strong
 from ..records.results import MeasuredCell, Results
+from ..results.scaling import base_topology
+from ..results.strong_scaling import step_samples
+from ..topology import world_size
 
 __all__ = [
     "COLOURS",
@@ -18,14 +22,16 @@ __all__ = [
     "MUTED",
     "PAGE_COLOURS",
     "describe",
+    "drawn_figures",
     "inline_svg",
     "plot_series",
 ]
 
 FIGURES = {
     "throughput": "Throughput",
-    "speedup": "Speed-up over one device",
+    "speedup": "Speed-up",
     "efficiency": "Scaling efficiency",
+    "step_time": "Time of a step",
 }
 # Okabe and Ito's palette, which the common colour blindnesses can tell apart, with grey for black.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#5c5c5c")
@@ -43,11 +49,12 @@ PAGE_COLOURS = {
 
 Series = Dict[str, Any]
 _MOST_DESCRIBED = 6
-# Title and unit; a throughput has that of its series.
+# Title and unit, in which a series puts its own values.
 _FIGURES = {
-    "throughput": ("Median throughput", ""),
-    "speedup": ("Speed-up", "times 1n1g"),
+    "throughput": ("Median throughput", "{unit}"),
+    "speedup": ("Speed-up", "times {base_topology}"),
     "efficiency": ("Scaling efficiency", "%"),
+    "step_time": ("Time of a step", "ms"),
 }
 
 
@@ -61,6 +68,7 @@ def _points(cells: Sequence[MeasuredCell]) -> List[Dict[str, Any]]:
             "median": cell["median_speed"],
             "interval": _interval(cell),
             "speedup": cell["speedup"],
+            "samples": step_samples(cell),
             "oversubscribed": bool(cell["oversubscribed"]),
         }
         for cell in sorted(measured, key=lambda cell: (cell["devices"], cell["nodes"]))
@@ -75,35 +83,44 @@ def _interval(cell: MeasuredCell) -> Optional[List[float]]:
 
 
 def plot_series(results: Results) -> List[Series]:
-    """Return one series per measured group: label, unit, base, points.
+    """Return one series per measured group: label, unit, strong, base, points.
 
     A point: topology, devices (how many), repeats, median and its interval [low, high] or None (in
-    ``unit``), speedup, oversubscribed. ``base``: the median of one device, where the ideal line
-    starts, or None.
+    ``unit``), speedup, samples (of a step of all devices, or None), oversubscribed. ``base``: the
+    median of ``base_topology`` with ``base_devices``, where the ideal line starts, or None.
     """
     groups = cell_groups(results)
     series = []
     for label, cells in zip(labels(groups), groups):
         points = _points(cells)
-        base = next((point["median"] for point in points if point["topology"] == "1n1g"), None)
+        start = base_topology(cells)
+        base = next((point["median"] for point in points if point["topology"] == start), None)
         unit = next((cell["unit"] for cell in cells if cell["unit"]), "samples/s")
         if points:
-            series.append({"label": label, "unit": unit, "base": base, "points": points})
+            of_base = {"base": base, "base_topology": start, "base_devices": world_size(start)}
+            mode = {"strong": is_strong(cells[0])}
+            series.append({"label": label, "unit": unit, **mode, **of_base, "points": points})
     return series
 
 
+def drawn_figures(series: Sequence[Series]) -> List[str]:
+    """Return the names of a report's figures; the time of a step is one of strong scaling."""
+    with_steps = any(one["strong"] for one in series)
+    return [figure for figure in FIGURES if with_steps or figure != "step_time"]
+
+
 def describe(series: Sequence[Series], figure: str) -> str:
-    """Return the text alternative of ``throughput``, ``speedup`` or ``efficiency``.
+    """Return the text alternative of one of :data:`FIGURES`.
 
     It names the medians that are drawn.
     """
     title, unit = _FIGURES[figure]
     groups = []
     for one in series[:_MOST_DESCRIBED]:
-        drawn = [(point["topology"], _value(point, figure)) for point in one["points"]]
+        drawn = [(point["topology"], _value(one, point, figure)) for point in one["points"]]
         values = ", ".join(f"{place} {value:.2f}" for place, value in drawn if value is not None)
         if values:
-            groups.append(f"{one['label']}, {unit or one['unit']}: {values}")
+            groups.append(f"{one['label']}, {unit.format(**one)}: {values}")
     if groups and len(series) > _MOST_DESCRIBED:
         groups.append(f"{len(series) - _MOST_DESCRIBED} more in the tables")
     return f"{title} by topology. " + (
@@ -111,10 +128,16 @@ def describe(series: Sequence[Series], figure: str) -> str:
     )
 
 
-def _value(point: Mapping[str, Any], figure: str) -> Optional[float]:
-    value: Optional[float] = point["median" if figure == "throughput" else "speedup"]
-    devices: int = point["devices"]
-    return 100 * value / devices if value is not None and figure == "efficiency" else value
+def _value(one: Series, point: Mapping[str, Any], figure: str) -> Optional[float]:
+    median: float = point["median"]
+    if figure == "throughput":
+        return median
+    if figure == "step_time":
+        return 1000 * point["samples"] / median if point["samples"] else None
+    speedup: Optional[float] = point["speedup"]
+    if speedup is None or figure == "speedup":
+        return speedup
+    return 100 * speedup * float(one["base_devices"] / point["devices"])
 
 
 _SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"

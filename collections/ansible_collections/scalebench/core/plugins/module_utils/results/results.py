@@ -15,6 +15,7 @@ from .drift import drifts
 from .other_runs import interference, packing, resolve_searches
 from .provenance import provenance, units
 from .repeats import attempt_of, machines_of, repeat_of
+from .strong_scaling import strong_scaling
 
 __all__ = ["SCHEMA", "build_results", "only_facts"]
 
@@ -71,6 +72,9 @@ def build_results(
     }
     if options.get("duration"):
         results["drift"] = drifts(cells)
+    strong = strong_scaling(cells)
+    if strong:
+        results["strong_scaling"] = strong
     return results
 
 
