@@ -82,7 +82,9 @@ HELD: dict[str, Held] = {
     "apt-get": Held(HELP, "the installed program refuses an option that it does not know"),
     "dnf": Held(NOTHING, "RHEL is not at hand: names from dnf(8)"),
     "dkms": Held(LISTED, "names from its sources; a stand-in runs in Molecule"),
+    "apt-mark": Held(NOTHING, "only asked to showhold and unhold; " + _RUN),
     "dpkg-deb": Held(HELP, _REAL),
+    "rpm": Held(NOTHING, "RHEL is not at hand: names from rpm(8)"),
     "modprobe": Held(HELP, _REAL),
     "modinfo": Held(HELP, _REAL),
     "firewall-cmd": Held(NOTHING, "not installed here: names from firewall-cmd(1)"),
@@ -107,7 +109,7 @@ HELD: dict[str, Held] = {
                 "sha256sum",
                 "systemctl",
             ),
-            *("systemd-detect-virt", "tar", "wget"),
+            *("dpkg-query", "gpasswd", "hostname", "sysctl", "systemd-detect-virt", "tar", "wget"),
         )
     },
     "kill": Held(NOTHING, "POSIX: only -HUP is used"),
@@ -140,6 +142,8 @@ INDIRECT: dict[str, list[str]] = {
         "ibv_devinfo --list",
         "nvcc --version",
     ],
+    # Its other commands are made by module_utils/node/system_changes.py.
+    "library/system_changes.py": ["apt-get -o purge"],
     # Commands of text_tree are in the tasks that use it.
     "library/text_tree.py": [],
     "collections/ansible_collections/scalebench/core/plugins/module_utils/node/fitness.py": [
@@ -165,6 +169,23 @@ INDIRECT: dict[str, list[str]] = {
     ],
     "collections/ansible_collections/scalebench/core/plugins/module_utils/node/drivers.py": [
         "python3 -c"
+    ],
+    "collections/ansible_collections/scalebench/core/plugins/module_utils/node/system_state.py": [
+        "dpkg-query -W -f",
+        "rpm -qa --qf",
+        "apt-mark showhold",
+        "sysctl -a",
+        "systemctl list-units --type --state --no-pager --plain",
+    ],
+    "collections/ansible_collections/scalebench/core/plugins/module_utils/node/system_changes.py": [
+        "apt-get --yes purge",
+        "apt-mark unhold",
+        "firewall-cmd --reload",
+        "gpasswd -d",
+        "hostname -F",
+        "sysctl -w",
+        "systemctl daemon-reload",
+        "ufw reload",
     ],
     "collections/ansible_collections/scalebench/core/plugins/module_utils/node/sshd.py": [
         "sshd -f -t -E"

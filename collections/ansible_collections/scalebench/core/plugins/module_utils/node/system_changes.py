@@ -1,0 +1,208 @@
+"""What provisioning changed on a server, from its states before and after, and how to undo it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Set
+
+__all__ = [
+    "Undo",
+    "commands_after_files",
+    "commands_before_files",
+    "differences",
+    "kernel_keys",
+    "merged",
+    "plan_undo",
+    "words_of",
+]
+
+# {kind: {name: {"before": …, "after": …}}}; None where there is none.
+Changes = Dict[str, Dict[str, Dict[str, Any]]]
+State = Mapping[str, Mapping[str, Any]]
+
+
+def differences(before: State, after: State, kernel: Iterable[str]) -> Changes:
+    """Return what differs, by kind.
+
+    :param kernel: the kernel parameters that count; others vary by themselves.
+    """
+    changes: Changes = {}
+    for kind in before:
+        old, new = before[kind], after.get(kind, {})
+        changes[kind] = {
+            name: {"before": old.get(name), "after": new.get(name)}
+            for name in sorted({*old, *new})
+            if old.get(name) != new.get(name)
+        }
+    kept = {*kernel}
+    changes["kernel"] = {key: one for key, one in changes["kernel"].items() if key in kept}
+    changes["groups"] = {
+        name: one for name, one in changes["groups"].items() if one["before"] is not None
+    }
+    return changes
+
+
+def merged(recorded: Changes, new: Changes, at_begin: State) -> Changes:
+    """Return all changes of several runs: each thing's state before the first, after the last.
+
+    What somebody else changed between two runs keeps the mark `edited`: it is not ours to undo.
+
+    :param recorded: of the runs before.
+    :param new: of this run.
+    :param at_begin: the state when this run began.
+    """
+    result: Changes = {}
+    for kind in sorted({*recorded, *new}):
+        result[kind] = {}
+        old = recorded.get(kind, {})
+        for name in sorted({*old, *new.get(kind, {})}):
+            first, last = old.get(name), new.get(kind, {}).get(name)
+            change = dict(last or first or {})
+            if first is not None:
+                change["before"] = first["before"]
+                found = at_begin.get(kind, {}).get(name)
+                if first.get("edited") or (kind == "files" and found != first["after"]):
+                    change["edited"] = True
+            if change["before"] != change["after"]:
+                result[kind][name] = change
+    return result
+
+
+class Undo(NamedTuple):
+    """What is done to undo the changes, in this order, and what stays."""
+
+    packages: List[str]  # that were not there, to be removed
+    release: List[str]  # holds
+    files: Dict[str, Optional[Dict[str, Any]]]  # made what they were, deepest first
+    start: List[str]  # services
+    stop: List[str]
+    kernel: Dict[str, str]
+    members: Dict[str, List[str]]  # accounts that leave a group
+    folders: List[str]  # removed with all they hold
+    stays: Dict[str, str]  # why
+
+
+def plan_undo(changes: Changes, now: State, kept: Mapping[str, str]) -> Undo:
+    """Return how to undo `changes` without undoing what others did since.
+
+    :param kept: packages of ours that stay, and why.
+    """
+    stays = {f"package {name}": why for name, why in kept.items()}
+    packages, installed = [], now["packages"]
+    for name, one in changes.get("packages", {}).items():
+        if one["before"] is None and name in installed and name not in kept:
+            packages.append(name)
+        elif one["before"] is not None and installed.get(name) != one["before"]:
+            stays[f"package {name}"] = f"it was {one['before']}, is {installed.get(name, 'gone')}"
+    files: Dict[str, Optional[Dict[str, Any]]] = {}
+    for path, one in sorted(changes.get("files", {}).items(), reverse=True):
+        found = now["files"].get(path)
+        if found == one["before"]:
+            continue
+        if one.get("edited") or found not in (one["after"], None):
+            stays[path] = "somebody else changed it since"
+        else:
+            files[path] = one["before"]
+    services = changes.get("services", {})
+    return Undo(
+        packages=packages,
+        release=[
+            name
+            for name, one in changes.get("holds", {}).items()
+            if one["after"] and name in now["holds"]
+        ],
+        files=files,
+        start=[name for name, one in services.items() if one["before"] and not _on(name, now)],
+        stop=[name for name, one in services.items() if one["after"] and _on(name, now)],
+        kernel={
+            key: one["before"]
+            for key, one in changes.get("kernel", {}).items()
+            if one["before"] is not None and now["kernel"].get(key) == one["after"]
+        },
+        members={
+            name: gone
+            for name, one in changes.get("groups", {}).items()
+            if (gone := sorted(_members(one["after"], now, name) - {*one["before"]}))
+        },
+        folders=[
+            path
+            for path, one in changes.get("folders", {}).items()
+            if one["before"] is None and path in now["folders"]
+        ],
+        stays=stays,
+    )
+
+
+def commands_before_files(plan: Undo) -> List[List[str]]:
+    """Return the commands that stop services and remove packages."""
+    commands = [["systemctl", "stop", name] for name in plan.stop]
+    commands += [["apt-mark", "unhold", name] for name in plan.release]
+    return [*commands, ["apt-get", "--yes", "purge", *plan.packages]] if plan.packages else commands
+
+
+# What reads the files of a folder again.
+_READERS = (
+    ("/etc/ufw/", ["ufw", "reload"]),
+    ("/etc/firewalld/", ["firewall-cmd", "--reload"]),
+    ("/etc/hostname", ["hostname", "-F", "/etc/hostname"]),
+)
+
+
+def commands_after_files(plan: Undo) -> List[List[str]]:
+    """Return the commands that make the system read the files, and start services."""
+    commands = [["systemctl", "daemon-reload"]]
+    for folder, command in _READERS:
+        if any(path.startswith(folder) for path in plan.files):
+            commands.append(command)
+    commands += [["sysctl", "-w", f"{key}={value}"] for key, value in plan.kernel.items()]
+    for group, members in plan.members.items():
+        commands += [["gpasswd", "-d", member, group] for member in members]
+    return [*commands, *(["systemctl", "start", name] for name in plan.start)]
+
+
+_VERBS = {
+    "stop": "stop services",
+    "packages": "remove packages",
+    "release": "release holds of packages",
+    "files": "restore files",
+    "kernel": "set kernel parameters",
+    "members": "remove members of groups",
+    "start": "start services",
+    "folders": "remove folders",
+}
+
+
+def words_of(plan: Undo) -> List[str]:
+    """Return what is undone and what stays, a line for each kind.
+
+    New files, most of which belong to packages, are counted by folder: /etc/chrony.
+    """
+    restored = [path for path, state in plan.files.items() if state is not None]
+    planned = {**plan._asdict(), "files": restored}
+    lines = [
+        f"{verb}: {', '.join(planned[kind])}" for kind, verb in _VERBS.items() if planned[kind]
+    ]
+    new = Counter("/".join(path.split("/")[:3]) for path in plan.files if path not in restored)
+    if new:
+        counted = (f"{top} ({count})" if count > 1 else top for top, count in sorted(new.items()))
+        lines.append(f"remove files: {', '.join(counted)}")
+    return [*lines, *(f"{name} stays: {why}" for name, why in plan.stays.items())]
+
+
+def kernel_keys(texts: Iterable[str]) -> List[str]:
+    """Return the kernel parameters that files of sysctl.d set."""
+    keys = []
+    for text in texts:
+        for line in text.splitlines():
+            key, mark, _ = line.partition("=")
+            if mark and not line.lstrip().startswith(("#", ";")):
+                keys.append(key.strip().lstrip("-").replace("/", "."))
+    return keys
+
+
+def _on(service: str, now: State) -> bool:
+    return service in now["services"]
+
+
+def _members(after: Optional[List[str]], now: State, group: str) -> Set[str]:
+    return {*(after or [])} & {*now["groups"].get(group, [])}

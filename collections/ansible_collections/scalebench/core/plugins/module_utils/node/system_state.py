@@ -1,0 +1,150 @@
+"""What of a server's system provisioning may change: files of configuration, packages, services."""
+
+from __future__ import annotations
+
+import grp
+import hashlib
+import os
+import shutil
+import stat
+import subprocess
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+
+__all__ = ["FOLDERS", "copy_files", "file_state", "make_file", "read_state"]
+
+# Below these a change of any file is seen.
+FOLDERS = ("/etc", "/usr/share/keyrings", "/usr/local/bin", "/usr/local/sbin")
+# Rewritten by programs on their own, or accounts, which packages make and Debian never removes.
+_NOT_FILES = {
+    f"/etc/{name}{end}"
+    for name in ("passwd", "shadow", "group", "gshadow", "subuid", "subgid")
+    for end in ("", "-", ".lock")
+} | {"/etc/ld.so.cache", "/etc/mtab", "/etc/.pwd.lock", "/etc/resolv.conf", "/etc/machine-id"}
+_LARGEST = 4 << 20
+
+FileState = Dict[str, Any]  # mode, uid, gid and one of target, sha256, folder
+State = Dict[str, Dict[str, Any]]
+
+
+def read_state(folders: Sequence[str] = FOLDERS) -> State:
+    """Return packages, holds, active services, kernel parameters, groups and files."""
+    return {
+        "files": dict(_files(folders)),
+        "packages": dict(_packages()),
+        "holds": dict.fromkeys(_lines("apt-mark", "showhold"), True),
+        "services": dict(_services()),
+        "kernel": dict(_kernel_parameters()),
+        "groups": {one.gr_name: sorted(one.gr_mem) for one in grp.getgrall()},
+    }
+
+
+_ACTIVE = ("systemctl", "list-units", "--type=service,timer,socket", "--state=active")
+_PLAIN = ("--no-pager", "--plain")
+
+
+def _services() -> Iterator[Tuple[str, bool]]:
+    for line in _lines(*_ACTIVE, *_PLAIN):
+        words = line.split()
+        # Not the headings and the legend.
+        if words[1:2] == ["loaded"]:
+            yield words[0], True
+
+
+_DPKG = ("dpkg-query", "-W", "-f", "${db:Status-Abbrev}\t${binary:Package}\t${Version}\n")
+_RPM = ("rpm", "-qa", "--qf", "ii \t%{NAME}.%{ARCH}\t%{VERSION}-%{RELEASE}\n")
+
+
+def _lines(*command: str) -> List[str]:
+    """Return what a program prints; nothing where it is not there or fails."""
+    if shutil.which(command[0]) is None:
+        return []
+    done = subprocess.run(
+        command, check=False, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    return done.stdout.splitlines() if done.returncode == 0 else []
+
+
+def _packages() -> Iterator[Tuple[str, str]]:
+    for line in _lines(*_DPKG) or _lines(*_RPM):
+        status, name, version = line.split("\t")
+        if status[1:2] == "i":
+            yield name, version
+
+
+def _kernel_parameters() -> Iterator[Tuple[str, str]]:
+    for line in _lines("sysctl", "-a"):
+        key, mark, value = line.partition(" = ")
+        if mark:
+            yield key, value
+
+
+def _files(folders: Sequence[str]) -> Iterator[Tuple[str, FileState]]:
+    for top in folders:
+        for folder, names, files in os.walk(top):
+            for name in sorted([*names, *files]):
+                path = os.path.join(folder, name)
+                if path not in _NOT_FILES:
+                    state = file_state(path)
+                    if state is not None:
+                        yield path, state
+
+
+def file_state(path: str) -> Optional[FileState]:
+    """Return what a file is now; None if it is missing, or no file, folder or link."""
+    try:
+        status = os.lstat(path)
+        if stat.S_ISLNK(status.st_mode):
+            return {"target": os.readlink(path)}
+        owner = {"mode": status.st_mode & 0o7777, "uid": status.st_uid, "gid": status.st_gid}
+        if stat.S_ISDIR(status.st_mode):
+            return {**owner, "folder": True}
+        if stat.S_ISREG(status.st_mode):
+            with open(path, "rb") as file:
+                return {**owner, "sha256": hashlib.sha256(file.read()).hexdigest()}
+    except FileNotFoundError:
+        pass
+    return None
+
+
+def copy_files(files: Mapping[str, FileState], destination: str) -> None:
+    """Copy regular files up to 4 MiB below a folder that only root may read."""
+    os.makedirs(destination, mode=0o700, exist_ok=True)
+    for path, state in files.items():
+        copy = destination + path
+        if "sha256" in state and not os.path.exists(copy):
+            with open(path, "rb") as file:
+                data = file.read(_LARGEST + 1)
+            if len(data) <= _LARGEST:
+                os.makedirs(os.path.dirname(copy), mode=0o700, exist_ok=True)
+                with open(os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                    file.write(data)
+
+
+def make_file(path: str, state: Optional[FileState], original: str) -> None:
+    """Make a file, folder or link what it was; None removes it, a folder only if it is empty.
+
+    :param original: the copy of a regular file.
+    :raises OSError: if it cannot be done, or there is no copy.
+    """
+    now = file_state(path)
+    if state is None:
+        if now is not None and "folder" in now:
+            os.rmdir(path)
+        elif now is not None:
+            os.remove(path)
+        return
+    if "folder" in state:
+        os.makedirs(path, exist_ok=True)
+    else:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        part = f"{path}.scalebench-part"
+        if "target" in state:
+            os.symlink(state["target"], part)
+        else:
+            shutil.copyfile(original, part)
+            os.chmod(part, state["mode"])
+            os.chown(part, state["uid"], state["gid"])
+        os.replace(part, path)
+        return
+    os.chmod(path, state["mode"])
+    os.chown(path, state["uid"], state["gid"])

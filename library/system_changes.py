@@ -1,0 +1,281 @@
+#!/usr/bin/python
+"""Record what provisioning changes on a server, and undo it."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: system_changes
+short_description: Record what provisioning changes on a server, and undo it
+description:
+  - V(begun) reads the system before roles change it, V(recorded) afterwards, and adds the
+    differences to C(changes.json) in O(directory). Files of C(/etc), C(/usr/share/keyrings) and
+    C(/usr/local/bin), packages, holds, active services, kernel parameters that changed files of
+    sysctl set, and members of groups count. Copies of the files that changed are kept.
+  - What anybody changes on the server between the two counts as provisioning's. A V(begun) without
+    V(recorded), of a run that failed, is continued by the next run within four hours, and dropped
+    later.
+  - V(undone) removes packages that were not there, unless others need them, releases holds, and
+    makes files, services, kernel parameters and groups what they were. What somebody else changed
+    since stays, and is named. Packages that were upgraded or removed stay so, and are named.
+options:
+  state:
+    description: What to do.
+    type: str
+    choices: [begun, recorded, undone]
+    required: true
+  directory:
+    description: Folder of the record, for root only.
+    type: path
+    default: /var/lib/scalebench
+  folders:
+    description: Folders that provisioning makes; those that were not there before are removed.
+    type: list
+    elements: path
+    default: []
+attributes:
+  check_mode:
+    support: full
+    description: Returns what it would undo; V(begun) and V(recorded) do nothing.
+"""
+
+EXAMPLES = r"""
+- name: Undo what provisioning changed
+  system_changes:
+    state: undone
+"""
+
+RETURN = r"""
+undo:
+  description: By kind what is undone; C(stays) says of what is not, why.
+  type: dict
+  returned: with O(state=undone)
+  sample: {packages: [chrony], files: {/etc/hosts: {}}, stays: {}}
+summary:
+  description: The same in words, a line each.
+  type: list
+  elements: str
+  returned: with O(state=undone)
+  sample: ["remove packages: chrony"]
+problems:
+  description: What failed.
+  type: list
+  elements: str
+  returned: with O(state=undone)
+  sample: []
+"""
+
+import errno
+import json
+import os
+import re
+import shutil
+import time
+from typing import Any, Dict, List
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.scalebench.core.plugins.module_utils.node.system_changes import (
+    Undo,
+    commands_after_files,
+    commands_before_files,
+    differences,
+    kernel_keys,
+    merged,
+    plan_undo,
+    words_of,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.node.system_state import (
+    copy_files,
+    make_file,
+    read_state,
+)
+
+_HOURS = 4
+_REMOVED = re.compile(r"^(?:Remv|Purg) (\S+)", re.MULTILINE)
+
+
+class Record:
+    """The files of a record in its folder."""
+
+    def __init__(self, directory: str) -> None:
+        self.directory = directory
+        self.begun = os.path.join(directory, "begun.json")
+        self.changes = os.path.join(directory, "changes.json")
+        self.originals = os.path.join(directory, "originals")
+
+    def read(self, path: str) -> Dict[str, Any]:
+        """Return what a file of the record holds; nothing where it is missing."""
+        try:
+            with open(path, encoding="utf-8") as file:
+                return json.load(file)
+        except FileNotFoundError:
+            return {}
+
+    def write(self, path: str, value: Dict[str, Any]) -> None:
+        """Write the file completely or not at all."""
+        os.makedirs(self.directory, mode=0o700, exist_ok=True)
+        part = path + ".part"
+        with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            json.dump(value, file, indent=1, sort_keys=True)
+        os.replace(part, path)
+
+    def begin(self, folders: List[str]) -> None:
+        """Keep the state before the run, unless one that was cut off has done so lately."""
+        before = self.read(self.begun)
+        if before and time.time() - before["time"] < _HOURS * 3600:
+            return
+        recorded = self.read(self.changes)
+        self.drop_originals(recorded)
+        state = read_state()
+        self.write(
+            self.begun, {"time": time.time(), "state": {**state, "folders": existing(folders)}}
+        )
+        copy_files(state["files"], self.originals)
+
+    def finish(self, folders: List[str]) -> Dict[str, Any]:
+        """Add what changed since the run began to the record; return all changes."""
+        begun, recorded = self.read(self.begun), self.read(self.changes)
+        if not begun:
+            return recorded
+        before = begun["state"]
+        after = {**read_state(), "folders": existing(folders)}
+        files = {**before["files"], **after["files"]}
+        texts = [
+            text_of(path)
+            for path in files
+            if path.startswith("/etc/sysctl")
+            and before["files"].get(path) != after["files"].get(path)
+        ]
+        changes = merged(recorded, differences(before, after, kernel_keys(texts)), before)
+        self.write(self.changes, changes)
+        os.remove(self.begun)
+        self.drop_originals(changes)
+        return changes
+
+    def drop_originals(self, changes: Dict[str, Any]) -> None:
+        """Remove the copies of files that were not changed."""
+        kept = {self.originals + path for path in changes.get("files", {})}
+        for folder, _, files in os.walk(self.originals, topdown=False):
+            for name in files:
+                path = os.path.join(folder, name)
+                if path not in kept:
+                    os.remove(path)
+            if not os.listdir(folder):
+                os.rmdir(folder)
+
+
+def text_of(path: str) -> str:
+    """Return a file's text; empty if it is gone."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def kept_packages(module: AnsibleModule, packages: List[str]) -> Dict[str, str]:
+    """Return those of the packages that cannot be removed, and why, by what apt would do."""
+    if packages and shutil.which("apt-get") is None:
+        return dict.fromkeys(packages, "remove it with this system's package manager")
+    ours = {name.partition(":")[0] for name in packages}
+
+    def others(names: List[str]) -> List[str]:
+        _, output, _ = module.run_command(
+            ["apt-get", "-o", "APT::Get::Simulate=true", "purge", *names]
+        )
+        removed = {name.partition(":")[0] for name in _REMOVED.findall(output)}
+        return sorted(removed - ours)
+
+    if not packages or not others(packages):
+        return {}
+    needed = ((name, others([name])) for name in packages)
+    return {name: f"{', '.join(found)} needs it" for name, found in needed if found}
+
+
+def undo(module: AnsibleModule, record: Record, plan: Undo) -> List[str]:
+    """Do what is planned; return what failed."""
+    problems: List[str] = []
+
+    def run(commands: List[List[str]]) -> None:
+        for command in commands:
+            rc, output, error = module.run_command(command)
+            if rc:
+                problems.append(f"{' '.join(command)}: {(error or output).strip()[-300:]}")
+
+    run(commands_before_files(plan))
+    for path, state in plan.files.items():
+        try:
+            make_file(path, state, record.originals + path)
+        except OSError as error:
+            if error.errno == errno.ENOTEMPTY:
+                plan.stays[path] = "it holds files of others"
+            else:
+                problems.append(f"{path}: {error.strerror}")
+    run(commands_after_files(plan))
+    for path in filter(os.path.isdir, plan.folders):
+        shutil.rmtree(path)
+    return problems
+
+
+def existing(folders: List[str]) -> Dict[str, bool]:
+    """Return the folders that are there."""
+    return dict.fromkeys(filter(os.path.isdir, folders), True)
+
+
+def without_mounts(folders: Dict[str, bool]) -> Dict[str, bool]:
+    """Return the folders that hold no mount, below which others' data may lie."""
+    mounts = [line.split()[1] for line in text_of("/proc/self/mounts").splitlines()]
+    return {
+        path: there
+        for path, there in folders.items()
+        if not any(f"{mount}/".startswith(f"{path}/") for mount in mounts)
+    }
+
+
+def main() -> None:
+    """Read the state, record it, or undo the changes."""
+    module = AnsibleModule(
+        argument_spec={
+            "state": {
+                "type": "str",
+                "choices": ["begun", "recorded", "undone"],
+                "required": True,
+            },
+            "directory": {"type": "path", "default": "/var/lib/scalebench"},
+            "folders": {"type": "list", "elements": "path", "default": []},
+        },
+        supports_check_mode=True,
+    )
+    # Programs answer in English.
+    module.run_command_environ_update = {"LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"}
+    record = Record(module.params["directory"])
+    state, folders = module.params["state"], module.params["folders"]
+    if state != "undone":
+        if not module.check_mode:
+            record.begin(folders) if state == "begun" else record.finish(folders)
+        module.exit_json(changed=False)
+    changes = record.read(record.changes) if module.check_mode else record.finish(folders)
+    now = {**read_state(), "folders": without_mounts(existing(folders))}
+    new = [
+        name
+        for name, one in changes.get("packages", {}).items()
+        if one["before"] is None and name in now["packages"]
+    ]
+    plan = plan_undo(changes, now, kept_packages(module, new))
+    problems: List[str] = []
+    if not module.check_mode and changes:
+        problems = undo(module, record, plan)
+        if not problems:
+            shutil.rmtree(record.directory)
+    result = {
+        "changed": any(plan._replace(stays={})),
+        "undo": plan._asdict(),
+        "summary": words_of(plan) or ["nothing is recorded that could be undone"],
+        "problems": problems,
+    }
+    if problems:
+        module.fail_json(msg="; ".join(problems), **result)
+    module.exit_json(**result)
+
+
+if __name__ == "__main__":
+    main()

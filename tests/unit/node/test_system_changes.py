@@ -1,0 +1,109 @@
+"""What provisioning changed, over several runs, and how it is undone."""
+
+from ansible_collections.scalebench.core.plugins.module_utils.node.system_changes import (
+    commands_after_files,
+    commands_before_files,
+    differences,
+    kernel_keys,
+    merged,
+    plan_undo,
+    words_of,
+)
+
+FILE = {"mode": 0o644, "uid": 0, "gid": 0}
+OLD, NEW, NEWER = ({**FILE, "sha256": letter * 64} for letter in "abc")
+
+
+def state(**kinds):
+    empty = {"files", "packages", "holds", "services", "kernel", "groups", "folders"}
+    return {**{kind: {} for kind in empty}, **kinds}
+
+
+BEFORE = state(
+    files={"/etc/hosts": OLD, "/etc/issue": OLD},
+    packages={"bash": "5", "systemd-timesyncd": "252", "docker-ce": "26"},
+    services={"systemd-timesyncd.service": True},
+    kernel={"vm.zone_reclaim_mode": "0", "kernel.random.uuid": "1"},
+    groups={"video": ["ann"]},
+)
+AFTER = state(
+    files={"/etc/hosts": NEW, "/etc/issue": OLD, "/etc/chrony/chrony.conf": NEW},
+    packages={"bash": "6", "chrony": "4", "docker-ce": "26"},
+    holds={"chrony": True},
+    services={"chrony.service": True},
+    kernel={"vm.zone_reclaim_mode": "1", "kernel.random.uuid": "2"},
+    groups={"video": ["ann", "bob"], "_chrony": []},
+    folders={"/opt/scalebench": True},
+)
+KEYS = ["vm.zone_reclaim_mode"]
+
+
+def recorded(before=BEFORE, after=AFTER, earlier=None):
+    return merged(earlier or {}, differences(before, after, KEYS), before)
+
+
+def test_everything_that_was_changed_is_undone_and_nothing_else():
+    plan = plan_undo(recorded(), AFTER, {})
+    assert plan.packages == ["chrony"]
+    assert plan.release == ["chrony"]
+    assert plan.files == {"/etc/hosts": OLD, "/etc/chrony/chrony.conf": None}
+    assert (plan.stop, plan.start) == (["chrony.service"], ["systemd-timesyncd.service"])
+    assert plan.kernel == {"vm.zone_reclaim_mode": "0"}
+    assert plan.members == {"video": ["bob"]}
+    assert plan.folders == ["/opt/scalebench"]
+    assert plan.stays == {
+        "package bash": "it was 5, is 6",
+        "package systemd-timesyncd": "it was 252, is gone",
+    }
+    assert commands_before_files(plan) == [
+        ["systemctl", "stop", "chrony.service"],
+        ["apt-mark", "unhold", "chrony"],
+        ["apt-get", "--yes", "purge", "chrony"],
+    ]
+    assert commands_after_files(plan) == [
+        ["systemctl", "daemon-reload"],
+        ["sysctl", "-w", "vm.zone_reclaim_mode=0"],
+        ["gpasswd", "-d", "bob", "video"],
+        ["systemctl", "start", "systemd-timesyncd.service"],
+    ]
+    assert "restore files: /etc/hosts" in words_of(plan)
+    assert "remove files: /etc/chrony" in words_of(plan)
+
+
+def test_what_was_not_changed_needs_nothing():
+    plan = plan_undo(recorded(BEFORE, BEFORE), BEFORE, {})
+    assert not any(plan)
+    assert words_of(plan) == []
+
+
+def test_a_file_that_somebody_changed_since_stays():
+    now = {**AFTER, "files": {**AFTER["files"], "/etc/hosts": NEWER}}
+    plan = plan_undo(recorded(), now, {})
+    assert list(plan.files) == ["/etc/chrony/chrony.conf"]
+    assert plan.stays["/etc/hosts"] == "somebody else changed it since"
+
+
+def test_a_second_run_keeps_the_state_before_the_first():
+    changes = recorded(AFTER, state(**{**AFTER, "files": {**AFTER["files"], "/etc/hosts": NEWER}}),
+                       recorded())  # fmt: skip
+    assert changes["files"]["/etc/hosts"] == {"before": OLD, "after": NEWER}
+    assert changes["packages"]["chrony"] == {"before": None, "after": "4"}
+
+
+def test_what_somebody_changed_between_two_runs_is_not_undone():
+    between = state(**{**AFTER, "files": {**AFTER["files"], "/etc/hosts": NEWER}})
+    changes = recorded(between, state(**{**AFTER, "files": {"/etc/hosts": NEW}}), recorded())
+    plan = plan_undo(changes, state(files={"/etc/hosts": NEW}), {})
+    assert plan.stays["/etc/hosts"] == "somebody else changed it since"
+    assert "/etc/hosts" not in plan.files
+
+
+def test_a_package_that_others_need_stays():
+    plan = plan_undo(recorded(), AFTER, {"chrony": "site-monitor needs it"})
+    assert plan.packages == []
+    assert plan.stays["package chrony"] == "site-monitor needs it"
+
+
+def test_kernel_parameters_of_files():
+    text = "# comment = 1\nvm.zone_reclaim_mode = 0\n-net/core/rmem_max=1\n;x = 2\n"
+    assert kernel_keys([text]) == ["vm.zone_reclaim_mode", "net.core.rmem_max"]

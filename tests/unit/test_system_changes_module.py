@@ -1,0 +1,129 @@
+"""Module system_changes on a folder that stands for /etc; programs are stand-ins without effect."""
+
+import os
+from functools import partial
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.node import system_state
+
+from library import system_changes
+
+
+@pytest.fixture
+def etc(tmp_path, monkeypatch):
+    """Return a folder with files, which the module takes for all that may change."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("systemctl", "apt-get", "apt-mark", "sysctl", "gpasswd"):
+        (programs / name).write_text(f'#!/bin/sh\necho {name} "$@" >> {tmp_path}/calls\n')
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr(system_state, "_lines", lambda *command: [])
+    folder = tmp_path / "etc"
+    folder.mkdir()
+    monkeypatch.setattr(
+        system_changes, "read_state", partial(system_state.read_state, [str(folder)])
+    )
+    (folder / "hosts").write_text("127.0.0.1 localhost\n")
+    (folder / "hosts").chmod(0o640)
+    (folder / "issue").symlink_to("os-release")
+    (folder / "issue.net").write_text("Debian\n")
+    return folder
+
+
+@pytest.fixture
+def step(run, etc, tmp_path):
+    """Return a function that runs the module on a record and a work folder in tmp_path."""
+    return lambda state, **more: run(
+        system_changes,
+        state=state,
+        directory=str(tmp_path / "record"),
+        folders=[str(tmp_path / "work")],
+        **more,
+    )
+
+
+def tree(folder):
+    return {
+        path.name: os.readlink(path) if path.is_symlink() else (
+            path.is_dir() or (path.read_text(), path.stat().st_mode)
+        )
+        for path in folder.iterdir()
+    }  # fmt: skip
+
+
+def provision(etc, tmp_path):
+    (etc / "hosts").write_text("127.0.0.1 localhost\n10.0.0.1 node1\n")
+    (etc / "hosts").chmod(0o644)
+    (etc / "issue").unlink()
+    (etc / "issue").symlink_to("scalebench")
+    (etc / "issue.net").unlink()
+    (etc / "chrony").mkdir()
+    (etc / "chrony/scalebench.conf").write_text("pool x\n")
+    (tmp_path / "work/venvs").mkdir(parents=True)
+
+
+def test_all_is_as_before_afterwards(step, etc, tmp_path):
+    before = tree(etc)
+    step("begun")
+    provision(etc, tmp_path)
+    assert step("recorded")["changed"] is False
+    changed = tree(etc)
+    would = step("undone", check=True)
+    assert tree(etc) == changed
+    done = step("undone")
+    assert tree(etc) == before
+    assert not (tmp_path / "work").exists()
+    assert not (tmp_path / "record").exists()
+    assert would["changed"] is done["changed"] is True
+    assert would["undo"] == done["undo"]
+    assert (tmp_path / "calls").read_text() == "systemctl daemon-reload\n"
+    assert step("undone")["changed"] is False
+
+
+def test_a_run_that_failed_is_recorded_by_the_next(step, etc, tmp_path):
+    before = tree(etc)
+    step("begun")
+    provision(etc, tmp_path)
+    step("begun")
+    step("recorded")
+    step("undone")
+    assert tree(etc) == before
+
+
+def test_uninstalling_after_a_run_that_failed(step, etc, tmp_path):
+    before = tree(etc)
+    step("begun")
+    provision(etc, tmp_path)
+    step("undone")
+    assert tree(etc) == before
+
+
+def test_what_others_did_in_between_stays(step, etc, tmp_path):
+    step("begun")
+    provision(etc, tmp_path)
+    step("recorded")
+    (etc / "hosts").write_text("mine\n")
+    (etc / "chrony/mine.conf").write_text("mine\n")
+    done = step("undone")
+    assert done["undo"]["stays"] == {
+        str(etc / "hosts"): "somebody else changed it since",
+        str(etc / "chrony"): "it holds files of others",
+    }
+    assert (etc / "hosts").read_text() == "mine\n"
+    assert (etc / "chrony/mine.conf").exists()
+    assert not (etc / "chrony/scalebench.conf").exists()
+
+
+def test_a_work_folder_that_was_there_stays(step, etc, tmp_path):
+    (tmp_path / "work").mkdir()
+    step("begun")
+    step("recorded")
+    step("undone")
+    assert (tmp_path / "work").exists()
+
+
+def test_nothing_is_recorded_in_check_mode(step, tmp_path):
+    step("begun", check=True)
+    step("recorded", check=True)
+    assert not (tmp_path / "record").exists()
