@@ -5,6 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.models.flops import (
+    CONVENTIONS,
+    flops_per_unit,
+)
 from torch_trainers import interpreter, run
 
 from transformer.flops import flops_per_token
@@ -46,7 +50,6 @@ def facts_of(name, length):
         "layers": size.layers,
         "hidden": size.hidden,
         "sequence_length": length,
-        "causal": True,
     }
 
 
@@ -76,7 +79,7 @@ print(json.dumps(counted))
     )
     size = SIZES["10m"]
     norms = 6 * (2 * size.layers + 1) * size.hidden
-    rule = flops_per_token(facts_of("10m", LENGTH))
+    rule = flops_per_token(facts_of("10m", LENGTH), causal=True)
     assert counted == 2 * LENGTH * (rule["torchtitan"] - norms)
     assert norms < rule["nvidia"] / 1000
     # What the fused attention computes is not counted on a CPU.
@@ -86,13 +89,20 @@ print(json.dumps(counted))
 @pytest.mark.parametrize(("convention", "published"), [("nvidia", 744), ("torchtitan", 837)])
 def test_the_operations_are_those_of_published_figures(convention, published):
     """14,451 tokens/s a GPU of Llama 3 8B: NVIDIA-NeMo/Megatron-Bridge, performance summary."""
-    flops = flops_per_token(facts_of("8b", 8192))[convention]
+    flops = flops_per_token(facts_of("8b", 8192), causal=True)[convention]
     assert flops * 14451 / 1e12 == pytest.approx(published, abs=0.5)
 
 
 def test_an_attention_that_sees_everything_costs_the_same_by_both():
-    flops = flops_per_token({**facts_of("125m", 512), "causal": False})
+    flops = flops_per_token(facts_of("125m", 512), causal=False)
     assert flops["nvidia"] == flops["torchtitan"]
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_reports_reckon_with_the_same_operations(name):
+    facts = facts_of(name, 512)
+    flops = flops_per_token(facts, causal=True)
+    assert flops == {name: flops_per_unit(rule, facts) for name, rule in CONVENTIONS.items()}
 
 
 def test_groups_share_keys_and_values():

@@ -122,18 +122,19 @@ def run_iterations(
     return done, time.perf_counter() - begin
 
 
-def end_job(place, iterations, seconds, ends):
+def end_job(place, iterations, seconds, ends, figures=None):
     """Compare the weights of all ranks and print the last line.
 
     :param seconds: wall time of all iterations, warm-up included.
     :param ends: every rank's `(checksum of its weights, peak memory in MiB)`, by rank.
+    :param figures: what the first rank measured itself, of :mod:`common.figures`.
     :raises StoppedError: if the weights differ.
     """
     checksums = [weights for weights, _ in ends]
     equal = len(set(checksums)) == 1
     if place.rank == 0:
         peak = max(memory for _, memory in ends)
-        print(report_lines.end_line(iterations, seconds, peak, checksums[0], equal))
+        print(report_lines.end_line(iterations, seconds, peak, checksums[0], equal, figures))
     if not equal:
         raise StoppedError("weights_differ", f"weights by rank: {', '.join(checksums)}")
 

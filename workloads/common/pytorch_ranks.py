@@ -181,9 +181,13 @@ def leave(place: Place) -> None:
 
 
 def bytes_of_weights(model: nn.Module) -> Iterator[ctypes.Array]:
-    """Yield each parameter's bytes as they lie in memory, whatever its number format."""
+    """Yield each parameter's bytes as they lie in memory, whatever its number format.
+
+    One that is sharded is put together first, on all ranks alike.
+    """
     for parameter in model.parameters():
-        weights = parameter.detach().cpu().contiguous()
+        whole = parameter.full_tensor() if hasattr(parameter, "full_tensor") else parameter
+        weights = whole.detach().cpu().contiguous()
         size = weights.numel() * weights.element_size()
         yield (ctypes.c_char * size).from_address(weights.data_ptr())
 

@@ -48,24 +48,23 @@ def rank_line(rank, local_rank, node, host, pid):
     )
 
 
-def end_line(iterations, seconds, peak_memory_mib, weights_checksum, weights_equal):
+def end_line(iterations, seconds, peak_memory_mib, weights_checksum, weights_equal, figures=None):
     """Return the last line of a run that completed all its iterations.
 
     :param seconds: wall time of all iterations, warm-up included.
     :param peak_memory_mib: the largest of all ranks: device memory on a GPU, else resident memory.
     :param weights_checksum: of rank 0's weights.
     :param weights_equal: whether all ranks hold the same weights.
+    :param figures: what the trainer measured itself, of :mod:`common.figures`.
     """
-    return _fact_line(
-        "end",
-        {
-            "iterations": iterations,
-            "seconds": round(seconds, 3),
-            "peak_memory_mib": round(peak_memory_mib, 1),
-            "weights_checksum": weights_checksum,
-            "weights_equal": weights_equal,
-        },
-    )
+    facts = {
+        "iterations": iterations,
+        "seconds": round(seconds, 3),
+        "peak_memory_mib": round(peak_memory_mib, 1),
+        "weights_checksum": weights_checksum,
+        "weights_equal": weights_equal,
+    }
+    return _fact_line("end", {**facts, "figures": figures} if figures else facts)
 
 
 def error_line(kind, detail, rank):

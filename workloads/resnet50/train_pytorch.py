@@ -12,15 +12,14 @@ import contextlib
 import gc
 import importlib.util
 import os
-import shutil
 import sys
-import sysconfig
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from common.job import run_rank
 from common.options import positive
+from common.process import end_now, need_compiler
 from common.target_training import add_target_options, target_training
 from resnet50.images import images_to_evaluate, images_to_read
 from resnet50.recipe import check_sizes, image_parser
@@ -96,11 +95,8 @@ def main() -> int:
     check_sizes(parser, options)
     if options.compile and options.cuda_graphs:
         parser.error("--cuda-graphs cannot capture a model that --compile compiles: choose one")
-    if options.compile and not can_compile():
-        parser.error(
-            "--compile needs a C++ compiler and the headers of this Python: apt-get install g++"
-            f" python{sys.version_info.major}.{sys.version_info.minor}-dev"
-        )
+    if options.compile:
+        need_compiler(parser)
     if options.data_backend == "dali" and options.data != "real":
         parser.error("--data-backend dali needs --data real")
     if options.data_backend == "dali" and not has_dali():
@@ -122,29 +118,11 @@ def main() -> int:
     )
 
 
-def can_compile() -> bool:
-    """Return whether this machine has what torch.compile compiles its own code with."""
-    compilers = [os.environ.get("CXX", ""), "g++", "clang++"]
-    header = os.path.join(sysconfig.get_path("include"), "Python.h")
-    return any(map(shutil.which, compilers)) and os.path.exists(header)
-
-
 def has_dali() -> bool:
     """Return whether this Python has DALI, without importing it."""
     with contextlib.suppress(ModuleNotFoundError):  # not even another package of NVIDIA
         return importlib.util.find_spec("nvidia.dali") is not None
     return False
-
-
-def end_now(status: int) -> None:
-    """End without Python's own shutdown.
-
-    Gloo's threads may release Python objects during it, which hangs or aborts the process now and
-    then (https://github.com/pytorch/pytorch/issues/190489).
-    """
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(status)
 
 
 if __name__ == "__main__":

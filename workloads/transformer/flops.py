@@ -6,20 +6,21 @@ from __future__ import annotations
 PER_WEIGHT = 6
 
 
-def flops_per_token(facts):
+def flops_per_token(facts, causal):
     """Return by convention the operations that one token of a sequence costs.
 
     Both count 6 for every weight but those of the input embedding, which is a look-up, and the
     products of queries with keys and of weights with values: 12 L h s where every position sees
     every other. ``torchtitan`` always counts so; ``nvidia`` halves it where the attention is
-    causal. Neither counts what activation checkpointing computes again. NVIDIA/Megatron-LM and
-    pytorch/torchtitan: of the 14,451 tokens/s a GPU that NVIDIA published for Llama 3 8B with
-    sequences of 8,192, these give 744 (which is what NVIDIA printed) and 837 TFLOP/s.
+    causal. Neither counts what activation checkpointing computes again. For Llama 3 8B with
+    sequences of 8,192 and 14,451 tokens/s a GPU these give the 744 TFLOP/s that NVIDIA printed
+    (NVIDIA-NeMo/Megatron-Bridge, docs/performance-summary.md), and 837.
 
-    :param facts: ``parameters``, ``embedding_parameters``, ``layers``, ``hidden``,
-        ``sequence_length`` and ``causal`` of the model.
+    :param facts: ``parameters``, ``embedding_parameters``, ``layers``, ``hidden`` and
+        ``sequence_length`` of the model.
+    :param causal: whether a position sees only itself and those before it.
     """
     weights = PER_WEIGHT * (facts["parameters"] - facts["embedding_parameters"])
     attention = 2 * PER_WEIGHT * facts["layers"] * facts["hidden"] * facts["sequence_length"]
-    seen = attention // 2 if facts["causal"] else attention
+    seen = attention // 2 if causal else attention
     return {"nvidia": weights + seen, "torchtitan": weights + attention}

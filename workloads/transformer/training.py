@@ -1,0 +1,243 @@
+"""Train a transformer on this rank: settings, sharding, the step, the whole run."""
+
+from __future__ import annotations
+
+import gc
+from argparse import Namespace
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+from torch.nn.parallel import DistributedDataParallel
+
+from common import pytorch_peak
+from common import pytorch_ranks as ranks
+from common.figures import FirstStep, TimedLine, figures
+from common.job import begin_job, checksum, end_job, job_facts, run_iterations
+from common.ranks import Place, keep_freed_memory
+from common.report_lines import iteration_line
+
+BETAS, WEIGHT_DECAY = (0.9, 0.95), 0.1  # Touvron et al. 2023 (LLaMA), section 2.3
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What a model brings to the training.
+
+    ``build`` is called with the ``meta`` device as the default. The model has ``blocks``, which
+    are sharded, compiled and checkpointed one by one, ``initialise(seed)``, and returns the mean
+    loss of a batch. ``batches`` yields `(epoch, batch, *inputs)`, this rank's share. A sample
+    counts as ``units_per_sample`` of ``unit``; ``flops`` are the operations of a unit by
+    convention. ``header`` is what the header states besides.
+    """
+
+    build: Callable[[], nn.Module]
+    batches: Callable[[Place, torch.device], Iterator[tuple]]
+    rate: float
+    unit: str
+    units_per_sample: int
+    flops: dict[str, float]
+    header: dict[str, Any]
+
+
+def train(options: Namespace, workload: Workload, first_step: FirstStep) -> None:
+    """Do all iterations of this rank.
+
+    :raises StoppedError: on a loss that is not finite, or ranks whose weights differ.
+    """
+    first_step.end("import")
+    place = ranks.find_place()
+    device = ranks.choose_device(options.device, place)
+    ranks.check_precision(options.precision, device)
+    _apply(options, device)
+    backend = ranks.join(place, device, timedelta(seconds=options.collective_timeout))
+    model = build(workload, options, device)
+    header = _header(options, workload, place, device, backend)
+    begin_job(place, header, ranks.gather(place, place.facts()))
+    rate = options.learning_rate or workload.rate
+    step = Step(model, options, device, rate)
+    line = TimedLine(iteration_line, first_step, workload.units_per_sample, unit=workload.unit)
+    feed = workload.batches(place, device)
+    gc.freeze()
+    gc.enable()
+    first_step.end("build")
+    done, seconds = run_iterations(
+        options,
+        place,
+        feed,
+        step,
+        line=line,
+        rate=rate,
+        wait_for_ranks=partial(ranks.synchronise, place, device),
+    )
+    memory = ranks.peak_memory(device)  # before the weights are put together for their checksum
+    ends = ranks.gather(place, (checksum(ranks.bytes_of_weights(model)), memory))
+    peaks, source = _peaks(options, place, device)
+    measured = None
+    if place.rank == 0:
+        measured = figures(
+            line.seconds[options.warmup :],
+            first_step.seconds,
+            max(memory for _, memory in ends),
+            options.batch_size * place.world_size * workload.units_per_sample,
+            workload.flops,
+            peaks and (sum(peaks), sum(peaks) / len(peaks)),
+            source,
+        )
+    end_job(place, done, seconds, ends, measured)
+    ranks.leave(place)
+
+
+def _apply(options: Namespace, device: torch.device) -> None:
+    """Set what is global to the process."""
+    torch.set_num_threads(options.threads)
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
+        ranks.use_tf32(options.precision == "tf32")
+    else:
+        keep_freed_memory()
+
+
+def build(workload: Workload, options: Namespace, device: torch.device) -> nn.Module:
+    """Return the model with its weights, sharded where several ranks share them.
+
+    Its weights take memory only once they are sharded, so a model may be larger than a device.
+    """
+    with torch.device("meta"):
+        model = workload.build()
+    if options.compile:
+        for block in model.blocks:
+            block.compile()
+    if is_sharded(options):
+        shard(model, options.precision, device)
+    model.to_empty(device=device)
+    model.initialise(options.seed)
+    return model.train()
+
+
+def is_sharded(options: Namespace) -> bool:
+    """Return whether the ranks share the weights; a single one has nothing to gather."""
+    return options.sharding == "fsdp" and dist.is_initialized()
+
+
+def shard(model: nn.Module, precision: str, device: torch.device) -> None:
+    """Shard each block, and the rest of the model, over all ranks (FSDP2)."""
+    mesh = init_device_mesh(device.type, (dist.get_world_size(),))
+    policy = MixedPrecisionPolicy(
+        param_dtype=torch.bfloat16 if precision == "bf16" else None,
+        reduce_dtype=torch.float32,
+        # The tables of rotary positions stay in fp32.
+        cast_forward_inputs=False,
+    )
+    for part in (*model.blocks, model):
+        fully_shard(part, mesh=mesh, mp_policy=policy)
+
+
+class Step:
+    """One iteration of `model`, with its gradients averaged over all ranks."""
+
+    def __init__(
+        self, model: nn.Module, options: Namespace, device: torch.device, rate: float
+    ) -> None:
+        sharded = is_sharded(options)
+        self.device = device
+        self.model = model if sharded else distribute(model, options, device)
+        wanted = options.precision == "bf16" and not sharded
+        self.autocast = partial(torch.autocast, device.type, torch.bfloat16)
+        self.autocast = self.autocast if wanted else nullcontext
+        # Scales and biases do not decay.
+        decaying = {True: WEIGHT_DECAY, False: 0.0}
+        groups = [
+            {
+                "params": [weight for weight in model.parameters() if (weight.dim() > 1) is matrix],
+                "weight_decay": decay,
+            }
+            for matrix, decay in decaying.items()
+        ]
+        self.optimizer = torch.optim.AdamW(groups, rate, BETAS, fused=True)
+
+    def __call__(self, *inputs: torch.Tensor) -> torch.Tensor:
+        """Return the loss, averaged over the ranks, still on the device."""
+        with self.autocast():
+            loss = self.model(*inputs)
+        mean, exchange = loss.detach().clone(), None
+        if dist.is_initialized():
+            mean /= dist.get_world_size()
+            exchange = dist.all_reduce(mean, async_op=True)
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        self.optimizer.step()
+        if exchange is not None:
+            exchange.wait()
+        return mean
+
+    def values(self, loss: torch.Tensor) -> dict[str, float]:
+        """Wait for the device and return the loss."""
+        values = {"loss": loss.item()}
+        if self.device.type == "cuda":
+            torch.cuda.synchronize(self.device)
+        return values
+
+
+def distribute(model: nn.Module, options: Namespace, device: torch.device) -> nn.Module:
+    """Wrap the model so that gradients are averaged over the ranks; a single one needs nothing."""
+    if not dist.is_initialized():
+        return model
+    on_gpu = device.type == "cuda"
+    return DistributedDataParallel(
+        model,
+        device_ids=[device.index] if on_gpu else None,
+        gradient_as_bucket_view=True,
+        static_graph=True,
+        bucket_cap_mb=options.bucket_mb or (25 if on_gpu else 128),
+    )
+
+
+def _header(
+    options: Namespace,
+    workload: Workload,
+    place: Place,
+    device: torch.device,
+    backend: str | None,
+) -> dict[str, Any]:
+    return {
+        **job_facts(options, place),
+        "framework": "pytorch",
+        "framework_version": torch.__version__,
+        "device": device.type.replace("cuda", "gpu"),
+        "device_name": ranks.device_name(device),
+        **ranks.cuda_facts(device),
+        "optimizer": "adamw",
+        "betas": BETAS,
+        "weight_decay": WEIGHT_DECAY,
+        "learning_rate": options.learning_rate or workload.rate,
+        "backend": backend,
+        "units_per_sample": workload.units_per_sample,
+        **workload.header,
+    }
+
+
+def _peaks(
+    options: Namespace, place: Place, device: torch.device
+) -> tuple[list[float] | None, str | None]:
+    """Return the peak of every rank's device and its source, None of one that is not known.
+
+    All ranks measure at the same time, since some may share a core.
+    """
+    ranks.synchronise(place, device)
+    if device.type == "cuda":
+        known = pytorch_peak.peak_of_gpu(ranks.device_name(device), options.precision)
+        own, source = known or (None, None)
+    else:
+        dtype = torch.bfloat16 if options.precision == "bf16" else torch.float32
+        own, source = pytorch_peak.measured_peak(dtype), pytorch_peak.MEASURED
+    peaks = ranks.gather(place, own)
+    return (None if None in peaks else peaks), source
