@@ -5,13 +5,16 @@ from __future__ import annotations
 import shlex
 
 from ansible.errors import AnsibleActionFail
+from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
 from ansible_collections.scalebench.core.plugins.plugin_utils.other_action import run_action
 
-# Prints "installed NAME" for each installed package, and other lines for the rest.
+# Prints "by dpkg" where that answers, "installed NAME" for each installed package, other lines for
+# the rest.
 _ASK = (
     "if command -v dpkg-query >/dev/null;"
-    " then dpkg-query --show --showformat='${{db:Status-Status}} ${{Package}}\\n' {names};"
+    " then echo by dpkg;"
+    " dpkg-query --show --showformat='${{db:Status-Status}} ${{Package}}\\n' {names};"
     " else rpm --query --queryformat='installed %{{NAME}}\\n' {names}; fi"
 )
 
@@ -28,19 +31,31 @@ class ActionModule(ActionBase):
         names = self._task.args.get("name")
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             raise AnsibleActionFail(f"name must be a list of packages, not {names!r}")
-        missing = self._missing(names)
+        lines = self._ask(names)
+        missing = [name for name in names if f"installed {name}" not in lines]
         result.update(changed=False, missing=missing)
         if missing:
-            result.update(self._install(missing, task_vars))
+            may_remove = boolean(self._task.args.get("removal_allowed", False))
+            keep = "by dpkg" in lines and not may_remove
+            result.update(self._install(missing, keep, task_vars))
         return result
 
-    def _missing(self, names):
-        """Return the packages that are not installed; all if the node has neither dpkg nor rpm."""
+    def _ask(self, names):
+        """Return a line for each package; of none if the node has neither dpkg nor rpm."""
         asked = _ASK.format(names=" ".join(map(shlex.quote, names)))
         # With standard input the command gets no terminal, as modules.
-        lines = self._low_level_execute_command(asked, in_data=b"\n")["stdout"].splitlines()
-        return [name for name in names if f"installed {name}" not in lines]
+        return self._low_level_execute_command(asked, in_data=b"\n")["stdout"].splitlines()
 
-    def _install(self, names, task_vars):
+    def _install(self, names, keep, task_vars):
         args = {"name": names, "state": "present"}
-        return run_action(self, "ansible.builtin.package", args, task_vars)
+        if keep:
+            # apt would remove what conflicts, as docker-ce for docker.io; dnf refuses by itself.
+            args["fail_on_autoremove"] = True
+        result = run_action(self, "ansible.builtin.package", args, task_vars)
+        if result.get("failed") and "remove is disabled" in str(result):
+            result["msg"] = (
+                f"{task_vars['inventory_hostname']}: {' '.join(names)} would remove packages that"
+                f" are there, and what is there stays. `apt-get install --simulate"
+                f" {' '.join(names)}` names them: remove them yourself, or do without"
+            )
+        return result

@@ -1,4 +1,4 @@
-"""Filters for GPU software stacks, GPU hardware, packages and repository keys.
+"""Filters for GPU software stacks, GPU hardware, packages, repository keys and the clock.
 
 Every filter of this file is documented in <filter>.yml beside it.
 """
@@ -8,9 +8,14 @@ from __future__ import annotations
 from ansible_collections.scalebench.core.plugins.module_utils.stacks.packages import (
     kernel_changes,
     key_fingerprints,
+    removed_packages,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.stacks.pci import hardware
 from ansible_collections.scalebench.core.plugins.module_utils.stacks.problems import stack_problems
+from ansible_collections.scalebench.core.plugins.module_utils.stacks.replacement import (
+    clock_kept,
+    replacement,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.stacks.schema import resolved_stack
 
 
@@ -20,9 +25,12 @@ class FilterModule:
     def filters(self) -> dict:
         """Return the functions by filter name."""
         return {
+            "clock_kept": clock_kept,
             "gpu_hardware": hardware,
             "kernel_changes": kernel_changes,
             "key_fingerprints": key_fingerprints,
+            "removed_packages": removed_packages,
+            "replacement": replacement,
             "resolved_stack": resolved_stack,
             "stack_problems": stack_problems,
         }

@@ -16,6 +16,12 @@ options:
     type: list
     elements: str
     required: true
+  removal_allowed:
+    description:
+      - Whether packages that are there may be removed for them, where dpkg manages packages. dnf
+        never removes a package for another unless one replaces the other.
+    type: bool
+    default: false
 attributes:
   check_mode:
     support: full

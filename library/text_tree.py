@@ -34,6 +34,10 @@ options:
   user:
     description: The account that they belong to; another than the connection's needs root.
     type: str
+  backup:
+    description: Keep a copy of each file that is replaced beside it, with the time in its name.
+    type: bool
+    default: false
   mode:
     description: Permissions of the files, in octal digits; by default they are not changed.
     type: str
@@ -137,6 +141,7 @@ def main() -> None:
             "texts": {"type": "dict", "default": {}},
             "validate": {"type": "dict", "default": {}},
             "user": {"type": "str"},
+            "backup": {"type": "bool", "default": False},
             "mode": {"type": "str"},
         },
         supports_check_mode=True,
@@ -155,6 +160,8 @@ def main() -> None:
                 names = {"before_header": path, "after_header": path}
                 diff.append({"before": before, "after": text, **names})
                 if not module.check_mode:
+                    if module.params["backup"] and os.path.exists(path):
+                        module.backup_local(path)
                     write(path, text, mode, partial(validate, module, name))
     except OSError as error:
         module.fail_json(msg=f"{path}: {error.strerror}", written=written)

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 from ansible.errors import AnsibleActionFail
 
+from action_plugins import distribution_packages
 from action_plugins.distribution_packages import ActionModule
 
 CONNECTION = SimpleNamespace(_shell=SimpleNamespace(tmpdir=""))
@@ -25,8 +26,8 @@ class Packages(ActionModule):
         )  # fmt: skip
         return {"stdout": done.stdout}
 
-    def _install(self, names, _):
-        return {"changed": True, "installed": names}
+    def _install(self, names, keep, _):
+        return {"changed": True, "installed": names, "keep": keep}
 
 
 def wanted(path, names):
@@ -47,7 +48,7 @@ def answering(folder, program, words):
 def test_dpkg_is_asked():
     answer = wanted(os.defpath, ["dpkg", "no-such-package"])
     assert answer == {"changed": True, "missing": ["no-such-package"],
-                      "installed": ["no-such-package"]}  # fmt: skip
+                      "installed": ["no-such-package"], "keep": True}  # fmt: skip
     assert wanted(os.defpath, ["dpkg"]) == {"changed": False, "missing": []}
 
 
@@ -60,6 +61,25 @@ def test_rpm_is_asked_where_there_is_no_dpkg(tmp_path):
     path = answering(tmp_path, "rpm", "'installed tar' 'package chrony is not installed'")
     assert wanted(path, ["tar"])["missing"] == []
     assert wanted(path, ["chrony", "tar"])["missing"] == ["chrony"]
+    assert wanted(path, ["chrony", "tar"])["keep"] is False
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_apt_may_remove_nothing_and_the_message_says_what_to_do(monkeypatch, keep):
+    given = {}
+    # The words of apt-get --no-remove, in which it names no package.
+    words = "E: Packages need to be removed but remove is disabled."
+
+    def install(_, name, args, __):
+        given.update(args)
+        return {"failed": True, "msg": f"'/usr/bin/apt-get ...' failed: {words}"}
+
+    monkeypatch.setattr(distribution_packages, "run_action", install)
+    task = SimpleNamespace(args={}, async_val=0, check_mode=False)
+    plugin = ActionModule(task, CONNECTION, None, None, None, None)
+    answer = plugin._install(["docker.io"], keep, {"inventory_hostname": "node1"})
+    assert given.get("fail_on_autoremove", False) == keep
+    assert answer["msg"].startswith("node1: docker.io would remove packages that are there")
 
 
 def test_all_are_missing_where_nothing_can_tell(tmp_path):

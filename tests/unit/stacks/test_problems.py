@@ -145,3 +145,11 @@ def test_a_driver_for_the_rhel_family_is_refused_with_how_to_install_it(name, re
     given = changed(name, driver={"source": "given"})
     assert stack_problems(given, {**hardware, "driver_loaded": "580.159.04"}) == []
     assert stack_problems(stack(name), {**hardware, "os_family": "Debian"}) == []
+
+
+def test_a_fabric_manager_is_given_with_its_driver():
+    given = changed("hopper-2026", driver={"source": "given", "version": "580.95.05"})
+    hardware = node("hopper", nvswitches=4, driver_loaded="580.95.05")
+    assert stack_problems(given, hardware) == []
+    without = {key: record for key, record in given.items() if key != "fabric_manager"}
+    assert stack_problems(without, hardware) == []

@@ -133,3 +133,12 @@ def test_overrides_are_not_mirrored():
 )
 def test_a_stack_replaces_what_it_states_key_by_key(base, over, merged):
     assert schema._merged(base, over) == merged
+
+
+@pytest.mark.parametrize("key", ["driver", "cuda", "nccl", "ofed"])
+def test_what_is_given_needs_nothing_but_its_version(key):
+    definition = stack("v100-2026")
+    definition[key] = {"source": "given", "version": "1.2"}
+    if key == "driver":
+        definition[key]["modules"] = "proprietary"
+    assert check_stack(definition, "v100-2026")[key]["source"] == "given"

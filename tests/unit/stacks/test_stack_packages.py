@@ -9,6 +9,7 @@ import zlib
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.stacks.packages import (
     key_fingerprints,
+    removed_packages,
 )
 
 GPG = shutil.which("gpg")
@@ -167,3 +168,15 @@ def test_no_key_hides_in_a_packet_of_another_kind(gpg, tag):
 
 def test_a_second_primary_key_in_one_block_is_seen(gpg):
     assert len(key_fingerprints(encoded(gpg("--armor", "--export")), armoured=True)) == 2
+
+
+def test_packages_that_apt_would_remove_are_listed():
+    simulation = (
+        "The following packages will be REMOVED:\n  containerd.io docker-ce docker-ce-cli\n"
+        "Remv docker-ce [5:28.2.2-1~debian.12~bookworm]\n"
+        "Remv containerd.io [1.7.27-1] [runc:amd64 ]\n"
+        "Inst runc (1.1.5+ds1-1+deb12u1 Debian:12.11/oldstable [amd64])\n"
+        "Conf runc (1.1.5+ds1-1+deb12u1 Debian:12.11/oldstable [amd64])\n"
+    )
+    assert removed_packages(simulation) == ["docker-ce", "containerd.io"]
+    assert removed_packages("") == []

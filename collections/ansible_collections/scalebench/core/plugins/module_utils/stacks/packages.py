@@ -8,7 +8,7 @@ import hashlib
 import re
 from typing import Iterator, List, Tuple
 
-__all__ = ["kernel_changes", "key_fingerprints"]
+__all__ = ["kernel_changes", "key_fingerprints", "removed_packages"]
 
 _PUBLIC_KEY = 6
 # RFC 4880, section 4.3: signature, public key, trust, user ID, subkey, user attribute. Another
@@ -21,6 +21,7 @@ _ARMOUR = re.compile(
     rb"-----END PGP PUBLIC KEY BLOCK-----\n*"
 )
 # `Inst linux-image-6.1.0-40-amd64 (6.1.153-1 Debian:12/stable [amd64])`, and the same with Remv.
+_REMOVED = re.compile(r"^Remv (\S+)", re.MULTILINE)
 _APT = re.compile(r"^(Inst|Remv) (linux-image-\S+)", re.MULTILINE)
 
 
@@ -107,3 +108,8 @@ def kernel_changes(simulation: str) -> List[str]:
     """
     words = {"Inst": "install", "Remv": "remove"}
     return [f"{words[verb]} {package}" for verb, package in _APT.findall(simulation)]
+
+
+def removed_packages(simulation: str) -> List[str]:
+    """Return the packages that the output of ``apt-get --simulate`` would remove."""
+    return _REMOVED.findall(simulation)

@@ -178,6 +178,9 @@ def _fabric_problems(stack: Mapping[str, Any], hardware: Mapping[str, Any]) -> L
     if "driver" not in stack:
         return []
     driver, fabric = stack["driver"]["version"], stack.get("fabric_manager")
+    if stack["driver"]["source"] == "given":
+        # It comes with the driver; cuInit shows whether it runs.
+        return []
     if hardware["nvswitches"] and fabric is None:
         return ["the GPUs are behind NVSwitches, and the stack has no fabric_manager"]
     if fabric is not None and not same_release(driver, fabric["version"]):

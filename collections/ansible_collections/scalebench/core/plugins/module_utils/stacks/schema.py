@@ -14,9 +14,9 @@ __all__ = ["SOURCES", "check_stack", "resolved_stack"]
 # Where the software of a record comes from; `given` is installed already and only verified.
 SOURCES: Dict[str, Tuple[str, ...]] = {
     "driver": ("repository", "distribution", "runfile", "given"),
-    "cuda": ("repository", "distribution"),
-    "nccl": ("repository", "local_repository", "distribution"),
-    "ofed": ("mlnx_ofed", "doca", "distribution"),
+    "cuda": ("repository", "distribution", "given"),
+    "nccl": ("repository", "local_repository", "distribution", "given"),
+    "ofed": ("mlnx_ofed", "doca", "distribution", "given"),
 }
 _ARTEFACT = ("version", "url", "sha256")
 _KEYS: Dict[str, Tuple[str, ...]] = {
@@ -76,7 +76,8 @@ def _check_record(record: Any, where: str, key: str) -> None:
         )
     if key == "driver" and record.get("modules") not in ("open", "proprietary"):
         raise ValueError(f"{where}.modules: open or proprietary, not {record.get('modules')!r}")
-    if "packages" in _KEYS[key] and not isinstance(record.get("packages"), Mapping):
+    given = record.get("source") == "given"
+    if "packages" in _KEYS[key] and not given and not isinstance(record.get("packages"), Mapping):
         raise ValueError(f"{where}.packages: must map families of distributions to packages")
     if record.get("source") == "doca" and not record.get("key_url"):
         raise ValueError(f"{where}.key_url is missing: the key of the repository that url names")

@@ -1,0 +1,90 @@
+"""Whether software that a node has already may be replaced by the stack's, and what to say."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
+
+from .versions import same_release
+
+__all__ = ["clock_kept", "replacement"]
+
+
+class _Software(NamedTuple):
+    """How an administrator says that what is there stays, and how that it goes."""
+
+    keep: str  # {found} stands for the version that is there
+    allow: str
+
+
+_SOFTWARE: Mapping[str, _Software] = {
+    "driver": _Software(
+        'stack_overrides: {{driver: {{source: given, version: "{found}"}}}}',
+        "nvidia_driver_replace_allowed",
+    ),
+    "CUDA": _Software(
+        'stack_overrides: {{cuda: {{source: given, version: "{found}"}}}}',
+        "cuda_replace_allowed",
+    ),
+    "NCCL": _Software(
+        'stack_overrides: {{nccl: {{source: given, version: "{found}"}}}}',
+        "nccl_replace_allowed",
+    ),
+    "OFED": _Software(
+        'mlnx_ofed_release: {{source: given, version: "{found}"}}', "mlnx_ofed_replace_allowed"
+    ),
+}
+
+
+def replacement(
+    wanted: str,
+    software: str,
+    found: Sequence[Optional[str]],
+    allowed: bool,
+    work: Sequence[str] = (),
+) -> Dict[str, str]:
+    """Return what would be replaced, and why it must not be.
+
+    Nothing is replaced on a node that has none or the wanted version. Another version stays unless
+    its replacement is allowed, and even then while anything runs there that uses it.
+
+    :param wanted: the version to install.
+    :param software: driver, CUDA, NCCL or OFED.
+    :param found: the versions that the node has, such as the installed and the loaded one; None or
+        an empty text where there is none.
+    :param work: what runs on the node and would be disturbed, a text each.
+    :returns: ``change``, such as ``driver 550.127.08 -> 580.159.04``, empty without a replacement;
+        ``refused``, why it must not be made and what to do, empty if it may.
+    :raises KeyError: another ``software``.
+    """
+    others: List[str] = [one for one in found if one and not same_release(wanted, one)]
+    if not others:
+        return {"change": "", "refused": ""}
+    named = _SOFTWARE[software]
+    change = f"{software} {others[0]} -> {wanted}"
+    if not allowed:
+        keep = named.keep.format(found=others[0])
+        refused = (
+            f"{software} {others[0]} is there, {wanted} is asked for, and what is there stays."
+            f" To use it: {keep}. To replace it: -e {named.allow}=true"
+        )
+    elif work:
+        refused = f"{change} must wait for what runs there: {'; '.join(work)}. End it, or wait"
+    else:
+        refused = ""
+    return {"change": change, "refused": refused}
+
+
+def clock_kept(clock: Mapping[str, Any], allowed: bool) -> str:
+    """Return why the daemon that keeps a node's clock stays; empty if chrony is to be configured.
+
+    :param clock: ``keeper`` and ``synchronised``, as ``clock_state`` returns them.
+    :param allowed: whether chrony may take the place of another daemon.
+    """
+    keeper = clock["keeper"]
+    if not keeper or keeper == "chronyd" or allowed:
+        return ""
+    told = "is in sync" if clock["synchronised"] else "is NOT in sync: correct its time servers"
+    return (
+        f"the clock, which {keeper} keeps, {told}. {keeper} stays; chrony takes its place with -e"
+        " host_baseline_clock_replace_allowed=true"
+    )

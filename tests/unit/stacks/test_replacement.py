@@ -1,0 +1,66 @@
+"""What a node has already stays, unless its replacement is allowed by name and disturbs nobody."""
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.stacks.replacement import (
+    clock_kept,
+    replacement,
+)
+
+BUSY = ["process 4242 (python train.py) on a GPU"]
+
+
+@pytest.mark.parametrize("found", [[None, None], ["580.159.04", None], ["580.159.04-1", ""], []])
+@pytest.mark.parametrize("allowed", [False, True])
+def test_nothing_is_replaced_where_there_is_none_or_the_wanted_version(found, allowed):
+    decided = replacement("580.159.04", "driver", found, allowed, BUSY)
+    assert decided == {"change": "", "refused": ""}
+
+
+@pytest.mark.parametrize("found", [["550.127.08", "550.127.08"], [None, "550.127.08"]])
+def test_another_version_stays_and_the_message_says_how_to_keep_and_to_replace_it(found):
+    decided = replacement("580.159.04", "driver", found, False, BUSY)
+    assert decided["change"] == "driver 550.127.08 -> 580.159.04"
+    assert decided["refused"] == (
+        "driver 550.127.08 is there, 580.159.04 is asked for, and what is there stays. To use it:"
+        ' stack_overrides: {driver: {source: given, version: "550.127.08"}}. To replace it: -e'
+        " nvidia_driver_replace_allowed=true"
+    )
+
+
+def test_nothing_is_replaced_beneath_running_work_even_if_it_is_allowed():
+    decided = replacement("580.159.04", "driver", ["550.127.08"], True, BUSY)
+    assert decided["refused"] == (
+        "driver 550.127.08 -> 580.159.04 must wait for what runs there: process 4242 (python"
+        " train.py) on a GPU. End it, or wait"
+    )
+    idle = replacement("580.159.04", "driver", ["550.127.08"], True)
+    assert idle == {"change": decided["change"], "refused": ""}
+
+
+@pytest.mark.parametrize("software", ["driver", "CUDA", "NCCL", "OFED"])
+def test_what_a_message_tells_to_write_is_yaml_with_the_version_as_text(software):
+    yaml = pytest.importorskip("yaml")
+    refused = replacement("2.28.9", software, ["1.10"], False)["refused"]
+    line = refused.split("To use it: ")[1].split(". To replace")[0]
+    assert "'version': '1.10'" in str(yaml.safe_load(line))
+    assert "'source': 'given'" in str(yaml.safe_load(line))
+
+
+def test_a_version_that_begins_alike_is_another_one():
+    assert replacement("580.15", "driver", ["580.159.04"], False)["change"]
+
+
+@pytest.mark.parametrize("keeper", ["systemd-timesyncd", "ntpd", "phc2sys"])
+def test_a_daemon_that_keeps_the_clock_stays_and_the_message_says_whether_it_is_in_sync(keeper):
+    kept = clock_kept({"keeper": keeper, "synchronised": True}, False)
+    assert kept == (
+        f"the clock, which {keeper} keeps, is in sync. {keeper} stays; chrony takes its place with"
+        " -e host_baseline_clock_replace_allowed=true"
+    )
+    assert "is NOT in sync" in clock_kept({"keeper": keeper, "synchronised": False}, False)
+    assert clock_kept({"keeper": keeper, "synchronised": True}, True) == ""
+
+
+@pytest.mark.parametrize("keeper", ["", "chronyd"])
+def test_chrony_is_configured_where_nobody_or_chrony_keeps_the_clock(keeper):
+    assert clock_kept({"keeper": keeper, "synchronised": True}, False) == ""
