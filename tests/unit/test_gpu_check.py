@@ -97,10 +97,10 @@ def test_bus_bandwidth_is_read_and_wrong_values_fail():
 
 
 def test_another_process_is_noticed_by_the_preflight_or_a_repeat():
-    row = {"check": "GPU processes", "verdict": "warn", "found": "4711 python3"}
+    row = {"check": "GPU processes", "verdict": "fail", "found": "4711 python3"}
     quiet = {"disturbances": [], "reason": ""}
     seen = {**quiet, "disturbances": [{"kind": "other_process", "detail": "took 9 CPU seconds"}]}
-    assert judge.noticed([row], [], True) == "preflight warn: 4711 python3"
+    assert judge.noticed([row], [], True) == "preflight fail: 4711 python3"
     assert judge.noticed([], [quiet, seen], False) == "took 9 CPU seconds"
     for listed, error in ((True, FailedError), (False, SkippedError)):
         with pytest.raises(error):

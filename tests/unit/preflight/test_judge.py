@@ -172,7 +172,7 @@ FAULTS = [
     (lambda node: node.update(interface="^docker0,lo"), [("interface", "fail")]),
     *((xid(code), [("Xid", "fail")]) for code in (48, 62, 64, 74, 79, 94, 95, 119, 120)),
     (lambda node: node.update(xid=[13, 31]), [("Xid", "warn")]),
-    (lambda node: node.update(gpu_processes=["4711 python"]), [("GPU processes", "warn")]),
+    (lambda node: node.update(gpu_processes=["4711 python"]), [("GPU processes", "fail")]),
     (lambda node: node.update(gpu_direct=""), [("GPUDirect RDMA", "warn")]),
     (port_down, [("active InfiniBand ports", "warn"), ("InfiniBand", "warn")]),
     (

@@ -209,8 +209,11 @@ def _users(name: str, node: Mapping[str, Any]) -> Row:
     users = node.get("gpu_processes") or []
     if not users:
         return verdict("GPU processes", name, PASS, "none")
-    todo = "end them or wait: they take time and memory from the measurement"
-    return verdict("GPU processes", name, WARN, ", ".join(users), todo)
+    todo = (
+        "end them or wait: training beside them disturbs both."
+        f" preflight_accepted: {{{name}: [GPU processes]}} does it nevertheless"
+    )
+    return verdict("GPU processes", name, FAIL, ", ".join(users), todo)
 
 
 _CHECKS: Tuple[Callable[[str, Mapping[str, Any]], Row], ...] = (
