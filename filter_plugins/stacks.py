@@ -17,6 +17,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.stacks.replacement
     replacement,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.stacks.schema import resolved_stack
+from ansible_collections.scalebench.core.plugins.module_utils.stacks.way_out import way_out
 
 
 class FilterModule:
@@ -33,4 +34,5 @@ class FilterModule:
             "replacement": replacement,
             "resolved_stack": resolved_stack,
             "stack_problems": stack_problems,
+            "way_out": way_out,
         }

@@ -86,10 +86,13 @@ id:
   sample: sha256:0123
 """
 
+import os
 import shlex
 from typing import Any, Dict, Optional
 
 from ansible.module_utils.basic import AnsibleModule
+
+PROXIES = ("http_proxy", "https_proxy", "no_proxy")
 
 
 def image_id(module: AnsibleModule) -> str:
@@ -115,7 +118,9 @@ def build(module: AnsibleModule, wanted: Dict[str, Any]) -> None:
     if wanted["base_name"] != wanted["base"]:
         run(module, "tag", wanted["base"], wanted["base_name"])
     published = f"{name}-published"
-    options = ("build", "--network=host")
+    # Docker hands a build argument of these names to each step; without a value it takes its own.
+    proxies = [f"--build-arg={variable}" for variable in PROXIES if os.environ.get(variable)]
+    options = ("build", "--network=host", *proxies)
     run(module, *options, f"--tag={published}", wanted["context"])
     last = (f"--build-arg=BASE={published}", f"--tag={name}", "-")
     run(module, *options, *last, text=wanted["dockerfile"])

@@ -1,0 +1,73 @@
+"""Proxy and mirrors as environment variables, held against the programs that read them."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.stacks.way_out import way_out
+
+PROXY = "http://proxy.example.org:3128"
+
+
+def git(url, mirrors):
+    """Return the address that git itself would use."""
+    done = subprocess.run(
+        ["git", "ls-remote", "--get-url", url],
+        env={**os.environ, **way_out("", [], mirrors)},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return done.stdout.strip()
+
+
+def test_nothing_changes_what_the_nodes_have():
+    assert way_out("", [], {}) == {}
+    assert way_out("", [], {"images": "registry.example.org", "downloads": "file:///srv"}) == {}
+
+
+def test_a_proxy_in_both_spellings():
+    found = way_out(PROXY, [".example.org"], {})
+    assert found["http_proxy"] == found["HTTPS_PROXY"] == PROXY
+    assert found["no_proxy"] == found["NO_PROXY"] == "localhost,127.0.0.1,::1,.example.org"
+
+
+def test_git_clones_from_the_mirror():
+    url = "https://github.com/NVIDIA/nccl.git"
+    assert git(url, {}) == url
+    for mirror in ("https://git.example.org/mirror", "file:///srv/git/"):
+        assert git(url, {"git": mirror}) == f"{mirror.rstrip('/')}/github.com/NVIDIA/nccl.git"
+
+
+@pytest.mark.parametrize(
+    ("mirror", "expected"),
+    [
+        (
+            "https://pypi.example.org/simple",
+            [":env:.index-url='https://pypi.example.org/simple'"],
+        ),
+        ("/srv/wheels", [":env:.find-links='/srv/wheels'", ":env:.no-index='1'"]),
+        ("file:///srv/wheels", [":env:.find-links='file:///srv/wheels'", ":env:.no-index='1'"]),
+    ],
+)
+def test_pip_uses_the_mirror(mirror, expected):
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "config", "list"],
+        env={**plain, **way_out("", [], {"pip": mirror})},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert [line for line in done.stdout.splitlines() if line.startswith(":env:")] == expected
+
+
+@pytest.mark.parametrize(
+    ("proxy", "mirrors", "problem"),
+    [
+        ("proxy:3128", {}, "scalebench_proxy is 'proxy:3128': write http://HOST:PORT"),
+        ("", {"pypi": "x"}, "scalebench_mirrors has 'pypi': known are downloads, git, images, pip"),
+        ("", {"git": "git.example.org"}, "git is 'git.example.org': begin it with http://, https"),
+        ("", ["x"], "write {pip: URL}"),
+    ],
+)
+def test_a_wrong_value_is_named(proxy, mirrors, problem):
+    with pytest.raises(ValueError, match=problem.replace("{", r"\{")):
+        way_out(proxy, [], mirrors)
