@@ -51,6 +51,27 @@ def torchrun(job: Job, name: str) -> Started:
     return Started(argv, job.environment(name))
 
 
+def torch_launch(job: Job, name: str) -> Started:
+    """Return what starts PyTorch's launcher of before 1.9, or a script with its options.
+
+    Options: torch/distributed/launch.py of PyTorch 1.5.0, and multiproc.py of
+    NVIDIA/DeepLearningExamples 5cc03caa, PyTorch/Classification/ConvNets.
+
+    :param name: one of the job's nodes.
+    """
+    script = job.options.get("script")
+    argv = [
+        *[job.python(name), *([script] if script else ["-m", "torch.distributed.launch"])],
+        f"--nnodes={len(job.names)}",
+        f"--node_rank={job.names.index(name)}",
+        f"--nproc_per_node={job.per_node}",
+        f"--master_addr={job.leading['address']}",
+        f"--master_port={job.port}",
+        *job.program(name),
+    ]
+    return Started(argv, job.environment(name))
+
+
 def paddle_launch(job: Job, name: str) -> Started:
     """Return what starts Paddle's launcher on a node, in its form of today or that of 1.8.
 
@@ -187,6 +208,8 @@ LAUNCHERS: Mapping[str, Launcher] = {
     # node_ips: the launcher of 1.8, which gets all addresses and looks its own up among them.
     "paddle_launch": Launcher(paddle_launch, {"node_ips": bool}),
     "per_node": Launcher(per_node),
+    # script: it stands for torch.distributed.launch.
+    "torch_launch": Launcher(torch_launch, {"script": str}),
     "torchrun": Launcher(torchrun),
 }
 

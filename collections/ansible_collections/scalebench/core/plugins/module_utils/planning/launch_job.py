@@ -134,6 +134,7 @@ class Job:
             "gpu_indices": ",".join(str(index) for index in self._gpus(name)),
             "workers": self._workers[name],
             "node_addresses": self._addresses,
+            "node_endpoints": self._endpoints,
         }
         return values_for(self.cell, self.nodes, name, more)
 
@@ -144,6 +145,10 @@ class Job:
     @cached_property
     def _addresses(self) -> str:
         return ",".join(self.nodes[name]["address"] for name in self.names)
+
+    @cached_property
+    def _endpoints(self) -> str:
+        return ",".join(f"{self.nodes[name]['address']}:{self.port}" for name in self.names)
 
     def _gpus(self, name: str) -> Sequence[int]:
         """Return the indices of a node's GPUs that the cell has; none where it has none."""

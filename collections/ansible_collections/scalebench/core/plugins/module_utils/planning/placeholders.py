@@ -19,8 +19,11 @@ _OF_NODE = ("address", "interface", "data_dir", "workload_dir", "threads")
 DERIVED = (
     *("total_iterations", "world_size", "batch_size_per_node", "global_batch_size", "node_rank"),
     *("python", "leading_address", "node_addresses", "rank_port", "gpu_indices", "local_ranks"),
-    *("total_images", "scaled_learning_rate", "sources_dir", "workers"),
+    *("total_images", "scaled_learning_rate", "sources_dir", "workers", "node_endpoints"),
+    *("node_learning_rate", "tokens_per_device"),
 )
+# The factor that turns a batch of sequences into tokens.
+_LENGTH = "sequence_length"
 # The learning rate of NVIDIA/DeepLearningExamples and its batch size.
 _LEARNING_RATE, _ITS_BATCH = 0.256, 256
 PLACEHOLDERS = frozenset((*factor_names(), *_OF_CELL, *_OF_NODE, *DERIVED))
@@ -29,7 +32,8 @@ PLACEHOLDERS = frozenset((*factor_names(), *_OF_CELL, *_OF_NODE, *DERIVED))
 def values_for(cell: Cell, nodes: Nodes, name: str, more: Mapping[str, Any]) -> Dict[str, Any]:
     """Return the value of every placeholder for node ``name`` of a cell.
 
-    :param more: ``python``, ``rank_port``, ``gpu_indices``, ``workers`` and ``node_addresses``.
+    :param more: ``python``, ``rank_port``, ``gpu_indices``, ``workers``, ``node_addresses`` and
+        ``node_endpoints``.
     """
     batch, per_node = cell["batch_size_per_device"], cell["devices_per_node"]
     ranks = cell["nodes"] * per_node
@@ -40,8 +44,9 @@ def values_for(cell: Cell, nodes: Nodes, name: str, more: Mapping[str, Any]) -> 
         # A batch size that is still searched is a word.
         return batch * factor if isinstance(batch, int) else batch
 
+    factors = factor_values(cell)
     return {
-        **factor_values(cell),
+        **factors,
         **{key: cell.get(key) for key in _OF_CELL},
         **{key: value for key, value in nodes[name].items() if key in _OF_NODE},
         **more,
@@ -49,6 +54,9 @@ def values_for(cell: Cell, nodes: Nodes, name: str, more: Mapping[str, Any]) -> 
         "total_images": times(ranks * iterations),
         # The linear scaling rule of Goyal et al. 2017, "Accurate, Large Minibatch SGD".
         "scaled_learning_rate": times(ranks * _LEARNING_RATE / _ITS_BATCH),
+        # The rule of DLPerf's scripts for PyTorch, single_node_train.sh.
+        "node_learning_rate": times(per_node / 1000),
+        "tokens_per_device": times(factors.get(_LENGTH) or 0),
         "local_ranks": ",".join(str(rank) for rank in range(per_node)),
         "sources_dir": f"{nodes[name]['sources_dir']}/{cell['benchmark']}-{cell['recipe']}",
         "world_size": ranks,
@@ -76,6 +84,10 @@ def check_placeholders(words: Iterable[Any], where: str, own: Iterable[str] = ()
         for field in named:
             if field not in known:
                 raise ValueError(f"{where}: {word!r}: {{{field}}} is not one of {', '.join(known)}")
+        if "tokens_per_device" in named and _LENGTH not in known:
+            raise ValueError(
+                f"{where}: {word!r}: {{tokens_per_device}} needs a factor {_LENGTH} of the benchmark"
+            )
 
 
 def fields(words: Iterable[str]) -> Set[str]:
