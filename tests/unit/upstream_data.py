@@ -52,6 +52,7 @@ def v100_nodes() -> dict[str, dict[str, Any]]:
                     "oneflow_upstream",
                     "oneflow_dlperf",
                     "oneflow_dlperf_0_1_9",
+                    "oneflow_dlperf_0_3_1",
                 )
             },
             "device": "gpu",
