@@ -69,7 +69,85 @@ def _paddle(folder: Path) -> Any:
     return importlib.import_module("utils.utility").parse_args
 
 
-PARSERS = {"tensorflow": _tensorflow, "mxnet": _mxnet, "paddle": _paddle}
+def _pytorch(folder: Path) -> Any:
+    sys.path.insert(0, str(folder))
+    add = importlib.import_module("main").add_parser_arguments
+
+    def parse() -> None:
+        parser = argparse.ArgumentParser()
+        add(parser)
+        parser.parse_args()
+
+    return parse
+
+
+def _pytorch_bert(folder: Path) -> Any:
+    sys.path.insert(0, str(folder))
+    return importlib.import_module("run_pretraining").parse_arguments
+
+
+def _oneflow_bert(folder: Path) -> Any:
+    """Return the parser of config.py with the options that run_pretraining.py adds to it."""
+    sys.path.insert(0, str(folder))
+    config = importlib.import_module("config")
+    text = (folder / "run_pretraining.py").read_text()
+    added = re.findall(r'^parser\.add_argument\("(--\w+)", type=(int|str)', text, re.M)
+
+    def parse() -> None:
+        parser = config.get_parser()
+        for name, kind in added:
+            parser.add_argument(name, type={"int": int, "str": str}[kind])
+        parser.parse_args()
+
+    return parse
+
+
+def _paddle_bert(folder: Path) -> Any:
+    """Return what imports train.py, which parses its arguments then."""
+    sys.path.insert(0, str(folder))
+    importlib.import_module("six").PY2 = False  # type: ignore[attr-defined]
+
+    def parse() -> None:
+        sys.modules.pop("train", None)
+        importlib.import_module("train")
+
+    return parse
+
+
+def _tensorflow_bert(folder: Path) -> Any:
+    """Return a parser of the flags that run_pretraining.py defines, in place of TensorFlow's."""
+    sys.path.insert(0, str(folder))
+    kinds = {"string": str, "integer": int, "float": float, "bool": _truth}
+    parser = argparse.ArgumentParser()
+    flags = types.SimpleNamespace(FLAGS=None, mark_flag_as_required=lambda _name: None)
+    for name, kind in kinds.items():
+
+        def define(flag: str, _default: Any, about: str, kind: Any = kind) -> None:
+            # A flag without a value is true.
+            more = {"nargs": "?", "const": True} if kind is _truth else {}
+            parser.add_argument(f"--{flag}", type=kind, help=about.replace("%", "%%"), **more)
+
+        setattr(flags, f"DEFINE_{name}", define)
+    tensorflow = importlib.import_module("tensorflow")
+    tensorflow.flags = flags  # type: ignore[attr-defined]
+    importlib.import_module("run_pretraining")
+    return parser.parse_args
+
+
+def _truth(text: str) -> bool:
+    return {"true": True, "false": False}[text.lower()]
+
+
+PARSERS = {
+    "tensorflow": _tensorflow,
+    "mxnet": _mxnet,
+    "paddle": _paddle,
+    "pytorch": _pytorch,
+    "pytorch_bert": _pytorch_bert,
+    "oneflow_bert": _oneflow_bert,
+    "paddle_bert": _paddle_bert,
+    "tensorflow_bert": _tensorflow_bert,
+}
 
 
 def main() -> None:
@@ -91,7 +169,7 @@ def main() -> None:
             with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
                 parse()
             errors.append("")
-        except (SystemExit, ValueError) as error:
+        except (SystemExit, ValueError, KeyError) as error:
             errors.append(f"{error} {said.getvalue()}".strip())
     json.dump(errors, sys.stdout)
 

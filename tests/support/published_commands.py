@@ -25,9 +25,12 @@ PADDLE = DLPERF / "PaddlePaddle/resnet50v1.5/scripts"
 ONEFLOW = DLPERF / "OneFlow/Classification/ConvNets/resnet50v1.5/scripts"
 MXNET = SHARED / f"upstream/{EXAMPLES}99b1c898cead/MxNet/Classification/RN50v1.5"
 # The program of each effort; the words before it belong to the launcher.
-PROGRAMS = ("main.py", "train.py", "of_cnn_train_val.py")
+PROGRAMS = ("main.py", "train.py", "of_cnn_train_val.py", "run_pretraining.py")
 # Variables by which the published scripts are told what to run, and the shell's and Python's own.
-_NOT_EXPORTED = ("USE_DALI", "USE_XLA", "SHLVL", "_", "PWD", "OLDPWD", "LC_CTYPE")
+_NOT_EXPORTED = (
+    *("USE_DALI", "USE_XLA", "RESULTS_DIR", "DATA_DIR", "NODE1", "NODE2", "NODE3", "NODE4", "PORT"),
+    *("SHLVL", "_", "PWD", "OLDPWD", "LC_CTYPE"),
+)
 _RECORDER = """#!/bin/sh
 { printf '%s\\n' "${0##*/}"; for word; do printf '%s\\n' "$word"; done; printf '=\\n'
   env; printf '==\\n'; } >> "$RECORD"
@@ -42,22 +45,45 @@ class Published(NamedTuple):
     environment: dict[str, str]
 
 
+# Of BERT, and of ResNet-50 beyond the reference efforts; what ../shared may not have.
+FURTHER = {
+    ("bert", "upstream_pytorch"): DLPERF / "NVIDIADeepLearningExamples/PyTorch/BERT/scripts",
+    ("bert", "upstream_tensorflow"): (
+        DLPERF / "NVIDIADeepLearningExamples/TensorFlow/LanguageModeling/BERT/scripts"
+    ),
+    **{
+        ("bert", f"upstream_oneflow{version}"): DLPERF / "OneFlow/LanguageModeling/BERT/scripts"
+        for version in ("", "_0_2_0", "_0_2_0_without_clip", "_0_3_1")
+    },
+    **{
+        ("bert", f"upstream_paddle{kind}"): DLPERF / "PaddlePaddle/bert/scripts"
+        for kind in ("", "_static_loss_scale")
+    },
+    ("pytorch", "upstream"): DLPERF / "NVIDIADeepLearningExamples/PyTorch/resnet50v1.5/scripts",
+    ("mxnet_ngc", "dlperf"): DLPERF / "NVIDIADeepLearningExamples/MxNet/Classification/RN50v1.5",
+    ("oneflow", "dlperf_0_3_1"): ONEFLOW,
+}
+
+
 def missing() -> str:
     """Return what of the published material is absent; empty if nothing is."""
     needed = (TENSORFLOW, PADDLE, ONEFLOW, MXNET, SHARED / "seeds")
     return ", ".join(str(path) for path in needed if not path.is_dir())
 
 
-def record(folder: Path, command: list[str], **variables: str) -> list[Published]:
+def record(
+    folder: Path, command: list[str], *, python: bool = False, **variables: str
+) -> list[Published]:
     """Run a published script; return what it would have started, in order.
 
     :param folder: an empty folder, two levels below one that the script may write to.
     :param command: the script and its arguments.
+    :param python: whether the script starts the trainer as ``python``.
     """
     programs = folder / "bin"
     programs.mkdir(parents=True)
     work = folder / "a/b"
-    work.mkdir(parents=True)
+    work.mkdir(parents=True, exist_ok=True)
     for name in ("python3", "mpirun", "mpiexec", "horovodrun"):
         _program(programs / name, _RECORDER)
     _program(programs / "sleep", "#!/bin/sh\n")
@@ -68,7 +94,8 @@ def record(folder: Path, command: list[str], **variables: str) -> list[Published
         'exec /bin/bash "$script" "$@"\n',
     )
     # For a shebang with `env python`. By a link, Python would not find its environment's packages.
-    _program(programs / "python", f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    real = f'#!/bin/sh\nexec "{sys.executable}" "$@"\n'
+    _program(programs / "python", _RECORDER if python else real)
     base = {
         "PATH": f"{programs}:/usr/local/bin:/usr/bin:/bin",
         "RECORD": str(folder / "record"),

@@ -59,6 +59,7 @@ HELD: dict[str, Held] = {
     ),
     "horovodrun": Held(LISTED, "names from its sources; no recipe uses it"),
     "torch.distributed.run": Held(INSTALLED, "its own parser; " + _RUN),
+    "torch.distributed.launch": Held(LISTED, "names from its sources; in an image of 2020"),
     "paddle.distributed.launch": Held(LISTED, "names from its sources; " + _RUN),
     "paddle.distributed.launch of 1.8": Held(LISTED, "names from its sources"),
     "oneflow.distributed.launch": Held(LISTED, "names from its sources; " + _RUN),

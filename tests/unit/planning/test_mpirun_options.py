@@ -21,6 +21,8 @@ VOCABULARY = Path(os.environ.get("SCALEBENCH_SHARED", ROOT.parent / "shared")) /
 # same, no image was at hand to ask.
 IN_IMAGE = {
     "nvcr.io/nvidia/mxnet:19.07-py3": "v3.1.4",
+    # DLPerf's report says so.
+    "nvcr.io/nvidia/mxnet:20.03-py3": "v3.1.4",
     "nvcr.io/nvidia/tensorflow:20.03-tf1-py3": "v3.1.4",
     "nvcr.io/nvidia/tensorflow:20.06-tf1-py3": "v3.1.4",
 }

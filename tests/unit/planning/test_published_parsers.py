@@ -34,6 +34,44 @@ PARSERS = {
         "PaddlePaddle+models@b71cf6322ad8/PaddleCV/image_classification",
     ),
 }
+BERT_OF_ONEFLOW = "Oneflow-Inc+OneFlow-Benchmark@{}/LanguageModeling/BERT"
+BERT_OF_PADDLE = "PaddlePaddle+models@b71cf6322ad8/PaddleNLP/pretrain_language_models/BERT"
+# These programs may not be in ../shared; test_published_options.py has their options' names.
+PARSERS.update(
+    {
+        ("mxnet_ngc", "dlperf"): (
+            "mxnet",
+            f"{EXAMPLES}e470c2150abf/MxNet/Classification/RN50v1.5",
+        ),
+        ("pytorch", "upstream"): (
+            "pytorch",
+            f"{EXAMPLES}5cc03caa153f/PyTorch/Classification/ConvNets",
+        ),
+        ("bert", "upstream_pytorch"): (
+            "pytorch_bert",
+            f"{EXAMPLES}793b92dca704/PyTorch/LanguageModeling/BERT",
+        ),
+        ("bert", "upstream_tensorflow"): (
+            "tensorflow_bert",
+            f"{EXAMPLES}fed7ba99cde9/TensorFlow/LanguageModeling/BERT",
+        ),
+        ("bert", "upstream_oneflow"): ("oneflow_bert", BERT_OF_ONEFLOW.format("8a78044ae126")),
+        ("bert", "upstream_oneflow_0_2_0"): (
+            "oneflow_bert",
+            BERT_OF_ONEFLOW.format("638d8f42aa06"),
+        ),
+        ("bert", "upstream_oneflow_0_2_0_without_clip"): (
+            "oneflow_bert",
+            BERT_OF_ONEFLOW.format("638d8f42aa06"),
+        ),
+        ("bert", "upstream_oneflow_0_3_1"): (
+            "oneflow_bert",
+            BERT_OF_ONEFLOW.format("854ddd06b49d"),
+        ),
+        ("bert", "upstream_paddle"): ("paddle_bert", BERT_OF_PADDLE),
+        ("bert", "upstream_paddle_static_loss_scale"): ("paddle_bert", BERT_OF_PADDLE),
+    }
+)
 # Options of OneFlow-Benchmark by commit: a list in ../shared, which leaves out calls over several
 # lines. These were read in Classification/cnns/config.py at the same commits.
 SEVERAL_LINES = {"--use_fp16", "--channel_last", "--loss_print_every_n_iter"}
@@ -47,6 +85,8 @@ ONEFLOW = {
 }
 # An abbreviation of --num_epochs, which argparse completes.
 ABBREVIATED = {"--num_epoch"}
+# NVIDIA's main.py has --momentum.
+WRITTEN_OUT = {"--mom=0.125": "--momentum=0.125"}
 
 
 def arguments(benchmark: str, recipe: str) -> dict[str, list[str]]:
@@ -56,7 +96,8 @@ def arguments(benchmark: str, recipe: str) -> dict[str, list[str]]:
         words = cell["commands"]["v1"]["argv"]
         words = words[words.index("mpirun") :] if "mpirun" in words else words
         words = words[: words.index(":")] if ":" in words else words
-        made[name] = split_at_program(words)[1]
+        words = split_at_program(words)[1]
+        made[name] = [WRITTEN_OUT.get(word, word) for word in words]
     return made
 
 

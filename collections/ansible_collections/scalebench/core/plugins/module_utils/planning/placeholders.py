@@ -86,7 +86,8 @@ def check_placeholders(words: Iterable[Any], where: str, own: Iterable[str] = ()
                 raise ValueError(f"{where}: {word!r}: {{{field}}} is not one of {', '.join(known)}")
         if "tokens_per_device" in named and _LENGTH not in known:
             raise ValueError(
-                f"{where}: {word!r}: {{tokens_per_device}} needs a factor {_LENGTH} of the benchmark"
+                f"{where}: {word!r}: {{tokens_per_device}} needs a factor {_LENGTH} of the"
+                " benchmark"
             )
 
 
