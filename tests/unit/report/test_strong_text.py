@@ -3,6 +3,7 @@
 import xml.etree.ElementTree as ET
 
 import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.report.headline import headline
 from ansible_collections.scalebench.core.plugins.module_utils.report.markdown import (
     report_markdown,
 )
@@ -101,3 +102,16 @@ def test_results_that_are_older_than_the_modes_are_drawn():
     (series,) = plot_series(results)
     assert (series["strong"], series["base_topology"]) == (False, "1n1g")
     assert "Weak scaling" in report_markdown(page(results))
+
+
+def test_the_head_has_the_scaling_of_each_mode():
+    head = headline(modes())
+    assert head["what"][0] == (
+        "pytorch: training of r50 in fp32, batch size 4 per device, global batch size 8, weak,"
+        " strong scaling, on 1n1g, 2n1g, 4n1g."
+    )
+    figures = {one["label"]: (one["value"], one["note"]) for one in head["figures"]}
+    assert figures["speed-up, most devices"] == ("1.80 of 2", "2n1g, bz4")
+    assert figures["scaling efficiency"] == ("90.00 %", "2n1g, bz4")
+    assert figures["strong scaling: speed-up, most devices"] == ("1.50 of 2", "4n1g, gb8-strong")
+    assert figures["strong scaling: efficiency"] == ("75.00 %", "4n1g, gb8-strong")

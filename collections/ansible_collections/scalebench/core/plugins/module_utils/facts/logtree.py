@@ -24,7 +24,7 @@ _ARCHITECTURE = re.compile(r"(resnext|resnet|vgg|densenet|(?<![a-z])rn?)[-_]?(\d
 
 def _slot(log: Log) -> Tuple[Any, ...]:
     """Return the key of a repeat, which sorts in the order of a report."""
-    key, batch = cell_key(log), log["batch_size_per_device"]
+    key, batch = cell_key(log), log["global_batch_size"] or log["batch_size_per_device"]
     group = (key.benchmark, key.precision != "fp32", key.precision, batch, key.variant, key.model)
     return (*group, log["nodes"], log["devices_per_node"], log["repeat"])
 

@@ -9,9 +9,11 @@ from ..acceptance.judge import ACCEPTED, NOT_ACCEPTED
 from ..comparison.gate_text import gate_failed, gate_line, undecided_rules
 from ..layout.groups import machines, named_cells
 from ..layout.plain_text import plain
+from ..records.cells import cell_key
 from ..records.endings import count_key, group_words, groups
-from ..records.factors import factor_values, factor_words
+from ..records.factors import factor_values, factor_words, is_strong
 from ..records.results import MeasuredCell, Results
+from ..results.scaling import base_cells
 from ..stats.statistics import median
 from ..topology import sort_topologies
 from .columns import throughput_title
@@ -60,9 +62,15 @@ def _what(cells: Sequence[MeasuredCell]) -> List[str]:
 def _factors(cells: Sequence[MeasuredCell]) -> List[str]:
     """Return the values of each factor that are not how a framework does the work."""
     listed = [factor_values(cell, lambda f: f.headline and not f.means) for cell in cells]
+    for each in listed:
+        if is_strong(each):
+            # It follows from the global one and the topology.
+            del each["batch_size_per_device"]
     values: Dict[str, str] = {}
     for name in dict.fromkeys(name for each in listed for name in each):
         known = {each[name]: None for each in listed if each.get(name) not in (None, "")}
+        if not known:
+            continue
         are_numbers = all(isinstance(value, int) for value in known)
         values[name] = _named(str(value) for value in (sorted(known) if are_numbers else known))
     return [*factor_words(values).values()]
@@ -118,14 +126,8 @@ def _figures(results: Results) -> List[Dict[str, str]]:
         unit = plain(cell["unit"] or throughput_title([cell]), 20)
         label = f"highest throughput, {unit}"
         figures.append(_figure(label, f"{cell['median_speed']:,.2f}", name))
-    scaled = [pair for pair in named if pair[1]["speedup"] and pair[1]["devices"] > 1]
-    if scaled:
-        name, cell = max(scaled, key=lambda pair: (pair[1]["devices"], pair[1]["speedup"]))
-        value = f"{cell['speedup']:.2f} of {cell['devices']}"
-        figures.append(_figure("speed-up, most devices", value, name))
-        if cell["efficiency"] is not None:
-            share = f"{cell['efficiency'] * 100:.2f} %"
-            figures.append(_figure("scaling efficiency", share, name))
+    for mode, of_mode in (("", False), ("strong scaling: ", True)):
+        figures += _scaling([pair for pair in named if is_strong(pair[1]) is of_mode], mode)
     counts = results["counts"]
     repeats = f"{counts['ok']} of {counts['planned']}"
     figures.append(_figure("successful repeats", repeats, f"in {_number(counts['cells'], 'cell')}"))
@@ -133,6 +135,25 @@ def _figures(results: Results) -> List[Dict[str, str]]:
     if cvs:
         note = f"median of {_number(len(cvs), 'cell')}; at most {max(cvs) * 100:.2f} %"
         figures.append(_figure("spread of repeats (cv)", f"{median(cvs) * 100:.2f} %", note))
+    return figures
+
+
+def _scaling(named: Sequence[Tuple[str, MeasuredCell]], mode: str) -> List[Dict[str, str]]:
+    """Return the speed-up and the efficiency on the most devices of the cells of one mode."""
+    bases = base_cells(cell for _, cell in named)
+    scaled = [
+        (cell["devices"], cell["speedup"], name, cell)
+        for name, cell in named
+        if cell["speedup"] and bases.get(cell_key(cell).group, cell) is not cell
+    ]
+    if not scaled:
+        return []
+    devices, speedup, name, cell = max(scaled, key=lambda one: one[:2])
+    ideal = devices / bases[cell_key(cell).group]["devices"]
+    figures = [_figure(f"{mode}speed-up, most devices", f"{speedup:.2f} of {ideal:g}", name)]
+    if cell["efficiency"] is not None:
+        share = f"{cell['efficiency'] * 100:.2f} %"
+        figures.append(_figure(f"{mode}scaling efficiency".replace(": scaling", ":"), share, name))
     return figures
 
 
