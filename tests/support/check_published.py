@@ -78,7 +78,7 @@ def row_problems(row: Row, lines: list[str]) -> list[str]:
     return [
         problem
         for line, column, name, value in wanted
-        if value is not None
+        if value is not None or name == "throughput"
         for problem in _cell_problem(lines, line, column, name, value)
     ]
 
@@ -86,7 +86,9 @@ def row_problems(row: Row, lines: list[str]) -> list[str]:
 def _cell_problem(lines: list[str], line: int, column: int, name: str, value: Any) -> list[str]:
     found = cells(lines[line - 1]) if line <= len(lines) else []
     cell = found[column - 1] if column <= len(found) else ""
-    if isinstance(value, str):
+    if value is None:
+        same = bool(cell) and printed_number(cell) is None
+    elif isinstance(value, str):
         same = cell == value
     else:
         number = printed_number(cell)

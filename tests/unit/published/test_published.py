@@ -53,6 +53,7 @@ def test_every_row_has_a_figure_or_a_reason_and_names_its_source():
     for row in all_rows():
         assert bool(row["throughput"] or row.get("times")) != bool(row["reason"])
         assert row["repository"] and row["path"] and row["method"] and row["statistic"]
+        assert row["commit"] and (row.get("line") or row.get("times"))
     assert sum(1 for row in all_rows() if row["reason"]) == 7
 
 

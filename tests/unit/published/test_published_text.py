@@ -64,7 +64,7 @@ def test_the_source_names_place_version_and_errata_once():
     assert line.startswith(
         "reference_004_paddle/fp32_b128: PaddlePaddle 1.8.3.post107, median of 6 runs"
     )
-    assert "https://github.com/Oneflow-Inc/DLPerf, PaddlePaddle/resnet50v1.5/README.md" in line
+    assert "/blob/c89430b/PaddlePaddle/resnet50v1.5/README.md#L" in line
     assert line.count("Erratum (contradiction): The text says 5 runs") == 1
     assert "framework version 1.8.3.post107 (here not known)" in line
 
