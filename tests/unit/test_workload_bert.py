@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import socket
+import statistics
 import subprocess
 import sys
 
 import pytest
-from torch_trainers import FOLDER, facts, losses, run
+from ansible_collections.scalebench.core.plugins.module_utils.models.flops import (
+    CONVENTIONS,
+    flops_per_token,
+)
+from torch_trainers import FOLDER, facts, interpreter, losses, run
 
 TRAINER = "transformer/train_bert.py"
 SHORT = ("--warmup=1", "--iterations=5", "--device=cpu", "--sequence-length=32")
@@ -37,14 +43,16 @@ def test_the_parameters_are_those_that_were_published(python):
         "for name, vocabulary in [*((name, 30522) for name in SIZES), ('base', 30528)]:\n"
         "    with torch.device('meta'):\n"
         "        model = Bert(SIZES[name], vocabulary)\n"
+        "    size, tables = SIZES[name], (model.words, model.places, model.segments)\n"
         "    print(name, sum(weight.numel() for weight in model.parameters()),\n"
-        "          model.embedding_parameters())\n",
+        "          sum(table.weight.numel() for table in tables),\n"
+        "          size.parameters(vocabulary), size.embedding_parameters(vocabulary))\n",
     )
     assert counted == [
-        "tiny 4433468 3972608",
-        "base 110106428 23835648",
-        "large 336226108 31780864",
-        "base 110111042 23840256",
+        "tiny 4433468 3972608 4433468 3972608",
+        "base 110106428 23835648 110106428 23835648",
+        "large 336226108 31780864 336226108 31780864",
+        "base 110111042 23840256 110111042 23840256",
     ]
 
 
@@ -78,11 +86,12 @@ def test_one_rank_learns_without_warnings(python):
     ended = run([python, TRAINER, *SHORT, "--learning-rate=0.001"])
     assert (ended.returncode, ended.stderr) == (0, "")
     header = facts(ended.stdout, "header")
-    assert (header["parameters"], header["world_size"], header["backend"]) == (4433468, 1, None)
+    assert (header["world_size"], header["backend"]) == (1, None)
+    assert header["model"]["parameters"] == 4433468
+    own = {"model_size": "tiny", "sequence_length": 32, "sharding": "ddp", "tokens": "random"}
     assert header["own_factors"] == {
-        "model_size": "tiny",
-        "sequence_length": 32,
-        "dropout": False,
+        **own,
+        **dict.fromkeys(("dropout", "activation_checkpointing", "compile"), False),
     }
     # At first every word and both answers are as likely: ln 30522 + ln 2.
     assert losses(ended.stdout)[0] == pytest.approx(11.02, abs=0.15)
@@ -90,22 +99,68 @@ def test_one_rank_learns_without_warnings(python):
     assert " sequences/s " in ended.stdout
 
 
-def test_two_ranks_have_the_loss_of_one_at_the_same_global_batch(python):
+def test_it_learns_more_of_a_text_than_how_frequent_its_bytes_are(python):
+    """And more than a coin knows of the next sentence; both are known after some 50 steps."""
+    words = ("--iterations=250", "--batch-size=16", "--sequence-length=64", "--tokens=text")
+    ended = run([python, TRAINER, *SHORT, *words, "--learning-rate=0.001"])
+    known = facts(ended.stdout, "header")["text_entropy"] + math.log(2)
+    assert known == pytest.approx(4.0, abs=0.3)
+    assert statistics.fmean(losses(ended.stdout)[-50:]) < known - 0.03
+
+
+def test_the_figures_follow_from_the_steps_and_the_header(python):
+    """Each again by the project's own formulas, from the header and the printed times."""
+    ended = run([python, TRAINER, *SHORT])
+    model, found = facts(ended.stdout, "header")["model"], facts(ended.stdout, "end")["figures"]
+    times = [float(line.split()[10]) for line in ended.stdout.splitlines() if " step_time " in line]
+    rate = 4 * 5 / sum(times[1:])
+    flops = {
+        name: 32 * flops_per_token(formula, model)
+        for name, formula in {**CONVENTIONS, "stated": "bert_pretraining"}.items()
+    }
+    assert flops["nvidia"] == flops["torchtitan"] < flops["stated"]
+    assert found["flops_per_second"] == pytest.approx(flops["nvidia"] * rate, rel=1e-4)
+    peak = found["peak_flops_per_second"]
+    for name, share in found["mfu"].items():
+        assert share == pytest.approx(flops[name] * rate / peak, rel=1e-4)
+    assert found["step_seconds_p50"] == pytest.approx(sorted(times[1:])[2], abs=1e-6)
+    assert set(found["first_step"]) == {"launch", "import", "build", "first_step"}
+
+
+@pytest.fixture(scope="module")
+def alone():
+    """Return what one rank prints."""
+    if not interpreter():
+        pytest.skip("no torch: set SCALEBENCH_FRAMEWORK_PYTHON or run playbooks/provision.yml")
+    return run([interpreter(), TRAINER, *SHORT, "--batch-size=4", "--tokens=text"]).stdout
+
+
+@pytest.mark.parametrize("sharding", ["ddp", "fsdp"])
+def test_two_ranks_have_the_loss_of_one_at_the_same_global_batch(python, alone, sharding):
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    alone = run([python, TRAINER, *SHORT, "--batch-size=4"])
     command = [python, "-m", "torch.distributed.run", "--nproc-per-node=2"]
-    command += ["--master-addr=127.0.0.1", f"--master-port={port}"]
-    together = run([*command, TRAINER, *SHORT, "--batch-size=2"])
+    command += ["--master-addr=127.0.0.1", f"--master-port={port}", TRAINER, *SHORT]
+    together = run([*command, "--batch-size=2", "--tokens=text", f"--sharding={sharding}"])
     assert together.returncode == 0, together.stderr
-    assert len(losses(alone.stdout)) == 6
-    assert losses(together.stdout) == pytest.approx(losses(alone.stdout), abs=2e-5)
+    assert len(losses(alone)) == 6
+    assert losses(together.stdout) == pytest.approx(losses(alone), abs=2e-5)
     header, end = facts(together.stdout, "header"), facts(together.stdout, "end")
     assert (header["global_batch_size"], header["backend"]) == (4, "gloo")
     assert end["weights_equal"] is True
-    other = run([python, TRAINER, *SHORT, "--batch-size=4", "--seed=2"])
-    assert losses(other.stdout) != pytest.approx(losses(alone.stdout), abs=2e-3)
+
+
+def test_another_seed_has_another_loss(python, alone):
+    other = run([python, TRAINER, *SHORT, "--batch-size=4", "--tokens=text", "--seed=2"])
+    assert losses(other.stdout) != pytest.approx(losses(alone), abs=2e-3)
+
+
+def test_checkpointing_changes_no_loss(python, alone):
+    again = run(
+        [python, TRAINER, *SHORT, "--batch-size=4", "--tokens=text", "--activation-checkpointing"]
+    )
+    assert losses(again.stdout) == pytest.approx(losses(alone), abs=2e-5)
 
 
 @pytest.mark.parametrize("precision", ["amp", "bf16"])
@@ -124,6 +179,7 @@ def test_other_precisions_are_autocast(python, precision):
         (["--sequence-length=7"], "two segments need 8"),
         (["--vocabulary=1000"], "--vocabulary 1000: at least 30522"),
         (["--size=small"], "--size: invalid choice: 'small'"),
+        (["--precision=amp", "--sharding=fsdp"], "--precision amp does not scale the loss"),
     ],
 )
 def test_a_bad_value_is_named(arguments, words):

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
+from argparse import Namespace
+from collections.abc import Iterator
+from dataclasses import fields
+
 import torch
 from torch import nn
 from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
 
-from transformer.bert_recipe import DEVIATION, DROPOUT, NORM_EPSILON, POSITIONS, SEGMENTS, Size
-from transformer.bert_samples import NOTHING
-from transformer.layers import Attention
+from common.ranks import Place
+from transformer.bert_recipe import DROPOUT, NORM_EPSILON, POSITIONS, SEGMENTS, Size
+from transformer.bert_samples import NOTHING, Sample, random_sample, text_sample
+from transformer.layers import Attention, initialise
 
 
 class EncoderBlock(nn.Module):
@@ -37,11 +44,16 @@ class Bert(nn.Module):
 
     The output layer of the words shares its matrix with their embedding, as published. Sequences
     are full, so that no position needs to be hidden from attention.
+
+    :param dropout: whether to drop a share of the activations, as published.
+    :param checkpointing: compute each block's activations again in the backward pass.
     """
 
-    def __init__(self, size: Size, vocabulary: int, dropout: bool = False) -> None:
+    def __init__(
+        self, size: Size, vocabulary: int, dropout: bool = False, checkpointing: bool = False
+    ) -> None:
         super().__init__()
-        self.dropout = DROPOUT if dropout else 0.0
+        self.dropout, self.checkpointing = DROPOUT if dropout else 0.0, checkpointing
         self.words = nn.Embedding(vocabulary, size.hidden)
         self.places = nn.Embedding(POSITIONS, size.hidden)
         self.segments = nn.Embedding(SEGMENTS, size.hidden)
@@ -82,28 +94,34 @@ class Bert(nn.Module):
         x = self.words(tokens) + self.places.weight[: tokens.shape[1]] + self.segments(segments)
         x = functional.dropout(self.norm(x), self.dropout, self.training)
         for block in self.blocks:
-            x = block(x)
+            x = checkpoint(block, x, use_reentrant=False) if self.checkpointing else block(x)
         return x
 
-    def initialise(self) -> None:
-        """Draw the weights: a normal distribution without its tails, 0 and 1 for the others."""
-        for module in self.modules():
-            if isinstance(module, nn.LayerNorm):
-                nn.init.ones_(module.weight)
-            elif isinstance(module, (nn.Linear, nn.Embedding)):
-                nn.init.trunc_normal_(module.weight, 0, DEVIATION, -2 * DEVIATION, 2 * DEVIATION)
-            if isinstance(module, (nn.LayerNorm, nn.Linear)):
-                nn.init.zeros_(module.bias)
-        nn.init.zeros_(self.word_bias)
-
-    def embedding_parameters(self) -> int:
-        """Return how many weights are looked up, not multiplied with, in the first layer."""
-        tables = (self.words, self.places, self.segments)
-        return sum(table.weight.numel() for table in tables)
+    def initialise(self, seed: int) -> None:
+        """Set all weights, on whatever device they are."""
+        initialise(self, seed)
 
 
-def decayed_groups(model: nn.Module, decay: float) -> list[dict]:
-    """Return the optimiser's groups: weight decay for matrices, none for biases and norms."""
-    matrices = [weight for weight in model.parameters() if weight.dim() > 1]
-    others = [weight for weight in model.parameters() if weight.dim() <= 1]
-    return [{"params": matrices, "weight_decay": decay}, {"params": others, "weight_decay": 0.0}]
+def batches(text: bytes, options: Namespace, place: Place, device: torch.device) -> Iterator[tuple]:
+    """Yield `(epoch, batch, *tensors)`, the tensors as ``Bert.forward`` takes them.
+
+    :param text: what to train on; empty: one batch of random words, again and again.
+    """
+    length, first = options.sequence_length, place.rank * options.batch_size
+    if not text:
+        rank = range(first, first + options.batch_size)
+        same = [random_sample(i, options.seed, length, options.vocabulary) for i in rank]
+        tensors = to_tensors(same, device)
+        for batch in itertools.count():
+            yield 0, batch, *tensors
+    for batch in itertools.count():
+        begin = batch * options.batch_size * place.world_size + first
+        rank = range(begin, begin + options.batch_size)
+        samples = [text_sample(text, i, options.seed, length) for i in rank]
+        yield 0, batch, *to_tensors(samples, device)
+
+
+def to_tensors(samples: list[Sample], device: torch.device) -> list[torch.Tensor]:
+    """Return a tensor for each field of the samples, in the order of :class:`Sample`."""
+    columns = [[getattr(sample, field.name) for sample in samples] for field in fields(Sample)]
+    return [torch.tensor(column).to(device) for column in columns]

@@ -9,15 +9,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from common.options import positive, trainer_parser
-
 VOCABULARY = 30522  # of the published uncased models
 POSITIONS = 512
 SEGMENTS = 2
 SHORTEST = 8  # sequence of two segments, three special tokens and a masked position
 MASKED_SHARE = 0.15
 DROPOUT = 0.1
-DEVIATION = 0.02  # of the initial weights
 NORM_EPSILON = 1e-12
 RATE = 1e-4  # for a global batch of 256 sequences
 RATE_WARMUP_SHARE = 0.01  # 10,000 of 1,000,000 steps
@@ -38,6 +35,18 @@ class Size:
     @property
     def feed_forward(self):
         return 4 * self.hidden
+
+    def embedding_parameters(self, vocabulary):
+        """Return the weights that words, positions and segments are looked up in."""
+        return (vocabulary + POSITIONS + SEGMENTS) * self.hidden
+
+    def parameters(self, vocabulary):
+        """Return the number of all weights, with those of both heads."""
+        square, norm = self.hidden**2 + self.hidden, 2 * self.hidden
+        feed_forward = 2 * self.hidden * self.feed_forward + self.feed_forward + self.hidden
+        heads = 2 * square + norm + vocabulary + 2 * self.hidden + 2
+        blocks = self.layers * (4 * square + feed_forward + 2 * norm)
+        return self.embedding_parameters(vocabulary) + norm + blocks + heads
 
 
 # tiny is the smallest of the miniatures of Turc et al. 2019 (arXiv 1908.08962).
@@ -85,44 +94,3 @@ def sequence_flops(size, sequence_length, vocabulary):
     masked = prediction_slots(length) * (2 * hidden**2 + 2 * hidden * vocabulary)
     next_sentence = 2 * hidden**2 + 4 * hidden
     return 3 * (length * size.layers * layer + masked + next_sentence)
-
-
-def bert_parser(description):
-    """Return the parser of the options that do not depend on the framework."""
-    parser = trainer_parser(
-        description, samples="sequences", default_rate=f"{RATE:g}, at the end of its warm-up"
-    )
-    model = parser.add_argument_group("model")
-    model.add_argument("--size", choices=tuple(SIZES), default="tiny", help="of the encoder")
-    model.add_argument(
-        "--sequence-length",
-        type=positive,
-        default=128,
-        metavar="N",
-        help=f"tokens in a sequence, {SHORTEST} to {POSITIONS}",
-    )
-    model.add_argument(
-        "--vocabulary",
-        type=positive,
-        default=VOCABULARY,
-        metavar="N",
-        help="tokens that there are; NVIDIA's programs pad it to 30528, a multiple of 8",
-    )
-    model.add_argument(
-        "--dropout",
-        action="store_true",
-        help=f"drop {DROPOUT} of the activations, as published. Each rank then draws others, and "
-        "the loss depends on the number of ranks",
-    )
-    return parser
-
-
-def check_sizes(parser, options):
-    """End with `parser.error` where a sequence or the vocabulary is impossible."""
-    if not SHORTEST <= options.sequence_length <= POSITIONS:
-        parser.error(
-            f"--sequence-length {options.sequence_length}: BERT has {POSITIONS} positions, and two "
-            f"segments need {SHORTEST}"
-        )
-    if options.vocabulary < VOCABULARY:
-        parser.error(f"--vocabulary {options.vocabulary}: at least {VOCABULARY}, as published")

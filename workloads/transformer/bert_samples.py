@@ -1,9 +1,9 @@
 """Samples of BERT's pre-training: two segments, masked tokens, and whether the second one follows.
 
 As create_pretraining_data.py of google-research/bert makes them, but for three things: tokens are
-bytes of a text, sequences are always full, and masks are drawn anew in every epoch. A sample is a
-function of the seed, the epoch and its index, so that the global batch does not depend on the
-number of ranks. Needs the standard library only.
+bytes of a text, sequences are always full, and each is masked only once. A sample is a function of
+the seed and its number, so that the global batch does not depend on the number of ranks. Needs the
+standard library only.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ class Sample:
     is_random: int  # 1 where the second segment does not follow the first in the text
 
 
-def text_sample(text, index, epoch, seed, sequence_length):
-    """Return the sample of the part of a text that begins at `index` times its length.
+def text_sample(text, number, seed, sequence_length):
+    """Return a sample from a random place of a text.
 
-    :param text: bytes, long enough for :func:`samples_in` to be 2.
-    :param index: below :func:`samples_in`.
+    :param text: bytes, at least :data:`SPECIAL` fewer than the sequence has, and one more.
+    :param number: of the sample, in all batches of all ranks.
     """
-    draw = random.Random(f"{seed} {epoch} {index}")
+    draw = random.Random(f"{seed} {number}")
     length = sequence_length - SPECIAL
-    begin, first = index * length, draw.randint(length // 4, 3 * length // 4)
+    begin, first = draw.randrange(len(text) - length + 1), _length_of_first(length, draw)
     is_random = draw.random() < 0.5
     follow = begin + first
     if is_random:
         # Anywhere but where the text goes on.
-        follow = draw.randrange(len(text) - (length - first))
-        follow += follow >= begin + first
+        other = draw.randrange(len(text) - (length - first))
+        follow = other + (other >= follow)
     words = [FIRST_WORD + byte for byte in text[begin : begin + first]]
     others = [FIRST_WORD + byte for byte in text[follow : follow + length - first]]
     return _masked(words, others, is_random, draw, BYTES)
@@ -60,13 +60,13 @@ def random_sample(index, seed, sequence_length, vocabulary):
     words = range(FIRST_WORD, vocabulary)
     length = sequence_length - SPECIAL
     drawn = draw.choices(words, k=length)
-    first = draw.randint(length // 4, 3 * length // 4)
+    first = _length_of_first(length, draw)
     return _masked(drawn[:first], drawn[first:], draw.random() < 0.5, draw, words)
 
 
-def samples_in(text, sequence_length):
-    """Return how many samples an epoch over a text has."""
-    return len(text) // (sequence_length - SPECIAL)
+def _length_of_first(length, draw):
+    """Return how many of the words are the first segment's: a quarter to three quarters."""
+    return draw.randint(length // 4, 3 * length // 4)
 
 
 def _masked(first, second, is_random, draw, words):

@@ -61,7 +61,8 @@ class Decoder(nn.Module):
 
     def initialise(self, seed: int) -> None:
         """Set all weights, and the tables of the positions, on whatever device they are."""
-        initialise(self, seed, self.size.layers)
+        # Each output adds to the residual stream: Radford et al. 2019 (GPT-2), section 2.3.
+        initialise(self, seed, (2 * self.size.layers) ** -0.5)
         device = self.cosine.device
         for table, values in zip((self.cosine, self.sine), self._positions(device), strict=True):
             table.copy_(values)

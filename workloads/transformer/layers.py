@@ -6,8 +6,6 @@ the ``meta`` device, sharded, and only then take memory.
 
 from __future__ import annotations
 
-import math
-
 import torch
 from torch import nn
 from torch.distributed.tensor import DTensor, distribute_tensor
@@ -118,12 +116,11 @@ class SwiGLU(nn.Module):
 
 
 @torch.no_grad()
-def initialise(model: nn.Module, seed: int, layers: int) -> None:
+def initialise(model: nn.Module, seed: int, output_share: float = 1.0) -> None:
     """Set all weights: the same on any number of ranks, sharded or not.
 
     Matrices are normally distributed, those named ``output`` below a block narrower by
-    sqrt(2 * layers), as each adds to the residual stream (Radford et al. 2019, section 2.3); scales
-    are 1, biases 0.
+    `output_share`; scales are 1, biases 0.
     """
     chance: torch.Generator | None = None
     for name, weight in model.named_parameters():
@@ -131,9 +128,9 @@ def initialise(model: nn.Module, seed: int, layers: int) -> None:
         if weight.dim() < 2:
             weight.fill_(0.0 if name.endswith("bias") else 1.0)
             continue
-        narrower = math.sqrt(2 * layers) if ".output.weight" in name else 1.0
+        share = output_share if ".output.weight" in name else 1.0
         whole = torch.empty(weight.shape, device=weight.device)
-        whole.normal_(0, WEIGHT_DEVIATION / narrower, generator=chance)
+        whole.normal_(0, WEIGHT_DEVIATION * share, generator=chance)
         if isinstance(weight, DTensor):
             whole = distribute_tensor(
                 whole, weight.device_mesh, weight.placements, src_data_rank=None

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
 from common.options import positive, trainer_parser
 from common.process import need_compiler
 
 
-def transformer_parser(description: str, default_rate: str) -> argparse.ArgumentParser:
+def transformer_parser(
+    description: str, default_rate: str, precisions: Sequence[str] = ("fp32", "tf32", "bf16")
+) -> argparse.ArgumentParser:
     """Return the parser of the options that do not depend on the model."""
     parser = trainer_parser(description, samples="sequences", default_rate=default_rate)
     group = parser.add_argument_group("transformer")
     group.add_argument(
         "--precision",
-        choices=("fp32", "tf32", "bf16"),
+        choices=precisions,
         default="fp32",
         help="fp32: IEEE single precision; tf32: matrix products in TF32, on a GPU; bf16: autocast "
-        "to bf16, and with fsdp sharded weights in fp32 that are gathered as bf16",
+        "to bf16, and with fsdp sharded weights in fp32 that are gathered as bf16; amp, without "
+        "fsdp: autocast to fp16 with loss scaling on a GPU, to bf16 on a CPU",
     )
     group.add_argument(
         "--sequence-length", type=positive, default=128, metavar="N", help="tokens of a sequence"
@@ -60,5 +64,7 @@ def check_options(parser: argparse.ArgumentParser, options: argparse.Namespace) 
     """End with `parser.error` where something cannot be done here."""
     if options.data != "synthetic":
         parser.error("--data real: there is no reader of tokens from a data set")
+    if options.precision == "amp" and options.sharding == "fsdp":
+        parser.error("--precision amp does not scale the loss of sharded weights: choose bf16")
     if options.compile:
         need_compiler(parser)

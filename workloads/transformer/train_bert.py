@@ -15,54 +15,139 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from common.figures import FirstStep
 from common.job import run_rank
 from common.options import positive
-from transformer.bert_recipe import bert_parser, check_sizes
+from common.process import end_now
+from transformer import bert_recipe as recipe
+from transformer.flops import flops_per_token
+from transformer.options import check_options, transformer_parser
+
+OWN = ("sequence_length", "sharding", "tokens", "dropout", "activation_checkpointing", "compile")
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """Return the parser: the options of every BERT trainer and PyTorch's own."""
-    parser = bert_parser("Pre-train BERT with PyTorch, one rank of a torchrun job.")
-    torch = parser.add_argument_group("PyTorch")
-    torch.add_argument(
-        "--precision",
-        choices=("fp32", "tf32", "amp", "bf16"),
-        default="fp32",
-        help="fp32: IEEE single precision; tf32: matrix products in TF32, on a GPU; amp: autocast "
-        "to fp16 with loss scaling on a GPU, to bf16 on a CPU; bf16: autocast to bf16",
+    """Return the parser: the shared options and BERT's own."""
+    parser = transformer_parser(
+        "Pre-train BERT with PyTorch, one rank of a torchrun job.",
+        f"rises to {recipe.RATE:g}, then falls",
+        precisions=("fp32", "tf32", "amp", "bf16"),
     )
-    torch.add_argument(
-        "--collective-timeout",
+    group = parser.add_argument_group("BERT")
+    group.add_argument("--size", choices=tuple(recipe.SIZES), default="tiny", help="of the model")
+    group.add_argument(
+        "--tokens",
+        choices=("random", "text"),
+        default="random",
+        help="random: one batch over and over; text: pieces of the trainers' own source code, read "
+        "as bytes",
+    )
+    group.add_argument(
+        "--vocabulary",
         type=positive,
-        default=300,
-        metavar="S",
-        help="seconds a rank waits for the others",
+        default=recipe.VOCABULARY,
+        metavar="N",
+        help="tokens that there are; NVIDIA's programs pad it to 30528, a multiple of 8",
+    )
+    group.add_argument(
+        "--dropout",
+        action="store_true",
+        help=f"drop {recipe.DROPOUT} of the activations, as published. Each rank then draws "
+        "others, and the loss depends on the number of ranks",
     )
     return parser
 
 
-def main() -> int:
+def check_sizes(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """End with `parser.error` where a sequence or the vocabulary is impossible."""
+    length = options.sequence_length
+    if not recipe.SHORTEST <= length <= recipe.POSITIONS:
+        parser.error(
+            f"--sequence-length {length}: BERT has {recipe.POSITIONS} positions, and two segments "
+            f"need {recipe.SHORTEST}"
+        )
+    if options.vocabulary < recipe.VOCABULARY:
+        parser.error(
+            f"--vocabulary {options.vocabulary}: at least {recipe.VOCABULARY}, as published"
+        )
+
+
+def model_facts(options: argparse.Namespace) -> dict[str, object]:
+    """Return what the header states of the model, from which its operations follow."""
+    size, vocabulary = recipe.SIZES[options.size], options.vocabulary
+    return {
+        "name": "bert",
+        "size": options.size,
+        "parameters": size.parameters(vocabulary),
+        "embedding_parameters": size.embedding_parameters(vocabulary),
+        "layers": size.layers,
+        "hidden": size.hidden,
+        "feed_forward": size.feed_forward,
+        "vocabulary": vocabulary,
+        "sequence_length": options.sequence_length,
+        "predictions": recipe.prediction_slots(options.sequence_length),
+        "causal": False,
+    }
+
+
+def flops_per_sequence(options: argparse.Namespace) -> dict[str, float]:
+    """Return the operations of a sequence by convention, and those of its matrix products."""
+    conventions = flops_per_token(model_facts(options), causal=False)
+    length, size = options.sequence_length, recipe.SIZES[options.size]
+    return {
+        **{name: length * count for name, count in conventions.items()},
+        "stated": recipe.sequence_flops(size, length, options.vocabulary),
+    }
+
+
+def main(first_step: FirstStep) -> int:
     """Check the command line, train, and return the exit status."""
     parser = make_parser()
     options = parser.parse_args()
+    check_options(parser, options)
     check_sizes(parser, options)
     gc.disable()  # importing PyTorch makes no garbage, and looking for it takes 0.3 s
-    from transformer.bert_training import train  # noqa: PLC0415 (bad options need no PyTorch)
 
-    return run_rank(lambda: train(options, None), int(os.environ.get("RANK", "0")))
+    def train_rank() -> None:
+        # Bad options need no PyTorch.
+        from transformer.bert import Bert, batches  # noqa: PLC0415
+        from transformer.tokens import own_sources, text_facts  # noqa: PLC0415
+        from transformer.training import Method, Workload, train  # noqa: PLC0415
 
+        text = own_sources() if options.tokens == "text" else b""
+        workload = Workload(
+            build=lambda: Bert(
+                recipe.SIZES[options.size],
+                options.vocabulary,
+                options.dropout,
+                options.activation_checkpointing,
+            ),
+            batches=lambda place, device: batches(text, options, place, device),
+            rate=recipe.RATE,
+            unit="sequences",
+            units_per_sample=1,
+            flops=flops_per_sequence(options),
+            header={
+                "model": model_facts(options),
+                "own_factors": {
+                    "model_size": options.size,
+                    **{name: getattr(options, name) for name in OWN},
+                },
+                **({"data": None, **text_facts(text)} if text else {}),
+            },
+            method=Method(
+                recipe.BETAS,
+                recipe.WEIGHT_DECAY,
+                recipe.ADAM_EPSILON,
+                recipe.LARGEST_GRADIENT,
+                recipe.rate_at,
+            ),
+        )
+        train(options, workload, first_step)
 
-def end_now(status: int) -> None:
-    """End without Python's own shutdown.
-
-    Gloo's threads may release Python objects during it, which hangs or aborts the process now and
-    then (https://github.com/pytorch/pytorch/issues/190489).
-    """
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(status)
+    return run_rank(train_rank, int(os.environ.get("RANK", "0")))
 
 
 if __name__ == "__main__":
     sys.stdout.reconfigure(line_buffering=True)
-    end_now(main())
+    end_now(main(FirstStep()))

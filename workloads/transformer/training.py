@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 from argparse import Namespace
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -25,7 +24,20 @@ from common.job import begin_job, checksum, end_job, job_facts, run_iterations
 from common.ranks import Place, keep_freed_memory
 from common.report_lines import iteration_line
 
-BETAS, WEIGHT_DECAY = (0.9, 0.95), 0.1  # Touvron et al. 2023 (LLaMA), section 2.3
+
+@dataclass(frozen=True)
+class Method:
+    """How AdamW updates the weights; the usual values are those of Touvron et al. 2023 (LLaMA).
+
+    ``largest_gradient`` is the norm that all gradients together are cut to; None: they are not.
+    ``rate_at`` gives the learning rate of a step, from 1, of so many, by the rate asked for.
+    """
+
+    betas: tuple[float, float] = (0.9, 0.95)
+    weight_decay: float = 0.1
+    epsilon: float = 1e-8
+    largest_gradient: float | None = None
+    rate_at: Callable[[int, int, float], float] | None = None
 
 
 @dataclass(frozen=True)
@@ -46,6 +58,7 @@ class Workload:
     units_per_sample: int
     flops: dict[str, float]
     header: dict[str, Any]
+    method: Method = Method()
 
 
 def train(options: Namespace, workload: Workload, first_step: FirstStep) -> None:
@@ -57,13 +70,13 @@ def train(options: Namespace, workload: Workload, first_step: FirstStep) -> None
     place = ranks.find_place()
     device = ranks.choose_device(options.device, place)
     ranks.check_precision(options.precision, device)
-    _apply(options, device)
+    _apply(options, place, device)
     backend = ranks.join(place, device, timedelta(seconds=options.collective_timeout))
     model = build(workload, options, device)
     header = _header(options, workload, place, device, backend)
     begin_job(place, header, ranks.gather(place, place.facts()))
     rate = options.learning_rate or workload.rate
-    step = Step(model, options, device, rate)
+    step = Step(model, options, device, rate, workload.method)
     line = TimedLine(iteration_line, first_step, workload.units_per_sample, unit=workload.unit)
     feed = workload.batches(place, device)
     gc.freeze()
@@ -96,8 +109,9 @@ def train(options: Namespace, workload: Workload, first_step: FirstStep) -> None
     ranks.leave(place)
 
 
-def _apply(options: Namespace, device: torch.device) -> None:
+def _apply(options: Namespace, place: Place, device: torch.device) -> None:
     """Set what is global to the process."""
+    torch.manual_seed(options.seed + place.rank)  # of what is dropped
     torch.set_num_threads(options.threads)
     if device.type == "cuda":
         torch.cuda.set_device(device)
@@ -128,6 +142,13 @@ def is_sharded(options: Namespace) -> bool:
     return options.sharding == "fsdp" and dist.is_initialized()
 
 
+def autocast_dtype(options: Namespace, device: torch.device) -> torch.dtype | None:
+    """Return the type that autocast computes in; None without, as sharded weights are cast."""
+    if is_sharded(options):
+        return None
+    return ranks.autocast_dtype(options.precision, device.type == "cuda")
+
+
 def shard(model: nn.Module, precision: str, device: torch.device) -> None:
     """Shard each block, and the rest of the model, over all ranks (FSDP2)."""
     mesh = init_device_mesh(device.type, (dist.get_world_size(),))
@@ -145,16 +166,23 @@ class Step:
     """One iteration of `model`, with its gradients averaged over all ranks."""
 
     def __init__(
-        self, model: nn.Module, options: Namespace, device: torch.device, rate: float
+        self,
+        model: nn.Module,
+        options: Namespace,
+        device: torch.device,
+        rate: float,
+        method: Method,
     ) -> None:
         sharded = is_sharded(options)
-        self.device = device
+        self.device, self.method, self.rate = device, method, rate
+        self.done, self.steps = 0, options.warmup + options.iterations
         self.model = model if sharded else distribute(model, options, device)
-        wanted = options.precision == "bf16" and not sharded
-        self.autocast = partial(torch.autocast, device.type, torch.bfloat16)
-        self.autocast = self.autocast if wanted else nullcontext
+        self.weights = list(model.parameters())
+        dtype = autocast_dtype(options, device)
+        self.autocast = partial(torch.autocast, device.type, dtype, enabled=dtype is not None)
+        self.scaler = torch.amp.GradScaler(device.type, enabled=dtype is torch.float16)
         # Scales and biases do not decay.
-        decaying = {True: WEIGHT_DECAY, False: 0.0}
+        decaying = {True: method.weight_decay, False: 0.0}
         groups = [
             {
                 "params": [weight for weight in model.parameters() if (weight.dim() > 1) is matrix],
@@ -162,10 +190,11 @@ class Step:
             }
             for matrix, decay in decaying.items()
         ]
-        self.optimizer = torch.optim.AdamW(groups, rate, BETAS, fused=True)
+        self.optimizer = torch.optim.AdamW(groups, rate, method.betas, method.epsilon, fused=True)
 
     def __call__(self, *inputs: torch.Tensor) -> torch.Tensor:
         """Return the loss, averaged over the ranks, still on the device."""
+        self._set_rate()
         with self.autocast():
             loss = self.model(*inputs)
         mean, exchange = loss.detach().clone(), None
@@ -173,11 +202,22 @@ class Step:
             mean /= dist.get_world_size()
             exchange = dist.all_reduce(mean, async_op=True)
         self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        self.optimizer.step()
+        self.scaler.scale(loss).backward()
+        if self.method.largest_gradient:
+            self.scaler.unscale_(self.optimizer)
+            nn.utils.clip_grad_norm_(self.weights, self.method.largest_gradient)
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
         if exchange is not None:
             exchange.wait()
         return mean
+
+    def _set_rate(self) -> None:
+        """Set the learning rate of this iteration, where it is not constant."""
+        self.done += 1
+        if self.method.rate_at:
+            for group in self.optimizer.param_groups:
+                group["lr"] = self.method.rate_at(self.done, self.steps, self.rate)
 
     def values(self, loss: torch.Tensor) -> dict[str, float]:
         """Wait for the device and return the loss."""
@@ -208,16 +248,18 @@ def _header(
     device: torch.device,
     backend: str | None,
 ) -> dict[str, Any]:
+    dtype = autocast_dtype(options, device)
     return {
         **job_facts(options, place),
         "framework": "pytorch",
         "framework_version": torch.__version__,
         "device": device.type.replace("cuda", "gpu"),
         "device_name": ranks.device_name(device),
+        "autocast_dtype": dtype and str(dtype).partition(".")[2],
         **ranks.cuda_facts(device),
         "optimizer": "adamw",
-        "betas": BETAS,
-        "weight_decay": WEIGHT_DECAY,
+        "betas": workload.method.betas,
+        "weight_decay": workload.method.weight_decay,
         "learning_rate": options.learning_rate or workload.rate,
         "backend": backend,
         "units_per_sample": workload.units_per_sample,

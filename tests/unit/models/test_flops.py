@@ -37,6 +37,23 @@ def test_where_each_position_sees_all_attention_is_whole():
     assert flops_per_token("nvidia_decoder", {**LLAMA_8B, "causal": False}) == whole
 
 
+def test_of_bert_the_products_are_counted_that_pytorch_counts():
+    """FlopCounterMode counts 69,928,989,696 of a sequence (tests/unit/test_workload_bert.py)."""
+    base = {
+        **{"layers": 12, "hidden": 768, "sequence_length": 128},
+        **{"feed_forward": 3072, "vocabulary": 30522, "predictions": 20},
+    }
+    assert flops_per_token("bert_pretraining", base) * 128 == 69928989696
+    # The encoder alone is 72Lh^2 + 12Lhs.
+    alone = {**base, "predictions": 0}
+    assert flops_per_token("bert_pretraining", alone) == pytest.approx(
+        72 * 12 * 768**2 + 12 * 12 * 768 * 128, rel=1e-3
+    )
+    for missing in base:
+        rest = {key: value for key, value in base.items() if key != missing}
+        assert flops_per_token("bert_pretraining", rest) is None
+
+
 @pytest.mark.parametrize("missing", LLAMA_8B)
 def test_a_model_that_lacks_a_dimension_has_no_flops(missing):
     model = {key: value for key, value in LLAMA_8B.items() if key != missing}

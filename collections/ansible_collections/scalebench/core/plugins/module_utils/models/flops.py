@@ -6,7 +6,7 @@ None counts what activation checkpointing computes again: the model's FLOPs, not
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, Mapping, Optional, cast
+from typing import Any, Callable, Dict, Mapping, Optional, Tuple, cast
 
 from ..records.runs import ModelFacts
 
@@ -20,11 +20,12 @@ NEEDED = ("parameters", "embedding_parameters", "layers", "hidden", "sequence_le
 
 @dataclass(frozen=True)
 class Formula:
-    """FLOPs of a token, from those of :data:`NEEDED` that a log states of its model."""
+    """FLOPs of a token, from those dimensions, ``needs``, that a log states of its model."""
 
     about: str
     source: str
     count: Callable[[ModelFacts], float]
+    needs: Tuple[str, ...] = NEEDED
 
 
 def _weights(model: ModelFacts) -> float:
@@ -40,6 +41,16 @@ def _attention(model: ModelFacts) -> float:
 def _seen(model: ModelFacts) -> float:
     """Return the same without the half that a causal attention does not need."""
     return _attention(model) / (2 if model.get("causal", True) else 1)
+
+
+def _bert(model: ModelFacts) -> float:
+    """Return the FLOPs of BERT's matrix products, whose heads compute for some of the tokens."""
+    hidden, length = model["hidden"], model["sequence_length"]
+    # Of a token forward: four square matrices and two of the feed-forward layer, and attention.
+    layer = 8 * hidden**2 + 4 * hidden * model["feed_forward"] + 4 * length * hidden
+    masked = model["predictions"] * (2 * hidden**2 + 2 * hidden * model["vocabulary"])
+    next_sentence = 2 * hidden**2 + 4 * hidden
+    return 3 * (model["layers"] * layer + (masked + next_sentence) / length)
 
 
 FORMULAS: Dict[str, Formula] = {
@@ -60,6 +71,13 @@ FORMULAS: Dict[str, Formula] = {
         "Chowdhery et al. 2022 (PaLM, arXiv 2204.02311), appendix B",
         lambda model: _weights(model) + _attention(model),
     ),
+    "bert_pretraining": Formula(
+        "72Lh^2 + 12Lhs, where the inner layer is 4h wide, and both heads for the predicted tokens",
+        "the matrix products of Devlin et al. 2019 (arXiv 1810.04805), counted as Kaplan et al."
+        " 2020 do (arXiv 2001.08361, table 1); equal to what PyTorch's FlopCounterMode counts",
+        _bert,
+        ("layers", "hidden", "sequence_length", "feed_forward", "vocabulary", "predictions"),
+    ),
 }
 # The formulas by which decoders are compared, by the name that a run's figures have them under.
 CONVENTIONS: Dict[str, str] = {"nvidia": "nvidia_decoder", "torchtitan": "torchtitan_decoder"}
@@ -71,9 +89,10 @@ def flops_per_token(name: str, model: Mapping[str, Any]) -> Optional[float]:
     :param name: of :data:`FORMULAS`.
     :param model: a ``ModelFacts``, perhaps incomplete.
     """
-    if any(model.get(key) is None for key in NEEDED):
+    formula = FORMULAS[name]
+    if any(model.get(key) is None for key in formula.needs):
         return None
-    return FORMULAS[name].count(cast(ModelFacts, model))
+    return formula.count(cast(ModelFacts, model))
 
 
 def utilisation(flops: float, rate: float, devices: int, peak: float) -> Optional[float]:

@@ -58,7 +58,8 @@ class ModelFacts(TypedDict, total=False):
 
     ``embedding_parameters`` are those of a table that is looked up, and not multiplied with.
     ``size`` is the name of this size of the model, ``causal`` is false where each position attends
-    to all.
+    to all. BERT has ``predictions`` in a sequence, each over the ``vocabulary``, and the width of
+    its ``feed_forward`` layers.
     """
 
     name: str
@@ -69,6 +70,9 @@ class ModelFacts(TypedDict, total=False):
     hidden: int
     sequence_length: int
     causal: bool
+    feed_forward: int
+    vocabulary: int
+    predictions: int
 
 
 class Figures(TypedDict, total=False):
