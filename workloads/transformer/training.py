@@ -279,7 +279,7 @@ def _peaks(
         known = pytorch_peak.peak_of_gpu(ranks.device_name(device), options.precision)
         own, source = known or (None, None)
     else:
-        dtype = torch.bfloat16 if options.precision == "bf16" else torch.float32
+        dtype = ranks.autocast_dtype(options.precision, on_gpu=False) or torch.float32
         own, source = pytorch_peak.measured_peak(dtype), pytorch_peak.MEASURED
     peaks = ranks.gather(place, own)
     return (None if None in peaks else peaks), source
