@@ -88,10 +88,10 @@ def test_one_rank_learns_without_warnings(python):
     header = facts(ended.stdout, "header")
     assert (header["world_size"], header["backend"]) == (1, None)
     assert header["model"]["parameters"] == 4433468
-    own = {"model_size": "tiny", "sequence_length": 32, "sharding": "ddp", "tokens": "random"}
+    own = {"model_size": "tiny", "sequence_length": 32, "sharding": "ddp"}
     assert header["own_factors"] == {
         **own,
-        **dict.fromkeys(("dropout", "activation_checkpointing", "compile"), False),
+        **dict.fromkeys(("text", "dropout", "activation_checkpointing", "compile"), False),
     }
     # At first every word and both answers are as likely: ln 30522 + ln 2.
     assert losses(ended.stdout)[0] == pytest.approx(11.02, abs=0.15)
@@ -101,7 +101,7 @@ def test_one_rank_learns_without_warnings(python):
 
 def test_it_learns_more_of_a_text_than_how_frequent_its_bytes_are(python):
     """And more than a coin knows of the next sentence; both are known after some 50 steps."""
-    words = ("--iterations=250", "--batch-size=16", "--sequence-length=64", "--tokens=text")
+    words = ("--iterations=250", "--batch-size=16", "--sequence-length=64", "--text")
     ended = run([python, TRAINER, *SHORT, *words, "--learning-rate=0.001"])
     known = facts(ended.stdout, "header")["text_entropy"] + math.log(2)
     assert known == pytest.approx(4.0, abs=0.3)
@@ -132,7 +132,7 @@ def alone():
     """Return what one rank prints."""
     if not interpreter():
         pytest.skip("no torch: set SCALEBENCH_FRAMEWORK_PYTHON or run playbooks/provision.yml")
-    return run([interpreter(), TRAINER, *SHORT, "--batch-size=4", "--tokens=text"]).stdout
+    return run([interpreter(), TRAINER, *SHORT, "--batch-size=4", "--text"]).stdout
 
 
 @pytest.mark.parametrize("sharding", ["ddp", "fsdp"])
@@ -142,7 +142,7 @@ def test_two_ranks_have_the_loss_of_one_at_the_same_global_batch(python, alone, 
         port = probe.getsockname()[1]
     command = [python, "-m", "torch.distributed.run", "--nproc-per-node=2"]
     command += ["--master-addr=127.0.0.1", f"--master-port={port}", TRAINER, *SHORT]
-    together = run([*command, "--batch-size=2", "--tokens=text", f"--sharding={sharding}"])
+    together = run([*command, "--batch-size=2", "--text", f"--sharding={sharding}"])
     assert together.returncode == 0, together.stderr
     assert len(losses(alone)) == 6
     assert losses(together.stdout) == pytest.approx(losses(alone), abs=2e-5)
@@ -152,14 +152,12 @@ def test_two_ranks_have_the_loss_of_one_at_the_same_global_batch(python, alone, 
 
 
 def test_another_seed_has_another_loss(python, alone):
-    other = run([python, TRAINER, *SHORT, "--batch-size=4", "--tokens=text", "--seed=2"])
+    other = run([python, TRAINER, *SHORT, "--batch-size=4", "--text", "--seed=2"])
     assert losses(other.stdout) != pytest.approx(losses(alone), abs=2e-3)
 
 
 def test_checkpointing_changes_no_loss(python, alone):
-    again = run(
-        [python, TRAINER, *SHORT, "--batch-size=4", "--tokens=text", "--activation-checkpointing"]
-    )
+    again = run([python, TRAINER, *SHORT, "--batch-size=4", "--text", "--activation-checkpointing"])
     assert losses(again.stdout) == pytest.approx(losses(alone), abs=2e-5)
 
 

@@ -23,7 +23,7 @@ from transformer import bert_recipe as recipe
 from transformer.flops import flops_per_token
 from transformer.options import check_options, transformer_parser
 
-OWN = ("sequence_length", "sharding", "tokens", "dropout", "activation_checkpointing", "compile")
+OWN = ("sequence_length", "sharding", "text", "dropout", "activation_checkpointing", "compile")
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -36,11 +36,10 @@ def make_parser() -> argparse.ArgumentParser:
     group = parser.add_argument_group("BERT")
     group.add_argument("--size", choices=tuple(recipe.SIZES), default="tiny", help="of the model")
     group.add_argument(
-        "--tokens",
-        choices=("random", "text"),
-        default="random",
-        help="random: one batch over and over; text: pieces of the trainers' own source code, read "
-        "as bytes",
+        "--text",
+        action="store_true",
+        help="train on pieces of the trainers' own source code, read as bytes, instead of one "
+        "random batch over and over",
     )
     group.add_argument(
         "--vocabulary",
@@ -114,7 +113,7 @@ def main(first_step: FirstStep) -> int:
         from transformer.tokens import own_sources, text_facts  # noqa: PLC0415
         from transformer.training import Method, Workload, train  # noqa: PLC0415
 
-        text = own_sources() if options.tokens == "text" else b""
+        text = own_sources() if options.text else b""
         workload = Workload(
             build=lambda: Bert(
                 recipe.SIZES[options.size],

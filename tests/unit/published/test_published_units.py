@@ -20,7 +20,12 @@ BERT = {
     "xla": False,
     "data": "real",
     "data_backend": "native",
-    "own_factors": {"model_size": "base", "sequence_length": 128, "dropout": True},
+    "own_factors": {
+        "model_size": "base",
+        "sequence_length": 128,
+        "sharding": "ddp",
+        "dropout": True,
+    },
     "runs": [2885.81, 2880.0, 2890.0],
 }
 
@@ -35,6 +40,13 @@ def test_another_sequence_length_is_another_figure():
     longer = {**BERT, "own_factors": {**BERT["own_factors"], "sequence_length": 512}}
     (found,) = compare.compare_published(longer, rows("dlperf_bert_pytorch_ngc"))
     assert [one["condition"] for one in found["differences"]] == ["sequence_length"]
+
+
+@pytest.mark.parametrize(("compiled", "verdict"), [(False, "comparable"), (True, "not_known")])
+def test_a_flag_that_is_false_is_not_missed_in_rows_without_it(compiled, verdict):
+    cell = {**BERT, "own_factors": {**BERT["own_factors"], "compile": compiled}}
+    (found,) = compare.compare_published(cell, rows("dlperf_bert_pytorch_ngc"))
+    assert found["verdict"] == verdict
 
 
 def test_a_row_without_clipping_is_not_taken_for_one_with_it():

@@ -105,7 +105,9 @@ def plain_conditions(row: Mapping[str, Any]) -> Dict[str, Any]:
 
 
 def _decisive(*rows: Mapping[str, Any]) -> Tuple[str, ...]:
-    own = dict.fromkeys(name for row in rows for name in row.get("own_factors") or ())
+    # A flag that is false needs no mention, and none is said of it where a row has no such flag.
+    stated = [(row.get("own_factors") or {}).items() for row in rows]
+    own = dict.fromkeys(name for items in stated for name, value in items if value is not False)
     of_images = any(plain_condition("unit", row) == IMAGES for row in rows)
     return (*(name for name in DECISIVE if of_images or name not in _OF_IMAGES), *own)
 
