@@ -39,7 +39,10 @@ from ansible.errors import AnsibleLookupError
 from ansible.plugins.lookup import LookupBase
 from ansible.utils.vars import load_extra_vars
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
-from ansible_collections.scalebench.core.plugins.module_utils.planning.recipes import frameworks
+from ansible_collections.scalebench.core.plugins.module_utils.planning.recipes import (
+    NO_FRAMEWORK,
+    frameworks,
+)
 from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files import load_benchmarks
 from ansible_collections.scalebench.core.plugins.plugin_utils.given_options import (
     given_options,
@@ -62,6 +65,7 @@ class LookupModule(LookupBase):
         chosen, of_variables = given_options(extra, variables or {}, _OPTIONS, template)
         try:
             device = self.get_option("device")
-            return [frameworks(load_benchmarks(folder), parse_options(chosen), device)]
+            needed = frameworks(load_benchmarks(folder), parse_options(chosen), device)
+            return [[name for name in needed if name != NO_FRAMEWORK]]
         except ValueError as error:
             raise AnsibleLookupError(with_sources(str(error), of_variables)) from None

@@ -83,7 +83,7 @@ METRICS: Mapping[str, Metric] = {
     "min_efficiency": Metric(
         Limit("a share of ideal scaling, 0.8 for 80 %", 1, closed=True), _figure, _ALPHA
     ),
-    "min_throughput": Metric(Limit("in the unit of the cell, mostly images/s"), _figure, _ALPHA),
+    "min_throughput": Metric(Limit("in the unit of the cell, as tokens/s"), _figure, _ALPHA),
     "min_speedup": Metric(Limit("a ratio to 1n1g, or the base of strong scaling"), _figure, _ALPHA),
     "max_cv": Metric(Limit("a share of the mean, 0.02 for 2 %", 1, closed=True), _figure, _ALPHA),
     "allowed_failures": Metric(Limit("a whole number of repeats", whole=True), _count),

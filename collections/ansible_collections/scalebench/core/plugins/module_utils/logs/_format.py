@@ -64,7 +64,7 @@ class Format:
         needles: Tuple[str, ...],
         observation: str,
         signature: str,
-        unit: str = "images/s",
+        unit: str = "samples/s",
         scope: str = "global",
         pair: bool = False,
         mark: str = "",

@@ -66,6 +66,7 @@ def finish(run: Dict[str, Any], _observations: Observations) -> None:
 
 FORMAT = Format(
     name="ai_rank",
+    unit="images/s",
     source="AI-Rank/AI-Rank docs (form of the training logs) and the lines of its TSM logs",
     needles=("eval_accuracy:",),
     observation=(

@@ -117,6 +117,7 @@ def _dllogger_note(text: str, summary: Dict[str, Any]) -> None:
 
 DLLOGGER = Format(
     name="mxnet_dllogger",
+    unit="images/s",
     source="NVIDIA/DeepLearningExamples, MxNet/Classification/RN50v1.5, learnt from the logs of"
     " PaddlePaddle/Perf@6f36264 and @3b2ad78",
     needles=("train.ips : ",),
@@ -158,6 +159,7 @@ def _speedometer_note(text: str, summary: Dict[str, Any]) -> None:
 
 SPEEDOMETER = Format(
     name="mxnet_speedometer",
+    unit="images/s",
     source="apache/mxnet python/mxnet/callback.py; NVIDIA/DeepLearningExamples 99b1c898 MxNet "
     " fit.py, and the logs of wanghuancoder/PerformanceReport@66245fd; horovod/horovod"
     " examples/mxnet_imagenet_resnet50.py, without the space after Batch",

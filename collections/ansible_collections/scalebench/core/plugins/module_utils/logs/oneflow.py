@@ -70,6 +70,7 @@ def note(text: str, summary: Dict[str, Any]) -> None:
 
 FORMAT = Format(
     name="oneflow",
+    unit="images/s",
     source="Oneflow-Inc/OneFlow-Benchmark Classification/cnns, config.py and util.py at 892f87e6"
     " and, with the unix time, at 638d8f42 (v0.2.0)",
     needles=("train: epoch ",),

@@ -101,6 +101,7 @@ def finish(run: Dict[str, Any], observations: Observations) -> None:
 
 FORMAT = Format(
     name="paddle_fluid",
+    unit="images/s",
     source="PaddlePaddle/models release/1.8 (b71cf632) PaddleCV/image_classification,"
     " print_arguments and print_info in utils/utility.py, and logs of its runs on CPUs",
     needles=(", train batch ",),

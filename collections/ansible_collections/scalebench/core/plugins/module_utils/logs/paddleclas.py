@@ -112,6 +112,7 @@ def finish(run: Dict[str, Any], observations: Observations) -> None:
 
 FORMAT = Format(
     name="paddleclas",
+    unit="images/s",
     source="PaddlePaddle/PaddleClas of 2020-12 and 2.0 to 2.5, learnt from the logs of"
     " wanghuancoder/PerformanceReport@66245fd and PaddlePaddle/Perf",
     needles=("train step:", "[Train][Epoch "),

@@ -46,6 +46,7 @@ def note(text: str, summary: Dict[str, Any]) -> None:
 
 FORMAT = Format(
     name="pytorch_ngc",
+    unit="images/s",
     source="NVIDIA/DeepLearningExamples, PyTorch/Classification/ConvNets, learnt from the logs of"
     " wanghuancoder/PerformanceReport@66245fd and PaddlePaddle/Perf",
     needles=("train.total_ips : ",),

@@ -97,6 +97,7 @@ def _nvlog_note(text: str, summary: Dict[str, Any]) -> None:
 
 NVLOG = Format(
     name="tensorflow_ngc_nvlog",
+    unit="images/s",
     source="NVIDIA/DeepLearningExamples of 2019, benchmark_hooks.py, learnt from the logs of"
     " PaddlePaddle/Perf@9e39535",
     needles=(") iteration: ", ") total_ips: "),
@@ -120,6 +121,7 @@ NVLOG = Format(
 
 BENCHMARK = Format(
     name="tensorflow_ngc_benchmark",
+    unit="images/s",
     source="NVIDIA/DeepLearningExamples 99b1c898, TensorFlow/Classification/ConvNets, learnt from"
     " the logs of wanghuancoder/PerformanceReport@66245fd and PaddlePaddle/Perf",
     needles=("total_ips : ",),
@@ -139,6 +141,7 @@ BENCHMARK = Format(
 )
 TRAIN = Format(
     name="tensorflow_ngc_train",
+    unit="images/s",
     source="NVIDIA/DeepLearningExamples fed7ba99, TensorFlow/Classification/ConvNets, train hook",
     needles=("imgs_per_sec : ",),
     observation=(

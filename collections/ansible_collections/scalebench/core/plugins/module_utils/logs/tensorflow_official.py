@@ -60,6 +60,7 @@ def note(text: str, summary: Dict[str, Any]) -> None:
 
 FORMAT = Format(
     name="tensorflow_official",
+    unit="images/s",
     source="tensorflow/models 2.3, official/utils/misc/keras_utils.py, learnt from the logs of"
     " Oneflow-Inc/DLPerf@e36df2e",
     needles=("TimeHistory: ",),

@@ -65,7 +65,8 @@ _OF_CELL = ("nodes", "several_nodes", "devices_per_node", "device", "given_pytho
 _READ_ELSEWHERE = """
     acceptance allowed_signers ansible_ archive archive_path baseline campaign campaign_ cell_
     claims cluster_ssh_port conditions dataset equivalence_margin framework_python gate history_
-    log_dir output_dir png preflight preflight_ report_ scalebench_ sign_key signer strategy
+    log_dir older_than output_dir png preflight preflight_ report_ results scalebench_
+    sign_key signer strategy
 
     action always any_errors_fatal args async async_val become become_ block changed_when
     check_mode collections connection cycler debugger delay delegate_ dict diff environment

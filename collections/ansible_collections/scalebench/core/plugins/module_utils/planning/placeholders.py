@@ -19,8 +19,10 @@ _OF_NODE = ("address", "interface", "data_dir", "workload_dir", "threads")
 DERIVED = (
     *("total_iterations", "world_size", "batch_size_per_node", "global_batch_size", "node_rank"),
     *("python", "leading_address", "node_addresses", "rank_port", "gpu_indices", "local_ranks"),
-    *("total_images", "scaled_learning_rate", "sources_dir", "workers", "node_endpoints"),
+    *("total_samples", "scaled_learning_rate", "sources_dir", "workers", "node_endpoints"),
     *("node_learning_rate", "tokens_per_device"),
+    # The name of total_samples in version 0.1.
+    "total_images",
 )
 # The factor that turns a batch of sequences into tokens.
 _LENGTH = "sequence_length"
@@ -51,7 +53,7 @@ def values_for(cell: Cell, nodes: Nodes, name: str, more: Mapping[str, Any]) -> 
         **{key: value for key, value in nodes[name].items() if key in _OF_NODE},
         **more,
         "total_iterations": iterations,
-        "total_images": times(ranks * iterations),
+        **dict.fromkeys(("total_samples", "total_images"), times(ranks * iterations)),
         # The linear scaling rule of Goyal et al. 2017, "Accurate, Large Minibatch SGD".
         "scaled_learning_rate": times(ranks * _LEARNING_RATE / _ITS_BATCH),
         # The rule of DLPerf's scripts for PyTorch, single_node_train.sh.

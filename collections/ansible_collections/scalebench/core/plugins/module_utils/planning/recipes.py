@@ -11,6 +11,7 @@ from .variants import treated
 __all__ = [
     "ALL",
     "DEVICES",
+    "NO_FRAMEWORK",
     "TO_TARGET",
     "chosen_benchmarks",
     "chosen_recipe",
@@ -32,6 +33,8 @@ Benchmarks = Mapping[str, Mapping[str, Any]]
 # What runs when no benchmark is named; `all` is every one.
 DEFAULT_BENCHMARKS = ["pytorch"]
 ALL = ["all"]
+# The package set of a recipe that needs none: its workload runs in the node's own Python.
+NO_FRAMEWORK = "none"
 # What the nodes of a campaign have.
 DEVICES = ("cpu", "gpu")
 # The mode that trains epochs with an evaluation after each, until a target accuracy.
@@ -212,7 +215,7 @@ def frameworks(
 ) -> List[str]:
     """Return the package sets of role framework that the chosen benchmarks need, each once.
 
-    A recipe that runs in a container needs none.
+    A recipe that runs in a container needs none; ``NO_FRAMEWORK`` stands for the node's Python.
 
     :param device: what the nodes have; None for the sets of every device.
     :raises ValueError: as ``expand``, but for what depends on the nodes.

@@ -204,7 +204,7 @@ def _in_container(name: str, node: Mapping[str, Any]) -> Row:
 def data_checks(nodes: Nodes) -> List[Row]:
     """Return the rows about the data set, of nodes with a ``dataset`` of module dataset_info.
 
-    An incomplete data set is a warning, because a part of ImageNet may be intended; a difference
+    An incomplete data set is a warning, because a part of it may be intended; a difference
     between nodes is a failure.
     """
     again = "copy it again, so that all nodes have {wanted}: docs/data.md"

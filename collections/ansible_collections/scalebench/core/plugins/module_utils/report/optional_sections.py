@@ -69,7 +69,7 @@ def _training_time(results: Results) -> List[Section]:
     about = (
         "Seconds from the start of the trainer to the first evaluation at the target, including"
         " start-up and evaluations. The throughput counts training steps only; end to end it is"
-        " all images over all seconds."
+        " all samples over all seconds."
     )
     tables = [table("Each repeat with evaluations", rows)]
     return [section("time-to-train", "Time to train", [about], tables, training_times(results))]

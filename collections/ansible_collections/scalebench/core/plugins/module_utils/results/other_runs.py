@@ -25,7 +25,7 @@ def resolve_searches(
     """Return the cells with the batch sizes that the searches gave, and the searches.
 
     A cell whose search has not found one keeps ``max``; its repeats are not run. A search has
-    ``largest`` (images per device, or None and the ``reason``), ``tried`` (in order, each with how
+    ``largest`` (samples per device, or None and the ``reason``), ``tried`` (in order, each with how
     it ended), ``failures`` (what kept it from an answer) and ``memory_mib``, the limit of a
     process where one was set.
 

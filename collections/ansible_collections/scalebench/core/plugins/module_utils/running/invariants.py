@@ -62,7 +62,7 @@ _SHORTEST, _LONGEST = 0.9, 1.5
 _CLOCK_STEP = 1.0
 # An honest loss may overshoot at its start: of 57 published logs, cut at every length, none rises
 # by more than 5.1 % from 40 values on, but some double within 20. The published programs on a CPU,
-# with batches of 2 to 4 images, rise by up to 17 % within 120 steps.
+# with batches of 2 to 4 samples, rise by up to 17 % within 120 steps.
 _LEAST_LOSSES, _MOST_RISE = 40, 1.25
 # Of flat losses with 20 % of noise 1.8 % rise so far in 40 steps, with 50 % 20 %; so the quarters
 # must differ beyond noise too, which leaves 0.1 % of either.

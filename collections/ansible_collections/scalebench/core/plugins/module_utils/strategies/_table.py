@@ -67,13 +67,13 @@ STRATEGIES: Dict[str, Dict[str, Any]] = {
         "drop 20, arithmetic mean of the next 100: the reference method", warmup=20, iterations=100
     ),
     "median": _observations("middle throughput printed", average="median"),
-    "harmonic_mean": _observations("n / sum(1/x): all images over all time", average="harmonic"),
+    "harmonic_mean": _observations("n / sum(1/x): all samples over all time", average="harmonic"),
     "trimmed_mean": _observations(
         "sort, drop max(5, 5 %) at both ends, mean of the rest", average="trimmed"
     ),
     "last_printed": _observations("the last throughput printed", average="last"),
     "wall_clock": _wall_clock(
-        "images of the 100 steps between the ends of the 20th and the 120th, over their time"
+        "samples of the 100 steps between the ends of the 20th and the 120th, over their time"
     ),
     "last_summary": _summary("what the log sums up at its end, by the reader's usual key"),
     "summary_table": {
