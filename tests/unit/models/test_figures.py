@@ -189,3 +189,15 @@ def test_no_output_has_them_where_no_run_does():
     assert [table["caption"] for table in summary["tables"]] == ["Cells"]
     for text in (terminal_table(made), csv_text(made), prometheus_text(made)):
         assert not re.search("mfu|flops|peak|first_step", text, re.IGNORECASE)
+
+
+def test_the_metric_of_a_throughput_is_named_by_its_unit():
+    metrics = prometheus_text(results())
+    assert "\nscalebench_throughput_tokens_per_second{" in metrics
+    assert "_interval_tokens_per_second{" in metrics
+    assert "samples_per_second" not in metrics
+    made = results()
+    made["cells"][0]["unit"] = 'a"} 1/s'
+    made["cells"][1]["unit"] = "images/s"
+    metrics = prometheus_text(made)
+    assert metrics.count("\nscalebench_throughput_samples_per_second{") == 2

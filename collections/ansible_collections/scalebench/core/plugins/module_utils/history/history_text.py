@@ -87,6 +87,9 @@ def _of_trend(trend: Trend, number: int) -> Section:
         {**{key: point[key] for key in _FIGURES}, "mark": _mark(trend, index)}
         for index, point in enumerate(trend["points"])
     ]
+    if any("mfu" in point for point in trend["points"]):
+        for row, point in zip(rows, trend["points"]):
+            row["MFU %"] = 100 * point["mfu"] if "mfu" in point else None
     figure = "by the time of the steps" if trend["by_time"] else "by the rule"
     caption = f"Medians over the repeats, {figure}, in {known['unit']}"
     tables = [table(caption, rows)] if rows else []

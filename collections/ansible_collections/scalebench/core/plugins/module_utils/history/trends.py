@@ -36,7 +36,7 @@ def entry(results: Results, folder: str) -> Dict[str, Any]:
     :param folder: its name below the folder of the campaigns.
     :returns: ``folder``, ``campaign``, ``created`` (UTC), ``provenance``, and ``points``: for each
         cell its ``conditions``, ``median`` (in their ``unit``; None where nothing was measured),
-        its interval ``low`` and ``high``, ``n`` repeats, and its ``state``.
+        its interval ``low`` and ``high``, ``n`` repeats, its ``state``, and ``mfu`` or None.
     :raises ValueError: it is not known when it was measured.
     """
     known = results["provenance"]
@@ -66,8 +66,15 @@ def _point(cell: MeasuredCell, nodes: Mapping[str, Any], rules: Sequence[str]) -
         "high": interval.get("high"),
         "n": spread.get("n", 0),
         "state": cell["state"],
+        "mfu": _mfu(cell),
         "by_time": _by_time(cell),
     }
+
+
+def _mfu(cell: MeasuredCell) -> Optional[float]:
+    """Return the utilisation by NVIDIA's count, else by what the benchmark states, as a share."""
+    shares = (cell.get("figures") or {}).get("mfu") or {}
+    return next((shares[name] for name in ("nvidia", "stated") if name in shares), None)
 
 
 def _by_time(cell: MeasuredCell) -> Optional[Dict[str, Any]]:
@@ -109,9 +116,10 @@ def gather(entries: Sequence[Campaign]) -> Tuple[List[Dict[str, Any]], List[Dict
     """Return the trends, and ``folder`` and ``reason`` of campaigns that occur twice.
 
     A trend has its ``conditions`` and ``points`` in order of time: ``folder``, ``campaign``,
-    ``created``, ``median``, ``low``, ``high``, ``n``, ``state``. ``gaps`` are those without a
-    median. ``by_time``: whether the medians are of samples over the time of the steps, as they are
-    where all points tell it, and by the rule else. Trends are in the order of their cells.
+    ``created``, ``median``, ``low``, ``high``, ``n``, ``state``, and ``mfu`` where it is known.
+    ``gaps`` are those without a median. ``by_time``: whether the medians are of samples over the
+    time of the steps, as they are where all points tell it, and by the rule else. Trends are in the
+    order of their cells.
 
     :param entries: of :func:`entry`.
     """
@@ -123,6 +131,8 @@ def gather(entries: Sequence[Campaign]) -> Tuple[List[Dict[str, Any]], List[Dict
         for point in campaign["points"]:
             conditions = point["conditions"]
             figures = {**origin, **{name: point[name] for name in _FIGURES}}
+            if point.get("mfu") is not None:
+                figures["mfu"] = point["mfu"]
             if point["median"] is None:
                 missing.append((conditions, figures))
             else:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
 from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
@@ -17,10 +18,11 @@ from ..layout.plain_text import csv_value, plain
 from ..records.cells import cell_key
 from ..records.results import MeasuredCell, Results
 from ..results.provenance import unix_seconds
-from .columns import CSV, SPEED, columns_of, metrics
+from .columns import CSV, SPEED, columns_of, metrics, throughput_title
 
 __all__ = ["csv_text", "prometheus_text"]
 
+_NOUN = re.compile(r"[a-z]+", re.ASCII)
 Sample = Tuple[Mapping[str, Any], Any]
 
 
@@ -57,14 +59,15 @@ def prometheus_text(results: Results) -> str:
     created = unix_seconds(results["provenance"].get("created"))
     blocks = []
     for name, columns in metrics().items():
-        samples: List[Sample] = []
+        by_name: Dict[str, List[Sample]] = {name: []}
         for cell in cells:
-            unit = {"unit": cell["unit"]} if columns[0].unit == SPEED else {}
-            samples += [
+            is_speed = columns[0].unit == SPEED
+            unit = {"unit": cell["unit"]} if is_speed else {}
+            by_name.setdefault(_in_its_unit(name, cell) if is_speed else name, []).extend(
                 ({**_labels_of(cell), **unit, **dict(column.labels)}, column.get(cell))
                 for column in columns
-            ]
-        blocks.append(_metric(name, columns[0].about, samples))
+            )
+        blocks += [_metric(own, columns[0].about, samples) for own, samples in by_name.items()]
     blocks += [
         _metric("scalebench_repeats", "Planned repeats by how they ended.", _endings(cells)),
         _metric("scalebench_gate_rules", "Rules of the gate by their verdict.", _rules(results)),
@@ -76,6 +79,12 @@ def prometheus_text(results: Results) -> str:
         ),
     ]
     return "".join(blocks)
+
+
+def _in_its_unit(name: str, cell: MeasuredCell) -> str:
+    """Return the name of a throughput's metric, which says samples where images are counted."""
+    noun = throughput_title([cell]).partition("/")[0]
+    return name.replace("_samples_", f"_{noun}_") if _NOUN.fullmatch(noun) else name
 
 
 def _labels_of(cell: MeasuredCell) -> Dict[str, Any]:
