@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.models.flops import (
-    CONVENTIONS,
-    flops_per_unit,
-)
+from ansible_collections.scalebench.core.plugins.module_utils.models import flops as of_reports
 from torch_trainers import interpreter, run
 
 from transformer.flops import flops_per_token
@@ -102,7 +99,8 @@ def test_an_attention_that_sees_everything_costs_the_same_by_both():
 def test_reports_reckon_with_the_same_operations(name):
     facts = facts_of(name, 512)
     flops = flops_per_token(facts, causal=True)
-    assert flops == {name: flops_per_unit(rule, facts) for name, rule in CONVENTIONS.items()}
+    rules = of_reports.CONVENTIONS.items()
+    assert flops == {name: of_reports.flops_per_token(rule, facts) for name, rule in rules}
 
 
 def test_groups_share_keys_and_values():

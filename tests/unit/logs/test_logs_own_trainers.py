@@ -8,6 +8,11 @@ from pathlib import Path
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils import logs
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
+from ansible_collections.scalebench.core.plugins.module_utils.models.flops import (
+    CONVENTIONS,
+    flops_per_token,
+    utilisation,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.running.invariants import broken
 from log_lines import LINE, lines
 
@@ -34,6 +39,11 @@ REAL = {
         "paddle_fluid",
         (1, 5.48),
         {"framework": "paddle", "world_size": 2, "ranks_seen": 2, "backend": "gloo"},
+    ),
+    "pytorch/llama_fsdp_2n1g.log": (
+        "scalebench",
+        (1, 235.35),
+        {"framework": "pytorch", "model": "llama", "sharding": "fsdp", "units_per_sample": 32},
     ),
     "tensorflow/horovod_2n1g.log": (
         "tensorflow_ngc_train",
@@ -159,9 +169,24 @@ def test_a_log_of_a_campaign_gives_its_reading(name):
     assert (reading["reader"], reading["ending"]["kind"]) == (reader, "complete")
     said = reading["identity"]
     assert {key: said[key] for key in identity} == identity
-    assert (said["model"], said["parameters"]) == ("resnet50_v1.5", 25557032)
+    if said["model"] != "llama":
+        assert (said["model"], said["parameters"]) == ("resnet50_v1.5", 25557032)
     iterations = said["iterations"]
     facts = log_facts(reading, parameters={"warmup": warmup, "iterations": iterations})
     assert (facts["throughput"], facts["count"]) == (throughput, iterations)
     assert len(reading["observations"]) == warmup + iterations == reading["summary"]["iterations"]
     assert reading["summary"]["weights_equal"] is True
+
+
+def test_the_figures_of_a_trainer_are_those_of_its_steps():
+    text = (FIXTURES / "pytorch/llama_fsdp_2n1g.log").read_text()
+    facts = log_facts(logs.read(text), parameters={"warmup": 1, "iterations": 3})
+    figures, model = facts["summary"]["figures"], facts["identity"]["architecture"]
+    assert (facts["unit"], figures["step_seconds_p50"]) == ("tokens/s", 0.477865)
+    # 2 x 2 sequences of 32 tokens in each of three steps.
+    rate = 2 * 2 * 32 * 3 / (0.778223 + 0.477865 + 0.467630)
+    assert facts["harmonic_throughput"] == pytest.approx(rate, rel=1e-4)
+    for convention, share in figures["mfu"].items():
+        flops = flops_per_token(CONVENTIONS[convention], model)
+        mfu = utilisation(flops, rate, 2, figures["peak_flops_per_second"])
+        assert share == pytest.approx(mfu, rel=1e-4)
