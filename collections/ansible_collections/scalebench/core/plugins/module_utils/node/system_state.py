@@ -44,10 +44,10 @@ _PLAIN = ("--no-pager", "--plain")
 
 def _services() -> Iterator[Tuple[str, bool]]:
     for line in _lines(*_ACTIVE, *_PLAIN):
-        words = line.split()
-        # Not the headings and the legend.
-        if words[1:2] == ["loaded"]:
-            yield words[0], True
+        name = line.partition(" ")[0]
+        # Not the heading, nor the legend, "23 loaded units listed".
+        if name.endswith((".service", ".timer", ".socket")):
+            yield name, True
 
 
 _DPKG = ("dpkg-query", "-W", "-f", "${db:Status-Abbrev}\t${binary:Package}\t${Version}\n")
