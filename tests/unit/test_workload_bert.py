@@ -83,7 +83,7 @@ def test_the_operations_are_those_that_pytorch_counts(python):
 
 
 def test_one_rank_learns_without_warnings(python):
-    ended = run([python, TRAINER, *SHORT, "--learning-rate=0.001"])
+    ended = run([python, TRAINER, *SHORT])
     assert (ended.returncode, ended.stderr) == (0, "")
     header = facts(ended.stdout, "header")
     assert (header["world_size"], header["backend"]) == (1, None)
@@ -102,7 +102,7 @@ def test_one_rank_learns_without_warnings(python):
 def test_it_learns_more_of_a_text_than_how_frequent_its_bytes_are(python):
     """And more than a coin knows of the next sentence; both are known after some 50 steps."""
     words = ("--iterations=250", "--batch-size=16", "--sequence-length=64", "--text")
-    ended = run([python, TRAINER, *SHORT, *words, "--learning-rate=0.001"])
+    ended = run([python, TRAINER, *SHORT, *words])
     known = facts(ended.stdout, "header")["text_entropy"] + math.log(2)
     assert known == pytest.approx(4.0, abs=0.3)
     assert statistics.fmean(losses(ended.stdout)[-50:]) < known - 0.03

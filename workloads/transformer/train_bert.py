@@ -30,7 +30,7 @@ def make_parser() -> argparse.ArgumentParser:
     """Return the parser: the shared options and BERT's own."""
     parser = transformer_parser(
         "Pre-train BERT with PyTorch, one rank of a torchrun job.",
-        f"rises to {recipe.RATE:g}, then falls",
+        "that of the size, to which it rises, and then falls",
         precisions=("fp32", "tf32", "amp", "bf16"),
     )
     group = parser.add_argument_group("BERT")
@@ -122,7 +122,7 @@ def main(first_step: FirstStep) -> int:
                 options.activation_checkpointing,
             ),
             batches=lambda place, device: batches(text, options, place, device),
-            rate=recipe.RATE,
+            rate=recipe.SIZES[options.size].rate,
             unit="sequences",
             units_per_sample=1,
             flops=flops_per_sequence(options),
