@@ -46,7 +46,9 @@ class ActionModule(ControllerAction):
             for one in baseline.campaigns if args["cells"] else ():
                 check_common(args["cells"], one["cells"], one["campaign"] if several else "")
             lines += chosen_lines(baseline.campaigns, baseline.not_chosen)
-            lines += detectable_lines(args["cells"], baseline.campaigns, rules or [])
+            lines += detectable_lines(
+                args["cells"], baseline.campaigns, rules or [], baseline.history
+            )
         if rules:
             lines += [f"Gate: {args['gate']}", *(f"  {line}" for line in rule_lines(rules))]
         return {"changed": False, "text": "\n".join(lines)}

@@ -7,6 +7,7 @@ others, a word limits the table to the rules whose name has it.
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import time
 from pathlib import Path
@@ -31,13 +32,17 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=17)
     parser.add_argument("word", nargs="?", default="")
     given = parser.parse_args()
-    print("| rule | rate | noise | stated % | simulated % | trials |")
-    print("| --- | --- | --- | ---: | ---: | ---: |")
+    print("| rule | rate | noise | stated % | simulated % | trials | ± |")
+    print("| --- | --- | --- | ---: | ---: | ---: | ---: |")
     started = time.monotonic()
     for one in SIMULATIONS:
         if given.word in one.rule:
-            found = 100 * rate(one, one.trials, given.seed)
-            row = (one.rule, one.rate, one.noise, stated(one), f"{found:.1f}", str(one.trials))
+            share = rate(one, one.trials, given.seed)
+            # Agresti and Coull: of 0 of 2000, too, there is an error.
+            near = (share * one.trials + 2) / (one.trials + 4)
+            sampling = 200 * math.sqrt(near * (1 - near) / (one.trials + 4))
+            figures = (f"{100 * share:.1f}", str(one.trials), f"{sampling:.1f}")
+            row = (one.rule, one.rate, one.noise, stated(one), *figures)
             print(f"| {' | '.join(row)} |", flush=True)
     print(f"{time.monotonic() - started:.0f} s", file=sys.stderr)
 

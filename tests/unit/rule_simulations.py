@@ -6,6 +6,7 @@ is stated; tests/benchmarks/error_rates.py makes many and prints the table of do
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
@@ -14,7 +15,6 @@ import rule_trials as trials
 from ansible_collections.scalebench.core.plugins.module_utils.stats.deficit import (
     FOUND,
     NOT_FOUND,
-    UNDECIDED,
 )
 from rule_trials import Trial
 
@@ -39,6 +39,10 @@ class Simulation:
 
 def _at_most(rate: float) -> tuple[float, float]:
     return 0.0, rate
+
+
+def _days(days: int, earlier: int) -> str:
+    return f"{days} baseline days" + (f" and {earlier} of history" if earlier else "")
 
 
 def _all() -> Iterator[Simulation]:
@@ -137,6 +141,12 @@ def _of_comparisons() -> Iterator[Simulation]:
             f"{days} days of 20 repeats, ours {repeats}, cv 1 %, day sd 0.3%",
             *(_at_most(0.055), trials.new_day(days, 0.003, repeats, 20), 2000),
         )
+    for days, earlier, share in ((1, 11, 0.01), (1, 29, 0.003), (4, 26, 0.02)):
+        yield Simulation(
+            *("slower or faster than several days", "false alarms"),
+            f"{_days(days, earlier)}, cv 1 %, day sd {share:.1%}",
+            *(_at_most(0.055), trials.new_day(days, share, earlier=earlier)),
+        )
     rule = "variants that take turns"
     for rounds, drop, least in ((5, 0.03, 0.8), (10, 0.03, 0.95), (30, 0.01, 0.9)):
         noise = f"{rounds} rounds, cv 1 %, drift of 2 %"
@@ -155,33 +165,33 @@ def _of_comparisons() -> Iterator[Simulation]:
         yield Simulation("bisecting versions", "wrong", noise, _at_most(0.05), wrong, 500, 100)
         least = (0.9, 1.0) if drop > 0.01 else None
         yield Simulation("bisecting versions", "right", noise, least, right, 500, 100)
-    for baselines, cv, day in (
-        (1, 0.0004, 0),
-        (4, 0.003, 0.001),
-        (4, 0.004, 0),
-        (10, 0.002, 0.002),
+    rule = "deficit of 1 %"
+    for days, earlier, cv, day in (
+        (1, 0, 0.0004, 0),
+        (10, 0, 0.003, 0.001),
+        (1, 29, 0.003, 0),
+        (4, 8, 0.003, 0.001),
+        (4, 26, 0.004, 0.001),
+        (10, 20, 0.002, 0.002),
     ):
-        noise = f"{baselines} baselines, cv {cv:.2%}, day sd {day:.1%}, 2 % slow runs"
-        none = trials.deficit_is(FOUND, 1.0, baselines, cv, day)
-        there = trials.deficit_is(FOUND, 0.99, baselines, cv, day)
-        yield Simulation("deficit of 1 %", "false alarms", noise, _at_most(0.012), none, 2000)
-        yield Simulation("deficit of 1 %", "found", noise, (0.945, 1.0), there, 2000)
-    # No rule can tell 1 % from nothing here, and four days do not show by how much they differ.
-    noise = "4 baselines, cv 0.3 %, day sd 0.6 %: beyond the limit"
-    for rate, verdict, level in (
-        ("false alarms", FOUND, 1.0),
-        ("wrongly denied", NOT_FOUND, 0.99),
-        ("cannot be decided", UNDECIDED, 0.99),
+        noise = f"{_days(days, earlier)}, cv {cv:.2%}, day sd {day:.1%}, 2 % slow runs"
+        none = trials.deficit_is(FOUND, 1.0, days, cv, day, earlier=earlier)
+        there = trials.deficit_is(FOUND, 0.99, days, cv, day, earlier=earlier)
+        yield Simulation(rule, "false alarms", noise, _at_most(0.012), none, 2000)
+        yield Simulation(rule, "found", noise, (0.945, 1.0), there, 2000)
+    # No rule can tell 1 % from nothing here; few days must not say that it can.
+    for days, earlier, cv, day in (
+        *((2, 0, 0.004, 0.002), (4, 0, 0.003, 0.001), (4, 0, 0.004, 0.002), (4, 0, 0.003, 0.006)),
+        *((1, 11, 0.002, 0.002), (1, 29, 0.003, 0.006), (10, 0, 0.003, 0.003)),
     ):
-        trial = trials.deficit_is(verdict, level, 4, 0.003, 0.006)
-        yield Simulation("deficit of 1 %", rate, noise, None, trial, 2000)
-    # Near the limit; a rule with the same power has 2.2 % at least with four days.
-    for baselines in (2, 4):
-        noise = f"{baselines} baselines, cv 0.4 %, day sd 0.2 %: just beyond the limit"
-        none = trials.deficit_is(FOUND, 1.0, baselines, 0.004, 0.002)
-        denied = trials.deficit_is(NOT_FOUND, 0.99, baselines, 0.004, 0.002)
-        yield Simulation("deficit of 1 %", "false alarms", noise, _at_most(0.04), none, 2000)
-        yield Simulation("deficit of 1 %", "wrongly denied", noise, _at_most(0.1), denied, 2000)
+        noise = f"{_days(days, earlier)}, cv {cv:.1%}, day sd {day:.1%}: beyond what they show"
+        for rate, verdict, level, stated in (
+            ("false alarms", FOUND, 1.0, _at_most(0.012)),
+            ("wrongly denied", NOT_FOUND, 0.99, _at_most(0.055)),
+            ("found", FOUND, 0.99, None),
+        ):
+            trial = trials.deficit_is(verdict, level, days, cv, day, earlier=earlier)
+            yield Simulation(rule, rate, noise, stated, trial, 2000)
     noise = "1 baselines, cv 0.3 %, day sd 0.6 %, stated by the rule"
     for rate, verdict, level, most in (
         ("false alarms", FOUND, 1.0, 0.012),
@@ -230,6 +240,17 @@ def _of_gates() -> Iterator[Simulation]:
     trial = trials.gate("max_cv", "broken", 0.003, 0.003, 10, noise=trials.slow_runs)
     noise = "cv 0.3 % and limit 0.3 %, 10 repeats, 2 % slow runs"
     yield Simulation("gate, max_cv", "broken", noise, None, trial, 2000)
+    for words, noise_of, cv in (
+        ("lognormal, sd 5 %", trials.skewed, 0.05),
+        ("lognormal, sd 30 %", trials.skewed, 0.3),
+        ("cv 4 %, autocorrelation 0.3", trials.resembling(0.3), 0.04),
+        ("cv 4 %, autocorrelation 0.5", trials.resembling(0.5), 0.04),
+    ):
+        limit = math.sqrt(math.expm1(cv**2)) if noise_of is trials.skewed else cv
+        for verdict in ("passed", "broken"):
+            trial = trials.gate("max_cv", verdict, limit, cv, 10, noise=noise_of)
+            noise = f"exactly at the limit, {words}, 10 repeats"
+            yield Simulation("gate, max_cv", verdict, noise, None, trial, 2000, 10)
     trial = trials.gate("max_cv", "broken", 0.05, 0.04)
     noise = "cv 4 %, limit 5 %, 3 repeats"
     yield Simulation("gate, max_cv", "broken", noise, _at_most(0.025), trial, 2000)

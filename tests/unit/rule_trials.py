@@ -132,15 +132,20 @@ def equivalent(noise: Noise = runs) -> Trial:
     return trial
 
 
-def new_day(days: int, day_sd: float, repeats: int = 5, of_a_day: int = 5) -> Trial:
-    """Return whether a campaign is called slower or faster than equal ones of other days."""
+def new_day(
+    days: int, day_sd: float, repeats: int = 5, of_a_day: int = 5, earlier: int = 0
+) -> Trial:
+    """Return whether a campaign is called slower or faster than equal ones of other days.
+
+    :param earlier: days of history beside those of the baseline, of five repeats.
+    """
 
     def trial(chance: Random) -> bool:
-        ours, *baseline = (
+        ours, *known = (
             runs(chance, count, level=100 * (1 + chance.gauss(0, day_sd)))
-            for count in (repeats, *[of_a_day] * days)
+            for count in (repeats, *[of_a_day] * days, *[5] * earlier)
         )
-        return difference_p(new_day_ratio(ours, baseline)) <= 1 - LEVEL
+        return difference_p(new_day_ratio(ours, known[:days], known[days:])) <= 1 - LEVEL
 
     return trial
 
@@ -231,13 +236,20 @@ def deficit_is(
     cv: float,
     day_sd: float,
     known: float | None = None,
+    earlier: int = 0,
 ) -> Trial:
+    """Return whether a verdict is given on a cluster at ``level`` of what it was.
+
+    :param baselines: days of the baseline; ``earlier``: other days of history.
+    """
+
     def trial(chance: Random) -> bool:
-        levels = [1000 * (1 + chance.gauss(0, day_sd)) for _ in range(baselines + 1)]
-        ours, *theirs = (
+        levels = [1000 * (1 + chance.gauss(0, day_sd)) for _ in range(baselines + earlier + 1)]
+        ours, *days = (
             slow_runs(chance, 5, cv, of * (level if at == 0 else 1)) for at, of in enumerate(levels)
         )
-        return deficit(ours, theirs, 0.01, day=known).verdict == verdict
+        theirs, others = days[:baselines], days[baselines:]
+        return deficit(ours, theirs, 0.01, 0.01, known, others).verdict == verdict
 
     return trial
 

@@ -88,7 +88,7 @@ def test_baseline_and_gate_are_described(tmp_path, campaign):
     assert found["changed"] is False
     assert found["text"].splitlines() == [
         "Baseline: first, 2 cell(s)",
-        "Deficit that is found in 95 % of campaigns, and falsely in 1 %:",
+        "Deficit that is found in 95 % of campaigns, and how often falsely:",
         "  pytorch fp32 bz4 2n1g: none with 3 repeats; 5 show how runs differ",
         "  pytorch fp32 bz4 1n1g: none with 3 repeats; 5 show how runs differ",
     ]
@@ -136,6 +136,25 @@ def test_several_campaigns_are_a_baseline(tmp_path):
     assert text("n?")[0] == "Baseline: 5 campaign(s) of 5 day(s)"
     assert text("n?", campaign_dir=str(tmp_path / "n5"))[0] == "Baseline: 4 campaign(s) of 4 day(s)"
     assert text(f"n1, {tmp_path}/n3")[0] == "Baseline: 2 campaign(s) of 2 day(s)"
+
+
+def test_earlier_campaigns_show_how_days_differ_though_the_baseline_is_one(tmp_path):
+    plan = nights(tmp_path, "n1", "n2", "n3", "n4", "n5", "n6")
+    nights(tmp_path, "other", cores=64)
+    args = {"results_dir": str(tmp_path), "cells": plan["cells"], "nodes": plan["nodes"]}
+    text = result(comparison_check, {**args, "baseline": "n6"})["text"]
+    assert text.splitlines()[0].startswith("Baseline: n6, ")
+    assert text.count("against 1 day(s); 6 known days differ by ") == 2
+    # Not those that were planned later, nor those of other hardware.
+    first = report(campaign_dir=str(tmp_path / "n6"), baseline="n5", results_dir=str(tmp_path))
+    result(scaling_report, first)
+    compared = json.loads((tmp_path / "n6/results.json").read_text())["comparison"]
+    assert [one["campaign"] for one in compared["baselines"]] == ["n5"]
+    cell = compared["cells"][0]
+    assert (cell["scope"], cell["known_days"]) == ("new day", 5)
+    assert sorted(one["day"] for one in cell["earlier"]) == [f"2026-11-0{d}" for d in range(1, 5)]
+    other = result(comparison_check, {**args, "baseline": "n6", "nodes": {}})["text"]
+    assert "known days" not in other
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,11 @@ def test_that_no_repeat_may_fail_is_always_promised():
         ({"lines": [{"min_throughput": "fast"}]}, "line 1: .*'fast' is not a number"),
         ({"lines": [{"min_throughput": 0}]}, "line 1: .*not above 0"),
         ({"lines": [{"min_efficiency": 80}]}, "line 1: .*not a share"),
+        (
+            {"lines": [{"min_speedup": 1, "day_sd": 0.1}]},
+            "line 1: day_sd: only min_throughput takes",
+        ),
+        ({"lines": [{"min_throughput": 1, "day_sd": 2}]}, "line 1: day_sd: 2 is not a share below"),
         ({"lines": [{"max_drift": 2}]}, "line 1: .*not a share"),
         ({"lines": [{"min_throughput": 5, "where": {"gpu": "x"}}]}, "line 1: .*no 'gpu'"),
         ({"lines": [{"preflight": "pass", "where": {}}]}, "not about cells"),
@@ -61,6 +66,11 @@ def test_that_no_repeat_may_fail_is_always_promised():
             {"lines": [{"min_busbw": 10}]},
             "line 1: min_busbw: no benchmark measures",
         ),
+        (
+            {"lines": [{"min_speedup": 1, "day_sd": 0.1}]},
+            "line 1: day_sd: only min_throughput takes",
+        ),
+        ({"lines": [{"min_throughput": 1, "day_sd": 2}]}, "line 1: day_sd: 2 is not a share below"),
         ({"lines": [{"max_drift": 2}]}, "line 1: max_drift: 2 is not a share: the largest loss of"),
         ({"lines": [{"max_drift": "x"}]}, "line 1: max_drift: 'x' is not a number of 0 or more"),
         ({"lines": [{"min_speedup": 0}]}, "line 1: min_speedup: 0 is not above 0: a ratio to 1n1g"),

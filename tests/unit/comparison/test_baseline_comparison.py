@@ -155,6 +155,46 @@ def test_one_day_tells_nothing_of_others():
             assert cell["baseline_repeats"] == 5 * len(baselines)
 
 
+def test_earlier_campaigns_show_how_days_differ():
+    """The baseline is one day; its mean stays, and the interval is that of a new day."""
+    every = on_days(*(f"2026-11-{day:02}T08" for day in range(1, 13)))
+    baseline, history = every[-1:], every
+    alone = compare_campaigns(results(BASE), baseline, 0.02, "x")["cells"][0]
+    known = compare_campaigns(results(BASE), baseline, 0.02, "x", history)
+    cell = known["cells"][0]
+    assert (known["scope"], cell["days"], cell["known_days"]) == ("new day", 1, 12)
+    assert cell["ratio"] == alone["ratio"]
+    assert cell["degrees_of_freedom"] == pytest.approx(11, abs=0.5)
+    assert cell["high"] - cell["low"] > alone["high"] - alone["low"]
+    assert cell["day_sd"] == pytest.approx(0.0025, rel=0.2)
+    assert [one["campaign"] for one in cell["earlier"]] == [f"b{place}" for place in range(11)]
+    apart = [dict(one, cells=[{**c, "warmup": 1} for c in one["cells"]]) for one in every[:-1]]
+    assert compare_campaigns(results(BASE), baseline, 0.02, "x", apart)["scope"] == "same day only"
+
+
+def test_few_earlier_days_are_not_used():
+    """With two or three days in all hardly anything is shown of a new day."""
+    every = on_days(*DAYS, "2026-11-05T08")
+    for count, scope in ((3, "same day only"), (4, "same day only"), (5, "new day")):
+        compared = compare_campaigns(results(BASE), every[:1], 0.02, "x", every[:count])
+        assert compared["scope"] == scope
+
+
+def test_earlier_campaigns_whose_speeds_are_of_another_kind_are_not_used():
+    """Speeds by the time of the steps are not mixed with the rule's."""
+    every = on_days(*(f"2026-11-{day:02}T08" for day in range(1, 7)))
+    ours = results(BASE)
+    for cell in [cell for one in (ours, *every[:-1]) for cell in one["cells"]]:
+        for repeat in cell["repeats"]:
+            repeat["elapsed_throughput"] = 0.9 * repeat["throughput"]
+    for one in every[-1]["cells"]:
+        for repeat in one["repeats"]:
+            repeat.pop("elapsed_throughput", None)
+            repeat["throughput"] *= 2
+    (cell, *_) = compare_campaigns(ours, every[:1], 0.02, "x", every)["cells"]
+    assert (cell["known_days"], len(cell["earlier"])) == (5, 4)
+
+
 def test_campaigns_without_a_date_are_one_day():
     baselines = [results(BASE, name) for name in ("one", "two")]
     assert compare_campaigns(results(BASE), baselines, 0.02, "x")["scope"] == "same day only"

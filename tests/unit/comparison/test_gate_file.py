@@ -71,7 +71,10 @@ def test_the_gates_of_the_project_can_be_used(path):
         ([{"allowed_failures": 1, "alpha": 0.01}], "alpha: allowed_failures counts"),
         ([{"max_cv": 0.1, "undecided": "no"}], "undecided: 'no' is neither pass nor fail"),
         ([{"max_cv": 0.1, "undecided": ["pass"]}], "is neither pass nor fail"),
-        ([{"max_cv": 0.1, "day_sd": 0.001}], "day_sd: only deficit takes it, not max_cv"),
+        (
+            [{"max_cv": 0.1, "day_sd": 0.001}],
+            "day_sd: only deficit and min_throughput take it, not max_cv",
+        ),
         ([{"deficit": 0.01, "day_sd": 1}], "day_sd: 1 is not a share below 1"),
         ([{"alpha": 0.01}], "one metric a rule, not none"),
         ([{"allowed_failures": 0.5}], "allowed_failures: 0.5 is not a whole number"),

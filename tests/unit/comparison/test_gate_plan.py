@@ -35,7 +35,7 @@ def test_the_worst_cell_is_first_and_has_what_a_smaller_deficit_needs():
     lines = detectable_lines(PLANNED, baselines(0.002), [])
     assert lines[0] == "Deficit that is found in 95 % of campaigns, and how often falsely:"
     assert lines[1].startswith("  pytorch fp32 bz4 2n1g: ")
-    assert " with 5 repeats against 4 day(s) that differ by " in lines[1]
+    assert " with 5 repeats against 4 day(s); 4 known days differ by " in lines[1]
     assert lines[2].startswith("  pytorch fp32 bz4 1n1g: ")
     assert least(lines, "1n1g") < least(lines, "2n1g")
     assert all(" % needs " in line or "days differ too much" in line for line in lines[1:])

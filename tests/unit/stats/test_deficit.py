@@ -3,6 +3,7 @@
 import math
 import random
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.stats import detectable
@@ -24,47 +25,57 @@ def campaign(chance, cv, day, centre=1000.0, repeats=REPEATS):
     return [round(level * one * (1 + chance.gauss(0, cv) / 100), 2) for one in slow]
 
 
-def verdicts(campaigns, cv, day, draws, seed, known_day=None):
-    """Return how often each verdict was given without a deficit and with one of 1 %."""
+def verdicts(campaigns, cv, day, draws, seed, known_day=None, earlier=0):
+    """Return how often each verdict was given without a deficit and with one of 1 %.
+
+    :param earlier: days of history beside the baseline.
+    """
     chance = random.Random(seed)
     healthy, slower = Counter(), Counter()
     for _ in range(draws):
-        baseline = [campaign(chance, cv, day) for _ in range(campaigns)]
+        baseline, history = (
+            [campaign(chance, cv, day) for _ in range(count)] for count in (campaigns, earlier)
+        )
         for count, centre in ((healthy, 1000.0), (slower, 990.0)):
             ours = campaign(chance, cv, day, centre)
-            count[deficit(ours, baseline, 0.01, day=known_day).verdict] += 1
+            count[deficit(ours, baseline, 0.01, 0.01, known_day, history).verdict] += 1
     return healthy, slower
 
 
-# The rows of the statistics review within its limit. Of 400 draws at 95 and 1 %, fewer than 366
-# and more than 12 are seen less than once in 1000 times.
+# The rows of the statistics review within its limit, by how many days are known. Of 400 draws at 95
+# and 1 %, fewer than 366 and more than 12 are seen less than once in 1000 times, more than 34 at 5.
 @pytest.mark.parametrize(
-    ("campaigns", "cv", "day"),
+    ("campaigns", "earlier", "cv", "day"),
     [
-        *((1, 0.04, 0), (1, 0.3, 0), (4, 0.04, 0), (4, 0.4, 0), (4, 0.3, 0.1), (4, 0.4, 0.1)),
-        *((4, 0.2, 0.2), (10, 0.2, 0.2), (10, 0.4, 0.1)),
+        *((1, 0, 0.04, 0), (1, 0, 0.3, 0), (4, 0, 0.04, 0), (10, 0, 0.3, 0.1)),
+        *((1, 29, 0.3, 0), (4, 8, 0.4, 0), (4, 8, 0.3, 0.1), (4, 26, 0.4, 0.1)),
+        *((10, 20, 0.2, 0.2), (10, 20, 0.4, 0.1)),
     ],
 )
-def test_one_percent_is_found_where_the_limit_allows_it(campaigns, cv, day):
-    healthy, slower = verdicts(campaigns, cv, day, 400, seed=17)
+def test_one_percent_is_found_where_the_limit_allows_it(campaigns, earlier, cv, day):
+    healthy, slower = verdicts(campaigns, cv, day, 400, seed=17, earlier=earlier)
     assert slower[FOUND] >= 366
     assert healthy[FOUND] <= 12
+    assert slower[NOT_FOUND] <= 34
+
+
+@pytest.mark.parametrize(("campaigns", "earlier"), [(2, 0), (4, 0), (1, 11), (4, 8), (12, 0)])
+@pytest.mark.parametrize(("cv", "day"), [(0.4, 0.2), (0.3, 0.6), (0.2, 2.0)])
+def test_days_that_differ_too_much_decide_nothing_wrongly(campaigns, earlier, cv, day):
+    """However few days are known: with four, 7 % of equal clusters were once found to be slower."""
+    healthy, slower = verdicts(campaigns, cv, day, 400, seed=6, earlier=earlier)
+    assert healthy[FOUND] <= 12
+    assert slower[NOT_FOUND] <= 34
+    assert slower[UNDECIDED] >= 40
 
 
 def test_a_known_spread_of_days_that_is_too_large_decides_nothing_wrongly():
     """One baseline campaign of 5: day sd 0.4 % allows no rule to tell 1 % from nothing."""
-    for day, least in ((0.2, 100), (0.4, 240)):
+    for day, least in ((0.2, 30), (0.4, 200)):
         healthy, slower = verdicts(1, 0.2, day, 400, seed=5, known_day=day / 100)
         assert healthy[FOUND] <= 12
-        assert slower[NOT_FOUND] <= 12
+        assert slower[NOT_FOUND] <= 34
         assert slower[UNDECIDED] >= least
-
-
-def test_many_campaigns_show_that_their_days_differ_too_much():
-    healthy, slower = verdicts(12, 0.2, 0.8, 300, seed=6)
-    assert healthy[FOUND] <= 12
-    assert slower[NOT_FOUND] <= 12
-    assert min(healthy[UNDECIDED], slower[UNDECIDED]) >= 200
 
 
 STEADY = [[1000.0, 1001.0, 999.0, 1000.5, 999.5], [1001.0, 1000.0, 1002.0, 1000.5, 1001.5]]
@@ -112,10 +123,10 @@ def test_what_a_decision_needs_is_said():
     assert found.verdict == UNDECIDED
     assert found.reason == (
         "runs differ by 0.79 % and days by 0.1 % (standard deviation): 5 repeats and 2 baseline"
-        " campaign(s) show a deficit of 1.8 %; 1.2 % needs 64 repeats or 13 repeats here and in"
+        " campaign(s) show a deficit of 2 %; 1.2 % needs 74 repeats or 14 repeats here and in"
         " each baseline campaign"
     )
-    assert found.reason.count(f" {detectable.repeats_needed(found.spread, [5, 5], 0.012)} ") == 1
+    assert found.reason.count(f" {detectable.repeats_needed(found.spread, 5, [5, 5], 0.012)} ") == 1
     alone = deficit(ours, noisy[:1], 0.01).reason
     assert alone.startswith("runs differ by 0.79 % (standard deviation)")
     hopeless = deficit(ours, noisy[:1], 0.01, day=0.003).reason
@@ -160,31 +171,41 @@ def test_the_reviews_limit():
         review = cv**2 * (1 / 5 + 1 / (5 * campaigns)) + day**2 * (1 + 1 / campaigns)
         error = math.sqrt(detectable.prediction_variance(spread, 5, [5] * campaigns))
         assert error == pytest.approx(math.sqrt(review) / 100)
-    assert detectable.largest_error(0.01, 0.01) == pytest.approx(0.0025, rel=0.02)
+        assert detectable.detectable(spread, 5, [5] * campaigns) == pytest.approx(
+            4 * error, rel=0.03
+        )
 
 
-def test_up_to_the_largest_spread_of_days_one_percent_is_found():
-    run, counts = 0.003**2, [5] * 4
-    day = detectable.largest_day(run, 5, counts, 0.01, 0.01)
-    assert detectable.detectable(Spread(run, day**2), 5, counts) == pytest.approx(0.01)
-    assert detectable.largest_day(0.01**2, 5, counts, 0.01, 0.01) is None
+def test_an_estimated_spread_shows_less_than_a_known_one():
+    spread = Spread(0.003**2, 0.001**2)
+    found = [detectable.detectable(replace(spread, days=days), 5, [5] * 4) for days in (30, 12, 4)]
+    assert sorted(found) == found
+    assert found[0] > detectable.detectable(spread, 5, [5] * 4)
+    few = [detectable.detectable(replace(spread, run_freedom=n), 5, [5] * 4) for n in (100, 6)]
+    assert sorted(few) == few
 
 
 def test_needed_numbers_are_the_smallest_that_suffice():
-    spread = Spread(0.005**2, 0.001**2)
-    repeats = detectable.repeats_needed(spread, [5] * 4, 0.01)
-    assert detectable.detectable(spread, repeats, [5] * 4) <= 0.01
-    assert detectable.detectable(spread, repeats - 1, [5] * 4) > 0.01
-    campaigns = detectable.baselines_needed(spread, 8, 5, 0.01)
-    assert detectable.detectable(spread, 8, [5] * campaigns) <= 0.01
-    assert detectable.detectable(spread, 8, [5] * (campaigns - 1)) > 0.01
-    everywhere = detectable.repeats_everywhere(spread, 4, 0.01)
-    assert detectable.detectable(spread, everywhere, [everywhere] * 4) <= 0.01
-    assert detectable.detectable(spread, everywhere - 1, [everywhere - 1] * 4) > 0.01
-    days = Spread(0.001**2, 0.003**2)
-    assert detectable.repeats_everywhere(days, 4, 0.01) is None
-    assert detectable.repeats_needed(days, [5] * 4, 0.01) is None
-    assert detectable.baselines_needed(days, 5, 5, 0.01) is None
+    spread, found = Spread(0.005**2, 0.001**2), detectable.detectable
+    repeats = detectable.repeats_needed(spread, 5, [5] * 4, 0.01)
+    assert found(spread, repeats, [5] * 4) <= 0.01
+    assert found(spread, repeats - 1, [5] * 4) > 0.01
+    campaigns = detectable.baselines_needed(spread, 8, [5] * 4, 0.01)
+    assert found(spread, 8, [5] * campaigns) <= 0.01
+    assert found(spread, 8, [5] * (campaigns - 1)) > 0.01
+    everywhere = detectable.repeats_everywhere(spread, 5, 4, 0.01)
+    assert found(spread, everywhere, [everywhere] * 4) <= 0.01
+    assert found(spread, everywhere - 1, [everywhere - 1] * 4) > 0.01
+    few = Spread(0.002**2, 0.0015**2, 100, 6)
+    days = detectable.days_needed(few, 5, [5] * 4, 0.01)
+    assert found(replace(few, days=days), 5, [5] * 4) <= 0.01
+    assert found(replace(few, days=days - 1), 5, [5] * 4) > 0.01
+    assert f" or {days} days of history" in detectable.ways_to_find(few, 5, [5] * 4, 0.01)
+    apart = Spread(0.001**2, 0.003**2)
+    assert detectable.repeats_everywhere(apart, 5, 4, 0.01) is None
+    assert detectable.repeats_needed(apart, 5, [5] * 4, 0.01) is None
+    assert detectable.baselines_needed(apart, 5, [5] * 4, 0.01) is None
+    assert detectable.days_needed(apart, 5, [5] * 4, 0.01) is None
 
 
 def test_more_of_both_is_the_last_way():

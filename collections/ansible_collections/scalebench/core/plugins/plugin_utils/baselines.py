@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from ansible_collections.scalebench.core.plugins.module_utils.history.baselines import (
+    MOST_DAYS,
     check_hardware,
     last,
     latest,
@@ -17,7 +18,10 @@ from ansible_collections.scalebench.core.plugins.module_utils.history.baselines 
 )
 from ansible_collections.scalebench.core.plugins.module_utils.history.trends import conditions
 from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import listed
-from ansible_collections.scalebench.core.plugins.module_utils.results.provenance import unix_seconds
+from ansible_collections.scalebench.core.plugins.module_utils.results.provenance import (
+    calendar_day,
+    unix_seconds,
+)
 from ansible_collections.scalebench.core.plugins.plugin_utils.archive_reading import head, verify
 from ansible_collections.scalebench.core.plugins.plugin_utils.measured import (
     read_campaign,
@@ -33,10 +37,15 @@ __all__ = ["Baseline", "baseline_of"]
 
 @dataclass
 class Baseline:
-    """Results of each campaign of a baseline; each ``reason`` why other ``campaigns`` are not."""
+    """Results of each campaign of a baseline; each ``reason`` why other ``campaigns`` are not.
+
+    ``history``: results of earlier campaigns of the same hardware and plan, of the baseline or not,
+    which show how days differ.
+    """
 
     campaigns: list[dict[str, Any]]
     not_chosen: list[dict[str, Any]] = field(default_factory=list)
+    history: list[dict[str, Any]] = field(default_factory=list)
 
 
 def baseline_of(
@@ -58,16 +67,17 @@ def baseline_of(
     given = args["baseline"]
     if not given:
         return None
+    ours = [conditions(cell, nodes or {}) for cell in cells]
+    before = created if unix_seconds(created) is not None else ""
     try:
         count = last(given)
         if count is None:
             found = Baseline(_read_all(_find_all(given, Path(args["results_dir"]), own), args))
         elif cells:
-            ours = [conditions(cell, nodes or {}) for cell in cells]
-            before = created if unix_seconds(created) is not None else ""
             found = _latest(args, own, ours, before, count)
         else:
             return Baseline([])
+        found.history = _history(args, own, ours, before)
         check_hardware(found.campaigns)
     except OSError as error:
         raise ValueError(f"baseline {given}: {error.strerror or error}") from None
@@ -78,15 +88,37 @@ def baseline_of(
     return found
 
 
+def _others(folder: Path, own: Path | None) -> Iterator[list[dict[str, Any]]]:
+    """Yield the campaigns in a folder without the own one, and those that cannot be read."""
+    mine = own.name if own and own.resolve().parent == folder.resolve() else None
+    for every in read_campaigns(folder):
+        yield [one for one in every if one["folder"] != mine]
+
+
+def _history(
+    args: dict[str, Any], own: Path | None, ours: list[dict[str, Any]], before: str
+) -> list[dict[str, Any]]:
+    """Return the results of the campaigns of the last days before ours, as they were computed.
+
+    Their logs are not read again: how days differ hardly depends on the rule.
+    """
+    folder = Path(args["results_dir"])
+    if not ours or not folder.is_dir():
+        return []
+    entries, left_out = _others(folder, own)
+    days = {one["folder"]: calendar_day(one["created"]) for one in entries}
+    chosen, _ = latest(entries, left_out, ours, before, len(entries))
+    last_days = sorted({days[name] for name in chosen})[-MOST_DAYS:]
+    return [
+        read_results(folder / name / "results.json") for name in chosen if days[name] in last_days
+    ]
+
+
 def _latest(
     args: dict[str, Any], own: Path | None, ours: list[dict[str, Any]], before: str, count: int
 ) -> Baseline:
     folder = Path(args["results_dir"])
-    entries, left_out = read_campaigns(folder)
-    mine = own.name if own and own.resolve().parent == folder.resolve() else None
-    entries, left_out = (
-        [one for one in every if one["folder"] != mine] for every in (entries, left_out)
-    )
+    entries, left_out = _others(folder, own)
     chosen, others = latest(entries, left_out, ours, before, count)
     if not chosen:
         reasons = "; ".join(f"{listed(one['campaigns'])}: {one['reason']}" for one in others[:5])

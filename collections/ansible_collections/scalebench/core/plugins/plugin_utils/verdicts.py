@@ -87,7 +87,11 @@ def verdicts(results: dict[str, Any], args: dict[str, Any], own: Path) -> dict[s
     if baseline:
         try:
             compared = compare_campaigns(
-                results, baseline.campaigns, args["equivalence_margin"], args["baseline"]
+                results,
+                baseline.campaigns,
+                args["equivalence_margin"],
+                args["baseline"],
+                baseline.history,
             )
         except ValueError as error:
             raise ValueError(f"baseline {args['baseline']}: {error}") from None

@@ -113,8 +113,12 @@ def _figure(results: Results, line: Line, cell: MeasuredCell) -> Judged:
     if cell["state"] == "invalid":
         reasons = "; ".join(finding["detail"] for finding in cell["invalid"])
         return _row(line, of, UNDECIDED, f"the measurement is invalid: {reasons}"), None
+
+    def bounds(level: float) -> Tuple[float, float, float]:
+        return figure_bounds(cell, results["cells"], metric, level, line.get("day_sd", 0.0))
+
     try:
-        figures = figure_bounds(cell, results["cells"], metric, 1 - 2 * _ALPHA)
+        figures = bounds(1 - 2 * _ALPHA)
     except ValueError as error:
         return _row(line, of, UNDECIDED, str(error)), None
     repeats = sum(repeat["throughput"] is not None for repeat in cell["repeats"])
@@ -123,7 +127,7 @@ def _figure(results: Results, line: Line, cell: MeasuredCell) -> Judged:
     row = _row(line, of, verdict, f"{repeats} repeats{unit}", figures)
 
     def missed(level: float) -> bool:
-        return bool(figure_bounds(cell, results["cells"], metric, level)[2] < promised)
+        return bool(bounds(level)[2] < promised)
 
     return row, missed
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 
 from ..comparison.gate_rules import METRICS
-from ..comparison.limits import Limit, checked_value, checked_where, selector_text
+from ..comparison.limits import Limit, checked_day, checked_value, checked_where, selector_text
 from ..layout.plain_text import plain
 from ..planning.options import OPTIONS, duration_seconds, misspelt, parse_options
 from ..records.factors import Factor
@@ -92,7 +92,7 @@ def _campaign(options: Any, own: Optional[Sequence[Factor]]) -> Dict[str, Any]:
 def _line(line: Any) -> Dict[str, Any]:
     if not isinstance(line, Mapping):
         raise ValueError(f"{line!r} is not a mapping from what is promised to its value")
-    metrics = [str(key) for key in line if key != "where"]
+    metrics = [str(key) for key in line if key not in ("where", "day_sd")]
     for metric in metrics:
         if metric in _NOT_MEASURED:
             raise ValueError(f"{metric}: {_NOT_MEASURED[metric]}")
@@ -104,12 +104,15 @@ def _line(line: Any) -> Dict[str, Any]:
     (metric,) = metrics
     if "where" in line and metric not in CELL_LINES:
         raise ValueError(f"{metric}: it is not about cells, where selects nothing")
+    if "day_sd" in line and metric != "min_throughput":
+        raise ValueError(f"day_sd: only min_throughput takes it, not {metric}")
     return {"where": {}, **LINES[metric](metric, line)}
 
 
 def _of_cells(metric: str, line: Mapping[str, Any]) -> Dict[str, Any]:
     value = checked_value(metric, CELL_LINES[metric], line[metric])
-    return {"metric": metric, "value": value, "where": checked_where(line.get("where", {}))}
+    day = {"day_sd": checked_day(line["day_sd"])} if "day_sd" in line else {}
+    return {"metric": metric, "value": value, "where": checked_where(line.get("where", {})), **day}
 
 
 def _faults(metric: str, line: Mapping[str, Any]) -> Dict[str, Any]:
@@ -153,4 +156,5 @@ def line_text(line: Mapping[str, Any]) -> str:
     if isinstance(value, Mapping):
         value = ", ".join(f"{name} {glob}" for name, glob in value.items())
     shown = f"{line['metric']}: {value}" if value != "" else line["metric"]
+    shown += f", day_sd {line['day_sd']}" if "day_sd" in line else ""
     return plain(f"{shown} of {where}" if where else shown)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from ..records.results import Results
-from ..stats.levels import by_day, new_day_ratio
+from ..records.results import MeasuredCell, Results
+from ..stats.levels import new_day_ratio
 from ..stats.log_ratio import (
     LogRatio,
     check_margin,
     difference_p,
     holm,
 )
-from .cell_figures import NEW_DAY, SAME_DAY, cell_figures, origin
-from .cell_pairs import Matched, cell_pairs, named
+from .cell_figures import NEW_DAY, SAME_DAY, cell_figures, known_days, origin
+from .cell_pairs import Matched, cell_pairs, named, same_cells
 from .finding import LEVEL, found, undecided
 from .provenance_changes import provenance_changes
 
@@ -21,7 +21,11 @@ __all__ = ["compare_campaigns"]
 
 
 def compare_campaigns(
-    ours: Results, baselines: Sequence[Results], margin: float, given: str
+    ours: Results,
+    baselines: Sequence[Results],
+    margin: float,
+    given: str,
+    history: Sequence[Results] = (),
 ) -> Dict[str, Any]:
     """Return the comparison of a campaign with a baseline as results.json holds it.
 
@@ -32,6 +36,8 @@ def compare_campaigns(
     :param ours: results, and ``baselines`` those of each campaign of the baseline.
     :param margin: share that does not matter, as 0.02.
     :param given: the baseline as the user named it.
+    :param history: results of other campaigns of the same hardware and plan, which show how days
+        differ.
     :returns: ``baseline`` (campaign, created, given; of several the latest), ``baselines``
         (campaign, created, ``day`` in UTC, empty where it is not known), ``margin``, ``level``,
         ``scope``, ``cells``, ``not_compared`` (names and ``reason``), and as ``changes`` those of
@@ -43,10 +49,12 @@ def compare_campaigns(
         Holm), ``p_equivalence``, ``finding``, ``why``, ``not_recorded``, conditions that one side
         does not record, and:
 
-        - ``scope``: SAME_DAY where the baseline is of one day, so that nothing is known of how
-          days differ, else NEW_DAY. That of the comparison is SAME_DAY if any cell's is.
-        - ``days``: how many the cell's baseline has; ``run_sd`` and ``day_sd``: the standard
-          deviations of its runs within a day and of days, as shares, None where not known.
+        - ``scope``: SAME_DAY where one day is known, so that nothing is known of how days differ,
+          else NEW_DAY. That of the comparison is SAME_DAY if any cell's is.
+        - ``days``: how many the cell's baseline has; ``known_days``: with those of ``earlier``
+          campaigns (``campaign``, ``day``, ``speeds``), which show how days differ and are no part
+          of the baseline's mean; ``run_sd`` and ``day_sd``: the standard deviations of runs within
+          a day and of days, as shares, None where not known.
         - ``speeds``: throughputs of our repeats; ``baseline_groups``: of each campaign of the
           baseline that has the cell, a list; ``baseline_campaigns`` and ``baseline_days``: the
           name and day of each; ``left_out``: ``campaign`` and ``reason`` of the others.
@@ -60,7 +68,9 @@ def compare_campaigns(
     _check_apart(ours, baselines)
     matched, apart = cell_pairs(ours["cells"], baselines)
     origins = [origin(one) for one in baselines]
-    cells = _compared(ours, matched, origins, margin)
+    known = {_identity(one) for one in (ours, *baselines)}
+    others = [one for one in history if _identity(one) not in known]
+    cells = _compared(ours, matched, origins, margin, others)
     latest = baselines[-1]
     return {
         "baseline": {
@@ -96,9 +106,16 @@ def _check_apart(ours: Results, baselines: Sequence[Results]) -> None:
 
 
 def _compared(
-    ours: Results, matched: Sequence[Matched], origins: Sequence[Mapping[str, Any]], margin: float
+    ours: Results,
+    matched: Sequence[Matched],
+    origins: Sequence[Mapping[str, Any]],
+    margin: float,
+    history: Sequence[Results],
 ) -> List[Dict[str, Any]]:
-    figures = [cell_figures(one, str(ours["campaign"]), origins) for one in matched]
+    figures = [
+        cell_figures(one, str(ours["campaign"]), origins, _earlier(one.cell, history))
+        for one in matched
+    ]
     ratios = [_ratio(one) for one in figures]
     corrected = iter(holm([difference_p(ratio) for ratio in ratios if ratio]))
     return [
@@ -118,9 +135,15 @@ def _compared(
     ]
 
 
+def _earlier(cell: MeasuredCell, history: Sequence[Results]) -> List[Dict[str, Any]]:
+    found = same_cells(cell, history)
+    return [
+        {**origin(history[place]), "cell": other}
+        for place, other in zip(found.places, found.others)
+    ]
+
+
 def _ratio(figures: Mapping[str, Any]) -> Optional[LogRatio]:
-    if figures["days"] < 2 and min(figures["repeats"], figures["baseline_repeats"]) < 2:
+    if figures["known_days"] < 2 and min(figures["repeats"], figures["baseline_repeats"]) < 2:
         return None
-    return new_day_ratio(
-        figures["speeds"], by_day(figures["baseline_groups"], figures["baseline_days"])
-    )
+    return new_day_ratio(figures["speeds"], *known_days(figures))

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from statistics import geometric_mean
-from typing import Any, Dict, List, Mapping, Sequence
+from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 from ..records.results import Results
 from ..results.cells import deciding_speeds
 from ..results.provenance import calendar_day
-from ..stats.levels import by_day, variance_levels
+from ..stats.levels import known_days as days_of
+from ..stats.levels import variance_levels
 from ..stats.outlying import outlying
 from .cell_pairs import Matched
 
-__all__ = ["NEW_DAY", "SAME_DAY", "cell_figures", "origin"]
+__all__ = ["NEW_DAY", "SAME_DAY", "cell_figures", "known_days", "origin"]
 
 # What a verdict holds for.
 SAME_DAY, NEW_DAY = "same day only", "new day"
@@ -25,19 +26,45 @@ def origin(results: Results) -> Dict[str, Any]:
     return {"campaign": results["campaign"], "created": created, "day": calendar_day(created)}
 
 
+def known_days(change: Mapping[str, Any]) -> Tuple[List[List[float]], List[List[float]]]:
+    """Return the throughputs of each day of the baseline, and of each other day that is known.
+
+    :param change: a cell of ``compare_campaigns``.
+    """
+    earlier = change.get("earlier", ())
+    return days_of(
+        change["baseline_groups"],
+        change["baseline_days"],
+        [one["speeds"] for one in earlier],
+        [one["day"] for one in earlier],
+    )
+
+
 def cell_figures(
-    matched: Matched, campaign: str, origins: Sequence[Mapping[str, Any]]
+    matched: Matched,
+    campaign: str,
+    origins: Sequence[Mapping[str, Any]],
+    earlier: Sequence[Mapping[str, Any]] = (),
 ) -> Dict[str, Any]:
     """Return what is measured of a cell on both sides, by keys of ``compare_campaigns``.
 
     :param campaign: the name of ours; ``origins`` of each campaign of the baseline.
+    :param earlier: other campaigns of the cell, each its :func:`origin` and ``cell``.
     """
     ours, *groups = deciding_speeds(matched.cell, *matched.others)
     known = [origins[place] for place in matched.places]
     days = [one["day"] for one in known]
     names = [str(one["campaign"]) for one in known]
-    levels = variance_levels(by_day(groups, days))
-    speed, before = geometric_mean(ours), math.exp(levels.mean)
+    speeds = {
+        "speeds": ours,
+        "baseline_groups": groups,
+        "baseline_campaigns": names,
+        "baseline_days": days,
+        "earlier": _earlier(matched, [ours, *groups], earlier),
+    }
+    of_days, others = known_days(speeds)
+    levels = variance_levels([*of_days, *others])
+    speed, before = geometric_mean(ours), math.exp(variance_levels(of_days).mean)
     return {
         "speed": speed,
         "repeats": len(ours),
@@ -45,15 +72,28 @@ def cell_figures(
         "baseline_repeats": sum(map(len, groups)),
         "ratio": speed / before,
         "scope": NEW_DAY if levels.days > 1 else SAME_DAY,
-        "days": levels.days,
+        "days": len(of_days),
+        "known_days": levels.days,
         "run_sd": None if levels.run is None else math.sqrt(levels.run),
         "day_sd": None if levels.day is None else math.sqrt(levels.day),
-        "speeds": ours,
-        "baseline_groups": groups,
-        "baseline_campaigns": names,
-        "baseline_days": days,
+        **speeds,
         "outlying": _outlying(matched, [campaign, *names], [ours, *groups]),
     }
+
+
+def _earlier(
+    matched: Matched, used: Sequence[Sequence[float]], earlier: Sequence[Mapping[str, Any]]
+) -> List[Dict[str, Any]]:
+    """Return ``campaign``, ``day`` and ``speeds`` of the campaigns that show how days differ.
+
+    Their speeds are of the same kind as the ``used`` ones: by the time of the steps, or the rule's.
+    """
+    found = []
+    for one in earlier:
+        *again, speeds = deciding_speeds(matched.cell, *matched.others, one["cell"])
+        if again == [*used]:
+            found.append({"campaign": one["campaign"], "day": one["day"], "speeds": speeds})
+    return found
 
 
 def _outlying(

@@ -10,7 +10,7 @@ from ..records.factors import MAX, factor_values
 from ..records.results import MeasuredCell, Results
 from ..results.cells import ok_speeds
 
-__all__ = ["Matched", "cell_pairs", "check_common", "named"]
+__all__ = ["Matched", "cell_pairs", "check_common", "named", "same_cells"]
 
 
 def named(cell: Mapping[str, Any]) -> Dict[str, Any]:
@@ -74,6 +74,12 @@ def cell_pairs(
     missing = {key: cell for cells in theirs for key, cell in cells.items() if key not in known}
     apart += [{**named(cell), "reason": "only in the baseline"} for cell in missing.values()]
     return compared, apart
+
+
+def same_cells(cell: MeasuredCell, campaigns: Sequence[Results]) -> Matched:
+    """Return the same cell of each campaign that measured it alike."""
+    cells = [{cell_key(one): one for one in of["cells"]}.get(cell_key(cell)) for of in campaigns]
+    return _matched(cell, cells, campaigns)
 
 
 def _matched(

@@ -103,9 +103,15 @@ def _scopes(comparison: Mapping[str, Any]) -> List[str]:
             " may come from the day alone. Campaigns of several days as the baseline show that."
         )
     if NEW_DAY in scopes:
+        earlier = {
+            one["campaign"] for cell in comparison["cells"] for one in cell.get("earlier", ())
+        }
+        days = "the days of the baseline"
+        if earlier:
+            days += f" and of {len(earlier)} earlier campaign(s) of the same hardware and plan"
         lines.append(
-            "New day: the interval contains how much the days of the baseline differ, so that the"
-            " verdict also holds where this campaign is of another day."
+            f"New day: the interval contains how much {days} differ, so that the verdict also holds"
+            " where this campaign is of another day."
         )
     return lines
 

@@ -8,9 +8,8 @@ from typing import Any, List, Mapping, Optional, Sequence, Tuple
 from ..records.cells import cell_key
 from ..records.results import MeasuredCell
 from ..stats.deficit import FOUND, NOT_FOUND, Deficit, deficit
-from ..stats.levels import by_day
 from ..stats.log_ratio import LogRatio, above_p, below_p, holm
-from .cell_figures import SAME_DAY
+from .cell_figures import SAME_DAY, known_days
 from .gate_outcomes import BROKEN, PASSED, UNDECIDED, Outcome
 
 __all__ = ["deficit_outcomes", "margin_outcomes"]
@@ -103,8 +102,8 @@ def deficit_outcomes(
         if change is None:
             outcomes.append(Outcome(UNDECIDED, f"{name} is not compared: {why}", no_data=True))
             continue
-        groups = by_day(change["baseline_groups"], change["baseline_days"])
-        found = deficit(change["speeds"], groups, share, each, day)
+        days, earlier = known_days(change)
+        found = deficit(change["speeds"], days, share, each, day, earlier)
         outcomes.append(_of_deficit(cell, found))
     return outcomes
 
@@ -115,9 +114,6 @@ def _of_deficit(cell: MeasuredCell, found: Deficit) -> Outcome:
     notes = [found.reason]
     if found.same_day and verdict != UNDECIDED:
         notes.append("same day only: a baseline of one day does not show how days differ")
-    if found.day_limit is not None and verdict != UNDECIDED:
-        most = f"{100 * found.day_limit:.2g} %"
-        notes.append(f"its error rates hold if days differ by at most {most} (standard deviation)")
     change = "" if found.change is None else f" {100 * found.change:+.2f} %"
     name = cell_key(cell).short
     text = f"{name}:{change}"
@@ -134,6 +130,6 @@ def _cut(name: str, found: Deficit, numbers: Sequence[int]) -> str:
         return ""
     ours = ", ".join(str(numbers[run - 1]) for run in found.cut[0])
     theirs = sum(map(len, found.cut[1:]))
-    parts = [f"repeat {ours} here" if ours else "", f"{theirs} of the baseline's" if theirs else ""]
+    parts = [f"repeat {ours} here" if ours else "", f"{theirs} of other days" if theirs else ""]
     what = "not judged, outliers" if found.change is None else "cut as outliers"
     return f"{what} in {name}: {' and '.join(filter(None, parts))}"

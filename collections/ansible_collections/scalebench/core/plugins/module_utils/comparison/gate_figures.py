@@ -21,26 +21,26 @@ Bounds = Optional[Tuple[float, float]]
 Base = Optional[MeasuredCell]
 
 
-def _scaling(cell: MeasuredCell, base: Base, level: float) -> Bounds:
+def _scaling(cell: MeasuredCell, base: Base, level: float, _: float = 0.0) -> Bounds:
     if base is None or cell["topology"] == base["topology"]:
         return (1.0, 1.0)
     speeds, below = deciding_speeds(cell, base)
     return _bounds(ratio_of_medians(speeds, below, level))
 
 
-def _efficiency(cell: MeasuredCell, base: Base, level: float) -> Bounds:
+def _efficiency(cell: MeasuredCell, base: Base, level: float, _: float) -> Bounds:
     own = cell["topology"]
     speedup = _scaling(cell, base, level)
     ideal = efficiency(1.0, own, base["topology"] if base else own)
     return (speedup[0] * ideal, speedup[1] * ideal) if speedup and ideal else None
 
 
-def _throughput(cell: MeasuredCell, _: Base, level: float) -> Bounds:
+def _throughput(cell: MeasuredCell, _: Base, level: float, day: float) -> Bounds:
     (speeds,) = deciding_speeds(cell)
-    return _bounds(interval_of_median(speeds, level))
+    return _bounds(interval_of_median(speeds, level, day))
 
 
-def _cv(cell: MeasuredCell, _: Base, level: float) -> Bounds:
+def _cv(cell: MeasuredCell, _: Base, level: float, __: float) -> Bounds:
     """Return the interval of the coefficient of variation, that of the standard deviation.
 
     A variance of n normal values is distributed as chi-square (JCGM 100:2008, E.4.3).
@@ -69,11 +69,15 @@ def _bounds(interval: Mapping[str, Any]) -> Bounds:
 
 @dataclass(frozen=True)
 class _Figure:
-    """A figure: its name, its value in a cell, and its interval from the repeats."""
+    """A figure: its name, its value in a cell, and its interval.
+
+    That follows from the repeats and the known standard deviation of days, which only a throughput
+    contains: a ratio is one of the same day.
+    """
 
     name: str
     get: Callable[[MeasuredCell], Optional[float]]
-    interval: Callable[[MeasuredCell, Base, float], Bounds]
+    interval: Callable[[MeasuredCell, Base, float, float], Bounds]
     least: bool = True
 
 
@@ -92,26 +96,36 @@ _FIGURES: Mapping[str, _Figure] = {
 
 
 def figure_bounds(
-    cell: MeasuredCell, cells: Sequence[MeasuredCell], metric: str, level: float
+    cell: MeasuredCell,
+    cells: Sequence[MeasuredCell],
+    metric: str,
+    level: float,
+    day: float = 0.0,
 ) -> Tuple[float, float, float]:
     """Return a figure of a cell with the bounds of its interval.
 
     :param cells: all of the results, among them the one that a speed-up is relative to.
     :param metric: a rule of ``gate_rules.METRICS`` on a figure.
+    :param day: standard deviation of days that is stated for it, as a share.
     :raises ValueError: why there is no figure, or no interval.
     """
     figure = _FIGURES[metric]
     value = figure.get(cell)
     if value is None:
         raise ValueError(_missing(cell, figure))
-    bounds = figure.interval(cell, base_cells(cells).get(cell_key(cell).group), level)
+    bounds = figure.interval(cell, base_cells(cells).get(cell_key(cell).group), level, day)
     if bounds is None:
         raise ValueError("one repeat shows no spread")
     return (value, *bounds)
 
 
 def figure_outcomes(
-    results: Results, cells: Sequence[MeasuredCell], metric: str, limit: float, alpha: float
+    results: Results,
+    cells: Sequence[MeasuredCell],
+    metric: str,
+    limit: float,
+    alpha: float,
+    day: float = 0.0,
 ) -> List[Outcome]:
     """Return the outcome of each cell against the limit of a figure.
 
@@ -120,12 +134,13 @@ def figure_outcomes(
 
     :param cells: those of the results that the rule selects.
     :param metric: a rule of ``gate_rules.METRICS`` on a figure.
+    :param day: standard deviation of days that is stated for it, as a share.
     """
     figure = _FIGURES[metric]
     bases = base_cells(results["cells"])
     shown = [cell for cell in cells if figure.get(cell) is not None]
     levels = (1 - 2 * alpha, 1 - 2 * alpha / max(1, len(shown)))
-    return [_outcome(cell, figure, bases, limit, levels) for cell in cells]
+    return [_outcome(cell, figure, bases, limit, (*levels, day)) for cell in cells]
 
 
 def _outcome(
@@ -133,15 +148,20 @@ def _outcome(
     figure: _Figure,
     bases: Mapping[Any, MeasuredCell],
     limit: float,
-    levels: Tuple[float, float],
+    asked: Tuple[float, float, float],
 ) -> Outcome:
+    """Return the outcome of a cell.
+
+    :param asked: the level of its interval, that of all cells together, and the day's spread.
+    """
+    *levels, day = asked
     name, value = cell_key(cell).short, figure.get(cell)
     if value is None:
         return Outcome(
             UNDECIDED, f"{name} has no {figure.name}: {_missing(cell, figure)}", no_data=True
         )
     base = bases.get(cell_key(cell).group)
-    own, every = (figure.interval(cell, base, level) for level in levels)
+    own, every = (figure.interval(cell, base, level, day) for level in levels)
     text = f"{name}: {figure.name} {value:.4g}"
     if own is None or every is None:
         return Outcome(UNDECIDED, f"{text}: one repeat shows no spread", no_data=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, Dict, List, Mapping, Optional, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ..records.cells import cell_key
 from ..records.plans import Cell
@@ -13,7 +13,7 @@ from ..results.cells import deciding_speeds, ok_speeds
 from ..stats import chi_square
 from ..stats.deficit import LEAST_FREEDOM, baseline_spread
 from ..stats.detectable import ALPHA, POWER, Spread, detectable, ways_to_find
-from ..stats.levels import by_day
+from ..stats.levels import known_days
 from .cell_figures import origin
 from .limits import selected
 
@@ -43,15 +43,19 @@ class _Planned:
 
 
 def detectable_lines(
-    cells: Sequence[Cell], baselines: Sequence[Results], rules: Sequence[Rule]
+    cells: Sequence[Cell],
+    baselines: Sequence[Results],
+    rules: Sequence[Rule],
+    history: Sequence[Results] = (),
 ) -> List[str]:
     """Return for each planned cell the smallest deficit that is found, the largest of them first.
 
     :param cells: of a plan.
     :param baselines: results of each campaign of the baseline.
+    :param history: of other campaigns, which show how days differ.
     :param rules: of the gate, of which rules ``deficit`` say alpha and the deficit to find.
     """
-    planned = [_planned(cell, cells, baselines, rules) for cell in cells]
+    planned = [_planned(cell, cells, (baselines, history), rules) for cell in cells]
     known = sorted(filter(None, planned), key=lambda one: -one.least)
     if not known:
         return []
@@ -70,45 +74,61 @@ def detectable_lines(
 def _planned(
     cell: Cell,
     cells: Sequence[Cell],
-    baselines: Sequence[Results],
+    known: Tuple[Sequence[Results], Sequence[Results]],
     rules: Sequence[Rule],
 ) -> Optional[_Planned]:
     """Return what is known of a cell; None where the baseline does not show its spread."""
-    groups = _groups(cell, baselines)
-    if not any(len(group) > 1 for group in groups) or cell["repeats"] < 2:
+    groups, earlier = _groups(cell, *known)
+    if not any(len(group) > 1 for group in groups + earlier) or cell["repeats"] < 2 or not groups:
         return None
-    spread, runs = baseline_spread(groups)
+    spread, runs = baseline_spread(groups, earlier)
     asked = _asked(cell, cells, rules)
     stated = asked.get("day_sd")
     if stated is not None:
-        spread = Spread(spread.run, stated**2)
-    upper = _upper(spread, runs, stated is not None)
-    least = detectable(upper, cell["repeats"], runs, asked["alpha"])
+        spread = Spread(spread.run, stated**2, spread.run_freedom)
+    upper = _upper(spread, runs)
+    least = detectable(spread, cell["repeats"], runs, asked["alpha"], upper)
     name = cell_key(cell).short
     return _Planned(name, cell["repeats"], spread, upper, runs, asked, least)
 
 
-def _upper(spread: Spread, runs: Sequence[int], stated: bool) -> Spread:
+def _upper(spread: Spread, runs: Sequence[int]) -> Spread:
     """Return the upper limits of the variances (JCGM 100:2008, E.4.3: chi-square).
 
-    :param runs: of each day; ``stated`` whether the variance of the days is, and so is exact.
+    That of days is the one of the means of days, less what their runs scatter. A stated variance of
+    days is exact.
+
+    :param runs: of each day of the baseline.
     """
-    by_days = spread.day > 0 and len(runs) > 1 and not stated
-    freedom = max(1, len(runs) - 1 if by_days else sum(runs) - len(runs))
-    larger = freedom / chi_square.quantile(1 - _SURE, freedom)
-    return Spread(spread.run * larger, spread.day * (1 if stated else larger))
+    run = spread.run * _larger(spread.run_freedom)
+    if not spread.days:
+        return replace(spread, run=run)
+    of_runs = len(runs) / math.fsum(runs)
+    means = (spread.day + spread.run * of_runs) * _larger(spread.days - 1)
+    return replace(spread, run=run, day=max(spread.day, means - run * of_runs))
 
 
-def _groups(cell: Cell, baselines: Sequence[Results]) -> List[List[float]]:
-    """Return the throughputs of a cell in a baseline, a list for each day."""
+def _larger(freedom: float) -> float:
+    return freedom / chi_square.quantile(1 - _SURE, freedom)
+
+
+def _groups(
+    cell: Cell, baselines: Sequence[Results], history: Sequence[Results]
+) -> Tuple[List[List[float]], List[List[float]]]:
+    """Return the throughputs of a cell on each day of a baseline, and on each other known day."""
     theirs = [
-        (one, origin(results)["day"])
-        for results in baselines
-        for one in results["cells"]
-        if cell_key(one) == cell_key(cell) and ok_speeds(one)
+        [
+            (one, origin(results)["day"])
+            for results in campaigns
+            for one in results["cells"]
+            if cell_key(one) == cell_key(cell) and ok_speeds(one)
+        ]
+        for campaigns in (baselines, history)
     ]
-    speeds = deciding_speeds(*(one for one, _ in theirs))
-    return by_day(speeds, [day for _, day in theirs])
+    speeds = deciding_speeds(*(one for side in theirs for one, _ in side))
+    days = [day for side in theirs for _, day in side]
+    count = len(theirs[0])
+    return known_days(speeds[:count], days[:count], speeds[count:], days[count:])
 
 
 def _asked(cell: Cell, cells: Sequence[Cell], rules: Sequence[Rule]) -> Dict[str, Any]:
@@ -122,12 +142,15 @@ def _asked(cell: Cell, cells: Sequence[Cell], rules: Sequence[Rule]) -> Dict[str
 
 def _line(one: _Planned) -> str:
     stated = ", as stated" if "day_sd" in one.asked else ""
-    days = f"{len(one.runs)} day(s) that differ by {100 * math.sqrt(one.spread.day):.2g} %{stated}"
-    if len(one.runs) == 1 and not stated:
+    differ = f"differ by {100 * math.sqrt(one.spread.day):.2g} %"
+    days = f"{len(one.runs)} day(s); {one.spread.days} known days {differ}"
+    if stated:
+        days = f"{len(one.runs)} day(s) that {differ}, as stated"
+    elif not one.spread.days:
         days = "one day, and so for the same day only"
     wanted = float(one.asked.get("value", one.least / 2))
     smaller = wanted if wanted < one.least else one.least / 2
-    enough = 1 + LEAST_FREEDOM - sum(count - 1 for count in one.runs)
+    enough = 1 + LEAST_FREEDOM - int(one.spread.run_freedom)
     if one.repeats < enough:
         return f"{one.name}: none with {one.repeats} repeats; {enough} show how runs differ"
     ways = ways_to_find(one.upper, one.repeats, one.runs, smaller, one.asked["alpha"])

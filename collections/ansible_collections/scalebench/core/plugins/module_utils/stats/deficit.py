@@ -14,19 +14,18 @@ import math
 from dataclasses import dataclass
 from typing import List, Optional, Sequence, Tuple
 
-from . import chi_square
 from .detectable import (
     ALPHA,
+    POWER,
     Spread,
+    degrees_of_freedom,
     detectable,
-    largest_day,
-    largest_error,
     limit_share,
     log_deficit,
     prediction_variance,
     ways_to_find,
 )
-from .levels import Levels, variance_levels
+from .levels import Levels, new_day_variance, variance_levels
 from .log_ratio import rounding
 from .outlying import mixed, outlying, within
 from .student_t import quantile
@@ -43,18 +42,9 @@ __all__ = [
 
 FOUND, NOT_FOUND, UNDECIDED = "found", "not found", "cannot be decided"
 Groups = Sequence[Sequence[float]]
+_TOO_COARSE = "the last digit of the throughput is too coarse to show {:g} %"
 # Degrees of freedom below which the spread of runs is not known well enough.
 LEAST_FREEDOM = 6
-# Confidence at which the error must be shown to be too large. Days are few and their variance is
-# hardly known: at 80 % one cell in ten that could be decided would not be.
-_SURE_RUNS, _SURE_DAYS = 0.9, 0.99
-# Days from which on the verdict is given without the spread that it holds for. Fewer hardly show
-# that their spread is a little too large: near the limit 3 % of equal clusters are found slower
-# with four days, where a rule with the same power has 2.2 % at least (Neyman-Pearson lemma).
-_ENOUGH_DAYS = 8
-# How fast the distance grows beyond, chosen by simulation: 1 decides too much where days differ by
-# several times what can be decided, a step costs power where they can.
-_STEEP = 3
 
 
 @dataclass(frozen=True)
@@ -64,10 +54,8 @@ class Deficit:
     ``change`` is ours / baseline - 1, ``error`` the standard deviation of its logarithm. The
     verdict is FOUND below ``found_below`` and NOT_FOUND above ``not_found_above``, shares as
     ``change``; between them it is UNDECIDED. ``cut`` has the numbers, from 1, of the runs that
-    were cut, for our campaign and then for each of the baseline. ``same_day``: there is one
-    campaign to compare with, so that nothing is known of how days differ. ``day_limit``: where the
-    days are too few to know it, the standard deviation of days, as a share, up to which the error
-    rates of a verdict hold.
+    were cut, for our campaign, each day of the baseline and each earlier one. ``same_day``: one day
+    in all is known, so that nothing is known of how days differ.
     """
 
     verdict: str
@@ -79,17 +67,6 @@ class Deficit:
     spread: Optional[Spread]
     cut: Tuple[Tuple[int, ...], ...]
     same_day: bool
-    day_limit: Optional[float] = None
-
-
-@dataclass(frozen=True)
-class _Known:
-    """A spread, and the degrees of freedom of its variances; 0 for days that are not estimated."""
-
-    spread: Spread
-    of_runs: int
-    of_days: int
-    days: bool
 
 
 def deficit(
@@ -98,21 +75,28 @@ def deficit(
     share: float,
     alpha: float = ALPHA,
     day: Optional[float] = None,
+    earlier: Groups = (),
 ) -> Deficit:
     """Return whether our throughput is below the baseline's by ``share``, or that it is unknown.
 
-    :param ours: throughputs of a campaign's repeats, above 0; ``baseline`` those of each campaign
-        of the baseline, in the same unit.
+    It is FOUND where the change is further below 0 than Student's t at ``alpha`` times its error,
+    and further than the limit between the two hypotheses; NOT_FOUND where it is above the limit
+    and further above the deficit than t at 5 % times the error. The t is that of the days: of few
+    days hardly anything is shown.
+
+    :param ours: throughputs of a campaign's repeats, above 0; ``baseline`` those of each day of
+        the baseline, in the same unit.
     :param share: the deficit to find, as 0.01.
     :param alpha: share of campaigns without a deficit for which one may be found.
     :param day: standard deviation of the days, as a share, where it is known from elsewhere;
-        None to estimate it from the campaigns of the baseline.
+        None to estimate it from the days of the baseline and the earlier ones.
+    :param earlier: throughputs of other days of the same cluster, which show how days differ.
     :raises ValueError: a throughput is not above 0; share or alpha are no share; no baseline.
     """
-    _check(ours, baseline, share, alpha)
-    groups = [ours, *baseline]
+    groups = [ours, *baseline, *earlier]
+    _check(groups, baseline, share, alpha)
     logs = [[math.log(speed) for speed in group] for group in groups]
-    same_day = len(baseline) == 1 and day is None
+    same_day = len(groups) == 2 and day is None
     if len(ours) < 2:
         return _unknown("one repeat: a slow run cannot be told from a slow cluster", same_day)
     freedom = sum(len(group) - 1 for group in groups)
@@ -122,19 +106,22 @@ def deficit(
     several = mixed(groups, cut)
     if several:
         return _unknown(several, same_day, cut)
-    kept = [
+    return _judged(_kept(groups, cut), len(baseline), (share, alpha, day), cut)
+
+
+def _kept(groups: Groups, cut: Groups) -> List[List[float]]:
+    return [
         [value for number, value in enumerate(group, 1) if number not in gone]
         for group, gone in zip(groups, cut)
     ]
-    return _judged(kept, share, alpha, day, cut)
 
 
-def _check(ours: Sequence[float], baseline: Groups, share: float, alpha: float) -> None:
-    if not baseline or not all(baseline) or not ours:
+def _check(groups: Groups, baseline: Groups, share: float, alpha: float) -> None:
+    if not baseline or not all(groups):
         raise ValueError("a campaign without a throughput, or no baseline")
     if not (0 < share < 1 and 0 < alpha < 0.5):
         raise ValueError(f"deficit {share!r}, alpha {alpha!r}: shares are needed, as 0.01")
-    slowest = min(min(group) for group in (ours, *baseline))
+    slowest = min(map(min, groups))
     if not slowest > 0:
         raise ValueError(f"throughput {slowest!r}: a number above 0 is needed")
 
@@ -153,105 +140,95 @@ def _too_few(groups: Groups, freedom: int) -> str:
     )
 
 
-def _known(baseline: Levels, logs: Groups, day: Optional[float]) -> _Known:
-    """Return the spread of runs, ours among them, and of days.
+def _spread(known: Levels, logs: Groups, day: Optional[float]) -> Spread:
+    """Return the spread of runs, and of days.
 
-    :param logs: logarithms of all throughputs, ours and the baseline's.
+    :param known: of all days but ours; ``logs`` the logarithms of all throughputs.
     :param day: standard deviation of the days where it is known.
     """
-    run, of_runs = within(logs)
-    run = max(run, rounding(baseline.mean))
-    if day is not None:
-        return _Known(Spread(run, day**2), of_runs, 0, days=True)
-    if baseline.between is None:
-        return _Known(Spread(run, 0.0), of_runs, 0, days=False)
-    days = max(0.0, baseline.between - run / baseline.runs)
-    return _Known(Spread(run, days), of_runs, baseline.days - 1, days=True)
+    run, freedom = within(logs)
+    run = max(run, rounding(known.mean))
+    if day is not None or known.between is None:
+        return Spread(run, (day or 0.0) ** 2, freedom)
+    return Spread(run, max(0.0, known.between - run / known.runs), freedom, known.days)
 
 
-def baseline_spread(baseline: Groups) -> Tuple[Spread, List[int]]:
-    """Return how runs and days of a baseline differ, and how many runs of each day count.
+def baseline_spread(baseline: Groups, earlier: Groups = ()) -> Tuple[Spread, List[int]]:
+    """Return how runs and days differ, and how many runs of each day of the baseline count.
 
     Single slow runs are left out, as :func:`deficit` does.
 
-    :param baseline: throughputs above 0, a list for each day.
+    :param baseline: throughputs above 0, a list for each day; ``earlier`` those of other days.
     :raises ValueError: no throughput, or no day has two.
     """
-    if not baseline or not any(len(group) > 1 for group in baseline):
+    groups = [*baseline, *earlier]
+    if not baseline or not any(len(group) > 1 for group in groups):
         raise ValueError("no day has two throughputs")
-    logs = [[math.log(speed) for speed in group] for group in baseline]
-    pairs = zip(baseline, outlying(logs))
-    kept = [[v for number, v in enumerate(group, 1) if number not in gone] for group, gone in pairs]
+    kept = _kept(groups, outlying([[math.log(speed) for speed in group] for group in groups]))
     logs = [[math.log(speed) for speed in group] for group in kept]
-    return _known(variance_levels(kept), logs, None).spread, [len(group) for group in kept]
+    counts = [len(group) for group in kept[: len(baseline)]]
+    return _spread(variance_levels(kept), logs, None), counts
 
 
 def _judged(
-    kept: Groups, share: float, alpha: float, day: Optional[float], cut: Sequence[Sequence[int]]
+    kept: Groups, days: int, asked: Tuple[float, float, Optional[float]], cut: Groups
 ) -> Deficit:
-    ours, baseline = kept[0], kept[1:]
+    """Return the verdict on runs that are no outliers.
+
+    :param kept: ours, those of each day of the baseline, and of each earlier one.
+    :param days: of the baseline; ``asked`` the deficit, alpha, and the day's stated spread.
+    """
+    share, alpha, day = asked
+    ours, baseline = kept[0], kept[1 : days + 1]
     logs = [[math.log(speed) for speed in group] for group in kept]
-    levels, counts = variance_levels(baseline), [len(group) for group in baseline]
-    known = _known(levels, logs, day)
+    base, known = variance_levels(baseline), variance_levels(kept[1:])
+    spread, counts = _spread(known, logs, day), [len(group) for group in baseline]
     mean = math.fsum(logs[0]) / len(ours)
-    change = mean - levels.mean
-    variance = prediction_variance(known.spread, len(ours), counts)
-    coarse = rounding(mean) + rounding(levels.mean)
+    change = mean - base.mean
+    if spread.days:
+        runs = (spread.run, spread.run_freedom)
+        variance, freedom = new_day_variance(known, base, len(ours), runs)
+    else:
+        variance = prediction_variance(spread, len(ours), counts)
+        freedom = degrees_of_freedom(spread, len(ours), counts)
+    coarse = rounding(mean) + rounding(base.mean)
     error = math.sqrt(variance + coarse)
-    # What is not estimated is not uncertain.
-    certain = coarse if day is None else coarse + day**2 * (1 + 1 / len(baseline))
-    limit = limit_share(alpha) * log_deficit(share)
-    aside = _aside(known, error, certain, alpha, largest_error(share, alpha), limit)
-    found, not_found = -limit - aside, -limit + aside
+    whole = log_deficit(share)
+    limit = limit_share(alpha) * whole
+    found = -max(limit, quantile(1 - alpha, freedom) * error)
+    not_found = max(-limit, quantile(POWER, freedom) * error - whole)
     verdict = FOUND if change < found else NOT_FOUND if change > not_found else UNDECIDED
     return Deficit(
         verdict,
-        "" if verdict != UNDECIDED else _missing(known, len(ours), counts, share, alpha),
+        ""
+        if verdict != UNDECIDED
+        else _TOO_COARSE.format(100 * share)
+        if coarse > variance
+        else _missing(spread, len(ours), counts, share, alpha),
         math.expm1(change),
         error,
         math.expm1(found),
         math.expm1(not_found),
-        known.spread,
-        tuple(map(tuple, cut)),
-        not known.days,
-        largest_day(known.spread.run, len(ours), counts, share, alpha)
-        if day is None and len(baseline) < _ENOUGH_DAYS
-        else None,
+        spread,
+        tuple(tuple(map(int, runs)) for runs in cut),
+        day is None and not spread.days,
     )
 
 
-def _aside(
-    known: _Known, error: float, certain: float, alpha: float, largest: float, limit: float
-) -> float:
-    """Return how far beside the limit the change must lie for a verdict.
-
-    0 unless the error is shown to be larger than both error rates allow. From there on it rises
-    steeply to what Student's t of the error's degrees of freedom asks for, so that a deficit far
-    beyond is still found.
-
-    :param certain: the part of the error's variance that is not estimated.
-    :param largest: error that both rates allow; ``limit`` the change between the verdicts.
-    """
-    by_days = known.spread.day > 0 and known.of_days > 0
-    freedom = known.of_days if by_days else known.of_runs
-    sure = _SURE_DAYS if by_days else _SURE_RUNS
-    shrink = freedom / chi_square.quantile(sure, freedom)
-    least = math.sqrt(certain + (error**2 - certain) * shrink)
-    if least <= largest:
-        return 0.0
-    t = quantile(1 - alpha, freedom)
-    return min(_STEEP * t * (error - largest * error / least), t * error - limit)
-
-
 def _missing(
-    known: _Known, repeats: int, baseline: Sequence[int], share: float, alpha: float
+    spread: Spread, repeats: int, baseline: Sequence[int], share: float, alpha: float
 ) -> str:
     """Return what a decision needs."""
-    spread = known.spread
     smallest = detectable(spread, repeats, baseline, alpha)
     if smallest <= share:
-        return f"the last digit of the throughput is too coarse to show {100 * share:g} %"
-    days = f" and days by {100 * math.sqrt(spread.day):.2g} %" if known.days else ""
+        return (
+            f"the change lies between what no deficit and one of {100 * share:g} % may show;"
+            " another campaign may decide"
+        )
+    days = ""
+    if spread.days or spread.day:
+        which = f"{spread.days} days" if spread.days else "days"
+        days = f" and {which} by {100 * math.sqrt(spread.day):.2g} %"
     return (
         f"runs differ by {100 * math.sqrt(spread.run):.2g} %{days} (standard deviation):"
         f" {repeats} repeats and {len(baseline)} baseline campaign(s) show a deficit of"

@@ -19,9 +19,11 @@ from typing import Dict, List, Optional, Sequence, Tuple
 from .log_ratio import LogRatio, centre, freedom, log_ratio, rounding
 from .outlying import within
 
-__all__ = ["Levels", "by_day", "new_day_ratio", "variance_levels"]
+__all__ = ["Levels", "by_day", "known_days", "new_day_ratio", "new_day_variance", "variance_levels"]
 
 Groups = Sequence[Sequence[float]]
+# Days from which on earlier campaigns are used.
+_LEAST_DAYS = 5
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,22 @@ def by_day(groups: Groups, days: Sequence[str]) -> List[List[float]]:
     return [found[day] for day in sorted(found)]
 
 
+def known_days(
+    groups: Groups, days: Sequence[str], others: Groups, other_days: Sequence[str]
+) -> Tuple[List[List[float]], List[List[float]]]:
+    """Return the values of each day of a baseline, and of each other day that is known.
+
+    The others are left out where too few days are known with them: a verdict for the same day only
+    says more than one for a new day that two or three days allow.
+
+    :param groups: of each campaign of the baseline; ``others`` of earlier ones.
+    """
+    named, found = by_day(groups, days), {*days}
+    apart = [place for place, day in enumerate(other_days) if day and day not in found]
+    earlier = by_day([others[place] for place in apart], [other_days[place] for place in apart])
+    return named, earlier if len(named) + len(earlier) >= _LEAST_DAYS else []
+
+
 def variance_levels(groups: Groups) -> Levels:
     """Return the variances of runs and of days, by the method of moments.
 
@@ -77,45 +95,55 @@ def variance_levels(groups: Groups) -> Levels:
     )
 
 
-def new_day_ratio(ours: Sequence[float], groups: Groups) -> LogRatio:
+def new_day_ratio(ours: Sequence[float], groups: Groups, earlier: Groups = ()) -> LogRatio:
     """Return the logarithm of ours / baseline, with the error that ours has as a new day.
 
-    The baseline is the geometric mean of its days. With one day nothing is known of how days
-    differ, and the result holds for that day only: it is :func:`log_ratio`'s.
+    The baseline is the geometric mean of its days. With one day in all nothing is known of how
+    days differ, and the result holds for that day only: it is :func:`log_ratio`'s.
 
     :param ours: throughputs of a campaign, above 0; ``groups`` those of each day of the baseline.
+    :param earlier: those of other days of the same cluster, which show how days differ.
     :raises ValueError: one day, and fewer than two repeats on a side.
     """
-    if len(groups) < 2:
+    if len(groups) + len(earlier) < 2:
         return log_ratio(ours, groups[0])
-    known = variance_levels(groups)
+    base, known = variance_levels(groups), variance_levels([*groups, *earlier])
     mean, own = centre(ours) if len(ours) > 1 else (math.log(ours[0]), 0.0)
-    variance, degrees = _new_day(known, len(ours), own)
-    coarse = rounding(mean) + rounding(known.mean)
-    return LogRatio(mean - known.mean, math.sqrt(variance + coarse), degrees)
+    run_freedom = known.run_freedom + len(ours) - 1
+    run = None
+    if known.run is not None:
+        squares = own * len(ours) * (len(ours) - 1)
+        run = (known.run * known.run_freedom + squares) / run_freedom
+    variance, degrees = new_day_variance(known, base, len(ours), (run, run_freedom), own)
+    coarse = rounding(mean) + rounding(base.mean)
+    return LogRatio(mean - base.mean, math.sqrt(variance + coarse), degrees)
 
 
-def _new_day(known: Levels, repeats: int, own: float) -> Tuple[float, float]:
-    """Return the variance of a new mean less that of the days, and its degrees of freedom.
+def new_day_variance(
+    known: Levels, base: Levels, repeats: int, runs: Tuple[Optional[float], float], own: float = 0.0
+) -> Tuple[float, float]:
+    """Return the variance of a new mean less that of the baseline, and its degrees of freedom.
 
-    The variance of the days' means already contains the scatter of as many runs as these days
-    have. What fewer runs scatter more is added, by Satterthwaite (Biometrics Bulletin 2 (1946));
-    what more runs scatter less is not subtracted. The variance of a run is that of all days and of
-    the new one together: two or three runs alone often show far too little. Where they show more
-    than it, as with one slow run, theirs is taken. Days that lie closer together than their runs
-    allow do so by chance: the variance is then that of the runs.
+    The variance of the means of the known days already contains the scatter of as many runs as
+    these days have. What fewer runs scatter more is added, by Satterthwaite (Biometrics Bulletin 2
+    (1946)); what more runs scatter less is not subtracted. The variance of a run is that of all
+    days and of the new one together: two or three runs alone often show far too little. Where they
+    show more than it, as with one slow run, theirs is taken. Days that lie closer together than
+    their runs allow do so by chance: the variance is then that of the runs.
 
-    :param known: of two days or more.
-    :param own: the variance of the new mean by its own runs; 0 of one run.
+    :param known: of two days or more, those of the baseline, ``base``, among them.
+    :param runs: the variance of a run and its degrees of freedom; None of days of one run.
+    :param own: the variance of the new mean by its own runs; 0 to leave that out.
     """
-    between = known.between or 0.0
-    if known.run is None:
-        return between * (1 + 1 / known.days), known.days - 1
-    run_freedom = known.run_freedom + repeats - 1
-    run = (known.run * known.run_freedom + own * repeats * (repeats - 1)) / run_freedom
+    between, both = known.between or 0.0, 1 + 1 / base.days
+    run, run_freedom = runs
+    if run is None:
+        return between * both, known.days - 1
     of_runs = run / known.runs
-    of_means = max(between, of_runs) * (1 + 1 / known.days)
+    of_means = max(between, of_runs) * both
+    of_base = run * max(0.0, 1 / base.runs - 1 / known.runs) / base.days
     more, count = max((run / repeats - of_runs, run_freedom + 1), (own - of_runs, repeats))
+    more = max(more, 0.0) + of_base
     if more <= 0:
         return of_means, known.days - 1
     degrees = freedom((of_means, known.days), (more, count))

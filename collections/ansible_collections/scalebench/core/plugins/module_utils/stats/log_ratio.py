@@ -67,7 +67,7 @@ def log_ratio(ours: Sequence[float], baseline: Sequence[float]) -> LogRatio:
     return LogRatio(above - below, error, freedom((a, len(ours)), (b, len(baseline))))
 
 
-def freedom(ours: Tuple[float, int], baseline: Tuple[float, int]) -> float:
+def freedom(ours: Tuple[float, float], baseline: Tuple[float, float]) -> float:
     """Return the degrees of freedom of the difference of two means, by Satterthwaite.
 
     :param ours: the variance of the mean, and of how many values it is; ``baseline`` likewise.

@@ -23,7 +23,7 @@ from .log_ratio import (
     rounding,
 )
 from .statistics import finite, median
-from .student_t import quantile
+from .student_t import CERTAIN, quantile
 
 __all__ = [
     "LEVEL",
@@ -62,9 +62,11 @@ def _of_medians(above: Sequence[float], below: Sequence[float]) -> Tuple[float, 
     return median(above) / median(below), variance, degrees
 
 
-def interval_of_median(speeds: Sequence[float], level: float) -> Dict[str, Any]:
+def interval_of_median(speeds: Sequence[float], level: float, day: float = 0.0) -> Dict[str, Any]:
     """Return the interval of the median of repeats, by Student's t.
 
+    :param day: known standard deviation of days, as a share, for the interval of the median of all
+        days; 0 for that of the day.
     :returns: as :func:`ratio_of_medians`.
     :raises ValueError: no values, or one that is not a finite number above 0.
     """
@@ -72,8 +74,10 @@ def interval_of_median(speeds: Sequence[float], level: float) -> Dict[str, Any]:
     if len(values) < 2:
         return _nothing("one repeat shows no noise")
     mean, variance = centre(values)
-    variance = _factor(len(values)) * variance + rounding(mean)
-    return _interval(median(values), variance, len(values) - 1, level)
+    own = _factor(len(values)) * variance + rounding(mean)
+    # What is known has no degrees of freedom (Satterthwaite).
+    degrees = (len(values) - 1) * ((own + day**2) / own) ** 2
+    return _interval(median(values), own + day**2, min(degrees, CERTAIN), level)
 
 
 def _to_figure(above: Sequence[float], figure: float, n: int) -> Tuple[float, float, float]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-__all__ = ["quantile", "upper_tail"]
+__all__ = ["CERTAIN", "quantile", "upper_tail"]
 
+# Degrees of freedom of what is as good as known.
+CERTAIN = 10_000
 _LEAST = 1e-300
 _PRECISION = 1e-15
 _MOST_TERMS = 10_000
