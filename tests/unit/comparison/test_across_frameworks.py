@@ -41,6 +41,10 @@ def test_two_benchmarks_share_a_table_with_all_topologies():
     assert table["rows"][1]["no_throughput"] == {"b": "not planned"}
 
 
+def test_images_are_the_samples_of_another_log():
+    assert len(across_frameworks([two(unit="samples/s")])) == 1
+
+
 @pytest.mark.parametrize(
     "apart",
     [
@@ -49,6 +53,7 @@ def test_two_benchmarks_share_a_table_with_all_topologies():
         {"model": "bert"},
         {"data": "real"},
         {"image_size": 224},
+        {"unit": "tokens/s"},
         {"device": "cpu"},
         {"benchmark": "a", "variant": "bz4-xla"},
     ],

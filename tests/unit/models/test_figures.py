@@ -14,6 +14,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.exports imp
     csv_text,
     prometheus_text,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.report.headline import headline
 from ansible_collections.scalebench.core.plugins.module_utils.report.markdown import report_markdown
 from ansible_collections.scalebench.core.plugins.module_utils.report.page import page
 from ansible_collections.scalebench.core.plugins.module_utils.report.text import terminal_table
@@ -201,3 +202,14 @@ def test_the_metric_of_a_throughput_is_named_by_its_unit():
     made["cells"][1]["unit"] = "images/s"
     metrics = prometheus_text(made)
     assert metrics.count("\nscalebench_throughput_samples_per_second{") == 2
+
+
+def test_the_head_compares_no_unit_with_another():
+    made = results()
+    made["cells"][0].update(benchmark="other", unit="images/s", median_speed=9999.0)
+    figures = headline(made)["figures"]
+    highest = {one["label"]: one["value"] for one in figures if "highest" in one["label"]}
+    assert highest == {
+        "highest throughput, images/s": "9,999.00",
+        "highest throughput, tokens/s": "20.00",
+    }

@@ -19,7 +19,7 @@ __all__ = ["across_frameworks"]
 # The conditions of a table, each with its value.
 Same = Tuple[Tuple[str, Any], ...]
 # Two cells stand in one table when they agree in these and in their benchmarks' own factors.
-_SAME = ("model", "gpu", *factor_names(lambda factor: not factor.means))
+_SAME = ("model", "unit", "gpu", *factor_names(lambda factor: not factor.means))
 # The parts of a variant that a table states for all of its columns.
 _OF_THE_TABLE = re.compile(
     "|".join(factor.pattern for factor in FACTORS if factor.token and not factor.means)

@@ -121,9 +121,13 @@ def _figures(results: Results) -> List[Dict[str, str]]:
     ]
     figures = []
     sound = [pair for pair in named if pair[1]["median_speed"] and not pair[1]["invalid"]]
-    if sound:
-        name, cell = max(sound, key=lambda pair: float(pair[1]["median_speed"] or 0))
-        unit = plain(cell["unit"] or throughput_title([cell]), 20)
+    # Tokens are not compared with sequences.
+    by_unit: Dict[str, List[Tuple[str, MeasuredCell]]] = {}
+    for pair in sound:
+        unit = plain(pair[1]["unit"] or throughput_title([pair[1]]), 20)
+        by_unit.setdefault(unit, []).append(pair)
+    for unit, pairs in by_unit.items():
+        name, cell = max(pairs, key=lambda pair: float(pair[1]["median_speed"] or 0))
         label = f"highest throughput, {unit}"
         figures.append(_figure(label, f"{cell['median_speed']:,.2f}", name))
     for mode, of_mode in (("", False), ("strong scaling: ", True)):
