@@ -18,6 +18,7 @@ from typing import NamedTuple
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils import logs, strategies
 from ansible_collections.scalebench.core.plugins.plugin_utils.measured import read_log_tree
+from log_lines import lines
 from published_commands import SHARED
 
 UPSTREAM = SHARED / "upstream"
@@ -145,6 +146,22 @@ def test_our_rule_gives_the_figures_of_dlperfs_script(name, script, tmp_path):
         assert {one["ending"]: one["reason"] for one in cell["repeats"]} == {"ok": ""}
         assert (cell["median_speed"], cell["speedup"]) == theirs[case]
         assert {one["unit"] for one in cell["repeats"]} == {"sequences/s"}
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ("fp16=True, loss_scale=0.0", "dynamic"),
+        ("fp16=True, loss_scale=128.0", "static"),
+        ("fp16=False, loss_scale=0.0", None),
+        ("fp16=True", None),
+    ],
+)
+def test_pytorchs_arguments_say_how_the_loss_is_scaled(options, expected):
+    head = f'DLL 2020-09-24 02:12:08.99 - PARAMETER Config : ["Namespace(amp=False, {options})"]\n'
+    assert (
+        logs.read(head + "".join(lines("bert_pytorch")))["identity"].get("loss_scaling") == expected
+    )
 
 
 def test_oneflows_rule_on_the_lines_that_dlperf_shows():

@@ -43,6 +43,9 @@ def _pytorch_identify(head: str) -> Dict[str, Any]:
     if fp16:
         # apex.amp with opt_level O2.
         settings["precision"] = "amp" if truth(fp16.group(1)) else "fp32"
+        scale = re.search(r"\bloss_scale=([0-9.]{1,20})", head)
+        if scale and settings["precision"] == "amp":
+            settings["loss_scaling"] = "static" if float(scale.group(1)) else "dynamic"
     return settings
 
 
