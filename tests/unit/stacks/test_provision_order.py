@@ -8,7 +8,11 @@ ROOT = Path(__file__).resolve().parents[3]
 PLAYS = yaml.safe_load((ROOT / "playbooks/provision.yml").read_text())
 # The nodes on which root prepares the system.
 SERVERS = next(play for play in PLAYS if play.get("hosts", "").startswith("nodes:!local_nodes"))
-ROLES = {entry["role"]: entry["tags"] for entry in SERVERS["roles"]}
+FIRST = [task for task in SERVERS["pre_tasks"] if "ansible.builtin.import_role" in task]
+ROLES = {
+    **{task["ansible.builtin.import_role"]["name"]: task["tags"] for task in FIRST},
+    **{entry["role"]: entry["tags"] for entry in SERVERS["roles"]},
+}
 
 
 def dependencies(role):
@@ -29,6 +33,16 @@ def test_ofed_is_there_before_the_driver_is_compiled_against_it():
 def test_a_stack_that_cannot_work_is_refused_before_a_server_is_changed():
     # python_bootstrap makes it possible to read anything.
     assert list(ROLES).index("stack") == list(ROLES).index("python_bootstrap") + 1
+
+
+def test_the_state_of_a_server_is_read_before_it_is_changed_and_after():
+    begun = [task.get("system_changes", {}).get("state") for task in SERVERS["pre_tasks"]]
+    assert begun == [None, "begun"]
+    last = PLAYS[-1]
+    assert last["hosts"] == SERVERS["hosts"]
+    assert [task["system_changes"]["state"] for task in last["tasks"]] == ["recorded"]
+    # Whatever the tags of a run.
+    assert SERVERS["pre_tasks"][1]["tags"] == last["tasks"][0]["tags"] == ["always"]
 
 
 def test_every_tag_runs_the_roles_that_its_role_depends_on():
