@@ -87,6 +87,8 @@ def test_the_tree_of_its_logs_is_read_without_its_plan(folder):
     found = read_log_tree(str(folder / "logs"), "mean_after_warmup", rule).results
     assert by_topology(found, "median_speed") == MEDIANS
     assert by_topology(found, "speedup")["2n1g"] == 0.85
+    # The header states one, which in weak scaling is no factor and not compared.
+    assert {cell_conditions(cell, found)["global_batch_size"] for cell in found["cells"]} == {None}
 
 
 def test_its_results_file_is_a_baseline(results):

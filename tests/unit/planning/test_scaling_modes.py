@@ -194,5 +194,5 @@ def test_the_path_of_a_log_tells_the_mode():
 
 
 def test_the_name_of_a_gpu_is_no_global_batch_size():
-    (log,) = parse_log_path("gb200/bz128/1n8g/r50_b128_fp32_1.log")
+    (log,) = parse_log_path("gb200/1n8g/r50_b128_fp32_1.log")
     assert (log["benchmark"], log["scaling"], log["global_batch_size"]) == ("gb200", None, None)
