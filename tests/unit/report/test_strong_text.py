@@ -19,6 +19,9 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.strong_text
 )
 from ansible_collections.scalebench.core.plugins.module_utils.report.text import terminal_table
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
+from ansible_collections.scalebench.core.plugins.module_utils.results.strong_scaling import (
+    strong_scaling,
+)
 from ansible_collections.scalebench.core.plugins.plugin_utils.plot_files import svg_text
 from ansible_collections.scalebench.core.plugins.plugin_utils.scaling_figure import scaling_figure
 from report_data import campaign
@@ -70,11 +73,23 @@ def test_each_mode_is_drawn_against_its_own_ideal():
     assert throughput[0] == pytest.approx({1: 10.1, 2: 20.2})
     assert throughput[1] == pytest.approx({2: 20.2, 4: 40.4})
     steps = dashed(scaling_figure(series, "step_time"))
-    weak, strong = 1000 * 4 / 10.1, 1000 * 8 / 20.2
+    weak, strong = (500 * batch * (1 / low + 1 / (low * 1.02)) for batch, low in ((4, 10), (8, 20)))
     assert steps[0] == pytest.approx({1: weak, 2: weak})
     assert steps[1] == pytest.approx({2: strong, 4: strong / 2})
     speedup = dashed(scaling_figure(series, "speedup"))
     assert speedup == [{1: 1.0, 2: 2.0}, {2: 1.0, 4: 2.0}]
+
+
+def test_the_drawn_time_of_a_step_is_that_of_the_table():
+    results = modes()
+    for cell in results["cells"]:
+        for repeat in cell["repeats"]:
+            repeat["elapsed_throughput"] = repeat["throughput"] * 0.9
+    (group,) = strong_scaling(results["cells"])["groups"]
+    _, strong = plot_series(results)
+    drawn = [point["step"]["median"] for point in strong["points"]]
+    assert drawn == [1000 * cell["step_seconds"] for cell in group["cells"]]
+    assert drawn[0] == pytest.approx((1000 * 8 / 18 + 1000 * 8 / 18.36) / 2)
 
 
 def test_speedup_and_efficiency_are_over_the_base_of_the_mode():
@@ -83,7 +98,7 @@ def test_speedup_and_efficiency_are_over_the_base_of_the_mode():
     assert "bz4, times 1n1g: 1n1g 1.00, 2n1g 1.80" in said
     assert "gb8-strong, times 2n1g: 2n1g 1.00, 4n1g 1.50" in said
     assert "4n1g 75.00" in describe(series, "efficiency")
-    assert "2n1g 396.04" in describe(series, "step_time")
+    assert "2n1g 396.08" in describe(series, "step_time")
     svg = svg_text(scaling_figure(series, "efficiency"), FIGURES["efficiency"], "x")
     words = " ".join(node.text or "" for node in ET.fromstring(svg).iter())
     assert "75.00" in words

@@ -73,7 +73,7 @@ KEYS = {
     "throughput": "median",
     "speedup": "speedup",
     "efficiency": "speedup",
-    "step_time": "samples",
+    "step_time": "step",
 }
 IDEAL = {"linestyle": (0, (5, 3)), "linewidth": 1.2, "zorder": 1}
 
@@ -83,38 +83,54 @@ def _points_of(one: Series, figure: str) -> list[dict[str, Any]]:
     return [point for point in one["points"] if point.get(KEYS[figure]) is not None]
 
 
-def _shown(one: Series, point: dict[str, Any], figure: str, throughput: float) -> float:
-    """Return a throughput of a point as the figure's value."""
-    if figure == "throughput":
-        return throughput
+def _values(one: Series, point: dict[str, Any], figure: str) -> dict[str, Any]:
+    """Return median, interval (or None) and repeats of a point as the figure shows them."""
     if figure == "step_time":
-        return 1000 * point["samples"] / throughput
-    speedup = throughput / one["base"]
-    return (
-        speedup if figure == "speedup" else 100 * speedup * one["base_devices"] / point["devices"]
-    )
+        return point["step"]
+    factor = 1.0
+    if figure != "throughput":
+        factor = 1 / one["base"]
+    if figure == "efficiency":
+        factor *= 100 * one["base_devices"] / point["devices"]
+    return {
+        "median": factor * point["median"],
+        "interval": point["interval"] and [factor * bound for bound in point["interval"]],
+        "repeats": [factor * value for value in point["repeats"]],
+    }
+
+
+def _ideal(one: Series, figure: str) -> dict[int, float]:
+    """Return the ideal throughput, or time of a step in ms, by devices; nothing without a base."""
+    points = _points_of(one, figure)
+    base = [point for point in points if point["topology"] == one["base_topology"]]
+    if not base:
+        return {}
+    start = _values(one, base[0], figure)["median"]
+    counts = [point["devices"] for point in points]
+    if figure == "throughput":
+        return {count: start * count / one["base_devices"] for count in counts}
+    if not one["strong"]:
+        return dict.fromkeys(counts, start)
+    return {count: start * one["base_devices"] / count for count in counts}
 
 
 def _draw_ideal(axes: Axes, shown: list[Series], figure: str) -> list[float]:
     """Draw perfect scaling, for a throughput and a time that of each series; return the values."""
     if figure in ("speedup", "efficiency"):
         return _draw_common_ideal(axes, shown, figure)
-    based = [one for one in shown if one["base"]]
+    ideals = [_ideal(one, figure) for one in shown]
     # More lines than colours cannot be distinguished.
-    if not based or len(shown) > len(COLOURS):
+    if not any(ideals) or len(shown) > len(COLOURS):
         return []
-    drawn = []
-    for one, colour in zip(shown, COLOURS):
-        if one["base"]:
-            points = _points_of(one, figure)
-            each = one["base"] / one["base_devices"]
-            ideal = [_shown(one, point, figure, each * point["devices"]) for point in points]
-            axes.plot([p["devices"] for p in points], ideal, color=colour, alpha=0.6, **IDEAL)
-            drawn += ideal
+    drawn: list[float] = []
+    for ideal, colour in zip(ideals, COLOURS):
+        if ideal:
+            axes.plot([*ideal], [*ideal.values()], color=colour, alpha=0.6, **IDEAL)
+            drawn += ideal.values()
     words = "ideal: median of 1n1g times devices"
     if figure == "step_time":
         words = "ideal: 1/devices; in weak scaling the same"
-    elif any(one["strong"] for one in based):
+    elif any(one["strong"] for one in shown):
         words = "ideal: in proportion to the devices"
     axes.plot([], [], color=GREY, label=words, **IDEAL)
     return drawn
@@ -136,32 +152,26 @@ def _draw_measured(axes: Axes, one: Series, figure: str, colour: str, marker: st
     """Draw medians as a line with markers, hollow where oversubscribed, intervals, each repeat."""
     points = _points_of(one, figure)
     places = [point["devices"] for point in points]
-    medians = [_shown(one, point, figure, point["median"]) for point in points]
+    values = [_values(one, point, figure) for point in points]
+    medians = [value["median"] for value in values]
     axes.plot(places, medians, color=colour, linewidth=1.4, zorder=3)
     for hollow in (False, True):
         some = [i for i, point in enumerate(points) if point["oversubscribed"] is hollow]
         fill = {"markerfacecolor": "white", "markeredgewidth": 1.5} if hollow else {}
         at = ([places[i] for i in some], [medians[i] for i in some])
         axes.plot(*at, marker, color=colour, markersize=7, zorder=4, **fill)
-    known = [point for point in points if point.get("interval")]
-    low, high = (
-        [_shown(one, point, figure, point["interval"][end]) for point in known] for end in (0, 1)
-    )
-    axes.vlines(
-        [point["devices"] for point in known], low, high, color=colour, linewidth=3.5, alpha=0.45
-    )
+    bars = [(at, *value["interval"]) for at, value in zip(places, values) if value["interval"]]
+    if bars:
+        axes.vlines(*zip(*bars), color=colour, linewidth=3.5, alpha=0.45)
     label = plain(one["label"], LONGEST_LABEL)
     # matplotlib leaves a label out that starts with an underscore.
     shown = f" {label}" if label.startswith("_") else label
     axes.plot([], [], color=colour, marker=marker, markersize=7, linewidth=1.4, label=shown)
     # Beside the median, one after the other, so that none hides another.
     dots = [
-        (
-            point["devices"] * 2 ** (0.07 + 0.1 * index / len(point["repeats"])),
-            _shown(one, point, figure, value),
-        )
-        for point in points
-        for index, value in enumerate(point["repeats"])
+        (place * 2 ** (0.07 + 0.1 * index / len(value["repeats"])), each)
+        for place, value in zip(places, values)
+        for index, each in enumerate(value["repeats"])
     ]
     axes.plot(*zip(*dots), ".", color=colour, alpha=0.7, markersize=4.5, zorder=2)
     return medians + [value for _, value in dots]
@@ -170,7 +180,7 @@ def _draw_measured(axes: Axes, one: Series, figure: str, colour: str, marker: st
 def _draw_values(axes: Axes, one: Series, figure: str) -> None:
     """Write the median at its marker, where few enough series leave room."""
     for point in _points_of(one, figure):
-        value = _shown(one, point, figure, point["median"])
+        value = _values(one, point, figure)["median"]
         # The speed-up of the tables, a quotient of rounded medians.
         shown = point["speedup"] if figure == "speedup" else value
         if figure == "efficiency":

@@ -10,7 +10,8 @@ from ..layout.groups import cell_groups, labels
 from ..records.factors import is_strong
 from ..records.results import MeasuredCell, Results
 from ..results.scaling import base_topology
-from ..results.strong_scaling import step_samples
+from ..results.strong_scaling import step_times
+from ..stats.statistics import median, median_interval
 from ..topology import world_size
 
 __all__ = [
@@ -60,6 +61,7 @@ _FIGURES = {
 
 def _points(cells: Sequence[MeasuredCell]) -> List[Dict[str, Any]]:
     measured = [cell for cell in cells if cell["median_speed"] is not None]
+    times = step_times(measured)
     return [
         {
             "topology": cell["topology"],
@@ -68,11 +70,21 @@ def _points(cells: Sequence[MeasuredCell]) -> List[Dict[str, Any]]:
             "median": cell["median_speed"],
             "interval": _interval(cell),
             "speedup": cell["speedup"],
-            "samples": step_samples(cell),
+            "step": _step(times.get(cell["topology"])),
             "oversubscribed": bool(cell["oversubscribed"]),
         }
         for cell in sorted(measured, key=lambda cell: (cell["devices"], cell["nodes"]))
     ]
+
+
+def _step(seconds: Optional[Sequence[float]]) -> Optional[Dict[str, Any]]:
+    """Return the time of a step of the repeats in ms, with its median and interval."""
+    if not seconds:
+        return None
+    ms = [1000 * second for second in seconds]
+    found = median_interval(ms)
+    interval = None if found["low"] is None else [found["low"], found["high"]]
+    return {"repeats": ms, "median": median(ms), "interval": interval}
 
 
 def _interval(cell: MeasuredCell) -> Optional[List[float]]:
@@ -86,8 +98,9 @@ def plot_series(results: Results) -> List[Series]:
     """Return one series per measured group: label, unit, strong, base, points.
 
     A point: topology, devices (how many), repeats, median and its interval [low, high] or None (in
-    ``unit``), speedup, samples (of a step of all devices, or None), oversubscribed. ``base``: the
-    median of ``base_topology`` with ``base_devices``, where the ideal line starts, or None.
+    ``unit``), step (the same three of the time of a step in ms, or None), speedup, oversubscribed.
+    ``base``: the median of ``base_topology`` with ``base_devices``, where the ideal line starts, or
+    None.
     """
     groups = cell_groups(results)
     series = []
@@ -129,11 +142,10 @@ def describe(series: Sequence[Series], figure: str) -> str:
 
 
 def _value(one: Series, point: Mapping[str, Any], figure: str) -> Optional[float]:
-    median: float = point["median"]
     if figure == "throughput":
-        return median
+        return float(point["median"])
     if figure == "step_time":
-        return 1000 * point["samples"] / median if point["samples"] else None
+        return point["step"] and float(point["step"]["median"])
     speedup: Optional[float] = point["speedup"]
     if speedup is None or figure == "speedup":
         return speedup

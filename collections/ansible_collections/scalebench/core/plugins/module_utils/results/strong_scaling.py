@@ -13,27 +13,35 @@ from ..topology import world_size
 from .cells import deciding_speeds, ok_speeds
 from .scaling import base_topology
 
-__all__ = ["step_samples", "strong_scaling"]
+__all__ = ["step_times", "strong_scaling"]
 
 
-def step_samples(cell: MeasuredCell) -> Optional[float]:
-    """Return what a step of all devices trains on, in what the throughput counts; None if unknown.
+def step_times(cells: Sequence[MeasuredCell]) -> Dict[str, List[float]]:
+    """Return the seconds of a step of all devices, by topology, of each repeat with a speed.
 
-    :param cell: measured. What logs count otherwise than batches, such as tokens, is known of a
-        benchmark that states ``units_per_sample``.
+    By the speeds that comparisons decide by (``deciding_speeds``). What logs count otherwise than
+    batches, such as tokens, is known of a benchmark that states ``units_per_sample``.
+
+    :param cells: measured, of one group.
     """
-    batch = cell["batch_size_per_device"]
-    if not isinstance(batch, int):
-        return None
-    return batch * world_size(cell["topology"]) * float(cell.get("units_per_sample") or 1)
+    speeds = deciding_speeds(*cells)
+    return {
+        cell["topology"]: [_samples(cell) / speed for speed in own]
+        for cell, own in zip(cells, speeds)
+        if own and isinstance(cell["batch_size_per_device"], int)
+    }
+
+
+def _samples(cell: MeasuredCell) -> float:
+    """Return what a step of all devices trains on, in what the throughput counts."""
+    return float(cell["batch_size_per_device"] * cell["devices"] * cell.get("units_per_sample", 1))
 
 
 def strong_scaling(cells: Sequence[MeasuredCell]) -> Optional[StrongScaling]:
     """Return the times of a step of each group of strong scaling; None without any.
 
-    Times are in seconds, of the speeds that comparisons decide by (``deciding_speeds``). Cells that
-    run more processes than their machines have cores say nothing about scaling, and do not count
-    for the serial share.
+    Cells that run more processes than their machines have cores say nothing about scaling, and do
+    not count for the serial share.
     """
     groups: Dict[Tuple[str, ...], List[MeasuredCell]] = {}
     for cell in cells:
@@ -48,10 +56,7 @@ def _group(members: Sequence[MeasuredCell]) -> StrongGroup:
     base = base_topology(members)
     measured = [cell for cell in members if ok_speeds(cell)]
     measured.sort(key=lambda cell: (cell["devices"], cell["nodes"]))
-    times = {
-        cell["topology"]: [(step_samples(cell) or 0) / speed for speed in speeds]
-        for cell, speeds in zip(measured, deciding_speeds(*measured))
-    }
+    times = step_times(measured)
     shared: Dict[float, List[float]] = {}
     for cell in measured:
         if not cell["oversubscribed"] and base in times:
