@@ -6,8 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 from ansible_collections.scalebench.core.plugins.module_utils import logs
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
+from ansible_collections.scalebench.core.plugins.module_utils.models.figures import (
+    differences,
+    figures_of,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.models.flops import (
     CONVENTIONS,
     flops_per_token,
@@ -16,7 +21,8 @@ from ansible_collections.scalebench.core.plugins.module_utils.models.flops impor
 from ansible_collections.scalebench.core.plugins.module_utils.running.invariants import broken
 from log_lines import LINE, lines
 
-FIXTURES = Path(__file__).parents[2] / "fixtures" / "logs"
+ROOT = Path(__file__).parents[3]
+FIXTURES = ROOT / "tests/fixtures/logs"
 # Logs of campaigns on two cores: file -> reader, warm-up and mean of the iterations after it
 # (reckoned by hand from the lines), part of the identity.
 REAL = {
@@ -39,6 +45,11 @@ REAL = {
         "paddle_fluid",
         (1, 5.48),
         {"framework": "paddle", "world_size": 2, "ranks_seen": 2, "backend": "gloo"},
+    ),
+    "pytorch/bert_2n1g.log": (
+        "scalebench",
+        (2, 11.22),
+        {"framework": "pytorch", "model": "bert", "sharding": "fsdp", "text": True},
     ),
     "pytorch/llama_fsdp_2n1g.log": (
         "scalebench",
@@ -169,7 +180,7 @@ def test_a_log_of_a_campaign_gives_its_reading(name):
     assert (reading["reader"], reading["ending"]["kind"]) == (reader, "complete")
     said = reading["identity"]
     assert {key: said[key] for key in identity} == identity
-    if said["model"] != "llama":
+    if said["model"] not in ("bert", "llama"):
         assert (said["model"], said["parameters"]) == ("resnet50_v1.5", 25557032)
     iterations = said["iterations"]
     facts = log_facts(reading, parameters={"warmup": warmup, "iterations": iterations})
@@ -190,3 +201,20 @@ def test_the_figures_of_a_trainer_are_those_of_its_steps():
         flops = flops_per_token(CONVENTIONS[convention], model)
         mfu = utilisation(flops, rate, 2, figures["peak_flops_per_second"])
         assert share == pytest.approx(mfu, rel=1e-4)
+
+
+def test_of_bert_mfu_is_by_the_products_that_its_benchmark_states():
+    text = (FIXTURES / "pytorch/bert_2n1g.log").read_text()
+    facts = log_facts(logs.read(text), parameters={"warmup": 2, "iterations": 6})
+    printed = facts["summary"]["figures"]
+    cell = {
+        **{"nodes": 2, "devices_per_node": 1, "unit": "sequences/s", "precision": "fp32"},
+        "model_data": yaml.safe_load((ROOT / "benchmarks/bert.yml").read_text())["model"],
+    }
+    assert facts["unit"] == "sequences/s"
+    assert list(differences(cell, facts)) == []
+    again = figures_of(cell, {**facts, "summary": {"figures": {**printed, "mfu": {}}}})
+    assert again["mfu"] == pytest.approx(printed["mfu"], rel=1e-3)
+    wrong = {**printed, "mfu": {**printed["mfu"], "stated": 0.06}}
+    found = list(differences(cell, {**facts, "summary": {"figures": wrong}}))
+    assert len(found) == 1 and "MFU (stated) of 0.06" in found[0]
