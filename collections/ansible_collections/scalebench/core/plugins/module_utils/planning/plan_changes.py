@@ -83,8 +83,11 @@ def _variant_changes(old: Plan, new: Plan) -> List[str]:
 
 
 def _essence(cell: Cell) -> Dict[str, Any]:
-    """Return what makes the cell what it is, each node's command as a list of words."""
-    apart = ("estimate_seconds", "commands", "own_factors")
+    """Return what makes the cell what it is, each node's command as a list of words.
+
+    What a benchmark states of its model, with sources, changes nothing that runs.
+    """
+    apart = ("estimate_seconds", "commands", "own_factors", "model_data")
     kept = {key: value for key, value in cell.items() if key not in apart}
     kept.update(factor_values(cell))
     for node, command in cell["commands"].items():
