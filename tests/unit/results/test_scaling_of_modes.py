@@ -1,6 +1,9 @@
 """Speed-ups of weak and strong scaling: each against its own base, never mixed."""
 
 import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.acceptance.promised_campaign import (
+    unlike,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.acceptance.undecidable import (
     undecidable,
 )
@@ -128,6 +131,14 @@ def test_an_acceptance_of_strong_scaling_needs_its_base():
     assert undecidable(promises, cells, {}, 0, True) == []
     (said,) = undecidable(promises, cells[:1], {}, 0, True)
     assert "2n1g is compared with itself" in said
+
+
+def test_every_promised_mode_and_global_batch_has_a_cell():
+    stated = {"scaling": "weak,strong", "global_batch_size": "32,64"}
+    assert unlike(stated, stated, BOTH["cells"]) == ["global_batch_size: no cell has 64"]
+    assert unlike({"scaling": "weak"}, {"scaling": ["weak"]}, of(BOTH, "weak").values()) == []
+    only = [*of(BOTH, "strong").values()]
+    assert unlike({"scaling": "weak"}, {"scaling": "weak"}, only) == ["scaling: no cell has weak"]
 
 
 def test_history_and_baselines_keep_the_modes_apart():

@@ -8,6 +8,7 @@ from ..planning.options import duration_seconds
 from ..planning.recipes import ALL
 from ..records.cells import cell_key
 from ..records.endings import never_ran
+from ..records.factors import missing_value
 from ..records.results import MeasuredCell
 
 __all__ = ["NOT_HERE", "NO_FAULT", "gaps", "unlike"]
@@ -17,7 +18,10 @@ NOT_HERE = ("half_width", "max_repeats", "bisect")
 # Endings that say nothing about the nodes.
 NO_FAULT = ("interrupted",)
 # The lists of which every value must have a cell; other factors are not those of every recipe.
-_IN_CELLS = ("benchmark", "topology", "precision", "batch_size_per_device")
+_IN_CELLS = (
+    *("benchmark", "topology", "precision", "batch_size_per_device"),
+    *("scaling", "global_batch_size"),
+)
 
 
 def unlike(
@@ -37,7 +41,7 @@ def unlike(
             said.append(f"{name}: {_text(value)} is stated, the plan has {_text(options[name])}")
     said += [f"{name}: the plan has it" for name in NOT_HERE if options.get(name)]
     for name in _IN_CELLS:
-        there = {str(cell.get(name)) for cell in cells}
+        there = {str(cell.get(name) or missing_value(name)) for cell in cells}
         # 4n*g, a searched batch size and all benchmarks stand for values that are not known here.
         wanted = [one for one in _texts(promised.get(name, ())) if "*" not in one]
         wanted = [one for one in wanted if one not in ("max", *ALL)]
