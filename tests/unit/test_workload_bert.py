@@ -135,20 +135,32 @@ def alone():
     return run([interpreter(), TRAINER, *SHORT, "--batch-size=4", "--text"]).stdout
 
 
-@pytest.mark.parametrize("sharding", ["ddp", "fsdp"])
-def test_two_ranks_have_the_loss_of_one_at_the_same_global_batch(python, alone, sharding):
+def by_two_ranks(python: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Train on the global batch of `alone` by two ranks of torchrun."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [python, "-m", "torch.distributed.run", "--nproc-per-node=2"]
     command += ["--master-addr=127.0.0.1", f"--master-port={port}", TRAINER, *SHORT]
-    together = run([*command, "--batch-size=2", "--text", f"--sharding={sharding}"])
+    return run([*command, "--batch-size=2", "--text", *arguments])
+
+
+@pytest.mark.parametrize("sharding", ["ddp", "fsdp"])
+def test_two_ranks_have_the_loss_of_one_at_the_same_global_batch(python, alone, sharding):
+    together = by_two_ranks(python, f"--sharding={sharding}")
     assert together.returncode == 0, together.stderr
     assert len(losses(alone)) == 6
     assert losses(together.stdout) == pytest.approx(losses(alone), abs=2e-5)
     header, end = facts(together.stdout, "header"), facts(together.stdout, "end")
     assert (header["global_batch_size"], header["backend"]) == (4, "gloo")
     assert end["weights_equal"] is True
+
+
+def test_sharded_weights_that_are_gathered_as_bf16_lose_little(python, alone):
+    together = by_two_ranks(python, "--sharding=fsdp", "--precision=bf16")
+    assert together.returncode == 0, together.stderr
+    assert losses(together.stdout) != losses(alone)
+    assert losses(together.stdout) == pytest.approx(losses(alone), abs=0.03)
 
 
 def test_another_seed_has_another_loss(python, alone):

@@ -85,9 +85,9 @@ class Bert(nn.Module):
         scores = functional.linear(self.transform_norm(masked), self.words.weight, self.word_bias)
         first = torch.tanh(self.pooler(encoded[:, 0]))
         words = functional.cross_entropy(
-            scores.flatten(0, 1), answers.flatten(), ignore_index=NOTHING
+            scores.flatten(0, 1).float(), answers.flatten(), ignore_index=NOTHING
         )
-        return words + functional.cross_entropy(self.next_sentence(first), is_random)
+        return words + functional.cross_entropy(self.next_sentence(first).float(), is_random)
 
     def encode(self, tokens: torch.Tensor, segments: torch.Tensor) -> torch.Tensor:
         """Return the last layer's `(N, length, hidden)`."""
