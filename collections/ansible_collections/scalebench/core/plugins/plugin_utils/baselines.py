@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -33,6 +33,9 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.results_reading im
 )
 
 __all__ = ["Baseline", "baseline_of"]
+
+# Entries of campaigns (``trends.entry``), and those that cannot be read.
+Others = tuple[list[dict[str, Any]], list[dict[str, Any]]]
 
 
 @dataclass
@@ -69,15 +72,17 @@ def baseline_of(
         return None
     ours = [conditions(cell, nodes or {}) for cell in cells]
     before = created if unix_seconds(created) is not None else ""
+    folder = Path(args["results_dir"])
     try:
+        others = _others(folder, own) if ours and folder.is_dir() else ([], [])
         count = last(given)
         if count is None:
-            found = Baseline(_read_all(_find_all(given, Path(args["results_dir"]), own), args))
+            found = Baseline(_read_all(_find_all(given, folder, own), args))
         elif cells:
-            found = _latest(args, own, ours, before, count)
+            found = _latest(args, others, ours, before, count)
         else:
             return Baseline([])
-        found.history = _history(args, own, ours, before)
+        found.history = _history(folder, others, ours, before)
         check_hardware(found.campaigns)
     except OSError as error:
         raise ValueError(f"baseline {given}: {error.strerror or error}") from None
@@ -88,26 +93,24 @@ def baseline_of(
     return found
 
 
-def _others(folder: Path, own: Path | None) -> Iterator[list[dict[str, Any]]]:
-    """Yield the campaigns in a folder without the own one, and those that cannot be read."""
+def _others(folder: Path, own: Path | None) -> Others:
+    """Return the campaigns in a folder without the own one, and those that cannot be read."""
     mine = own.name if own and own.resolve().parent == folder.resolve() else None
-    for every in read_campaigns(folder):
-        yield [one for one in every if one["folder"] != mine]
+    entries, left_out = (
+        [one for one in every if one["folder"] != mine] for every in read_campaigns(folder)
+    )
+    return entries, left_out
 
 
 def _history(
-    args: dict[str, Any], own: Path | None, ours: list[dict[str, Any]], before: str
+    folder: Path, others: Others, ours: list[dict[str, Any]], before: str
 ) -> list[dict[str, Any]]:
     """Return the results of the campaigns of the last days before ours, as they were computed.
 
     Their logs are not read again: how days differ hardly depends on the rule.
     """
-    folder = Path(args["results_dir"])
-    if not ours or not folder.is_dir():
-        return []
-    entries, left_out = _others(folder, own)
-    days = {one["folder"]: calendar_day(one["created"]) for one in entries}
-    chosen, _ = latest(entries, left_out, ours, before, len(entries))
+    days = {one["folder"]: calendar_day(one["created"]) for one in others[0]}
+    chosen, _ = latest(*others, ours, before, len(days))
     last_days = sorted({days[name] for name in chosen})[-MOST_DAYS:]
     return [
         read_results(folder / name / "results.json") for name in chosen if days[name] in last_days
@@ -115,17 +118,16 @@ def _history(
 
 
 def _latest(
-    args: dict[str, Any], own: Path | None, ours: list[dict[str, Any]], before: str, count: int
+    args: dict[str, Any], others: Others, ours: list[dict[str, Any]], before: str, count: int
 ) -> Baseline:
     folder = Path(args["results_dir"])
-    entries, left_out = _others(folder, own)
-    chosen, others = latest(entries, left_out, ours, before, count)
+    chosen, apart = latest(*others, ours, before, count)
     if not chosen:
-        reasons = "; ".join(f"{listed(one['campaigns'])}: {one['reason']}" for one in others[:5])
+        reasons = "; ".join(f"{listed(one['campaigns'])}: {one['reason']}" for one in apart[:5])
         raise ValueError(
             f"no campaign in {folder} has the same hardware and plan: {reasons or 'it is empty'}"
         )
-    return Baseline(_read_all([folder / name for name in chosen], args), others)
+    return Baseline(_read_all([folder / name for name in chosen], args), apart)
 
 
 def _find_all(given: str, results_dir: Path, own: Path | None) -> list[Path]:
