@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import socket
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
+from ansible_collections.scalebench.core.plugins.module_utils.node.claim import HOLDER_VARIABLE
 from ansible_collections.scalebench.core.plugins.module_utils.node.processes import read_process
 
 
@@ -29,11 +31,23 @@ class ActionModule(ActionBase):
             answer = self._ask(task_vars, holder=holder, dead=other)
             other = answer.get("held_by") if not self._task.check_mode else None
         result.update(answer)
-        if other:
-            claim = f"{self._task.args['work_dir']}/claim.json"
+        owned_by, owner = answer.get("owned_by"), self._task.args.get("owner")
+        if owned_by and owned_by != owner and not self._task.args.get("take_over"):
             result.update(
                 failed=True,
-                msg=f"campaign {other.get('campaign')} has been running here since"
+                msg=f"{task_vars['inventory_hostname']} is provisioned by controller {owned_by},"
+                f" whose inventory decides its packages, settings and sshd; this is {owner}. Ask"
+                " there. To only use the node: --tags cluster_ssh -e scalebench_guest=true gives"
+                " this controller access beside the owner's. To own it:"
+                " -e scalebench_take_over=true",
+            )
+        if other:
+            claim = f"{self._task.args['work_dir']}/claim.json"
+            campaign = str(other.get("campaign"))
+            what = campaign if campaign.endswith(".yml") else f"campaign {campaign}"
+            result.update(
+                failed=True,
+                msg=f"{what} has been running here since"
                 f" {other.get('taken')}, as process {other.get('pid')} on"
                 f" {other.get('controller')}. Wait for it, or end it; if that machine is gone,"
                 f" remove {claim} on the node.",
@@ -46,6 +60,9 @@ class ActionModule(ActionBase):
 
 def _this_playbook():
     """Return what identifies this ansible-playbook, the parent of this worker process."""
+    if HOLDER_VARIABLE in os.environ:
+        # playbooks/release.yml, which callback claims runs for an ansible-playbook that ends.
+        return json.loads(os.environ[HOLDER_VARIABLE])
     # An orphaned worker has another parent, which would never release the node.
     parent = multiprocessing.parent_process()
     process = read_process(parent.pid) if parent else None

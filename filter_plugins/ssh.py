@@ -12,6 +12,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.records.node_names
 from ansible_collections.scalebench.core.plugins.module_utils.running.cluster_nodes import (
     authorized_keys_lines,
     known_hosts_lines,
+    other_controllers,
 )
 
 
@@ -25,4 +26,5 @@ class FilterModule:
             "folded_names": folded,
             "folded_words": by_words,
             "known_hosts_lines": known_hosts_lines,
+            "other_controllers": other_controllers,
         }

@@ -27,6 +27,23 @@ options:
     description: Name of the campaign.
     type: str
     required: true
+  user:
+    description: The account that owns O(work_dir), where root claims it; another needs root.
+    type: str
+  existing:
+    description: Claim O(work_dir) only if it exists; without it nobody can hold the node.
+    type: bool
+    default: false
+  owner:
+    description:
+      - Name of the controller that provisions the node. The first one owns it, and others are
+        refused. Empty for what changes no software of the node, as a campaign.
+    type: str
+    default: ""
+  take_over:
+    description: Whether O(owner) takes the node from another controller.
+    type: bool
+    default: false
   holder:
     description: The claiming ansible-playbook; set by the action plugin.
     type: dict
@@ -56,6 +73,16 @@ held_by:
   type: dict
   returned: always
   sample: null
+holds:
+  description: Whether the node is held afterwards by this ansible-playbook.
+  type: bool
+  returned: success
+  sample: true
+owned_by:
+  description: The controller that owns the node; empty if O(owner) is not given.
+  type: str
+  returned: success
+  sample: anna@head:/home/anna/scalebench/.state
 ended:
   description: Processes of an earlier campaign that were ended.
   type: list
@@ -64,10 +91,18 @@ ended:
   sample: ["4242 python train.py"]
 """
 
+import contextlib
+import os
 import time
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.scalebench.core.plugins.module_utils.node.claim import held, release, take
+from ansible_collections.scalebench.core.plugins.module_utils.node.account import acting_as
+from ansible_collections.scalebench.core.plugins.module_utils.node.claim import (
+    held,
+    own,
+    release,
+    take,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.node.runs import (
     busy_with,
     end_strays,
@@ -98,6 +133,10 @@ def main() -> None:
             "work_dir": {"type": "path", "required": True},
             "state": {"type": "str", "choices": ["taken", "released"], "default": "taken"},
             "campaign": {"type": "str", "required": True},
+            "user": {"type": "str"},
+            "existing": {"type": "bool", "default": False},
+            "owner": {"type": "str", "default": ""},
+            "take_over": {"type": "bool", "default": False},
             "holder": {"type": "dict"},
             "dead": {"type": "dict"},
             "patience": {"type": "float", "default": 20},
@@ -105,24 +144,42 @@ def main() -> None:
         supports_check_mode=True,
     )
     args = module.params
-    work_dir = args["work_dir"]
-    claim = {"campaign": args["campaign"], **(args["holder"] or {})}
-    other, ended = None, []
+    if args["existing"] and not os.path.isdir(args["work_dir"]):
+        module.exit_json(changed=False, held_by=None, holds=False, ended=[])
     try:
-        if module.check_mode:
-            other = held(work_dir)
-        elif args["state"] == "released":
-            # Otherwise processes of a killed supervisor would run until the next campaign.
-            if take(work_dir, claim) is None and list(marked(work_dir)):
-                ended = end_leftovers(module)
-            module.exit_json(changed=release(work_dir, claim), held_by=None, ended=ended)
-        else:
-            other = take(work_dir, claim, args["dead"])
-            if other is None and list(marked(work_dir)):
-                ended = end_leftovers(module)
+        with acting_as(args["user"]) if args["user"] else contextlib.nullcontext():
+            owner = args["owner"] and own(
+                args["work_dir"], args["owner"], args["take_over"], module.check_mode
+            )
+            if owner != args["owner"] and not args["take_over"]:
+                module.exit_json(changed=False, held_by=None, holds=False, ended=[], owned_by=owner)
+            result = change(module, {"campaign": args["campaign"], **(args["holder"] or {})})
+            result["owned_by"] = owner
     except (OSError, ValueError) as error:
         module.fail_json(msg=str(error))
-    module.exit_json(changed=bool(ended), held_by=other, ended=ended)
+    module.exit_json(**result)
+
+
+def change(module: AnsibleModule, claim: dict) -> dict:
+    """Claim or release the node; return the result."""
+    args, work_dir = module.params, module.params["work_dir"]
+    other, ended = None, []
+    if module.check_mode:
+        return {"changed": False, "held_by": held(work_dir), "holds": False, "ended": []}
+    if args["state"] == "released":
+        # Otherwise processes of a killed supervisor would run until the next campaign.
+        if take(work_dir, claim) is None and list(marked(work_dir)):
+            ended = end_leftovers(module)
+        return {
+            "changed": release(work_dir, claim),
+            "held_by": None,
+            "holds": False,
+            "ended": ended,
+        }
+    other = take(work_dir, claim, args["dead"])
+    if other is None and list(marked(work_dir)):
+        ended = end_leftovers(module)
+    return {"changed": bool(ended), "held_by": other, "holds": other is None, "ended": ended}
 
 
 if __name__ == "__main__":

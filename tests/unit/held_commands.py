@@ -151,6 +151,8 @@ INDIRECT: dict[str, list[str]] = {
     ],
     # Its other commands are made by module_utils/node/system_changes.py.
     "library/system_changes.py": ["apt-get -o purge"],
+    # ansible-playbook itself, of the same installation, with options that it was given.
+    "callback_plugins/claims.py": [],
     # Commands of text_tree are in the tasks that use it.
     "library/text_tree.py": [],
     "collections/ansible_collections/scalebench/core/plugins/module_utils/node/fitness.py": [

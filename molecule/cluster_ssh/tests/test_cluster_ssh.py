@@ -56,7 +56,8 @@ def test_sshd_takes_keys_of_the_cluster_and_nothing_else(host):
     assert {key: effective[key] for key in SETTINGS} == SETTINGS
     lines = host.file(f"{FOLDER}/authorized_keys").content_string.splitlines()
     owners = [line.split()[-1] for line in lines if not line.startswith("#")]
-    assert owners.sort() is None and owners == ["controller", *NODES]
+    assert owners.sort() is None and owners[1:] == [*NODES]
+    assert owners[0].startswith("controller:")
 
 
 def test_keys_and_configuration_are_private(host):

@@ -1,6 +1,11 @@
 """The claim of a campaign on a node."""
 
-from ansible_collections.scalebench.core.plugins.module_utils.node.claim import held, release, take
+from ansible_collections.scalebench.core.plugins.module_utils.node.claim import (
+    held,
+    own,
+    release,
+    take,
+)
 
 FIRST = {"campaign": "first", "boot_id": "b", "pid": 10, "start": 5}
 SECOND = {"campaign": "second", "boot_id": "b", "pid": 11, "start": 6}
@@ -29,3 +34,19 @@ def test_a_truncated_claim_counts_as_none_and_releasing_nothing_is_not_an_error(
     assert held(str(tmp_path)) is None
     assert take(str(tmp_path), SECOND) is None
     assert not release(str(tmp_path / "nowhere"), FIRST)
+
+
+def test_the_first_controller_owns_a_node_until_another_takes_it_over(tmp_path):
+    node = str(tmp_path)
+    assert own(node, "anna", take_over=False, only_read=True) == "anna"
+    assert list(tmp_path.iterdir()) == []
+    assert own(node, "anna", take_over=False) == "anna"
+    assert own(node, "ben", take_over=False) == "anna"
+    assert own(node, "ben", take_over=True, only_read=True) == "anna"
+    assert own(node, "ben", take_over=True) == "ben"
+    assert own(node, "anna", take_over=False) == "ben"
+
+
+def test_a_truncated_name_of_an_owner_counts_as_none(tmp_path):
+    (tmp_path / "owner.json").write_text('{"contr')
+    assert own(str(tmp_path), "ben", take_over=False) == "ben"

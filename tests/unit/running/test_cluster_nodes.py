@@ -4,6 +4,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.running.cluster_no
     authorized_keys_lines,
     known_hosts_lines,
     node_problems,
+    other_controllers,
 )
 
 KNOWN = """# Ansible managed
@@ -94,3 +95,21 @@ def test_a_missing_framework_matters_only_when_no_other_is_there():
     # What no provisioning repairs makes cells unavailable.
     absent = {**WELL, "unusable": {"pytorch": "no package index has torch==0.1: …"}}
     assert problems(absent, {"pytorch": "/no/python"}) == []
+
+
+def test_other_controllers_keep_their_access():
+    """Until version 0.2 every controller was named the same, and one locked out the other."""
+    existing = KEYS + (
+        "ssh-ed25519 CCC controller:anna@one:/srv/a\nssh-ed25519 DDD controller\n"
+        "ssh-ed25519 EEE controller:me@two:/srv/b\n#ssh-ed25519 FFF controller\n"
+        "ssh-ed25519 GGG notcontroller\nssh-ed25519 HHH controllers\n"
+    )
+    assert other_controllers(existing, ["ssh-ed25519 EEE me@two\n"], "controller:me@two") == [
+        "ssh-ed25519 CCC controller:anna@one:/srv/a",
+        "ssh-ed25519 DDD controller",
+    ]
+    # After an upgrade the line with the old name is this controller's own.
+    assert other_controllers("ssh-ed25519 DDD controller\n", ["ssh-ed25519 DDD x"], "") == []
+    # A key that this controller had before is not another's.
+    assert other_controllers("ssh-ed25519 OLD controller:me\n", [], "controller:me") == []
+    assert other_controllers("", [], "controller:me") == []

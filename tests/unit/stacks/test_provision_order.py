@@ -25,24 +25,33 @@ def dependencies(role):
 
 def test_ofed_is_there_before_the_driver_is_compiled_against_it():
     order = list(ROLES)
-    wanted = ["python_bootstrap", "stack", "host_baseline", "mlnx_ofed", "nvidia_driver", "cuda"]
+    wanted = ["stack", "host_baseline", "mlnx_ofed", "nvidia_driver", "cuda"]
     assert [role for role in order if role in wanted] == wanted
     assert order.index("nvidia_driver") < order.index("container_engine")
 
 
 def test_a_stack_that_cannot_work_is_refused_before_a_server_is_changed():
-    # python_bootstrap makes it possible to read anything.
-    assert list(ROLES).index("stack") == list(ROLES).index("python_bootstrap") + 1
+    # python_bootstrap makes it possible to read anything, and a claim changes nothing.
+    assert list(ROLES)[:3] == ["python_bootstrap", "claim", "stack"]
+
+
+def test_a_node_that_others_use_is_refused_before_anything_but_python_is_changed():
+    first = [
+        task.get("ansible.builtin.import_role", {}).get("name") for task in SERVERS["pre_tasks"]
+    ]
+    assert first[:2] == ["python_bootstrap", "claim"]
+    assert "always" in SERVERS["pre_tasks"][1]["tags"]
 
 
 def test_the_state_of_a_server_is_read_before_it_is_changed_and_after():
     begun = [task.get("system_changes", {}).get("state") for task in SERVERS["pre_tasks"]]
-    assert begun == [None, "begun"]
-    last = PLAYS[-1]
+    assert begun == [None, None, "begun"]
+    last, released = PLAYS[-2:]
+    assert released["name"] == "Release the nodes"
     assert last["hosts"] == SERVERS["hosts"]
     assert [task["system_changes"]["state"] for task in last["tasks"]] == ["recorded"]
     # Whatever the tags of a run.
-    assert SERVERS["pre_tasks"][1]["tags"] == last["tasks"][0]["tags"] == ["always"]
+    assert SERVERS["pre_tasks"][2]["tags"] == last["tasks"][0]["tags"] == ["always"]
 
 
 def test_every_tag_runs_the_roles_that_its_role_depends_on():

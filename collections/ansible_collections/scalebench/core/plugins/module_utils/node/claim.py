@@ -8,10 +8,13 @@ import json
 import os
 from typing import Iterator, Mapping, Optional, TypedDict, cast
 
-__all__ = ["held", "release", "take"]
+__all__ = ["HOLDER_VARIABLE", "held", "own", "release", "take"]
 
+# Environment of playbooks/release.yml: for whom it releases nodes, as JSON.
+HOLDER_VARIABLE = "SCALEBENCH_CLAIM_HOLDER"
 _CLAIM = "claim.json"
 _LOCK = "claim.lock"
+_OWNER = "owner.json"
 # Keys that identify one ansible-playbook process, also across machines and reboots.
 _IDENTITY = ("boot_id", "pid", "start")
 
@@ -65,6 +68,30 @@ def held(work_dir: str) -> Optional[Claim]:
     except (FileNotFoundError, ValueError):
         return None
     return cast(Claim, claim) if isinstance(claim, dict) else None
+
+
+def own(work_dir: str, owner: str, take_over: bool, only_read: bool = False) -> str:
+    """Make a controller the owner of the node, if it has none; return whose it is.
+
+    The owner's inventory decides what is installed and configured there. Another that provisions
+    it too would change the same files in turn.
+
+    :param owner: name of the controller.
+    :param take_over: whether it takes the node from another.
+    """
+    with _locked(work_dir) if not only_read else contextlib.nullcontext():
+        path = os.path.join(work_dir, _OWNER)
+        try:
+            with open(path, encoding="utf-8") as file:
+                present = str(json.load(file)["controller"])
+        except (FileNotFoundError, ValueError, KeyError, TypeError):
+            present = ""
+        if only_read or present == owner or (present and not take_over):
+            return present or owner
+        with open(path + ".part", "w", encoding="utf-8") as file:
+            json.dump({"controller": owner}, file)
+        os.replace(path + ".part", path)
+    return owner
 
 
 def _same(claim: Mapping[str, object], other: Mapping[str, object]) -> bool:

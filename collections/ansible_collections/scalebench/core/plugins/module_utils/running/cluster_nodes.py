@@ -6,7 +6,10 @@ from typing import Any, Collection, List, Mapping
 
 from ..planning.plan import NOT_INSTALLABLE
 
-__all__ = ["authorized_keys_lines", "known_hosts_lines", "node_problems"]
+__all__ = ["authorized_keys_lines", "known_hosts_lines", "node_problems", "other_controllers"]
+
+# Owner of a controller's key; before version 0.2 every controller was named so.
+_CONTROLLER = "controller"
 
 
 def known_hosts_lines(existing: str, keys: Mapping[str, Collection[str]], port: int) -> List[str]:
@@ -53,6 +56,28 @@ def authorized_keys_lines(
             if key.strip():
                 lines.add(" ".join([*key.split()[:2], owner]))
     return sorted(lines)
+
+
+def other_controllers(existing: str, own: Collection[str], name: str) -> List[str]:
+    """Return the lines of a node's authorized_keys that belong to other controllers, sorted.
+
+    They stay, so that an administrator who provisions the nodes does not lock out another.
+
+    :param existing: the node's file as it is; empty where there is none.
+    :param own: all public keys of this controller.
+    :param name: the owner of its lines, whatever their keys.
+    """
+    mine = {tuple(key.split()[:2]) for key in own}
+    return sorted(
+        {
+            line.strip()
+            for line in existing.splitlines()
+            if (owner := line.strip().rpartition(" ")[2]).partition(":")[0] == _CONTROLLER
+            and owner != name
+            and not line.startswith("#")
+            and tuple(line.split()[:2]) not in mine
+        }
+    )
 
 
 def node_problems(

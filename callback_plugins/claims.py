@@ -1,0 +1,120 @@
+"""Gives nodes back that this ansible-playbook still holds when it ends, in whatever way."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: claims
+type: aggregate
+short_description: Release the nodes that an ansible-playbook still holds when it ends
+description:
+  - A play releases the nodes at its end. Nodes that failed or were lost, and all nodes after
+    Ctrl-C, are not reached by it. Until their holder's next run nobody else could use them.
+  - So C(playbooks/release.yml) is run for what is left, with the inventory and the variables of
+    this run, for at most two minutes. A controller that is killed or loses its power cannot do so;
+    its own next run takes over what it held.
+"""
+
+import atexit
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from ansible import context
+from ansible.plugins.callback import CallbackBase
+from ansible_collections.scalebench.core.plugins.module_utils.node.claim import HOLDER_VARIABLE
+from ansible_collections.scalebench.core.plugins.module_utils.node.processes import read_process
+from ansible_collections.scalebench.core.plugins.module_utils.records.node_names import folded
+
+RELEASE = Path(__file__).resolve().parents[1] / "playbooks/release.yml"
+PATIENCE_SECONDS = 120
+
+
+def _claims(task):
+    """Return whether a task claims or releases a node."""
+    return task.action.rpartition(".")[2] == "node_claim"
+
+
+def this_process():
+    """Return what identifies this ansible-playbook in its claims."""
+    boot_id = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    return {"boot_id": boot_id, "pid": os.getpid(), "start": read_process(os.getpid()).start}
+
+
+class CallbackModule(CallbackBase):
+    """Remembers who holds what; prints only what it gives back."""
+
+    CALLBACK_VERSION = 2.0
+    CALLBACK_TYPE = "aggregate"
+    CALLBACK_NAME = "claims"
+
+    def __init__(self):
+        super().__init__()
+        self._held = set()
+        # Whether this play goes through the system's sshd, and whether a claim was taken so.
+        self._first_contact = self._through_system = False
+        self._process = os.getpid()
+        atexit.register(self.give_back)
+
+    def v2_playbook_on_play_start(self, play):
+        """Note how the play connects."""
+        self._first_contact = bool(play.get_vars().get("scalebench_first_contact"))
+
+    def v2_runner_on_start(self, host, task):
+        """Note a claim that may be taken: Ctrl-C may come before its answer."""
+        if _claims(task) and not context.CLIARGS.get("check"):
+            self._held.add(host.get_name())
+            self._through_system = self._first_contact
+
+    def v2_runner_on_ok(self, result):
+        """Note a claim that was taken or released."""
+        if _claims(result.task) and not result.result.get("holds"):
+            self._held.discard(result.host.get_name())
+
+    def v2_runner_on_failed(self, result, ignore_errors=False):
+        """Forget a node that somebody else holds or owns."""
+        if _claims(result.task):
+            self._held.discard(result.host.get_name())
+
+    def v2_playbook_on_stats(self, stats):
+        """Give back what failed nodes hold."""
+        self.give_back()
+
+    def give_back(self):
+        """Release the nodes that are still held; also after Ctrl-C, when Python ends."""
+        nodes, self._held = sorted(self._held), set()
+        # A worker of Ansible is a copy of this process.
+        if not nodes or os.getpid() != self._process:
+            return
+        self._display.display(f"Giving back {folded(nodes)}")
+        try:
+            done = subprocess.run(
+                self.command(nodes),
+                env={**os.environ, HOLDER_VARIABLE: json.dumps(this_process())},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                encoding="utf-8",
+                timeout=PATIENCE_SECONDS,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            self._display.warning(f"{folded(nodes)}: not given back: {error}")
+            return
+        if done.returncode or "UNREACHABLE" in done.stdout:
+            self._display.warning(
+                f"not all of {folded(nodes)} were given back; the next run of this controller takes"
+                f" over what it held. {done.stdout[-2000:]}"
+            )
+
+    def command(self, nodes):
+        """Return the command that releases nodes, with inventory and variables of this run."""
+        given = context.CLIARGS
+        words = [sys.executable, "-m", "ansible", "playbook", str(RELEASE), "--limit"]
+        words.append(",".join(nodes))
+        for switch, key in (("-i", "inventory"), ("-e", "extra_vars")):
+            words += [word for value in given.get(key) or () for word in (switch, str(value))]
+        for path in given.get("vault_password_files") or ():
+            words += ["--vault-password-file", str(path)]
+        return [*words, "-e", "scalebench_first_contact=true"] if self._through_system else words

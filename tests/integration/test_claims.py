@@ -1,0 +1,134 @@
+"""Claims of nodes: one ansible-playbook at a time, an owner, and given back however it ends."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PLAYBOOK = ROOT / "tests/integration/playbooks/claim_and_wait.yml"
+NODES = ("node1", "node2")
+_WITH_CTRL_C = (
+    "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL);"
+    "os.execvp(sys.argv[1], sys.argv[1:])"
+)
+OTHER = {
+    **{"campaign": "night", "controller": "elsewhere", "boot_id": "b", "pid": 7, "start": 1},
+    "taken": "2026-11-22T20:00:00Z",
+}
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    """Return the folder of two nodes that are folders of this machine."""
+    inventory = {"nodes": {"hosts": {name: {} for name in NODES}}}
+    inventory["nodes"]["vars"] = {
+        "ansible_connection": "local",
+        "scalebench_work_dir": f"{tmp_path}/{{{{ inventory_hostname }}}}",
+        "scalebench_state_dir": str(tmp_path),
+        "ansible_python_interpreter": "{{ ansible_playbook_python }}",
+    }
+    (tmp_path / "hosts.json").write_text(json.dumps(inventory))
+    for name in NODES:
+        (tmp_path / name).mkdir()
+    return tmp_path
+
+
+def start(cluster, *options):
+    """Start the playbook in a session of its own, so that Ctrl-C reaches it alone."""
+    return subprocess.Popen(
+        # A test that runs in the background ignores SIGINT, and so would what it starts.
+        [
+            sys.executable,
+            "-c",
+            _WITH_CTRL_C,
+            "ansible-playbook",
+            "-i",
+            cluster / "hosts.json",
+            PLAYBOOK,
+            *options,
+        ],
+        cwd=ROOT,
+        env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def finish(cluster, *options):
+    """Run the playbook; return exit code and output, its lines joined."""
+    process = start(cluster, *options)
+    out, _ = process.communicate(timeout=120)
+    return process.returncode, " ".join(out.split())
+
+
+def claims(cluster):
+    return [name for name in NODES if (cluster / name / "claim.json").exists()]
+
+
+def test_nodes_are_free_after_a_run(cluster):
+    code, out = finish(cluster)
+    assert code == 0, out
+    assert claims(cluster) == []
+    assert "Giving back" not in out
+
+
+def test_a_node_that_fails_is_given_back(cluster):
+    code, out = finish(cluster, "-e", "broken=node1")
+    assert code == 2, out
+    assert "Giving back node1" in out
+    assert claims(cluster) == []
+
+
+def test_nodes_are_given_back_after_ctrl_c(cluster):
+    process = start(cluster, "-e", "seconds=300")
+    end = time.monotonic() + 60
+    while claims(cluster) != [*NODES] and time.monotonic() < end:
+        time.sleep(0.1)
+    assert claims(cluster) == [*NODES]
+    os.killpg(process.pid, signal.SIGINT)
+    out, _ = process.communicate(timeout=120)
+    assert process.returncode != 0
+    assert "Giving back node[1-2]" in out
+    assert claims(cluster) == []
+
+
+def test_a_node_that_another_uses_is_refused_by_name_and_the_rest_goes_on(cluster):
+    held = cluster / "node1/claim.json"
+    held.write_text(json.dumps(OTHER))
+    code, out = finish(cluster)
+    assert code == 2, out
+    assert (
+        "FAILED node1: claim : Claim the node campaign night has been running here since 2026"
+        in out
+    )
+    assert "as process 7 on elsewhere" in out
+    assert json.loads(held.read_text()) == OTHER
+    assert claims(cluster) == ["node1"]
+    code, out = finish(cluster, "--check")
+    assert code == 0, out
+    assert "campaign night has been running here" in out
+
+
+def test_a_second_controller_is_told_who_owns_the_nodes(cluster):
+    assert finish(cluster, "-e", "scalebench_controller=anna@one")[0] == 0
+    code, out = finish(cluster, "-e", "scalebench_controller=ben@two")
+    assert code == 2, out
+    assert "is provisioned by controller anna@one" in out
+    assert "-e scalebench_take_over=true" in out
+    assert claims(cluster) == []
+    ben = ("-e", "scalebench_controller=ben@two")
+    guest = finish(cluster, *ben, "-e", "scalebench_guest=true")
+    assert guest[0] == 2 and "all else is the owner's" in guest[1]
+    code, out = finish(cluster, *ben, "-e", "scalebench_take_over=true")
+    assert code == 0, out
+    owner = json.loads((cluster / "node1/owner.json").read_text())
+    assert owner == {"controller": "ben@two"}
+    assert finish(cluster, "-e", "scalebench_controller=anna@one")[0] == 2

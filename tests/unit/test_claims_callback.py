@@ -1,0 +1,104 @@
+"""What callback claims gives back when ansible-playbook ends, and how it asks for it."""
+
+import json
+import os
+import subprocess
+from types import SimpleNamespace
+
+import pytest
+
+from callback_plugins import claims
+
+
+@pytest.fixture
+def callback(monkeypatch):
+    """Return the callback, and a list of what it started in place of ansible-playbook."""
+    started = []
+
+    def run(command, env, **_):
+        started.append((command, json.loads(env[claims.HOLDER_VARIABLE])))
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    monkeypatch.setattr(claims.subprocess, "run", run)
+    monkeypatch.setattr(claims.atexit, "register", lambda function: None)
+    given = {"inventory": ("inventory/mine",), "extra_vars": ("precision=amp", "@vars.yml")}
+    monkeypatch.setattr(claims.context, "CLIARGS", given)
+    return SimpleNamespace(plugin=claims.CallbackModule(), started=started)
+
+
+def told(callback, host, action="node_claim", event="ok", **answer):
+    """Tell the callback the start and the result of a task."""
+    named, task = SimpleNamespace(get_name=lambda: host), SimpleNamespace(action=action)
+    callback.plugin.v2_runner_on_start(named, task)
+    result = SimpleNamespace(task=task, host=named, result=answer)
+    if event:
+        getattr(callback.plugin, f"v2_runner_on_{event}")(result)
+
+
+def play(callback, **variables):
+    callback.plugin.v2_playbook_on_play_start(SimpleNamespace(get_vars=lambda: variables))
+
+
+def test_what_is_still_held_is_given_back_once_in_the_name_of_its_holder(callback):
+    play(callback)
+    for host in ("node1", "node2", "node3"):
+        told(callback, host, holds=True)
+    told(callback, "node2", holds=False)
+    told(callback, "node4", action="ansible.builtin.debug", holds=True)
+    callback.plugin.v2_playbook_on_stats(None)
+    callback.plugin.give_back()
+    ((command, holder),) = callback.started
+    # As the action plugin, in a worker of this process, names it.
+    assert holder["pid"] == os.getpid() and holder["start"] > 0 and holder["boot_id"]
+    assert command[1:4] == ["-m", "ansible", "playbook"]
+    assert command[4].endswith("playbooks/release.yml") and os.path.isfile(command[4])
+    assert command[5:] == [
+        *("--limit", "node1,node3", "-i", "inventory/mine"),
+        *("-e", "precision=amp", "-e", "@vars.yml"),
+    ]
+
+
+def test_a_claim_that_was_taken_through_the_systems_sshd_is_given_back_through_it(callback):
+    play(callback, scalebench_first_contact=True)
+    told(callback, "node1", holds=True)
+    callback.plugin.give_back()
+    assert callback.started[0][0][-2:] == ["-e", "scalebench_first_contact=true"]
+
+
+def test_a_claim_that_has_no_answer_yet_is_given_back_and_a_refused_one_is_not(callback):
+    told(callback, "node1", event="")
+    told(callback, "node2", event="failed", held_by={"campaign": "night"})
+    callback.plugin.give_back()
+    assert callback.started[0][0][6] == "node1"
+
+
+def test_nothing_is_given_back_after_check_mode(callback, monkeypatch):
+    monkeypatch.setitem(claims.context.CLIARGS, "check", True)
+    told(callback, "node1", event="")
+    callback.plugin.give_back()
+    assert callback.started == []
+
+
+def test_nothing_is_started_where_all_was_released_or_in_a_worker(callback, monkeypatch):
+    told(callback, "node1", holds=True)
+    told(callback, "node1", holds=False)
+    callback.plugin.give_back()
+    told(callback, "node1", holds=True)
+    monkeypatch.setattr(claims.os, "getpid", lambda: 1)
+    callback.plugin.give_back()
+    assert callback.started == []
+
+
+def test_a_node_that_was_not_given_back_is_reported(callback, monkeypatch):
+    def run(command, **_):
+        return subprocess.CompletedProcess(command, 4, "node1: UNREACHABLE", "")
+
+    words = []
+    monkeypatch.setattr(claims.subprocess, "run", run)
+    monkeypatch.setattr(callback.plugin._display, "warning", words.append)
+    told(callback, "node1", holds=True)
+    callback.plugin.give_back()
+    assert words == [
+        "not all of node1 were given back; the next run of this controller takes over what it held."
+        " node1: UNREACHABLE"
+    ]
