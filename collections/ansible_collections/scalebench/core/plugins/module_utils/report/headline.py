@@ -69,7 +69,8 @@ def _factors(cells: Sequence[MeasuredCell]) -> List[str]:
     values: Dict[str, str] = {}
     for name in dict.fromkeys(name for each in listed for name in each):
         known = {each[name]: None for each in listed if each.get(name) not in (None, "")}
-        if not known:
+        # A flag that is false needs no mention.
+        if not known or set(known) == {False}:
             continue
         are_numbers = all(isinstance(value, int) for value in known)
         values[name] = _named(str(value) for value in (sorted(known) if are_numbers else known))
