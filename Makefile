@@ -112,6 +112,7 @@ benchmark: $(TEST)  ## Measure our own cost (reading, packing, telemetry, orches
 	@PYTHONPATH=collections python tests/benchmarks/error_rates.py
 	@PYTHONPATH=collections python tests/benchmarks/telemetry.py
 	@PYTHONPATH=collections python tests/benchmarks/orchestration.py $(ARGS)
+	@PYTHONPATH=collections python tests/benchmarks/transformer.py
 	@python tests/benchmarks/provision.py
 
 clean:  ## End the local nodes; remove environments, keys and caches. Results stay.
