@@ -66,7 +66,7 @@ def test_the_loss_of_real_text_falls_below_that_of_the_bytes_frequencies(cluster
     runner = cluster.bench(
         campaign="text",
         benchmark="llama",
-        tokens="text",
+        text=True,
         topology="2n1g",
         batch_size_per_device=8,
         sequence_length=32,

@@ -31,11 +31,10 @@ def make_parser() -> argparse.ArgumentParser:
     group = parser.add_argument_group("decoder")
     group.add_argument("--size", choices=SIZES, default="10m", help="of the model")
     group.add_argument(
-        "--tokens",
-        choices=("random", "text"),
-        default="random",
-        help="random: one batch over and over; text: pieces of the trainers' own source code, read "
-        "as bytes, of which the model learns to predict the next",
+        "--text",
+        action="store_true",
+        help="train on pieces of the trainers' own source code, read as bytes, instead of one "
+        "random batch over and over",
     )
     return parser
 
@@ -68,8 +67,8 @@ def main(first_step: FirstStep) -> int:
         from transformer.training import Workload, train  # noqa: PLC0415
 
         size, facts = SIZES[options.size], model_facts(options)
-        text = tokens.own_sources() if options.tokens == "text" else b""
-        own = ("sequence_length", "size", "sharding", "activation_checkpointing", "compile")
+        text = tokens.own_sources() if options.text else b""
+        own = ("sequence_length", "text", "sharding", "activation_checkpointing", "compile")
         workload = Workload(
             build=lambda: Decoder(size, options.sequence_length, options.activation_checkpointing),
             batches=lambda place, device: (
@@ -83,7 +82,10 @@ def main(first_step: FirstStep) -> int:
             flops=flops_per_token(facts, causal=True),
             header={
                 "model": facts,
-                "own_factors": {name: getattr(options, name) for name in (*own, "tokens")},
+                "own_factors": {
+                    "model_size": options.size,
+                    **{name: getattr(options, name) for name in own},
+                },
                 **({"data": None, **tokens.text_facts(text)} if text else {}),
             },
         )

@@ -73,7 +73,7 @@ def test_rows_of_the_own_model_come_before_nearer_ones_of_another():
 
 
 def test_llama_is_compared_with_the_row_of_its_conditions():
-    own = {"size": "8b", "sequence_length": 8192, "sharding": "fsdp", "compile": False}
+    own = {"model_size": "8b", "sequence_length": 8192, "sharding": "fsdp", "compile": False}
     cell = {
         **{**BERT, "model": "llama", "unit": "tokens/s", "gpu": "NVIDIA H100-96GB"},
         **{"topology": "1n8g", "precision": "bf16", "batch_size_per_device": 2},
