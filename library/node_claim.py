@@ -148,12 +148,14 @@ def main() -> None:
         module.exit_json(changed=False, held_by=None, holds=False, ended=[])
     try:
         with acting_as(args["user"]) if args["user"] else contextlib.nullcontext():
-            owner = args["owner"] and own(
-                args["work_dir"], args["owner"], args["take_over"], module.check_mode
-            )
+            named = (args["work_dir"], args["owner"], args["take_over"])
+            owner = args["owner"] and own(*named, True)
             if owner != args["owner"] and not args["take_over"]:
                 module.exit_json(changed=False, held_by=None, holds=False, ended=[], owned_by=owner)
             result = change(module, {"campaign": args["campaign"], **(args["holder"] or {})})
+            # Only with a claim that was granted.
+            if args["owner"] and result["held_by"] is None:
+                owner = own(*named, module.check_mode)
             result["owned_by"] = owner
     except (OSError, ValueError) as error:
         module.fail_json(msg=str(error))

@@ -12,8 +12,7 @@ description:
     C(/usr/local/bin), packages, holds, active services, kernel parameters that changed files of
     sysctl set, and members of groups count. Copies of the files that changed are kept.
   - What anybody changes on the server between the two counts as provisioning's. A V(begun) without
-    V(recorded), of a run that failed, is continued by the next run within four hours, and dropped
-    later.
+    V(recorded), of a run that failed, is continued within an hour, and dropped later.
   - V(undone) removes packages that were not there, unless others need them, releases holds, and
     makes files, services, kernel parameters and groups what they were. What somebody else changed
     since stays, and is named. Packages that were upgraded or removed stay so, and are named.
@@ -70,7 +69,7 @@ import os
 import re
 import shutil
 import time
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Optional, Set
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.scalebench.core.plugins.module_utils.node.system_changes import (
@@ -85,11 +84,12 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.system_change
 )
 from ansible_collections.scalebench.core.plugins.module_utils.node.system_state import (
     copy_files,
+    is_copy,
     make_file,
     read_state,
 )
 
-_HOURS = 4
+_SECONDS = 3600
 _REMOVED = re.compile(r"^(?:Remv|Purg) (\S+)", re.MULTILINE)
 
 
@@ -118,22 +118,25 @@ class Record:
             json.dump(value, file, indent=1, sort_keys=True)
         os.replace(part, path)
 
+    def unfinished(self) -> Dict[str, Any]:
+        """Return the begin of a run that was cut off lately; nothing for an older one."""
+        begun = self.read(self.begun)
+        return begun if begun and time.time() - begun["time"] < _SECONDS else {}
+
     def begin(self, folders: List[str]) -> None:
         """Keep the state before the run, unless one that was cut off has done so lately."""
-        before = self.read(self.begun)
-        if before and time.time() - before["time"] < _HOURS * 3600:
+        if self.unfinished():
             return
-        recorded = self.read(self.changes)
-        self.drop_originals(recorded)
+        self.drop_originals(self.read(self.changes))
         state = read_state()
+        copy_files(state["files"], self.originals)
         self.write(
             self.begun, {"time": time.time(), "state": {**state, "folders": existing(folders)}}
         )
-        copy_files(state["files"], self.originals)
 
-    def finish(self, folders: List[str]) -> Dict[str, Any]:
-        """Add what changed since the run began to the record; return all changes."""
-        begun, recorded = self.read(self.begun), self.read(self.changes)
+    def all_changes(self, folders: List[str]) -> Dict[str, Any]:
+        """Return what is recorded, with what changed since a run began that was not recorded."""
+        begun, recorded = self.unfinished(), self.read(self.changes)
         if not begun:
             return recorded
         before = begun["state"]
@@ -145,10 +148,15 @@ class Record:
             if path.startswith("/etc/sysctl")
             and before["files"].get(path) != after["files"].get(path)
         ]
-        changes = merged(recorded, differences(before, after, kernel_keys(texts)), before)
-        self.write(self.changes, changes)
-        os.remove(self.begun)
-        self.drop_originals(changes)
+        return merged(recorded, differences(before, after, kernel_keys(texts)), before)
+
+    def finish(self, folders: List[str]) -> Dict[str, Any]:
+        """Add what changed since the run began to the record; return all changes."""
+        changes = self.all_changes(folders)
+        if os.path.exists(self.begun):
+            self.write(self.changes, changes)
+            os.remove(self.begun)
+            self.drop_originals(changes)
         return changes
 
     def drop_originals(self, changes: Dict[str, Any]) -> None:
@@ -176,23 +184,33 @@ def kept_packages(module: AnsibleModule, packages: List[str]) -> Dict[str, str]:
     """Return those of the packages that cannot be removed, and why, by what apt would do."""
     if packages and shutil.which("apt-get") is None:
         return dict.fromkeys(packages, "remove it with this system's package manager")
-    ours = {name.partition(":")[0] for name in packages}
+    kept: Dict[str, str] = {}
 
-    def others(names: List[str]) -> List[str]:
-        _, output, _ = module.run_command(
-            ["apt-get", "-o", "APT::Get::Simulate=true", "purge", *names]
-        )
+    def others(names: List[str]) -> Optional[List[str]]:
+        command = ["apt-get", "-o", "APT::Get::Simulate=true", "remove", *names]
+        rc, output, _ = module.run_command(command)
         removed = {name.partition(":")[0] for name in _REMOVED.findall(output)}
-        return sorted(removed - ours)
+        return None if rc else sorted(removed - {name.partition(":")[0] for name in names})
 
-    if not packages or not others(packages):
-        return {}
-    needed = ((name, others([name])) for name in packages)
-    return {name: f"{', '.join(found)} needs it" for name, found in needed if found}
+    if packages and others(packages) != []:
+        for name in packages:
+            found = others([name])
+            foreign = [one for one in found or [] if one not in _plain(packages)]
+            if found is None or foreign:
+                kept[name] = f"{', '.join(foreign) or 'something'} needs it"
+        # Two of them together may still be what a third needs: then all stay.
+        left = [name for name in packages if name not in kept]
+        if left and others(left) != []:
+            kept.update(dict.fromkeys(left, "other packages need some of these"))
+    return kept
+
+
+def _plain(packages: List[str]) -> Set[str]:
+    return {name.partition(":")[0] for name in packages}
 
 
 def undo(module: AnsibleModule, record: Record, plan: Undo) -> List[str]:
-    """Do what is planned; return what failed."""
+    """Do what is planned; return what failed. What stays after all is added to the plan."""
     problems: List[str] = []
 
     def run(commands: List[List[str]]) -> None:
@@ -210,10 +228,25 @@ def undo(module: AnsibleModule, record: Record, plan: Undo) -> List[str]:
                 plan.stays[path] = "it holds files of others"
             else:
                 problems.append(f"{path}: {error.strerror}")
+    purge(module, plan)
     run(commands_after_files(plan))
     for path in filter(os.path.isdir, plan.folders):
-        shutil.rmtree(path)
+        try:
+            shutil.rmtree(path)
+        except OSError as error:
+            problems.append(f"{error.filename}: {error.strerror}")
     return problems
+
+
+def purge(module: AnsibleModule, plan: Undo) -> None:
+    """Forget the removed packages, but those of which the site has files of configuration."""
+    for name in plan.packages:
+        _, text, _ = module.run_command(["dpkg-query", "-W", "-f", "${Conffiles}\\n", name])
+        paths = [line.split()[0] for line in text.splitlines() if line.strip()]
+        if any(os.path.lexists(path) for path in paths):
+            plan.stays[f"configuration of package {name}"] = "the site had it, or changed it"
+        else:
+            module.run_command(["dpkg", "--purge", name])
 
 
 def existing(folders: List[str]) -> Dict[str, bool]:
@@ -221,14 +254,14 @@ def existing(folders: List[str]) -> Dict[str, bool]:
     return dict.fromkeys(filter(os.path.isdir, folders), True)
 
 
-def without_mounts(folders: Dict[str, bool]) -> Dict[str, bool]:
-    """Return the folders that hold no mount, below which others' data may lie."""
-    mounts = [line.split()[1] for line in text_of("/proc/self/mounts").splitlines()]
-    return {
-        path: there
-        for path, there in folders.items()
-        if not any(f"{mount}/".startswith(f"{path}/") for mount in mounts)
-    }
+def mounted_below(path: str) -> bool:
+    """Return whether the folder is a link or holds a mount, below which others' data may lie."""
+    real = os.path.realpath(path)
+    if real != os.path.normpath(path):
+        return True
+    mounts = (line.split()[4] for line in text_of("/proc/self/mountinfo").splitlines())
+    decoded = (re.sub(r"\\(\d{3})", lambda octal: chr(int(octal[1], 8)), one) for one in mounts)
+    return any(f"{mount.rstrip('/')}/".startswith(f"{real}/") for mount in decoded)
 
 
 def main() -> None:
@@ -253,14 +286,21 @@ def main() -> None:
         if not module.check_mode:
             record.begin(folders) if state == "begun" else record.finish(folders)
         module.exit_json(changed=False)
-    changes = record.read(record.changes) if module.check_mode else record.finish(folders)
-    now = {**read_state(), "folders": without_mounts(existing(folders))}
+    changes = record.all_changes(folders) if module.check_mode else record.finish(folders)
+    held = {path for path in existing(folders) if mounted_below(path)}
+    now = {**read_state(), "folders": dict.fromkeys({*existing(folders)} - held, True)}
     new = [
         name
         for name, one in changes.get("packages", {}).items()
         if one["before"] is None and name in now["packages"]
     ]
     plan = plan_undo(changes, now, kept_packages(module, new))
+    for path, state in list(plan.files.items()):
+        if state and not is_copy(record.originals + path, state):
+            del plan.files[path]
+            plan.stays[path] = "there is no copy of what it was"
+    for path in held & {*changes.get("folders", {})}:
+        plan.stays[path] = "it is a link or holds a mount"
     problems: List[str] = []
     if not module.check_mode and changes:
         problems = undo(module, record, plan)

@@ -13,18 +13,19 @@ def campaigns(cluster):
     """Put the folders of two campaigns where bench.yml does; node3 is claimed for the second."""
     runs = {node: cluster.state / f"nodes/{node}/runs" for node in NODES}
     for folder in (*runs.values(), cluster.results):
-        for name in ("tried", "running"):
+        for name in ("cleanup-tried", "cleanup-running"):
             (folder / name).mkdir(parents=True)
             (folder / name / "plan.json").write_text("{}")
     claim = cluster.state / "nodes/node3/claim.json"
-    claim.write_text(json.dumps({"campaign": "running"}))
+    claim.write_text(json.dumps({"campaign": "cleanup-running"}))
     yield {**runs, "results": cluster.results}
     claim.unlink()
 
 
 def left(campaigns):
     return {
-        where: sorted(path.name for path in folder.iterdir()) for where, folder in campaigns.items()
+        where: sorted(path.name for path in folder.glob("cleanup-*"))
+        for where, folder in campaigns.items()
     }
 
 
@@ -32,21 +33,21 @@ def test_runs_and_then_results_are_removed(cluster, campaigns):
     before = left(campaigns)
     shown = cluster.run("cleanup.yml")
     assert shown.rc == 0, failures(shown)
-    would = cluster.run("cleanup.yml", "--check", campaign="*", results=True)
+    would = cluster.run("cleanup.yml", "--check", campaign="cleanup-*", results=True)
     assert (would.rc, left(campaigns)) == (0, before)
     assert sum(would.stats["changed"].values()) == len(NODES) + 1
 
-    removed = cluster.run("cleanup.yml", campaign="*")
+    removed = cluster.run("cleanup.yml", campaign="cleanup-*")
     assert removed.rc == 0, failures(removed)
     after = left(campaigns)
     assert {node: after[node] for node in NODES} == {
-        node: ["running"] if node == "node3" else [] for node in NODES
+        node: ["cleanup-running"] if node == "node3" else [] for node in NODES
     }
     assert after["results"] == before["results"]
 
-    also_here = cluster.run("cleanup.yml", campaign="*", results=True)
+    also_here = cluster.run("cleanup.yml", campaign="cleanup-*", results=True)
     assert also_here.rc == 0, failures(also_here)
     # node3 is claimed for it.
-    assert left(campaigns)["results"] == ["running"]
+    assert left(campaigns)["results"] == ["cleanup-running"]
     summaries = [result["summary"] for result in events(also_here, "old_campaigns")]
-    assert any(one.startswith("1 removed, ") and "(tried)" in one for one in summaries)
+    assert any(one.startswith("1 removed, ") and "(cleanup-tried)" in one for one in summaries)

@@ -90,6 +90,7 @@ HELD: dict[str, Held] = {
     "dnf": Held(NOTHING, "RHEL is not at hand: names from dnf(8)"),
     "dkms": Held(LISTED, "names from its sources; a stand-in runs in Molecule"),
     "apt-mark": Held(NOTHING, "only asked to showhold and unhold; " + _RUN),
+    "dpkg": Held(HELP, _REAL),
     "dpkg-deb": Held(HELP, _REAL),
     "rpm": Held(NOTHING, "RHEL is not at hand: names from rpm(8)"),
     "modprobe": Held(HELP, _REAL),
@@ -150,7 +151,7 @@ INDIRECT: dict[str, list[str]] = {
         "nvcc --version",
     ],
     # Its other commands are made by module_utils/node/system_changes.py.
-    "library/system_changes.py": ["apt-get -o purge"],
+    "library/system_changes.py": ["apt-get -o remove", "dpkg-query -W -f", "dpkg --purge"],
     # ansible-playbook itself, of the same installation, with options that it was given.
     "callback_plugins/claims.py": [],
     # Commands of text_tree are in the tasks that use it.
@@ -187,7 +188,7 @@ INDIRECT: dict[str, list[str]] = {
         "systemctl list-units --type --state --no-pager --plain",
     ],
     "collections/ansible_collections/scalebench/core/plugins/module_utils/node/system_changes.py": [
-        "apt-get --yes purge",
+        "apt-get --yes remove",
         "apt-mark unhold",
         "firewall-cmd --reload",
         "gpasswd -d",

@@ -1,5 +1,6 @@
 """Module system_changes on a folder that stands for /etc; programs are stand-ins without effect."""
 
+import json
 import os
 from functools import partial
 
@@ -113,6 +114,53 @@ def test_what_others_did_in_between_stays(step, etc, tmp_path):
     assert (etc / "hosts").read_text() == "mine\n"
     assert (etc / "chrony/mine.conf").exists()
     assert not (etc / "chrony/scalebench.conf").exists()
+
+
+def test_what_is_older_than_an_hour_is_not_undone(step, etc, tmp_path):
+    step("begun")
+    begun = tmp_path / "record/begun.json"
+    text = json.loads(begun.read_text())
+    begun.write_text(json.dumps({**text, "time": text["time"] - 3601}))
+    (etc / "hosts").write_text("mine\n")
+    done = step("undone")
+    assert (done["changed"], (etc / "hosts").read_text()) == (False, "mine\n")
+
+
+def test_check_mode_shows_what_a_failed_run_changed(step, etc, tmp_path):
+    step("begun")
+    provision(etc, tmp_path)
+    would = step("undone", check=True)
+    assert would["undo"] == step("undone")["undo"]
+    assert would["undo"]["files"]
+
+
+def test_a_file_without_a_copy_stays_and_is_named(step, etc, tmp_path):
+    step("begun")
+    provision(etc, tmp_path)
+    step("recorded")
+    (tmp_path / f"record/originals{etc}/hosts").write_text("trunc")
+    done = step("undone")
+    assert done["undo"]["stays"] == {str(etc / "hosts"): "there is no copy of what it was"}
+    assert "node1" in (etc / "hosts").read_text()
+
+
+def test_a_work_folder_that_is_reached_by_a_link_stays(run, etc, tmp_path):
+    def step(state):
+        return run(
+            system_changes,
+            state=state,
+            directory=str(tmp_path / "record"),
+            folders=[str(tmp_path / "scratch/work")],
+        )
+
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "scratch").symlink_to(tmp_path / "disk")
+    step("begun")
+    (tmp_path / "disk/work").mkdir()
+    step("recorded")
+    done = step("undone")
+    assert (tmp_path / "disk/work").exists()
+    assert list(done["undo"]["stays"].values()) == ["it is a link or holds a mount"]
 
 
 def test_a_work_folder_that_was_there_stays(step, etc, tmp_path):

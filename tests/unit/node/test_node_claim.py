@@ -1,5 +1,6 @@
 """The claim of a campaign on a node."""
 
+import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.node.claim import (
     held,
     own,
@@ -50,3 +51,12 @@ def test_the_first_controller_owns_a_node_until_another_takes_it_over(tmp_path):
 def test_a_truncated_name_of_an_owner_counts_as_none(tmp_path):
     (tmp_path / "owner.json").write_text('{"contr')
     assert own(str(tmp_path), "ben", take_over=False) == "ben"
+
+
+def test_a_link_in_the_place_of_the_lock_is_not_followed(tmp_path):
+    (tmp_path / "precious").write_text("mine")
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work/claim.lock").symlink_to(tmp_path / "precious")
+    with pytest.raises(OSError, match="symbolic links"):
+        take(str(tmp_path / "work"), FIRST)
+    assert (tmp_path / "precious").read_text() == "mine"

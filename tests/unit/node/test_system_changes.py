@@ -15,7 +15,7 @@ OLD, NEW, NEWER = ({**FILE, "sha256": letter * 64} for letter in "abc")
 
 
 def state(**kinds):
-    empty = {"files", "packages", "holds", "services", "kernel", "groups", "folders"}
+    empty = {"files", "packages", "holds", "services", "units", "kernel", "groups", "folders"}
     return {**{kind: {} for kind in empty}, **kinds}
 
 
@@ -27,10 +27,16 @@ BEFORE = state(
     groups={"video": ["ann"]},
 )
 AFTER = state(
-    files={"/etc/hosts": NEW, "/etc/issue": OLD, "/etc/chrony/chrony.conf": NEW},
+    files={
+        "/etc/hosts": NEW,
+        "/etc/issue": OLD,
+        "/etc/chrony/chrony.conf": NEW,
+        "/etc/systemd/system/our-sshd.service": NEW,
+    },
     packages={"bash": "6", "chrony": "4", "docker-ce": "26"},
     holds={"chrony": True},
-    services={"chrony.service": True},
+    services={"chrony.service": True, "our-sshd.service": True, "mine.service": True},
+    units={"chrony.service": True, "our-sshd.service": True, "systemd-timesyncd.service": True},
     kernel={"vm.zone_reclaim_mode": "1", "kernel.random.uuid": "2"},
     groups={"video": ["ann", "bob"], "_chrony": []},
     folders={"/opt/scalebench": True},
@@ -46,8 +52,13 @@ def test_everything_that_was_changed_is_undone_and_nothing_else():
     plan = plan_undo(recorded(), AFTER, {})
     assert plan.packages == ["chrony"]
     assert plan.release == ["chrony"]
-    assert plan.files == {"/etc/hosts": OLD, "/etc/chrony/chrony.conf": None}
-    assert (plan.stop, plan.start) == (["chrony.service"], ["systemd-timesyncd.service"])
+    assert plan.files == {
+        "/etc/hosts": OLD,
+        "/etc/chrony/chrony.conf": None,
+        "/etc/systemd/system/our-sshd.service": None,
+    }
+    # The package stops its own, and a service that somebody else started runs on.
+    assert (plan.stop, plan.start) == (["our-sshd.service"], ["systemd-timesyncd.service"])
     assert plan.kernel == {"vm.zone_reclaim_mode": "0"}
     assert plan.members == {"video": ["bob"]}
     assert plan.folders == ["/opt/scalebench"]
@@ -56,9 +67,9 @@ def test_everything_that_was_changed_is_undone_and_nothing_else():
         "package systemd-timesyncd": "it was 252, is gone",
     }
     assert commands_before_files(plan) == [
-        ["systemctl", "stop", "chrony.service"],
+        ["systemctl", "stop", "our-sshd.service"],
         ["apt-mark", "unhold", "chrony"],
-        ["apt-get", "--yes", "purge", "chrony"],
+        ["apt-get", "--yes", "remove", "chrony"],
     ]
     assert commands_after_files(plan) == [
         ["systemctl", "daemon-reload"],
@@ -67,7 +78,7 @@ def test_everything_that_was_changed_is_undone_and_nothing_else():
         ["systemctl", "start", "systemd-timesyncd.service"],
     ]
     assert "restore files: /etc/hosts" in words_of(plan)
-    assert "remove files: /etc/chrony" in words_of(plan)
+    assert "remove files: /etc/chrony, /etc/systemd" in words_of(plan)
 
 
 def test_what_was_not_changed_needs_nothing():
@@ -79,7 +90,7 @@ def test_what_was_not_changed_needs_nothing():
 def test_a_file_that_somebody_changed_since_stays():
     now = {**AFTER, "files": {**AFTER["files"], "/etc/hosts": NEWER}}
     plan = plan_undo(recorded(), now, {})
-    assert list(plan.files) == ["/etc/chrony/chrony.conf"]
+    assert "/etc/hosts" not in plan.files
     assert plan.stays["/etc/hosts"] == "somebody else changed it since"
 
 
@@ -107,3 +118,8 @@ def test_a_package_that_others_need_stays():
 def test_kernel_parameters_of_files():
     text = "# comment = 1\nvm.zone_reclaim_mode = 0\n-net/core/rmem_max=1\n;x = 2\n"
     assert kernel_keys([text]) == ["vm.zone_reclaim_mode", "net.core.rmem_max"]
+
+
+def test_a_service_whose_unit_is_gone_is_not_started():
+    plan = plan_undo(recorded(), {**AFTER, "units": {}}, {})
+    assert plan.start == []

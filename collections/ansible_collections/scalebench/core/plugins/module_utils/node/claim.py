@@ -100,6 +100,8 @@ def _same(claim: Mapping[str, object], other: Mapping[str, object]) -> bool:
 
 @contextlib.contextmanager
 def _locked(work_dir: str) -> Iterator[None]:
-    with open(os.path.join(work_dir, _LOCK), "w", encoding="utf-8") as lock:
+    # Never through a link: root may claim a node whose folder another account owns.
+    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW
+    with open(os.open(os.path.join(work_dir, _LOCK), flags, 0o666), "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

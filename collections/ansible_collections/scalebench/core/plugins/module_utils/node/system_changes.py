@@ -27,7 +27,7 @@ def differences(before: State, after: State, kernel: Iterable[str]) -> Changes:
     :param kernel: the kernel parameters that count; others vary by themselves.
     """
     changes: Changes = {}
-    for kind in before:
+    for kind in {*before} - {"units"}:
         old, new = before[kind], after.get(kind, {})
         changes[kind] = {
             name: {"before": old.get(name), "after": new.get(name)}
@@ -88,6 +88,7 @@ def plan_undo(changes: Changes, now: State, kept: Mapping[str, str]) -> Undo:
     :param kept: packages of ours that stay, and why.
     """
     stays = {f"package {name}": why for name, why in kept.items()}
+    new_files = {path for path, one in changes.get("files", {}).items() if one["before"] is None}
     packages, installed = [], now["packages"]
     for name, one in changes.get("packages", {}).items():
         if one["before"] is None and name in installed and name not in kept:
@@ -112,8 +113,17 @@ def plan_undo(changes: Changes, now: State, kept: Mapping[str, str]) -> Undo:
             if one["after"] and name in now["holds"]
         ],
         files=files,
-        start=[name for name, one in services.items() if one["before"] and not _on(name, now)],
-        stop=[name for name, one in services.items() if one["after"] and _on(name, now)],
+        start=[
+            name
+            for name, one in services.items()
+            if one["before"] and not _on(name, now) and name in now.get("units", {})
+        ],
+        # Of a unit of ours; those of packages are stopped as these are removed.
+        stop=[
+            name
+            for name, one in services.items()
+            if one["after"] and _on(name, now) and f"/etc/systemd/system/{name}" in new_files
+        ],
         kernel={
             key: one["before"]
             for key, one in changes.get("kernel", {}).items()
@@ -137,7 +147,9 @@ def commands_before_files(plan: Undo) -> List[List[str]]:
     """Return the commands that stop services and remove packages."""
     commands = [["systemctl", "stop", name] for name in plan.stop]
     commands += [["apt-mark", "unhold", name] for name in plan.release]
-    return [*commands, ["apt-get", "--yes", "purge", *plan.packages]] if plan.packages else commands
+    return (
+        [*commands, ["apt-get", "--yes", "remove", *plan.packages]] if plan.packages else commands
+    )
 
 
 # What reads the files of a folder again.

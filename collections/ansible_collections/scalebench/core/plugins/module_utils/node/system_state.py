@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import grp
 import hashlib
 import os
 import shutil
 import stat
 import subprocess
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import (
+    Any,
+    BinaryIO,
+    Container,
+    Dict,
+    Iterator,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Tuple,
+    cast,
+)
 
-__all__ = ["FOLDERS", "copy_files", "file_state", "make_file", "read_state"]
+__all__ = ["FOLDERS", "copy_files", "file_state", "is_copy", "make_file", "read_state"]
 
 # Below these a change of any file is seen.
 FOLDERS = ("/etc", "/usr/share/keyrings", "/usr/local/bin", "/usr/local/sbin")
@@ -20,6 +33,9 @@ _NOT_FILES = {
     for name in ("passwd", "shadow", "group", "gshadow", "subuid", "subgid")
     for end in ("", "-", ".lock")
 } | {"/etc/ld.so.cache", "/etc/mtab", "/etc/.pwd.lock", "/etc/resolv.conf", "/etc/machine-id"}
+# Stores that programs keep themselves: an older state of a part would break the whole.
+_STORES = {".git", ".hg", ".bzr", ".svn", "_darcs"}
+_NOT_FOLDERS = {"/etc/lvm/archive", "/etc/lvm/backup"}
 _LARGEST = 4 << 20
 
 FileState = Dict[str, Any]  # mode, uid, gid and one of target, sha256, folder
@@ -28,11 +44,13 @@ State = Dict[str, Dict[str, Any]]
 
 def read_state(folders: Sequence[str] = FOLDERS) -> State:
     """Return packages, holds, active services, kernel parameters, groups and files."""
+    units = dict.fromkeys(_units(), True)
     return {
         "files": dict(_files(folders)),
         "packages": dict(_packages()),
         "holds": dict.fromkeys(_lines("apt-mark", "showhold"), True),
-        "services": dict(_services()),
+        "services": dict.fromkeys(_services(units), True),
+        "units": units,
         "kernel": dict(_kernel_parameters()),
         "groups": {one.gr_name: sorted(one.gr_mem) for one in grp.getgrall()},
     }
@@ -42,14 +60,27 @@ _ACTIVE = ("systemctl", "list-units", "--type=service,timer,socket", "--state=ac
 _PLAIN = ("--no-pager", "--plain")
 
 
-def _services() -> Iterator[Tuple[str, bool]]:
+_UNITS = ("systemctl", "list-unit-files", "--type=service,timer,socket")
+
+
+def _units() -> Iterator[str]:
+    """Yield the units that have a file; not transient ones, which end for good."""
+    for line in _lines(*_UNITS, *_PLAIN):
+        name, _, rest = line.partition(" ")
+        if name.endswith(_ENDS) and not rest.lstrip().startswith(("transient", "generated")):
+            yield name
+
+
+def _services(units: Container[str]) -> Iterator[str]:
+    """Yield the active units that have a file; those of sessions, user@1000.service, have not."""
     for line in _lines(*_ACTIVE, *_PLAIN):
         name = line.partition(" ")[0]
-        # Not the heading, nor the legend, "23 loaded units listed".
-        if name.endswith((".service", ".timer", ".socket")):
-            yield name, True
+        # Neither the heading nor the legend, "23 loaded units listed", is among them.
+        if name in units:
+            yield name
 
 
+_ENDS = (".service", ".timer", ".socket")
 _DPKG = ("dpkg-query", "-W", "-f", "${db:Status-Abbrev}\t${binary:Package}\t${Version}\n")
 _RPM = ("rpm", "-qa", "--qf", "ii \t%{NAME}.%{ARCH}\t%{VERSION}-%{RELEASE}\n")
 
@@ -81,6 +112,11 @@ def _kernel_parameters() -> Iterator[Tuple[str, str]]:
 def _files(folders: Sequence[str]) -> Iterator[Tuple[str, FileState]]:
     for top in folders:
         for folder, names, files in os.walk(top):
+            names[:] = [
+                name
+                for name in names
+                if name not in _STORES and os.path.join(folder, name) not in _NOT_FOLDERS
+            ]
             for name in sorted([*names, *files]):
                 path = os.path.join(folder, name)
                 if path not in _NOT_FILES:
@@ -107,17 +143,36 @@ def file_state(path: str) -> Optional[FileState]:
 
 
 def copy_files(files: Mapping[str, FileState], destination: str) -> None:
-    """Copy regular files up to 4 MiB below a folder that only root may read."""
+    """Copy regular files up to 4 MiB below a folder that only root may read, each whole or not."""
     os.makedirs(destination, mode=0o700, exist_ok=True)
     for path, state in files.items():
         copy = destination + path
         if "sha256" in state and not os.path.exists(copy):
-            with open(path, "rb") as file:
-                data = file.read(_LARGEST + 1)
+            try:
+                with open(path, "rb") as file:
+                    data = file.read(_LARGEST + 1)
+            except FileNotFoundError:
+                continue
             if len(data) <= _LARGEST:
                 os.makedirs(os.path.dirname(copy), mode=0o700, exist_ok=True)
-                with open(os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                part = copy + ".part"
+                with contextlib.suppress(FileNotFoundError):
+                    os.remove(part)
+                with _private(part) as file:
                     file.write(data)
+                os.replace(part, copy)
+
+
+def _private(path: str) -> BinaryIO:
+    """Open a new file for root only; a link in its place is not followed."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    return cast(BinaryIO, open(os.open(path, flags, 0o600), "wb"))
+
+
+def is_copy(original: str, state: FileState) -> bool:
+    """Return whether there is a copy, and it is what the file was."""
+    copy = file_state(original)
+    return "sha256" not in state or (copy or {}).get("sha256") == state["sha256"]
 
 
 def make_file(path: str, state: Optional[FileState], original: str) -> None:
@@ -138,13 +193,17 @@ def make_file(path: str, state: Optional[FileState], original: str) -> None:
     else:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         part = f"{path}.scalebench-part"
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(part)
         if "target" in state:
             os.symlink(state["target"], part)
         else:
-            shutil.copyfile(original, part)
-            os.chmod(part, state["mode"])
+            with open(original, "rb") as source, _private(part) as file:
+                shutil.copyfileobj(source, file)
+            # In this order: a new owner takes the setuid bit away.
             os.chown(part, state["uid"], state["gid"])
+            os.chmod(part, state["mode"])
         os.replace(part, path)
         return
-    os.chmod(path, state["mode"])
     os.chown(path, state["uid"], state["gid"])
+    os.chmod(path, state["mode"])
