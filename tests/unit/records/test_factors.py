@@ -148,14 +148,13 @@ def test_words_are_those_of_the_table_or_the_name():
     }
 
 
-@pytest.mark.parametrize(("packed", "words"), [(False, ""), (True, " packed True,")])
-def test_a_flag_that_is_false_is_not_named_in_the_head(packed, words):
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_flag_that_is_false_is_not_named_in_the_head(packed):
     plan, runs = campaign({"1n1g": [10.0]}, benchmark="a")
     results = build_results(plan, runs)
     results["cells"][0]["own_factors"] = {"packed": packed}
-    assert headline(results)["what"][0] == (
-        f"a: training of r50 in fp32, batch size 4 per device, weak scaling,{words} on 1n1g."
-    )
+    head = headline(results)["what"][0]
+    assert ("packed True" in head, "packed" in head) == (packed, packed)
 
 
 def test_a_new_factor_is_named_in_sentences(monkeypatch):
