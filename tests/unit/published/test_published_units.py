@@ -5,6 +5,10 @@ from ansible_collections.scalebench.core.plugins.module_utils.published import c
 from ansible_collections.scalebench.core.plugins.module_utils.published.against_published import (
     against_published,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.published.conditions import (
+    judge,
+    plain_conditions,
+)
 from published_data import all_rows, rows
 from test_against_published import built
 
@@ -40,6 +44,17 @@ def test_another_sequence_length_is_another_figure():
     longer = {**BERT, "own_factors": {**BERT["own_factors"], "sequence_length": 512}}
     (found,) = compare.compare_published(longer, rows("dlperf_bert_pytorch_ngc"))
     assert [one["condition"] for one in found["differences"]] == ["sequence_length"]
+
+
+def test_a_factor_with_the_name_of_a_key_of_results_is_compared():
+    own = {**BERT["own_factors"], "state": "warm", "throughput": 7}
+    cell = {**BERT, "state": "measured", "throughput": 2885.81, "own_factors": own}
+    row = {**cell, "own_factors": {**own, "state": "cold"}}
+    verdict = judge(cell, row)
+    assert verdict["differences"] == [
+        {"condition": "state", "measured": "warm", "published": "cold"}
+    ]
+    assert plain_conditions(cell)["throughput"] == 7
 
 
 @pytest.mark.parametrize(("compiled", "verdict"), [(False, "comparable"), (True, "not_known")])

@@ -67,7 +67,8 @@ def plain_condition(condition: str, row: Mapping[str, Any]) -> Any:
     V100-SXM2-16GB`` the gpu V100-SXM2-16GB, ``pure_fp16`` the precision fp16, ``device: cpu`` no
     gpu, and a topology gives nodes and devices per node.
     """
-    value = row.get(condition, (row.get("own_factors") or {}).get(condition))
+    # A benchmark's factor may have the name of a key of results, such as state.
+    value = {**row, **(row.get("own_factors") or {})}.get(condition)
     if condition in ("nodes", "devices_per_node") and value is None and row.get("topology"):
         return parse_topology(row["topology"])[condition == "devices_per_node"]
     if condition == "gpu" and row.get("device") == "cpu":
