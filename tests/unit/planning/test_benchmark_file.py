@@ -79,3 +79,24 @@ def test_a_broken_file_is_told_where_and_why(change, said):
 def test_a_file_that_is_no_mapping_is_told():
     with pytest.raises(ValueError, match=r"x.yml: a mapping is needed, not NoneType"):
         check_benchmark(None, "x.yml")
+
+
+@pytest.mark.parametrize(
+    ("when", "said"),
+    [
+        ({"nodes": "2"}, "nodes: '2' never equals a cell's value: write 2 without quotes"),
+        ({"image_size": ["224"]}, "image_size: '224' never equals a cell's value: write 224"),
+        (
+            {"several_nodes": "true"},
+            "several_nodes: 'true' never equals a cell's value",
+        ),
+        ({"device": "tpu"}, "device: 'tpu' is not one of cpu, gpu"),
+        ({"framework_version": 1.15}, "framework_version: 1.15 is not a text"),
+        ({"devices_per_node": 0}, "devices_per_node: 0 is below 1"),
+    ],
+)
+def test_a_condition_that_never_holds_is_refused(when, said):
+    entry = {"when": when, "arguments": ["--x"]}
+    with pytest.raises(ValueError) as error:
+        check_benchmark(broken(lambda d, r: r.update(additions=[entry])), "x.yml")
+    assert str(error.value).startswith(f"x.yml: recipes.portable.additions[0].when.{said}")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 import re
-from typing import Any, Dict, List, Mapping, Sequence
+from typing import Any, Callable, Dict, List, Mapping, Sequence
 
 from ..logs import READERS
-from ..records.factors import FACTORS, Factor
+from ..records.factors import FACTORS, Factor, parse_count, parse_flag
 from ..stacks.pci import ARCHITECTURES
 from ..strategies import parameters_of
 from .launch import LAUNCHERS
@@ -57,8 +57,20 @@ OPTIONAL: Dict[str, type] = {
 # What a device may have otherwise; nothing in the place of a container means none.
 _BY_DEVICE: Dict[str, type] = {**_BY_VERSION, "sources": list}
 _METHOD = ("repeats", "warmup", "iterations", "epochs", "target_accuracy")
+
+
+def _parse_device(value: Any) -> str:
+    if value not in DEVICES:
+        raise ValueError(f"is not one of {', '.join(DEVICES)}")
+    return str(value)
+
+
 # What a condition may ask for besides the factors that options vary.
-_OF_CELL = ("nodes", "several_nodes", "devices_per_node", "device", "given_python")
+_OF_CELL: Dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("nodes", "devices_per_node"), parse_count),
+    **dict.fromkeys(("several_nodes", "given_python"), parse_flag),
+    "device": _parse_device,
+}
 # Names that a factor of a benchmark cannot have, since -e and inventories set it by its name: what
 # cells are made of, variables that playbooks and roles read, and keywords and variables of Ansible.
 # An entry that ends with _ stands for all names that begin so.
@@ -292,12 +304,25 @@ def _check_factors(
 def _check_when(
     when: Mapping[str, Any], where: str, choices: Choices, own: Sequence[Factor]
 ) -> None:
-    """Refuse a condition on a factor that is not there, or on a value that it cannot have."""
-    known = sorted({*LISTS, *_OF_CELL, *(factor.name for factor in own)} - {"benchmark"})
+    """Refuse a condition on a factor that is not there, or on a value that it cannot have.
+
+    A value of another type, such as a quoted number, would never equal the cell's.
+    """
+    parsers = {**LISTS, **_OF_CELL, **{factor.name: factor.parse for factor in own}}
+    known = sorted({*parsers} - {"benchmark"})
     for factor, wanted in when.items():
         if factor not in known:
             raise ValueError(f"{where}.{factor}: no such factor; there are {', '.join(known)}")
         for value in wanted if isinstance(wanted, list) else [wanted]:
+            try:
+                parsed = parsers[factor](value)
+            except ValueError as error:
+                raise ValueError(f"{where}.{factor}: {value!r} {error}") from None
+            if (type(parsed), parsed) != (type(value), value):
+                raise ValueError(
+                    f"{where}.{factor}: {value!r} never equals a cell's value: write"
+                    f" {str(parsed).lower() if isinstance(parsed, bool) else parsed} without quotes"
+                )
             if factor in choices:
                 _check_choice(factor, value, where, choices)
 
