@@ -62,6 +62,9 @@ def broken(change):
             lambda d, r: r["defaults"]["cpu"].update(precision=["fp8"]),
             "defaults.cpu.precision: 'fp8' is not among the recipe's choices",
         ),
+        (lambda d, r: r.update(estimate={"1n1g": "x"}), "estimate.1n1g: seconds are needed, not"),
+        (lambda d, r: r.update(estimate={"1n1g": 0}), "estimate.1n1g: 0 is not a number of sec"),
+        (lambda d, r: r.update(estimate={"one": 5}), "estimate: 'one' is not a topology"),
         (lambda d, r: r["defaults"]["cpu"].update(matrix={}), "cpu.matrix: a list of mappings"),
         (
             lambda d, r: r["defaults"]["cpu"].update(matrix=[{"repeats": 1}]),

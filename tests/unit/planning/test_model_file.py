@@ -74,6 +74,7 @@ def model(**keys):
         ({"units_per_sample": [1]}, r"\[1\] is neither"),
         ({"units_per_sample": "packed"}, r"of type count \(sequence_length\)"),
         ({"units_per_sample": "precision"}, r"'precision' is neither"),
+        ({"unit": "samples"}, r"unit: 'samples' would be compared with images"),
         (
             {"units_per_sample": None},
             r"model.samples: a batch is of sequences, and the",
@@ -89,6 +90,8 @@ def model(**keys):
         ({"model": model(parameters={"formula": "x", "source": "y"})}, r"figure, and source, are"),
         ({"model": model(parameters={"figure": "4e9", "source": "y"})}, r"write 4.0e\+9"),
         ({"model": model(parameters={"figure": float("inf"), "source": "y"})}, r"above 0 is n"),
+        ({"model": model(parameters={"figure": 10**400, "source": "y"})}, r"above 0 is n"),
+        ({"model": model(flops_per_unit={"formula": [], "source": "y"})}, r"\[\] is not one of"),
         (
             {"model": model(flops_per_unit={"formula": "x", "source": "y"})},
             r"flops_per_unit.formula: 'x' is not one of nvidia_decoder, torchtitan_decoder",

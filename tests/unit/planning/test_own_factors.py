@@ -231,3 +231,19 @@ def test_benchmarks_that_declare_a_factor_with_two_types_are_refused():
     other["factors"]["sequence_length"]["type"] = "text"
     with pytest.raises(ValueError, match=r"benchmark b: factors.sequence_length: another"):
         declared_factors({"a": TOY, "b": other})
+
+
+@pytest.mark.parametrize(
+    ("declared", "said"),
+    [
+        ({"type": [], "token": "x{}"}, r"heads.type: \[\] is not one of count, flag, text"),
+        ({"type": "flag", "token": ""}, "heads.token: is empty"),
+        ({"type": "flag", "token": "1n1g"}, "heads.token: '1n1g' reads like a topology"),
+        ({"type": "count", "token": "{}n8g"}, "reads like a topology"),
+    ],
+)
+def test_a_factor_that_a_path_cannot_name_is_refused(declared, said):
+    toy = copy.deepcopy(TOY)
+    toy["factors"]["heads"] = declared
+    with pytest.raises(ValueError, match=rf"toy.yml: factors: .*{said}"):
+        check_benchmark(toy, "toy.yml")

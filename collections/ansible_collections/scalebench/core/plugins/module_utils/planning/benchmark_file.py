@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import re
+import sys
 from typing import Any, Callable, Dict, List, Mapping, Sequence
 
 from ..logs import READERS
 from ..records.factors import FACTORS, Factor, parse_count, parse_flag
 from ..stacks.pci import ARCHITECTURES
 from ..strategies import parameters_of
+from ..topology import parse_topology
 from .launch import LAUNCHERS
 from .model_file import KEYS as MODEL_KEYS
 from .model_file import check_model
@@ -193,6 +195,7 @@ def _check_recipe(recipe: Any, where: str, factors: Sequence[Factor]) -> None:
         merged = recipe_of({"recipes": {"": recipe}}, cell)
         _check_start(merged, where, own)
         _check_reading(merged, where)
+        _check_estimate(merged.get("estimate", {}), f"{where}.estimate")
     choices = recipe_choices(recipe, factors)
     _check_words(recipe, where, own)
     words = [*recipe["arguments"], *recipe.get("environment", {}).values()]
@@ -241,7 +244,7 @@ def _check_start(recipe: Mapping[str, Any], where: str, own: Sequence[Factor]) -
         check_container(recipe["container"], f"{where}.container")
     check_sources(recipe.get("sources", []), f"{where}.sources")
     for name in recipe.get("gpu_architectures", []):
-        if name not in ARCHITECTURES:
+        if name not in list(ARCHITECTURES):
             known = ", ".join(ARCHITECTURES)
             raise ValueError(f"{where}.gpu_architectures: {name!r} is not one of {known}")
 
@@ -258,6 +261,19 @@ def _check_reading(recipe: Mapping[str, Any], where: str) -> None:
             parameters_of(recipe["strategy"]["name"], recipe["strategy"].get("parameters"))
         except ValueError as error:
             raise ValueError(f"{place}: {error}") from None
+
+
+def _check_estimate(estimate: Mapping[Any, Any], where: str) -> None:
+    """Check the seconds of a repeat on each topology."""
+    for topology, seconds in estimate.items():
+        try:
+            parse_topology(topology)
+        except ValueError as error:
+            raise ValueError(f"{where}: {error}") from None
+        if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
+            raise ValueError(f"{where}.{topology}: seconds are needed, not {seconds!r}")
+        if not 0 < seconds <= sys.float_info.max:
+            raise ValueError(f"{where}.{topology}: {seconds} is not a number of seconds above 0")
 
 
 def _check_defaults(

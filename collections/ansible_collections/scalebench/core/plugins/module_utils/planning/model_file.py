@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from math import isfinite
+import sys
 from typing import Any, Dict, Mapping, Optional, Sequence
 
 from ..models.flops import FORMULAS
@@ -34,6 +34,11 @@ def check_model(benchmark: Mapping[str, Any], where: str, own: Sequence[Factor])
     :raises ValueError: the file, the key and what should stand there.
     """
     _check_noun(benchmark.get("unit", "samples"), f"{where}: unit", "sequences")
+    if benchmark.get("unit") == "samples":
+        raise ValueError(
+            f"{where}: unit: 'samples' would be compared with images: say what a sample is, such as"
+            " sequences"
+        )
     _check_units_per_sample(benchmark, where, own)
     model = benchmark["model"]
     stated: Any = {"name": model} if isinstance(model, str) else model
@@ -105,12 +110,12 @@ def _check_stated(stated: Optional[Mapping[str, Any]], place: str, kinds: Sequen
     source = stated.get("source")
     if not isinstance(source, str) or not source.strip():
         raise ValueError(f"{place}.source: say where it comes from, not {source!r}")
-    if "formula" in stated and stated["formula"] not in FORMULAS:
+    if "formula" in stated and stated["formula"] not in list(FORMULAS):
         known = ", ".join(FORMULAS)
         raise ValueError(f"{place}.formula: {stated['formula']!r} is not one of {known}")
     figure = stated.get("figure", 1)
     number = isinstance(figure, (int, float)) and not isinstance(figure, bool)
-    if not number or not isfinite(figure) or figure <= 0:
+    if not number or not 0 < figure <= sys.float_info.max:
         raise ValueError(
             f"{place}.figure: a number above 0 is needed, not {figure!r} (YAML reads 4e9 as text:"
             " write 4.0e+9)"

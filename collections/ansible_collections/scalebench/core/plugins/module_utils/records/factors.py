@@ -52,6 +52,7 @@ WEAK, STRONG = "weak", "strong"
 _FLAGS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _NAME = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
 _WORD = re.compile(r"[A-Za-z0-9_.]+", re.ASCII)
+_TOPOLOGY = re.compile(r"[0-9]+n[0-9]+g", re.ASCII)
 _TOKEN = re.compile(r"[A-Za-z0-9]*(\{\})?[A-Za-z0-9]*", re.ASCII)
 
 
@@ -370,14 +371,18 @@ def own_factor(
     if unknown:
         raise ValueError(f"{name}: unknown key {unknown[0]}; known: type, token")
     kind, token = declared.get("type"), declared.get("token")
-    if kind not in _PARSERS:
+    if not isinstance(kind, str) or kind not in _PARSERS:
         raise ValueError(f"{name}.type: {kind!r} is not one of {', '.join(_PARSERS)}")
     is_flag = kind == "flag"
     if not isinstance(token, str) or not _TOKEN.fullmatch(token) or ("{}" in token) == is_flag:
         form = "without {}" if is_flag else "with {} for the value"
         raise ValueError(f"{name}.token: {token!r}: letters and digits {form} are needed")
+    if not token:
+        raise ValueError(f"{name}.token: is empty: the path of a log could not name the value")
+    if _TOPOLOGY.fullmatch(token.replace("{}", "1")):
+        raise ValueError(f"{name}.token: {token!r} reads like a topology: choose another")
     factor = Factor(
-        *(name, _PARSERS[str(kind)]),
+        *(name, _PARSERS[kind]),
         token=token,
         plain=False if is_flag else None,
         needed=not is_flag,
