@@ -267,6 +267,8 @@ def test_a_log_in_another_unit_is_refused():
     sequences = {**FACTS, "unit": "sequences/s"}
     assert broken({**CELL, "unit": "sequences/s"}, sequences) == []
     assert broken({**CELL, "unit": "sequences/s"}, {**FACTS, "unit": "samples/s"}) == []
+    (usual,) = broken({**CELL, "unit": "sequences/s"}, {**FACTS, "unit": "images/s"})
+    assert "the usual unit of iteration_line: pass unit=" in str(usual)
     in_samples = {**FACTS, "unit": "samples/s", "wall_clock_throughput": None}
     tokens = {**CELL, "unit": "tokens/s", "units_per_sample": 16}
     assert [one["rule"] for one in broken(tokens, in_samples)] == ["unit"]

@@ -136,7 +136,8 @@ def _unit(cell: Cell, facts: LogFacts) -> Iterator[str]:
     planned, logged = cell.get("unit"), facts.get("unit")
     any_name = logged == "samples/s" and not cell.get("units_per_sample")
     if planned and logged and logged != planned and not any_name:
-        yield f"the log counts {logged}, planned were {planned}"
+        usual = ", the usual unit of iteration_line: pass unit=" if logged == "images/s" else ""
+        yield f"the log counts {logged}, planned were {planned}{usual}"
 
 
 def _ranks(cell: Cell, facts: LogFacts) -> Iterator[str]:
