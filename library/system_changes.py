@@ -90,6 +90,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.system_state 
 )
 
 _SECONDS = 3600
+_SET_BY_DOCKER = ("net.ipv4.ip_forward",)
 _REMOVED = re.compile(r"^(?:Remv|Purg) (\S+)", re.MULTILINE)
 
 
@@ -148,7 +149,9 @@ class Record:
             if path.startswith("/etc/sysctl")
             and before["files"].get(path) != after["files"].get(path)
         ]
-        return merged(recorded, differences(before, after, kernel_keys(texts)), before)
+        return merged(
+            recorded, differences(before, after, {*kernel_keys(texts), *_SET_BY_DOCKER}), before
+        )
 
     def finish(self, folders: List[str]) -> Dict[str, Any]:
         """Add what changed since the run began to the record; return all changes."""
