@@ -155,6 +155,11 @@ def test_earlier_campaigns_show_how_days_differ_though_the_baseline_is_one(tmp_p
     assert sorted(one["day"] for one in cell["earlier"]) == [f"2026-11-0{d}" for d in range(1, 5)]
     other = result(comparison_check, {**args, "baseline": "n6", "nodes": {}})["text"]
     assert "known days" not in other
+    # Nor days after the baseline, which may have what is looked for.
+    result(scaling_report, {**first, "campaign_dir": str(tmp_path / "n6"), "baseline": "n3"})
+    compared = json.loads((tmp_path / "n6/results.json").read_text())["comparison"]
+    earlier = compared["cells"][0].get("earlier") or []
+    assert sorted(one["day"] for one in earlier) == ["2026-11-01", "2026-11-02"]
 
 
 @pytest.mark.parametrize(

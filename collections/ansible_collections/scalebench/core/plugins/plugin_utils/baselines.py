@@ -82,7 +82,7 @@ def baseline_of(
             found = _latest(args, others, ours, before, count)
         else:
             return Baseline([])
-        found.history = _history(folder, others, ours, before)
+        found.history = _history(folder, others, ours, before, found.campaigns)
         check_hardware(found.campaigns)
     except OSError as error:
         raise ValueError(f"baseline {given}: {error.strerror or error}") from None
@@ -103,14 +103,22 @@ def _others(folder: Path, own: Path | None) -> Others:
 
 
 def _history(
-    folder: Path, others: Others, ours: list[dict[str, Any]], before: str
+    folder: Path,
+    others: Others,
+    ours: list[dict[str, Any]],
+    before: str,
+    baselines: Sequence[Mapping[str, Any]],
 ) -> list[dict[str, Any]]:
-    """Return the results of the campaigns of the last days before ours, as they were computed.
+    """Return the results of the campaigns of the last days, as they were computed.
 
-    Their logs are not read again: how days differ hardly depends on the rule.
+    None later than the baseline: a slow-down that lasts would otherwise count, from its second
+    day on, as how days differ, and hide itself. Their logs are not read again: how days differ
+    hardly depends on the rule.
     """
-    days = {one["folder"]: calendar_day(one["created"]) for one in others[0]}
-    chosen, _ = latest(*others, ours, before, len(days))
+    newest = max((str(one["provenance"].get("created") or "") for one in baselines), default="")
+    entries = [one for one in others[0] if not newest or one["created"] <= newest]
+    days = {one["folder"]: calendar_day(one["created"]) for one in entries}
+    chosen, _ = latest(entries, others[1], ours, before, len(days))
     last_days = sorted({days[name] for name in chosen})[-MOST_DAYS:]
     return [
         read_results(folder / name / "results.json") for name in chosen if days[name] in last_days
