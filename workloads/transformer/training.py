@@ -237,6 +237,8 @@ def distribute(model: nn.Module, options: Namespace, device: torch.device) -> nn
         device_ids=[device.index] if on_gpu else None,
         gradient_as_bucket_view=True,
         static_graph=True,
+        # The tables of positions, which every rank computes alike.
+        broadcast_buffers=False,
         bucket_cap_mb=options.bucket_mb or (25 if on_gpu else 128),
     )
 

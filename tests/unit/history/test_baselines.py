@@ -117,3 +117,14 @@ def test_what_was_chosen_is_told_and_why_others_were_not():
         "  not a, b, c, d and 2 more: older",
     ]
     assert chosen_lines([], []) == ["Baseline: chosen once the cells are planned"]
+
+
+def test_a_campaign_that_was_broken_off_stands_for_no_day():
+    broken = results_of(9, {"1n1g": [99.0], "2n1g": [190.0, 191.0]})
+    found = [*NIGHTS[:2], broken]
+    assert chosen(found)[0] == ["c09", "c01", "c00"]
+    folders, others = latest(entries(*found), [], planned(), "", 4, repeats=2)
+    assert folders == ["c01", "c00"]
+    (left_out,) = others
+    assert left_out["campaigns"] == ["c09"]
+    assert left_out["reason"].endswith("1n1g: fewer than 2 good repeats")

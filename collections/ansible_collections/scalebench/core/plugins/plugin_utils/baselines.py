@@ -118,7 +118,8 @@ def _history(
     newest = max((str(one["provenance"].get("created") or "") for one in baselines), default="")
     entries = [one for one in others[0] if not newest or one["created"] <= newest]
     days = {one["folder"]: calendar_day(one["created"]) for one in entries}
-    chosen, _ = latest(entries, others[1], ours, before, len(days))
+    # One repeat of a campaign that was broken off does not stand for its day.
+    chosen, _ = latest(entries, others[1], ours, before, len(days), repeats=2)
     last_days = sorted({days[name] for name in chosen})[-MOST_DAYS:]
     return [
         read_results(folder / name / "results.json") for name in chosen if days[name] in last_days

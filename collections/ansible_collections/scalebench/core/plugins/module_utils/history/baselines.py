@@ -49,6 +49,7 @@ def latest(
     ours: Sequence[Mapping[str, Any]],
     before: str,
     most: int,
+    repeats: int = 1,
 ) -> Tuple[List[str], Reasons]:
     """Return the folders of the last campaigns of the same hardware and plan, latest first.
 
@@ -58,13 +59,14 @@ def latest(
     :param ours: of ``trends.conditions``, of each of our cells, planned or measured.
     :param before: when our campaign was planned (UTC): later ones are not taken; empty for now.
     :param most: how many.
+    :param repeats: how many good ones each cell must have: fewer do not stand for a day.
     :returns: the folders, and each ``reason`` with the ``campaigns`` that were not taken for it.
     """
     once, twice = without_copies(entries)
     folders: List[str] = []
     others = [(one["folder"], one["reason"]) for one in (*twice, *left_out)]
     for one in reversed(once):
-        reason = _unlike(one, ours)
+        reason = _unlike(one, ours, repeats)
         if before and one["created"] >= before:
             reason = "not planned before this campaign"
         elif not reason and len(folders) == most:
@@ -76,9 +78,10 @@ def latest(
     return folders, _by_reason(others)
 
 
-def _unlike(campaign: Mapping[str, Any], ours: Sequence[Mapping[str, Any]]) -> str:
+def _unlike(campaign: Mapping[str, Any], ours: Sequence[Mapping[str, Any]], repeats: int) -> str:
     """Return how a campaign differs from ours in hardware or plan; empty where it does not."""
     theirs = [point["conditions"] for point in campaign["points"]]
+    good = {cell_key(point["conditions"]): point["n"] for point in campaign["points"]}
     for cell in ours:
         same = [one for one in theirs if cell_key(one) == cell_key(cell)]
         # A search may end at any batch size.
@@ -93,6 +96,8 @@ def _unlike(campaign: Mapping[str, Any], ours: Sequence[Mapping[str, Any]]) -> s
         ]
         if differing:
             return f"{cell_key(cell).short}: {'; '.join(differing)}"
+        if repeats > 1 and good[cell_key(same[0])] < repeats:
+            return f"{cell_key(cell).short}: fewer than {repeats} good repeats"
     return ""
 
 
