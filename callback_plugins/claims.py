@@ -9,9 +9,9 @@ short_description: Release the nodes that an ansible-playbook still holds when i
 description:
   - A play releases the nodes at its end. Nodes that failed or were lost, and all nodes after
     Ctrl-C, are not reached by it. Until their holder's next run nobody else could use them.
-  - So C(playbooks/release.yml) is run for what is left, with the inventory and the variables of
-    this run, for at most two minutes. A controller that is killed or loses its power cannot do so;
-    its own next run takes over what it held.
+  - So C(playbooks/release.yml) is run for what is left, with the inventory, the variables, the
+    passwords and the vaults of this run, for at most two minutes. A controller that is killed or
+    loses its power cannot do so; its own next run takes over what it held.
 """
 
 import atexit
@@ -22,6 +22,8 @@ import sys
 from pathlib import Path
 
 from ansible import context
+from ansible.module_utils.common.text.converters import to_bytes
+from ansible.parsing.vault import VaultSecretsContext
 from ansible.plugins.callback import CallbackBase
 from ansible_collections.scalebench.core.plugins.module_utils.node.claim import HOLDER_VARIABLE
 from ansible_collections.scalebench.core.plugins.module_utils.node.processes import read_process
@@ -29,6 +31,23 @@ from ansible_collections.scalebench.core.plugins.module_utils.records.node_names
 
 RELEASE = Path(__file__).resolve().parents[1] / "playbooks/release.yml"
 PATIENCE_SECONDS = 120
+# Passwords come by pipe, and nobody answers.
+NOTHING_ASKED = dict.fromkeys(
+    ("ANSIBLE_ASK_PASS", "ANSIBLE_BECOME_ASK_PASS", "ANSIBLE_ASK_VAULT_PASS"), "false"
+)
+# Options of this run by which nodes are reached, and their switches.
+WAY_IN = {
+    "private_key_file": "--private-key",
+    "remote_user": "--user",
+    "connection": "--connection",
+    "timeout": "--timeout",
+    "ssh_common_args": "--ssh-common-args",
+    "sftp_extra_args": "--sftp-extra-args",
+    "scp_extra_args": "--scp-extra-args",
+    "ssh_extra_args": "--ssh-extra-args",
+    "become_method": "--become-method",
+    "become_user": "--become-user",
+}
 
 
 def _claims(task):
@@ -52,20 +71,29 @@ class CallbackModule(CallbackBase):
     def __init__(self):
         super().__init__()
         self._held = set()
-        # Whether this play goes through the system's sshd, and whether a claim was taken so.
-        self._first_contact = self._through_system = False
+        # Whether this play goes through the system's sshd, and is root; and how a claim was taken.
+        self._first_contact = self._root = self._through_system = self._as_root = False
+        self._passwords = {}
         self._process = os.getpid()
         atexit.register(self.give_back)
+
+    def set_play_context(self, play_context):
+        """Note the passwords that were typed or read from files when this run began."""
+        self._passwords = {
+            "--connection-password-file": play_context.password,
+            "--become-password-file": play_context.become_pass,
+        }
 
     def v2_playbook_on_play_start(self, play):
         """Note how the play connects."""
         self._first_contact = bool(play.get_vars().get("scalebench_first_contact"))
+        self._root = bool(play.become)
 
     def v2_runner_on_start(self, host, task):
         """Note a claim that may be taken: Ctrl-C may come before its answer."""
         if _claims(task) and not context.CLIARGS.get("check"):
             self._held.add(host.get_name())
-            self._through_system = self._first_contact
+            self._through_system, self._as_root = self._first_contact, self._root
 
     def v2_runner_on_ok(self, result):
         """Note a claim that was taken or released."""
@@ -88,10 +116,12 @@ class CallbackModule(CallbackBase):
         if not nodes or os.getpid() != self._process:
             return
         self._display.display(f"Giving back {folded(nodes)}")
+        secrets = self.secrets()
         try:
             done = subprocess.run(
-                self.command(nodes),
-                env={**os.environ, HOLDER_VARIABLE: json.dumps(this_process())},
+                [*self.command(nodes), *(word for switch in secrets.values() for word in switch)],
+                env={**os.environ, **NOTHING_ASKED, HOLDER_VARIABLE: json.dumps(this_process())},
+                pass_fds=secrets,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -102,6 +132,9 @@ class CallbackModule(CallbackBase):
         except (OSError, subprocess.TimeoutExpired) as error:
             self._display.warning(f"{folded(nodes)}: not given back: {error}")
             return
+        finally:
+            for pipe in secrets:
+                os.close(pipe)
         if done.returncode or "UNREACHABLE" in done.stdout:
             self._display.warning(
                 f"not all of {folded(nodes)} were given back; the next run of this controller takes"
@@ -115,6 +148,27 @@ class CallbackModule(CallbackBase):
         words.append(",".join(nodes))
         for switch, key in (("-i", "inventory"), ("-e", "extra_vars")):
             words += [word for value in given.get(key) or () for word in (switch, str(value))]
-        for path in given.get("vault_password_files") or ():
-            words += ["--vault-password-file", str(path)]
-        return [*words, "-e", "scalebench_first_contact=true"] if self._through_system else words
+        # With = , as arguments for ssh begin with a dash.
+        words += [f"{switch}={given[key]}" for key, switch in WAY_IN.items() if given.get(key)]
+        if self._through_system:
+            words += ["-e", "scalebench_first_contact=true"]
+        return [*words, "-e", "release_become=true"] if self._as_root else words
+
+    def secrets(self):
+        """Return words of the command by pipe: passwords, of vaults too, that nobody types twice.
+
+        Pipes, because a file would stay on the disk after a loss of power, and other accounts read
+        the words of a command.
+        """
+        current = VaultSecretsContext.current(optional=True)
+        vaults = current.secrets if current else []
+        held = [("--vault-id", f"{name}@", secret.bytes) for name, secret in vaults]
+        held += [(switch, "", to_bytes(word)) for switch, word in self._passwords.items() if word]
+        words = {}
+        for switch, name, secret in held:
+            # A pipe holds 64 KiB, more than any password.
+            pipe, inlet = os.pipe()
+            os.write(inlet, secret)
+            os.close(inlet)
+            words[pipe] = [switch, f"{name}/dev/fd/{pipe}"]
+        return words

@@ -87,6 +87,23 @@ def test_a_node_that_fails_is_given_back(cluster):
     assert claims(cluster) == []
 
 
+def test_a_node_of_an_inventory_in_vaults_is_given_back(cluster):
+    # A vault of its own name, from a script that answers once: nothing is asked a second time.
+    password = cluster / "password"
+    password.write_text('#!/bin/sh\nset -e\ncd "${0%/*}"\nmkdir asked\necho secret\n')
+    password.chmod(0o755)
+    vault = ("--vault-id", f"site@{password}")
+    variables = cluster / "vars.yml"
+    variables.write_text("claim_work_dir: '{{ scalebench_state_dir }}/{{ inventory_hostname }}'\n")
+    words = ["ansible-vault", "encrypt", *vault, "--encrypt-vault-id", "site", variables]
+    subprocess.run(words, check=True, capture_output=True)
+    (cluster / "asked").rmdir()
+    code, out = finish(cluster, *vault, "-e", f"@{variables}", "-e", "broken=node1")
+    assert code == 2 and "not all of" not in out, out
+    assert "Giving back node1" in out
+    assert claims(cluster) == []
+
+
 def test_nodes_are_given_back_after_ctrl_c(cluster):
     process = start(cluster, "-e", "seconds=300")
     end = time.monotonic() + 60

@@ -13,17 +13,21 @@ from callback_plugins import claims
 @pytest.fixture
 def callback(monkeypatch):
     """Return the callback, and a list of what it started in place of ansible-playbook."""
-    started = []
+    started, secrets = [], []
 
-    def run(command, env, **_):
+    def run(command, env, pass_fds, **_):
+        told = {pipe: os.read(pipe, 100) for pipe in pass_fds}
+        words = [f"{name}/dev/fd/{pipe}" for pipe in told for name in ("", "site@", "default@")]
+        command = [word for word in command if word not in words]
         started.append((command, json.loads(env[claims.HOLDER_VARIABLE])))
+        secrets.extend(told.values())
         return subprocess.CompletedProcess(command, 0, "", "")
 
     monkeypatch.setattr(claims.subprocess, "run", run)
     monkeypatch.setattr(claims.atexit, "register", lambda function: None)
     given = {"inventory": ("inventory/mine",), "extra_vars": ("precision=amp", "@vars.yml")}
     monkeypatch.setattr(claims.context, "CLIARGS", given)
-    return SimpleNamespace(plugin=claims.CallbackModule(), started=started)
+    return SimpleNamespace(plugin=claims.CallbackModule(), started=started, secrets=secrets)
 
 
 def told(callback, host, action="node_claim", event="ok", **answer):
@@ -35,8 +39,9 @@ def told(callback, host, action="node_claim", event="ok", **answer):
         getattr(callback.plugin, f"v2_runner_on_{event}")(result)
 
 
-def play(callback, **variables):
-    callback.plugin.v2_playbook_on_play_start(SimpleNamespace(get_vars=lambda: variables))
+def play(callback, become=None, **variables):
+    started = SimpleNamespace(get_vars=lambda: variables, become=become)
+    callback.plugin.v2_playbook_on_play_start(started)
 
 
 def test_what_is_still_held_is_given_back_once_in_the_name_of_its_holder(callback):
@@ -63,6 +68,30 @@ def test_a_claim_that_was_taken_through_the_systems_sshd_is_given_back_through_i
     told(callback, "node1", holds=True)
     callback.plugin.give_back()
     assert callback.started[0][0][-2:] == ["-e", "scalebench_first_contact=true"]
+
+
+def test_a_claim_that_root_took_for_another_account_is_given_back_by_root(callback):
+    play(callback, become=True, scalebench_first_contact=True)
+    told(callback, "node1", holds=True)
+    play(callback)
+    callback.plugin.give_back()
+    assert callback.started[0][0][-2:] == ["-e", "release_become=true"]
+
+
+def test_passwords_and_vaults_of_the_run_are_handed_on_by_pipe(callback, monkeypatch):
+    vaults = SimpleNamespace(secrets=[("site", SimpleNamespace(bytes=b"vault's"))])
+    monkeypatch.setattr(claims.VaultSecretsContext, "current", lambda **_: vaults)
+    monkeypatch.setitem(claims.context.CLIARGS, "remote_user", "ubuntu")
+    monkeypatch.setitem(claims.context.CLIARGS, "ssh_common_args", "-o ProxyJump=bastion")
+    callback.plugin.set_play_context(SimpleNamespace(password="", become_pass="sudo's"))
+    told(callback, "node1", holds=True)
+    callback.plugin.give_back()
+    ((command, _),) = callback.started
+    words = ["--user=ubuntu", "--ssh-common-args=-o ProxyJump=bastion"]
+    assert command[-4:] == [*words, "--vault-id", "--become-password-file"]
+    assert callback.secrets == [b"vault's", b"sudo's"]
+    # They stand in no argument, which other accounts could read, and the pipes are closed.
+    assert not any("sudo's" in word or "vault's" in word for word in command)
 
 
 def test_a_claim_that_has_no_answer_yet_is_given_back_and_a_refused_one_is_not(callback):

@@ -373,3 +373,25 @@ def test_names_of_tasks_and_plays_begin_with_a_telling_verb(path):
     ]
     first_words = {name: name.rpartition(" | ")[2].split()[0] for name in names}
     assert {name: word for name, word in first_words.items() if word in VAGUE_VERBS} == {}
+
+
+def test_apt_removes_no_package_that_is_there_for_one_of_ours():
+    # Role nvidia_packages simulates first, and refuses by name what would go.
+    tasks = [
+        (f"{path.relative_to(ROOT)}: {task['name']}", task["ansible.builtin.apt"])
+        for path in TASK_FILES
+        if "nvidia_packages" not in path.parts
+        for task in every_task(yaml.safe_load(path.read_text()))
+        if "ansible.builtin.apt" in task
+    ]
+    installing = {name: given for name, given in tasks if {"name", "deb"} & set(given)}
+    assert len(installing) > 3
+    assert [name for name, given in installing.items() if not given.get("fail_on_autoremove")] == []
+
+
+def every_task(tasks):
+    """Return the tasks of a file, with those in blocks."""
+    for task in tasks or []:
+        yield task
+        for part in ("block", "rescue", "always"):
+            yield from every_task(task.get(part))
