@@ -112,8 +112,8 @@ benchmark: $(TEST)  ## Measure our own cost (reading, packing, telemetry, orches
 	@PYTHONPATH=collections python tests/benchmarks/error_rates.py
 	@PYTHONPATH=collections python tests/benchmarks/telemetry.py
 	@PYTHONPATH=collections python tests/benchmarks/orchestration.py $(ARGS)
-	@PYTHONPATH=collections python tests/benchmarks/transformer.py
 	@python tests/benchmarks/provision.py
+	@PYTHONPATH=collections python tests/benchmarks/transformer.py
 
 clean:  ## End the local nodes; remove environments, keys and caches. Results stay.
 	@if [ -x $(VENV)/bin/ansible-playbook ] && [ -d .state ]; then ansible-playbook playbooks/teardown.yml; fi

@@ -50,5 +50,7 @@ def test_the_record_has_the_model_and_its_figures(cluster, campaign):
     for record in records:
         facts = record["facts"]
         assert facts["identity"]["architecture"]["parameters"] == 4433468
-        mfu = facts["summary"]["figures"]["mfu"]
-        assert 0 < mfu["nvidia"] == mfu["torchtitan"] < mfu["stated"]
+        figures = facts["summary"]["figures"]
+        assert set(figures["mfu"]) == {"stated"}
+        done = figures["mfu"]["stated"] * figures["peak_flops_per_second"] * record["cell"]["nodes"]
+        assert figures["flops_per_second"] == pytest.approx(done, rel=1e-3)

@@ -50,7 +50,7 @@ def test_the_figures_are_those_of_the_lines(alone):
     assert figure["step_seconds_p50"] == pytest.approx(sorted(steps)[2], abs=2e-6)
     assert figure["step_seconds_p99"] == pytest.approx(sorted(steps)[4], rel=0.3)
     assert sorted(steps)[3] < figure["step_seconds_p99"] <= sorted(steps)[4] + 1e-6
-    flops = flops_per_token(facts(alone, "header")["model"], causal=True)
+    flops = flops_per_token(facts(alone, "header")["model"])
     rate = 4 * 32 * len(steps) / sum(steps)
     assert figure["flops_per_second"] == pytest.approx(flops["nvidia"] * rate, rel=1e-4)
     for name, share in figure["mfu"].items():

@@ -76,7 +76,7 @@ print(json.dumps(counted))
     )
     size = SIZES["10m"]
     norms = 6 * (2 * size.layers + 1) * size.hidden
-    rule = flops_per_token(facts_of("10m", LENGTH), causal=True)
+    rule = flops_per_token(facts_of("10m", LENGTH))
     assert counted == 2 * LENGTH * (rule["torchtitan"] - norms)
     assert norms < rule["nvidia"] / 1000
     # What the fused attention computes is not counted on a CPU.
@@ -86,19 +86,14 @@ print(json.dumps(counted))
 @pytest.mark.parametrize(("convention", "published"), [("nvidia", 744), ("torchtitan", 837)])
 def test_the_operations_are_those_of_published_figures(convention, published):
     """14,451 tokens/s a GPU of Llama 3 8B: NVIDIA-NeMo/Megatron-Bridge, performance summary."""
-    flops = flops_per_token(facts_of("8b", 8192), causal=True)[convention]
+    flops = flops_per_token(facts_of("8b", 8192))[convention]
     assert flops * 14451 / 1e12 == pytest.approx(published, abs=0.5)
-
-
-def test_an_attention_that_sees_everything_costs_the_same_by_both():
-    flops = flops_per_token(facts_of("125m", 512), causal=False)
-    assert flops["nvidia"] == flops["torchtitan"]
 
 
 @pytest.mark.parametrize("name", SIZES)
 def test_reports_reckon_with_the_same_operations(name):
     facts = facts_of(name, 512)
-    flops = flops_per_token(facts, causal=True)
+    flops = flops_per_token(facts)
     rules = of_reports.CONVENTIONS.items()
     assert flops == {name: of_reports.flops_per_token(rule, facts) for name, rule in rules}
 
@@ -120,6 +115,35 @@ print(json.dumps(torch.allclose(few(x, place), many(x, place), atol=1e-6)))
 """,
     )
     assert equal is True
+
+
+def test_heads_are_repeated_where_no_fused_attention_takes_groups():
+    """On a GPU only flash attention does, which has no fp32. Here both ways give the same."""
+    equal, kinds, where = answer(
+        """
+from torch.nn import functional
+from transformer import layers
+torch.manual_seed(1)
+layer, x = Attention(32, 4, 2), torch.randn(3, 10, 32)
+place, whole = rotary_table(10, 8, 10000.0), functional.scaled_dot_product_attention
+made, kinds = [], []
+def seen(query, key, value, **options):
+    kinds.append([query.shape[1], key.shape[1], value.shape[1], options["enable_gqa"]])
+    return whole(query, key, value, **options)
+functional.scaled_dot_product_attention = seen
+where = [[layers.repeats_heads(device, kind) for kind in (torch.float32, torch.bfloat16)]
+         for device in ("cuda", "cpu")]
+for repeats in (False, True):
+    layers.repeats_heads = lambda *_: repeats
+    layer.zero_grad()
+    layer(x, place).square().sum().backward()
+    made.append(torch.cat([weight.grad.flatten() for weight in layer.parameters()]))
+print(json.dumps([torch.allclose(*made, rtol=1e-5, atol=1e-6), kinds, where]))
+""",
+    )
+    assert equal is True
+    assert kinds == [[4, 2, 2, True], [4, 4, 4, False]]
+    assert where == [[True, False], [False, False]]
 
 
 def test_a_position_sees_none_after_it_and_only_distances_count():

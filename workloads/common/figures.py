@@ -60,7 +60,7 @@ def quantile(values, share):
 def figures(steps, first_step, peak_memory_mib, units, flops, peak, source):
     """Return the figures of a run, JSON values; those of the peak are None where it is unknown.
 
-    Operations per second are by NVIDIA's convention and of all ranks, over the sum of the measured
+    Operations per second are by the first convention and of all ranks, over the sum of the measured
     steps' times, as is the rate that the shares of the peak are of.
 
     :param steps: seconds of the measured iterations.
@@ -78,7 +78,7 @@ def figures(steps, first_step, peak_memory_mib, units, flops, peak, source):
         "step_seconds_p99": round(quantile(steps, 0.99), 6),
         "first_step": {part: round(seconds, 3) for part, seconds in first_step.items()},
         "peak_memory_bytes": round(peak_memory_mib * (1 << 20)),
-        "flops_per_second": flops["nvidia"] * rate,
+        "flops_per_second": next(iter(flops.values())) * rate,
         "mfu": of_all and {name: of * rate / of_all for name, of in flops.items()},
         "peak_flops_per_second": of_one,
         "peak_source": source,

@@ -11,6 +11,8 @@ import traceback
 from common import report_lines
 from common.report_lines import StoppedError
 
+CHECKSUM_DIGITS = 16
+
 
 def run_rank(train, rank):
     """Call `train` and return the exit status; print the reason where it is not 0.
@@ -140,7 +142,7 @@ def end_job(place, iterations, seconds, ends, figures=None):
 
 
 def checksum(weights):
-    """Return the first 16 digits of SHA-256 over all weights.
+    """Return the first digits of SHA-256 over all weights.
 
     :param weights: objects that hold bytes, as NumPy arrays in C order do; in the same order on
         every rank.
@@ -148,4 +150,4 @@ def checksum(weights):
     digest = hashlib.sha256()
     for weight in weights:
         digest.update(weight)
-    return digest.hexdigest()[:16]
+    return digest.hexdigest()[:CHECKSUM_DIGITS]

@@ -14,11 +14,11 @@ class ShowDefaults(argparse.ArgumentDefaultsHelpFormatter):
         return action.help if action.default is None else super()._get_help_string(action)
 
 
-def trainer_parser(description, samples, default_rate):
+def trainer_parser(description, samples, rate):
     """Return a parser with the options that depend on neither the model nor the framework.
 
     :param samples: what a batch consists of, in the plural.
-    :param default_rate: the help's words for the learning rate where none is given.
+    :param rate: the help's words on the learning rate: what it does, and what it is if unset.
     """
     parser = argparse.ArgumentParser(description=description, formatter_class=ShowDefaults)
     measure = parser.add_argument_group("measurement")
@@ -69,7 +69,7 @@ def trainer_parser(description, samples, default_rate):
         "--learning-rate",
         type=positive_number,
         metavar="X",
-        help=f"constant; unset: {default_rate}",
+        help=rate,
     )
     return parser
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from glob import glob
 from typing import Any
@@ -13,6 +14,7 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
+from common.job import CHECKSUM_DIGITS, checksum
 from common.ranks import (
     Place,
     end_with_parent,
@@ -149,11 +151,23 @@ def join(place: Place, device: torch.device, timeout: timedelta) -> str | None:
     """Connect to the other ranks; return the backend, None for a single rank (no group)."""
     if place.world_size == 1:
         return None
-    backend = "nccl" if device.type == "cuda" else "gloo"
+    dist.init_process_group(_backend(device), timeout=timeout, device_id=_own(device))
+    return _backend(device)
+
+
+def join_alone(device: torch.device) -> None:
+    """Make a group of a single rank, for what needs one to compute as several do."""
     dist.init_process_group(
-        backend, timeout=timeout, device_id=device if device.type == "cuda" else None
+        _backend(device), store=dist.HashStore(), rank=0, world_size=1, device_id=_own(device)
     )
-    return backend
+
+
+def _backend(device: torch.device) -> str:
+    return "nccl" if device.type == "cuda" else "gloo"
+
+
+def _own(device: torch.device) -> torch.device | None:
+    return device if device.type == "cuda" else None
 
 
 def gather(place: Place, value: Any) -> list[Any]:
@@ -177,19 +191,45 @@ def leave(place: Place) -> None:
     """Disconnect from the other ranks once all are done."""
     if place.world_size > 1:
         dist.barrier()
+    if dist.is_initialized():
         dist.destroy_process_group()
 
 
-def bytes_of_weights(model: nn.Module) -> Iterator[ctypes.Array]:
-    """Yield each parameter's bytes as they lie in memory, whatever its number format.
+def checksum_of_weights(place: Place, model: nn.Module) -> str:
+    """Return a checksum that is the same on ranks which train the same weights.
 
-    One that is sharded is put together first, on all ranks alike.
+    Of sharded weights each rank has another part, and what they gather would be equal whatever
+    that is: so each part as its owner holds it is compared with what every rank gathers of it.
+
+    :raises StoppedError: a rank gathers something else; all ranks raise it.
     """
-    for parameter in model.parameters():
-        whole = parameter.full_tensor() if hasattr(parameter, "full_tensor") else parameter
-        weights = whole.detach().cpu().contiguous()
-        size = weights.numel() * weights.element_size()
-        yield (ctypes.c_char * size).from_address(weights.data_ptr())
+    weights = [weight.detach() for weight in model.parameters()]
+    if not hasattr(weights[0], "full_tensor"):
+        return _digests([[weight] for weight in weights])[0]
+    (own,) = _digests([weight.to_local()] for weight in weights)
+    held = gather(place, own)
+    # Of a weight with fewer rows than ranks the last ranks have nothing.
+    gathered = _digests(weight.full_tensor().chunk(len(held)) for weight in weights)
+    for rank, seen in enumerate(gather(place, gathered)):
+        others = [str(owner) for owner, part in enumerate(seen) if part != held[owner]]
+        if others:
+            raise StoppedError(
+                "weights_differ",
+                f"rank {rank} gathers other weights than ranks {', '.join(others)} hold",
+            )
+    return checksum(part.encode() for part in gathered)
+
+
+def _digests(weights: Iterable[Sequence[torch.Tensor]]) -> list[str]:
+    """Return a checksum of the first parts of all weights, of the second ones, and so on."""
+    digests: list[Any] = []
+    for parts in weights:
+        digests += [hashlib.sha256() for _ in parts[len(digests) :]]
+        for digest, part in zip(digests, parts, strict=False):
+            memory = part.cpu().contiguous()  # whatever its number format
+            size = memory.numel() * memory.element_size()
+            digest.update((ctypes.c_char * size).from_address(memory.data_ptr()))
+    return [digest.hexdigest()[:CHECKSUM_DIGITS] for digest in digests]
 
 
 def peak_memory(device: torch.device) -> float:

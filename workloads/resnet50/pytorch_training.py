@@ -17,7 +17,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.nn.utils import skip_init
 
 from common import pytorch_ranks as ranks
-from common.job import begin_job, checksum, end_job, run_iterations
+from common.job import begin_job, end_job, run_iterations
 from common.ranks import Place, keep_freed_memory
 from common.report_lines import StoppedError, iteration_line
 from common.target_training import EpochEvaluation, TargetTraining
@@ -365,6 +365,6 @@ def train(
     )
     if evaluation is not None:
         evaluation.close()
-    end = checksum(ranks.bytes_of_weights(model)), ranks.peak_memory(device)
+    end = ranks.checksum_of_weights(place, model), ranks.peak_memory(device)
     end_job(place, done, seconds, ranks.gather(place, end))
     ranks.leave(place)

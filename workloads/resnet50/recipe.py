@@ -14,8 +14,8 @@ RATE_PER_IMAGE = 0.256 / 256
 
 def image_parser(description):
     """Return the parser of the options that all trainers of this folder share."""
-    rate = "0.256 for every 256 images of the global batch"
-    parser = trainer_parser(description, samples="images", default_rate=rate)
+    rate = "constant; unset: 0.256 for every 256 images of the global batch"
+    parser = trainer_parser(description, samples="images", rate=rate)
     parser.add_argument_group("images").add_argument(
         "--image-size", type=positive, default=32, metavar="PX", help="height and width of an image"
     )

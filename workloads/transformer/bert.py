@@ -97,9 +97,19 @@ class Bert(nn.Module):
             x = checkpoint(block, x, use_reentrant=False) if self.checkpointing else block(x)
         return x
 
-    def initialise(self, seed: int) -> None:
-        """Set all weights, on whatever device they are."""
-        initialise(self, seed)
+    def shards(self) -> Iterator[tuple[list[nn.Module], bool]]:
+        """Yield what is gathered together, and whether it is freed after its forward pass.
+
+        The rest is the model's own: its largest matrix is needed first and last, by embedding and
+        output layer, and would be gathered twice if these were apart. As
+        pytorch/torchtitan@b5bcd76 does with shared weights, torchtitan/distributed/fsdp.py:228-243.
+        """
+        for block in self.blocks:
+            yield [block], True
+
+    def initialise(self, seed: int) -> int:
+        """Set all weights, on whatever device they are; return as ``layers.initialise``."""
+        return initialise(self, seed)
 
 
 def batches(text: bytes, options: Namespace, place: Place, device: torch.device) -> Iterator[tuple]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import torch
 from torch import nn
 from torch.nn import functional
@@ -59,13 +61,29 @@ class Decoder(nn.Module):
         logits = self.classifier(self.norm(x))
         return functional.cross_entropy(logits.flatten(0, 1).float(), targets.flatten())
 
-    def initialise(self, seed: int) -> None:
-        """Set all weights, and the tables of the positions, on whatever device they are."""
+    def shards(self) -> Iterator[tuple[list[nn.Module], bool]]:
+        """Yield what is gathered together, and whether it is freed after its forward pass.
+
+        The embedding and the classifier are each the largest matrix, and needed at opposite ends of
+        a step. The backward pass begins with the classifier, so it is not freed. As
+        pytorch/torchtitan@b5bcd76, torchtitan/distributed/fsdp.py:245-265.
+        """
+        yield [self.embedding], True
+        for block in self.blocks:
+            yield [block], True
+        yield [self.norm, self.classifier], False
+
+    def initialise(self, seed: int) -> int:
+        """Set all weights, and the tables of the positions, on whatever device they are.
+
+        :returns: as ``layers.initialise``.
+        """
         # Each output adds to the residual stream: Radford et al. 2019 (GPT-2), section 2.3.
-        initialise(self, seed, (2 * self.size.layers) ** -0.5)
+        drawn = initialise(self, seed, (2 * self.size.layers) ** -0.5)
         device = self.cosine.device
         for table, values in zip((self.cosine, self.sine), self._positions(device), strict=True):
             table.copy_(values)
+        return drawn
 
     def _positions(self, device: torch.device | None = None) -> tuple[torch.Tensor, torch.Tensor]:
         width = self.size.hidden // self.size.heads

@@ -1,4 +1,4 @@
-"""The floating-point operations of training a transformer, by the two usual conventions."""
+"""The floating-point operations of training a decoder, by the two usual conventions."""
 
 from __future__ import annotations
 
@@ -6,21 +6,19 @@ from __future__ import annotations
 PER_WEIGHT = 6
 
 
-def flops_per_token(facts, causal):
+def flops_per_token(facts):
     """Return by convention the operations that one token of a sequence costs.
 
     Both count 6 for every weight but those of the input embedding, which is a look-up, and the
     products of queries with keys and of weights with values: 12 L h s where every position sees
-    every other. ``torchtitan`` always counts so; ``nvidia`` halves it where the attention is
-    causal. Neither counts what activation checkpointing computes again. For Llama 3 8B with
-    sequences of 8,192 and 14,451 tokens/s a GPU these give the 744 TFLOP/s that NVIDIA printed
+    every other, as ``torchtitan`` counts; ``nvidia`` has the half that a causal mask leaves.
+    Neither counts what activation checkpointing computes again. For Llama 3 8B with sequences of
+    8,192 and 14,451 tokens/s a GPU these give the 744 TFLOP/s that NVIDIA printed
     (NVIDIA-NeMo/Megatron-Bridge, docs/performance-summary.md), and 837.
 
     :param facts: ``parameters``, ``embedding_parameters``, ``layers``, ``hidden`` and
         ``sequence_length`` of the model.
-    :param causal: whether a position sees only itself and those before it.
     """
     weights = PER_WEIGHT * (facts["parameters"] - facts["embedding_parameters"])
     attention = 2 * PER_WEIGHT * facts["layers"] * facts["hidden"] * facts["sequence_length"]
-    seen = attention // 2 if causal else attention
-    return {"nvidia": weights + seen, "torchtitan": weights + attention}
+    return {"nvidia": weights + attention // 2, "torchtitan": weights + attention}

@@ -50,6 +50,16 @@ def rotated(x: torch.Tensor, cosine: torch.Tensor, sine: torch.Tensor) -> torch.
     return turned.to(x.dtype)
 
 
+def repeats_heads(device_type: str, dtype: torch.dtype) -> bool:
+    """Return whether a fused attention needs keys and values once for each query's head.
+
+    On a GPU flash attention alone takes fewer of them than queries, and it computes in no fp32; the
+    memory-efficient form would, but not with fewer. Asked for both, PyTorch takes its unfused form
+    and says nothing (pytorch/pytorch#181528, #154363). On a CPU the fused form takes either.
+    """
+    return device_type == "cuda" and dtype is torch.float32
+
+
 class Attention(nn.Module):
     """Attention of several heads, of which groups share keys and values where there are fewer.
 
@@ -64,7 +74,7 @@ class Attention(nn.Module):
     ) -> None:
         super().__init__()
         self.width = hidden // heads
-        self.grouped, self.causal = kv_heads != heads, causal
+        self.sharing, self.causal = heads // kv_heads, causal
         self.query = nn.Linear(hidden, hidden, bias=bias)
         self.key = nn.Linear(hidden, kv_heads * self.width, bias=bias)
         self.value = nn.Linear(hidden, kv_heads * self.width, bias=bias)
@@ -90,6 +100,10 @@ class Attention(nn.Module):
         )
         if positions is not None:
             query, key = rotated(query, *positions), rotated(key, *positions)
+        grouped = self.sharing > 1
+        if grouped and repeats_heads(query.device.type, query.dtype):
+            key, value = (part.repeat_interleave(self.sharing, 1) for part in (key, value))
+            grouped = False
         seen = functional.scaled_dot_product_attention(
             query,
             key,
@@ -97,7 +111,7 @@ class Attention(nn.Module):
             attn_mask=mask,
             dropout_p=dropout,
             is_causal=self.causal,
-            enable_gqa=self.grouped,
+            enable_gqa=grouped,
         )
         return self.output(seen.transpose(1, 2).flatten(2))
 
@@ -116,13 +130,16 @@ class SwiGLU(nn.Module):
 
 
 @torch.no_grad()
-def initialise(model: nn.Module, seed: int, output_share: float = 1.0) -> None:
+def initialise(model: nn.Module, seed: int, output_share: float = 1.0) -> int:
     """Set all weights: the same on any number of ranks, sharded or not.
 
     Matrices are normally distributed, those named ``output`` below a block narrower by
     `output_share`; scales are 1, biases 0.
+
+    :returns: the sum of the drawn numbers' bits, which is the same where the same was drawn.
     """
     chance: torch.Generator | None = None
+    drawn = 0
     for name, weight in model.named_parameters():
         chance = chance or torch.Generator(weight.device).manual_seed(seed)
         if weight.dim() < 2:
@@ -131,8 +148,10 @@ def initialise(model: nn.Module, seed: int, output_share: float = 1.0) -> None:
         share = output_share if ".output.weight" in name else 1.0
         whole = torch.empty(weight.shape, device=weight.device)
         whole.normal_(0, WEIGHT_DEVIATION * share, generator=chance)
+        drawn += int(whole.view(torch.int32).sum(dtype=torch.int64))
         if isinstance(weight, DTensor):
             whole = distribute_tensor(
                 whole, weight.device_mesh, weight.placements, src_data_rank=None
             )
         weight.copy_(whole)
+    return drawn

@@ -10,10 +10,10 @@ from common.process import need_compiler
 
 
 def transformer_parser(
-    description: str, default_rate: str, precisions: Sequence[str] = ("fp32", "tf32", "bf16")
+    description: str, rate: str, precisions: Sequence[str] = ("fp32", "tf32", "bf16")
 ) -> argparse.ArgumentParser:
     """Return the parser of the options that do not depend on the model."""
-    parser = trainer_parser(description, samples="sequences", default_rate=default_rate)
+    parser = trainer_parser(description, samples="sequences", rate=rate)
     group = parser.add_argument_group("transformer")
     group.add_argument(
         "--precision",
@@ -31,7 +31,7 @@ def transformer_parser(
         choices=("ddp", "fsdp"),
         default="ddp",
         help="ddp: every rank has all weights; fsdp: each has a part and gathers the others block "
-        "by block. A single rank has all of them either way",
+        "by block. A single rank has all of them either way, and in bf16 casts them likewise",
     )
     group.add_argument(
         "--activation-checkpointing",

@@ -20,7 +20,6 @@ from common.job import run_rank
 from common.options import positive
 from common.process import end_now
 from transformer import bert_recipe as recipe
-from transformer.flops import flops_per_token
 from transformer.options import check_options, transformer_parser
 
 OWN = ("sequence_length", "sharding", "text", "dropout", "activation_checkpointing", "compile")
@@ -30,7 +29,8 @@ def make_parser() -> argparse.ArgumentParser:
     """Return the parser: the shared options and BERT's own."""
     parser = transformer_parser(
         "Pre-train BERT with PyTorch, one rank of a torchrun job.",
-        "that of the size, to which it rises, and then falls",
+        f"the highest, to which it rises over the first {recipe.RATE_WARMUP_SHARE:.0%}% of the "
+        "steps and from which it falls to 0; unset: that of the size",
         precisions=("fp32", "tf32", "amp", "bf16"),
     )
     group = parser.add_argument_group("BERT")
@@ -89,16 +89,6 @@ def model_facts(options: argparse.Namespace) -> dict[str, object]:
     }
 
 
-def flops_per_sequence(options: argparse.Namespace) -> dict[str, float]:
-    """Return the operations of a sequence by convention, and those of its matrix products."""
-    conventions = flops_per_token(model_facts(options), causal=False)
-    length, size = options.sequence_length, recipe.SIZES[options.size]
-    return {
-        **{name: length * count for name, count in conventions.items()},
-        "stated": recipe.sequence_flops(size, length, options.vocabulary),
-    }
-
-
 def main(first_step: FirstStep) -> int:
     """Check the command line, train, and return the exit status."""
     parser = make_parser()
@@ -125,7 +115,12 @@ def main(first_step: FirstStep) -> int:
             rate=recipe.SIZES[options.size].rate,
             unit="sequences",
             units_per_sample=1,
-            flops=flops_per_sequence(options),
+            # The conventions of decoders leave out the output layer, whose matrix is an embedding.
+            flops={
+                "stated": recipe.sequence_flops(
+                    recipe.SIZES[options.size], options.sequence_length, options.vocabulary
+                )
+            },
             header={
                 "model": model_facts(options),
                 "own_factors": {

@@ -26,7 +26,8 @@ from transformer.sizes import SIZES
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser: the shared options and the decoder's own."""
     parser = transformer_parser(
-        "Train a decoder with PyTorch, one rank of a torchrun job.", "that of the size"
+        "Train a decoder with PyTorch, one rank of a torchrun job.",
+        "constant; unset: that of the size",
     )
     group = parser.add_argument_group("decoder")
     group.add_argument("--size", choices=SIZES, default="10m", help="of the model")
@@ -79,7 +80,7 @@ def main(first_step: FirstStep) -> int:
             rate=size.rate,
             unit="tokens",
             units_per_sample=options.sequence_length,
-            flops=flops_per_token(facts, causal=True),
+            flops=flops_per_token(facts),
             header={
                 "model": facts,
                 "own_factors": {

@@ -20,9 +20,9 @@ from torch.nn.parallel import DistributedDataParallel
 from common import pytorch_peak
 from common import pytorch_ranks as ranks
 from common.figures import FirstStep, TimedLine, figures
-from common.job import begin_job, checksum, end_job, job_facts, run_iterations
+from common.job import begin_job, end_job, job_facts, run_iterations
 from common.ranks import Place, keep_freed_memory
-from common.report_lines import iteration_line
+from common.report_lines import StoppedError, iteration_line
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class Workload:
     """What a model brings to the training.
 
     ``build`` is called with the ``meta`` device as the default. The model has ``blocks``, which
-    are sharded, compiled and checkpointed one by one, ``initialise(seed)``, and returns the mean
-    loss of a batch. ``batches`` yields `(epoch, batch, *inputs)`, this rank's share. A sample
+    are compiled and checkpointed one by one, ``shards()``, ``initialise(seed)``, and returns the
+    mean loss of a batch. ``batches`` yields `(epoch, batch, *inputs)`, this rank's share. A sample
     counts as ``units_per_sample`` of ``unit``; ``flops`` are the operations of a unit by
     convention. ``header`` is what the header states besides.
     """
@@ -72,7 +72,9 @@ def train(options: Namespace, workload: Workload, first_step: FirstStep) -> None
     ranks.check_precision(options.precision, device)
     _apply(options, place, device)
     backend = ranks.join(place, device, timedelta(seconds=options.collective_timeout))
-    model = build(workload, options, device)
+    model, drawn = build(workload, options, device)
+    if is_sharded(options):
+        _check_same(ranks.gather(place, drawn))
     header = _header(options, workload, place, device, backend)
     begin_job(place, header, ranks.gather(place, place.facts()))
     rate = options.learning_rate or workload.rate
@@ -92,7 +94,7 @@ def train(options: Namespace, workload: Workload, first_step: FirstStep) -> None
         wait_for_ranks=partial(ranks.synchronise, place, device),
     )
     memory = ranks.peak_memory(device)  # before the weights are put together for their checksum
-    ends = ranks.gather(place, (checksum(ranks.bytes_of_weights(model)), memory))
+    ends = ranks.gather(place, (ranks.checksum_of_weights(place, model), memory))
     peaks, source = _peaks(options, place, device)
     measured = None
     if place.rank == 0:
@@ -120,8 +122,8 @@ def _apply(options: Namespace, place: Place, device: torch.device) -> None:
         keep_freed_memory()
 
 
-def build(workload: Workload, options: Namespace, device: torch.device) -> nn.Module:
-    """Return the model with its weights, sharded where several ranks share them.
+def build(workload: Workload, options: Namespace, device: torch.device) -> tuple[nn.Module, int]:
+    """Return the model with its weights, sharded or not, and the sum of the drawn bits.
 
     Its weights take memory only once they are sharded, so a model may be larger than a device.
     """
@@ -133,13 +135,32 @@ def build(workload: Workload, options: Namespace, device: torch.device) -> nn.Mo
     if is_sharded(options):
         shard(model, options.precision, device)
     model.to_empty(device=device)
-    model.initialise(options.seed)
-    return model.train()
+    drawn = model.initialise(options.seed)
+    return model.train(), drawn
 
 
 def is_sharded(options: Namespace) -> bool:
-    """Return whether the ranks share the weights; a single one has nothing to gather."""
-    return options.sharding == "fsdp" and dist.is_initialized()
+    """Return whether the weights are sharded.
+
+    A single rank has nothing to gather, and unwrapped it is faster; a slower 1n1g would flatter
+    every speed-up. But where sharded weights are gathered in another format it is sharded too:
+    autocast, which keeps sums and norms in fp32, computes something else.
+    """
+    return options.sharding == "fsdp" and (dist.is_initialized() or options.precision == "bf16")
+
+
+def _check_same(drawn: list[int]) -> None:
+    """Refuse ranks that drew other weights, of which each would have a part of its own drawing.
+
+    :raises StoppedError: they did.
+    """
+    others = [rank for rank, bits in enumerate(drawn) if bits != drawn[0]]
+    if others:
+        raise StoppedError(
+            "weights_differ",
+            f"the first weights of ranks {', '.join(map(str, others))} are not those of rank 0: "
+            "another seed, or another kind of GPU or of PyTorch, which draw other numbers",
+        )
 
 
 def autocast_dtype(options: Namespace, device: torch.device) -> torch.dtype | None:
@@ -150,7 +171,9 @@ def autocast_dtype(options: Namespace, device: torch.device) -> torch.dtype | No
 
 
 def shard(model: nn.Module, precision: str, device: torch.device) -> None:
-    """Shard each block, and the rest of the model, over all ranks (FSDP2)."""
+    """Shard what the model gathers together, and the rest of it, over all ranks (FSDP2)."""
+    if not dist.is_initialized():
+        ranks.join_alone(device)
     mesh = init_device_mesh(device.type, (dist.get_world_size(),))
     policy = MixedPrecisionPolicy(
         param_dtype=torch.bfloat16 if precision == "bf16" else None,
@@ -158,8 +181,9 @@ def shard(model: nn.Module, precision: str, device: torch.device) -> None:
         # The tables of rotary positions stay in fp32.
         cast_forward_inputs=False,
     )
-    for part in (*model.blocks, model):
-        fully_shard(part, mesh=mesh, mp_policy=policy)
+    for parts, freed in model.shards():
+        fully_shard(parts, mesh=mesh, mp_policy=policy, reshard_after_forward=freed)
+    fully_shard(model, mesh=mesh, mp_policy=policy)
 
 
 class Step:
@@ -173,10 +197,10 @@ class Step:
         rate: float,
         method: Method,
     ) -> None:
-        sharded = is_sharded(options)
         self.device, self.method, self.rate = device, method, rate
         self.done, self.steps = 0, options.warmup + options.iterations
-        self.model = model if sharded else distribute(model, options, device)
+        self.several = dist.is_initialized() and dist.get_world_size() > 1
+        self.model = distribute(model, options, device)
         self.weights = list(model.parameters())
         dtype = autocast_dtype(options, device)
         self.autocast = partial(torch.autocast, device.type, dtype, enabled=dtype is not None)
@@ -198,7 +222,7 @@ class Step:
         with self.autocast():
             loss = self.model(*inputs)
         mean, exchange = loss.detach().clone(), None
-        if dist.is_initialized():
+        if self.several:
             mean /= dist.get_world_size()
             exchange = dist.all_reduce(mean, async_op=True)
         self.optimizer.zero_grad(set_to_none=True)
@@ -228,8 +252,8 @@ class Step:
 
 
 def distribute(model: nn.Module, options: Namespace, device: torch.device) -> nn.Module:
-    """Wrap the model so that gradients are averaged over the ranks; a single one needs nothing."""
-    if not dist.is_initialized():
+    """Wrap the model so that its gradients are averaged over the ranks, where they are not yet."""
+    if is_sharded(options) or not dist.is_initialized():
         return model
     on_gpu = device.type == "cuda"
     return DistributedDataParallel(

@@ -69,7 +69,46 @@ def test_a_formula_of_its_own_is_the_stated_one():
     stated = {"flops_per_unit": {"formula": "encoder", "source": "a paper"}}
     made = figures_of({**CELL, "model_data": stated}, facts())
     assert made["mfu"]["stated"] == made["mfu"]["torchtitan"]
-    assert made["flops_per_second"] == FLOPS * RATE
+    assert made["flops_per_second"] == flops_per_token("encoder", LLAMA_8B) * RATE
+
+
+BERT = {
+    **{"layers": 12, "hidden": 768, "feed_forward": 3072, "vocabulary": 30522, "predictions": 20},
+    **{"parameters": 110106428, "embedding_parameters": 23835648, "sequence_length": 128},
+    "causal": False,
+}
+BERT_CELL = {
+    **{"nodes": 1, "devices_per_node": 1, "precision": "bf16", "unit": "sequences/s"},
+    "model_data": {"flops_per_unit": {"formula": "bert_pretraining", "source": "a paper"}},
+}
+SEQUENCE = 69928989696.0  # what PyTorch's FlopCounterMode counts: test_workload_bert.py
+
+
+def test_an_encoder_has_no_convention_of_decoders():
+    log = facts(BERT, 1000.0, unit="sequences/s")
+    made = figures_of(BERT_CELL, log)
+    assert made["flops_per_second"] == SEQUENCE * 1000
+    assert made["mfu"] == {"stated": pytest.approx(SEQUENCE * 1000 / 989e12)}
+    own = {"flops_per_second": SEQUENCE * 1000, "mfu": made["mfu"], "peak_flops_per_second": 989e12}
+    log = facts(BERT, 1000.0, own, unit="sequences/s")
+    assert list(differences(BERT_CELL, log)) == []
+    log = facts(
+        BERT, 1000.0, {**own, "flops_per_second": 0.97 * SEQUENCE * 1000}, unit="sequences/s"
+    )
+    assert "by its model and its throughput" in next(differences(BERT_CELL, log))
+
+
+def test_a_log_that_counts_an_encoder_as_a_decoder_is_still_read():
+    """As BERT's trainer did: FLOP/s by the first share's convention."""
+    counted = 128 * flops_per_token("nvidia_decoder", BERT) * 1000
+    shares = {"nvidia": counted / 989e12, "torchtitan": counted / 989e12}
+    old = {
+        **{"flops_per_second": counted, "peak_flops_per_second": 989e12},
+        "mfu": {**shares, "stated": SEQUENCE * 1000 / 989e12},
+    }
+    log = facts(BERT, 1000.0, old, unit="sequences/s")
+    assert list(differences(BERT_CELL, log)) == []
+    assert figures_of(BERT_CELL, log)["mfu"] == old["mfu"]
 
 
 @pytest.mark.parametrize(

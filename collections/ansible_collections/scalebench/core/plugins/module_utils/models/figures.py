@@ -14,6 +14,7 @@ __all__ = ["STATED", "differences", "figures_of"]
 
 # The name, beside those of CONVENTIONS, of what the benchmark file states: a figure, or a formula.
 STATED = "stated"
+_FIRST = next(iter(CONVENTIONS))
 # A printed share may have three digits and four decimals. A trainer may take the rate over the time
 # of the steps or the mean of rates, of which the latter is higher by their spread.
 _ROUNDING, _LAST_DIGIT, _OF_RATE = 0.002, 5e-5, 0.02
@@ -22,8 +23,9 @@ _ROUNDING, _LAST_DIGIT, _OF_RATE = 0.002, 5e-5, 0.02
 def figures_of(cell: Cell, facts: LogFacts) -> Figures:
     """Return the figures that a log prints, and those that follow from its throughput.
 
-    FLOP/s are of all devices, by the first formula for which the log states enough, else by what
-    the benchmark states. MFU needs a peak: printed, or known of the GPU and the precision.
+    FLOP/s are of all devices, by what the benchmark states, a figure or a formula of its own, else
+    by the first convention for which the log states enough. MFU needs a peak: printed, or known of
+    the GPU and the precision.
 
     :param cell: planned; of a record of version 0.1 without what a benchmark states.
     """
@@ -50,17 +52,23 @@ def differences(cell: Cell, facts: LogFacts) -> Iterator[str]:
     """Yield where printed FLOP/s and MFU differ from those of the model and the throughput."""
     printed = _printed(facts)
     flops, rate, devices = _flops(cell, facts), _rate(facts), _devices(cell)
+    shares: Mapping[str, float] = printed.get("mfu") or {}
     achieved = printed.get("flops_per_second")
-    base = flops.get(next(iter(CONVENTIONS)))
-    if not (base and rate and devices and achieved):
+    if not (flops and rate and devices and achieved):
         return
+    bases = [next(iter(flops.values()))]
+    # Logs of BERT had the conventions of decoders too, and FLOP/s by the first of them.
+    of_decoders = _counts(cell, facts, CONVENTIONS) if _FIRST in shares else {}
+    flops = {**of_decoders, **flops}
+    bases += [flops[_FIRST]] if of_decoders else []
+    base = min(bases, key=lambda count: abs(achieved - count * rate))
     if abs(achieved / (base * rate) - 1) > _OF_RATE:
         yield (
             f"the log says {achieved:.4g} FLOP/s; by its model and its throughput they are"
             f" {base * rate:.4g}"
         )
     peak = printed.get("peak_flops_per_second")
-    for name, share in (printed.get("mfu") or {}).items():
+    for name, share in shares.items():
         own = utilisation(flops.get(name, 0.0), achieved / base, devices, peak or 0.0)
         if own and abs(share - own) > _ROUNDING * own + _LAST_DIGIT:
             yield f"the log says an MFU ({name}) of {share:.4g}; by its own FLOP/s it is {own:.4g}"
@@ -76,24 +84,37 @@ def _identity(facts: LogFacts) -> Mapping[str, Any]:
 
 
 def _flops(cell: Cell, facts: LogFacts) -> Dict[str, float]:
-    """Return the FLOPs of one unit by convention, and what the benchmark states under STATED.
+    """Return the FLOPs of one unit: first what the benchmark states, then by each convention.
+
+    The conventions are of decoders: of an encoder, whose output layer may have the matrix of its
+    embedding, they leave that layer out.
+    """
+    data: Mapping[str, Any] = cell.get("model_data") or {}
+    stated: Mapping[str, Any] = data.get("flops_per_unit") or {}
+    found = {}
+    if "figure" in stated:
+        found[STATED] = stated["figure"]
+    elif stated.get("formula") not in (None, *CONVENTIONS.values()):
+        found.update(_counts(cell, facts, {STATED: stated["formula"]}))
+    if _model(facts).get("causal", True):
+        found.update(_counts(cell, facts, CONVENTIONS))
+    return found
+
+
+def _counts(cell: Cell, facts: LogFacts, formulas: Mapping[str, str]) -> Dict[str, float]:
+    """Return by name the FLOPs of one unit, of formulas for which the log states enough.
 
     A formula counts tokens; of another unit, each is a sequence of them.
     """
-    model: Mapping[str, Any] = _identity(facts).get("architecture") or {}
+    model = _model(facts)
     unit = cell.get("unit") or facts.get("unit") or ""
     tokens = 1 if unit.startswith("tokens") else model.get("sequence_length") or 0
-    data: Mapping[str, Any] = cell.get("model_data") or {}
-    stated = data.get("flops_per_unit") or {}
-    found: Dict[str, Optional[float]] = {
-        name: flops_per_token(formula, model) for name, formula in CONVENTIONS.items()
-    }
-    if stated.get("formula") not in (None, *CONVENTIONS.values()):
-        found[STATED] = flops_per_token(stated["formula"], model)
-    counts = {name: count * tokens for name, count in found.items() if count}
-    if "figure" in stated:
-        counts[STATED] = stated["figure"]
-    return {name: count for name, count in counts.items() if count}
+    counts = {name: flops_per_token(formula, model) for name, formula in formulas.items()}
+    return {name: count * tokens for name, count in counts.items() if count and tokens}
+
+
+def _model(facts: LogFacts) -> Mapping[str, Any]:
+    return _identity(facts).get("architecture") or {}
 
 
 def _rate(facts: LogFacts) -> Optional[float]:

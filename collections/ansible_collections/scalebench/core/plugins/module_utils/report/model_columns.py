@@ -15,7 +15,7 @@ def _model_column(key: str, *path: str, **more: Any) -> Column:
     return Column(key, of("figures", *path), outputs, known=True, **more)
 
 
-# What an MFU is by; of several formulas each has a column.
+# What an MFU is by; of several formulas each has a column. A model has the first or the last.
 _CONVENTIONS = {"nvidia": "NVIDIA", "torchtitan": "torchtitan", "stated": "stated FLOPs"}
 MODEL_COLUMNS: Tuple[Column, ...] = (
     _model_column(
@@ -30,7 +30,7 @@ MODEL_COLUMNS: Tuple[Column, ...] = (
     *(
         _model_column(
             *(f"mfu_{name}", "mfu", name),
-            outputs=(*((TERMINAL,) if name == "nvidia" else ()), MODEL, CSV, PROMETHEUS),
+            outputs=(*((TERMINAL,) if name != "torchtitan" else ()), MODEL, CSV, PROMETHEUS),
             title=f"MFU % ({words})",
             unit="share of the peak",
             factor=100,
