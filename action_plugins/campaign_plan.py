@@ -12,6 +12,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning import (
     plan,
     plan_changes,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.planning.carried import check_carried
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import (
     OPTIONS,
     misspelt,
@@ -72,6 +73,7 @@ class ActionModule(ControllerAction):
         "memory_mib": {"type": "int", "default": 0},
         "free_mib": {"type": "int", "default": 0},
         "nodes": {"type": "dict"},
+        "carrier": {"type": "str", "default": "ssh"},
         "acceptance": {"type": "dict", "default": {}},
     }
 
@@ -106,6 +108,7 @@ class ActionModule(ControllerAction):
         planned = plan.build(benchmarks, options, args["nodes"], kept, campaign)
         plan.check_forks(planned["cells"], args["nodes"], packing, context.CLIARGS["forks"])
         search.check_memory(planned["cells"], args["memory_mib"])
+        check_carried(planned["cells"], args["carrier"])
         check_stated(campaign, args["acceptance"], planned)
         if kept:
             plan_changes.check_same(campaign, kept, planned, self._of_variables)

@@ -51,6 +51,7 @@ class ActionModule(ControllerAction):
             records.append(made)
             if made["ending"] == "out_of_memory":
                 skipped += _skip_larger(folder, made["cell"], args)
+        _stop_without_nodes(args)
         return {
             "changed": True,
             "skipped_logs": skipped,
@@ -70,6 +71,17 @@ def _run_of(result, log):
     A node that failed as a whole (it was unreachable, say) has one result for all its repeats.
     """
     return result.get("runs", {}).get(log, result)
+
+
+def _stop_without_nodes(args):
+    """Fail where the carrier can start nothing more: the other repeats stay to be run."""
+    for result in args["runs"].values():
+        for run in result.get("runs", {}).values():
+            if run.get("carrier_over"):
+                raise ValueError(
+                    f"{run['reason']}. What is missing runs in a new allocation:"
+                    f" give -e campaign={args['campaign']}"
+                )
 
 
 def _skip_larger(folder, exhausted, args):

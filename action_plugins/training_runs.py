@@ -6,6 +6,7 @@ from functools import partial
 
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.plugins.action import ActionBase
+from ansible_collections.scalebench.core.plugins.plugin_utils.carrier import told_of
 from ansible_collections.scalebench.core.plugins.plugin_utils.other_action import run_action
 from ansible_collections.scalebench.core.plugins.plugin_utils.side_by_side import side_by_side
 
@@ -44,6 +45,6 @@ class ActionModule(ActionBase):
         try:
             return run_action(self, "training_run", args, task_vars)
         except AnsibleConnectionFailure as error:
-            return {"unreachable": True, "msg": str(error)}
+            return told_of(error)
         except AnsibleError as error:
             return {"failed": True, "msg": str(error)}

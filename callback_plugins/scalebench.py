@@ -77,6 +77,8 @@ class CallbackModule(Default):
         self._planned = False
         self._progress = None
         self._wave_began = None
+        # Whether --check showed what Slurm would be asked for: there are no nodes then.
+        self._only_asked = False
 
     @unless_verbose
     def v2_playbook_on_start(self, playbook):
@@ -94,7 +96,7 @@ class CallbackModule(Default):
     @unless_verbose
     def v2_playbook_on_no_hosts_matched(self):
         # A cluster has no local nodes, and with those there are no servers.
-        if self._pattern == "nodes":
+        if self._pattern == "nodes" and not self._only_asked:
             self._print("no host of group nodes in the inventory, or none with --limit", "red")
 
     @unless_verbose
@@ -112,6 +114,12 @@ class CallbackModule(Default):
         action, answer = result.task.action.rpartition(".")[2], result.result
         if action == "campaign_plan" and "missing" in answer:
             self._print_plan(answer)
+        elif action == "slurm_job":
+            self._only_asked = not answer["job"]
+        elif action == "slurm_nodes":
+            nodes = folded(node["name"] for node in answer["nodes"])
+            waited = duration(answer["waited_seconds"])
+            self._print(f"Slurm job {answer['job']} on {nodes}, after {waited} in the queue")
         elif action == "repeat_record":
             self._print_records(answer["records"])
         elif action == "debug":

@@ -66,6 +66,10 @@ options:
   nodes:
     description: By node name, in rank order, the facts that the launchers need.
     type: dict
+  carrier:
+    description: What reaches the nodes, V(ssh) or V(slurm); cells that it cannot start are refused.
+    type: str
+    default: ssh
   acceptance:
     description:
       - C(file) and C(content) of an acceptance. The campaign must be the one that it states; it is

@@ -85,6 +85,12 @@ HELD: dict[str, Held] = {
     "ssh-keyscan": Held(HELP, _REAL + "; " + _RUN),
     "sshd": Held(HELP, _REAL + "; " + _RUN),
     "ssh-keygen": Held(HELP, _REAL + "; " + _RUN),
+    # Slurm.
+    "sbatch": Held(LISTED, "names from the help and manual of Debian's 22.05; run with it"),
+    "srun": Held(LISTED, "names from the help and manual of Debian's 22.05; run with it"),
+    "squeue": Held(LISTED, "names from the help and manual of Debian's 22.05; run with it"),
+    "scontrol": Held(LISTED, "names from the help and manual of Debian's 22.05; run with it"),
+    "scancel": Held(LISTED, "names from the help and manual of Debian's 22.05; run with it"),
     # Packages, firewalls and the boot image.
     "apt-get": Held(HELP, "the installed program refuses an option that it does not know"),
     "dnf": Held(NOTHING, "RHEL is not at hand: names from dnf(8)"),
@@ -104,7 +110,7 @@ HELD: dict[str, Held] = {
     **{
         name: Held(HELP, _REAL)
         for name in (
-            *("bash", "cmake", "curl", "df", "dirname", "dmesg", "find", "g++", "git"),
+            *("bash", "cmake", "curl", "df", "dirname", "dmesg", "find", "g++", "git", "grep"),
             *(
                 "journalctl",
                 "ln",
@@ -200,6 +206,19 @@ INDIRECT: dict[str, list[str]] = {
     "collections/ansible_collections/scalebench/core/plugins/module_utils/node/sshd.py": [
         "sshd -f -t -E"
     ],
+    # What Slurm's programs are given; tests/unit/slurm/test_commands.py has each whole line.
+    "collections/ansible_collections/scalebench/core/plugins/module_utils/slurm/commands.py": [
+        "srun --jobid --overlap --nodelist --nodes --ntasks --ntasks-per-node --mem --cpu-bind"
+        " --mpi --chdir --kill-on-bad-exit --export",
+        "sh -c",
+        "sbatch --job-name --ntasks-per-node --output --no-requeue --no-kill",
+        "squeue --noheader --steps --jobs --format --states --sort",
+        "scontrol --oneliner",
+        "grep -v -e",
+    ],
+    "action_plugins/slurm_job.py": ["sbatch --test-only --parsable"],
+    # Starts what the two files above give it.
+    "collections/ansible_collections/scalebench/core/plugins/connection/slurm.py": [],
     "roles/framework/tasks/container.yml": ["docker --version"],
     "roles/framework/tasks/import.yml": ["python3 -c"],
     "roles/framework/tasks/programs.yml": [

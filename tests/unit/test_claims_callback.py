@@ -32,7 +32,9 @@ def callback(monkeypatch):
 
 def told(callback, host, action="node_claim", event="ok", **answer):
     """Tell the callback the start and the result of a task."""
-    named, task = SimpleNamespace(get_name=lambda: host), SimpleNamespace(action=action)
+    variables = {"scalebench_slurm_job": "7"} if host.startswith("slurm") else {}
+    named = SimpleNamespace(get_name=lambda: host, get_vars=lambda: variables)
+    task = SimpleNamespace(action=action)
     callback.plugin.v2_runner_on_start(named, task)
     result = SimpleNamespace(task=task, host=named, result=answer)
     if event:
@@ -131,3 +133,9 @@ def test_a_node_that_was_not_given_back_is_reported(callback, monkeypatch):
         "not all of node1 were given back; the next run of this controller takes over what it held."
         " node1: UNREACHABLE"
     ]
+
+
+def test_a_node_of_slurm_is_not_given_back_since_it_went_with_its_job(callback):
+    told(callback, "slurm1", holds=True)
+    callback.plugin.give_back()
+    assert callback.started == []

@@ -3,6 +3,8 @@
 import json
 from types import SimpleNamespace
 
+import pytest
+from ansible.errors import AnsibleActionFail
 from ansible_collections.scalebench.core.plugins.module_utils.planning import plan, schedule
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
 from campaign_data import benchmarks, cluster
@@ -69,3 +71,19 @@ def test_a_record_and_its_summary_have_neither_secrets_nor_terminal_commands(tmp
         assert "hunter22" not in shown
         assert "\x1b" not in shown and "u001b" not in shown
         assert "api_key=[redacted" in shown
+
+
+def test_the_run_stops_after_the_record_where_the_carrier_can_start_nothing_more(tmp_path):
+    nodes = cluster(1)
+    planned = plan.build(benchmarks(), parse_options({"topology": "1n1g", "repeats": 1}), nodes)
+    repeats = [
+        {**repeat, "kind": "measured", "why": "", "attempt": 1, "seconds": 1.0}
+        for repeat in plan.repeats(planned["cells"])
+    ]
+    wave = schedule.build_waves(repeats, "none", benchmarks(), nodes)[0]
+    lost = {"ending": "interrupted", "reason": "Slurm job 7 on n1: timeout", "carrier_over": True}
+    runs = {name: {"runs": {repeats[0]["log"]: lost}} for name in nodes}
+    with pytest.raises(AnsibleActionFail, match=r"job 7 on n1: timeout\. .* -e campaign=c$"):
+        recorded(tmp_path, wave, runs, [{"msg": "the log is empty"}])
+    (path,) = tmp_path.rglob("*.run.json")
+    assert json.loads(path.read_text())["ending"] == "interrupted"

@@ -1,0 +1,62 @@
+"""Asks Slurm for the nodes of a campaign: one job that holds them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import ClassVar
+
+from ansible_collections.scalebench.core.plugins.module_utils.slurm import answers, commands
+from ansible_collections.scalebench.core.plugins.module_utils.slurm.options import (
+    directives,
+    nodes_needed,
+)
+from ansible_collections.scalebench.core.plugins.plugin_utils import campaign_files
+from ansible_collections.scalebench.core.plugins.plugin_utils.controller_action import (
+    ControllerAction,
+)
+from ansible_collections.scalebench.core.plugins.plugin_utils.slurm_programs import ask
+
+
+class ActionModule(ControllerAction):
+    """Implements module slurm_job."""
+
+    ARGUMENTS: ClassVar = {
+        "campaign": {"type": "str", "default": ""},
+        "results_dir": {"type": "path", "required": True},
+        "options": {"type": "dict", "required": True},
+        "topology": {"type": "raw"},
+        "job": {"type": "str", "default": ""},
+    }
+
+    def answer(self, args):
+        """Return the job's id; in check mode the script and the line of a step on each node."""
+        if args["job"]:
+            if not re.fullmatch(r"[0-9]+(_[0-9]+)?", args["job"]):
+                raise ValueError(f"slurm_job={args['job']}: is not the id of a job")
+            return {"changed": False, "job": args["job"], "own": False}
+        options = {**args["options"], **_of_campaign(args)}
+        options["nodes"] = options.get("nodes") or nodes_needed(args["topology"])
+        script = commands.batch_script(args["campaign"], directives(options))
+        tried = ask(["sbatch", "--test-only"], script)
+        if self._task.check_mode:
+            return {"changed": True, "job": "", "own": True, "text": _text(script, tried)}
+        answer = ask(["sbatch", "--parsable"], script).strip()
+        # With several clusters: id;cluster.
+        return {"changed": True, "job": answer.partition(";")[0], "own": True}
+
+
+def _of_campaign(args):
+    """Return the nodes of a campaign that is continued: it goes on where it was."""
+    folder = Path(args["results_dir"]) / args["campaign"]
+    names = campaign_files.kept_plan(folder).get("nodes", ()) if args["campaign"] else ()
+    return {"nodes": len(names), "nodelist": ",".join(names)} if names else {}
+
+
+def _text(script, tried):
+    """Return what would be submitted, what Slurm says about it, and the line of each node."""
+    chosen = answers.tried(tried)
+    names = [node.name for node in answers.nodes(ask(commands.describe_nodes(chosen)))]
+    lines = [shlex.join(commands.step("JOB", name, "COMMAND", {})) for name in names]
+    return "\n".join([script, tried.strip(), "", *lines])

@@ -1,0 +1,1 @@
+"""What Slurm is asked for, and what its programs answer."""

@@ -1,0 +1,199 @@
+"""What Slurm's programs answer: jobs and nodes, and why a step ended.
+
+Formats: SchedMD/slurm 284c3b95f08a, src/api/job_info.c and node_info.c (``scontrol --oneliner``),
+src/slurmd/slurmstepd/req.c (why a step is cancelled), src/api/step_launch.c (a lost node),
+src/plugins/task/cgroup/task_cgroup_memory.c (exhausted memory); and as Slurm 22.05.8 prints them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Dict, List, NamedTuple, Optional, Sequence
+
+__all__ = [
+    "Queued",
+    "SlurmNode",
+    "StepEnd",
+    "end_of_step",
+    "fields",
+    "nodes",
+    "queued",
+    "tried",
+    "waiting_text",
+]
+
+# States in which a job has its nodes or will get them: squeue(1), JOB STATE CODES.
+WAITING = ("PENDING", "CONFIGURING", "SUSPENDED", "REQUEUED")
+RUNNING = "RUNNING"
+# How a job that has ended did, in words.
+STATES = {
+    "TIMEOUT": "its time limit was reached",
+    "PREEMPTED": "it was preempted",
+    "NODE_FAIL": "a node of it failed",
+    "CANCELLED": "it was cancelled",
+    "OUT_OF_MEMORY": "it ran out of memory",
+    "DEADLINE": "its deadline was reached",
+}
+# What slurmstepd and srun print of a step that did not end by itself: (words, ending). A crash
+# becomes out_of_memory by its words, as everywhere: logs._ending.
+_CAUSES = (
+    (re.compile(r"DUE TO TIME LIMIT"), "interrupted"),
+    (re.compile(r"DUE TO PREEMPTION"), "interrupted"),
+    (re.compile(r"DUE TO NODE FAILURE|Node failure on "), "launch_failed"),
+    (re.compile(r"oom[_-]kill|task \d+: Out Of Memory"), "crashed"),
+    (re.compile(r"STEP \S+ ON \S+ CANCELLED AT"), "interrupted"),
+)
+# srun's own errors; "srun: error: n1: task 0: Exited with exit code 2" is the command's.
+_OWN_ERROR = re.compile(r"^srun: (?:error|fatal): (?!\S+: tasks? [\d,-]+: )", re.MULTILINE)
+
+
+class Queued(NamedTuple):
+    """A job's place: its state, why it waits, when it is expected to start, and its nodes."""
+
+    state: str
+    reason: str
+    start: str
+    nodes: str
+
+    @property
+    def waits(self) -> bool:
+        """Return whether the job may still get its nodes."""
+        return self.state in WAITING
+
+    @property
+    def runs(self) -> bool:
+        """Return whether the job has its nodes."""
+        return self.state == RUNNING
+
+
+class SlurmNode(NamedTuple):
+    """What Slurm knows of a node; ``gpus`` by its configuration, ``memory_mib`` in MiB."""
+
+    name: str
+    address: str
+    cpus: int
+    gpus: int
+    memory_mib: int
+    state: str
+
+
+class StepEnd(NamedTuple):
+    """Why a step ended: one of our endings, the reason, and whether the whole job is over."""
+
+    ending: str
+    reason: str
+    job_over: bool
+
+
+def queued(answer: str) -> Optional[Queued]:
+    """Return the job of an answer to ``commands.in_queue``; None if Slurm has forgotten it."""
+    parts = answer.strip().split("|")
+    return Queued(*parts) if len(parts) == 4 else None
+
+
+def waiting_text(job: str, found: Queued, pending: Sequence[str]) -> str:
+    """Return where a job is in the queue, why it waits, and when it is expected to start.
+
+    :param pending: the jobs that wait in the whole cluster, those of highest priority first.
+    """
+    words = [f"Slurm job {job} waits"]
+    if job in pending:
+        words.append(f"number {pending.index(job) + 1} of {len(pending)} waiting jobs")
+    if found.reason not in ("None", ""):
+        words.append(f"reason {found.reason}")
+    if found.start not in ("N/A", ""):
+        words.append(f"expected to start at {found.start}")
+    return ", ".join(words)
+
+
+def tried(answer: str) -> str:
+    """Return the nodes that ``sbatch --test-only`` would choose, in Slurm's form, or nothing."""
+    match = re.search(r" on nodes (\S+) in partition ", answer)
+    return match[1] if match else ""
+
+
+def fields(line: str) -> Dict[str, str]:
+    """Return the fields of a line of ``scontrol --oneliner``: ``NodeName=n1 Arch=x86_64 ...``.
+
+    A value with blanks (``OS=Linux 6.1``) goes up to the next name.
+    """
+    return {
+        match[1]: match[2].strip()
+        for match in re.finditer(
+            r"(?:^|(?<=\s))([A-Za-z][\w/:]*)=(.*?)(?=\s[A-Za-z][\w/:]*=|$)", line
+        )
+    }
+
+
+def nodes(answer: str) -> List[SlurmNode]:
+    """Return the nodes of an answer to ``commands.describe_nodes``."""
+    found = []
+    for line in answer.splitlines():
+        known = fields(line)
+        if "NodeName" in known:
+            found.append(
+                SlurmNode(
+                    known["NodeName"],
+                    known.get("NodeAddr") or known["NodeName"],
+                    _number(known.get("CPUTot")),
+                    _gpus(known.get("Gres", "")),
+                    _number(known.get("RealMemory")),
+                    known.get("State", ""),
+                )
+            )
+    return found
+
+
+def _number(text: Optional[str]) -> int:
+    return int(text) if text and text.isdigit() else 0
+
+
+def _gpus(gres: str) -> int:
+    """Return the GPUs among generic resources: ``gpu:8``, ``gpu:h100:8(S:0-1)``, ``gpu``."""
+    total = 0
+    for entry in re.sub(r"\([^)]*\)", "", gres).split(","):
+        parts = entry.split(":")
+        if parts[0] == "gpu":
+            total += int(parts[-1]) if parts[-1].isdigit() else 1
+    return total
+
+
+def end_of_step(job: str, node: str, exit_code: int, errors: str, state: str) -> Optional[StepEnd]:
+    """Return why a step ended if Slurm ended it or could not start it; None if its command did.
+
+    :param exit_code: of srun.
+    :param errors: what srun wrote to standard error.
+    :param state: of the job as ``JobState`` or ``squeue`` gives it; empty if Slurm has forgotten
+        the job.
+    """
+    if exit_code == 0:
+        return None
+    over = not state or (state != RUNNING and state not in WAITING)
+    lines = [line.strip() for line in errors.splitlines()]
+    for pattern, ending in _CAUSES:
+        told = next((line for line in lines if pattern.search(line)), "")
+        if told:
+            return _ended(job, node, ending, told, state, over)
+    if over:
+        return _ended(job, node, "interrupted", "", state, over)
+    own = _OWN_ERROR.search(errors)
+    if own:
+        told = errors[own.start() :].splitlines()[0]
+        return StepEnd("launch_failed", f"Slurm job {job} on {node}: {told}", False)
+    return None
+
+
+def _ended(job: str, node: str, ending: str, told: str, state: str, over: bool) -> StepEnd:
+    why = (
+        STATES.get(state.split(maxsplit=1)[0], state.lower())
+        if state
+        else "Slurm no longer knows it"
+    )
+    words = [f"Slurm job {job} on {node}"]
+    if over and state != "COMPLETING":
+        words.append(why)
+    words += [told] if told else []
+    # A job that is over takes the repeat with it, whatever the last words of the step are.
+    return StepEnd(
+        "interrupted" if over and ending != "crashed" else ending, ": ".join(words), over
+    )

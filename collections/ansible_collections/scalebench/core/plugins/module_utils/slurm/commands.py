@@ -1,0 +1,122 @@
+"""The batch script that holds an allocation, and the command lines of Slurm's programs.
+
+Options: ``sbatch --help``, ``srun --help``, ``squeue --help`` and ``scontrol --help`` of Slurm
+22.05, which tests hold.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Dict, List, Mapping, Sequence
+
+__all__ = [
+    "ENVIRONMENT",
+    "batch_script",
+    "describe_nodes",
+    "in_queue",
+    "step",
+    "waiting",
+]
+
+# How often the batch script looks for steps, and how many times in a row it may find none.
+LOOK_SECONDS = 15
+IDLE_LOOKS = 40
+# What a command on a node gets of the environment of srun's caller. The rest, such as the paths of
+# the controller's Python, means something else there; over ssh it would not arrive either.
+ENVIRONMENT = ("HOME", "USER", "LOGNAME", "LANG")
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+# A job ends with its batch script. It gives the nodes back by itself when no step ran for ten
+# minutes: the controller was killed, or its machine is gone. Without an answer of squeue it waits.
+_HOLD = """\
+idle=0
+while [ "$idle" -lt {looks} ]; do
+  sleep {seconds}
+  if steps=$(squeue --noheader --steps --jobs="$SLURM_JOB_ID" --format=%i) &&
+    [ -z "$(printf '%s\\n' "$steps" | grep -v -e '[.]batch$' -e '[.]extern$')" ]; then
+    idle=$((idle + 1))
+  else
+    idle=0
+  fi
+done
+"""
+
+
+def batch_script(campaign: str, directives: Sequence[str]) -> str:
+    """Return the script that sbatch gets: it holds the nodes and computes nothing.
+
+    :param campaign: its name, part of the job's; empty for none.
+    :param directives: what ``options.directives`` returned.
+    :raises ValueError: the name is no campaign's.
+    """
+    if not re.fullmatch(r"[A-Za-z0-9._+-]*", campaign):
+        raise ValueError(f"-e campaign={campaign}: a campaign's name has letters, digits and ._+-")
+    own = [
+        "--job-name=" + "-".join(filter(None, ("scalebench", campaign))),
+        "--ntasks-per-node=1",
+        "--output=/dev/null",
+        # A restarted script would hold nodes for a controller that does not know them.
+        "--no-requeue",
+        # Repeats on the other nodes go on when one is lost.
+        "--no-kill",
+    ]
+    lines = [f"#SBATCH {word}" for word in (*own, *directives)]
+    hold = _HOLD.format(looks=IDLE_LOOKS, seconds=LOOK_SECONDS)
+    return "\n".join(["#!/bin/sh", *lines, hold])
+
+
+def step(job: str, node: str, command: str, environment: Mapping[str, str]) -> List[str]:
+    """Return the words that run a shell command on one node of an allocation, as a step.
+
+    The step has the node as the job has it, beside other steps: all CPUs (no ``--exact``, no
+    binding), all of the job's memory and GPUs.
+
+    :param job: the job's id.
+    :param command: for ``sh -c``.
+    :param environment: of the command, beside what Slurm adds; no value has a comma.
+    """
+    given = {"PATH": _PATH, **environment, "SCALEBENCH_NODE": node}
+    return [
+        "srun",
+        f"--jobid={job}",
+        "--overlap",
+        f"--nodelist={node}",
+        "--nodes=1",
+        "--ntasks=1",
+        "--ntasks-per-node=1",
+        "--mem=0",
+        "--cpu-bind=none",
+        "--mpi=none",
+        "--chdir=/",
+        "--kill-on-bad-exit=1",
+        "--export=" + ",".join(f"{key}={value}" for key, value in _carried(given).items()),
+        "/bin/sh",
+        "-c",
+        command,
+    ]
+
+
+def _carried(environment: Mapping[str, str]) -> Dict[str, str]:
+    """Return the variables that --export can carry, whose list is separated by commas."""
+    return {key: value for key, value in environment.items() if value and "," not in value}
+
+
+def describe_nodes(names: str) -> List[str]:
+    """Return the words that ask for all that Slurm knows of nodes, one line each.
+
+    :param names: a list of nodes in Slurm's form, as ``n[1-4]``.
+    """
+    return ["scontrol", "--oneliner", "show", "node", names]
+
+
+def in_queue(job: str) -> List[str]:
+    """Return the words that ask for a job's state, reason, expected start and nodes.
+
+    ``answers.queued`` reads the answer.
+    """
+    return ["squeue", "--noheader", f"--jobs={job}", "--states=all", "--format=%T|%r|%S|%N"]
+
+
+def waiting() -> List[str]:
+    """Return the words that ask for the ids of the waiting jobs, highest priority first."""
+    return ["squeue", "--noheader", "--states=PENDING", "--sort=-p,i", "--format=%i"]

@@ -1,0 +1,143 @@
+"""The options of an allocation: what a user may ask Slurm for, in one table."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, List, Mapping, Tuple
+
+__all__ = ["DIRECTIVES", "Directive", "directives", "nodes_needed"]
+
+# What sbatch's directives carry unchanged, without blanks, quotes and comments. Constraints and
+# lists of nodes have brackets, &, | and *.
+_WORD = re.compile(r"[A-Za-z0-9_.,:;@/+&|*()\[\]=%-]+")
+# sbatch(1), --time: minutes, minutes:seconds, hours:minutes:seconds, days-hours and so on.
+_TIME = re.compile(r"\d+|\d+:\d\d|\d+:\d\d:\d\d|\d+-\d+(:\d\d){0,2}")
+_TIME_WITH_UNIT = re.compile(r"(\d+)(min|h|d)")
+_MINUTES = {"min": 1, "h": 60, "d": 1440}
+_EXTRA = re.compile(r"--[a-z][a-z-]+(=[^\s=].*)?")
+
+
+def _word(value: Any) -> str:
+    text = str(value)
+    if not _WORD.fullmatch(text):
+        raise ValueError("is not one word without quotes and comments")
+    return text
+
+
+def _count(value: Any) -> str:
+    if isinstance(value, bool) or not re.fullmatch(r"[1-9][0-9]{0,5}", str(value)):
+        raise ValueError("is not a whole number above 0")
+    return str(value)
+
+
+def _time(value: Any) -> str:
+    """Return a time limit in a form of Slurm's; ``90min``, ``8h`` and ``2d`` become minutes."""
+    text = str(value)
+    match = _TIME_WITH_UNIT.fullmatch(text)
+    if match:
+        return str(int(match[1]) * _MINUTES[match[2]])
+    if not _TIME.fullmatch(text):
+        raise ValueError("is not a time limit: 90, 1:30:00, 2-12:00, 90min, 8h or 2d")
+    return text
+
+
+def _flag(value: Any) -> str:
+    """Return an empty value for a switch that is on; ``no`` for one that is off."""
+    text = str(value).lower()
+    if text not in ("true", "false", "yes", "no"):
+        raise ValueError("is neither true nor false")
+    return "" if text in ("true", "yes") else "no"
+
+
+@dataclass(frozen=True)
+class Directive:
+    """An option of sbatch that a user may set, as ``slurm_<name>``; ``about`` says what for."""
+
+    name: str
+    flag: str
+    parse: Callable[[Any], str]
+    about: str
+
+
+DIRECTIVES: Tuple[Directive, ...] = (
+    Directive("nodes", "--nodes", _count, "Number of nodes."),
+    Directive("partition", "--partition", _word, "Partition."),
+    Directive("account", "--account", _word, "Account that is charged."),
+    Directive("qos", "--qos", _word, "Quality of service."),
+    Directive("constraint", "--constraint", _word, "Features that the nodes must have."),
+    Directive("gres", "--gres", _word, "Generic resources of each node, as gpu:8."),
+    Directive("gpus_per_node", "--gpus-per-node", _word, "GPUs of each node, as 8 or h100:8."),
+    Directive("exclusive", "--exclusive", _flag, "Whether no other job may use the nodes."),
+    Directive("memory", "--mem", _word, "Memory of each node, as 64G; 0 for all of it."),
+    Directive("reservation", "--reservation", _word, "Reservation."),
+    Directive("nodelist", "--nodelist", _word, "Nodes that must be among those allocated."),
+    Directive("exclude", "--exclude", _word, "Nodes that must not be among those allocated."),
+    Directive("time", "--time", _time, "Time limit, in a form of Slurm's or as 90min, 8h, 2d."),
+    Directive("mail_user", "--mail-user", _word, "Who gets mail about the job."),
+    Directive("mail_type", "--mail-type", _word, "What about, as END,FAIL."),
+)
+# What the batch script sets itself, or what would make it another kind of job.
+_OWN = {
+    *(directive.flag for directive in DIRECTIVES),
+    *("--array", "--job-name", "--ntasks", "--ntasks-per-node", "--output", "--error", "--wrap"),
+    *("--requeue", "--no-requeue", "--no-kill", "--parsable", "--test-only", "--hold", "--wait"),
+    *("--overcommit", "--oversubscribe", "--chdir", "--export", "--cluster-constraint"),
+}
+
+
+def directives(given: Mapping[str, Any]) -> List[str]:
+    """Return what sbatch is asked for, one word for each option that is set: ``--nodes=4``.
+
+    :param given: values by the names of ``DIRECTIVES``, an empty one for not set; and ``extra``,
+        more words for sbatch as a list.
+    :raises ValueError: an unknown name or a value that cannot be one, with the variable's name.
+    """
+    known: Dict[str, Directive] = {directive.name: directive for directive in DIRECTIVES}
+    unknown = sorted({*given} - {*known, "extra"})
+    if unknown:
+        raise ValueError(f"slurm_{unknown[0]}: there is no such option of an allocation")
+    words = []
+    for directive in DIRECTIVES:
+        value = given.get(directive.name)
+        if value is None or value == "":
+            continue
+        try:
+            text = directive.parse(value)
+        except ValueError as error:
+            raise ValueError(f"slurm_{directive.name}={value}: {value!r} {error}") from None
+        if directive.parse is not _flag:
+            words.append(f"{directive.flag}={text}")
+        elif not text:
+            words.append(directive.flag)
+    return words + _extra(given.get("extra") or ())
+
+
+def _extra(words: Any) -> List[str]:
+    if not isinstance(words, (list, tuple)):
+        raise ValueError(f"slurm_extra={words}: is not a list, as [--licenses=a, --comment=b]")
+    for word in words:
+        flag, _, value = str(word).partition("=")
+        if not _EXTRA.fullmatch(str(word)) or (value and not _WORD.fullmatch(value)):
+            raise ValueError(
+                f"slurm_extra: {word!r} is not an option of sbatch in one word, as --licenses=a"
+            )
+        if flag in _OWN:
+            raise ValueError(f"slurm_extra: {flag} is set by Scalebench or has its own variable")
+    return [str(word) for word in words]
+
+
+def nodes_needed(topology: Any) -> int:
+    """Return how many nodes the largest of the campaign's topologies needs.
+
+    :param topology: a list or a text with commas, as ``1n8g,4n8g``.
+    :raises ValueError: there is none, or it says no number of nodes.
+    """
+    items = topology if isinstance(topology, (list, tuple)) else str(topology or "").split(",")
+    found = [re.fullmatch(r"([1-9][0-9]*)n.+", str(item).strip()) for item in items]
+    counts = [int(match[1]) for match in found if match]
+    if not counts or len(counts) < len(found):
+        raise ValueError(
+            "slurm_nodes is not set, and -e topology= says no number of nodes: give one of them"
+        )
+    return max(counts)

@@ -1,0 +1,33 @@
+"""What a carrier that is not ssh tells about a repeat that it ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible.errors import AnsibleConnectionFailure
+
+__all__ = ["EndedByCarrierError", "told_of"]
+
+
+class EndedByCarrierError(AnsibleConnectionFailure):
+    """A node's command did not end by itself, and the carrier knows why.
+
+    :param ending: how a repeat that it carried ended: ``records.endings``.
+    :param reason: why, with the node.
+    :param over: whether nothing more can be started on any node.
+    """
+
+    def __init__(self, ending: str, reason: str, over: bool) -> None:
+        super().__init__(reason)
+        self.ending, self.reason, self.over = ending, reason, over
+
+
+def told_of(error: AnsibleConnectionFailure) -> dict[str, Any]:
+    """Return what an error says about a repeat, as a result of module training_run.
+
+    With ssh that is only that the node was lost.
+    """
+    lost = {"unreachable": True, "msg": str(error)}
+    if isinstance(error, EndedByCarrierError):
+        lost.update(ending=error.ending, reason=error.reason, carrier_over=error.over)
+    return lost

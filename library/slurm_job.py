@@ -1,0 +1,71 @@
+"""Documentation of the action plugin of the same name, which does the work."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: slurm_job
+short_description: Submit the Slurm job that holds the nodes of a campaign
+description:
+  - An action plugin that runs on the controller. It renders a batch script that holds the nodes and
+    computes nothing, asks Slurm whether it would take it (C(sbatch --test-only)), and submits it.
+  - It does not wait for the nodes; M(slurm_nodes) does.
+  - The callback C(allocations) cancels the job when ansible-playbook ends.
+options:
+  campaign:
+    description:
+      - The campaign, by which the job is called. One that is continued asks for the nodes that it
+        was planned on, whatever O(options) say. Empty where the campaign has no name yet.
+    type: str
+    default: ""
+  results_dir:
+    description: Folder of the campaigns on the controller.
+    type: path
+    required: true
+  options:
+    description: The options of the job, by the names of role C(slurm) without C(slurm_).
+    type: dict
+    required: true
+  topology:
+    description:
+      - The topologies of the campaign, which say the number of nodes where O(options) does not.
+    type: raw
+  job:
+    description: An allocation to use instead; empty to submit a job.
+    type: str
+    default: ""
+attributes:
+  check_mode:
+    support: full
+    description: Asks Slurm whether it would take the job; submits nothing.
+author:
+  - Scalebench contributors
+"""
+
+EXAMPLES = r"""
+- name: Ask for four nodes for two hours
+  slurm_job:
+    campaign: monday
+    results_dir: results
+    options:
+      nodes: 4
+      partition: gpu
+      time: 2h
+"""
+
+RETURN = r"""
+job:
+  description: The id of the job; empty in check mode.
+  type: str
+  returned: success
+  sample: "4711"
+own:
+  description: Whether the job was submitted here.
+  type: bool
+  returned: success
+  sample: true
+text:
+  description: The batch script, what Slurm says about it, and the line of a step on each node.
+  type: str
+  returned: in check mode
+  sample: "#!/bin/sh"
+"""

@@ -1,0 +1,54 @@
+"""Documentation of the action plugin of the same name, which does the work."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: slurm_nodes
+short_description: Wait for the nodes of a Slurm job
+description:
+  - An action plugin that runs on the controller. It asks C(squeue) until the job has its nodes, and
+    prints its place in the queue, the reason and the expected start when one of them changes.
+  - Fails when the job ends before it had nodes.
+options:
+  job:
+    description: The id of the job.
+    type: str
+    required: true
+attributes:
+  check_mode:
+    support: full
+    description: Waits as well; it changes nothing.
+author:
+  - Scalebench contributors
+"""
+
+EXAMPLES = r"""
+- name: Wait for the nodes
+  slurm_nodes:
+    job: "4711"
+"""
+
+RETURN = r"""
+job:
+  description: The id of the job.
+  type: str
+  returned: success
+  sample: "4711"
+nodes:
+  description: What Slurm knows of each node.
+  type: list
+  elements: dict
+  returned: success
+  sample:
+    - name: gpu01
+      address: 10.0.0.1
+      cpus: 96
+      gpus: 8
+      memory_mib: 1031000
+      state: ALLOCATED
+waited_seconds:
+  description: Time in the queue, in seconds, as far as it was waited for here.
+  type: float
+  returned: success
+  sample: 61.4
+"""

@@ -1,0 +1,29 @@
+"""Cells that a carrier other than ssh cannot start."""
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.planning.carried import check_carried
+
+
+def cell(**more):
+    """Return what is read of a cell, of torchrun on two nodes."""
+    return {"directory": "a", "over_ssh": False, "nodes": 2, "framework_set": "pytorch", **more}
+
+
+def test_ssh_carries_everything():
+    check_carried([cell(over_ssh=True), cell(framework_set=None)], "ssh")
+
+
+def test_slurm_carries_what_every_node_starts_itself():
+    check_carried([cell(), cell(over_ssh=True, nodes=1)], "slurm")
+
+
+@pytest.mark.parametrize(
+    ("other", "problem"),
+    [
+        ({"over_ssh": True}, "b: its launcher starts the ranks of the other nodes by ssh"),
+        ({"framework_set": None}, "b: it runs in a container"),
+    ],
+)
+def test_what_needs_ssh_is_refused_with_what_to_choose(other, problem):
+    with pytest.raises(ValueError, match=problem + ".* scalebench_carrier=ssh only. Choose"):
+        check_carried([cell(), cell(directory="b", **other)], "slurm")

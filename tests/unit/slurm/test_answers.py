@@ -1,0 +1,132 @@
+"""What Slurm's programs answer; the texts are those of Debian's Slurm 22.05.8, shortened."""
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.slurm import answers
+
+NODE = (
+    "NodeName=n1 Arch=x86_64 CoresPerSocket=1  CPUAlloc=0 CPUEfctv=2 CPUTot=2 CPULoad=0.37"
+    " AvailableFeatures=(null) ActiveFeatures=(null) Gres=(null) NodeAddr=10.14.0.1"
+    " NodeHostName=n1 Version=22.05.8 OS=Linux 6.1.0 #1 SMP Debian RealMemory=2000 AllocMem=0"
+    " FreeMem=8000 State=IDLE ThreadsPerCore=1 Partitions=main"
+)
+CANCELLED = (
+    "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.\n"
+    "slurmstepd-n4: error: *** STEP 5.6 ON n4 CANCELLED AT 2026-11-23T00:56:26{} ***\n"
+    "srun: error: n4: task 0: Terminated\n"
+)
+
+
+def test_a_node_has_its_address_cpus_and_memory():
+    (node,) = answers.nodes(NODE + "\n")
+    assert node == answers.SlurmNode("n1", "10.14.0.1", 2, 0, 2000, "IDLE")
+
+
+def test_a_value_with_blanks_is_read_whole():
+    assert answers.fields(NODE)["OS"] == "Linux 6.1.0 #1 SMP Debian"
+
+
+@pytest.mark.parametrize(
+    ("gres", "gpus"),
+    [
+        *(("gpu:8", 8), ("gpu:h100:8(S:0-1)", 8), ("gpu", 1), ("(null)", 0), ("", 0)),
+        *(("shard:8,gpu:a100:4", 4), ("gpu:a:2,gpu:b:2", 4), ("gpu:4(S:0,1),nic:2", 4)),
+    ],
+)
+def test_gpus_are_counted_among_generic_resources(gres, gpus):
+    (node,) = answers.nodes(NODE.replace("(null) NodeAddr", f"{gres} NodeAddr"))
+    assert node.gpus == gpus
+
+
+def test_no_answer_is_no_node():
+    assert answers.nodes("") == []
+
+
+def test_a_job_has_its_place_in_the_queue():
+    waits = answers.queued("PENDING|Resources|2026-11-23T02:00:00|\n")
+    assert (waits.waits, waits.runs) == (True, False)
+    assert answers.waiting_text("12", waits, ["9", "12", "13"]) == (
+        "Slurm job 12 waits, number 2 of 3 waiting jobs, reason Resources,"
+        " expected to start at 2026-11-23T02:00:00"
+    )
+    runs = answers.queued("RUNNING|None|2026-11-23T00:56:18|n[1-4]\n")
+    assert (runs.waits, runs.runs, runs.nodes) == (False, True, "n[1-4]")
+    over = answers.queued("CANCELLED|None|N/A|\n")
+    assert (over.waits, over.runs) == (False, False)
+
+
+def test_what_slurm_does_not_say_is_not_said():
+    waits = answers.queued("PENDING|None|N/A|\n")
+    assert answers.waiting_text("12", waits, []) == "Slurm job 12 waits"
+
+
+def test_a_job_that_slurm_has_forgotten_is_none():
+    assert answers.queued("") is None
+
+
+def test_the_nodes_of_a_try_are_found():
+    told = (
+        "sbatch: Job 2 to start at 2026-11-23T00:56:17 using 8 processors on nodes n[1-4] in"
+        " partition main"
+    )
+    assert answers.tried(told) == "n[1-4]"
+    assert answers.tried("allocation failure: Invalid partition name specified") == ""
+
+
+def end(errors, state="RUNNING", code=143):
+    return answers.end_of_step("5", "n4", code, errors, state)
+
+
+def test_a_command_that_fails_by_itself_is_no_end_of_the_step():
+    told = "srun: error: n2: task 0: Exited with exit code 3\nsrun: launch/slurm: _step_signal\n"
+    assert end(told, code=3) is None
+    assert end("srun: error: n3: task 0: Killed\n", code=137) is None
+    assert end("srun: cluster configuration lacks support for cpu binding\n", code=2) is None
+
+
+def test_a_command_that_ends_well_is_no_end_of_the_step():
+    assert end(CANCELLED.format(""), code=0) is None
+
+
+@pytest.mark.parametrize(
+    ("why", "state", "ending", "reason", "over"),
+    [
+        (" DUE TO TIME LIMIT", "TIMEOUT", "interrupted", "its time limit was reached", True),
+        (" DUE TO PREEMPTION", "PREEMPTED", "interrupted", "it was preempted", True),
+        ("", "CANCELLED", "interrupted", "it was cancelled", True),
+        (" DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS", "NODE_FAIL", "interrupted",
+         "a node of it failed", True),
+        (" DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS", "RUNNING", "launch_failed",
+         "NODE FAILURE", False),
+        ("", "RUNNING", "interrupted", "STEP 5.6 ON n4 CANCELLED", False),
+        ("", "COMPLETING", "interrupted", "STEP 5.6 ON n4 CANCELLED", True),
+    ],
+)  # fmt: skip
+def test_a_step_that_slurm_ends_has_its_ending_and_reason(why, state, ending, reason, over):
+    found = end(CANCELLED.format(why), state)
+    assert (found.ending, found.job_over) == (ending, over)
+    assert found.reason.startswith("Slurm job 5 on n4: ")
+    assert reason in found.reason
+
+
+def test_exhausted_memory_is_a_crash_whose_words_say_so():
+    told = (
+        "slurmstepd: error: Detected 1 oom_kill event in StepId=5.3. Some of the step tasks have"
+        " been OOM Killed.\nsrun: error: n4: task 0: Out Of Memory\n"
+    )
+    found = end(told, code=137)
+    assert (found.ending, found.job_over) == ("crashed", False)
+    assert "oom_kill" in found.reason
+
+
+def test_an_error_of_srun_itself_is_a_failed_launch():
+    told = "srun: error: Unable to create step for job 5: Unable to contact slurm controller\n"
+    found = end(told, code=1)
+    assert (found.ending, found.job_over) == ("launch_failed", False)
+    assert found.reason == f"Slurm job 5 on n4: {told.strip()}"
+
+
+@pytest.mark.parametrize("state", ["", "CANCELLED", "COMPLETED", "TIMEOUT"])
+def test_a_step_of_a_job_that_is_over_is_interrupted(state):
+    told = "srun: error: Slurm job 5 has expired\n"
+    found = end(told, state, code=1)
+    assert (found.ending, found.job_over) == ("interrupted", True)

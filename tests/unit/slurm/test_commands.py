@@ -1,0 +1,104 @@
+"""The batch script and the command lines of Slurm's programs."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+from ansible_collections.scalebench.core.plugins.module_utils.slurm import commands
+from ansible_collections.scalebench.core.plugins.module_utils.slurm.options import directives
+
+ROOT = Path(__file__).resolve().parents[3]
+KNOWN = yaml.safe_load((ROOT / "tests/unit/known_options.yml").read_text())
+STEP = commands.step("7", "n2", "echo $HOME", {"HOME": "/home/alice", "LANG": ""})
+
+
+def test_the_batch_script_asks_for_what_was_given():
+    script = commands.batch_script("x", directives({"nodes": 2, "time": "1h"}))
+    lines = [line for line in script.splitlines() if line.startswith("#SBATCH")]
+    assert lines[0] == "#SBATCH --job-name=scalebench-x"
+    assert lines[-2:] == ["#SBATCH --nodes=2", "#SBATCH --time=60"]
+    flags = {re.match(r"#SBATCH --([a-z-]+)", line)[1] for line in lines}
+    assert flags <= {*KNOWN["sbatch"]["options"]}
+
+
+@pytest.fixture
+def held(tmp_path):
+    """Run the batch script with a stand-in of squeue and without waiting; return its looks."""
+
+    def run(answers, looks=40):
+        script = commands.batch_script("x", [])
+        for name, text in {
+            "sleep": "exit 0",
+            "squeue": f"""
+            echo "$*" >> {tmp_path}/asked
+            n=$(wc -l < {tmp_path}/asked)
+            [ "$n" -gt {looks} ] && kill "$PPID"
+            answer=$(sed -n "${{n}}p" {tmp_path}/answers)
+            [ "$answer" = fails ] && exit 1
+            printf '%s' "$answer" | tr ' ' '\\n'""",
+        }.items():
+            (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+            (tmp_path / name).chmod(0o755)
+        (tmp_path / "answers").write_text("\n".join(answers) + "\n")
+        done = subprocess.run(
+            ["sh", "-c", script],
+            env={"PATH": f"{tmp_path}:{os.environ['PATH']}", "SLURM_JOB_ID": "7"},
+            check=False,
+        )
+        asked = (tmp_path / "asked").read_text().splitlines()
+        assert {*asked} == {"--noheader --steps --jobs=7 --format=%i"}
+        return done.returncode, len(asked)
+
+    return run
+
+
+def test_the_batch_script_ends_when_no_step_ran_for_ten_minutes(held):
+    assert commands.LOOK_SECONDS * commands.IDLE_LOOKS == 600
+    assert held(["7.batch"] * 20 + ["7.extern 7.batch"] * 20) == (0, 40)
+
+
+def test_a_step_keeps_the_nodes(held):
+    assert held(["7.batch"] * 39 + ["7.batch 7.3"] + ["7.batch"] * 40, looks=80) == (0, 80)
+
+
+def test_a_controller_of_slurm_that_does_not_answer_keeps_the_nodes(held):
+    code, asked = held(["fails"] * 60, looks=60)
+    assert code != 0
+    assert asked == 61
+
+
+def test_a_step_runs_a_command_on_one_node():
+    assert STEP[0] == "srun"
+    assert {"--jobid=7", "--overlap", "--nodelist=n2", "--nodes=1", "--ntasks=1"} <= {*STEP}
+    assert STEP[-3:] == ["/bin/sh", "-c", "echo $HOME"]
+
+
+def test_a_step_has_its_own_environment_and_the_name_of_its_node():
+    (export,) = [word for word in STEP if word.startswith("--export=")]
+    given = dict(pair.split("=") for pair in export.partition("=")[2].split(","))
+    assert given.pop("PATH").startswith("/usr/local/sbin:")
+    assert given == {"HOME": "/home/alice", "SCALEBENCH_NODE": "n2"}
+
+
+def test_a_value_with_a_comma_is_left_out_since_it_would_end_there():
+    words = commands.step("7", "n2", "x", {"HOME": "/home/a,b"})
+    assert not any("/home/a" in word for word in words)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        STEP[:-3],
+        commands.describe_nodes("n[1-4]"),
+        commands.in_queue("7"),
+        commands.waiting(),
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_each_program_knows_its_options(words):
+    used = {word.partition("=")[0][2:] for word in words if word.startswith("--")}
+    assert used
+    assert used <= {*KNOWN[words[0]]["options"]}

@@ -1,0 +1,115 @@
+"""What a user may ask Slurm for."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from ansible_collections.scalebench.core.plugins.module_utils.slurm.options import (
+    DIRECTIVES,
+    directives,
+    nodes_needed,
+)
+
+ROOT = Path(__file__).resolve().parents[3]
+KNOWN = yaml.safe_load((ROOT / "tests/unit/known_options.yml").read_text())
+# A value of each option, and the word that sbatch gets.
+EXAMPLES = {
+    "nodes": (4, "--nodes=4"),
+    "partition": ("gpu,short", "--partition=gpu,short"),
+    "account": ("ab-123", "--account=ab-123"),
+    "qos": ("high", "--qos=high"),
+    "constraint": ("[rack1*2&rack2*4]", "--constraint=[rack1*2&rack2*4]"),
+    "gres": ("gpu:h100:8", "--gres=gpu:h100:8"),
+    "gpus_per_node": (8, "--gpus-per-node=8"),
+    "exclusive": (True, "--exclusive"),
+    "memory": (0, "--mem=0"),
+    "reservation": ("monday", "--reservation=monday"),
+    "nodelist": ("n[1-4,7]", "--nodelist=n[1-4,7]"),
+    "exclude": ("n9", "--exclude=n9"),
+    "time": ("90min", "--time=90"),
+    "mail_user": ("me@example.org", "--mail-user=me@example.org"),
+    "mail_type": ("END,FAIL", "--mail-type=END,FAIL"),
+}
+
+
+def test_each_option_becomes_a_directive():
+    assert {*EXAMPLES} == {directive.name for directive in DIRECTIVES}
+    given = {name: value for name, (value, _) in EXAMPLES.items()}
+    assert directives(given) == [word for _, word in EXAMPLES.values()]
+
+
+def test_what_is_not_set_is_not_asked_for():
+    assert directives(dict.fromkeys(EXAMPLES, "")) == []
+    assert directives({"exclusive": False, "nodes": None}) == []
+
+
+def test_sbatch_knows_each_option():
+    assert {directive.flag[2:] for directive in DIRECTIVES} <= {*KNOWN["sbatch"]["options"]}
+
+
+def test_the_role_has_each_option_with_the_words_of_the_table():
+    spec = yaml.safe_load((ROOT / "roles/slurm/meta/argument_specs.yml").read_text())
+    options = spec["argument_specs"]["main"]["options"]
+    for directive in DIRECTIVES:
+        assert options[f"slurm_{directive.name}"]["description"] == directive.about
+    passed = yaml.safe_load((ROOT / "roles/slurm/vars/main.yml").read_text())["__slurm_options"]
+    names = {directive.name for directive in DIRECTIVES} | {"extra"}
+    assert passed.pop("exclusive") == "{{ slurm_exclusive | bool }}"
+    assert passed == {name: f"{{{{ slurm_{name} }}}}" for name in names - {"exclusive"}}
+
+
+@pytest.mark.parametrize(
+    ("given", "word"),
+    [
+        *((time, f"--time={time}") for time in ("90", "1:30", "1:30:00", "2-12", "2-12:00:00")),
+        *(("8h", "--time=480"), ("2d", "--time=2880")),
+    ],
+)
+def test_a_time_limit_is_given_in_a_form_of_slurm_or_with_its_unit(given, word):
+    assert directives({"time": given}) == [word]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"nodes": 0}, "slurm_nodes=0: 0 is not a whole number above 0"),
+        ({"nodes": True}, "slurm_nodes=True: "),
+        ({"nodes": "1-4"}, "slurm_nodes=1-4: "),
+        ({"time": "soon"}, "slurm_time=soon: 'soon' is not a time limit"),
+        ({"time": "1.5h"}, "slurm_time=1.5h: "),
+        ({"exclusive": "user"}, "slurm_exclusive=user: 'user' is neither true nor false"),
+        ({"partition": "a b"}, "slurm_partition=a b: 'a b' is not one word"),
+        ({"account": "x\n#SBATCH --uid=0"}, "slurm_account=x"),
+        ({"qos": "x#y"}, "slurm_qos=x#y: "),
+        ({"gres": "$(id)"}, "slurm_gres=$(id): "),
+        ({"colour": "red"}, "slurm_colour: there is no such option"),
+        ({"extra": "--licenses=a"}, "slurm_extra=--licenses=a: is not a list"),
+        ({"extra": ["licenses=a"]}, "slurm_extra: 'licenses=a' is not an option of sbatch"),
+        ({"extra": ["--comment=a b"]}, "slurm_extra: '--comment=a b' is not an option"),
+        ({"extra": ["--comment=a\nexit"]}, "slurm_extra: "),
+        ({"extra": ["--array=1-9"]}, "slurm_extra: --array is set by Scalebench"),
+        ({"extra": ["--nodes=9"]}, "slurm_extra: --nodes is set by Scalebench"),
+    ],
+)
+def test_a_value_that_cannot_be_one_is_refused_with_its_variable(given, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        directives(given)
+
+
+def test_more_options_follow_as_they_are():
+    extra = ["--licenses=matlab:2", "--contiguous"]
+    assert directives({"nodes": 2, "extra": extra}) == ["--nodes=2", *extra]
+
+
+@pytest.mark.parametrize(
+    ("topology", "count"), [("1n1g,4n8g,2n8g", 4), (["1n1g", "16n*g"], 16), ("2n8g", 2)]
+)
+def test_the_largest_topology_says_how_many_nodes(topology, count):
+    assert nodes_needed(topology) == count
+
+
+@pytest.mark.parametrize("topology", ["", None, [], "all", ["1n1g", "x"]])
+def test_without_topologies_the_number_is_asked_for(topology):
+    with pytest.raises(ValueError, match="slurm_nodes is not set"):
+        nodes_needed(topology)

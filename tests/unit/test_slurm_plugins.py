@@ -1,0 +1,187 @@
+"""The doors to Slurm, with stand-ins of its programs on PATH that say what Debian's 22.05 says."""
+
+from types import SimpleNamespace
+
+import pytest
+from ansible.errors import AnsibleConnectionFailure
+from ansible.playbook.play_context import PlayContext
+from ansible.playbook.task import Task
+from ansible.plugins.loader import (
+    action_loader,
+    callback_loader,
+)
+from ansible_collections.scalebench.core.plugins.connection.slurm import Connection
+from ansible_collections.scalebench.core.plugins.plugin_utils.carrier import (
+    EndedByCarrierError,
+    told_of,
+)
+
+JOB = "RUNNING|None|2026-11-23T00:56:18|n[1-2]"
+NODES = (
+    "NodeName=n1 CPUTot=96 Gres=gpu:8 NodeAddr=10.0.0.1 RealMemory=1000 State=ALLOCATED\n"
+    "NodeName=n2 CPUTot=96 Gres=gpu:8 NodeAddr=10.0.0.2 RealMemory=1000 State=ALLOCATED"
+)
+TRIED = "sbatch: Job 2 to start at 2026-11-23T00:56:17 using 8 processors on nodes n[1-2] in partition main"  # noqa: E501
+
+
+@pytest.fixture
+def slurm(tmp_path, monkeypatch):
+    """Put stand-ins on PATH; return a function that sets what one says, and what each was given."""
+    calls = tmp_path / "calls"
+
+    def says(program, script):
+        path = tmp_path / program
+        path.write_text(f'#!/bin/sh\necho "{program} $*" >> {calls}\n{script}\n')
+        path.chmod(0o755)
+
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    # In a real srun the command is the last word; here it runs on this machine.
+    says("srun", 'for last; do :; done; exec /bin/sh -c "$last"')
+    says("squeue", f"echo '{JOB}'")
+    says("scontrol", f"echo '{NODES}'")
+    says("sbatch", f'[ "$1" = --parsable ] && echo "7;own" || echo "{TRIED}" >&2')
+    return SimpleNamespace(
+        says=says, calls=lambda: calls.read_text().splitlines() if calls.exists() else []
+    )
+
+
+@pytest.fixture
+def connection(slurm, monkeypatch):
+    made = Connection(PlayContext())
+    monkeypatch.setattr(made, "get_option", {"host": "n2", "job": "7"}.get)
+    return made
+
+
+def test_a_command_gets_its_input_and_gives_its_output_and_exit_code(connection, slurm):
+    code, output, errors = connection.exec_command("cat; echo oh >&2; exit 3", b"hello")
+    assert (code, output, errors) == (3, b"hello", b"oh\n")
+    (first, *_) = slurm.calls()
+    assert first.startswith("srun --jobid=7 --overlap --nodelist=n2 ")
+
+
+def test_a_command_has_no_options_from_the_environment(connection, monkeypatch):
+    for name in ("SLURM_NTASKS", "SRUN_DEBUG", "SBATCH_PARTITION"):
+        monkeypatch.setenv(name, "9")
+    monkeypatch.setenv("SLURM_CONF", "/etc/slurm/slurm.conf")
+    _, output, _ = connection.exec_command("env")
+    names = {line.partition(b"=")[0] for line in output.splitlines()}
+    assert b"SLURM_CONF" in names
+    assert not names & {b"SLURM_NTASKS", b"SRUN_DEBUG", b"SBATCH_PARTITION"}
+
+
+def test_files_go_both_ways(connection, tmp_path):
+    source, target, back = (tmp_path / name for name in ("a", "it's b", "c"))
+    source.write_bytes(b"\x00\xff" * 100_000)
+    connection.put_file(str(source), str(target))
+    connection.fetch_file(str(target), str(back))
+    assert back.read_bytes() == source.read_bytes()
+    with pytest.raises(Exception, match="not read"):
+        connection.fetch_file(str(tmp_path / "none"), str(back))
+
+
+@pytest.mark.parametrize(
+    ("state", "ending", "over"),
+    [("RUNNING", "interrupted", False), ("TIMEOUT", "interrupted", True)],
+)
+def test_what_slurm_ended_is_told_with_its_ending(connection, slurm, state, ending, over):
+    slurm.says(
+        "srun", "echo 'slurmstepd: error: *** STEP 7.1 ON n2 CANCELLED AT x ***' >&2; exit 143"
+    )
+    slurm.says("squeue", f"echo '{JOB.replace('RUNNING', state)}'")
+    with pytest.raises(EndedByCarrierError) as raised:
+        connection.exec_command("x")
+    assert (raised.value.ending, raised.value.over) == (ending, over)
+    told = told_of(raised.value)
+    assert told["unreachable"]
+    assert (told["ending"], told["carrier_over"]) == (ending, over)
+
+
+def test_with_ssh_a_lost_node_is_all_that_is_told():
+    assert told_of(AnsibleConnectionFailure("no route")) == {"unreachable": True, "msg": "no route"}
+
+
+def run(name, args, check=False):
+    """Return the answer of an action plugin."""
+    task = Task()
+    task.args, task.check_mode, task.action = args, check, name
+    action = action_loader.get(
+        name, task=task, connection=SimpleNamespace(_shell=SimpleNamespace(tmpdir=None)),
+        play_context=PlayContext(), loader=None, templar=None, shared_loader_obj=None,
+    )  # fmt: skip
+    return action.run(task_vars={})
+
+
+def job(tmp_path, check=False, **args):
+    options = {"options": {"nodes": 2}, "results_dir": str(tmp_path), **args}
+    return run("slurm_job", options, check)
+
+
+def test_a_job_is_tried_and_then_submitted(slurm, tmp_path):
+    answer = job(tmp_path)
+    assert (answer["job"], answer["own"]) == ("7", True)
+    assert slurm.calls() == ["sbatch --test-only", "sbatch --parsable"]
+
+
+def test_what_slurm_refuses_is_not_submitted(slurm, tmp_path):
+    slurm.says("sbatch", "echo 'allocation failure: Invalid partition name specified' >&2; exit 1")
+    with pytest.raises(Exception, match=r"sbatch --test-only: .*Invalid partition name"):
+        job(tmp_path)
+    assert slurm.calls() == ["sbatch --test-only"]
+
+
+def test_check_mode_shows_the_script_and_each_step(slurm, tmp_path):
+    answer = job(tmp_path, check=True)
+    assert "#SBATCH --nodes=2" in answer["text"]
+    assert [line.split()[3] for line in answer["text"].splitlines() if line.startswith("srun")] == [
+        "--nodelist=n1",
+        "--nodelist=n2",
+    ]
+    assert not any("--parsable" in call for call in slurm.calls())
+
+
+def test_an_allocation_that_exists_is_used(slurm, tmp_path):
+    answer = job(tmp_path, job="12")
+    assert (answer["job"], answer["own"]) == ("12", False)
+    assert slurm.calls() == []
+    with pytest.raises(Exception, match="is not the id of a job"):
+        job(tmp_path, job="12;id")
+
+
+def test_without_slurm_the_login_node_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(Exception, match=r"sbatch is not on PATH: .*login node"):
+        job(tmp_path)
+
+
+def test_the_nodes_of_a_job_are_returned_once_it_has_them(slurm, tmp_path, monkeypatch):
+    slurm.says(
+        "squeue",
+        f"""case "$*" in
+        *PENDING*) echo 3; echo 7;;
+        *) [ -e {tmp_path}/asked ] && echo '{JOB}' || echo 'PENDING|Priority|N/A|'
+           touch {tmp_path}/asked;; esac""",
+    )
+    answer = run("slurm_nodes", {"job": "7"})
+    assert [node["address"] for node in answer["nodes"]] == ["10.0.0.1", "10.0.0.2"]
+    assert answer["waited_seconds"] > 0
+
+
+def test_a_job_that_ends_in_the_queue_is_an_error(slurm):
+    slurm.says("squeue", "echo 'CANCELLED|None|N/A|'")
+    with pytest.raises(Exception, match="Slurm job 7 ended before it had nodes: CANCELLED"):
+        run("slurm_nodes", {"job": "7"})
+
+
+@pytest.mark.parametrize(("answer", "cancelled"), [
+    ({"job": "7", "own": True}, ["scancel 7"]),
+    ({"job": "7", "own": False}, []),
+    ({"job": "", "own": True}, []),
+])  # fmt: skip
+def test_a_job_of_ours_is_cancelled_once_at_the_end(slurm, answer, cancelled):
+    slurm.says("scancel", "")
+    plugin = callback_loader.get("allocations")
+    task = SimpleNamespace(action="slurm_job")
+    plugin.v2_runner_on_ok(SimpleNamespace(task=task, result=answer))
+    plugin.v2_playbook_on_stats(None)
+    plugin.give_back()
+    assert slurm.calls() == cancelled
