@@ -74,6 +74,7 @@ class ActionModule(ControllerAction):
         "free_mib": {"type": "int", "default": 0},
         "nodes": {"type": "dict"},
         "carrier": {"type": "str", "default": "ssh"},
+        "lost": {"type": "dict", "default": {}},
         "acceptance": {"type": "dict", "default": {}},
     }
 
@@ -161,7 +162,9 @@ class ActionModule(ControllerAction):
         damaged: files.Problems = []
         records = files.records(folder, damaged)
         ledger = Ledger(campaign, records, files.attempts(folder, damaged), args["session"])
-        cells = plan.with_unavailable(planned["cells"], args["nodes"])
+        lost = {name: {"lost": why} for name, why in args["lost"].items()}
+        nodes = {name: {**node, **lost.get(name, {})} for name, node in args["nodes"].items()}
+        cells = plan.with_unavailable(planned["cells"], nodes)
         rules = policy(planned["options"], args)
         left = outstanding(cells, ledger, rules, planned.get("seed", ""))
         session = args["session"] or files.now()

@@ -8,6 +8,7 @@ from typing import ClassVar
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import shown
 from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
 from ansible_collections.scalebench.core.plugins.module_utils.records.factors import MAX
+from ansible_collections.scalebench.core.plugins.module_utils.records.node_names import by_words
 from ansible_collections.scalebench.core.plugins.module_utils.running import search
 from ansible_collections.scalebench.core.plugins.module_utils.running.record import not_run, record
 from ansible_collections.scalebench.core.plugins.plugin_utils import campaign_files
@@ -30,10 +31,12 @@ class ActionModule(ControllerAction):
         "runs": {"type": "dict", "required": True},
         "facts": {"type": "list", "elements": "dict", "required": True},
         "skipped": {"type": "list", "elements": "str", "default": []},
+        "answers": {"type": "dict", "default": {}},
+        "lost": {"type": "dict", "default": {}},
     }
 
     def answer(self, args):
-        """Write the records; return their summaries and the logs of skipped repeats."""
+        """Write the records; return their summaries, the skipped logs and the lost nodes."""
         folder, skipped = Path(args["directory"]), list(args["skipped"])
         records = []
         for repeat, facts in zip(args["wave"]["repeats"], args["facts"], strict=True):
@@ -43,7 +46,12 @@ class ActionModule(ControllerAction):
                 records.append(campaign_files.read_record(folder, path))
                 continue
             runs = {node: _run_of(result, log) for node, result in args["runs"].items()}
-            made = record(_header(args), repeat, runs, facts)
+            gone = [(n, args["lost"][n]) for n in repeat["cell"]["node_names"] if n in args["lost"]]
+            made = (
+                not_run(_header(args), repeat, "unavailable", "; ".join(by_words(gone)))
+                if gone
+                else record(_header(args), repeat, runs, facts)
+            )
             # A log's words may hold secrets and commands to a terminal.
             made = {**shown(made), "cell": made["cell"]}
             campaign_files.write_record(folder, made)
@@ -56,7 +64,18 @@ class ActionModule(ControllerAction):
             "changed": True,
             "skipped_logs": skipped,
             "records": [_summary(made) for made in records],
+            "lost": {**_lost(args["answers"]), **args["lost"]},
         }
+
+
+def _lost(answers):
+    """Return by node that was unreachable and did not answer afterwards either, since when."""
+    at = campaign_files.now()[:19]
+    return {
+        node: f"lost at {at} UTC: {str(answer.get('msg', 'no message')).strip().splitlines()[-1]}"
+        for node, answer in answers.items()
+        if answer.get("unreachable")
+    }
 
 
 def _header(args):

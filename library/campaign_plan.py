@@ -70,6 +70,12 @@ options:
     description: What reaches the nodes, V(ssh) or V(slurm); cells that it cannot start are refused.
     type: str
     default: ssh
+  lost:
+    description:
+      - The nodes of O(nodes) that do not answer any more, with the reason. Their repeats are
+        unavailable until a call without them.
+    type: dict
+    default: {}
   acceptance:
     description:
       - C(file) and C(content) of an acceptance. The campaign must be the one that it states; it is

@@ -12,6 +12,7 @@ description:
   - A failed repeat is recorded and does not fail the task.
   - After a repeat that ran out of memory, the repeats of the same cell with a larger batch size are
     recorded as skipped.
+  - A repeat that needs a node that was lost before the wave is recorded as unavailable.
 options:
   campaign:
     description: Name of the campaign.
@@ -43,6 +44,16 @@ options:
     type: list
     elements: str
     default: []
+  answers:
+    description:
+      - By node, the registered result of M(ansible.builtin.ping) after a wave in which it was
+        unreachable. One that is unreachable still is lost.
+    type: dict
+    default: {}
+  lost:
+    description: Nodes lost before the wave, with the reason; repeats that need one did not run.
+    type: dict
+    default: {}
 """
 
 EXAMPLES = r"""
@@ -77,4 +88,9 @@ skipped_logs:
   elements: str
   returned: always
   sample: []
+lost:
+  description: O(lost) and the nodes that this wave lost, with the reason.
+  type: dict
+  returned: always
+  sample: {node2: "lost at 2026-11-23T01:02:03 UTC: Connection refused"}
 """

@@ -127,30 +127,58 @@ def test_a_retry_settles_what_crashed_once(cluster):
     assert '"ending": "crashed"' in kept.read_text()
 
 
-def test_an_sshd_that_dies_takes_its_node_out_and_the_rest_goes_on(cluster):
+def test_a_node_that_is_lost_costs_only_what_needs_it(cluster):
     options = {**TWO, "topology": "1n1g,2n1g", "repeats": 2}
-    playbook = cluster.start_bench("sshd", **options)
-    wait_until(lambda: len(cluster.records("sshd")) == 1)
-    wait_until(lambda: set(training(cluster)) == {"node1", "node2"})
-    sshd = int((cluster.state / "nodes/node2/sshd/sshd.pid").read_text())
-    for pid in [*sessions(sshd), sshd]:
-        os.kill(pid, signal.SIGKILL)
+    playbook = cluster.start_bench("lost", **options)
+    lose_node2(cluster, "lost")
     code, out = finish(playbook)
     assert code != 0
     endings = {log.split("/")[3] + log[-5]: record["ending"]
-               for log, record in cluster.records("sshd").items()}  # fmt: skip
+               for log, record in cluster.records("lost").items()}  # fmt: skip
     assert endings == {"1n1g1": "ok", "1n1g2": "ok", "2n1g1": "launch_failed",
-                       "2n1g2": "launch_failed"}  # fmt: skip
+                       "2n1g2": "unavailable"}  # fmt: skip
     assert "node2: unreachable" in out
+    assert "node2: lost at 20" in out
+    report = (cluster.results / "lost/report.md").read_text()
+    assert "node2: lost at 20" in report
     wait_until(lambda: cluster.running() == [], 20)
 
     # A node that is unreachable from the start is refused before anything runs.
-    refused = cluster.bench(campaign="sshd", **options)
+    refused = cluster.bench(campaign="lost", **options)
     assert refused.rc != 0
     assert f"node2: 127.0.0.3 port {cluster.port('ssh')} cannot be reached" in failures(refused)
     assert events(refused, "training_runs") == []
     assert cluster.run("provision.yml").rc == 0
-    resume(cluster, "sshd", options)
+    resume(cluster, "lost", options)
+
+
+def test_a_node_that_is_back_before_the_end_is_used_again(cluster):
+    retry = {"campaign_retry": {"attempts": 2}}
+    options = {**TWO, **retry, "topology": "1n1g,2n1g", "repeats": 2}
+    playbook = cluster.start_bench("back", **options)
+    lose_node2(cluster, "back")
+    wait_until(lambda: len(cluster.records("back")) == 2)
+    folder = cluster.state / "nodes/node2/sshd"
+    sshd = ["/usr/sbin/sshd", "-f", folder / "sshd_config", "-E", folder / "sshd.log"]
+    subprocess.run(sshd, check=True)
+    code, out = finish(playbook)
+    assert code == 0, out
+    records = cluster.records("back")
+    assert [record["ending"] for record in records.values()] == ["ok"] * 4
+    kept = sorted((cluster.results / "back").glob("logs/**/*.attempt*.json"))
+    assert [path.name[-len("1.attempt1.json") :] for path in kept] == [
+        "1.attempt1.json",
+        "2.attempt1.json",
+    ]
+
+
+def lose_node2(cluster, campaign):
+    """Kill the sshd of node2 while it trains beside node1."""
+    wait_until(lambda: len(cluster.records(campaign)) == 1)
+    wait_until(lambda: set(training(cluster)) == {"node1", "node2"})
+    sshd = int((cluster.state / "nodes/node2/sshd/sshd.pid").read_text())
+    for pid in [*sessions(sshd), sshd]:
+        os.kill(pid, signal.SIGKILL)
 
 
 def sessions(sshd):

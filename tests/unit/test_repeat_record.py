@@ -15,7 +15,7 @@ OUT_OF_MEMORY = {"ending": "crashed", "reason": "exit code 1", "seconds": 1.0}
 TOLD = {"ending": {"kind": "out_of_memory", "detail": "out of memory"}, "throughput": None}
 
 
-def recorded(folder, wave, runs, facts):
+def recorded(folder, wave, runs, facts, **more):
     """Return the answer of the action plugin to one wave."""
     args = {
         "directory": str(folder),
@@ -25,6 +25,7 @@ def recorded(folder, wave, runs, facts):
         "runs": runs,
         "facts": facts,
         "skipped": [],
+        **more,
     }
     task = SimpleNamespace(args=args, async_val=0, check_mode=False)
     connection = SimpleNamespace(_shell=SimpleNamespace(tmpdir=""))
@@ -87,3 +88,26 @@ def test_the_run_stops_after_the_record_where_the_carrier_can_start_nothing_more
         recorded(tmp_path, wave, runs, [{"msg": "the log is empty"}])
     (path,) = tmp_path.rglob("*.run.json")
     assert json.loads(path.read_text())["ending"] == "interrupted"
+
+
+def test_a_node_is_lost_if_it_was_unreachable_and_does_not_answer_either(tmp_path):
+    nodes = cluster(2)
+    planned = plan.build(benchmarks(), parse_options({"topology": "2n1g", "repeats": 1}), nodes)
+    repeats = [
+        {**repeat, "kind": "measured", "why": "", "attempt": 1, "seconds": 1.0}
+        for repeat in plan.repeats(planned["cells"])
+    ]
+    wave = schedule.build_waves(repeats, "none", benchmarks(), nodes)[0]
+    gone = {"unreachable": True, "msg": "Failed to connect\nssh: no route to host"}
+    unread = [{"msg": "there is no log"}]
+    runs = dict.fromkeys(nodes, gone)
+    there = {"node1": {"ping": "pong"}, "node2": gone}
+    answer = recorded(tmp_path, wave, runs, unread, answers=there)
+    assert [record["ending"] for record in answer["records"]] == ["launch_failed"]
+    assert [*answer["lost"]] == ["node2"]
+    assert answer["lost"]["node2"].endswith(" UTC: ssh: no route to host")
+    next_wave = recorded(tmp_path, wave, {}, unread, lost=answer["lost"])
+    (record,) = next_wave["records"]
+    assert record["ending"] == "unavailable"
+    assert record["reason"] == f"node2: {answer['lost']['node2']}"
+    assert next_wave["lost"] == answer["lost"]

@@ -161,6 +161,10 @@ def test_a_cell_that_cannot_run_on_its_nodes_says_why():
     nodes["node2"]["unusable"]["pytorch"] = "needs Python 3.11 (looked at python3.11: not there)"
     marked = plan.with_unavailable(planned(cluster(2))["cells"], nodes)
     assert [cell.get("excused") for cell in marked] == [None, True]
+    nodes["node2"]["lost"] = "lost at noon"
+    marked = plan.with_unavailable(planned(cluster(2))["cells"], nodes)
+    assert marked[1]["unavailable"].startswith("node2: lost at noon; node2: needs Python 3.11")
+    assert [cell.get("excused") for cell in marked] == [None, False]
 
 
 def test_cells_without_their_data_are_unavailable_beside_others():

@@ -127,6 +127,23 @@ def test_a_cell_that_cannot_run_here_is_unavailable():
     assert {one["ending"] for one in left["given_up"]} == {"unavailable"}
 
 
+def test_a_node_that_is_lost_costs_what_needs_it_until_it_is_back():
+    campaign = Campaign(topology="1n1g,2n1g", repeats=2)
+    large = next(cell for cell in campaign.cells if cell["nodes"] == 2)
+    first, second, *_ = campaign.left()["repeats"]
+    campaign.session = NOW
+    campaign.end(first)
+    campaign.end(second, "launch_failed")
+    large["unavailable"] = "node2: lost"
+    assert len(campaign.run()) == 1
+    endings = sorted(record["ending"] for record in campaign.records.values())
+    assert endings == ["launch_failed", "ok", "ok", "unavailable"]
+    assert campaign.left()["repeats"] == []
+    del large["unavailable"]
+    again = [(repeat["repeat"], repeat["why"]) for repeat in campaign.left()["repeats"]]
+    assert again == [(1, "launch_failed: attempt 2 of 2 follows"), (2, "")]
+
+
 def test_a_disturbed_measurement_is_queued_again_as_often_as_asked():
     for times, expected in ((0, 1), (2, 3)):
         campaign = Campaign(topology="1n1g", repeats=1, requeue=times)

@@ -211,8 +211,10 @@ def with_unavailable(cells: Sequence[Cell], nodes: Nodes) -> List[Cell]:
             for name in cell["node_names"]
             if chosen in nodes[name].get("unusable", {})
         }
-        reasons = excused + by_words(unusable.items())
-        excuse = bool(excused) or all(why.startswith(NOT_INSTALLABLE) for why in unusable.values())
+        lost = {name: nodes[name]["lost"] for name in cell["node_names"] if nodes[name].get("lost")}
+        reasons = excused + by_words([*lost.items(), *unusable.items()])
+        beyond = not lost and all(why.startswith(NOT_INSTALLABLE) for why in unusable.values())
+        excuse = bool(excused) or beyond
         unavailable: Cell = {**cell, "unavailable": "; ".join(reasons), "excused": excuse}
         checked.append(unavailable if reasons else {**cell})
     return checked

@@ -64,9 +64,11 @@ class Node(_Node, total=False):
     many there are. ``unusable`` has by package set why its interpreter cannot be used,
     ``python_given`` says that -e framework_python names it, ``architectures`` are those of the GPUs
     on the PCI bus. ``rdma_adapters`` (a list, or a text with commas) are those that NCCL may use,
-    ``transport`` is what it must take between nodes; both may be empty.
+    ``transport`` is what it must take between nodes; both may be empty. ``lost`` says since when
+    the node does not answer, and with which error.
     """
 
+    lost: str
     unusable: Dict[str, str]
     python_given: bool
     architectures: List[str]

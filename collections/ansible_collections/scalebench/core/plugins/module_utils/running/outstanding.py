@@ -157,8 +157,10 @@ class _Decision:
     def _sort_in(self, repeat: PlannedRepeat) -> None:
         """Put a repeat among those to run, those given up, or nowhere."""
         repeat = {"kind": "measured", **repeat}
-        if self.ledger.standing(repeat["log"]) is None:
-            unavailable = repeat["cell"].get("unavailable")
+        unavailable = repeat["cell"].get("unavailable")
+        record = self.ledger.standing(repeat["log"])
+        # What could not run then can now: a lost node is back.
+        if record is None or (record["ending"] == "unavailable" and not unavailable):
             reason = search.skipped(repeat["cell"], self.ledger.out_of_memory())
             if unavailable:
                 self.given_up.append({**repeat, "ending": "unavailable", "reason": unavailable})
@@ -168,7 +170,7 @@ class _Decision:
                 self.repeats.append({**repeat, "why": ""})
             return
         why = self._reason_to_rerun(repeat)
-        if why:
+        if why and not unavailable:
             self.repeats.append({**repeat, "why": why})
 
     def _reason_to_rerun(self, repeat: PlannedRepeat) -> Optional[str]:

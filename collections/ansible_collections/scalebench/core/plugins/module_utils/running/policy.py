@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, List, Mapping, Optional, Sequence, Tuple, TypedDict
 
 from ..planning.options import duration_seconds
-from ..records.endings import ending_names
+from ..records.endings import ending_names, never_ran
 from ..records.results import Adaptive
 from ..stats.bisection import MOST_ROUNDS
 from ..stats.statistics import median, median_interval
@@ -129,13 +129,14 @@ def check_retry_policy(given: Any) -> RetryPolicy:
 def should_retry(history: Sequence[str], retry: RetryPolicy) -> Tuple[bool, str]:
     """Return whether to run a repeat again in this session, and why.
 
-    :param history: how the repeat's attempts ended, oldest first. Interrupted ones do not count.
+    :param history: how the repeat's attempts ended, oldest first. Interrupted ones do not count,
+        nor those that were not started.
     :raises ValueError: there was no attempt.
     """
     if not history:
         raise ValueError("no attempt yet: there is nothing to retry")
     ending, most = history[-1], retry["attempts"]
-    made = sum(past != "interrupted" for past in history)
+    made = sum(past != "interrupted" and not never_ran(past) for past in history)
     if ending == "ok":
         return False, "ok"
     if ending == "interrupted":
