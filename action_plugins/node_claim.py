@@ -7,12 +7,14 @@ import multiprocessing
 import os
 import socket
 import time
-from pathlib import Path
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.scalebench.core.plugins.module_utils.node.claim import HOLDER_VARIABLE
-from ansible_collections.scalebench.core.plugins.module_utils.node.processes import read_process
+from ansible_collections.scalebench.core.plugins.module_utils.node.claim import (
+    HOLDER_VARIABLE,
+    has_ended,
+    identity,
+)
 
 
 class ActionModule(ActionBase):
@@ -27,7 +29,7 @@ class ActionModule(ActionBase):
         answer = self._ask(task_vars, holder=holder)
         other = answer.get("held_by")
         # A worker that a killed ansible-playbook left behind may claim the node in between.
-        while other and other.get("boot_id") == holder["boot_id"] and not _is_alive(other):
+        while other and has_ended(other):
             answer = self._ask(task_vars, holder=holder, dead=other)
             other = answer.get("held_by") if not self._task.check_mode else None
         result.update(answer)
@@ -49,8 +51,8 @@ class ActionModule(ActionBase):
                 failed=True,
                 msg=f"{what} has been running here since"
                 f" {other.get('taken')}, as process {other.get('pid')} on"
-                f" {other.get('controller')}. Wait for it, or end it; if that machine is gone,"
-                f" remove {claim} on the node.",
+                f" {other.get('controller')}. Wait for it, or end it; if that machine or"
+                f" container is gone, remove {claim} on the node.",
             )
         return result
 
@@ -65,19 +67,11 @@ def _this_playbook():
         return json.loads(os.environ[HOLDER_VARIABLE])
     # An orphaned worker has another parent, which would never release the node.
     parent = multiprocessing.parent_process()
-    process = read_process(parent.pid) if parent else None
-    if process is None or process.pid != os.getppid():
+    process = identity(parent.pid) if parent else None
+    if process is None or process["pid"] != os.getppid():
         raise AnsibleActionFail("the ansible-playbook that claims the node has ended")
     return {
         "controller": socket.gethostname(),
-        "boot_id": Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip(),
-        "pid": process.pid,
-        "start": process.start,
+        **process,
         "taken": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
-
-
-def _is_alive(claim):
-    """Return whether the ansible-playbook of a claim, on this machine, still runs."""
-    process = read_process(int(claim["pid"]))
-    return process is not None and process.alive and process.start == claim["start"]

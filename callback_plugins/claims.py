@@ -25,8 +25,10 @@ from ansible import context
 from ansible.module_utils.common.text.converters import to_bytes
 from ansible.parsing.vault import VaultSecretsContext
 from ansible.plugins.callback import CallbackBase
-from ansible_collections.scalebench.core.plugins.module_utils.node.claim import HOLDER_VARIABLE
-from ansible_collections.scalebench.core.plugins.module_utils.node.processes import read_process
+from ansible_collections.scalebench.core.plugins.module_utils.node.claim import (
+    HOLDER_VARIABLE,
+    identity,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.records.node_names import folded
 
 RELEASE = Path(__file__).resolve().parents[1] / "playbooks/release.yml"
@@ -53,12 +55,6 @@ WAY_IN = {
 def _claims(task):
     """Return whether a task claims or releases a node."""
     return task.action.rpartition(".")[2] == "node_claim"
-
-
-def this_process():
-    """Return what identifies this ansible-playbook in its claims."""
-    boot_id = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    return {"boot_id": boot_id, "pid": os.getpid(), "start": read_process(os.getpid()).start}
 
 
 class CallbackModule(CallbackBase):
@@ -122,7 +118,11 @@ class CallbackModule(CallbackBase):
         try:
             done = subprocess.run(
                 [*self.command(nodes), *(word for switch in secrets.values() for word in switch)],
-                env={**os.environ, **NOTHING_ASKED, HOLDER_VARIABLE: json.dumps(this_process())},
+                env={
+                    **os.environ,
+                    **NOTHING_ASKED,
+                    HOLDER_VARIABLE: json.dumps(identity(os.getpid())),
+                },
                 pass_fds=secrets,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,

@@ -39,11 +39,15 @@ def cluster(tmp_path):
     return tmp_path
 
 
-def start(cluster, *options):
-    """Start the playbook in a session of its own, so that Ctrl-C reaches it alone."""
+def start(cluster, *options, inside=()):
+    """Start the playbook in a session of its own, so that Ctrl-C reaches it alone.
+
+    :param inside: the command that starts it in a container of its own.
+    """
     return subprocess.Popen(
         # A test that runs in the background ignores SIGINT, and so would what it starts.
         [
+            *inside,
             sys.executable,
             "-c",
             _WITH_CTRL_C,
@@ -62,9 +66,9 @@ def start(cluster, *options):
     )
 
 
-def finish(cluster, *options):
+def finish(cluster, *options, inside=()):
     """Run the playbook; return exit code and output, its lines joined."""
-    process = start(cluster, *options)
+    process = start(cluster, *options, inside=inside)
     out, _ = process.communicate(timeout=120)
     return process.returncode, " ".join(out.split())
 
@@ -104,12 +108,16 @@ def test_a_node_of_an_inventory_in_vaults_is_given_back(cluster):
     assert claims(cluster) == []
 
 
-def test_nodes_are_given_back_after_ctrl_c(cluster):
-    process = start(cluster, "-e", "seconds=300")
+def wait_for_claims(cluster):
     end = time.monotonic() + 60
     while claims(cluster) != [*NODES] and time.monotonic() < end:
         time.sleep(0.1)
     assert claims(cluster) == [*NODES]
+
+
+def test_nodes_are_given_back_after_ctrl_c(cluster):
+    process = start(cluster, "-e", "seconds=300")
+    wait_for_claims(cluster)
     os.killpg(process.pid, signal.SIGINT)
     out, _ = process.communicate(timeout=120)
     assert process.returncode != 0
@@ -132,6 +140,33 @@ def test_a_node_that_another_uses_is_refused_by_name_and_the_rest_goes_on(cluste
     code, out = finish(cluster, "--check")
     assert code == 0, out
     assert "campaign night has been running here" in out
+
+
+def test_controllers_in_containers_of_one_machine_use_the_nodes_by_turns(cluster):
+    """Neither sees the other's processes, so neither may take the other for dead."""
+    container = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
+    tried = subprocess.run([*container, "true"], capture_output=True, text=True, check=False)
+    if tried.returncode:
+        pytest.skip(f"no pid namespace can be made here: {tried.stderr.strip()}")
+    with start(cluster, "-e", "seconds=300", inside=container) as first:
+        try:
+            wait_for_claims(cluster)
+            held = [(cluster / name / "claim.json").read_text() for name in NODES]
+            for inside in (container, ()):
+                code, out = finish(cluster, inside=inside)
+                assert code == 2, out
+                assert f"as process {json.loads(held[0])['pid']} on" in out
+                assert "if that machine or container is gone" in out
+                assert [(cluster / name / "claim.json").read_text() for name in NODES] == held
+            os.killpg(first.pid, signal.SIGINT)
+            out, _ = first.communicate(timeout=120)
+        finally:
+            # With all that it started in the container.
+            first.kill()
+    assert "Giving back node[1-2]" in out
+    code, out = finish(cluster, inside=container)
+    assert code == 0, out
+    assert claims(cluster) == []
 
 
 def test_a_second_controller_is_told_who_owns_the_nodes(cluster):

@@ -59,6 +59,8 @@ OWN = {"campaign": "first", "pid": os.getpid()}
         ({**OWN, "start": 1}, 2),  # Another process has the number of the dead one.
         ({**OWN, "start": read_process(os.getpid()).start}, 1),
         ({**ENDED, "boot_id": "another machine, or before a restart"}, 1),
+        ({**ENDED, "pid_namespace": "pid:[1]"}, 1),  # Another container: nothing is seen of it.
+        ({**ENDED, "pid_namespace": os.readlink("/proc/self/ns/pid")}, 2),
     ],
 )
 def test_only_the_process_that_was_started_then_holds_the_node(holder, asked):

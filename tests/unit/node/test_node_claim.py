@@ -30,6 +30,14 @@ def test_only_the_claim_that_is_known_to_be_dead_is_replaced(tmp_path):
     assert take(node, SECOND, dead=FIRST) is None
 
 
+def test_equal_pids_of_two_containers_are_two_campaigns(tmp_path):
+    node = str(tmp_path)
+    ours, theirs = ({**FIRST, "pid_namespace": f"pid:[{number}]"} for number in (1, 2))
+    assert take(node, ours) is None
+    assert take(node, theirs) == ours
+    assert not release(node, theirs)
+
+
 def test_a_truncated_claim_counts_as_none_and_releasing_nothing_is_not_an_error(tmp_path):
     (tmp_path / "claim.json").write_text('{"campaign": "fi')
     assert held(str(tmp_path)) is None

@@ -6,28 +6,66 @@ import contextlib
 import fcntl
 import json
 import os
-from typing import Iterator, Mapping, Optional, TypedDict, cast
+from typing import Any, Dict, Iterator, Mapping, Optional, TypedDict, cast
 
-__all__ = ["HOLDER_VARIABLE", "held", "own", "release", "take"]
+from .processes import read_process
+
+__all__ = ["HOLDER_VARIABLE", "has_ended", "held", "identity", "own", "release", "take"]
 
 # Environment of playbooks/release.yml: for whom it releases nodes, as JSON.
 HOLDER_VARIABLE = "SCALEBENCH_CLAIM_HOLDER"
 _CLAIM = "claim.json"
 _LOCK = "claim.lock"
 _OWNER = "owner.json"
-# Keys that identify one ansible-playbook process, also across machines and reboots.
-_IDENTITY = ("boot_id", "pid", "start")
+# Keys that identify one ansible-playbook process, also across machines, reboots and containers.
+_IDENTITY = ("boot_id", "pid_namespace", "pid", "start")
 
 
 class Claim(TypedDict):
-    """A campaign, and the ansible-playbook that runs it."""
+    """A campaign, and the ansible-playbook that runs it.
+
+    Claims of version 0.1 have no ``pid_namespace``, in which ``pid`` counts: a container has its
+    own.
+    """
 
     campaign: str
     controller: str  # host name
     boot_id: str
+    pid_namespace: str
     pid: int
     start: int  # clock ticks since boot
     taken: str  # time
+
+
+def identity(pid: int) -> Optional[Dict[str, object]]:
+    """Return what identifies a process of this machine and this container in its claims.
+
+    :returns: None where there is no such process.
+    """
+    process = read_process(pid)
+    if process is None:
+        return None
+    return {**_place(), "pid": process.pid, "start": process.start}
+
+
+def has_ended(claim: Mapping[str, Any]) -> bool:
+    """Return whether the ansible-playbook of a claim ran here and is gone.
+
+    False for one of another machine or container, of which nothing is seen here.
+    """
+    here = _place()
+    if claim.get("boot_id") != here["boot_id"]:
+        return False
+    if claim.get("pid_namespace", here["pid_namespace"]) != here["pid_namespace"]:
+        return False
+    process = read_process(int(claim["pid"]))
+    return process is None or not process.alive or process.start != claim["start"]
+
+
+def _place() -> Dict[str, str]:
+    """Return what tells apart machines, reboots, and containers with pids of their own."""
+    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+        return {"boot_id": file.read().strip(), "pid_namespace": os.readlink("/proc/self/ns/pid")}
 
 
 def take(work_dir: str, claim: Claim, dead: Optional[Claim] = None) -> Optional[Claim]:
