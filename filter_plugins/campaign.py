@@ -11,6 +11,9 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning.container
 )
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import misspelt
 from ansible_collections.scalebench.core.plugins.module_utils.planning.seating import chosen_gpus
+from ansible_collections.scalebench.core.plugins.module_utils.preflight.framework_gpus import (
+    framework_gpu_problem,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.preflight.judge import judge
 from ansible_collections.scalebench.core.plugins.module_utils.preflight.verdict import to_mend
 from ansible_collections.scalebench.core.plugins.module_utils.running.cluster_nodes import (
@@ -27,6 +30,7 @@ class FilterModule:
             "chosen_gpus": chosen_gpus,
             "container_start_command": start_command,
             "dataset_agreement": agreement,
+            "framework_gpu_problem": framework_gpu_problem,
             "misspelt": misspelt,
             "node_problems": node_problems,
             "preflight_to_mend": to_mend,

@@ -48,6 +48,19 @@ def test_check_mode_on_provisioned_nodes_would_change_nothing(cluster):
     assert sum(checked.stats["changed"].values()) == 0
 
 
+def test_a_pytorch_without_cuda_is_found_before_a_campaign(cluster):
+    # PyTorch is the real one; that the node has a GPU with a driver is a stand-in.
+    gpu = {"gpus": [{}], "driver_loaded": "580.65.06"}
+    hardware = {"nvswitches": [], "hcas": [], "os_family": "Debian", "os_release": 12, **gpu}
+    refused = cluster.run(
+        "provision.yml", "-i inventory/this_machine --tags framework",
+        stack_hardware=hardware, framework_device="gpu", framework_names=["pytorch"],
+    )  # fmt: skip
+    assert refused.rc != 0
+    assert "is built without CUDA, and the node has GPUs" in failures(refused)
+    assert "choose the stack_name" in failures(refused)
+
+
 def test_check_mode_on_a_clean_machine_tells_and_changes_nothing(cluster, tmp_path):
     clean = tmp_path / "state"
     checked = cluster.run(

@@ -14,7 +14,7 @@ from stack_data import NAMES, stack
 FOLDER = Path(__file__).parents[2] / "roles/framework/vars/frameworks"
 FILES = sorted(FOLDER.glob("*.yml"))
 REQUIRED = {"python": list, "packages": list, "import": str}
-OPTIONAL = {"programs": dict, "wheel": dict, "unpublished": bool}
+OPTIONAL = {"gpu_state": str, "programs": dict, "wheel": dict, "unpublished": bool}
 PIN = re.compile(r"[A-Za-z0-9._-]+(\[[a-z,]+\])?==[^ *=]+")
 
 
