@@ -45,6 +45,13 @@ def test_git_clones_from_the_mirror():
             "https://pypi.example.org/simple",
             [":env:.index-url='https://pypi.example.org/simple'"],
         ),
+        (
+            "http://me:secret@pypi.example.org:8080/simple",
+            [
+                ":env:.index-url='http://me:secret@pypi.example.org:8080/simple'",
+                ":env:.trusted-host='pypi.example.org:8080'",
+            ],
+        ),
         ("/srv/wheels", [":env:.find-links='/srv/wheels'", ":env:.no-index='1'"]),
         ("file:///srv/wheels", [":env:.find-links='file:///srv/wheels'", ":env:.no-index='1'"]),
     ],

@@ -44,6 +44,9 @@ def way_out(proxy: str, no_proxy: Sequence[str], mirrors: Mapping[str, str]) -> 
         environment.update({"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": pip})
     elif pip:
         environment["PIP_INDEX_URL"] = pip
+        if urlsplit(pip).scheme == "http":
+            # pip leaves out, with a warning, an index without TLS that is not named here.
+            environment["PIP_TRUSTED_HOST"] = urlsplit(pip).netloc.rpartition("@")[2]
     if mirrors.get("git"):
         environment.update(
             {
