@@ -66,7 +66,9 @@ def _check_record(record: Any, where: str, key: str) -> None:
             if not record.get(needed):
                 raise ValueError(f"{where}.{needed} is missing")
         return
-    if not isinstance(record.get("version"), str):
+    if "version" not in record:
+        raise ValueError(f"{where}.version is missing")
+    if not isinstance(record["version"], str):
         raise ValueError(f"{where}.version: must be a string: quote it")
     numbers(record["version"])
     sources = SOURCES.get(key)
