@@ -52,7 +52,7 @@ def test_the_wheel_of_a_shipped_stack_serves_its_gpus_and_its_driver(name):
         ({"architectures": ["Volta"]}, "architectures: 'Volta' is not one of kepler, maxwell"),
         ({"architectures": []}, "architectures: required in a stack with a driver"),
         ({"driver": "580"}, "driver: a mapping is needed, not str"),
-        ({"driver": {"source": "given"}}, r"driver\.version is missing"),
+        ({"driver": {"version": None}}, r"driver\.version is missing"),
         ({"driver": {"version": 580.1}}, r"driver\.version: must be a string: quote it"),
         ({"driver": {"version": "new"}}, "'new' is not a version"),
         ({"driver": {"source": "apt"}}, r"driver\.source: 'apt' is not one of repository, distrib"),

@@ -66,7 +66,7 @@ def _check_record(record: Any, where: str, key: str) -> None:
             if not record.get(needed):
                 raise ValueError(f"{where}.{needed} is missing")
         return
-    if "version" not in record:
+    if record.get("version") is None:
         raise ValueError(f"{where}.version is missing")
     if not isinstance(record["version"], str):
         raise ValueError(f"{where}.version: must be a string: quote it")
