@@ -114,6 +114,15 @@ def nights(folder, *names, **fingerprint):
     return plan
 
 
+def broken_off(folder):
+    """Leave one repeat of each cell."""
+    results = json.loads((folder / "results.json").read_text())
+    for cell in results["cells"]:
+        del cell["repeats"][1:]
+        cell["spread"]["n"] = 1
+    (folder / "results.json").write_text(json.dumps(results))
+
+
 def test_several_campaigns_are_a_baseline(tmp_path):
     plan = nights(tmp_path, "n1", "n2", "n3", "n4", "n5")
     nights(tmp_path, "other", cores=64)
@@ -133,6 +142,9 @@ def test_several_campaigns_are_a_baseline(tmp_path):
     assert "not other: pytorch fp32" in left and "hardware 64 cores" in left
     assert text("last:4", campaign_dir=str(tmp_path / "n5"))[1].startswith("  n4,")
     assert text("last:4", cells=[]) == ["Baseline: chosen once the cells are planned"]
+    broken_off(tmp_path / "n5")
+    assert text("last:4")[1].startswith("  n4,")
+    assert "not n5: pytorch fp32" in (left := " ".join(text("last:4"))) and "fewer than 2" in left
     assert text("n?")[0] == "Baseline: 5 campaign(s) of 5 day(s)"
     assert text("n?", campaign_dir=str(tmp_path / "n5"))[0] == "Baseline: 4 campaign(s) of 4 day(s)"
     assert text(f"n1, {tmp_path}/n3")[0] == "Baseline: 2 campaign(s) of 2 day(s)"

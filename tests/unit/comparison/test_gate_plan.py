@@ -91,3 +91,38 @@ def test_cells_of_which_nothing_is_known_are_counted():
     lines = detectable_lines(planned, baselines(0.002), [])
     assert lines[-1].startswith("  not known in 2 cell(s): ")
     assert detectable_lines([cell("4n1g")], baselines(0.002), []) == []
+
+
+def without_step_times(campaign):
+    for one in campaign["cells"]:
+        for repeat in one["repeats"]:
+            repeat.pop("elapsed_throughput", None)
+    return campaign
+
+
+def with_step_times(campaign, factor):
+    """Return a campaign whose steps took longer or shorter than its rule says."""
+    for one in campaign["cells"]:
+        for repeat in one["repeats"]:
+            repeat["elapsed_throughput"] = repeat["throughput"] * factor
+    return campaign
+
+
+def test_history_of_another_kind_of_throughput_is_no_day_as_in_the_gate():
+    nights = [f"2026-10-{number:02}" for number in range(1, 9)]
+    baseline = [with_step_times(one, 0.5) for one in baselines(0.002, DAYS[:1])]
+    known = [with_step_times(one, 0.5) for one in baselines(0.002, nights)]
+    lines = detectable_lines([cell("1n1g", repeats=5)], baseline, [], known)
+    assert "; 9 known days differ by " in lines[1]
+    old = [without_step_times(one) for one in known]
+    lines = detectable_lines([cell("1n1g", repeats=5)], baseline, [], old)
+    assert "against one day, and so for the same day only" in lines[1]
+
+
+def test_a_cell_that_was_measured_otherwise_is_no_baseline_as_in_the_gate():
+    other = baselines(0.002)
+    for one in other[1:]:
+        for measured in one["cells"]:
+            measured["iterations"] = 7
+    lines = detectable_lines([cell("1n1g", repeats=5, iterations=50)], other[:2], [])
+    assert all("2 day(s)" not in line for line in lines)

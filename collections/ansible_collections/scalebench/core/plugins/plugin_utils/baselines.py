@@ -130,7 +130,10 @@ def _latest(
     args: dict[str, Any], others: Others, ours: list[dict[str, Any]], before: str, count: int
 ) -> Baseline:
     folder = Path(args["results_dir"])
-    chosen, apart = latest(*others, ours, before, count)
+    # Where others have more, one repeat of a campaign that was broken off is no day.
+    chosen, apart = latest(*others, ours, before, count, repeats=2)
+    if not chosen:
+        chosen, apart = latest(*others, ours, before, count)
     if not chosen:
         reasons = "; ".join(f"{listed(one['campaigns'])}: {one['reason']}" for one in apart[:5])
         raise ValueError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from ..records.results import MeasuredCell, Results
+from ..records.results import Results
 from ..stats.levels import new_day_ratio
 from ..stats.log_ratio import (
     LogRatio,
@@ -13,7 +13,7 @@ from ..stats.log_ratio import (
     holm,
 )
 from .cell_figures import NEW_DAY, SAME_DAY, cell_figures, known_days, origin
-from .cell_pairs import Matched, cell_pairs, named, same_cells
+from .cell_pairs import Matched, cell_pairs, named
 from .finding import LEVEL, found, undecided
 from .provenance_changes import provenance_changes
 
@@ -112,10 +112,7 @@ def _compared(
     margin: float,
     history: Sequence[Results],
 ) -> List[Dict[str, Any]]:
-    figures = [
-        cell_figures(one, str(ours["campaign"]), origins, _earlier(one.cell, history))
-        for one in matched
-    ]
+    figures = [cell_figures(one, str(ours["campaign"]), origins, history) for one in matched]
     ratios = [_ratio(one) for one in figures]
     corrected = iter(holm([difference_p(ratio) for ratio in ratios if ratio]))
     return [
@@ -132,14 +129,6 @@ def _compared(
             ),
         }
         for one, figure, ratio in zip(matched, figures, ratios)
-    ]
-
-
-def _earlier(cell: MeasuredCell, history: Sequence[Results]) -> List[Dict[str, Any]]:
-    found = same_cells(cell, history)
-    return [
-        {**origin(history[place]), "cell": other}
-        for place, other in zip(found.places, found.others)
     ]
 
 

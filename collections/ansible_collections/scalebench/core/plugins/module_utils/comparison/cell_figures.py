@@ -6,15 +6,15 @@ import math
 from statistics import geometric_mean
 from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
-from ..records.results import Results
+from ..records.results import MeasuredCell, Results
 from ..results.cells import deciding_speeds
 from ..results.provenance import calendar_day
 from ..stats.levels import known_days as days_of
 from ..stats.levels import variance_levels
 from ..stats.outlying import outlying
-from .cell_pairs import Matched
+from .cell_pairs import Matched, same_cells
 
-__all__ = ["NEW_DAY", "SAME_DAY", "cell_figures", "known_days", "origin"]
+__all__ = ["NEW_DAY", "SAME_DAY", "cell_figures", "earlier_days", "known_days", "origin"]
 
 # What a verdict holds for.
 SAME_DAY, NEW_DAY = "same day only", "new day"
@@ -44,12 +44,12 @@ def cell_figures(
     matched: Matched,
     campaign: str,
     origins: Sequence[Mapping[str, Any]],
-    earlier: Sequence[Mapping[str, Any]] = (),
+    history: Sequence[Results] = (),
 ) -> Dict[str, Any]:
     """Return what is measured of a cell on both sides, by keys of ``compare_campaigns``.
 
     :param campaign: the name of ours; ``origins`` of each campaign of the baseline.
-    :param earlier: other campaigns of the cell, each its :func:`origin` and ``cell``.
+    :param history: results of other campaigns.
     """
     ours, *groups = deciding_speeds(matched.cell, *matched.others)
     known = [origins[place] for place in matched.places]
@@ -60,7 +60,7 @@ def cell_figures(
         "baseline_groups": groups,
         "baseline_campaigns": names,
         "baseline_days": days,
-        "earlier": _earlier(matched, [ours, *groups], earlier),
+        "earlier": earlier_days(matched.cell, [matched.cell, *matched.others], history),
     }
     of_days, others = known_days(speeds)
     levels = variance_levels([*of_days, *others])
@@ -81,18 +81,24 @@ def cell_figures(
     }
 
 
-def _earlier(
-    matched: Matched, used: Sequence[Sequence[float]], earlier: Sequence[Mapping[str, Any]]
+def earlier_days(
+    cell: MeasuredCell, compared: Sequence[MeasuredCell], history: Sequence[Results]
 ) -> List[Dict[str, Any]]:
     """Return ``campaign``, ``day`` and ``speeds`` of the campaigns that show how days differ.
 
-    Their speeds are of the same kind as the ``used`` ones: by the time of the steps, or the rule's.
+    Their speeds are of the same kind as those of the ``compared`` cells: by the time of the steps,
+    or the rule's.
+
+    :param cell: measured or of a plan, which is looked for in ``history``.
     """
+    used = deciding_speeds(*compared)
+    same = same_cells(cell, history)
     found = []
-    for one in earlier:
-        *again, speeds = deciding_speeds(matched.cell, *matched.others, one["cell"])
-        if again == [*used]:
-            found.append({"campaign": one["campaign"], "day": one["day"], "speeds": speeds})
+    for place, other in zip(same.places, same.others):
+        *again, speeds = deciding_speeds(*compared, other)
+        if again == used:
+            known = origin(history[place])
+            found.append({"campaign": known["campaign"], "day": known["day"], "speeds": speeds})
     return found
 
 

@@ -16,8 +16,8 @@ from .trends import NOT_RECORDED, conditions, without_copies
 __all__ = ["MOST_DAYS", "check_hardware", "chosen_lines", "last", "latest", "names_campaigns"]
 
 _LAST = re.compile(r"last:(\d{1,4})")
-# Days of history that show how days differ: a month of campaigns every night. By simulation a
-# deficit at the limit is found in 89 % of campaigns with 12 days, in 94 % with 30.
+# Days of history that show how days differ: a month of campaigns every night. What fewer days cost
+# is simulated in docs/comparing-campaigns.md, "A deficit of one percent".
 MOST_DAYS = 30
 # What is not known of a cell before it ran.
 _MEASURED = ("unit",)
