@@ -91,8 +91,8 @@ test-bare:  ## Run each part, and a short bench, on a new root file system of a 
 mutate: $(TEST)  ## Change the code a little, many times, and see whether a unit test notices. ARGS="--packages node".
 	@python tests/mutations/mutate.py $(ARGS)
 
-testbed:  ## Start four systemd nodes on a private network of this machine, for inventory/testbed.
-	@scripts/testbed up
+testbed:  ## Start four systemd nodes on a private network of this machine, for inventory/testbed. ARGS=slurm adds Slurm.
+	@scripts/testbed up $(ARGS)
 
 testbed-down:  ## Remove them.
 	@scripts/testbed down

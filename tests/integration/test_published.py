@@ -19,6 +19,7 @@ from campaign_data import cluster as cluster_of
 from local_nodes import failures, wait_until
 
 from tests.testbed import daemon, image
+from tests.testbed.settings import Settings
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root may start containers here")
 CONTAINER = "scalebench-mine-upstream"
@@ -59,7 +60,7 @@ def git(folder, *words):
 def published(tmp_path_factory):
     """Create a source repository and a benchmark file; yield the folder and the recipe."""
     daemon.ensure()
-    base = image.ensure("bookworm")
+    base = image.ensure(Settings("", "bookworm"))
     folder = tmp_path_factory.mktemp("published")
     source = folder / "repository/program"
     source.mkdir(parents=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
-from . import daemon, image, keys, network, nodes, proxy
+from . import daemon, image, keys, network, nodes, proxy, slurm
 from .commands import TestbedError, say
-from .settings import Settings, settings
+from .settings import ADDITIONS, LOGIN, Settings, settings
 
 
 def up(config: Settings, addresses: dict[str, str], renew: bool) -> None:
@@ -20,11 +21,13 @@ def up(config: Settings, addresses: dict[str, str], renew: bool) -> None:
     config.state.mkdir(parents=True, exist_ok=True, mode=0o700)
     network.ensure(config)
     proxy.ensure(config)
-    name = image.ensure(config.release)
+    name = image.ensure(config)
     missing = {
         node: address
         for node, address in addresses.items()
-        if renew or not nodes.is_running(config, node)
+        if renew
+        or not nodes.is_running(config, node)
+        or (config.addition and nodes.image_of(config, node) != name)
     }
     # The keys must exist before the nodes start in parallel: they contain both.
     keys.administrator(config)
@@ -34,6 +37,9 @@ def up(config: Settings, addresses: dict[str, str], renew: bool) -> None:
         list(pool.map(lambda node: nodes.start(config, name, *node), missing.items()))
     nodes.wait(config, addresses)
     keys.client_configuration(config, addresses)
+    if config.addition:
+        slurm.set_up(config, set(missing))
+        say(f"Slurm runs: ssh -F {config.state}/ssh_config alice@{LOGIN}")
     names = ", ".join(f"{node} ({address})" for node, address in addresses.items())
     say(f"{names} are ready; log in with: ssh -F {config.state}/ssh_config {next(iter(addresses))}")
 
@@ -58,7 +64,9 @@ def main() -> int:
     )
     parser.add_argument("--renew", action="store_true", help="replace running nodes by fresh ones")
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("up", help="start node1 to node4")
+    start = commands.add_parser("up", help="start node1 to node4")
+    addition = "with Slurm, a login node and the user alice; slurm-accounting: and with sacct"
+    start.add_argument("addition", nargs="?", choices=["", *ADDITIONS], default="", help=addition)
     commands.add_parser("down", help="remove all nodes and the network")
     node = commands.add_parser("node", help="start one more node")
     node.add_argument("name")
@@ -69,7 +77,9 @@ def main() -> int:
         if arguments.command == "down":
             down(config)
         elif arguments.command == "up":
-            up(config, config.nodes, arguments.renew)
+            config = replace(config, addition=arguments.addition)
+            login = {LOGIN: config.login} if config.addition else {}
+            up(config, {**config.nodes, **login}, arguments.renew)
         else:
             up(config, {arguments.name: f"{config.prefix}.{arguments.number}"}, arguments.renew)
     except TestbedError as error:

@@ -7,19 +7,20 @@ import os
 from pathlib import Path
 
 from .commands import run, say, succeeds
-from .settings import PACKAGES
+from .settings import Settings
 
 HERE = Path(__file__).parent
 # Additional certificate authorities of this machine, which its nodes must trust too.
 CERTIFICATES = Path("/usr/local/share/ca-certificates")
 
 
-def ensure(release: str) -> str:
+def ensure(config: Settings) -> str:
     """Build the image if it is missing; return its name.
 
     The root file system is kept in ~/.cache/scalebench, so that it survives Docker's storage.
     """
-    kept = cache() / f"{release}-{digest(release)}.tar"
+    release, customised = config.release, customisation(config.packages)
+    kept = cache() / f"{release}-{digest(release, customised)}.tar"
     name = f"scalebench/node:{kept.stem}"
     if succeeds("docker", "image", "inspect", name):
         return name
@@ -28,7 +29,7 @@ def ensure(release: str) -> str:
         kept.parent.mkdir(parents=True, exist_ok=True)
         part = kept.with_suffix(f".{os.getpid()}.tar")
         try:
-            run("mmdebstrap", "--variant=minbase", *customisation(), release, str(part))
+            run("mmdebstrap", "--variant=minbase", *customised, release, str(part))
             part.replace(kept)
         finally:
             part.unlink(missing_ok=True)
@@ -43,7 +44,7 @@ def cache() -> Path:
     return Path(base) / "scalebench"
 
 
-def customisation() -> list[str]:
+def customisation(packages: tuple[str, ...]) -> list[str]:
     """Return mmdebstrap's arguments for packages and files."""
     hooks = [
         f"upload {HERE}/node-init /sbin/node-init",
@@ -54,11 +55,11 @@ def customisation() -> list[str]:
     ]
     if any(CERTIFICATES.glob("*.crt")):
         hooks += [f"sync-in {CERTIFICATES} {CERTIFICATES}", 'chroot "$1" update-ca-certificates']
-    return [f"--include={','.join(PACKAGES)}", *(f"--customize-hook={hook}" for hook in hooks)]
+    return [f"--include={','.join(packages)}", *(f"--customize-hook={hook}" for hook in hooks)]
 
 
-def digest(release: str) -> str:
+def digest(release: str, customised: list[str]) -> str:
     """Return a hash of everything in the image except the packages' versions."""
-    parts = [release, *customisation(), (HERE / "node-init").read_text()]
+    parts = [release, *customised, (HERE / "node-init").read_text()]
     parts += [path.read_text() for path in sorted(CERTIFICATES.glob("*.crt"))]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]

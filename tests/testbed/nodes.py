@@ -23,10 +23,18 @@ def container(config: Settings, name: str) -> str:
 
 def is_running(config: Settings, name: str) -> bool:
     """Return whether a node's container runs."""
-    template = "{{.State.Running}}"
-    return succeeds("docker", "inspect", container(config, name)) and (
-        run("docker", "inspect", "--format", template, container(config, name)).strip() == "true"
-    )
+    return _asked(config, name, "{{.State.Running}}") == "true"
+
+
+def image_of(config: Settings, name: str) -> str:
+    """Return the image of a node's container; empty if there is none."""
+    return _asked(config, name, "{{.Config.Image}}")
+
+
+def _asked(config: Settings, name: str, template: str) -> str:
+    if not succeeds("docker", "inspect", container(config, name)):
+        return ""
+    return run("docker", "inspect", "--format", template, container(config, name)).strip()
 
 
 def start(config: Settings, image: str, name: str, address: str) -> None:
@@ -62,15 +70,24 @@ def own_files(config: Settings, name: str, address: str) -> bytes:
         "etc/apt/apt.conf.d/80proxy": (0o644, f'Acquire::http::Proxy "{proxy_url}";\n'),
         "etc/environment": (0o644, f"http_proxy={proxy_url}\nhttps_proxy={proxy_url}\n"),
     }
+    return archive(files, "root/.ssh")
+
+
+def archive(files: dict[str, tuple[int, str]], *private_folders: str) -> bytes:
+    """Return a tar archive of files of root, and of folders that only root may enter.
+
+    :param files: mode and text by path.
+    """
     out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w") as archive:
-        folder = tarfile.TarInfo("root/.ssh")
-        folder.type, folder.mode = tarfile.DIRTYPE, 0o700
-        archive.addfile(folder)
+    with tarfile.open(fileobj=out, mode="w") as tar:
+        for path in private_folders:
+            folder = tarfile.TarInfo(path)
+            folder.type, folder.mode = tarfile.DIRTYPE, 0o700
+            tar.addfile(folder)
         for path, (mode, text) in files.items():
             entry = tarfile.TarInfo(path)
             entry.mode, entry.size = mode, len(text.encode())
-            archive.addfile(entry, io.BytesIO(text.encode()))
+            tar.addfile(entry, io.BytesIO(text.encode()))
     return out.getvalue()
 
 

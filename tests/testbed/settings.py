@@ -28,6 +28,10 @@ PACKAGES = (
     "systemd",
     "systemd-sysv",
 )
+# The packages that "scripts/testbed up NAME" adds to the image of all nodes.
+_SLURM = ("munge", "slurm-client", "slurmctld", "slurmd")
+ADDITIONS = {"slurm": _SLURM, "slurm-accounting": (*_SLURM, "mariadb-server", "slurmdbd")}
+LOGIN = "login"
 
 
 @dataclass(frozen=True)
@@ -36,10 +40,27 @@ class Settings:
 
     :param prefix: the first three numbers of its addresses: node 1 is ``<prefix>.2``.
     :param release: Debian release of the nodes.
+    :param addition: one of ADDITIONS, or "" for plain nodes.
     """
 
     prefix: str
     release: str
+    addition: str = ""
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """Return the packages of the nodes' image."""
+        return (*PACKAGES, *ADDITIONS.get(self.addition, ()))
+
+    @property
+    def accounting(self) -> bool:
+        """Return whether Slurm has a database of its jobs, so that sacct answers."""
+        return self.addition == "slurm-accounting"
+
+    @property
+    def login(self) -> str:
+        """Return the address of the login node, which only a testbed with Slurm has."""
+        return f"{self.prefix}.9"
 
     @property
     def network(self) -> str:
