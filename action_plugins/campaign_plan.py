@@ -12,7 +12,10 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning import (
     plan,
     plan_changes,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.planning.carried import check_carried
+from ansible_collections.scalebench.core.plugins.module_utils.planning.carried import (
+    check_carried,
+    too_long,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import (
     OPTIONS,
     misspelt,
@@ -75,6 +78,7 @@ class ActionModule(ControllerAction):
         "nodes": {"type": "dict"},
         "carrier": {"type": "str", "default": "ssh"},
         "lost": {"type": "dict", "default": {}},
+        "seconds_left": {"type": "int", "default": 0},
         "acceptance": {"type": "dict", "default": {}},
     }
 
@@ -183,6 +187,10 @@ class ActionModule(ControllerAction):
         made = build_waves(timed, rules["packing"], benchmarks, args["nodes"])
         # A bisection plans as it goes.
         known = len(plan.repeats(planned["cells"])) or len({*records, *(r["log"] for r in timed)})
+        seconds = sum(wave["seconds"] for wave in made)
+        remarks = [*("{path}: {reason}".format(**one) for one in damaged), *left["remarks"]]
+        # Once, for the whole of it: in later rounds less time is left.
+        remarks += [] if args["session"] else too_long(campaign, seconds, args["seconds_left"])
         return {
             "containers": plan.containers(cells),
             "session": session,
@@ -192,11 +200,11 @@ class ActionModule(ControllerAction):
                 {key: repeat[key] for key in ("log", "ending", "reason")}
                 for repeat in left["given_up"]
             ],
-            "remarks": [*("{path}: {reason}".format(**one) for one in damaged), *left["remarks"]],
+            "remarks": remarks,
             "packing": rules["packing"],
             "duration": rules["duration"],
             "waves": made,
-            "seconds": sum(wave["seconds"] for wave in made),
+            "seconds": seconds,
             "lower_bound": _bound(timed, args["nodes"], rules["packing"]),
             "measured": sum(plan.timing_key(repeat["cell"]) in times for repeat in timed),
         }

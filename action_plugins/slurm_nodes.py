@@ -29,6 +29,7 @@ class ActionModule(ControllerAction):
             "changed": False,
             "job": args["job"],
             "nodes": [node._asdict() for node in found],
+            "seconds_left": job.seconds_left,
             "waited_seconds": round(time.monotonic() - began, 1),
         }
 

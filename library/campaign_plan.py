@@ -76,6 +76,10 @@ options:
         unavailable until a call without them.
     type: dict
     default: {}
+  seconds_left:
+    description: For how long the carrier has the nodes, in seconds; 0 for no limit.
+    type: int
+    default: 0
   acceptance:
     description:
       - C(file) and C(content) of an acceptance. The campaign must be the one that it states; it is

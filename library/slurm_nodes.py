@@ -46,6 +46,11 @@ nodes:
       gpus: 8
       memory_mib: 1031000
       state: ALLOCATED
+seconds_left:
+  description: Time until the job's time limit, in seconds; null where it has none.
+  type: int
+  returned: success
+  sample: 7199
 waited_seconds:
   description: Time in the queue, in seconds, as far as it was waited for here.
   type: float

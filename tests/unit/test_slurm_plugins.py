@@ -16,7 +16,7 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.carrier import (
     told_of,
 )
 
-JOB = "RUNNING|None|2026-11-23T00:56:18|n[1-2]"
+JOB = "RUNNING|None|2026-11-23T00:56:18|n[1-2]|1:00:00"
 NODES = (
     "NodeName=n1 CPUTot=96 Gres=gpu:8 NodeAddr=10.0.0.1 RealMemory=1000 State=ALLOCATED\n"
     "NodeName=n2 CPUTot=96 Gres=gpu:8 NodeAddr=10.0.0.2 RealMemory=1000 State=ALLOCATED"
@@ -158,16 +158,17 @@ def test_the_nodes_of_a_job_are_returned_once_it_has_them(slurm, tmp_path, monke
         "squeue",
         f"""case "$*" in
         *PENDING*) echo 3; echo 7;;
-        *) [ -e {tmp_path}/asked ] && echo '{JOB}' || echo 'PENDING|Priority|N/A|'
+        *) [ -e {tmp_path}/asked ] && echo '{JOB}' || echo 'PENDING|Priority|N/A||INVALID'
            touch {tmp_path}/asked;; esac""",
     )
     answer = run("slurm_nodes", {"job": "7"})
     assert [node["address"] for node in answer["nodes"]] == ["10.0.0.1", "10.0.0.2"]
     assert answer["waited_seconds"] > 0
+    assert answer["seconds_left"] == 3600
 
 
 def test_a_job_that_ends_in_the_queue_is_an_error(slurm):
-    slurm.says("squeue", "echo 'CANCELLED|None|N/A|'")
+    slurm.says("squeue", "echo 'CANCELLED|None|N/A||INVALID'")
     with pytest.raises(Exception, match="Slurm job 7 ended before it had nodes: CANCELLED"):
         run("slurm_nodes", {"job": "7"})
 

@@ -1,7 +1,10 @@
 """Cells that a carrier other than ssh cannot start."""
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.planning.carried import check_carried
+from ansible_collections.scalebench.core.plugins.module_utils.planning.carried import (
+    check_carried,
+    too_long,
+)
 
 
 def cell(**more):
@@ -27,3 +30,12 @@ def test_slurm_carries_what_every_node_starts_itself():
 def test_what_needs_ssh_is_refused_with_what_to_choose(other, problem):
     with pytest.raises(ValueError, match=problem + ".* scalebench_carrier=ssh only. Choose"):
         check_carried([cell(), cell(directory="b", **other)], "slurm")
+
+
+def test_a_plan_that_takes_longer_than_the_nodes_are_there_is_told():
+    assert too_long("c", 100, 100) == []
+    assert too_long("c", 100, 0) == []
+    (remark,) = too_long("c", 7200, 600)
+    assert remark.startswith("the missing repeats take about 2 h 00 min, and the nodes are there")
+    assert "for 10 min 00 s: " in remark
+    assert "-e campaign=c" in remark

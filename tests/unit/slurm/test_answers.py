@@ -42,20 +42,20 @@ def test_no_answer_is_no_node():
 
 
 def test_a_job_has_its_place_in_the_queue():
-    waits = answers.queued("PENDING|Resources|2026-11-23T02:00:00|\n")
+    waits = answers.queued("PENDING|Resources|2026-11-23T02:00:00||1:00:00\n")
     assert (waits.waits, waits.runs) == (True, False)
     assert answers.waiting_text("12", waits, ["9", "12", "13"]) == (
         "Slurm job 12 waits, number 2 of 3 waiting jobs, reason Resources,"
         " expected to start at 2026-11-23T02:00:00"
     )
-    runs = answers.queued("RUNNING|None|2026-11-23T00:56:18|n[1-4]\n")
+    runs = answers.queued("RUNNING|None|2026-11-23T00:56:18|n[1-4]|59:01\n")
     assert (runs.waits, runs.runs, runs.nodes) == (False, True, "n[1-4]")
-    over = answers.queued("CANCELLED|None|N/A|\n")
+    over = answers.queued("CANCELLED|None|N/A||INVALID\n")
     assert (over.waits, over.runs) == (False, False)
 
 
 def test_what_slurm_does_not_say_is_not_said():
-    waits = answers.queued("PENDING|None|N/A|\n")
+    waits = answers.queued("PENDING|None|N/A||INVALID\n")
     assert answers.waiting_text("12", waits, []) == "Slurm job 12 waits"
 
 
@@ -130,3 +130,14 @@ def test_a_step_of_a_job_that_is_over_is_interrupted(state):
     told = "srun: error: Slurm job 5 has expired\n"
     found = end(told, state, code=1)
     assert (found.ending, found.job_over) == ("interrupted", True)
+
+
+@pytest.mark.parametrize(
+    ("left", "seconds"),
+    [
+        *(("4:59", 299), ("0:07", 7), ("1:00:00", 3600), ("2-00:00:01", 172801)),
+        *(("UNLIMITED", None), ("INVALID", None), ("NOT_SET", None), ("", None)),
+    ],
+)
+def test_the_time_left_is_in_seconds_where_there_is_a_limit(left, seconds):
+    assert answers.queued(f"RUNNING|None|x|n1|{left}").seconds_left == seconds

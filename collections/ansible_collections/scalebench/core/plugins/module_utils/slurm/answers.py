@@ -48,17 +48,30 @@ _OWN_ERROR = re.compile(r"^srun: (?:error|fatal): (?!\S+: tasks? [\d,-]+: )", re
 
 
 class Queued(NamedTuple):
-    """A job's place: its state, why it waits, when it is expected to start, and its nodes."""
+    """A job's place: its state, why it waits, when it is expected to start, nodes, time left."""
 
     state: str
     reason: str
     start: str
     nodes: str
+    left: str
 
     @property
     def waits(self) -> bool:
         """Return whether the job may still get its nodes."""
         return self.state in WAITING
+
+    @property
+    def seconds_left(self) -> Optional[int]:
+        """Return the seconds until its time limit; None where it has none.
+
+        squeue(1), %L: days-hours:minutes:seconds, from the left as far as needed.
+        """
+        match = re.fullmatch(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d\d)", self.left)
+        if not match:
+            return None
+        days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+        return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
 
     @property
     def runs(self) -> bool:
@@ -88,7 +101,7 @@ class StepEnd(NamedTuple):
 def queued(answer: str) -> Optional[Queued]:
     """Return the job of an answer to ``commands.in_queue``; None if Slurm has forgotten it."""
     parts = answer.strip().split("|")
-    return Queued(*parts) if len(parts) == 4 else None
+    return Queued(*parts) if len(parts) == 5 else None
 
 
 def waiting_text(job: str, found: Queued, pending: Sequence[str]) -> str:

@@ -110,11 +110,11 @@ def describe_nodes(names: str) -> List[str]:
 
 
 def in_queue(job: str) -> List[str]:
-    """Return the words that ask for a job's state, reason, expected start and nodes.
+    """Return the words that ask for a job's state, reason, start, nodes and time left.
 
     ``answers.queued`` reads the answer.
     """
-    return ["squeue", "--noheader", f"--jobs={job}", "--states=all", "--format=%T|%r|%S|%N"]
+    return ["squeue", "--noheader", f"--jobs={job}", "--states=all", "--format=%T|%r|%S|%N|%L"]
 
 
 def waiting() -> List[str]:
