@@ -162,6 +162,24 @@ def test_no_throughput_is_an_error():
         compare.compare(CELL, {**PUBLISHED, "throughput": None})
 
 
+def test_times_to_different_losses_are_not_compared():
+    timed = {"time_to_train_seconds": 100.0, "target_accuracy": None, "target_loss": 3.3}
+    theirs = {**PUBLISHED, **timed}
+    same, other = (
+        compare.compare({**CELL, **timed, "target_loss": loss}, theirs)["measures"][0]
+        for loss in (3.3, 3.4)
+    )
+    assert same["compared"] == 1.0
+    assert other["compared"] is None
+    assert other["why"] == "target loss 3.4 measured, loss 3.3 published"
+
+
+def test_a_row_with_a_factor_that_the_cell_does_not_state_is_no_exact_one():
+    accumulated = {**PUBLISHED, "id": "accumulated", "own_factors": {"passes": 16}}
+    (only,) = compare.compare_published(CELL, [accumulated, PUBLISHED])
+    assert only["published"] == PUBLISHED["id"]
+
+
 def test_comparable_rows_come_alone_and_else_the_nearest():
     published = [{**PUBLISHED, "id": "far", "data": "synthetic", "xla": True}, PUBLISHED]
     found = compare.compare_published([CELL, {**CELL, "precision": "amp"}], published)

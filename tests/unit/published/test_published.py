@@ -97,6 +97,20 @@ def test_a_row_takes_the_nearest_condition_and_its_errata():
     assert [e["what"] for e in other["errata"]] == ["All."]
 
 
+def test_own_factors_of_a_row_are_added_to_those_of_its_series():
+    document = copy.deepcopy(DOCUMENT)
+    document["common"]["own_factors"] = {"model_size": "base", "passes": 1}
+    first = document["series"][0]
+    first["own_factors"] = {"passes": 2}
+    first["results"]["1n1g"]["own_factors"] = {"sharding": "ddp"}
+    rows_of = [row["own_factors"] for row in published_rows(document, "x")]
+    assert rows_of == [
+        {"model_size": "base", "passes": 2, "sharding": "ddp"},
+        {"model_size": "base", "passes": 2},
+        {"model_size": "base", "passes": 1},
+    ]
+
+
 def change(path, value):
     """Return the document with one place of it changed; a value of ... removes it."""
     document = copy.deepcopy(DOCUMENT)

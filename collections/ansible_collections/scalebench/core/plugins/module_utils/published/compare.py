@@ -21,6 +21,8 @@ Row = Dict[str, Any]
 
 # A published row, and its plain conditions.
 _Known = Tuple[Mapping[str, Any], Mapping[str, Any]]
+# What a training to a target reaches, and its words.
+_TARGETS = {"target_accuracy": "{} %", "target_loss": "loss {}"}
 _KINDS = ("reference", "official", "extra")
 
 
@@ -98,16 +100,19 @@ def _measure(name: str, measured: Mapping[str, Any], published: Mapping[str, Any
     ours, theirs = measured.get(name), published.get(name)
     if ours is None or theirs is None:
         return []
-    targets, epochs = (
-        [side.get(key) for side in (measured, published)] for key in ("target_accuracy", "epochs")
-    )
+    epochs = [side.get("epochs") for side in (measured, published)]
     why = ""
-    if name == "time_to_train_seconds" and targets[0] != targets[1]:
-        why = f"target {targets[0]} % measured, {targets[1]} % published"
+    if name == "time_to_train_seconds" and _target(measured) != _target(published):
+        why = f"target {_target(measured)} measured, {_target(published)} published"
     elif name != "end_to_end_throughput" and epochs[0] != epochs[1]:
         why = f"{epochs[0] or 'unknown'} epochs measured, {epochs[1] or 'unknown'} published"
     compared = None if why else MEASURES[name].compare(ours, theirs)
     return [{"measure": name, "measured": ours, "theirs": theirs, "compared": compared, "why": why}]
+
+
+def _target(side: Mapping[str, Any]) -> str:
+    known = [form.format(side[key]) for key, form in _TARGETS.items() if side.get(key) is not None]
+    return " and ".join(known) or "unknown"
 
 
 def compare_published(

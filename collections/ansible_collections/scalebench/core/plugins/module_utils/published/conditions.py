@@ -119,7 +119,7 @@ def apart(
     """Return in which conditions two sets differ, or may, of what :func:`plain_conditions` made."""
     return [
         condition
-        for condition, value in measured.items()
+        for condition, value in {**dict.fromkeys(published), **measured}.items()
         if condition not in waive
         and (
             _is_unknown(condition, value, published.get(condition))

@@ -208,6 +208,8 @@ def _row(name: str, series: Mapping[str, Any], topology: str, common: Mapping[st
     levels = (result, series, common)
     nodes, devices_per_node = parse_topology(topology)
     stated = {key: at[key] for at in reversed(levels) for key in CONDITIONS if key in at}
+    if "own_factors" in stated:
+        stated["own_factors"] = _merged("own_factors", levels)
     return {
         "id": f"{name}/{series['id']}/{topology}",
         "source": name,
@@ -220,12 +222,15 @@ def _row(name: str, series: Mapping[str, Any], topology: str, common: Mapping[st
         **{key: result.get(key) for key in FIGURES},
         "runs": {str(key): speed for key, speed in (result.get("runs") or {}).items()},
         **{key: at[key] for at in reversed(levels) for key in PLACE if key in at},
-        "mfu_by": {
-            key: by[key] for at in reversed(levels) for by in [at.get("mfu_by") or {}] for key in by
-        },
+        "mfu_by": _merged("mfu_by", levels),
         "reason": result.get("reason") or "",
         "note": series.get("note") or "",
     }
+
+
+def _merged(name: str, levels: Sequence[Mapping[str, Any]]) -> Dict[str, Any]:
+    """Return a mapping of all levels; of the same key the first level's counts."""
+    return {key: value for at in reversed(levels) for key, value in (at.get(name) or {}).items()}
 
 
 def _errata_of(row: Row, errata: Sequence[Mapping[str, Any]]) -> List[Row]:
