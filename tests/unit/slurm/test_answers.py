@@ -1,6 +1,7 @@
 """What Slurm's programs answer; the texts are those of Debian's Slurm 22.05.8, shortened."""
 
 import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.logs._ending import scan
 from ansible_collections.scalebench.core.plugins.module_utils.slurm import answers
 
 NODE = (
@@ -108,14 +109,21 @@ def test_a_step_that_slurm_ends_has_its_ending_and_reason(why, state, ending, re
     assert reason in found.reason
 
 
-def test_exhausted_memory_is_a_crash_whose_words_say_so():
-    told = (
+@pytest.mark.parametrize(
+    "told",
+    [
         "slurmstepd: error: Detected 1 oom_kill event in StepId=5.3. Some of the step tasks have"
-        " been OOM Killed.\nsrun: error: n4: task 0: Out Of Memory\n"
-    )
-    found = end(told, code=137)
+        " been OOM Killed.",
+        "srun: error: n4: task 0: Out Of Memory",
+        "slurmstepd-n4: error: StepId=5.3 exceeded memory limit (230944768 > 104857600), being"
+        " killed",
+    ],
+)
+def test_exhausted_memory_is_a_crash_whose_words_say_so(told):
+    found = end(f"srun: cluster configuration lacks support\n{told}\n", code=137)
     assert (found.ending, found.job_over) == ("crashed", False)
-    assert "oom_kill" in found.reason
+    assert told in found.reason
+    assert next(scan(found.reason))[0] == "out_of_memory"
 
 
 def test_an_error_of_srun_itself_is_a_failed_launch():

@@ -40,7 +40,7 @@ _CAUSES = (
     (re.compile(r"DUE TO TIME LIMIT"), "interrupted"),
     (re.compile(r"DUE TO PREEMPTION"), "interrupted"),
     (re.compile(r"DUE TO NODE FAILURE|Node failure on "), "launch_failed"),
-    (re.compile(r"oom[_-]kill|task \d+: Out Of Memory"), "crashed"),
+    (re.compile(r"oom[_-]kill|task \d+: Out Of Memory|exceeded memory limit"), "crashed"),
     (re.compile(r"STEP \S+ ON \S+ CANCELLED AT"), "interrupted"),
 )
 # srun's own errors; "srun: error: n1: task 0: Exited with exit code 2" is the command's.
@@ -205,6 +205,8 @@ def _ended(job: str, node: str, ending: str, told: str, state: str, over: bool) 
     words = [f"Slurm job {job} on {node}"]
     if over and state != "COMPLETING":
         words.append(why)
+    # A crash by these causes is exhausted memory; the words by which readers know it.
+    words += ["out of memory"] if ending == "crashed" else []
     words += [told] if told else []
     # A job that is over takes the repeat with it, whatever the last words of the step are.
     return StepEnd(
