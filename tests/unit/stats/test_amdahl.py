@@ -7,6 +7,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.stats.amdahl impor
     karp_flatt,
     serial_share,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.stats.student_t import f_upper_tail
 
 DRAWS = 1000
 
@@ -57,6 +58,30 @@ def test_what_the_law_does_not_describe_widens_the_interval():
     bent[8] = [value * 1.5 for value in bent[8]]
     worse = serial_share(bent)
     assert worse["high"] - worse["low"] > 5 * (law["high"] - law["low"])
+
+
+def test_more_repeats_do_not_make_a_law_exact_that_does_not_hold():
+    few, many = (times(0.02, 0.005, repeats, (1, 2, 4, 8, 16), seed=3) for repeats in (3, 60))
+    # A cost that grows with the devices, as of communication.
+    few, many = (
+        {p: [value + 0.02 * (p - 1) for value in of] for p, of in one.items()}
+        for one in (few, many)
+    )
+    widths = [one["high"] - one["low"] for one in map(serial_share, (few, many))]
+    assert widths[1] == pytest.approx(widths[0], rel=0.1)
+    assert serial_share(many)["reason"] == "the times do not follow the law"
+
+
+def test_a_law_that_holds_is_denied_in_5_of_100_campaigns():
+    denied = sum(bool(serial_share(times(0.1, 0.02, seed=seed))["reason"]) for seed in range(DRAWS))
+    assert denied / DRAWS == pytest.approx(0.05, abs=0.028)
+
+
+def test_the_tail_of_f():
+    # Tables: F of 2 and 8 degrees of freedom is above 4.459, of 1 and 10 above 4.965, in 5 %.
+    assert f_upper_tail(4.459, 2, 8) == pytest.approx(0.05, abs=1e-4)
+    assert f_upper_tail(4.965, 1, 10) == pytest.approx(0.05, abs=1e-4)
+    assert f_upper_tail(0.0, 2, 8) == 1
 
 
 @pytest.mark.parametrize(

@@ -71,4 +71,5 @@ def _share(found: SerialShare) -> str:
     text = f"{100 * found['share']:.2f} %"
     if found["low"] is None or found["high"] is None:
         return f"{text}, without an interval: {found['reason']}"
-    return f"{text} ({100 * found['low']:.2f} to {100 * found['high']:.2f} %), {found['n']} repeats"
+    text += f" ({100 * found['low']:.2f} to {100 * found['high']:.2f} %), {found['n']} repeats"
+    return f"{text}; {found['reason']}" if found["reason"] else text

@@ -1,11 +1,11 @@
-"""Student's t distribution in pure Python: upper tail and quantile."""
+"""Student's t distribution in pure Python, upper tail and quantile, and the upper tail of F."""
 
 from __future__ import annotations
 
 import math
 from functools import lru_cache
 
-__all__ = ["CERTAIN", "quantile", "upper_tail"]
+__all__ = ["CERTAIN", "f_upper_tail", "quantile", "upper_tail"]
 
 # Degrees of freedom of what is as good as known.
 CERTAIN = 10_000
@@ -29,6 +29,17 @@ def upper_tail(t: float, degrees_of_freedom: float) -> float:
     # The complement is computed apart: near x = 1 the difference 1 - x loses its digits.
     tail = 0.5 * _beta(x, square / (degrees_of_freedom + square), degrees_of_freedom / 2, 0.5)
     return tail if t >= 0 else 1 - tail
+
+
+def f_upper_tail(f: float, above: float, below: float) -> float:
+    """Return the probability that F, a quotient of two mean squares, is larger than ``f``.
+
+    I_x(d2/2, d1/2) at x = d2 / (d2 + d1 f), NIST Digital Library of Mathematical Functions 8.17.
+
+    :param f: 0 or above; ``above`` and ``below`` the degrees of freedom d1 and d2, above 0.
+    """
+    whole = below + above * f
+    return _beta(below / whole, above * f / whole, below / 2, above / 2)
 
 
 @lru_cache(maxsize=256)
