@@ -101,7 +101,7 @@ def run_iterations(
         now = time.perf_counter()
         number = first + done - 1
         if place.rank == 0:
-            print(
+            report_lines.put(
                 line(
                     number=number,
                     epoch=epoch,
@@ -124,17 +124,20 @@ def run_iterations(
     return done, time.perf_counter() - begin
 
 
-def end_job(place, iterations, seconds, ends, figures=None):
-    """Compare the weights of all ranks and print the last line.
+def end_job(place, iterations, seconds, ends, figures=None, waits=()):
+    """Compare the weights of all ranks and print the last line, and before it those on waits.
 
     :param seconds: wall time of all iterations, warm-up included.
     :param ends: every rank's `(checksum of its weights, peak memory in MiB)`, by rank.
     :param figures: what the first rank measured itself, of :mod:`common.figures`.
+    :param waits: every rank's ``Waits.facts()``, by rank; None of one that has none.
     :raises StoppedError: if the weights differ.
     """
     checksums = [weights for weights, _ in ends]
     equal = len(set(checksums)) == 1
     if place.rank == 0:
+        for wait in filter(None, waits):
+            print(report_lines.waits_line(**wait))
         peak = max(memory for _, memory in ends)
         print(report_lines.end_line(iterations, seconds, peak, checksums[0], equal, figures))
     if not equal:

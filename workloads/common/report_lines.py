@@ -7,6 +7,7 @@ or in that of a published trainer. This file needs nothing else of the package.
 from __future__ import annotations
 
 import json
+import sys
 from time import gmtime, strftime
 
 MARK = "[scalebench]"
@@ -27,6 +28,15 @@ class BadDataError(StoppedError):
 
     def __init__(self, detail):
         super().__init__("bad_data", detail)
+
+
+def put(line):
+    """Print a line at once, so that other ranks' lines stand before or after it.
+
+    Torchrun has Python write every text immediately, and ``print`` gives it the end of the line
+    apart.
+    """
+    sys.stdout.write(f"{line}\n")
 
 
 def header_line(facts):
@@ -65,6 +75,37 @@ def end_line(iterations, seconds, peak_memory_mib, weights_checksum, weights_equ
         "weights_equal": weights_equal,
     }
     return _fact_line("end", {**facts, "figures": figures} if figures else facts)
+
+
+def waiting_line(rank, steps, wait_seconds):
+    """Return the line that a rank prints at times, on its own node.
+
+    :param steps: that it has done.
+    :param wait_seconds: of one of the last ones at the exchange of gradients, on average.
+    """
+    return _fact_line(
+        "waiting", {"rank": rank, "steps": steps, "wait_seconds": round(wait_seconds, 6)}
+    )
+
+
+def waits_line(rank, node, every, wait_seconds, step_seconds):
+    """Return the line on one rank, of which the first rank prints one for each before the end line.
+
+    :param node: the node's name in the inventory.
+    :param every: how many steps a value of `wait_seconds` is the mean of; the last is of the rest.
+    :param wait_seconds: of a step at the exchange of gradients.
+    :param step_seconds: the median of all steps.
+    """
+    return _fact_line(
+        "waits",
+        {
+            "rank": rank,
+            "node": node,
+            "every": every,
+            "wait_seconds": wait_seconds,
+            "step_seconds": step_seconds,
+        },
+    )
 
 
 def error_line(kind, detail, rank):

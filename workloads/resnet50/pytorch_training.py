@@ -18,6 +18,7 @@ from torch.nn.utils import skip_init
 
 from common import pytorch_ranks as ranks
 from common.job import begin_job, end_job, run_iterations
+from common.pytorch_waits import Waits
 from common.ranks import Place, keep_freed_memory
 from common.report_lines import StoppedError, iteration_line
 from common.target_training import EpochEvaluation, TargetTraining
@@ -165,6 +166,8 @@ def _convolution(channels: int, filters: int, side: int, stride: int = 1) -> nn.
 class Step:
     """One iteration of `model`, with its gradients averaged over all ranks."""
 
+    waits: Waits
+
     def __init__(self, model: nn.Module, settings: Settings, rate: float) -> None:
         self.settings = settings
         self.model = distribute(model, settings)
@@ -190,7 +193,9 @@ class Step:
             mean /= dist.get_world_size()
             exchange = dist.all_reduce(mean, async_op=True)
         self.optimizer.zero_grad(set_to_none=True)
+        self.waits.before_backward(loss)
         self.scaler.scale(loss).backward()
+        self.waits.after_backward()
         self.scaler.step(self.optimizer)
         self.scaler.update()
         if exchange is not None:
@@ -202,6 +207,7 @@ class Step:
         values = {"loss": loss.item()}
         if self.settings.on_gpu:
             torch.cuda.synchronize(self.settings.device)
+        self.waits.end_step()
         return values
 
 
@@ -349,6 +355,7 @@ def train(
     step = Step(
         captured(model, options, settings) if options.cuda_graphs else model, settings, rate
     )
+    step.waits = Waits(place, device, options.warmup + options.iterations)
     if options.compile:
         step.model = torch.compile(step.model)
     gc.freeze()
@@ -366,5 +373,8 @@ def train(
     if evaluation is not None:
         evaluation.close()
     end = ranks.checksum_of_weights(place, model), ranks.peak_memory(device)
-    end_job(place, done, seconds, ranks.gather(place, end))
+    end_job(
+        *(place, done, seconds, ranks.gather(place, end)),
+        waits=ranks.gather(place, step.waits.facts()),
+    )
     ranks.leave(place)

@@ -21,6 +21,7 @@ from common import pytorch_peak
 from common import pytorch_ranks as ranks
 from common.figures import FirstStep, TimedLine, figures
 from common.job import begin_job, end_job, job_facts, run_iterations
+from common.pytorch_waits import Waits
 from common.ranks import Place, keep_freed_memory
 from common.report_lines import StoppedError, iteration_line
 
@@ -79,6 +80,7 @@ def train(options: Namespace, workload: Workload, first_step: FirstStep) -> None
     begin_job(place, header, ranks.gather(place, place.facts()))
     rate = options.learning_rate or workload.rate
     step = Step(model, options, device, rate, workload.method)
+    step.waits = Waits(place, device, step.steps, measured=not is_sharded(options))
     line = TimedLine(iteration_line, first_step, workload.units_per_sample, unit=workload.unit)
     feed = workload.batches(place, device)
     gc.freeze()
@@ -107,7 +109,7 @@ def train(options: Namespace, workload: Workload, first_step: FirstStep) -> None
             peaks and (sum(peaks), sum(peaks) / len(peaks)),
             source,
         )
-    end_job(place, done, seconds, ends, measured)
+    end_job(place, done, seconds, ends, measured, ranks.gather(place, step.waits.facts()))
     ranks.leave(place)
 
 
@@ -189,6 +191,8 @@ def shard(model: nn.Module, precision: str, device: torch.device) -> None:
 class Step:
     """One iteration of `model`, with its gradients averaged over all ranks."""
 
+    waits: Waits
+
     def __init__(
         self,
         model: nn.Module,
@@ -226,7 +230,9 @@ class Step:
             mean /= dist.get_world_size()
             exchange = dist.all_reduce(mean, async_op=True)
         self.optimizer.zero_grad(set_to_none=True)
+        self.waits.before_backward(loss)
         self.scaler.scale(loss).backward()
+        self.waits.after_backward()
         if self.method.largest_gradient:
             self.scaler.unscale_(self.optimizer)
             nn.utils.clip_grad_norm_(self.weights, self.method.largest_gradient)
@@ -248,6 +254,7 @@ class Step:
         values = {"loss": loss.item()}
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)
+        self.waits.end_step()
         return values
 
 

@@ -134,11 +134,13 @@ def log_facts(
         "runs": len(reading["runs"]),
         "valid": not problems,
         "reason": reason,
-        "summary": run["summary"],
+        "summary": {key: known for key, known in run["summary"].items() if key != "waits"},
         **_measures(reading, run, given),
         "time_to_train": reached,
         "accuracy": reached["best_accuracy"] if reached else None,
     }
+    if "waits" in run["summary"]:
+        facts["waits"] = run["summary"]["waits"]
     if observations:
         facts["observations"] = list(reading["observations"])
     return facts

@@ -160,6 +160,8 @@ class Engine:
         for words in self.format.end:
             if words in others:
                 self.ended = max(self.ended, self.position + text.rfind(words))
+        if scalebench.WAITS in others:
+            scalebench.note_waits(others, self.summary)
         if scalebench.END in others:
             scalebench.note(others, self.summary)
             self.own_ended = self.position + text.rfind(scalebench.END)

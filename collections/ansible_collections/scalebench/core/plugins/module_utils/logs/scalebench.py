@@ -9,14 +9,15 @@ from __future__ import annotations
 from json import JSONDecodeError
 from typing import Any, Dict, cast
 
-from ..records.runs import Header, Identity, LogEnd
+from ..records.runs import Header, Identity, LogEnd, RankWaits
 from ..records.shape import check_shape, parse_json
 from ._format import NUMBER, Format
 
-__all__ = ["END", "FORMAT", "START", "identify", "note"]
+__all__ = ["END", "FORMAT", "START", "WAITS", "identify", "note", "note_waits"]
 
 START = "[scalebench] header "
 END = "[scalebench] end "
+WAITS = "[scalebench] waits {"
 _RANK = "[scalebench] rank {"
 
 
@@ -45,6 +46,22 @@ def note(text: str, summary: Dict[str, Any]) -> None:
     """Add the end line: iterations, seconds, peak memory in MiB, checksum, ``figures``."""
     end = _json(text, END, LogEnd)
     summary.update({key: value for key, value in end.items() if key in LogEnd.__annotations__})
+
+
+def note_waits(text: str, summary: Dict[str, Any]) -> None:
+    """Add the lines on the ranks' waits to ``waits``, a list of ``RankWaits``.
+
+    A line that is cut off is left out.
+
+    :raises ValueError: a value in one is of another type.
+    """
+    for part in text.split(WAITS)[1:]:
+        try:
+            waits = parse_json("{" + part.split("\n", 1)[0])
+        except JSONDecodeError:
+            continue
+        check_shape(waits, RankWaits, WAITS[:-2], {RankWaits: tuple(RankWaits.__annotations__)})
+        summary.setdefault("waits", []).append(waits)
 
 
 def _json(text: str, words: str, kind: Any) -> Dict[str, Any]:

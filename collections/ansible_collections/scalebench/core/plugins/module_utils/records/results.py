@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional, TypedDict
 
 from .factors import Factors
 from .plans import Fingerprint, ModelData, Options, VariantsGiven
-from .runs import Disturbance, Figures, LogEnding, TimeToTrain
+from .runs import Disturbance, Figures, LogEnding, RankWaits, TimeToTrain
 from .shape import Scalar
 
 __all__ = [
@@ -54,6 +54,7 @@ class LogFigures(TypedDict, total=False):
     strategy: str
     conditions: Dict[str, Any]
     figures: Figures
+    waits: List[RankWaits]
 
 
 class _Repeat(TypedDict):

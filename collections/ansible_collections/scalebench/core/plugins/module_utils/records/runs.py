@@ -18,6 +18,7 @@ __all__ = [
     "LogFacts",
     "ModelFacts",
     "NodeRun",
+    "RankWaits",
     "RunRecord",
     "TimeToTrain",
     "check_cell",
@@ -132,6 +133,19 @@ class Header(Identity, total=False):
     own_factors: Dict[str, Scalar]
 
 
+class RankWaits(TypedDict):
+    """How long a rank waited for the others, s of a step: means of ``every`` steps, in their order.
+
+    ``step_seconds`` is the median of all its steps.
+    """
+
+    rank: int
+    node: str
+    every: int
+    wait_seconds: List[float]
+    step_seconds: float
+
+
 class LogEnd(TypedDict, total=False):
     """The last line of a complete log of ours: steps, s, MiB, checksum of the weights."""
 
@@ -175,6 +189,7 @@ class LogFacts(TypedDict, total=False):
     valid: bool
     reason: str
     summary: Dict[str, Any]
+    waits: List[RankWaits]
     wall_clock_throughput: Optional[float]
     harmonic_throughput: Optional[float]
     loss: Optional[Dict[str, float]]

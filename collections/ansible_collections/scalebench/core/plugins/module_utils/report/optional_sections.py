@@ -20,6 +20,7 @@ from ..records.results import MeasuredCell, Repeat, Results
 from ..stats.statistics import median
 from .drift_text import drift_sections
 from .strong_text import strong_sections
+from .waits_text import waits_sections
 
 __all__ = ["after_sections", "before_sections", "training_times"]
 
@@ -258,4 +259,11 @@ _BEFORE: Tuple[Builder, ...] = (
     across_text.sections,
     _preflight,
 )
-_AFTER: Tuple[Builder, ...] = (strong_sections, drift_sections, _searches, _packing, _telemetry)
+_AFTER: Tuple[Builder, ...] = (
+    strong_sections,
+    drift_sections,
+    waits_sections,
+    _searches,
+    _packing,
+    _telemetry,
+)

@@ -75,6 +75,7 @@ def repeat_of(
     stated = {
         **identity,
         **facts,
+        "waits": (facts.get("waits") if ending == "ok" else None) or None,
         "figures": (figures_of(run["cell"], facts) if ending == "ok" else None) or None,
         "strategy": strategy and strategy["name"],
         "conditions": conditions or None,

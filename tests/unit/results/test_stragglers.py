@@ -1,0 +1,80 @@
+"""The rank that the others wait for, from waits whose answer is known."""
+
+import random
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.report.waits_text import (
+    waits_sections,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
+from ansible_collections.scalebench.core.plugins.module_utils.results.stragglers import (
+    LEVEL,
+    waited_for,
+)
+from report_data import campaign
+
+
+def waits(ranks, seed=0, late=0.0, who=1, since=0, noise=0.01, intervals=40):
+    """Return waits of ranks whose arrivals scatter; from an interval on one is late, s."""
+    draw = random.Random(seed)
+    made = [
+        {"rank": rank, "node": f"node{rank + 1}", "every": 3, "step_seconds": 0.2}
+        for rank in range(ranks)
+    ]
+    columns = []
+    for interval in range(intervals):
+        arrivals = [draw.gauss(0, noise) for _ in range(ranks)]
+        arrivals[who] += late if interval >= since else 0.0
+        columns.append([max(arrivals) + 0.02 - arrival for arrival in arrivals])
+    return [
+        {**one, "wait_seconds": list(column)}
+        for one, column in zip(made, zip(*columns, strict=True), strict=True)
+    ]
+
+
+@pytest.mark.parametrize("ranks", [2, 4, 32])
+@pytest.mark.parametrize("since", [0, 10, 20])
+def test_it_is_named_with_its_node_and_the_first_step(ranks, since):
+    """The step to within three intervals, at a change of 3.5 times the scatter."""
+    for seed in range(10):
+        found = waited_for(waits(ranks, seed, late=0.05, since=since))
+        assert (found["rank"], found["node"]) == (1, "node2")
+        assert abs(found["since"] - (since * 3 + 1)) <= 9
+        assert found["seconds"] == pytest.approx(0.05, abs=0.015)
+        assert found["share"] == pytest.approx(found["seconds"] / 0.2)
+
+
+@pytest.mark.parametrize("ranks", [2, 4, 32])
+def test_of_equal_ranks_none_is_named_more_often_than_said(ranks):
+    named = sum(waited_for(waits(ranks, seed)) is not None for seed in range(150))
+    assert named <= 150 * LEVEL + 3
+
+
+def test_what_is_too_little_of_a_step_or_too_short_is_not_named():
+    assert waited_for(waits(4, late=0.003, noise=1e-5)) is None
+    assert waited_for(waits(4, late=0.006, noise=1e-5)) is not None
+    assert waited_for(waits(4, late=0.05, since=38)) is None
+    assert waited_for(waits(2, late=0.05, intervals=4)) is None
+
+
+def test_without_waits_there_is_nothing_to_say():
+    (alone,) = waits(1, who=0)
+    assert [waited_for(one) for one in ([], [alone], [{**alone, "wait_seconds": []}] * 2)] == [
+        *([None] * 3)
+    ]
+
+
+def test_the_report_says_it_in_words():
+    plan, runs = campaign({"1n1g": [10.0], "2n1g": [20.0, 21.0]})
+    assert waits_sections(build_results(plan, runs)) == []
+    told = iter([waits(2, late=0.05, since=10), waits(2)])
+    for run in runs:
+        if run["cell"]["topology"] == "2n1g":
+            run["facts"] = {**run["facts"], "waits": next(told)}
+    results = build_results(plan, runs)
+    (section,) = waits_sections(results)
+    text = str(section)
+    assert "repeat 1: the others wait for rank 1 on node2 since step 31, " in text
+    assert "repeat 2: no rank stands out." in text
+    (table,) = section["tables"]
+    assert len(table["rows"]) == 4
