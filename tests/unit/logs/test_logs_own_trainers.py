@@ -218,3 +218,22 @@ def test_of_bert_mfu_is_by_the_products_that_its_benchmark_states():
     wrong = {**printed, "mfu": {**printed["mfu"], "stated": 0.06}}
     found = list(differences(cell, {**facts, "summary": {"figures": wrong}}))
     assert len(found) == 1 and "MFU (stated) of 0.06" in found[0]
+
+
+WAITS = '[scalebench] waits {"rank":1,"node":"node2","every":2,"wait_seconds":[0.1,0.2],'
+
+
+def test_lines_on_waits_are_facts_of_their_own():
+    text = (FIXTURES / "pytorch/bert_2n1g.log").read_text()
+    before, end = text.split("[scalebench] end ")
+    line = WAITS + '"step_seconds":0.5}\n'
+    made = f"{before}{line.replace('2', '1')}{line}[scalebench] end {end}"
+    facts = log_facts(logs.read(made), parameters={"warmup": 2, "iterations": 6})
+    assert [rank["node"] for rank in facts["waits"]] == ["node1", "node2"]
+    assert facts["waits"][1]["wait_seconds"] == [0.1, 0.2]
+    assert "waits" not in facts["summary"]
+    cut = log_facts(logs.read(f"{before}{line[:-5]}\n[scalebench] end {end}"))
+    assert "waits" not in cut
+    wrong = line.replace("[0.1,", '["x",')
+    with pytest.raises(ValueError, match=r"waits.wait_seconds\[0\] is 'x', not a number"):
+        logs.read(f"{before}{wrong}[scalebench] end {end}")
