@@ -106,9 +106,8 @@ def test_what_a_rank_computes_itself_is_no_wait(tmp_path):
     """Rank 1 sleeps 0.2 s in the backward pass of each of two blocks; rank 0 waits for it."""
     (tmp_path / "slow.py").write_text(SLOW_BACKWARD)
     waits, _ = waits_of((str(tmp_path / "slow.py"), *BERT[1:]), 4, PYTHONPATH=str(FOLDER))
-    first, second = ([*one["wait_seconds"][1:]] for one in waits)
-    assert min(first) > 0.35
-    assert max(second) < 0.35
+    first, second = (sum(one["wait_seconds"][1:]) / 5 for one in waits)
+    assert first - second > 0.2
 
 
 def test_every_rank_prints_its_own_waits_and_the_first_one_all(tmp_path):
