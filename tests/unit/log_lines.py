@@ -31,6 +31,10 @@ LINE: dict[str, Callable[[int], str]] = {
         f"DLL {_clock(n)}.383043 - Iteration: {n}  throughput_train : {140 + n}.5 seq/s mlm_loss :"
         " 10.0606  nsp_loss : 0.6892  total_loss : 10.7  learning_rate : 3.0375e-05 "
     ),
+    "collective": lambda n: (
+        f"all_reduce {n} bytes 1048576 duration {2000 + n}.5 us algbw 524.1600 MB/s"
+        f" busbw {700 + n}.2500 MB/s time {1795397394 + n}.624489"
+    ),
     "mxnet_dllogger": lambda n: (
         f"DLL {_clock(n)}.632005 - Epoch: 0 Iteration: {n * 20 - 1}  train.loss : 7.0  train.ips :"
         f" {1000 + n}.8 images/s train.lr : 0.1 "

@@ -12,7 +12,7 @@ from time import gmtime, strftime
 
 MARK = "[scalebench]"
 FORMAT = 1
-ERROR_KINDS = ("nan_loss", "weights_differ", "bad_data", "no_device")
+ERROR_KINDS = ("nan_loss", "weights_differ", "bad_data", "no_device", "wrong_result")
 
 
 class StoppedError(Exception):

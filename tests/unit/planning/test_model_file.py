@@ -59,6 +59,14 @@ def test_a_benchmark_with_a_name_only_has_none_of_them():
     assert not {"unit", "units_per_sample", "model_data"} & {*made["cells"][0]}
 
 
+def test_a_benchmark_says_why_its_figures_have_no_speedup():
+    made = planned(toy(unit="MB", units_per_sample=4, no_speedup="it is a bandwidth"))
+    assert {cell["no_speedup"] for cell in made["cells"]} == {"it is a bandwidth"}
+    assert {cell["unit"] for cell in made["cells"]} == {"MB/s"}
+    with pytest.raises(ValueError, match=r"no_speedup: say why its figures have no speed-up"):
+        check_benchmark(toy(no_speedup=" "), "toy.yml")
+
+
 def model(**keys):
     return {key: value for key, value in {**MODEL, **keys}.items() if value is not None}
 

@@ -37,6 +37,7 @@ def test_results_cells_and_repeats_have_the_keys_of_their_types():
     stated = {
         "own_factors": {"sequence_length": 128},
         "units_per_sample": 128,
+        "no_speedup": "why",
         "model_data": {"name": "toy"},
         "transport": "NET/IB",
     }

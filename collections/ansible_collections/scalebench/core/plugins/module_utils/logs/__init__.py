@@ -12,6 +12,7 @@ import re
 from . import (
     ai_rank,
     bert,
+    collective,
     mxnet,
     oneflow,
     paddle_fluid,
@@ -44,6 +45,7 @@ READERS: Dict[str, Format] = {
         bert.PADDLE,
         bert.PYTORCH,
         bert.TENSORFLOW,
+        collective.FORMAT,
         mxnet.DLLOGGER,
         mxnet.SPEEDOMETER,
         oneflow.FORMAT,

@@ -12,7 +12,7 @@ from ..records.factors import Factor, parse_count
 __all__ = ["KEYS", "check_model", "model_name", "model_of_cell"]
 
 # Keys of a benchmark beside its recipes that are read here.
-KEYS: Dict[str, type] = {"unit": str, "units_per_sample": object}
+KEYS: Dict[str, type] = {"unit": str, "units_per_sample": object, "no_speedup": str}
 _MODEL: Mapping[str, type] = {
     "name": str,
     "samples": str,
@@ -20,7 +20,7 @@ _MODEL: Mapping[str, type] = {
     "gradient_bytes": dict,
     "parameters": dict,
 }
-_UNIT = re.compile(r"[a-z]+", re.ASCII)
+_UNIT = re.compile(r"[A-Za-z]+", re.ASCII)
 _NAME = re.compile(r"[\w-][\w.-]*", re.ASCII)
 
 
@@ -40,6 +40,8 @@ def check_model(benchmark: Mapping[str, Any], where: str, own: Sequence[Factor])
             " sequences"
         )
     _check_units_per_sample(benchmark, where, own)
+    if "no_speedup" in benchmark and not benchmark["no_speedup"].strip():
+        raise ValueError(f"{where}: no_speedup: say why its figures have no speed-up")
     model = benchmark["model"]
     stated: Any = {"name": model} if isinstance(model, str) else model
     if not isinstance(stated, Mapping):
@@ -139,6 +141,8 @@ def model_of_cell(benchmark: Mapping[str, Any], own: Mapping[str, Any]) -> Dict[
     if "units_per_sample" in benchmark:
         value = benchmark["units_per_sample"]
         made["units_per_sample"] = own.get(value, value)
+    if "no_speedup" in benchmark:
+        made["no_speedup"] = benchmark["no_speedup"]
     if isinstance(benchmark["model"], Mapping):
         made["model_data"] = dict(benchmark["model"])
     return made

@@ -142,18 +142,19 @@ class Cell(_Cell, total=False):
 
     ``batch_size_per_device`` is ``factors.MAX`` while the largest is searched, from
     ``search_from``; ``searched`` marks a cell that a search gave its size. ``own_factors``,
-    ``unit`` (of the throughput), ``units_per_sample`` and ``model_data`` (the benchmark's ``model``
-    where it is a mapping) are there where the benchmark declares them, ``epochs`` and
-    ``target_accuracy`` of a training to a target. The plan adds what follows ``searched``; a cell
-    that cannot run has ``unavailable``, the reason, and ``excused`` where provisioning cannot
-    repair that. ``transport`` is there where NCCL must take it between the nodes, ``image`` where
-    a variant has one of its own. ``node_devices`` are the places of its devices on nodes that it
-    shares.
+    ``unit`` (of the throughput), ``units_per_sample``, ``no_speedup`` (why) and ``model_data``
+    (the benchmark's ``model`` where it is a mapping) are there where the benchmark declares them,
+    ``epochs`` and ``target_accuracy`` of a training to a target. The plan adds what follows
+    ``searched``; a cell that cannot run has ``unavailable``, the reason, and ``excused`` where
+    provisioning cannot repair that. ``transport`` is there where NCCL must take it
+    between the nodes, ``image`` where a variant has one of its own. ``node_devices`` are the places
+    of its devices on nodes that it shares.
     """
 
     own_factors: Dict[str, Scalar]
     unit: str
     units_per_sample: int
+    no_speedup: str
     model_data: ModelData
     epochs: int
     target_accuracy: Optional[float]

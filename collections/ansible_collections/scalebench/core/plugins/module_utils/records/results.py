@@ -180,6 +180,7 @@ class MeasuredCell(_PlannedPart, total=False):
 
     own_factors: Dict[str, Scalar]
     units_per_sample: int
+    no_speedup: str
     model_data: ModelData
     transport: str
     devices: int

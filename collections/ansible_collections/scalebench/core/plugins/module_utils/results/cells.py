@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Sequence, Tuple, cast
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, cast
 
 from ..records.cells import cell_key
 from ..records.endings import count_key, ending_names, groups
@@ -32,7 +32,7 @@ _PLAN_KEYS = (
     *("topology", "nodes", "devices_per_node", "device", "node_names", "directory", "warmup"),
     *("iterations", "epochs", "target_accuracy"),
 )
-_OPTIONAL_KEYS = ("own_factors", "units_per_sample", "model_data", "transport")
+_OPTIONAL_KEYS = ("own_factors", "units_per_sample", "no_speedup", "model_data", "transport")
 _OWN_KEYS = (
     *("average_speed", "median_speed", "speedup", "speedup_reason", "speedup_interval"),
     "efficiency",
@@ -165,10 +165,10 @@ def add_facts(cells: Sequence[MeasuredCell]) -> Dict[str, Any]:
         by_group.setdefault(cell_key(cell).group, []).append(cell)
     facts: Dict[str, Any] = {}
     for (benchmark, precision, variant, model), members in by_group.items():
-        base = base_topology(members)
+        base, why = base_topology(members), members[0].get("no_speedup")
         by_rule = {cell["topology"]: ok_speeds(cell) for cell in members}
         by_time = {cell["topology"]: _elapsed_speeds(cell) for cell in members}
-        figures, elapsed = (_scaling(speeds, base) for speeds in (by_rule, by_time))
+        figures, elapsed = (_scaling(speeds, base, why) for speeds in (by_rule, by_time))
         for cell in members:
             figures[cell["topology"]]["batch_size_per_device"] = cell["batch_size_per_device"]
             own, timed = figures[cell["topology"]], elapsed[cell["topology"]]
@@ -182,11 +182,14 @@ def add_facts(cells: Sequence[MeasuredCell]) -> Dict[str, Any]:
     return facts
 
 
-def _scaling(speeds: Mapping[str, Sequence[float]], baseline: str) -> Dict[str, Dict[str, Any]]:
+def _scaling(
+    speeds: Mapping[str, Sequence[float]], baseline: str, no_speedup: Optional[str]
+) -> Dict[str, Dict[str, Any]]:
     """Return the reference facts by topology, with efficiency and the speed-up's interval.
 
     :param speeds: of the repeats, by topology.
     :param baseline: of ``scaling.base_topology``.
+    :param no_speedup: why figures of this benchmark have none; None where they do.
     """
     base = speeds.get(baseline)
     (figures,) = reference_facts(speeds, baseline=baseline).values()
@@ -197,6 +200,9 @@ def _scaling(speeds: Mapping[str, Sequence[float]], baseline: str) -> Dict[str, 
         interval = _quotient(speeds[topology], base or ()) if is_quotient else None
         own["speedup_interval"] = interval
         own.setdefault("speedup_reason", "")
+        if no_speedup:
+            own.update(dict.fromkeys(("speedup", "efficiency", "speedup_interval")))
+            own["speedup_reason"] = no_speedup
     return figures
 
 

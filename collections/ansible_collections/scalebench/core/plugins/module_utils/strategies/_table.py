@@ -201,6 +201,7 @@ USUAL: Dict[str, str] = {
     "bert_paddle": "dlperf_bert_paddle",
     "bert_pytorch": "last_summary",
     "bert_tensorflow": "dlperf_bert_tensorflow",
+    "collective": "harmonic_mean",
     "mxnet_dllogger": "perf_2022_mxnet",
     "mxnet_speedometer": "perf_2022_mxnet",
     "oneflow": "oneflow_report",

@@ -1,0 +1,33 @@
+"""Figures that do not grow with the devices have no speed-up, even where 1n1g was measured."""
+
+from __future__ import annotations
+
+from ansible_collections.scalebench.core.plugins.module_utils.report.remarks import remarks
+from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
+from report_data import campaign
+
+WHY = "it is a bandwidth"
+
+
+def results_of(why=None):
+    plan, runs = campaign({"1n1g": [100.0] * 3, "2n1g": [150.0] * 3})
+    if why:
+        for cell in [*plan["cells"], *(run["cell"] for run in runs)]:
+            cell["no_speedup"] = why
+    return build_results(plan, runs)
+
+
+def test_the_reason_stands_in_the_place_of_speedup_and_efficiency():
+    cells = results_of(WHY)["cells"]
+    assert [cell["median_speed"] for cell in cells] == [100.0, 150.0]
+    assert {cell["speedup_reason"] for cell in cells} == {WHY}
+    assert {cell["no_speedup"] for cell in cells} == {WHY}
+    for key in ("speedup", "efficiency", "speedup_interval"):
+        assert {cell[key] for cell in cells} == {None}
+    assert any(said.endswith(f"no speed-up, because {WHY}.") for said in remarks(results_of(WHY)))
+
+
+def test_other_benchmarks_have_one():
+    cells = results_of()["cells"]
+    assert [cell["speedup"] for cell in cells] == [1.0, 1.5]
+    assert "no_speedup" not in cells[0]

@@ -1,0 +1,81 @@
+"""The program that times collective operations: its results, its lines, and what it refuses."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import facts_of_text
+from torch_trainers import facts, run
+
+from collectives.definitions import COLLECTIVES, elements, operation_line
+
+PROGRAM = "collectives/measure.py"
+RANKS = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=3")
+SHORT = ("--device=cpu", "--bytes=4096", "--warmup=1", "--iterations=2")
+
+
+@pytest.mark.parametrize("name", COLLECTIVES)
+def test_the_results_of_three_ranks_are_right_and_the_log_is_read(python, name):
+    ended = run([python, *RANKS, PROGRAM, *SHORT, f"--collective={name}"])
+    assert ended.returncode == 0, ended.stderr
+    header = facts(ended.stdout, "header")
+    assert header["own_factors"] == {"collective": name, "message_bytes": 4096}
+    found = facts_of_text(ended.stdout, "harmonic_mean", {"warmup": 1, "iterations": 2})
+    assert (found["reader"], found["unit"], found["steps"]) == ("collective", "MB/s", 2)
+    assert found["ending"]["kind"] == "complete"
+    lines = re.findall(r"bytes (\d+) duration (\S+) us", ended.stdout)
+    size = 4092 if COLLECTIVES[name].divided else 4096
+    assert {int(moved) for moved, _ in lines} == {size}
+    # Bytes per us are MB/s; durations are printed to 0.1 us.
+    by_hand = size * 2 / sum(float(us) for _, us in lines[1:]) * COLLECTIVES[name].busbw_factor(3)
+    assert found["throughput"] == pytest.approx(by_hand, rel=0.01, abs=0.01)
+
+
+def test_a_wrong_result_ends_the_job_and_is_counted(python, tmp_path):
+    # Rank 1 alters what it sends after the buffers are filled.
+    (tmp_path / "faulty.py").write_text(
+        "import os, sys\n"
+        "sys.path.insert(0, os.getcwd())\n"
+        "from collectives import operations\n"
+        "fill = operations.Operation.fill\n"
+        "def faulty(self):\n"
+        "    fill(self)\n"
+        "    self.buffer[7] += self.place.rank == 1\n"
+        "operations.Operation.fill = faulty\n"
+        "from collectives import measure\n"
+        "sys.exit(measure.main())\n"
+    )
+    ended = run([python, *RANKS, str(tmp_path / "faulty.py"), *SHORT])
+    assert ended.returncode != 0
+    error = facts(ended.stdout, "error")
+    assert (error["kind"], error["detail"]) == (
+        "wrong_result",
+        "wrong elements by rank, of 1024: 1, 1, 1",
+    )
+
+
+def test_a_single_rank_is_refused(python):
+    ended = run([python, PROGRAM, *SHORT])
+    assert (ended.returncode, "two ranks at least" in ended.stderr) == (2, True)
+
+
+def test_bus_bandwidth_is_that_of_nccl_tests():
+    factors = {name: collective.busbw_factor(4) for name, collective in COLLECTIVES.items()}
+    assert factors == {
+        "all_reduce": 1.5,
+        "all_gather": 0.75,
+        "reduce_scatter": 0.75,
+        "broadcast": 1.0,
+        "sendrecv": 1.0,
+    }
+    assert operation_line("all_reduce", 1, 1_000_000, 4, 0.001, 5.0) == (
+        "all_reduce 1 bytes 1000000 duration 1000.0 us algbw 1000.0000 MB/s busbw 1500.0000 MB/s"
+        " time 5.000000"
+    )
+
+
+def test_a_message_without_an_element_for_each_rank_is_refused():
+    assert elements("all_gather", 1024, 3) == 255
+    with pytest.raises(ValueError, match=r"8 bytes are less than 12, .* for each of 3 ranks"):
+        elements("all_gather", 8, 3)

@@ -1,0 +1,1 @@
+"""Collective operations of torch.distributed, timed and checked: run `measure.py`."""

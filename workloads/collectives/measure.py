@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Time one collective operation of torch.distributed at one message size, on each rank of a job.
+
+For example two ranks on this machine:
+  torchrun --standalone --nproc-per-node 2 measure.py --collective=all_reduce --bytes=1048576
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from collectives.definitions import COLLECTIVES
+from common.job import run_rank
+from common.options import ShowDefaults, default_threads, not_negative, positive
+from common.process import end_now
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    parser = argparse.ArgumentParser(
+        description="Time a collective operation, one rank of a torchrun job.",
+        formatter_class=ShowDefaults,
+    )
+    parser.add_argument(
+        "--collective", choices=COLLECTIVES, default="all_reduce", help="the operation"
+    )
+    parser.add_argument(
+        "--bytes",
+        type=positive,
+        default=1 << 20,
+        metavar="N",
+        help="size of the message as nccl-tests counts it: of the whole buffer, which all_gather "
+        "and reduce_scatter divide among the ranks; cut to whole elements of fp32",
+    )
+    parser.add_argument(
+        "--warmup",
+        type=not_negative,
+        default=5,
+        metavar="N",
+        help="operations before the measured ones, of which every result is checked",
+    )
+    parser.add_argument(
+        "--iterations", type=positive, default=20, metavar="N", help="measured operations"
+    )
+    parser.add_argument(
+        "--device",
+        choices=("auto", "cpu", "gpu"),
+        default="auto",
+        help="auto: a GPU if there is one; gloo is used on CPUs, NCCL on GPUs",
+    )
+    parser.add_argument(
+        "--threads",
+        type=positive,
+        default=default_threads(os.environ),
+        metavar="N",
+        help="CPU threads per rank; the default is OMP_NUM_THREADS where it is set",
+    )
+    parser.add_argument(
+        "--collective-timeout",
+        type=positive,
+        default=300,
+        metavar="S",
+        help="seconds a rank waits for the others",
+    )
+    return parser
+
+
+def main() -> int:
+    """Check the command line, measure, and return the exit status."""
+    parser = make_parser()
+    options = parser.parse_args()
+    if int(os.environ.get("WORLD_SIZE", "1")) < 2:
+        parser.error("a collective needs two ranks at least: start it with torchrun")
+    gc.disable()  # a collection would be time of the operation
+
+    def measure_rank() -> None:
+        # Bad options need no PyTorch.
+        from collectives.operations import measure  # noqa: PLC0415
+
+        measure(options)
+
+    return run_rank(measure_rank, int(os.environ.get("RANK", "0")))
+
+
+if __name__ == "__main__":
+    sys.stdout.reconfigure(line_buffering=True)
+    end_now(main())
