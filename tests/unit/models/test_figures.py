@@ -8,6 +8,7 @@ import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.models.figures import (
     differences,
     figures_of,
+    other_model,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.models.flops import flops_per_token
 from ansible_collections.scalebench.core.plugins.module_utils.report.exports import (
@@ -17,6 +18,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.exports imp
 from ansible_collections.scalebench.core.plugins.module_utils.report.headline import headline
 from ansible_collections.scalebench.core.plugins.module_utils.report.markdown import report_markdown
 from ansible_collections.scalebench.core.plugins.module_utils.report.page import page
+from ansible_collections.scalebench.core.plugins.module_utils.report.remarks import remarks
 from ansible_collections.scalebench.core.plugins.module_utils.report.text import terminal_table
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from ansible_collections.scalebench.core.plugins.module_utils.running.invariants import broken
@@ -201,7 +203,8 @@ def test_every_output_shows_them():
     assert "MFU % (NVIDIA)" in terminal_table(made)
     text = report_markdown(page(made)).replace("\\", "")
     for title, value in (
-        ("TFLOP/s", "0.040"),
+        ("FLOP/s", " 40.0 G "),
+        ("peak of a device, FLOP/s", " 130 G "),
         ("MFU % (NVIDIA)", "31.00"),
         ("MFU % (torchtitan)", "33.00"),
         ("peak by", "a matrix product of 1024"),
@@ -219,6 +222,73 @@ def test_every_output_shows_them():
     assert 'convention="torchtitan"} 0.33' in metrics
     assert 'quantile="0.99"} 0.5' in metrics
     assert 'part="build"} 1.5' in metrics
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        *((0.5, "0.500"), (7.25e3, "7.25 k"), (999.6e6, "1.00 G"), (4.04e14, "404 T")),
+        *((99.96e6, "100 M"), (9.996e6, "10.0 M")),
+    ],
+)
+def test_a_measured_figure_is_never_shown_as_zero(value, words):
+    made = results({**FIGURES, "flops_per_second": value})
+    assert re.search(rf"\| +{words} +\|", report_markdown(page(made)).replace("\\", ""))
+
+
+PLANNED = {
+    **{"model": "llama", "own_factors": {"sequence_length": 8192, "model_size": "8b"}},
+    "model_data": {"parameters": {"figure": LLAMA_8B["parameters"], "source": "a paper"}},
+}
+STATED_MODEL = {**LLAMA_8B, "name": "llama", "size": "8b", "sequence_length": 8192}
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("name", "bert"), ("size", "1b"), ("sequence_length", 4096), ("parameters", 9)],
+)
+def test_a_log_of_another_model_than_the_planned_one_is_invalid(key, value):
+    assert list(other_model(PLANNED, facts(STATED_MODEL))) == []
+    (found,) = other_model(PLANNED, facts({**STATED_MODEL, key: value}))
+    assert f"the model's {key} is {value} in the log, planned was" in found
+
+
+def stated_results(**changes):
+    """Return results of a benchmark that states its model, with the factors of its own."""
+    stated = {
+        **{"name": "llama", "samples": "sequences"},
+        "flops_per_unit": {"formula": "nvidia_decoder", "source": "a page of NVIDIA"},
+        "gradient_bytes": {"figure": 25.5e6, "source": "a count"},
+    }
+    own = {"sequence_length": 128, "sharding": "ddp", "text": True}
+    plan, runs = campaign(
+        {"1n1g": [10.0]},
+        **{"unit": "tokens/s", "units_per_sample": 128, "own_factors": own, "model": "llama"},
+        model_data={**stated, **changes},
+    )
+    return build_results(plan, runs)
+
+
+def test_the_report_describes_the_model():
+    made = stated_results()
+    text = report_markdown(page(made)).replace("\\", "")
+    for words in (
+        "a batch counts sequences; one of them is 128 tokens",
+        "25.5 MB of gradients exchanged in each step (a count)",
+        "by the formula nvidia_decoder (a page of NVIDIA)",
+    ):
+        assert words in text
+    assert made["units"]["batch_size_per_device"] == "sequences"
+    row = next(csv.DictReader(io.StringIO(csv_text(made))))
+    assert row["own_factors"] == "sequence_length=128; sharding=ddp; text=true"
+    assert "own_factors" not in csv_text(results())
+
+
+def test_a_log_that_lacks_what_the_formula_needs_is_told():
+    assert "do not state the dimensions of the model" in " ".join(remarks(stated_results()))
+    figure = {"flops_per_unit": {"figure": 1e9, "source": "counted"}}
+    for made in (stated_results(**figure), results(FIGURES, FIGURES)):
+        assert "dimensions of the model" not in " ".join(remarks(made))
 
 
 def test_no_output_has_them_where_no_run_does():

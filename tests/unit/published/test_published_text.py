@@ -94,8 +94,9 @@ def test_a_cpu_campaign_gets_one_sentence_and_no_figure():
     found = shown({"1n1g": [25.0, 25.5], "2n1g": [30.0, 31.0]}, all_rows(), **cell)
     (line,) = found["paragraphs"]
     assert line.startswith(
-        "Nothing published is comparable with these cells (pytorch fp32 bz4 1n1g, 2n1g): none was"
-        " measured with device CPU or batch size per device 4 or image size 32. The nearest, "
+        "Nothing published is comparable with these cells (pytorch fp32 bz4 1n1g, 2n1g): no"
+        " published figure has device CPU or batch size per device 4 or image size 32."
+        " The nearest, "
     )
     assert found["tables"] == found["items"] == []
     assert "%" not in line and "ratio" not in line
@@ -124,7 +125,7 @@ def test_cells_that_are_not_comparable_stand_below_those_that_are():
     )
     assert [row[0] for row in texts(found["tables"][0])] == ["1n1g"]
     assert found["items"][-1].startswith(
-        "Nothing published is comparable with paddle fp32 bz128 8n8g: none was measured with"
+        "Nothing published is comparable with paddle fp32 bz128 8n8g: no published figure has"
         " nodes 8."
     )
 

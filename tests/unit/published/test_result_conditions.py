@@ -4,6 +4,7 @@ import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.published.conditions import (
     cell_conditions,
     check_stated,
+    plain_condition,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from report_data import campaign
@@ -119,3 +120,14 @@ def test_the_plan_of_a_campaign_goes_before_its_logs():
     runs[0]["facts"]["identity"] = {"precision": "amp"}
     results = build_results(plan, runs)
     assert cell_conditions(results["cells"][0], results)["precision"] == "fp16"
+
+
+def test_samples_of_a_log_are_what_the_benchmark_says_that_a_sample_is():
+    plan, runs = campaign({"1n1g": [10.0]})
+    for run in runs:
+        run["facts"]["unit"] = "samples/s"
+    results = build_results(plan, runs)
+    (cell,) = results["cells"]
+    assert plain_condition("unit", cell_conditions(cell, results)) == "images"
+    stated = {**cell, "model_data": {"name": "r50", "samples": "sequences"}}
+    assert plain_condition("unit", cell_conditions(stated, results)) == "sequences"

@@ -36,6 +36,7 @@ CELL = {
     "warmup": 20,
     "iterations": 100,
     "unit": "images/s",
+    "model": "r50",
 }
 # Of a run on two busy cores: the mean of its rates is 5.5 % above images / time.
 FACTS = {
@@ -76,6 +77,11 @@ BROKEN = [
     ("rate_times_time", {"wall_clock_throughput": 42.5}, "and took 18.8 s by the clock"),
     ("rate_times_time", {"wall_clock_throughput": 23.0}, "and took 34.8 s by the clock"),
     ("unit", {"unit": "sequences/s"}, "the log counts sequences/s, planned were images/s"),
+    (
+        "model",
+        {"identity": {**IDENTITY, "architecture": {**MODEL, "name": "llama"}}},
+        "the model's name is llama in the log, planned was r50",
+    ),
     (
         "model_flops",
         {

@@ -10,7 +10,7 @@ from ..records.runs import Figures, LogFacts
 from .flops import CONVENTIONS, flops_per_token, utilisation
 from .peaks import peak_of
 
-__all__ = ["STATED", "differences", "figures_of"]
+__all__ = ["STATED", "differences", "figures_of", "other_model"]
 
 # The name, beside those of CONVENTIONS, of what the benchmark file states: a figure, or a formula.
 STATED = "stated"
@@ -72,6 +72,23 @@ def differences(cell: Cell, facts: LogFacts) -> Iterator[str]:
         own = utilisation(flops.get(name, 0.0), achieved / base, devices, peak or 0.0)
         if own and abs(share - own) > _ROUNDING * own + _LAST_DIGIT:
             yield f"the log says an MFU ({name}) of {share:.4g}; by its own FLOP/s it is {own:.4g}"
+
+
+def other_model(cell: Cell, facts: LogFacts) -> Iterator[str]:
+    """Yield where the model that a log states is not the planned one.
+
+    Held are its name, its parameters where the benchmark states them, and each dimension that is
+    a factor of the benchmark, by its name or with ``model_`` before it.
+    """
+    logged, own = _model(facts), cell.get("own_factors") or {}
+    data: Mapping[str, Any] = cell.get("model_data") or {}
+    planned = {key: own.get(key, own.get(f"model_{key}")) for key in logged}
+    planned["name"] = cell.get("model")
+    if "parameters" in data:
+        planned["parameters"] = data["parameters"]["figure"]
+    for key, wanted in planned.items():
+        if None not in (wanted, logged.get(key)) and logged[key] != wanted:
+            yield f"the model's {key} is {logged[key]} in the log, planned was {wanted}"
 
 
 def _printed(facts: LogFacts) -> Mapping[str, Any]:

@@ -194,6 +194,12 @@ def _typed(name: str, value: Any) -> Any:
     return typed
 
 
+def _unit(cell: MeasuredCell) -> Optional[str]:
+    """Return the unit of a cell: of samples, what the benchmark says that a sample is."""
+    unit, samples = cell["unit"], (cell.get("model_data") or {}).get("samples")
+    return f"{samples}/s" if samples and unit == "samples/s" else unit
+
+
 def cell_conditions(cell: MeasuredCell, results: Results, printed: bool = True) -> Dict[str, Any]:
     """Return what ``compare.compare`` needs of a measured cell, None for what is not known.
 
@@ -210,6 +216,7 @@ def cell_conditions(cell: MeasuredCell, results: Results, printed: bool = True) 
     recorded = {
         **cell,
         "framework": _framework(cell),
+        "unit": _unit(cell),
         "loss_scaling": _each(one.get("loss_scaling") for one in cell["repeats"]),
         **_of_nodes(cell, known.get("nodes") or {}),
         **of_logs,

@@ -92,7 +92,7 @@ def why_not_compared(comparison: Comparison) -> Iterator[str]:
         nearest = f"The nearest, {row_title(group['nearest'])}, has"
         if apart:
             never = [condition_words(one["condition"], one["measured"]) for one in group["never"]]
-            why = f": none was measured with {' or '.join(never)}" if never else ""
+            why = f": no published figure has {' or '.join(never)}" if never else ""
             yield f"Nothing published is comparable with {cells}{why}. {nearest} {_instead(group)}."
         else:
             yield (

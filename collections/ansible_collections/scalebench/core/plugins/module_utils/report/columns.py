@@ -73,6 +73,15 @@ def _transports(repeats: Sequence[Item]) -> Optional[str]:
     return ", ".join(sorted(taken)) or None
 
 
+def _own_factors(cell: MeasuredCell) -> Optional[str]:
+    """Return the factors that the benchmark declares: ``sequence_length=128; sharding=ddp``."""
+    own = cell.get("own_factors") or {}
+    words = {True: "true", False: "false"}
+    known = ((key, value) for key, value in own.items() if value is not None)
+    values = ((key, words[value] if isinstance(value, bool) else value) for key, value in known)
+    return "; ".join(f"{key}={value}" for key, value in values) or None
+
+
 def _file_only(*keys: str) -> Iterator[Column]:
     for key in keys:
         yield Column(key, of(key), (CSV,))
@@ -170,6 +179,7 @@ CELL_COLUMNS: Tuple[Column, ...] = (
     *_file_only("oversubscribed"),
     Column("state", of("state"), (TERMINAL, REPORT, CSV), "state", show=_state, always=True),
     *_file_only("scaling", "global_batch_size", "repeats_planned"),
+    Column("own_factors", _own_factors, (CSV,), known=True),
     Column("repeats_ok", _repeats_ok, (CSV,)),
     *(Column(f"repeats_{count_key(group)}", _count(group), (CSV,)) for group in groups()),
     Column("repeats_disturbed", _repeats_with("disturbances"), (CSV,)),

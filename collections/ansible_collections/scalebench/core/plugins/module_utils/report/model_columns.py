@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Tuple
+from typing import Any, Callable, Mapping, Optional, Tuple
 
 from .column import CSV, MODEL, PROMETHEUS, TERMINAL, Column, of
 
@@ -15,15 +15,33 @@ def _model_column(key: str, *path: str, **more: Any) -> Column:
     return Column(key, of("figures", *path), outputs, known=True, **more)
 
 
+_PREFIXES = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+def _with_prefix(key: str) -> Callable[[Mapping[str, Any]], Optional[str]]:
+    """Return what shows a figure with three digits and a prefix of the SI: ``47.2 G``."""
+    get = of("figures", key)
+
+    def show(item: Mapping[str, Any]) -> Optional[str]:
+        value = get(item)
+        if value is None:
+            return None
+        rounded = float(f"{value:.3g}")
+        found = (one for one in _PREFIXES if rounded >= one[0])
+        size, prefix = next(found, (1.0, ""))
+        return f"{f'{rounded / size:#.3g}'.rstrip('.')} {prefix}".rstrip()
+
+    return show
+
+
 # What an MFU is by; of several formulas each has a column. A model has the first or the last.
 _CONVENTIONS = {"nvidia": "NVIDIA", "torchtitan": "torchtitan", "stated": "stated FLOPs"}
 MODEL_COLUMNS: Tuple[Column, ...] = (
     _model_column(
         *("flops_per_second", "flops_per_second"),
-        title="TFLOP/s",
+        title="FLOP/s",
         unit="FLOP/s",
-        factor=1e-12,
-        decimals=3,
+        show=_with_prefix("flops_per_second"),
         metric="scalebench_model_flops_per_second",
         about="FLOPs of the model in a second on all devices together.",
     ),
@@ -42,10 +60,9 @@ MODEL_COLUMNS: Tuple[Column, ...] = (
     ),
     _model_column(
         *("peak_flops_per_second", "peak_flops_per_second"),
-        title="peak of a device, TFLOP/s",
+        title="peak of a device, FLOP/s",
         unit="FLOP/s",
-        factor=1e-12,
-        decimals=3,
+        show=_with_prefix("peak_flops_per_second"),
         metric="scalebench_device_peak_flops_per_second",
         about="Peak of one device that MFU refers to.",
     ),

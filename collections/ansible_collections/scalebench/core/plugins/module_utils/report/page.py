@@ -11,6 +11,7 @@ from ..records.results import MeasuredCell, Results
 from .columns import MODEL, REPORT, SPREAD, cells_table, repeats_table
 from .commands import cell_commands
 from .headline import headline
+from .model_text import model_lines
 from .notes import failures_section, notes
 from .optional_sections import after_sections, before_sections
 from .plots import describe, drawn_figures, plot_series
@@ -85,8 +86,10 @@ def _group(cells: Sequence[MeasuredCell], number: int) -> Dict[str, Any]:
 
 
 def _method(results: Results) -> List[Section]:
+    lines = model_lines(results)
+    models = [{"title": "Models, as the benchmarks state them", "lines": lines}] if lines else []
     sections = [
-        section("method", "Method", notes=[{"title": "", "lines": method(results)}]),
+        section("method", "Method", notes=[{"title": "", "lines": method(results)}, *models]),
         section("origin", "Origin", notes=[{"title": "", "lines": origin(results)}]),
     ]
     unmatched = results["unmatched"]

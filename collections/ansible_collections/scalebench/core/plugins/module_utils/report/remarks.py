@@ -76,7 +76,22 @@ def _of_the_cells(results: Results) -> List[str]:
     empty = [cell for cell in cells if cell["median_speed"] is None and not _left_out(cell)]
     if empty:
         sentences.append(f"{listed(empty, results)}: no repeat succeeded.")
-    return sentences
+    return sentences + _of_the_models(cells, results)
+
+
+def _of_the_models(cells: List[MeasuredCell], results: Results) -> List[str]:
+    """Tell of the cells whose FLOPs a formula counts, and whose logs state no model for it."""
+    by_formula: Dict[str, List[MeasuredCell]] = {}
+    for cell in cells:
+        formula = (cell.get("model_data") or {}).get("flops_per_unit", {}).get("formula")
+        counted = (cell.get("figures") or {}).get("flops_per_second")
+        if formula and cell["median_speed"] and not counted:
+            by_formula.setdefault(formula, []).append(cell)
+    return [
+        f"{listed(some, results)}: no FLOP/s and no MFU. The benchmark counts FLOPs by the formula"
+        f" {formula}, and the logs do not state the dimensions of the model that it needs."
+        for formula, some in by_formula.items()
+    ]
 
 
 def _of_the_repeats(results: Results) -> List[str]:
@@ -93,8 +108,8 @@ def _of_the_repeats(results: Results) -> List[str]:
     if uneven:
         worst = repeats[gaps.index(max(gaps))]
         sentences.append(
-            f"{uneven} of {len(repeats)} repeats had uneven steps: samples over their time are more"
-            f" than {_RULE_GAP:.0%} below the figure of the rule (at most by {max(gaps):.1%}:"
+            f"{uneven} of {len(repeats)} repeats had uneven steps: the throughput over their time"
+            f" is more than {_RULE_GAP:.0%} below that of the rule (at most by {max(gaps):.1%}:"
             f" {worst['elapsed_throughput']:.2f} and {worst['throughput']:.2f} in {worst['log']})."
             " Gates and comparisons go by the time."
         )
@@ -108,7 +123,7 @@ def _of_the_repeats(results: Results) -> List[str]:
 
 
 def _rule_gap(repeat: Repeat) -> float:
-    """Return the share by which samples over the time of the steps are below the rule's figure."""
+    """Return the share by which the throughput by time is below the rule's figure."""
     speed, by_time = repeat["throughput"], repeat.get("elapsed_throughput")
     return 1 - by_time / speed if speed and by_time else 0.0
 

@@ -25,10 +25,11 @@ RULES = {
     "interval": "of the median, between two of the repeats; coverage is the probability that it"
     " holds the true median, at least 0.95 from six on; where half_width ended the cell, 0.02 less",
     "speedup_interval": "Welch's t on the logarithms of the repeats, level 0.95",
-    "elapsed_throughput": "samples of the measured iterations / the time that they took: the"
-    " harmonic mean of the printed rates; gates and comparisons decide by it",
-    "wall_clock_throughput": "samples of the measured iterations / the time between their time"
-    " stamps; median over the repeats",
+    "elapsed_throughput": "what the measured iterations counted, in the throughput's unit /"
+    " the time that they took: the harmonic mean of the printed rates; gates and comparisons"
+    " decide by it",
+    "wall_clock_throughput": "what the measured iterations counted, in the throughput's unit /"
+    " the time between their time stamps; median over the repeats",
 }
 # Parameters of a strategy that belong to one log and do not make another rule.
 _LOG_PARAMETERS = ("run", "devices")
@@ -47,20 +48,22 @@ def units(cells: Sequence[MeasuredCell]) -> Dict[str, str]:
     speed = known[0] if len(known) == 1 else "the unit of each cell"
     by_time = ("elapsed_throughput", "wall_clock_throughput")
     names = ("throughput", "average_speed", "median_speed", *by_time)
+    batch = {(cell.get("model_data") or {}).get("samples", "samples") for cell in cells}
+    counted = batch.pop() if len(batch) == 1 else "samples"
     return {
         **dict.fromkeys((*names, "minimum", "maximum", "range", "sd", "interval"), speed),
         "speedup": "ratio",
         "efficiency": "share of ideal",
         "cv": "ratio",
-        "batch_size_per_device": "samples",
-        "global_batch_size": "samples",
+        "batch_size_per_device": counted,
+        "global_batch_size": counted,
         "seconds": "s",
         "memory": "MiB",
         "cpu_busy_share": "share of the machines' CPU time",
         "cpu_own_share": "share of the machines' CPU time",
         "gpu_utilisation": "percent",
         "gpu_temperature_c": "degrees Celsius",
-        "gpu_throttle": "share of the samples",
+        "gpu_throttle": "share of the readings",
         "interference": "speed beside others / speed alone",
     }
 

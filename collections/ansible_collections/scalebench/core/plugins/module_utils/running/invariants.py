@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any, Callable, Dict, Iterator, List, Optional
 
-from ..models.figures import differences
+from ..models.figures import differences, other_model
 from ..records.plans import Cell
 from ..records.results import Finding
 from ..records.runs import LogFacts
@@ -28,6 +28,10 @@ RULES: Dict[str, Dict[str, str]] = {
     "unit": {
         "about": "The log counts what the benchmark does.",
         "source": "the benchmark's unit; samples/s is the name of any unit that a batch counts",
+    },
+    "model": {
+        "about": "The model whose dimensions a log states is the planned one.",
+        "source": "the benchmark's name and parameters of its model, and the factors of the cell",
     },
     "model_flops": {
         "about": "The FLOP/s and the MFU that a log prints are those of its model, its throughput"
@@ -192,6 +196,7 @@ _CHECKS: Dict[str, Callable[[Cell, LogFacts], Iterator[str]]] = {
     "throughput_positive": _throughput_positive,
     "rate_times_time": _rate_times_time,
     "unit": _unit,
+    "model": other_model,
     "model_flops": differences,
     "ranks": _ranks,
     "steps": _steps,
