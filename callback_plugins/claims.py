@@ -110,8 +110,9 @@ class CallbackModule(CallbackBase):
     def give_back(self):
         """Release the nodes that are still held; also after Ctrl-C, when Python ends."""
         nodes, self._held = sorted(self._held), set()
-        # A worker of Ansible is a copy of this process.
-        if not nodes or os.getpid() != self._process:
+        # A worker of Ansible is a copy of this process. And release.yml, which this starts,
+        # must not start itself again for nodes that it cannot reach.
+        if not nodes or os.getpid() != self._process or HOLDER_VARIABLE in os.environ:
             return
         self._display.display(f"Giving back {folded(nodes)}")
         secrets = self.secrets()

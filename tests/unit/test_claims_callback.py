@@ -139,3 +139,10 @@ def test_a_node_of_slurm_is_not_given_back_since_it_went_with_its_job(callback):
     told(callback, "slurm1", holds=True)
     callback.plugin.give_back()
     assert callback.started == []
+
+
+def test_the_release_of_unreachable_nodes_does_not_start_itself_again(callback, monkeypatch):
+    monkeypatch.setenv(claims.HOLDER_VARIABLE, "{}")
+    told(callback, "node1", event="")
+    callback.plugin.give_back()
+    assert callback.started == []
