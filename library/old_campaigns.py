@@ -35,6 +35,13 @@ options:
     type: list
     elements: str
     default: []
+  unasked:
+    description:
+      - Nodes whose claims are unknown. A campaign whose plan, O(holding), names one of them stays,
+        and one without a readable plan.
+    type: list
+    elements: str
+    default: []
 attributes:
   check_mode:
     support: full
@@ -54,11 +61,13 @@ EXAMPLES = r"""
 
 RETURN = r"""
 campaigns:
-  description: Each folder with C(name), C(bytes), C(days), C(removed) and C(why) it stays.
+  description:
+    - Each folder with C(name), C(bytes), C(days), C(nodes) of its plan, C(removed) and C(why) it
+      stays.
   type: list
   elements: dict
   returned: always
-  sample: [{name: first, bytes: 81920, days: 3.2, removed: true, why: ""}]
+  sample: [{name: first, bytes: 81920, days: 3.2, nodes: [node1], removed: true, why: ""}]
 summary:
   description: How many campaigns are removed and stay, with their sizes.
   type: str
@@ -72,9 +81,11 @@ in_use:
   sample: []
 """
 
+import json
 import os
 import shutil
 import time
+from typing import List, Optional
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.scalebench.core.plugins.module_utils.node.claim import held
@@ -85,15 +96,29 @@ from ansible_collections.scalebench.core.plugins.module_utils.records.old_campai
 )
 
 
-def measured(entry: os.DirEntry, now: float) -> Folder:
-    """Return the folder's name, size in bytes, and days since its last change."""
+def planned_nodes(path: str) -> Optional[List[str]]:
+    """Return the names of the nodes in a plan; None where it has none that can be read."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return [*json.load(file)["nodes"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def measured(entry: os.DirEntry, now: float, plan: str) -> Folder:
+    """Return the folder's name, size in bytes, days since its last change, and its plan's nodes."""
     size, newest = 0, entry.stat(follow_symlinks=False).st_mtime
     for folder, _, files in os.walk(entry.path):
         for path in [folder, *(os.path.join(folder, name) for name in files)]:
             status = os.lstat(path)
             size += status.st_blocks * 512
             newest = max(newest, status.st_mtime)
-    return {"name": entry.name, "bytes": size, "days": round(max(now - newest, 0) / 86400, 1)}
+    return {
+        "name": entry.name,
+        "bytes": size,
+        "days": round(max(now - newest, 0) / 86400, 1),
+        "nodes": planned_nodes(os.path.join(entry.path, plan)) if plan else None,
+    }
 
 
 def main() -> None:
@@ -106,6 +131,7 @@ def main() -> None:
             "holding": {"type": "str", "default": ""},
             "work_dir": {"type": "path"},
             "in_use": {"type": "list", "elements": "str", "default": []},
+            "unasked": {"type": "list", "elements": "str", "default": []},
         },
         supports_check_mode=True,
     )
@@ -119,8 +145,8 @@ def main() -> None:
             if entry.is_dir(follow_symlinks=False)
             and os.path.exists(os.path.join(entry.path, args["holding"]))
         ]
-        folders = [measured(entry, time.time()) for entry in entries]
-        chosen = choose(folders, args["campaigns"], args["older_than"], in_use)
+        folders = [measured(entry, time.time(), args["holding"]) for entry in entries]
+        chosen = choose(folders, args["campaigns"], args["older_than"], in_use, args["unasked"])
         removed = [one for one in chosen if one["removed"]]
         if not module.check_mode:
             for one in removed:

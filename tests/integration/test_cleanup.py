@@ -15,7 +15,9 @@ def campaigns(cluster):
     for folder in (*runs.values(), cluster.results):
         for name in ("cleanup-tried", "cleanup-running"):
             (folder / name).mkdir(parents=True)
-            (folder / name / "plan.json").write_text("{}")
+            nodes = NODES if name == "cleanup-running" else NODES[:1]
+            plan = {"nodes": {node: {} for node in nodes}}
+            (folder / name / "plan.json").write_text(json.dumps(plan))
     claim = cluster.state / "nodes/node3/claim.json"
     claim.write_text(json.dumps({"campaign": "cleanup-running"}))
     yield {**runs, "results": cluster.results}
@@ -44,6 +46,16 @@ def test_runs_and_then_results_are_removed(cluster, campaigns):
         node: ["cleanup-running"] if node == "node3" else [] for node in NODES
     }
     assert after["results"] == before["results"]
+
+    # node3, which holds the claim, is not asked.
+    part = cluster.run(
+        "cleanup.yml", "--limit node1,node2", "--check", campaign="cleanup-*", results=True
+    )
+    assert part.rc == 0, failures(part)
+    summaries = [result["summary"] for result in events(part, "old_campaigns")]
+    assert any("1 would be removed, " in one and "(cleanup-tried)" in one for one in summaries)
+    unknown = "1 kept, it may run on node[3-4], not asked (--limit, or unreachable), "
+    assert any(unknown in one for one in summaries)
 
     also_here = cluster.run("cleanup.yml", campaign="cleanup-*", results=True)
     assert also_here.rc == 0, failures(also_here)

@@ -72,6 +72,18 @@ def test_a_folder_without_a_plan_is_no_campaign_of_this_machine(run, runs):
     assert names(runs) == sorted({*ALL} - {"week"})
 
 
+def test_a_campaign_stays_whose_nodes_were_not_all_asked(run, runs):
+    plans = {"new": '{"nodes": {"node1": {}}}', "nccl-a": '{"nodes": {"node2": {}}}', "week": "{"}
+    for name, text in plans.items():
+        (runs / name / "plan.json").write_text(text)
+    given = {"campaigns": ["*"], "holding": "plan.json", "unasked": ["node2", "node3"]}
+    done = run(old_campaigns, path=str(runs), **given)
+    assert names(runs) == sorted({*ALL} - {"new"})
+    assert "1 kept, it may run on node2, not asked (--limit, or unreachable)" in done["summary"]
+    # Without a readable plan it may run anywhere.
+    assert "1 kept, it may run on node[2-3], not asked" in done["summary"]
+
+
 def test_a_node_without_runs_has_nothing_to_remove(run, tmp_path):
     done = run(old_campaigns, path=str(tmp_path / "none"), campaigns=["*"])
     assert (done["changed"], done["summary"]) == (False, "no campaigns")

@@ -6,13 +6,16 @@ from fnmatch import fnmatchcase
 from itertools import groupby
 from typing import List, Optional, Sequence, TypedDict
 
+from .node_names import folded
+
 __all__ = ["Decision", "Folder", "choose", "summary"]
 
 
 class Folder(TypedDict):
-    """The folder of one campaign."""
+    """The folder of one campaign; ``nodes`` are those of its plan, None where that is unknown."""
 
     name: str
+    nodes: Optional[List[str]]
     bytes: int
     days: float  # since anything in it was last changed
 
@@ -29,16 +32,19 @@ def choose(
     campaigns: Sequence[str],
     older_than: Optional[float],
     in_use: Sequence[str],
+    unasked: Sequence[str] = (),
 ) -> List[Decision]:
     """Decide about each folder, by name.
 
     :param campaigns: names or patterns; empty for all that are old enough.
     :param older_than: days; None for any age, which needs `campaigns`.
     :param in_use: campaigns that hold a node now.
+    :param unasked: nodes that were not asked for whom they are claimed.
     """
     chosen: List[Decision] = []
     for folder in sorted(folders, key=lambda one: one["name"]):
         why = ""
+        unknown = [node for node in unasked if folder["nodes"] is None or node in folder["nodes"]]
         if folder["name"] in in_use:
             why = "a node is claimed for it"
         elif not campaigns and older_than is None:
@@ -47,6 +53,8 @@ def choose(
             why = "not named"
         elif older_than is not None and folder["days"] < older_than:
             why = f"not older than {older_than:g} days"
+        elif unknown:
+            why = f"it may run on {folded(unknown)}, not asked (--limit, or unreachable)"
         chosen.append({**folder, "removed": not why, "why": why})
     return chosen
 
