@@ -27,6 +27,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning.recipes i
     declaring,
     frameworks,
     unused_factors,
+    workloads,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.planning.schedule import (
     build_waves,
@@ -73,6 +74,7 @@ class ActionModule(ControllerAction):
         "session": {"type": "str", "default": ""},
         "retry": {"type": "dict", "default": {}},
         "requeue": {"type": "int", "default": 0},
+        "accept_changes": {"type": "bool", "default": False},
         "memory_mib": {"type": "int", "default": 0},
         "free_mib": {"type": "int", "default": 0},
         "nodes": {"type": "dict"},
@@ -106,7 +108,11 @@ class ActionModule(ControllerAction):
         without_options = kept and len(given) == len(self._of_variables)
         options = kept["options"] if without_options else given
         benchmarks = with_given_variants(benchmarks, options, kept if without_options else {})
-        checked = {"campaign": campaign, "frameworks": frameworks(benchmarks, options)}
+        checked = {
+            "campaign": campaign,
+            "frameworks": frameworks(benchmarks, options),
+            "workloads": workloads(benchmarks, options),
+        }
         packing = policy(options, args)["packing"]
         if args["nodes"] is None:
             return {**checked, "changed": False}
@@ -126,7 +132,7 @@ class ActionModule(ControllerAction):
             "changed": not kept or promised,
             "cells": planned["cells"],
             "nodes": planned["nodes"],
-            **self._missing(folder, campaign, planned, benchmarks, args),
+            **self._missing(folder, campaign, kept, planned, benchmarks, args),
         }
         return {**answer, "text": plan_text(answer)}
 
@@ -161,7 +167,7 @@ class ActionModule(ControllerAction):
             check_same_on_nodes(hosts, by_variable, self._declared)
         return parse_options(given, own=own)
 
-    def _missing(self, folder, campaign, planned, benchmarks, args):
+    def _missing(self, folder, campaign, kept, planned, benchmarks, args):
         """Return the repeats to run, in waves; set the files of their earlier attempts aside."""
         damaged: files.Problems = []
         records = files.records(folder, damaged)
@@ -171,6 +177,11 @@ class ActionModule(ControllerAction):
         cells = plan.with_unavailable(planned["cells"], nodes)
         rules = policy(planned["options"], args)
         left = outstanding(cells, ledger, rules, planned.get("seed", ""))
+        if left["repeats"] and kept:
+            accept = args["accept_changes"]
+            changes = plan_changes.check_software(campaign, kept, planned, accept)
+            if changes and not self._task.check_mode:
+                files.note_changes(folder, kept, planned, changes)
         session = args["session"] or files.now()
         if not self._task.check_mode:
             _set_aside(folder, records, [*left["repeats"], *left["given_up"]])

@@ -55,6 +55,12 @@ options:
     description: How often to run a repeat again whose measurement was disturbed.
     type: int
     default: 0
+  accept_changes:
+    description:
+      - Whether to continue a campaign whose trainers or frameworks changed. The changes are kept in
+        C(plan.json).
+    type: bool
+    default: false
   memory_mib:
     description: Memory limit of each process of a repeat, in MiB; 0 for no limit.
     type: int
@@ -186,6 +192,12 @@ measured:
   type: int
   returned: with nodes
   sample: 9
+workloads:
+  description: The trainers of the requested benchmarks, as paths below C(workloads/).
+  type: list
+  elements: str
+  returned: always
+  sample: [resnet50/train_pytorch.py]
 frameworks:
   description: The frameworks of the requested benchmarks.
   type: list

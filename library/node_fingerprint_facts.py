@@ -26,6 +26,10 @@ options:
     description: Folder of the data set that campaigns would read.
     type: path
     default: ""
+  workload_dir:
+    description: Folder of the trainers, whose files are told apart by their digests.
+    type: path
+    default: ""
   gpus:
     description:
       - Whether to ask for GPUs. The module fails if there is one that cannot be asked; V(false)
@@ -91,6 +95,11 @@ runs:
   type: dict
   returned: always
   sample: {}
+workload:
+  description: The beginning of the SHA-256 of each trainer's file, by its path in O(workload_dir).
+  type: dict
+  returned: always
+  sample: {resnet50/train_pytorch.py: 83f3cc1b2a52f1e7}
 data_dir:
   description: Folder of the data set; empty if it does not exist.
   type: str
@@ -115,6 +124,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.interpreters 
 )
 from ansible_collections.scalebench.core.plugins.module_utils.node.machine import devices, texts
 from ansible_collections.scalebench.core.plugins.module_utils.node.runs import marked
+from ansible_collections.scalebench.core.plugins.module_utils.node.workload import digests
 
 
 def free_mib(path: str) -> int:
@@ -133,6 +143,7 @@ def main() -> None:
             "pythons": {"type": "dict", "default": {}},
             "images": {"type": "dict", "default": {}},
             "data_dir": {"type": "path", "default": ""},
+            "workload_dir": {"type": "path", "default": ""},
             "gpus": {"type": "bool", "default": True},
             "gpu_ids": {"type": "str", "default": "all"},
         },
@@ -146,7 +157,8 @@ def main() -> None:
         if missing:
             raise ValueError(f"the node has no GPU {', '.join(sorted(missing))} (scalebench_gpus)")
         facts = {**fingerprint(texts(), gpus), **devices()}
-    except ValueError as error:
+        workload = digests(module.params["workload_dir"])
+    except (OSError, ValueError) as error:
         module.fail_json(msg=str(error))
     facts.update(
         node=os.environ.get("SCALEBENCH_NODE", ""),
@@ -174,6 +186,7 @@ def main() -> None:
         fingerprint=facts,
         unusable=unusable,
         runs=runs,
+        workload=workload,
         data_dir=data_dir if os.path.isdir(data_dir) else "",
     )
 

@@ -165,17 +165,30 @@ def start(machine, **variables):
     )  # fmt: skip
 
 
-def test_a_failed_preflight_gives_the_node_back(tmp_path):
-    nodes = Cluster(tmp_path / "state", tmp_path / "results")
-    workloads = ROOT / "tests/integration/workloads"
-    given = {
+def toy(workloads):
+    """Return the options of a benchmark without a framework, with its trainers in a folder."""
+    return {
         "benchmark": "toy_sequences",
         "batch_size_per_device": 4,
-        "campaign_benchmarks_dir": str(workloads),
+        "campaign_benchmarks_dir": str(ROOT / "tests/integration/workloads"),
         "workload_dir": str(workloads),
         "framework_python": sys.executable,
         "topology": "1n1g",
     }
+
+
+def test_a_machine_that_was_never_provisioned_is_told_what_it_lacks(tmp_path):
+    nodes = Cluster(tmp_path / "state", tmp_path / "results")
+    done = nodes.bench(*INVENTORY, **toy(tmp_path / "nowhere"), campaign="bare")
+    assert done.rc != 0
+    assert "this_machine: the trainer toy_sequences.py is not there. Run ansible" in failures(done)
+    assert "playbooks/provision.yml" in failures(done)
+    assert not (tmp_path / "results/bare").exists()
+
+
+def test_a_failed_preflight_gives_the_node_back(tmp_path):
+    nodes = Cluster(tmp_path / "state", tmp_path / "results")
+    given = toy(ROOT / "tests/integration/workloads")
     claim = tmp_path / "state/nodes/this_machine/claim.json"
     done = nodes.bench(*INVENTORY, **given, campaign="early", preflight_gpus=1000)
     assert done.rc != 0

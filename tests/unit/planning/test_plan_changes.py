@@ -8,7 +8,9 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning import pl
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
 from ansible_collections.scalebench.core.plugins.module_utils.planning.plan_changes import (
     check_same,
+    check_software,
     differences,
+    software_changes,
 )
 from campaign_data import benchmarks, cluster
 
@@ -77,3 +79,44 @@ def test_what_a_benchmark_states_of_its_model_may_change():
     assert differences(kept, wanted) == []
     del wanted["cells"][0]["model_data"]
     assert differences(kept, wanted) == []
+
+
+def provisioned(torch="2.13.0", **files):
+    """Return a plan whose nodes have these trainers and this PyTorch."""
+    nodes = cluster(2)
+    for node in nodes.values():
+        node["workload"] = {"common/job.py": "aa", "train.py": "bb", **files}
+        packages = {"torch": torch, "pip": "25.0"}
+        node["fingerprint"]["frameworks"] = {"pytorch": {"packages": packages}}
+    return nodes
+
+
+def test_changed_trainers_and_packages_are_named_and_decided():
+    kept = json.loads(json.dumps(planned(provisioned())))
+    assert software_changes(kept, planned(provisioned())) == []
+    now = provisioned("2.14.0", **{"train.py": "cc", "new.py": "dd"})
+    del now["node1"]["workload"]["common/job.py"], now["node2"]["workload"]["common/job.py"]
+    for node in now.values():
+        node["fingerprint"]["frameworks"]["pytorch"]["packages"]["pip"] = "26.0"
+    expected = [
+        "trainer common/job.py is gone",
+        "trainer new.py is new",
+        "trainer train.py changed",
+        "node[1-2]: pytorch: torch was 2.13.0, is 2.14.0",
+    ]
+    assert check_software("c", kept, planned(now), accept=True) == expected
+    with pytest.raises(ValueError, match="-e accept_changes=true") as error:
+        check_software("c", kept, planned(now), accept=False)
+    assert all(words in str(error.value) for words in expected)
+
+
+def test_what_an_older_plan_does_not_know_is_no_change():
+    kept = json.loads(json.dumps(planned()))
+    assert software_changes(kept, planned(provisioned())) == []
+
+
+def test_nodes_with_different_trainers_are_refused():
+    nodes = provisioned()
+    nodes["node2"]["workload"]["train.py"] = "older"
+    with pytest.raises(ValueError, match=r"trainers of node2 are not those of node1: train.py ch"):
+        planned(nodes)

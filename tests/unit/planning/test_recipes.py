@@ -9,7 +9,10 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning.benchmark
     check_benchmark,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
-from ansible_collections.scalebench.core.plugins.module_utils.planning.recipes import frameworks
+from ansible_collections.scalebench.core.plugins.module_utils.planning.recipes import (
+    frameworks,
+    workloads,
+)
 from campaign_data import benchmarks, cluster
 
 
@@ -65,6 +68,9 @@ def test_provisioning_installs_the_packages_of_the_device():
     assert frameworks(benchmarks(), options, "gpu") == ["paddle_upstream"]
     assert frameworks(benchmarks(), options, "cpu") == ["mxnet_horovod_seed", "paddle_seed"]
     assert len(frameworks(benchmarks(), options)) == 3
+    assert workloads(benchmarks(), {"benchmark": ["pytorch"]}) == ["resnet50/train_pytorch.py"]
+    given = {"benchmark": ["paddle"], "recipe": "upstream"}
+    assert workloads(benchmarks(), given) == ["published_on_cpu/start.py"]
 
 
 @pytest.mark.parametrize(

@@ -68,12 +68,14 @@ def test_the_same_public_keys_give_the_same_lines():
     assert len(once) == 2
 
 
-WELL = {"unusable": {}, "fingerprint": {"disk_free_mib": 900}}
+TRAINER = "resnet50/train_pytorch.py"
+WELL = {"unusable": {}, "fingerprint": {"disk_free_mib": 900}, "workload": {TRAINER: "83f3"}}
 PYTHONS = {"pytorch": "/no/python", "mxnet": "/venv/bin/python"}
 
 
 def problems(probe, pythons=PYTHONS):
-    return node_problems(probe, "10.0.0.2 port 10000", "/var/tmp/scalebench", 500, pythons)
+    needed = (500, pythons, [TRAINER])
+    return node_problems(probe, "10.0.0.2 port 10000", "/var/tmp/scalebench", *needed)
 
 
 def test_a_usable_node_has_no_problems():
@@ -85,6 +87,11 @@ def test_each_problem_says_what_to_do():
     assert unreachable.startswith("10.0.0.2 port 10000 cannot be reached: timed out. Run ansible-")
     (full,) = problems({**WELL, "fingerprint": {"disk_free_mib": 3}})
     assert full.startswith("3 MiB are free at /var/tmp/scalebench, 500 are needed")
+
+
+def test_a_node_that_was_never_provisioned_is_told_by_what_it_lacks():
+    (bare,) = problems({**WELL, "workload": {"launch/other.py": "1234"}})
+    assert bare.startswith(f"the trainer {TRAINER} is not there. Run ansible-playbook playbooks/")
 
 
 def test_a_missing_framework_matters_only_when_no_other_is_there():

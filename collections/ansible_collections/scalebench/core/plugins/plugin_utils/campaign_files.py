@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,7 @@ __all__ = [
     "earlier",
     "kept_plan",
     "load_benchmarks",
+    "note_changes",
     "now",
     "read_plan",
     "read_record",
@@ -236,6 +238,25 @@ def write(folder: Path, campaign: str, planned: dict[str, Any]) -> None:
     }
     text = json.dumps({**planned, **evidence}, indent=1)
     write_texts({folder / PLAN: text + "\n"}, False, False)
+
+
+def note_changes(
+    folder: Path, kept: Mapping[str, Any], planned: Mapping[str, Any], changes: list[str]
+) -> None:
+    """Keep in plan.json that the campaign went on after changes, and what runs from now on.
+
+    :param kept: the plan as it is; ``planned``, the one of now.
+    """
+    found = {
+        name: {**node, **{key: now_there[key] for key in ("frameworks",) if key in now_there}}
+        for name, node in kept["nodes"].items()
+        for now_there in (planned["nodes"].get(name, node),)
+    }
+    noted = {"at": now()[:19] + "Z", "changes": changes}
+    written = {**kept, "nodes": found, "continued": [*kept.get("continued", []), noted]}
+    if planned.get("workload"):
+        written["workload"] = planned["workload"]
+    write_texts({folder / PLAN: json.dumps(written, indent=1) + "\n"}, False, False)
 
 
 def set_aside(folder: Path, record: RunRecord) -> None:

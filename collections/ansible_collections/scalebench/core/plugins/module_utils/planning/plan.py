@@ -12,6 +12,7 @@ from ..stacks.pci import BEFORE_AMPERE
 from ..strategies import parameters_of
 from . import launch, matrix, nccl
 from .container import container_name
+from .plan_changes import changed_files
 from .recipes import TO_TARGET, matching, recipe_of
 from .seating import oversubscribed
 from .variants import check_in_turns, in_turns
@@ -85,6 +86,9 @@ def build(
         "cells": cells,
         "nodes": {name: node["fingerprint"] for name, node in nodes.items()},
     }
+    workload = _workload(nodes)
+    if workload:
+        made["workload"] = workload
     variants = {
         name: benchmarks[name]["variants"]
         for name in dict.fromkeys(cell["benchmark"] for cell in cells)
@@ -94,6 +98,23 @@ def build(
         made["variants"] = variants
         made["seed"] = kept.get("seed", seed) if kept else seed
     return made
+
+
+def _workload(nodes: Nodes) -> Dict[str, str]:
+    """Return the digests of the trainers, which must be the same on all nodes that have them.
+
+    :raises ValueError: the first file that differs, and where.
+    """
+    having = {name: node["workload"] for name, node in nodes.items() if node.get("workload")}
+    first, expected = next(iter(having.items()), ("", {}))
+    for name, found in having.items():
+        different = changed_files(expected, found)
+        if different:
+            raise ValueError(
+                f"the trainers of {name} are not those of {first}: {'; '.join(different[:3])}. Run"
+                " ansible-playbook playbooks/provision.yml --tags workload"
+            )
+    return dict(expected)
 
 
 def _impossible(cell: Cell, recipe: Mapping[str, Any], nodes: Nodes) -> List[str]:

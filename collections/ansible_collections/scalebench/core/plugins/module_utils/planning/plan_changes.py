@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Dict, Iterable, List, Mapping, Set
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Set
 
 from ..records.cells import cell_path
 from ..records.factors import factor_values
-from ..records.plans import Cell, Plan
+from ..records.node_names import by_words
+from ..records.plans import Cell, Framework, Plan
 from .options import as_arguments
 
-__all__ = ["check_same", "differences"]
+__all__ = ["changed_files", "check_same", "check_software", "differences", "software_changes"]
 
+# Changes that a message names.
+_MOST = 5
+# Packages that install others and that no training imports.
+_TOOLS = ("pip", "setuptools", "wheel")
 # Hardware that must stay the same for two sessions of a campaign.
 _HARDWARE = ("hostname", "machine_id", "cpu_model", "cores", "gpus")
 
@@ -69,6 +74,67 @@ def differences(old: Plan, new: Plan) -> List[str]:
                 for field in sorted({*was[cell], *wanted[cell]})
                 if was[cell].get(field) != wanted[cell].get(field)
             ]
+    return changes
+
+
+def check_software(campaign: str, kept: Plan, wanted: Plan, accept: bool) -> List[str]:
+    """Return what changed of trainers and frameworks since the plan, in words.
+
+    :raises ValueError: something did, and ``accept`` is not given.
+    """
+    changes = software_changes(kept, wanted)
+    if changes and not accept:
+        raise ValueError(
+            f"campaign {campaign}: what it measures changed since it was planned:"
+            f" {'; '.join(changes[:_MOST])}{'; …' if len(changes) > _MOST else ''}. Restore it and"
+            " run provision.yml, give another -e campaign=NAME, or go on with -e"
+            " accept_changes=true, which the report states"
+        )
+    return changes
+
+
+def software_changes(kept: Plan, wanted: Plan) -> List[str]:
+    """Return how trainers and packages differ; what a plan does not know does not differ."""
+    changes = []
+    if kept.get("workload") and wanted.get("workload"):
+        changes += [
+            f"trainer {text}" for text in changed_files(kept["workload"], wanted["workload"])
+        ]
+    of_nodes = [
+        (name, text)
+        for name in wanted["nodes"]
+        for text in _package_changes(
+            kept["nodes"].get(name, {}).get("frameworks") or {},
+            wanted["nodes"][name].get("frameworks") or {},
+        )
+    ]
+    return changes + by_words(of_nodes)
+
+
+def changed_files(before: Mapping[str, str], now: Mapping[str, str]) -> List[str]:
+    """Return how files differ, by their digests."""
+    changes = []
+    for path in sorted({*before, *now}):
+        if before.get(path) != now.get(path):
+            how = "is gone" if path not in now else "changed" if path in before else "is new"
+            changes.append(f"{path} {how}")
+    return changes
+
+
+def _package_changes(
+    before: Mapping[str, Optional[Framework]], now: Mapping[str, Optional[Framework]]
+) -> List[str]:
+    changes = []
+    for name in sorted({*before} & {*now}):
+        old, new = before[name] or {}, now[name] or {}
+        was, found = old.get("packages") or {}, new.get("packages") or {}
+        # An environment that is not there is a matter of its own.
+        for package in sorted({*was, *found} - {*_TOOLS}) if was and found else ():
+            if was.get(package) != found.get(package):
+                changes.append(
+                    f"{name}: {package} was {was.get(package, 'absent')},"
+                    f" is {found.get(package, 'absent')}"
+                )
     return changes
 
 

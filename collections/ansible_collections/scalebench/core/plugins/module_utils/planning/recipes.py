@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from ..records.factors import FACTORS, TREATMENT, Factor, factor_values, own_factor
 from .container import container_name, image_reference
@@ -26,6 +26,7 @@ __all__ = [
     "recipe_of",
     "unused_factors",
     "usual_recipe",
+    "workloads",
 ]
 
 Recipe = Mapping[str, Any]
@@ -41,6 +42,8 @@ DEVICES = ("cpu", "gpu")
 TO_TARGET = "train_and_evaluate"
 # Length of the commit in the name of a built image.
 _SHORT = 12
+# How a program names a file of the folder of trainers.
+_WORKLOADS = "{workload_dir}/"
 
 
 def factors_of(benchmark: Mapping[str, Any], reserved: Sequence[str] = ()) -> List[Factor]:
@@ -220,15 +223,33 @@ def frameworks(
     :param device: what the nodes have; None for the sets of every device.
     :raises ValueError: as ``expand``, but for what depends on the nodes.
     """
-    needed = set()
+    needed = {framework_set(recipe) for recipe in _chosen(benchmarks, options, device)}
+    return sorted(name for name in needed if name is not None)
+
+
+def workloads(benchmarks: Benchmarks, options: Mapping[str, Any]) -> List[str]:
+    """Return the trainers that the chosen benchmarks run, as paths below ``workloads/``.
+
+    :raises ValueError: as :func:`frameworks`.
+    """
+    found = set()
+    for recipe in _chosen(benchmarks, options, None):
+        words = [f"{_WORKLOADS}{recipe['workload']}"] if "workload" in recipe else recipe["program"]
+        found |= {word[len(_WORKLOADS) :] for word in words if word.startswith(_WORKLOADS)}
+    return sorted(found)
+
+
+def _chosen(
+    benchmarks: Benchmarks, options: Mapping[str, Any], device: Optional[str]
+) -> Iterator[Mapping[str, Any]]:
+    """Yield the recipe of each chosen benchmark, version and device."""
     for name in chosen_benchmarks(benchmarks, options):
         recipe_name, recipe = chosen_recipe(benchmarks[name], options.get("recipe"))
         versions = recipe_choices(recipe)["framework_version"]
         for version in options.get("framework_version", versions[:1]):
             for kind in ([device] if device else DEVICES) if version in versions else ():
                 cell = {"recipe": recipe_name, "framework_version": version, "device": kind}
-                needed.add(framework_set(recipe_of(benchmarks[name], cell)))
-    return sorted(name for name in needed if name is not None)
+                yield recipe_of(benchmarks[name], cell)
 
 
 def preparations(

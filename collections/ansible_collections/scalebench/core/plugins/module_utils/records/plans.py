@@ -14,6 +14,7 @@ __all__ = [
     "NEEDED",
     "Cell",
     "Command",
+    "Continued",
     "Fingerprint",
     "ModelData",
     "Node",
@@ -65,10 +66,11 @@ class Node(_Node, total=False):
     ``python_given`` says that -e framework_python names it, ``architectures`` are those of the GPUs
     on the PCI bus. ``rdma_adapters`` (a list, or a text with commas) are those that NCCL may use,
     ``transport`` is what it must take between nodes; both may be empty. ``lost`` says since when
-    the node does not answer, and with which error.
+    the node does not answer, and with which error. ``workload`` are the digests of its trainers.
     """
 
     lost: str
+    workload: Dict[str, str]
     unusable: Dict[str, str]
     python_given: bool
     architectures: List[str]
@@ -262,6 +264,13 @@ else:
     VariantsGiven = Dict[str, Dict[str, Variant]]
 
 
+class Continued(TypedDict):
+    """Changes of software, in words, after which a campaign went on; ``at`` as ``created``."""
+
+    at: str
+    changes: List[str]
+
+
 class _Plan(TypedDict):
     schema: int
     options: OptionsGiven
@@ -273,6 +282,8 @@ class Plan(_Plan, total=False):
     """The plan of a campaign; ``nodes`` are fingerprints by name. Its file adds other keys.
 
     ``variants``, by benchmark, and the ``seed`` of their order are there where it compares some.
+    ``workload`` are the digests of the trainers by file, ``continued`` are the ``changes`` of
+    software, in words, after which the campaign went on, and when (``at``).
     """
 
     campaign: str
@@ -281,6 +292,8 @@ class Plan(_Plan, total=False):
     sha256: str
     seed: str
     variants: VariantsGiven
+    workload: Dict[str, str]
+    continued: List[Continued]
 
 
 def check_cell(cell: Mapping[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, TypedDict
 
 from .factors import Factors
-from .plans import Fingerprint, ModelData, Options, VariantsGiven
+from .plans import Continued, Fingerprint, ModelData, Options, VariantsGiven
 from .runs import Disturbance, Figures, LogEnding, RankWaits, TimeToTrain
 from .shape import Scalar
 
@@ -233,6 +233,7 @@ class Provenance(TypedDict, total=False):
     nodes: Dict[str, Fingerprint]
     variants: VariantsGiven
     seed: str
+    continued: List[Continued]
 
 
 if TYPE_CHECKING:

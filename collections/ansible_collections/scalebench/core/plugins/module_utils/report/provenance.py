@@ -53,6 +53,10 @@ def origin(results: Results) -> List[str]:
     options = [quote(f"{key}={value}") for key, value in (provenance.get("options") or {}).items()]
     lines = [("Options", ", ".join(options) or "none, the benchmark's defaults")]
     lines += [("Planned", unquoted(provenance["created"]))] if provenance.get("created") else []
+    lines += [
+        ("Continued after changes", unquoted(f"{one['at']}: {'; '.join(one['changes'])}"))
+        for one in provenance.get("continued") or ()
+    ]
     if provenance.get("controller"):
         lines.append(("Produced by", _controller(provenance["controller"])))
     if provenance.get("sha256"):

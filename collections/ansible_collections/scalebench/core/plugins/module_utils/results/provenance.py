@@ -39,7 +39,16 @@ _TRAINER = (
     *("cuda", "cudnn", "nccl", "architectures"),
 )
 _TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
-_PLAN_KEYS = ("created", "options", "controller", "sha256", "nodes", "variants", "seed")
+_PLAN_KEYS = (
+    "created",
+    "options",
+    "controller",
+    "sha256",
+    "nodes",
+    "variants",
+    "seed",
+    "continued",
+)
 
 
 def units(cells: Sequence[MeasuredCell]) -> Dict[str, str]:

@@ -86,6 +86,7 @@ def node_problems(
     work_dir: str,
     free_mib: int,
     pythons: Mapping[str, str],
+    workloads: Collection[str] = (),
 ) -> List[str]:
     """Return a sentence for each problem that keeps every repeat from running on a node.
 
@@ -97,6 +98,7 @@ def node_problems(
     :param work_dir: Scalebench's folder on the node.
     :param free_mib: the free space that is needed there, in MiB.
     :param pythons: the interpreter of each framework of the campaign.
+    :param workloads: the trainers of the campaign, as paths in the node's folder of them.
     """
     if probe.get("unreachable"):
         return [
@@ -114,6 +116,12 @@ def node_problems(
         problems.append(
             " ".join(reasons) + " Run ansible-playbook playbooks/provision.yml, or name an"
             " interpreter that has the framework with -e framework_python=."
+        )
+    missing = [path for path in workloads if path not in probe["workload"]]
+    if missing:
+        problems.append(
+            f"the trainer {' and '.join(missing)} is not there. Run ansible-playbook"
+            " playbooks/provision.yml with this inventory, which copies the trainers."
         )
     free = probe["fingerprint"]["disk_free_mib"]
     if free < free_mib:
