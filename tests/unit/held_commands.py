@@ -220,6 +220,7 @@ INDIRECT: dict[str, list[str]] = {
     # Starts what the two files above give it.
     "collections/ansible_collections/scalebench/core/plugins/connection/slurm.py": [],
     "roles/framework/tasks/container.yml": ["docker --version"],
+    "roles/framework/tasks/gpus.yml": ["python3 -"],
     "roles/framework/tasks/import.yml": ["python3 -c"],
     "roles/framework/tasks/programs.yml": [
         *("mpirun --version", "mpicxx --version", "cmake --version", "g++ --version")

@@ -77,10 +77,10 @@ _OF_CELL: Dict[str, Callable[[Any], Any]] = {
 # cells are made of, variables that playbooks and roles read, and keywords and variables of Ansible.
 # An entry that ends with _ stands for all names that begin so.
 _READ_ELSEWHERE = """
-    acceptance allowed_signers ansible_ archive archive_path baseline campaign campaign_ cell_
-    claims cluster_ssh_port conditions dataset equivalence_margin framework_python gate history_
-    log_dir older_than output_dir png preflight preflight_ report_ results scalebench_
-    sign_key signer strategy
+    accept_changes acceptance allowed_signers ansible_ archive archive_path baseline campaign
+    campaign_ cell_ claims cluster_ssh_port conditions dataset equivalence_margin framework_python
+    gate history_ log_dir older_than output_dir png preflight preflight_ report_ results
+    scalebench_ sign_key signer slurm_ strategy
 
     action always any_errors_fatal args async async_val become become_ block changed_when
     check_mode collections connection cycler debugger delay delegate_ dict diff environment
