@@ -16,8 +16,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "workloads"))
 import torch
 import torch.distributed as dist
 
-from common.job import checksum
-from common.pytorch_ranks import bytes_of_weights
+from common.pytorch_ranks import checksum_of_weights
+from common.pytorch_waits import Waits
+from common.ranks import Place
 from resnet50.pytorch_training import ResNet50, Settings, Step
 
 
@@ -34,6 +35,8 @@ def train(rank: int, world: int, backend: str, kind: str, sizes: list[int]) -> N
     )
     model = ResNet50().to(device).train()
     step = Step(model, settings, 0.01)
+    place = Place(rank, world, 0, 1)
+    step.waits = Waits(place, device, iterations + 1, measured=False)
     torch.manual_seed(rank)  # other images on each rank, whose weights must stay equal
     images = torch.randn(batch, 3, pixels, pixels, device=device)
     labels = torch.randint(1000, (batch,), device=device)
@@ -43,7 +46,7 @@ def train(rank: int, world: int, backend: str, kind: str, sizes: list[int]) -> N
         loss = step.values(step(images, labels))["loss"]
     rate = world * batch * iterations / (time.perf_counter() - begin)
     weights: list[str] = [""] * world
-    dist.all_gather_object(weights, checksum(bytes_of_weights(model)))
+    dist.all_gather_object(weights, checksum_of_weights(place, model))
     if len(set(weights)) != 1 or not math.isfinite(loss):
         sys.exit(f"rank {rank}: loss {loss}, weights of the ranks {weights}")
     print(f"{type(step.model).__name__}, {backend}: {rate:.1f} images/s, weights equal")

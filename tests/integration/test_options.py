@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -118,6 +119,8 @@ def test_a_wrong_option_is_refused(plan, two_benchmarks, extra, said):
 
 def test_too_few_forks_are_refused_before_anything_runs(plan, tmp_path):
     nodes = {f"node{number}": {} for number in range(1, 5)}
+    # The trainers are asked for before.
+    shutil.copytree(ROOT / "workloads", tmp_path / "node/workloads")
     runner = plan({}, nodes, "-f 2", topology="4n1g")
     assert runner.rc != 0
     assert "4 nodes train at the same time, and Ansible works on 2 at most: give -f 4" in (
