@@ -97,6 +97,16 @@ def test_a_row_takes_the_nearest_condition_and_its_errata():
     assert [e["what"] for e in other["errata"]] == ["All."]
 
 
+def test_ngc_steps_of_perf_have_the_sequences_that_its_scripts_set():
+    """``expr 67584 / batch_size / num_gpus``, 67,584 being what all batch sizes divide."""
+    found = [row for row in rows("perf_bert_v2_2") if "accumulation" in row["own_factors"]]
+    assert len(found) == 24
+    assert {
+        row["batch_size_per_device"] * row["world_size"] * row["own_factors"]["accumulation"]
+        for row in found
+    } == {67584}
+
+
 def test_own_factors_of_a_row_are_added_to_those_of_its_series():
     document = copy.deepcopy(DOCUMENT)
     document["common"]["own_factors"] = {"model_size": "base", "passes": 1}
