@@ -39,12 +39,23 @@ class ActionModule(ControllerAction):
         options = {**args["options"], **_of_campaign(args)}
         options["nodes"] = options.get("nodes") or nodes_needed(args["topology"])
         script = commands.batch_script(args["campaign"], directives(options))
-        tried = ask(["sbatch", "--test-only"], script)
+        tried = ask(["sbatch", "--test-only"], script, with_errors=True)
         if self._task.check_mode:
             return {"changed": True, "job": "", "own": True, "text": _text(script, tried)}
-        answer = ask(["sbatch", "--parsable"], script).strip()
-        # With several clusters: id;cluster.
-        return {"changed": True, "job": answer.partition(";")[0], "own": True}
+        return {"changed": True, "job": _submit(script), "own": True}
+
+
+def _submit(script):
+    """Return the id of the job that was submitted: the last line, ``id`` or ``id;cluster``."""
+    answer = ask(["sbatch", "--parsable"], script)
+    last = answer.strip().rpartition("\n")[2]
+    match = re.fullmatch(r"([0-9]+)(;\S+)?", last.strip())
+    if not match:
+        raise ValueError(
+            f"sbatch --parsable: {last!r} has no id of a job: look with squeue --me whether one was"
+            " submitted, and cancel it with scancel"
+        )
+    return match[1]
 
 
 def _of_campaign(args):

@@ -7,16 +7,20 @@ name: allocations
 type: aggregate
 short_description: Cancel the Slurm job that an ansible-playbook holds when it ends
 description:
-  - After the last play, after a failure, and after Ctrl-C, also while the job waits in the queue.
+  - After the last play, after a failure, after Ctrl-C, SIGTERM and SIGHUP, also while the job
+    waits in the queue.
   - An ansible-playbook that is killed cannot do so; the job then ends by itself when no step has
     run for ten minutes.
 """
 
 import atexit
 import os
+import signal
 import subprocess
+import threading
 
 from ansible.plugins.callback import CallbackBase
+from ansible_collections.scalebench.core.plugins.plugin_utils.slurm_programs import own_environment
 
 PATIENCE_SECONDS = 60
 
@@ -39,6 +43,30 @@ class CallbackModule(CallbackBase):
         answer = result.result
         if result.task.action.rpartition(".")[2] == "slurm_job" and answer.get("own"):
             self._jobs += [answer["job"]] if answer["job"] else []
+            self._heed_signals()
+
+    def _heed_signals(self):
+        """Give the jobs back at signals that end Python without its atexit functions."""
+        if not self._jobs or threading.current_thread() is not threading.main_thread():
+            return
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            before = signal.getsignal(number)
+            # nohup ignores SIGHUP, so that the run goes on.
+            if before not in (signal.SIG_IGN, None):
+                signal.signal(number, self._handler(before))
+
+    def _handler(self, before):
+        """Return a handler that gives the jobs back and then does what was done before."""
+
+        def handle(number, frame):
+            self.give_back()
+            if callable(before):
+                before(number, frame)
+            else:
+                signal.signal(number, signal.SIG_DFL)
+                os.kill(os.getpid(), number)
+
+        return handle
 
     def v2_playbook_on_stats(self, stats):
         """Give back what was allocated."""
@@ -55,6 +83,7 @@ class CallbackModule(CallbackBase):
                 ["scancel", *jobs],
                 capture_output=True,
                 encoding="utf-8",
+                env=own_environment(),
                 timeout=PATIENCE_SECONDS,
                 check=True,
             )

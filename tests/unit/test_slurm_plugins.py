@@ -1,5 +1,9 @@
 """The doors to Slurm, with stand-ins of its programs on PATH that say what Debian's 22.05 says."""
 
+import os
+import signal
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -60,13 +64,20 @@ def test_a_command_gets_its_input_and_gives_its_output_and_exit_code(connection,
 
 
 def test_a_command_has_no_options_from_the_environment(connection, monkeypatch):
-    for name in ("SLURM_NTASKS", "SRUN_DEBUG", "SBATCH_PARTITION"):
+    options = {"SLURM_NTASKS", "SRUN_DEBUG", "SBATCH_PARTITION", "SQUEUE_PARTITION"}
+    options |= {"SCANCEL_STATE", "SCONTROL_ALL"}
+    kept = {"SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JWT"}
+    for name in options | kept:
         monkeypatch.setenv(name, "9")
-    monkeypatch.setenv("SLURM_CONF", "/etc/slurm/slurm.conf")
     _, output, _ = connection.exec_command("env")
-    names = {line.partition(b"=")[0] for line in output.splitlines()}
-    assert b"SLURM_CONF" in names
-    assert not names & {b"SLURM_NTASKS", b"SRUN_DEBUG", b"SBATCH_PARTITION"}
+    names = {line.partition("=")[0] for line in output.decode().splitlines()}
+    assert names & (options | kept) == kept
+
+
+def test_options_of_squeue_do_not_hide_the_job(connection, slurm, monkeypatch):
+    monkeypatch.setenv("SQUEUE_PARTITION", "other")
+    slurm.says("squeue", f"[ -n \"$SQUEUE_PARTITION\" ] || echo '{JOB}'")
+    assert connection.exec_command("exit 3")[0] == 3
 
 
 def test_files_go_both_ways(connection, tmp_path):
@@ -120,6 +131,23 @@ def test_a_job_is_tried_and_then_submitted(slurm, tmp_path):
     answer = job(tmp_path)
     assert (answer["job"], answer["own"]) == ("7", True)
     assert slurm.calls() == ["sbatch --test-only", "sbatch --parsable"]
+
+
+@pytest.mark.parametrize("words", ["echo 'lua: be nice' >&2; echo 7", "echo Hello; echo '7;own'"])
+def test_a_message_of_the_site_is_no_part_of_the_id(slurm, tmp_path, words):
+    slurm.says("sbatch", words)
+    assert job(tmp_path)["job"] == "7"
+
+
+def test_an_answer_without_an_id_is_an_error(slurm, tmp_path):
+    slurm.says("sbatch", "echo done")
+    with pytest.raises(Exception, match=r"sbatch --parsable: .*'done'.*no id of a job"):
+        job(tmp_path)
+
+
+def test_a_message_of_the_site_is_no_part_of_the_queue(slurm):
+    slurm.says("squeue", f"echo 'a message' >&2; echo '{JOB}'")
+    assert len(run("slurm_nodes", {"job": "7"})["nodes"]) == 2
 
 
 def test_what_slurm_refuses_is_not_submitted(slurm, tmp_path):
@@ -186,3 +214,28 @@ def test_a_job_of_ours_is_cancelled_once_at_the_end(slurm, answer, cancelled):
     plugin.v2_playbook_on_stats(None)
     plugin.give_back()
     assert slurm.calls() == cancelled
+
+
+HOLDER = """
+import time
+from types import SimpleNamespace
+from ansible.plugins.loader import callback_loader, init_plugin_loader
+init_plugin_loader()
+plugin = callback_loader.get("allocations")
+task = SimpleNamespace(action="slurm_job")
+plugin.v2_runner_on_ok(SimpleNamespace(task=task, result={"job": "7", "own": True}))
+print("ready", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_gives_the_job_back_and_ends_the_process(slurm, number):
+    slurm.says("scancel", "")
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER], stdout=subprocess.PIPE, env=dict(os.environ)
+    ) as process:
+        assert process.stdout.readline() == b"ready\n"
+        process.send_signal(number)
+        assert process.wait(timeout=30) == -number
+    assert slurm.calls() == ["scancel 7"]

@@ -76,6 +76,11 @@ def test_a_step_runs_a_command_on_one_node():
     assert STEP[-3:] == ["/bin/sh", "-c", "echo $HOME"]
 
 
+def test_the_limits_of_the_login_node_stay_there():
+    assert "--propagate=NONE" in STEP
+    assert "#SBATCH --propagate=NONE" in commands.batch_script("x", []).splitlines()
+
+
 def test_a_step_has_its_own_environment_and_the_name_of_its_node():
     (export,) = [word for word in STEP if word.startswith("--export=")]
     given = dict(pair.split("=") for pair in export.partition("=")[2].split(","))

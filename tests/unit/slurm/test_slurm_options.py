@@ -63,7 +63,7 @@ def test_the_role_has_each_option_with_the_words_of_the_table():
     ("given", "word"),
     [
         *((time, f"--time={time}") for time in ("90", "1:30", "1:30:00", "2-12", "2-12:00:00")),
-        *(("8h", "--time=480"), ("2d", "--time=2880")),
+        *(("8h", "--time=480"), ("2d", "--time=2880"), (90, "--time=90"), ("5400", "--time=5400")),
     ],
 )
 def test_a_time_limit_is_given_in_a_form_of_slurm_or_with_its_unit(given, word):
@@ -78,6 +78,9 @@ def test_a_time_limit_is_given_in_a_form_of_slurm_or_with_its_unit(given, word):
         ({"nodes": "1-4"}, "slurm_nodes=1-4: "),
         ({"time": "soon"}, "slurm_time=soon: 'soon' is not a time limit"),
         ({"time": "1.5h"}, "slurm_time=1.5h: "),
+        # YAML reads 1:30:00 without quotes as 5400, and 0123 as 83.
+        ({"time": 5400}, "slurm_time=5400: 5400 is what YAML makes of a time without quotes"),
+        ({"account": 83}, "slurm_account=83: 83 is a number, and YAML changes"),
         ({"exclusive": "user"}, "slurm_exclusive=user: 'user' is neither true nor false"),
         ({"partition": "a b"}, "slurm_partition=a b: 'a b' is not one word"),
         ({"account": "x\n#SBATCH --uid=0"}, "slurm_account=x"),
@@ -89,6 +92,19 @@ def test_a_time_limit_is_given_in_a_form_of_slurm_or_with_its_unit(given, word):
         ({"extra": ["--comment=a b"]}, "slurm_extra: '--comment=a b' is not an option"),
         ({"extra": ["--comment=a\nexit"]}, "slurm_extra: "),
         ({"extra": ["--array=1-9"]}, "slurm_extra: --array is set by Scalebench"),
+        ({"extra": ["--arr=1-9"]}, "slurm_extra: --arr is set by Scalebench"),
+        ({"extra": ["--outp=x"]}, "slurm_extra: --outp is set by Scalebench"),
+        *(
+            ({"extra": [f"--{name}=1"]}, f"slurm_extra: --{name} ")
+            for name in (
+                "clusters",
+                "dependency",
+                "begin",
+                "mem-per-cpu",
+                "mem-per-gpu",
+                "export-file",
+            )
+        ),
         ({"extra": ["--nodes=9"]}, "slurm_extra: --nodes is set by Scalebench"),
     ],
 )
@@ -98,7 +114,7 @@ def test_a_value_that_cannot_be_one_is_refused_with_its_variable(given, message)
 
 
 def test_more_options_follow_as_they_are():
-    extra = ["--licenses=matlab:2", "--contiguous"]
+    extra = ["--licenses=matlab:2", "--contiguous", "--gpus=8", "--gres-flags=enforce-binding"]
     assert directives({"nodes": 2, "extra": extra}) == ["--nodes=2", *extra]
 
 

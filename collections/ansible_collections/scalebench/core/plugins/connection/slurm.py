@@ -111,7 +111,11 @@ def _state_of(job):
     end = time.monotonic() + ENDING_PATIENCE
     while True:
         asked = subprocess.run(
-            commands.in_queue(job), capture_output=True, encoding="utf-8", check=False
+            commands.in_queue(job),
+            capture_output=True,
+            encoding="utf-8",
+            env=own_environment(),
+            check=False,
         )
         found = answers.queued(asked.stdout)
         if asked.returncode and "Invalid job id" not in asked.stderr:

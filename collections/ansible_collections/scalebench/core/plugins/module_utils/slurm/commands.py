@@ -59,6 +59,8 @@ def batch_script(campaign: str, directives: Sequence[str]) -> str:
         "--no-requeue",
         # Repeats on the other nodes go on when one is lost.
         "--no-kill",
+        # Limits (ulimit) are those of the nodes, as over ssh: a login node's are often low.
+        "--propagate=NONE",
     ]
     lines = [f"#SBATCH {word}" for word in (*own, *directives)]
     hold = _HOLD.format(looks=IDLE_LOOKS, seconds=LOOK_SECONDS)
@@ -89,6 +91,7 @@ def step(job: str, node: str, command: str, environment: Mapping[str, str]) -> L
         "--mpi=none",
         "--chdir=/",
         "--kill-on-bad-exit=1",
+        "--propagate=NONE",
         "--export=" + ",".join(f"{key}={value}" for key, value in _carried(given).items()),
         "/bin/sh",
         "-c",

@@ -25,6 +25,12 @@ def _word(value: Any) -> str:
     return text
 
 
+def _account(value: Any) -> str:
+    if isinstance(value, int):
+        raise ValueError('is a number, and YAML changes some (0123 is 83): quote it, as "0123"')
+    return _word(value)
+
+
 def _count(value: Any) -> str:
     if isinstance(value, bool) or not re.fullmatch(r"[1-9][0-9]{0,5}", str(value)):
         raise ValueError("is not a whole number above 0")
@@ -33,6 +39,11 @@ def _count(value: Any) -> str:
 
 def _time(value: Any) -> str:
     """Return a time limit in a form of Slurm's; ``90min``, ``8h`` and ``2d`` become minutes."""
+    # YAML 1.1 reads 1:30:00 as a number of base 60; hours give at least 3600.
+    if isinstance(value, int) and value >= 3600:
+        raise ValueError(
+            'is what YAML makes of a time without quotes: write "1:30:00" with quotes, or 90min'
+        )
     text = str(value)
     match = _TIME_WITH_UNIT.fullmatch(text)
     if match:
@@ -63,7 +74,7 @@ class Directive:
 DIRECTIVES: Tuple[Directive, ...] = (
     Directive("nodes", "--nodes", _count, "Number of nodes."),
     Directive("partition", "--partition", _word, "Partition."),
-    Directive("account", "--account", _word, "Account that is charged."),
+    Directive("account", "--account", _account, "Account that is charged."),
     Directive("qos", "--qos", _word, "Quality of service."),
     Directive("constraint", "--constraint", _word, "Features that the nodes must have."),
     Directive("gres", "--gres", _word, "Generic resources of each node, as gpu:8."),
@@ -77,13 +88,17 @@ DIRECTIVES: Tuple[Directive, ...] = (
     Directive("mail_user", "--mail-user", _word, "Who gets mail about the job."),
     Directive("mail_type", "--mail-type", _word, "What about, as END,FAIL."),
 )
-# What the batch script sets itself, or what would make it another kind of job.
+# What the batch script sets itself, or what would make it another kind of job, one that squeue does
+# not find (--clusters), that waits for more than nodes, or whose steps have other memory.
 _OWN = {
     *(directive.flag for directive in DIRECTIVES),
     *("--array", "--job-name", "--ntasks", "--ntasks-per-node", "--output", "--error", "--wrap"),
     *("--requeue", "--no-requeue", "--no-kill", "--parsable", "--test-only", "--hold", "--wait"),
     *("--overcommit", "--oversubscribe", "--chdir", "--export", "--cluster-constraint"),
+    *("--clusters", "--dependency", "--begin", "--mem-per-cpu", "--mem-per-gpu", "--export-file"),
 }
+# Options of their own that begin as one of those.
+_NOT_SHORTENED = {"--gpus"}
 
 
 def directives(given: Mapping[str, Any]) -> List[str]:
@@ -122,7 +137,8 @@ def _extra(words: Any) -> List[str]:
             raise ValueError(
                 f"slurm_extra: {word!r} is not an option of sbatch in one word, as --licenses=a"
             )
-        if flag in _OWN:
+        # sbatch takes beginnings of an option for it, as getopt_long(3) does.
+        if flag not in _NOT_SHORTENED and any(own.startswith(flag) for own in _OWN):
             raise ValueError(f"slurm_extra: {flag} is set by Scalebench or has its own variable")
     return [str(word) for word in words]
 
