@@ -209,9 +209,9 @@ INDIRECT: dict[str, list[str]] = {
     # What Slurm's programs are given; tests/unit/slurm/test_commands.py has each whole line.
     "collections/ansible_collections/scalebench/core/plugins/module_utils/slurm/commands.py": [
         "srun --jobid --overlap --nodelist --nodes --ntasks --ntasks-per-node --mem --cpu-bind"
-        " --mpi --chdir --kill-on-bad-exit --export",
+        " --mpi --chdir --kill-on-bad-exit --propagate --export",
         "sh -c",
-        "sbatch --job-name --ntasks-per-node --output --no-requeue --no-kill",
+        "sbatch --job-name --ntasks-per-node --output --no-requeue --no-kill --propagate",
         "squeue --noheader --steps --jobs --format --states --sort",
         "scontrol --oneliner",
         "grep -v -e",
