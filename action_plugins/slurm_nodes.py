@@ -44,6 +44,11 @@ class ActionModule(ControllerAction):
                 return found
             if not found.waits:
                 raise ValueError(f"Slurm job {job} ended before it had nodes: {found.state}")
+            if found.stuck:
+                raise ValueError(
+                    f"Slurm job {job} will not start by itself: {found.reason}: change slurm_* or"
+                    " ask the cluster's administrator"
+                )
             pending = ask(commands.waiting()).split()
             text = answers.waiting_text(job, found, pending)
             if text != said:

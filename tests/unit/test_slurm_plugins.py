@@ -239,3 +239,15 @@ def test_a_signal_gives_the_job_back_and_ends_the_process(slurm, number):
         process.send_signal(number)
         assert process.wait(timeout=30) == -number
     assert slurm.calls() == ["scancel 7"]
+
+
+@pytest.mark.parametrize("reason", ["DependencyNeverSatisfied", "BadConstraints", "JobHeldAdmin"])
+def test_a_job_that_cannot_start_is_not_waited_for(slurm, tmp_path, reason):
+    # After the second look the stand-in has the job running, so that this test ends in any case.
+    slurm.says(
+        "squeue",
+        f"""[ -e {tmp_path}/asked ] && echo '{JOB}' || echo 'PENDING|{reason}|N/A||INVALID'
+        case "$*" in *PENDING*) touch {tmp_path}/asked;; esac""",
+    )
+    with pytest.raises(Exception, match=f"Slurm job 7 will not start by itself: {reason}"):
+        run("slurm_nodes", {"job": "7"})

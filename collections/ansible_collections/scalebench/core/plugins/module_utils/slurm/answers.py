@@ -25,6 +25,11 @@ __all__ = [
 # States in which a job has its nodes or will get them: squeue(1), JOB STATE CODES.
 WAITING = ("PENDING", "CONFIGURING", "SUSPENDED", "REQUEUED")
 RUNNING = "RUNNING"
+# Reasons of a waiting job that do not pass by themselves: squeue(1), JOB REASON CODES.
+_STUCK = (
+    *("DependencyNeverSatisfied", "BadConstraints", "JobHeldAdmin", "PartitionTimeLimit"),
+    *("InvalidAccount", "InvalidQOS"),
+)
 # How a job that has ended did, in words.
 STATES = {
     "TIMEOUT": "its time limit was reached",
@@ -72,6 +77,11 @@ class Queued(NamedTuple):
             return None
         days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
         return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+
+    @property
+    def stuck(self) -> bool:
+        """Return whether the job waits for what does not come by itself."""
+        return self.waits and self.reason in _STUCK
 
     @property
     def runs(self) -> bool:
