@@ -19,7 +19,7 @@ options:
     choices: [cpu, gpu]
   folder:
     description: Folder of the benchmark files; by default C(benchmarks) of this project.
-    type: path
+    type: str
 """
 
 EXAMPLES = r"""

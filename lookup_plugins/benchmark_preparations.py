@@ -23,7 +23,7 @@ options:
     default: ""
   folder:
     description: Folder of the benchmark files; by default C(benchmarks) of this project.
-    type: path
+    type: str
 """
 
 EXAMPLES = r"""
