@@ -75,32 +75,6 @@ def wait_for(condition, expected, patience: float = PATIENCE) -> None:
         time.sleep(0.5)
 
 
-def kill_slurmd(node: str) -> None:
-    """Kill a node's slurmd and the supervisors of its steps, as when the node is lost."""
-    root(node, "systemctl kill --kill-whom=all --signal=KILL slurmd")
-
-
-def start_slurmd(node: str) -> None:
-    """Start a node's slurmd again."""
-    root(node, "systemctl reset-failed slurmd; systemctl start slurmd")
-
-
-def kill_slurmctld() -> None:
-    """Kill slurmctld; no command of Slurm's client is answered until start_slurmctld.
-
-    It writes a change to its folder some seconds later only. A job that it had not written would be
-    started a second time afterwards, and its node drained ("Duplicate jobid").
-    """
-    time.sleep(8)
-    root("login", "systemctl kill --signal=KILL slurmctld")
-
-
-def start_slurmctld() -> None:
-    """Start slurmctld again, which reads its jobs from its folder."""
-    root("login", "systemctl reset-failed slurmctld; systemctl start slurmctld")
-    wait_for(lambda: alice("scontrol ping").returncode, 0)
-
-
 def set_state(node: str, state: str) -> None:
     """Set a node's state as an administrator: "drain", "down" or "resume"."""
     root("login", f"scontrol update nodename={node} state={state} reason=test")

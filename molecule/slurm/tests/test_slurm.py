@@ -68,15 +68,6 @@ def test_an_urgent_job_ends_one_in_its_way():
     assert slurm.job_field(job, "JobState") == "PREEMPTED"
 
 
-def test_a_job_outlives_a_kill_of_slurmctld():
-    job = slurm.submit("--nodes=4", "srun sleep 15")
-    slurm.wait_for(lambda: slurm.job_field(job, "JobState"), "RUNNING")
-    slurm.kill_slurmctld()
-    assert slurm.alice("squeue").returncode
-    slurm.start_slurmctld()
-    slurm.wait_for(lambda: slurm.job_field(job, "JobState"), "COMPLETED")
-
-
 def test_a_drained_node_gets_no_job():
     slurm.set_state("node2", "drain")
     try:
@@ -86,14 +77,3 @@ def test_a_drained_node_gets_no_job():
     finally:
         slurm.set_state("node2", "resume")
     slurm.wait_for(lambda: slurm.job_field(job, "JobState"), "COMPLETED")
-
-
-def test_a_node_whose_slurmd_is_killed_is_down_until_it_is_back():
-    job = slurm.submit("--nodes=4 --no-requeue", "srun sleep 120")
-    slurm.wait_for(lambda: slurm.job_field(job, "JobState"), "RUNNING")
-    slurm.kill_slurmd("node3")
-    try:
-        slurm.wait_for(lambda: slurm.node_state("node3"), "down*")
-        slurm.wait_for(lambda: slurm.job_field(job, "JobState"), "NODE_FAIL")
-    finally:
-        slurm.start_slurmd("node3")
