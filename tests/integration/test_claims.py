@@ -15,8 +15,21 @@ PLAYBOOK = ROOT / "tests/integration/playbooks/claim_and_wait.yml"
 NODES = ("node1", "node2")
 _WITH_CTRL_C = (
     "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL);"
-    "os.execvp(sys.argv[1], sys.argv[1:])"
+    "os.execvp('ansible-playbook', sys.argv)"
 )
+# Python ignores what a function raises that it calls around a fork. It is called in the parent.
+_WITH_CTRL_C_IN_A_FORK = """
+import os, pathlib, signal, sys
+from ansible.cli.playbook import main
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+sent = []
+def interrupt():
+    if not sent and len(list(pathlib.Path(sys.argv[2]).parent.glob("*/claim.json"))) == 2:
+        sent.append(True)
+        os.killpg(0, signal.SIGINT)
+os.register_at_fork(after_in_parent=interrupt)
+main(sys.argv)
+"""
 OTHER = {
     **{"campaign": "night", "controller": "elsewhere", "boot_id": "b", "pid": 7, "start": 1},
     "taken": "2026-11-22T20:00:00Z",
@@ -39,7 +52,7 @@ def cluster(tmp_path):
     return tmp_path
 
 
-def start(cluster, *options, inside=()):
+def start(cluster, *options, inside=(), program=_WITH_CTRL_C):
     """Start the playbook in a session of its own, so that Ctrl-C reaches it alone.
 
     :param inside: the command that starts it in a container of its own.
@@ -50,8 +63,7 @@ def start(cluster, *options, inside=()):
             *inside,
             sys.executable,
             "-c",
-            _WITH_CTRL_C,
-            "ansible-playbook",
+            program,
             "-i",
             cluster / "hosts.json",
             PLAYBOOK,
@@ -119,6 +131,14 @@ def test_nodes_are_given_back_after_ctrl_c(cluster):
     process = start(cluster, "-e", "seconds=300")
     wait_for_claims(cluster)
     os.killpg(process.pid, signal.SIGINT)
+    out, _ = process.communicate(timeout=120)
+    assert process.returncode != 0
+    assert "Giving back node[1-2]" in out
+    assert claims(cluster) == []
+
+
+def test_ctrl_c_while_ansible_forks_a_worker_ends_the_run(cluster):
+    process = start(cluster, "-e", "seconds=300", program=_WITH_CTRL_C_IN_A_FORK)
     out, _ = process.communicate(timeout=120)
     assert process.returncode != 0
     assert "Giving back node[1-2]" in out

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
-import threading
-import time
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils import logs
@@ -18,66 +15,58 @@ BERT = ("transformer/train_bert.py", "--sequence-length=32", "--batch-size=1")
 RESNET = ("resnet50/train_pytorch.py", "--batch-size=2")
 
 
-def waits_of(trainer, iterations, disturb=None, **variables):
-    """Train with two ranks; return their waits as the run's record has them, and the output.
-
-    :param disturb: called for each line with it and the process id by rank, while they train.
-    """
+def waits_of(trainer, iterations, **variables):
+    """Train with two ranks; return their waits as the run's record has them, and the output."""
     if not interpreter():
         pytest.skip("no torch: set SCALEBENCH_FRAMEWORK_PYTHON or run playbooks/provision.yml")
     command = [interpreter(), "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
     command += [*trainer, "--device=cpu", "--warmup=2", f"--iterations={iterations}"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", **variables}
-    pids, lines = {}, []
-    with subprocess.Popen(
+    job = subprocess.run(
         command,
         cwd=FOLDER,
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-    ) as job:
-        for line in job.stdout:
-            lines.append(line)
-            if line.startswith("[scalebench] rank "):
-                known = facts(line, "rank")
-                pids[known["rank"]] = known["pid"]
-            if disturb:
-                disturb(line, pids)
-    text = "".join(lines)
+        check=False,
+    )
+    text = job.stdout
     assert job.returncode == 0, text[-2000:]
     read = log_facts(logs.read(text), parameters={"warmup": 2, "iterations": iterations})
     assert read["count"] == iterations
     return read.get("waits"), text
 
 
-class Slowed:
-    """Stops a rank for part of the time, from an iteration on: another process on its core."""
-
-    def __init__(self, rank, since, stopped, running):
-        self.rank, self.since = rank, f"iteration {since} "
-        self.stopped, self.running = stopped, running
-        self.done, self.thread = threading.Event(), None
-
-    def __call__(self, line, pids):
-        if line.startswith(self.since):
-            self.thread = threading.Thread(target=self._hold_back, args=(pids[self.rank],))
-            self.thread.start()
-        if line.startswith("[scalebench] waits ") and not self.done.is_set():
-            self.done.set()
-            self.thread.join()
-
-    def _hold_back(self, pid):
-        while not self.done.is_set():
-            os.kill(pid, signal.SIGSTOP)
-            time.sleep(self.stopped)
-            os.kill(pid, signal.SIGCONT)
-            time.sleep(self.running)
+SLOW_RANK = """
+import os, time
+from common.figures import FirstStep
+from common.process import end_now
+from transformer import bert, train_bert
+forward, calls = bert.EncoderBlock.forward, []
+def slow(self, x):
+    result = forward(self, x)
+    calls.append(self)
+    # Two blocks a step.
+    if os.environ["RANK"] == "1" and len(calls) >= 2 * int(os.environ["SINCE"]) - 1:
+        SLEEP
+    return result
+bert.EncoderBlock.forward = slow
+end_now(train_bert.main(FirstStep()))
+"""
 
 
-def test_the_rank_that_is_held_back_is_named_with_its_first_step():
-    """One of two ranks is stopped half of the time, from step 20 of 80 on."""
-    waits, _ = waits_of(BERT, 78, Slowed(1, 20, stopped=0.06, running=0.06))
+def slow_rank(folder, sleep, since):
+    """Return the trainer, whose rank 1 sleeps at each of two blocks from a step on."""
+    (folder / "slow.py").write_text(SLOW_RANK.replace("SLEEP", sleep))
+    variables = {"PYTHONPATH": str(FOLDER), "SINCE": str(since)}
+    return (str(folder / "slow.py"), *BERT[1:]), variables
+
+
+def test_the_rank_that_is_held_back_is_named_with_its_first_step(tmp_path):
+    """One of two ranks needs 0.2 s more from step 20 of 80 on."""
+    trainer, variables = slow_rank(tmp_path, "time.sleep(0.1)", since=20)
+    waits, _ = waits_of(trainer, 78, **variables)
     assert [one["rank"] for one in waits] == [0, 1]
     found = waited_for(waits)
     assert found is not None, waits
@@ -86,26 +75,11 @@ def test_the_rank_that_is_held_back_is_named_with_its_first_step():
     assert found["share"] > 0.1
 
 
-SLOW_BACKWARD = """
-import os, time
-from common.figures import FirstStep
-from common.process import end_now
-from transformer import bert, train_bert
-forward = bert.EncoderBlock.forward
-def slow(self, x):
-    result = forward(self, x)
-    if os.environ["RANK"] == "1":
-        result.register_hook(lambda gradient: time.sleep(0.2))
-    return result
-bert.EncoderBlock.forward = slow
-end_now(train_bert.main(FirstStep()))
-"""
-
-
 def test_what_a_rank_computes_itself_is_no_wait(tmp_path):
     """Rank 1 sleeps 0.2 s in the backward pass of each of two blocks; rank 0 waits for it."""
-    (tmp_path / "slow.py").write_text(SLOW_BACKWARD)
-    waits, _ = waits_of((str(tmp_path / "slow.py"), *BERT[1:]), 4, PYTHONPATH=str(FOLDER))
+    hook = "result.register_hook(lambda gradient: time.sleep(0.2))"
+    trainer, variables = slow_rank(tmp_path, hook, since=1)
+    waits, _ = waits_of(trainer, 4, **variables)
     first, second = (sum(one["wait_seconds"][1:]) / 5 for one in waits)
     assert first - second > 0.2
 
