@@ -86,11 +86,11 @@ CONVENTIONS: Dict[str, str] = {"nvidia": "nvidia_decoder", "torchtitan": "torcht
 def flops_per_token(name: str, model: Mapping[str, Any]) -> Optional[float]:
     """Return the FLOPs of a token by a named formula, None where a dimension is not stated.
 
-    :param name: of :data:`FORMULAS`.
+    :param name: of :data:`FORMULAS`; of a results file of another version it may be none of them.
     :param model: a ``ModelFacts``, perhaps incomplete.
     """
-    formula = FORMULAS[name]
-    if any(model.get(key) is None for key in formula.needs):
+    formula = FORMULAS.get(name)
+    if formula is None or any(model.get(key) is None for key in formula.needs):
         return None
     return formula.count(cast(ModelFacts, model))
 

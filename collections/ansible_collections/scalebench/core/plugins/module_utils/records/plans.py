@@ -300,7 +300,8 @@ def check_cell(cell: Mapping[str, Any]) -> None:
     """Refuse a damaged cell, planned, recorded or measured.
 
     :param cell: of the shape of :class:`Cell`.
-    :raises ValueError: a key that a report needs is empty, or the topology contradicts the counts.
+    :raises ValueError: a key that a report needs is empty, the topology contradicts the counts, or
+        what is stated of the model has no figure.
     """
     empty = [key for key in NEEDED if not cell.get(key)]
     if empty:
@@ -311,9 +312,26 @@ def check_cell(cell: Mapping[str, Any]) -> None:
     if parse_topology(cell["topology"]) != (cell["nodes"], cell["devices_per_node"]):
         raise ValueError(f"topology {cell['topology']} does not fit nodes and devices_per_node")
     # A report has a row for each, recorded or not: a planted number must not fill the memory.
+    model = cell.get("model_data") or {}
+    if not isinstance(model, dict):
+        raise ValueError("model_data is no mapping")
+    for key, stated in model.items():
+        if not isinstance(stated, str) and not _is_stated(stated):
+            raise ValueError(
+                f"model_data.{key} is {stated!r:.200}: no figure above 0 with a source"
+            )
     repeats = cell.get("repeats")
     if isinstance(repeats, int) and not 0 <= repeats <= MOST_REPEATS:
         raise ValueError(f"repeats is {repeats}, not a number up to {MOST_REPEATS}")
+
+
+def _is_stated(stated: Any) -> bool:
+    if not isinstance(stated, dict) or not isinstance(stated.get("source"), str):
+        return False
+    figure = stated.get("figure")
+    return (
+        "formula" in stated if figure is None else isinstance(figure, (int, float)) and figure > 0
+    )
 
 
 def check_plan(data: Any, to_continue: bool = True) -> Plan:
