@@ -21,6 +21,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning.options i
     misspelt,
     parse_options,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.planning.parts import with_absent
 from ansible_collections.scalebench.core.plugins.module_utils.planning.plan_text import plan_text
 from ansible_collections.scalebench.core.plugins.module_utils.planning.recipes import (
     declared_factors,
@@ -116,6 +117,7 @@ class ActionModule(ControllerAction):
         packing = policy(options, args)["packing"]
         if args["nodes"] is None:
             return {**checked, "changed": False}
+        args["nodes"] = with_absent(args["nodes"], kept)
         planned = plan.build(benchmarks, options, args["nodes"], kept, campaign)
         plan.check_forks(planned["cells"], args["nodes"], packing, context.CLIARGS["forks"])
         search.check_memory(planned["cells"], args["memory_mib"])
@@ -174,6 +176,7 @@ class ActionModule(ControllerAction):
         ledger = Ledger(campaign, records, files.attempts(folder, damaged), args["session"])
         lost = {name: {"lost": why} for name, why in args["lost"].items()}
         nodes = {name: {**node, **lost.get(name, {})} for name, node in args["nodes"].items()}
+        there = {name: node for name, node in nodes.items() if not node.get("lost")}
         cells = plan.with_unavailable(planned["cells"], nodes)
         rules = policy(planned["options"], args)
         left = outstanding(cells, ledger, rules, planned.get("seed", ""))
@@ -195,7 +198,7 @@ class ActionModule(ControllerAction):
             }
             for repeat in left["repeats"]
         ]
-        made = build_waves(timed, rules["packing"], benchmarks, args["nodes"])
+        made = build_waves(timed, rules["packing"], benchmarks, there)
         # A bisection plans as it goes.
         known = len(plan.repeats(planned["cells"])) or len({*records, *(r["log"] for r in timed)})
         seconds = sum(wave["seconds"] for wave in made)
@@ -216,7 +219,7 @@ class ActionModule(ControllerAction):
             "duration": rules["duration"],
             "waves": made,
             "seconds": seconds,
-            "lower_bound": _bound(timed, args["nodes"], rules["packing"]),
+            "lower_bound": _bound(timed, there, rules["packing"]),
             "measured": sum(plan.timing_key(repeat["cell"]) in times for repeat in timed),
         }
 

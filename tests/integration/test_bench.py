@@ -106,6 +106,20 @@ def test_a_half_written_repeat_is_run_again_and_only_that(cluster, measured):
     assert len(LINE.findall(log.read_text())) == 4
 
 
+def test_a_part_of_the_nodes_runs_what_it_can_and_all_of_them_the_rest(cluster, measured):
+    for topology in ("1n1g", "4n1g"):
+        (cluster.results / f"measured/logs/pytorch/bz2/{topology}/r50_b2_fp32_1.run.json").unlink()
+    part = cluster.bench("--limit", "node1,node2", campaign="measured")
+    assert part.rc != 0
+    assert "node[3-4]: it is not in this run (--limit)" in failures(part)
+    endings = {log.split("/")[3]: r["ending"] for log, r in cluster.records("measured").items()}
+    assert endings == {"1n1g": "ok", "2n1g": "ok", "4n1g": "unavailable"}
+    whole = cluster.bench(campaign="measured")
+    assert whole.rc == 0, failures(whole)
+    assert len(events(whole, "repeat_record")) == 1
+    assert {record["ending"] for record in cluster.records("measured").values()} == {"ok"}
+
+
 def test_check_mode_shows_the_plan_and_runs_nothing(cluster):
     checked = cluster.bench("--check", campaign="never", precision="fp32,amp")
     assert checked.rc == 0, failures(checked)

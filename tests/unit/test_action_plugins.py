@@ -316,6 +316,35 @@ def test_a_plan_is_made_kept_and_continued(tmp_path, forks):
         result(campaign_plan, plan_args(tmp_path, {**variables, "repeats": 3}, nodes=cluster(2)))
 
 
+def test_a_campaign_goes_on_with_a_part_of_its_nodes(tmp_path, forks):
+    variables, nodes = {"topology": "1n1g,3n1g", "repeats": 3, "packing": "nodes"}, cluster(3)
+    result(campaign_plan, plan_args(tmp_path, variables, nodes=nodes))
+    plan_json = (tmp_path / "c/plan.json").read_text()
+
+    def go_on(*names, **more):
+        some = {name: nodes[name] for name in names}
+        return result(campaign_plan, plan_args(tmp_path, variables, nodes=some, **more))
+
+    found = go_on("node1", "node2")
+    # Nor is a repeat of a smaller cell packed onto the node that is not there.
+    assert [[*wave["shares"]] for wave in found["waves"]] == [["node1", "node2"], ["node1"]]
+    left = {(repeat["ending"], repeat["reason"]) for repeat in found["not_run"]}
+    assert left == {("unavailable", "node3: it is not in this run (--limit)")}
+    assert len(go_on("node1", "node2", "node3")["waves"]) == 4
+    assert (tmp_path / "c/plan.json").read_text() == plan_json
+    with pytest.raises(AnsibleActionFail, match="--limit node1,node2,node3, or give another"):
+        result(campaign_plan, plan_args(tmp_path, variables, nodes=cluster(4)))
+    damaged = json.loads(plan_json)
+    del damaged["nodes"]["node3"]["cores"]
+    (tmp_path / "c/plan.json").write_text(json.dumps(damaged))
+    with pytest.raises(AnsibleActionFail, match="has no cores of node3"):
+        go_on("node1", "node2")
+    del damaged["settings"]
+    (tmp_path / "c/plan.json").write_text(json.dumps(damaged))
+    with pytest.raises(AnsibleActionFail, match="3n1g: it needs 3 node"):
+        go_on("node1", "node2")
+
+
 def test_promises_are_kept_beside_the_plan_that_they_state(tmp_path, forks):
     def content(topology):
         lines = [{"min_throughput": 1}]

@@ -12,6 +12,7 @@ from ..stacks.pci import BEFORE_AMPERE
 from ..strategies import parameters_of
 from . import launch, matrix, nccl
 from .container import container_name
+from .parts import settings_of
 from .plan_changes import changed_files
 from .recipes import TO_TARGET, matching, recipe_of
 from .seating import oversubscribed
@@ -85,6 +86,7 @@ def build(
         "options": dict(options),
         "cells": cells,
         "nodes": {name: node["fingerprint"] for name, node in nodes.items()},
+        "settings": settings_of(nodes),
     }
     workload = _workload(nodes)
     if workload:

@@ -40,6 +40,8 @@ def check_same(campaign: str, kept: Plan, wanted: Plan, of_variables: Iterable[s
             todo = (
                 "The options are the same, so inventory, benchmark file or Scalebench changed: give"
             )
+        if {*wanted["nodes"]} > {*kept["nodes"]}:
+            todo = f"Go on with its own nodes, --limit {','.join(kept['nodes'])}, or give"
         raise ValueError(
             f"campaign {campaign} was made with another plan: {'; '.join(different[:5])}"
             f"{'; …' if len(different) > 5 else ''}. {todo} another -e campaign=NAME{sources}"

@@ -23,6 +23,7 @@ __all__ = [
     "Plan",
     "PlannedRepeat",
     "Reading",
+    "Settings",
     "Variant",
     "VariantsGiven",
     "check_cell",
@@ -41,7 +42,7 @@ _TO_CONTINUE = ("directory", "name", "node_names", "repeats", "commands", "overs
 _TO_SEARCH = ("search_from", "warmup", "iterations", "reading")
 
 
-class _Node(TypedDict):
+class _Settings(TypedDict):
     address: str
     interface: str
     rank_port: int
@@ -54,6 +55,18 @@ class _Node(TypedDict):
     pythons: Dict[str, str]
     device: str
     devices: int
+
+
+class Settings(_Settings, total=False):
+    """What a plan keeps of a node beside its fingerprint, for runs without the node."""
+
+    python_given: bool
+    architectures: List[str]
+    rdma_adapters: Any
+    transport: str
+
+
+class _Node(Settings):
     fingerprint: Dict[str, Any]
 
 
@@ -72,10 +85,6 @@ class Node(_Node, total=False):
     lost: str
     workload: Dict[str, str]
     unusable: Dict[str, str]
-    python_given: bool
-    architectures: List[str]
-    rdma_adapters: Any
-    transport: str
 
 
 # By name, in seating order.
@@ -283,7 +292,8 @@ class Plan(_Plan, total=False):
 
     ``variants``, by benchmark, and the ``seed`` of their order are there where it compares some.
     ``workload`` are the digests of the trainers by file, ``continued`` are the ``changes`` of
-    software, in words, after which the campaign went on, and when (``at``).
+    software, in words, after which the campaign went on, and when (``at``). ``settings``, by node
+    in seating order, are what its commands were made of.
     """
 
     campaign: str
@@ -294,6 +304,7 @@ class Plan(_Plan, total=False):
     variants: VariantsGiven
     workload: Dict[str, str]
     continued: List[Continued]
+    settings: Dict[str, Settings]
 
 
 def check_cell(cell: Mapping[str, Any]) -> None:
