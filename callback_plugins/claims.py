@@ -115,7 +115,9 @@ class CallbackModule(CallbackBase):
         """Note a claim that may be taken: Ctrl-C may come before its answer."""
         # Slurm's nodes cannot be reached without their job; the holder's next run takes over.
         by_slurm = "scalebench_slurm_job" in host.get_vars()
-        if _claims(task) and not by_slurm and not context.CLIARGS.get("check"):
+        # A release that is skipped has no answer: that of a node which another holds.
+        takes = _claims(task) and task.args.get("state") != "released"
+        if takes and not by_slurm and not context.CLIARGS.get("check"):
             self._held.add(host.get_name())
             self._through_system, self._as_root = self._first_contact, self._root
 

@@ -4,6 +4,7 @@ import json
 import re
 import signal
 import statistics
+import subprocess
 
 import pytest
 from local_nodes import ROOT, events, failures, interrupt, ranks_of, wait_until
@@ -106,7 +107,9 @@ def test_a_half_written_repeat_is_run_again_and_only_that(cluster, measured):
     assert len(LINE.findall(log.read_text())) == 4
 
 
-def test_a_part_of_the_nodes_runs_what_it_can_and_all_of_them_the_rest(cluster, measured):
+def test_a_part_of_the_nodes_runs_what_it_can_and_all_the_rest_with_a_changed_trainer(
+    cluster, measured
+):
     for topology in ("1n1g", "4n1g"):
         (cluster.results / f"measured/logs/pytorch/bz2/{topology}/r50_b2_fp32_1.run.json").unlink()
     part = cluster.bench("--limit", "node1,node2", campaign="measured")
@@ -114,10 +117,25 @@ def test_a_part_of_the_nodes_runs_what_it_can_and_all_of_them_the_rest(cluster, 
     assert "node[3-4]: it is not in this run (--limit)" in failures(part)
     endings = {log.split("/")[3]: r["ending"] for log, r in cluster.records("measured").items()}
     assert endings == {"1n1g": "ok", "2n1g": "ok", "4n1g": "unavailable"}
-    whole = cluster.bench(campaign="measured")
+    trainers = [*cluster.state.glob("nodes/*/workloads/resnet50/train_pytorch.py")]
+    unchanged = trainers[0].read_text()
+    try:
+        for trainer in trainers:
+            trainer.write_text(f"{unchanged}# Changed.\n")
+        refused = cluster.bench(campaign="measured")
+        assert "what it measures changed since it was planned: trainer" in failures(refused)
+        assert "resnet50/train_pytorch.py changed. Restore it" in failures(refused)
+        assert events(refused, "training_runs") == []
+        whole = cluster.bench(campaign="measured", accept_changes=True)
+    finally:
+        for trainer in trainers:
+            trainer.write_text(unchanged)
     assert whole.rc == 0, failures(whole)
+    assert len(trainers) == 4
     assert len(events(whole, "repeat_record")) == 1
     assert {record["ending"] for record in cluster.records("measured").values()} == {"ok"}
+    report = (cluster.results / "measured/report.md").read_text()
+    assert "trainer resnet50/train_pytorch.py changed" in report
 
 
 def test_check_mode_shows_the_plan_and_runs_nothing(cluster):
@@ -215,6 +233,40 @@ def test_an_interrupted_campaign_leaves_nothing_running_and_goes_on(cluster, num
     records = cluster.records(campaign)
     assert [record["ending"] for record in records.values()] == ["ok", "ok"]
     assert first.items() <= records.items()
+
+
+def test_of_two_controllers_the_second_is_refused_and_runs_when_the_first_has_ended(cluster):
+    """Each in a container, with results of its own; neither sees the other's processes."""
+    container = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
+    tried = subprocess.run([*container, "true"], capture_output=True, text=True, check=False)
+    if tried.returncode:
+        pytest.skip(f"no pid namespace can be made here: {tried.stderr.strip()}")
+    folders = {name: cluster.results.parent / f"{cluster.results.name}-{name}" for name in "ab"}
+
+    def start(name):
+        own = {"topology": "4n1g", "campaign_results_dir": str(folders[name])}
+        return cluster.start_bench(f"by-{name}", container, **own)
+
+    with start("a") as first:
+        try:
+            wait_until(lambda: len([*cluster.state.glob("nodes/*/claim.json")]) == 4)
+            with start("b") as second:
+                out, _ = second.communicate(timeout=120)
+            assert second.returncode == 2 and "campaign by-a has been running here" in out, out
+            assert "Giving back" not in out
+            assert not (folders["b"] / "by-b").exists()
+            out, _ = first.communicate(timeout=120)
+        finally:
+            # With all that it started in the container.
+            first.kill()
+    assert first.returncode == 0, out
+    with start("b") as second:
+        out, _ = second.communicate(timeout=120)
+    assert second.returncode == 0, out
+    for name, folder in folders.items():
+        results = json.loads((folder / f"by-{name}/results.json").read_text())
+        assert results["counts"]["ok"] == 1
+    assert [*cluster.state.glob("nodes/*/claim.json")] == []
 
 
 def test_the_facts_are_there_for_later_plays(cluster, measured, tmp_path):

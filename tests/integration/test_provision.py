@@ -135,11 +135,25 @@ def test_an_interpreter_without_the_framework_is_refused(cluster, tmp_path):
     assert "node1" in failures(refused)
 
 
-def test_teardown_ends_what_was_started_and_nothing_else(cluster, tmp_path):
+def test_parts_of_a_cluster_shrink_nothing_and_teardown_ends_only_what_was_started(
+    cluster, tmp_path
+):
     own = {"scalebench_state_dir": str(tmp_path), "cluster_ssh_port": cluster.port("spare")}
+    trusted = {}
     try:
-        started = cluster.run("provision.yml", "--tags", "local_cluster", **own)
-        assert started.rc == 0, failures(started)
+        for limit in ("node1,node2", "node3", "all", "node1,node2"):
+            words = ("--tags", "local_cluster", "--limit", limit)
+            started = cluster.run("provision.yml", *words, **own)
+            assert started.rc == 0, failures(started)
+            before = trusted
+            trusted = {
+                path: {line for line in path.read_text().splitlines() if line[:1] != "#"}
+                for path in tmp_path.rglob("*")
+                if path.name in ("known_hosts", "authorized_keys", "ssh_config")
+            }
+            assert all(before[path] <= trusted[path] for path in before)
+        assert before == trusted and sum(started.stats["changed"].values()) == 0
+        assert len(trusted[tmp_path / "ssh/known_hosts"]) == 4
         files = [tmp_path / f"nodes/{name}/sshd/sshd.pid" for name in NODES]
         daemons = {living(int(file.read_text())) for file in files}
     finally:

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -89,11 +89,16 @@ class Cluster:
         """Run bench.yml with the options SMALL."""
         return self.run("bench.yml", *arguments, **{**SMALL, **variables})
 
-    def start_bench(self, campaign: str, **variables: Any) -> subprocess.Popen[str]:
-        """Start bench.yml in its own session, so that a test can interrupt it."""
+    def start_bench(
+        self, campaign: str, inside: Sequence[str] = (), **variables: Any
+    ) -> subprocess.Popen[str]:
+        """Start bench.yml in its own session, so that a test can interrupt it.
+
+        :param inside: the command that starts it in a container of its own.
+        """
         extra_variables = {**self.variables, **SMALL, "campaign": campaign, **variables}
         return subprocess.Popen(
-            ["ansible-playbook", "playbooks/bench.yml", "-e", json.dumps(extra_variables)],
+            [*inside, "ansible-playbook", "playbooks/bench.yml", "-e", json.dumps(extra_variables)],
             cwd=ROOT,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -30,11 +30,11 @@ def callback(monkeypatch):
     return SimpleNamespace(plugin=claims.CallbackModule(), started=started, secrets=secrets)
 
 
-def told(callback, host, action="node_claim", event="ok", **answer):
+def told(callback, host, action="node_claim", event="ok", state="taken", **answer):
     """Tell the callback the start and the result of a task."""
     variables = {"scalebench_slurm_job": "7"} if host.startswith("slurm") else {}
     named = SimpleNamespace(get_name=lambda: host, get_vars=lambda: variables)
-    task = SimpleNamespace(action=action)
+    task = SimpleNamespace(action=action, args={"state": state})
     callback.plugin.v2_runner_on_start(named, task)
     result = SimpleNamespace(task=task, host=named, result=answer)
     if event:
@@ -99,6 +99,8 @@ def test_passwords_and_vaults_of_the_run_are_handed_on_by_pipe(callback, monkeyp
 def test_a_claim_that_has_no_answer_yet_is_given_back_and_a_refused_one_is_not(callback):
     told(callback, "node1", event="")
     told(callback, "node2", event="failed", held_by={"campaign": "night"})
+    # Its release is skipped.
+    told(callback, "node2", event="", state="released")
     callback.plugin.give_back()
     assert callback.started[0][0][6] == "node1"
 
