@@ -110,6 +110,7 @@ benchmark: $(TEST)  ## Measure our own cost (reading, packing, telemetry, orches
 	@python tests/benchmarks/report_tree.py
 	@PYTHONPATH=collections python tests/benchmarks/schedule.py
 	@PYTHONPATH=collections python tests/benchmarks/error_rates.py
+	@PYTHONPATH=collections python tests/benchmarks/diagnosis.py
 	@PYTHONPATH=collections python tests/benchmarks/telemetry.py
 	@PYTHONPATH=collections python tests/benchmarks/orchestration.py $(ARGS)
 	@python tests/benchmarks/provision.py

@@ -1,0 +1,1 @@
+"""What is slow: rounds of pairs, a model of their rates, suspects."""

@@ -1,0 +1,180 @@
+"""From measured rates to suspects: slow devices, nodes, cables of a node, links and groups."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import median
+from typing import Any, Dict, FrozenSet, List, Mapping, Sequence, Tuple
+
+from .effects import ALPHA, Deficit, find
+
+__all__ = ["KINDS", "judge", "pair_name"]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a suspect of a kind is, and what to do about it."""
+
+    what: str
+    action: str
+
+
+KINDS: Dict[str, Kind] = {
+    "node": Kind(
+        "slow node",
+        "look on it for another process (top, nvidia-smi), a CPU quota (cpu.max of its cgroup) and"
+        " throttling (clocks and temperature: turbostat, nvidia-smi -q -d PERFORMANCE)",
+    ),
+    "device": Kind(
+        "slow device",
+        "read its throttle reasons, ECC errors and PCIe width (nvidia-smi -q), and look for another"
+        " process on it",
+    ),
+    "network": Kind(
+        "slow network of a node",
+        "all of its pairs are slow and it computes as fast as the others: check the cable, the"
+        " negotiated rate and the error counters of its port (ethtool, ethtool -S, perfquery), and"
+        " traffic of others",
+    ),
+    "link": Kind(
+        "slow link",
+        "only this pair is slow, and both nodes are not slow with others: check the route and the"
+        " switch ports between them (traceroute, counters of the switch)",
+    ),
+    "uplink": Kind(
+        "slow way out of a group",
+        "pairs across its border are slow, those inside it are not: check the uplinks of its switch"
+        " and their counters",
+    ),
+    "group": Kind(
+        "slow group",
+        "every pair with a node of the group is slow: check the switch that they share",
+    ),
+}
+PAIRS = "pair_transfer"
+Table = Tuple[str, Dict[str, List[float]], Dict[str, FrozenSet[str]]]
+
+
+def pair_name(nodes: Sequence[str]) -> str:
+    """Return the name of a pair, the same in both directions."""
+    return " - ".join(sorted(nodes))
+
+
+def judge(measured: Mapping[str, Any], groups: Mapping[str, Sequence[str]]) -> Dict[str, Any]:
+    """Return ``suspects``, ``seen`` and ``comparisons`` of a measurement.
+
+    :param measured: ``nodes``; ``alone``, a list of ``test``, ``node``, ``device`` and ``rates``;
+        ``pairs``, a list of ``nodes`` and ``rates``. The rates of a test, and those of the pairs,
+        are of the same repeats in the same order, in any unit.
+    :param groups: nodes by the name of an inventory group, such as those of a switch.
+    :raises ValueError: fewer than three nodes or pairs, or a rate that is not above 0.
+    """
+    tables = [*_alone_tables(measured), _pair_table(measured, groups)]
+    comparisons = sum(len(causes) for _, _, causes in tables)
+    suspects: Dict[Tuple[str, str], Dict[str, Any]] = {}
+    seen: Dict[str, float] = {}
+    for test, figures, causes in tables:
+        found = find(figures, causes, comparisons)
+        for deficit in found.deficits:
+            _add(suspects, test, deficit)
+        for name, share in found.seen.items():
+            kind = name.partition(":")[0]
+            seen[kind] = max(seen.get(kind, 0.0), round(100 * share, 1))
+    return {
+        "suspects": list(suspects.values()),
+        "seen": seen,
+        "comparisons": comparisons,
+        "alpha": ALPHA,
+    }
+
+
+def _logarithms(rows: Sequence[Tuple[str, Sequence[float]]]) -> Dict[str, List[float]]:
+    """Return the logarithms of rates without what a whole repeat has in common."""
+    for name, rates in rows:
+        if not rates or not all(rate > 0 and math.isfinite(rate) for rate in rates):
+            raise ValueError(f"{name}: the rates {list(rates)!r} are not numbers above 0")
+    figures = {name: [math.log(rate) for rate in rates] for name, rates in rows}
+    repeats = min(map(len, figures.values()), default=0)
+    common = [median(values[number] for values in figures.values()) for number in range(repeats)]
+    return {
+        name: [value - shift for value, shift in zip(values, common)]
+        for name, values in figures.items()
+    }
+
+
+def _alone_tables(measured: Mapping[str, Any]) -> List[Table]:
+    tables: List[Table] = []
+    for test in sorted({row["test"] for row in measured["alone"]}):
+        rows = [row for row in measured["alone"] if row["test"] == test]
+        named = [(f"{row['node']} {row['device']}", row["rates"]) for row in rows]
+        causes: Dict[str, FrozenSet[str]] = {}
+        for node in measured["nodes"]:
+            own = frozenset(f"{row['node']} {row['device']}" for row in rows if row["node"] == node)
+            if own:
+                causes[f"node:{node}"] = own
+            if len(own) > 1:
+                causes.update({f"device:{one}": frozenset({one}) for one in own})
+        tables.append((test, _logarithms(named), causes))
+    return tables
+
+
+def _pair_table(measured: Mapping[str, Any], groups: Mapping[str, Sequence[str]]) -> Table:
+    pairs = {pair_name(row["nodes"]): frozenset(row["nodes"]) for row in measured["pairs"]}
+    causes = {
+        f"network:{node}": frozenset(name for name, ends in pairs.items() if node in ends)
+        for node in measured["nodes"]
+    }
+    causes.update({f"link:{name}": frozenset({name}) for name in pairs})
+    for group in sorted(groups):
+        inside = {name: len(ends.intersection(groups[group])) for name, ends in pairs.items()}
+        causes[f"uplink:{group}"] = frozenset(name for name, ends in inside.items() if ends == 1)
+        causes[f"group:{group}"] = frozenset(name for name, ends in inside.items() if ends)
+    rows = [(pair_name(row["nodes"]), row["rates"]) for row in measured["pairs"]]
+    return PAIRS, _logarithms(rows), _distinct(causes)
+
+
+def _distinct(causes: Mapping[str, FrozenSet[str]]) -> Dict[str, FrozenSet[str]]:
+    """Return the causes that cover something; of those that cover the same, one with all names.
+
+    Two groups that share all nodes have the same way out. A cause of another kind keeps the name
+    of the first: a group of one node is that node.
+    """
+    names: Dict[FrozenSet[str], str] = {}
+    for name, covered in causes.items():
+        kind, _, subject = name.partition(":")
+        if covered in names and names[covered].partition(":")[0] == kind:
+            names[covered] += f" and {subject}"
+        elif covered:
+            names.setdefault(covered, name)
+    return {name: covered for covered, name in names.items()}
+
+
+def _add(suspects: Dict[Tuple[str, str], Dict[str, Any]], test: str, deficit: Deficit) -> None:
+    """Add a deficit to its suspect; slow pairs of a node that is slow alone are its own."""
+    kind, _, subject = deficit.name.partition(":")
+    if kind == "network" and ("node", subject) in suspects:
+        kind = "node"
+    suspect = suspects.setdefault(
+        (kind, subject),
+        {
+            "kind": kind,
+            "subject": subject,
+            "what": KINDS[kind].what,
+            "action": KINDS[kind].action,
+            "deficits": [],
+        },
+    )
+    suspect["deficits"].append(
+        {
+            "test": test,
+            "deficit": _percent(deficit.effect),
+            "low": _percent(deficit.high),
+            "high": _percent(deficit.low),
+            "p": float(f"{deficit.p:.2g}"),
+        }
+    )
+
+
+def _percent(logarithm: float) -> float:
+    return round(100 * (1 - math.exp(logarithm)), 1)
