@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from ansible_collections.scalebench.core.plugins.module_utils.slurm import answers, commands
 from ansible_collections.scalebench.core.plugins.module_utils.slurm.options import (
+    check_gpus,
     directives,
     nodes_needed,
 )
@@ -40,6 +41,7 @@ class ActionModule(ControllerAction):
         options["nodes"] = options.get("nodes") or nodes_needed(args["topology"])
         script = commands.batch_script(args["campaign"], directives(options))
         tried = ask(["sbatch", "--test-only"], script, with_errors=True)
+        check_gpus(options, _chosen(tried))
         if self._task.check_mode:
             return {"changed": True, "job": "", "own": True, "text": _text(script, tried)}
         return {"changed": True, "job": _submit(script), "own": True}
@@ -65,9 +67,13 @@ def _of_campaign(args):
     return {"nodes": len(names), "nodelist": ",".join(names)} if names else {}
 
 
+def _chosen(tried):
+    """Return the nodes that Slurm would choose; none where it does not say which."""
+    names = answers.tried(tried)
+    return answers.nodes(ask(commands.describe_nodes(names))) if names else []
+
+
 def _text(script, tried):
     """Return what would be submitted, what Slurm says about it, and the line of each node."""
-    chosen = answers.tried(tried)
-    names = [node.name for node in answers.nodes(ask(commands.describe_nodes(chosen)))]
-    lines = [shlex.join(commands.step("JOB", name, "COMMAND", {})) for name in names]
+    lines = [shlex.join(commands.step("JOB", n.name, "COMMAND", {})) for n in _chosen(tried)]
     return "\n".join([script, tried.strip(), "", *lines])

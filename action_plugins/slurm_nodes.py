@@ -12,7 +12,7 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.controller_action 
 from ansible_collections.scalebench.core.plugins.plugin_utils.slurm_programs import ask
 
 # Seconds between two questions, first and at most: Slurm's controller serves the whole cluster.
-FIRST_PAUSE, LONGEST_PAUSE = 0.5, 15.0
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
 
 
 class ActionModule(ControllerAction):
@@ -49,7 +49,7 @@ class ActionModule(ControllerAction):
                     f"Slurm job {job} will not start by itself: {found.reason}: change slurm_* or"
                     " ask the cluster's administrator"
                 )
-            pending = ask(commands.waiting()).split()
+            pending = ask(commands.waiting(found.partition)).split()
             text = answers.waiting_text(job, found, pending)
             if text != said:
                 self._display.display(f"  {text}")

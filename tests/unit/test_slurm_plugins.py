@@ -14,13 +14,14 @@ from ansible.plugins.loader import (
     action_loader,
     callback_loader,
 )
+from ansible_collections.scalebench.core.plugins.connection import slurm as carried
 from ansible_collections.scalebench.core.plugins.connection.slurm import Connection
 from ansible_collections.scalebench.core.plugins.plugin_utils.carrier import (
     EndedByCarrierError,
     told_of,
 )
 
-JOB = "RUNNING|None|2026-11-23T00:56:18|n[1-2]|1:00:00"
+JOB = "RUNNING|None|2026-11-23T00:56:18|n[1-2]|1:00:00|batch"
 NODES = (
     "NodeName=n1 CPUTot=96 Gres=gpu:8 NodeAddr=10.0.0.1 RealMemory=1000 State=ALLOCATED\n"
     "NodeName=n2 CPUTot=96 Gres=gpu:8 NodeAddr=10.0.0.2 RealMemory=1000 State=ALLOCATED"
@@ -63,21 +64,72 @@ def test_a_command_gets_its_input_and_gives_its_output_and_exit_code(connection,
     assert first.startswith("srun --jobid=7 --overlap --nodelist=n2 ")
 
 
-def test_a_command_has_no_options_from_the_environment(connection, monkeypatch):
+def test_srun_has_no_options_from_the_environment(connection, slurm, monkeypatch):
     options = {"SLURM_NTASKS", "SRUN_DEBUG", "SBATCH_PARTITION", "SQUEUE_PARTITION"}
     options |= {"SCANCEL_STATE", "SCONTROL_ALL"}
     kept = {"SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JWT"}
     for name in options | kept:
         monkeypatch.setenv(name, "9")
-    _, output, _ = connection.exec_command("env")
+    slurm.says("srun", "env")
+    _, output, _ = connection.exec_command("x")
     names = {line.partition("=")[0] for line in output.decode().splitlines()}
     assert names & (options | kept) == kept
 
 
+KILLED = "echo 'srun: error: n2: task 0: Killed' >&2; exit 137"
+CREATES_NONE = "echo 'srun: error: Unable to create step for job 7: Unable to contact slurm controller (connect failure)' >&2; exit 1"  # noqa: E501
+
+
 def test_options_of_squeue_do_not_hide_the_job(connection, slurm, monkeypatch):
     monkeypatch.setenv("SQUEUE_PARTITION", "other")
+    slurm.says("srun", KILLED)
     slurm.says("squeue", f"[ -n \"$SQUEUE_PARTITION\" ] || echo '{JOB}'")
-    assert connection.exec_command("exit 3")[0] == 3
+    assert connection.exec_command("x")[0] == 137
+
+
+def test_slurm_is_not_asked_about_an_exit_code_of_the_command(connection, slurm):
+    slurm.says("srun", "echo 'srun: error: n2: task 0: Exited with exit code 3' >&2; exit 3")
+    slurm.says("squeue", "exit 1")
+    assert connection.exec_command("x")[0] == 3
+    assert not any(call.startswith("squeue") for call in slurm.calls())
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    monkeypatch.setattr(carried, "AWAY_PATIENCE", 0.6)
+    monkeypatch.setattr(carried, "AWAY_PAUSE", 0.1)
+
+
+@pytest.mark.parametrize("answer", ["exit 1", "sleep 60"])
+def test_an_exit_code_is_kept_where_slurmctld_stays_away(
+    connection, slurm, impatient, monkeypatch, answer
+):
+    monkeypatch.setattr(carried, "SQUEUE_PATIENCE", 0.2)
+    slurm.says("srun", KILLED)
+    slurm.says("squeue", answer)
+    assert connection.exec_command("x")[0] == 137
+    assert sum(call.startswith("squeue") for call in slurm.calls()) > 1
+
+
+def test_a_step_that_slurmctld_did_not_create_is_tried_again(
+    connection, slurm, tmp_path, impatient
+):
+    made = tmp_path / "made"
+    slurm.says("srun", f"[ -e {made} ] && exec cat; touch {made}; {CREATES_NONE}")
+    assert connection.exec_command("x", b"given")[:2] == (0, b"given")
+    source = tmp_path / "source"
+    source.write_bytes(b"file")
+    made.unlink()
+    slurm.says("srun", f"[ -e {made} ] && exec cat > {tmp_path}/copy; touch {made}; {CREATES_NONE}")
+    connection.put_file(str(source), "anywhere")
+    assert (tmp_path / "copy").read_bytes() == b"file"
+
+
+def test_a_slurmctld_that_stays_away_is_a_failed_launch(connection, slurm, impatient):
+    slurm.says("srun", CREATES_NONE)
+    with pytest.raises(EndedByCarrierError) as raised:
+        connection.exec_command("x")
+    assert (raised.value.ending, raised.value.over) == ("launch_failed", False)
 
 
 def test_files_go_both_ways(connection, tmp_path):
@@ -123,14 +175,28 @@ def run(name, args, check=False):
 
 
 def job(tmp_path, check=False, **args):
-    options = {"options": {"nodes": 2}, "results_dir": str(tmp_path), **args}
+    options = {"options": {"nodes": 2, "gpus_per_node": 8}, "results_dir": str(tmp_path), **args}
     return run("slurm_job", options, check)
 
 
 def test_a_job_is_tried_and_then_submitted(slurm, tmp_path):
     answer = job(tmp_path)
     assert (answer["job"], answer["own"]) == ("7", True)
-    assert slurm.calls() == ["sbatch --test-only", "sbatch --parsable"]
+    asked = "scontrol --oneliner show node n[1-2]"
+    assert slurm.calls() == ["sbatch --test-only", asked, "sbatch --parsable"]
+
+
+@pytest.mark.parametrize("asked", [{"gres": "gpu:8"}, {"gres": "none"}, {"extra": ["--gpus=16"]}])
+def test_gpus_that_are_asked_for_are_not_questioned(slurm, tmp_path, asked):
+    assert job(tmp_path, options={"nodes": 2, **asked})["job"] == "7"
+
+
+def test_nodes_whose_gpus_nobody_asked_for_are_refused_before_submission(slurm, tmp_path):
+    with pytest.raises(Exception, match=r"n1 has 8 GPUs .*-e slurm_gpus_per_node=8"):
+        job(tmp_path, options={"nodes": 2, "gpus_per_node": "", "gres": ""})
+    assert not any("--parsable" in call for call in slurm.calls())
+    slurm.says("scontrol", f"echo '{NODES.replace('gpu:8', '(null)')}'")
+    assert job(tmp_path, options={"nodes": 2})["job"] == "7"
 
 
 @pytest.mark.parametrize("words", ["echo 'lua: be nice' >&2; echo 7", "echo Hello; echo '7;own'"])
@@ -186,7 +252,7 @@ def test_the_nodes_of_a_job_are_returned_once_it_has_them(slurm, tmp_path, monke
         "squeue",
         f"""case "$*" in
         *PENDING*) echo 3; echo 7;;
-        *) [ -e {tmp_path}/asked ] && echo '{JOB}' || echo 'PENDING|Priority|N/A||INVALID'
+        *) [ -e {tmp_path}/asked ] && echo '{JOB}' || echo 'PENDING|Priority|N/A||INVALID|batch'
            touch {tmp_path}/asked;; esac""",
     )
     answer = run("slurm_nodes", {"job": "7"})
@@ -196,7 +262,7 @@ def test_the_nodes_of_a_job_are_returned_once_it_has_them(slurm, tmp_path, monke
 
 
 def test_a_job_that_ends_in_the_queue_is_an_error(slurm):
-    slurm.says("squeue", "echo 'CANCELLED|None|N/A||INVALID'")
+    slurm.says("squeue", "echo 'CANCELLED|None|N/A||INVALID|batch'")
     with pytest.raises(Exception, match="Slurm job 7 ended before it had nodes: CANCELLED"):
         run("slurm_nodes", {"job": "7"})
 
@@ -246,7 +312,7 @@ def test_a_job_that_cannot_start_is_not_waited_for(slurm, tmp_path, reason):
     # After the second look the stand-in has the job running, so that this test ends in any case.
     slurm.says(
         "squeue",
-        f"""[ -e {tmp_path}/asked ] && echo '{JOB}' || echo 'PENDING|{reason}|N/A||INVALID'
+        f"""[ -e {tmp_path}/asked ] && echo '{JOB}' || echo 'PENDING|{reason}|N/A||INVALID|batch'
         case "$*" in *PENDING*) touch {tmp_path}/asked;; esac""",
     )
     with pytest.raises(Exception, match=f"Slurm job 7 will not start by itself: {reason}"):

@@ -43,20 +43,20 @@ def test_no_answer_is_no_node():
 
 
 def test_a_job_has_its_place_in_the_queue():
-    waits = answers.queued("PENDING|Resources|2026-11-23T02:00:00||1:00:00\n")
+    waits = answers.queued("PENDING|Resources|2026-11-23T02:00:00||1:00:00|batch\n")
     assert (waits.waits, waits.runs) == (True, False)
     assert answers.waiting_text("12", waits, ["9", "12", "13"]) == (
-        "Slurm job 12 waits, number 2 of 3 waiting jobs, reason Resources,"
+        "Slurm job 12 waits, number 2 of 3 waiting jobs of partition batch, reason Resources,"
         " expected to start at 2026-11-23T02:00:00"
     )
-    runs = answers.queued("RUNNING|None|2026-11-23T00:56:18|n[1-4]|59:01\n")
+    runs = answers.queued("RUNNING|None|2026-11-23T00:56:18|n[1-4]|59:01|batch\n")
     assert (runs.waits, runs.runs, runs.nodes) == (False, True, "n[1-4]")
-    over = answers.queued("CANCELLED|None|N/A||INVALID\n")
+    over = answers.queued("CANCELLED|None|N/A||INVALID|batch\n")
     assert (over.waits, over.runs) == (False, False)
 
 
 def test_what_slurm_does_not_say_is_not_said():
-    waits = answers.queued("PENDING|None|N/A||INVALID\n")
+    waits = answers.queued("PENDING|None|N/A||INVALID|batch\n")
     assert answers.waiting_text("12", waits, []) == "Slurm job 12 waits"
 
 
@@ -82,6 +82,43 @@ def test_a_command_that_fails_by_itself_is_no_end_of_the_step():
     assert end(told, code=3) is None
     assert end("srun: error: n3: task 0: Killed\n", code=137) is None
     assert end("srun: cluster configuration lacks support for cpu binding\n", code=2) is None
+
+
+def test_an_exit_code_is_the_commands_whatever_else_srun_says():
+    told = "srun: error: n2: task 0: Exited with exit code 3\n"
+    others = (
+        "srun: error: spank: x: failed\n" + told,
+        told + "srun: error: Timed out waiting for job step to complete\n",
+    )
+    for errors in others:
+        assert not answers.needs_state(3, errors)
+        for state in ("RUNNING", "COMPLETING", None):
+            assert end(errors, state, code=3) is None
+    # Memory that ran out is told beside the exit code of a command that catches it.
+    oom = told + "slurmstepd: error: Detected 1 oom_kill event in StepId=5.3.\n"
+    assert end(oom, code=3).ending == "crashed"
+
+
+def test_without_an_answer_of_slurm_the_words_count():
+    assert end(CANCELLED.format(" DUE TO TIME LIMIT"), None).ending == "interrupted"
+    assert end("srun: error: n3: task 0: Killed\n", None, code=137) is None
+    assert end("srun: error: Task launch for StepId=5.1 failed on node n4\n", None).ending == (
+        "launch_failed"
+    )
+
+
+@pytest.mark.parametrize(
+    ("errors", "away"),
+    [
+        ("Unable to create step for job 5: Unable to contact slurm controller (connect)", 1),
+        ("Unable to confirm allocation for job 5: Unable to contact slurm controller", 1),
+        ("Unable to create step for job 5: Socket timed out on send/recv operation", 1),
+        ("Unable to create step for job 5: Job/step already completing or completed", 0),
+        ("Slurm job 5 has expired", 0),
+    ],
+)  # fmt: skip
+def test_a_step_is_tried_again_only_where_slurmctld_was_away(errors, away):
+    assert answers.controller_away(f"srun: error: {errors}\n") == bool(away)
 
 
 def test_a_command_that_ends_well_is_no_end_of_the_step():
@@ -148,4 +185,4 @@ def test_a_step_of_a_job_that_is_over_is_interrupted(state):
     ],
 )
 def test_the_time_left_is_in_seconds_where_there_is_a_limit(left, seconds):
-    assert answers.queued(f"RUNNING|None|x|n1|{left}").seconds_left == seconds
+    assert answers.queued(f"RUNNING|None|x|n1|{left}|batch").seconds_left == seconds

@@ -29,7 +29,7 @@ import shlex
 import subprocess
 import time
 
-from ansible.errors import AnsibleConnectionFailure, AnsibleError, AnsibleFileNotFound
+from ansible.errors import AnsibleError, AnsibleFileNotFound
 from ansible.plugins.connection import ConnectionBase
 from ansible_collections.scalebench.core.plugins.module_utils.slurm import answers, commands
 from ansible_collections.scalebench.core.plugins.plugin_utils.carrier import EndedByCarrierError
@@ -37,6 +37,10 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.slurm_programs imp
 
 # For how long a job that is ending is asked how it ends, in seconds.
 ENDING_PATIENCE = 5
+# For how long slurmctld may be away, as at a restart, and the pause between two tries, in seconds.
+AWAY_PATIENCE, AWAY_PAUSE = 120, 3
+# An answer of squeue that takes longer is none.
+SQUEUE_PATIENCE = 30
 
 
 class Connection(ConnectionBase):
@@ -84,42 +88,74 @@ class Connection(ConnectionBase):
             raise AnsibleError(f"{in_path}: not read: {errors.decode(errors='replace')}")
 
     def _step(self, command, given=None, output=subprocess.PIPE):
-        """Run a step; ``given`` is its standard input, as bytes or as an open file."""
+        """Run a step; ``given`` is its standard input, as bytes or as an open file.
+
+        :raises EndedByCarrierError: Slurm ended it or could not start it. Where slurmctld is away
+            the step is tried again for two minutes: nothing has started yet.
+        """
         job, node = str(self.get_option("job")), str(self.get_option("host"))
         kept = {name: os.environ.get(name, "") for name in commands.ENVIRONMENT}
         argv = commands.step(job, node, command, kept)
         self._display.vvv(f"EXEC {shlex.join(argv)}", host=node)
-        is_bytes = isinstance(given, bytes)
-        with subprocess.Popen(
-            argv,
-            stdin=subprocess.PIPE if is_bytes else given or subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.PIPE,
-            env=own_environment(),
-        ) as srun:
-            out, errors = srun.communicate(given if is_bytes else None)
-        if srun.returncode:
-            told = errors.decode("utf-8", "replace")
-            end = answers.end_of_step(job, node, srun.returncode, told, _state_of(job))
-            if end:
-                raise EndedByCarrierError(*end)
-        return srun.returncode, out or b"", errors
+        end = time.monotonic() + AWAY_PATIENCE
+        code, out, errors = _srun(argv, given, output)
+        while code and answers.controller_away(errors.decode(errors="replace")):
+            if time.monotonic() > end:
+                break
+            time.sleep(AWAY_PAUSE)
+            code, out, errors = _srun(argv, given, output)
+        told = errors.decode("utf-8", "replace")
+        if answers.needs_state(code, told):
+            why = answers.end_of_step(job, node, code, told, _state_of(job))
+            if why:
+                raise EndedByCarrierError(*why)
+        return code, out, errors
+
+
+def _srun(argv, given, output):
+    """Return the exit code, output and errors of srun."""
+    is_bytes = isinstance(given, bytes)
+    if given and not is_bytes:
+        given.seek(0)
+    with subprocess.Popen(
+        argv,
+        stdin=subprocess.PIPE if is_bytes else given or subprocess.DEVNULL,
+        stdout=output,
+        stderr=subprocess.PIPE,
+        env=own_environment(),
+    ) as srun:
+        out, errors = srun.communicate(given if is_bytes else None)
+    return srun.returncode, out or b"", errors
 
 
 def _state_of(job):
-    """Return the state of a job; wait some seconds for that of one that is ending."""
-    end = time.monotonic() + ENDING_PATIENCE
+    """Return a job's state as ``answers.end_of_step`` wants it.
+
+    Waits some seconds for that of a job that is ending, and longer for a slurmctld that is away.
+    """
+    began = time.monotonic()
     while True:
+        known, state = _asked_state(job)
+        patience = AWAY_PATIENCE if not known else ENDING_PATIENCE if state == "COMPLETING" else 0
+        if time.monotonic() - began >= patience:
+            return state if known else None
+        time.sleep(0.3 if known else AWAY_PAUSE)
+
+
+def _asked_state(job):
+    """Return whether squeue answers, and the state of the job; empty if Slurm has forgotten it."""
+    try:
         asked = subprocess.run(
             commands.in_queue(job),
             capture_output=True,
             encoding="utf-8",
             env=own_environment(),
+            timeout=SQUEUE_PATIENCE,
             check=False,
         )
-        found = answers.queued(asked.stdout)
-        if asked.returncode and "Invalid job id" not in asked.stderr:
-            raise AnsibleConnectionFailure(f"squeue: {asked.stderr.strip()}")
-        if found is None or found.state != "COMPLETING" or time.monotonic() > end:
-            return found.state if found else ""
-        time.sleep(0.3)
+    except (OSError, subprocess.TimeoutExpired):
+        return False, ""
+    if asked.returncode and "Invalid job id" not in asked.stderr:
+        return False, ""
+    found = answers.queued(asked.stdout)
+    return True, found.state if found else ""

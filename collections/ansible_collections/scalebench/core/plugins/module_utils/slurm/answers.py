@@ -2,20 +2,23 @@
 
 Formats: SchedMD/slurm 284c3b95f08a, src/api/job_info.c and node_info.c (``scontrol --oneliner``),
 src/slurmd/slurmstepd/req.c (why a step is cancelled), src/api/step_launch.c (a lost node),
+src/srun/launch.c and allocate.c (how a task ended, a step that is not created),
 src/plugins/task/cgroup/task_cgroup_memory.c (exhausted memory); and as Slurm 22.05.8 prints them.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Dict, List, NamedTuple, Optional, Sequence
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 __all__ = [
     "Queued",
     "SlurmNode",
     "StepEnd",
+    "controller_away",
     "end_of_step",
     "fields",
+    "needs_state",
     "nodes",
     "queued",
     "tried",
@@ -48,18 +51,29 @@ _CAUSES = (
     (re.compile(r"oom[_-]kill|task \d+: Out Of Memory|exceeded memory limit"), "crashed"),
     (re.compile(r"STEP \S+ ON \S+ CANCELLED AT"), "interrupted"),
 )
-# srun's own errors; "srun: error: n1: task 0: Exited with exit code 2" is the command's.
+# srun says how its task ended; by this line the exit code is the command's, whatever else it says.
+_EXITED = re.compile(r"^srun: error: \S+: tasks? [\d,-]+: Exited with exit code \d", re.MULTILINE)
+_SPOKE = re.compile(r"^(?:srun|slurmstepd\S*): ", re.MULTILINE)
+# srun's own errors; "srun: error: n1: task 0: Killed" is the command's.
 _OWN_ERROR = re.compile(r"^srun: (?:error|fatal): (?!\S+: tasks? [\d,-]+: )", re.MULTILINE)
+# No task was started, because slurmctld did not answer: the same line may be tried again.
+_AWAY = re.compile(
+    r"^srun: error: Unable to (?:create step for|confirm allocation for) job \S+: "
+    r"(?:Unable to contact slurm controller|Socket timed out|Connection refused|"
+    r"Zero Bytes were transmitted|Transport endpoint is not connected)",
+    re.MULTILINE,
+)
 
 
 class Queued(NamedTuple):
-    """A job's place: its state, why it waits, when it is expected to start, nodes, time left."""
+    """A job's place: state, why it waits, when it is expected to start, nodes, time left, where."""
 
     state: str
     reason: str
     start: str
     nodes: str
     left: str
+    partition: str
 
     @property
     def waits(self) -> bool:
@@ -111,17 +125,18 @@ class StepEnd(NamedTuple):
 def queued(answer: str) -> Optional[Queued]:
     """Return the job of an answer to ``commands.in_queue``; None if Slurm has forgotten it."""
     parts = answer.strip().split("|")
-    return Queued(*parts) if len(parts) == 5 else None
+    return Queued(*parts) if len(parts) == 6 else None
 
 
 def waiting_text(job: str, found: Queued, pending: Sequence[str]) -> str:
     """Return where a job is in the queue, why it waits, and when it is expected to start.
 
-    :param pending: the jobs that wait in the whole cluster, those of highest priority first.
+    :param pending: the jobs that wait in its partition, those of highest priority first.
     """
     words = [f"Slurm job {job} waits"]
     if job in pending:
-        words.append(f"number {pending.index(job) + 1} of {len(pending)} waiting jobs")
+        place = f"number {pending.index(job) + 1} of {len(pending)} waiting jobs"
+        words.append(f"{place} of partition {found.partition}")
     if found.reason not in ("None", ""):
         words.append(f"reason {found.reason}")
     if found.start not in ("N/A", ""):
@@ -181,22 +196,48 @@ def _gpus(gres: str) -> int:
     return total
 
 
-def end_of_step(job: str, node: str, exit_code: int, errors: str, state: str) -> Optional[StepEnd]:
+def controller_away(errors: str) -> bool:
+    """Return whether srun started nothing, by its standard error, because slurmctld was away."""
+    return bool(_AWAY.search(errors))
+
+
+def needs_state(exit_code: int, errors: str) -> bool:
+    """Return whether the job's state is needed to say why a step ended.
+
+    :param exit_code: of srun; below 0 if a signal ended srun.
+    :param errors: what srun wrote to standard error.
+    """
+    if exit_code == 0 or (_EXITED.search(errors) and not _cause(errors)):
+        return False
+    return exit_code < 0 or bool(_SPOKE.search(errors))
+
+
+def _cause(errors: str) -> Optional[Tuple[str, str]]:
+    """Return the ending and the line of what Slurm says it did; None if it says nothing."""
+    lines = [line.strip() for line in errors.splitlines()]
+    found = (
+        (ending, line) for pattern, ending in _CAUSES for line in lines if pattern.search(line)
+    )
+    return next(found, None)
+
+
+def end_of_step(
+    job: str, node: str, exit_code: int, errors: str, state: Optional[str]
+) -> Optional[StepEnd]:
     """Return why a step ended if Slurm ended it or could not start it; None if its command did.
 
     :param exit_code: of srun.
     :param errors: what srun wrote to standard error.
     :param state: of the job as ``JobState`` or ``squeue`` gives it; empty if Slurm has forgotten
-        the job.
+        the job; None if Slurm does not answer, and then the words alone count.
     """
-    if exit_code == 0:
+    if not needs_state(exit_code, errors):
         return None
+    state = RUNNING if state is None else state
     over = not state or (state != RUNNING and state not in WAITING)
-    lines = [line.strip() for line in errors.splitlines()]
-    for pattern, ending in _CAUSES:
-        told = next((line for line in lines if pattern.search(line)), "")
-        if told:
-            return _ended(job, node, ending, told, state, over)
+    cause = _cause(errors)
+    if cause:
+        return _ended(job, node, *cause, state, over)
     if over:
         return _ended(job, node, "interrupted", "", state, over)
     own = _OWN_ERROR.search(errors)

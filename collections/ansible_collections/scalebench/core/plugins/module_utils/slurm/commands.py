@@ -19,12 +19,18 @@ __all__ = [
 ]
 
 # How often the batch script looks for steps, and how many times in a row it may find none.
-LOOK_SECONDS = 15
-IDLE_LOOKS = 40
+LOOK_SECONDS = 30
+IDLE_LOOKS = 20
 # What a command on a node gets of the environment of srun's caller. The rest, such as the paths of
 # the controller's Python, means something else there; over ssh it would not arrive either.
 ENVIRONMENT = ("HOME", "USER", "LOGNAME", "LANG")
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+# A command on a node sees none of Slurm's variables of its step, which say that it is one task
+# alone: torchrun and MPI systems would take their ranks from them. Which GPUs are the job's stays.
+_WITHOUT_STEP = (
+    "unset $(env | sed -nE 's/^((SLURM|SLURMD|SRUN|PMI|PMI2|PMIX)_[A-Za-z0-9_]*)=.*/\\1/p'); "
+)
 
 # A job ends with its batch script. It gives the nodes back by itself when no step ran for ten
 # minutes: the controller was killed, or its machine is gone. Without an answer of squeue it waits.
@@ -71,7 +77,7 @@ def step(job: str, node: str, command: str, environment: Mapping[str, str]) -> L
     """Return the words that run a shell command on one node of an allocation, as a step.
 
     The step has the node as the job has it, beside other steps: all CPUs (no ``--exact``, no
-    binding), all of the job's memory and GPUs.
+    binding), all of the job's memory and GPUs. The command sees no variables of Slurm.
 
     :param job: the job's id.
     :param command: for ``sh -c``.
@@ -95,7 +101,7 @@ def step(job: str, node: str, command: str, environment: Mapping[str, str]) -> L
         "--export=" + ",".join(f"{key}={value}" for key, value in _carried(given).items()),
         "/bin/sh",
         "-c",
-        command,
+        _WITHOUT_STEP + command,
     ]
 
 
@@ -113,13 +119,14 @@ def describe_nodes(names: str) -> List[str]:
 
 
 def in_queue(job: str) -> List[str]:
-    """Return the words that ask for a job's state, reason, start, nodes and time left.
+    """Return the words that ask for a job's state, reason, start, nodes, time left and partition.
 
     ``answers.queued`` reads the answer.
     """
-    return ["squeue", "--noheader", f"--jobs={job}", "--states=all", "--format=%T|%r|%S|%N|%L"]
+    return ["squeue", "--noheader", f"--jobs={job}", "--states=all", "--format=%T|%r|%S|%N|%L|%P"]
 
 
-def waiting() -> List[str]:
-    """Return the words that ask for the ids of the waiting jobs, highest priority first."""
-    return ["squeue", "--noheader", "--states=PENDING", "--sort=-p,i", "--format=%i"]
+def waiting(partition: str) -> List[str]:
+    """Return the words that ask for the ids of a partition's waiting jobs, first in line first."""
+    words = ["squeue", "--noheader", "--states=PENDING", "--sort=-p,i", "--format=%i"]
+    return [*words, f"--partition={partition}"]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Mapping, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Sequence, Tuple
 
-__all__ = ["DIRECTIVES", "Directive", "directives", "nodes_needed"]
+from .answers import SlurmNode
+
+__all__ = ["DIRECTIVES", "Directive", "check_gpus", "directives", "nodes_needed"]
 
 # What sbatch's directives carry unchanged, without blanks, quotes and comments. Constraints and
 # lists of nodes have brackets, &, | and *.
@@ -126,6 +128,26 @@ def directives(given: Mapping[str, Any]) -> List[str]:
         elif not text:
             words.append(directive.flag)
     return words + _extra(given.get("extra") or ())
+
+
+def check_gpus(given: Mapping[str, Any], chosen: Sequence[SlurmNode]) -> None:
+    """Refuse nodes with GPUs where none are asked for: steps would see none, or all, silently.
+
+    :param given: as for :func:`directives`.
+    :param chosen: the nodes that Slurm would choose.
+    :raises ValueError: the first such node, and what to set.
+    """
+    asked = [given.get("gres"), given.get("gpus_per_node"), *(given.get("extra") or ())]
+    if any(value not in (None, "") for value in asked[:2]) or any(
+        str(word).startswith("--gpus") for word in asked[2:]
+    ):
+        return
+    for node in chosen:
+        if node.gpus:
+            raise ValueError(
+                f"{node.name} has {node.gpus} GPUs (Gres of Slurm), and the job asks for none: give"
+                f" -e slurm_gpus_per_node={node.gpus}, or -e slurm_gres=none to measure its CPUs"
+            )
 
 
 def _extra(words: Any) -> List[str]:
