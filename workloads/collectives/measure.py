@@ -17,14 +17,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from collectives.definitions import COLLECTIVES
 from common.job import run_rank
-from common.options import ShowDefaults, default_threads, not_negative, positive
+from common.options import ShowDefaults, add_collective_timeout, add_measurement, positive
 from common.process import end_now
 
 
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     parser = argparse.ArgumentParser(
-        description="Time a collective operation, one rank of a torchrun job.",
+        description="Time a collective operation, one rank of a torchrun job, over gloo on CPUs "
+        "and NCCL on GPUs. Every result of the warm-up is checked.",
         formatter_class=ShowDefaults,
     )
     parser.add_argument(
@@ -38,36 +39,8 @@ def make_parser() -> argparse.ArgumentParser:
         help="size of the message as nccl-tests counts it: of the whole buffer, which all_gather "
         "and reduce_scatter divide among the ranks; cut to whole elements of fp32",
     )
-    parser.add_argument(
-        "--warmup",
-        type=not_negative,
-        default=5,
-        metavar="N",
-        help="operations before the measured ones, of which every result is checked",
-    )
-    parser.add_argument(
-        "--iterations", type=positive, default=20, metavar="N", help="measured operations"
-    )
-    parser.add_argument(
-        "--device",
-        choices=("auto", "cpu", "gpu"),
-        default="auto",
-        help="auto: a GPU if there is one; gloo is used on CPUs, NCCL on GPUs",
-    )
-    parser.add_argument(
-        "--threads",
-        type=positive,
-        default=default_threads(os.environ),
-        metavar="N",
-        help="CPU threads per rank; the default is OMP_NUM_THREADS where it is set",
-    )
-    parser.add_argument(
-        "--collective-timeout",
-        type=positive,
-        default=300,
-        metavar="S",
-        help="seconds a rank waits for the others",
-    )
+    add_measurement(parser, "operations", warmup=5, iterations=20)
+    add_collective_timeout(parser)
     return parser
 
 

@@ -29,29 +29,7 @@ def trainer_parser(description, samples, rate):
         metavar="N",
         help=f"{samples} per device and iteration",
     )
-    measure.add_argument(
-        "--warmup",
-        type=not_negative,
-        default=20,
-        metavar="N",
-        help="iterations before the measured ones",
-    )
-    measure.add_argument(
-        "--iterations", type=positive, default=100, metavar="N", help="measured iterations"
-    )
-    measure.add_argument(
-        "--device",
-        choices=("auto", "cpu", "gpu"),
-        default="auto",
-        help="auto: a GPU if there is one",
-    )
-    measure.add_argument(
-        "--threads",
-        type=positive,
-        default=default_threads(os.environ),
-        metavar="N",
-        help="CPU threads per rank; the default is OMP_NUM_THREADS where it is set",
-    )
+    add_measurement(measure, "iterations", warmup=20, iterations=100)
     data = parser.add_argument_group("data")
     data.add_argument(
         "--data",
@@ -72,6 +50,48 @@ def trainer_parser(description, samples, rate):
         help=rate,
     )
     return parser
+
+
+def add_measurement(group, what, warmup, iterations):
+    """Add the options of what is timed: how often, on which device, with how many threads.
+
+    :param what: one of which is timed at a time, in the plural.
+    :param warmup: default of --warmup, as `iterations` is of --iterations.
+    """
+    group.add_argument(
+        "--warmup",
+        type=not_negative,
+        default=warmup,
+        metavar="N",
+        help=f"{what} before the measured ones",
+    )
+    group.add_argument(
+        "--iterations", type=positive, default=iterations, metavar="N", help=f"measured {what}"
+    )
+    group.add_argument(
+        "--device",
+        choices=("auto", "cpu", "gpu"),
+        default="auto",
+        help="auto: a GPU if there is one",
+    )
+    group.add_argument(
+        "--threads",
+        type=positive,
+        default=default_threads(os.environ),
+        metavar="N",
+        help="CPU threads per rank; the default is OMP_NUM_THREADS where it is set",
+    )
+
+
+def add_collective_timeout(group):
+    """Add the option of how long torch.distributed waits."""
+    group.add_argument(
+        "--collective-timeout",
+        type=positive,
+        default=300,
+        metavar="S",
+        help="seconds a rank waits for the others",
+    )
 
 
 def default_threads(environment):

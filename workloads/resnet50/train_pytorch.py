@@ -18,7 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from common.job import run_rank
-from common.options import positive
+from common.options import add_collective_timeout, positive
 from common.process import end_now, need_compiler
 from common.target_training import add_target_options, target_training
 from resnet50.images import images_to_evaluate, images_to_read
@@ -78,13 +78,7 @@ def make_parser() -> argparse.ArgumentParser:
         metavar="MIB",
         help="gradients exchanged at once; unset: 25 on a GPU, 128 (all) on a CPU",
     )
-    torch.add_argument(
-        "--collective-timeout",
-        type=positive,
-        default=300,
-        metavar="S",
-        help="seconds a rank waits for the others",
-    )
+    add_collective_timeout(torch)
     return parser
 
 

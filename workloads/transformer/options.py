@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from common.options import positive, trainer_parser
+from common.options import add_collective_timeout, positive, trainer_parser
 from common.process import need_compiler
 
 
@@ -50,13 +50,7 @@ def transformer_parser(
         metavar="MIB",
         help="gradients that ddp exchanges at once; unset: 25 on a GPU, 128 on a CPU",
     )
-    group.add_argument(
-        "--collective-timeout",
-        type=positive,
-        default=300,
-        metavar="S",
-        help="seconds a rank waits for the others",
-    )
+    add_collective_timeout(group)
     return parser
 
 
