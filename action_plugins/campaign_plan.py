@@ -119,6 +119,7 @@ class ActionModule(ControllerAction):
             return {**checked, "changed": False}
         args["nodes"] = with_absent(args["nodes"], kept)
         planned = plan.build(benchmarks, options, args["nodes"], kept, campaign)
+        planned["carrier"] = args["carrier"]
         plan.check_forks(planned["cells"], args["nodes"], packing, context.CLIARGS["forks"])
         search.check_memory(planned["cells"], args["memory_mib"])
         check_carried(planned["cells"], args["carrier"])

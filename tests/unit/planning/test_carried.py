@@ -5,6 +5,11 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning.carried i
     check_carried,
     too_long,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.planning.plan_changes import (
+    differences,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.report.provenance import origin
+from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 
 
 def cell(**more):
@@ -39,3 +44,19 @@ def test_a_plan_that_takes_longer_than_the_nodes_are_there_is_told():
     assert remark.startswith("the missing repeats take about 2 h 00 min, and the nodes are there")
     assert "for 10 min 00 s: " in remark
     assert "-e campaign=c" in remark
+
+
+def test_a_campaign_does_not_go_on_by_another_carrier():
+    """Limits and binding of Slurm are not those of ssh; a plan without the key is one of ssh."""
+    empty = {"nodes": {}, "cells": []}
+    by_slurm = {**empty, "carrier": "slurm"}
+    assert differences(empty, {**empty, "carrier": "ssh"}) == []
+    assert differences(by_slurm, by_slurm) == []
+    assert differences(empty, by_slurm) == ["its nodes were reached by ssh, are by slurm"]
+
+
+def test_the_report_names_the_carrier():
+    results = build_results({"nodes": {}, "cells": [], "carrier": "slurm"}, [])
+    assert "Nodes reached by: slurm" in origin(results)
+    del results["provenance"]["carrier"]
+    assert not any("reached" in line for line in origin(results))

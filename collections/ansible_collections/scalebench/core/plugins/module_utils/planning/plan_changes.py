@@ -51,6 +51,9 @@ def check_same(campaign: str, kept: Plan, wanted: Plan, of_variables: Iterable[s
 def differences(old: Plan, new: Plan) -> List[str]:
     """Return the differences that prevent plan ``new`` from continuing plan ``old``, as text."""
     changes = []
+    reached = [plan.get("carrier", "ssh") for plan in (old, new)]
+    if reached[0] != reached[1]:
+        changes.append(f"its nodes were reached by {reached[0]}, are by {reached[1]}")
     names: Set[str] = {*old["nodes"], *new["nodes"]}
     for name in sorted(names):
         before, now = old["nodes"].get(name), new["nodes"].get(name)

@@ -293,9 +293,11 @@ class Plan(_Plan, total=False):
     ``variants``, by benchmark, and the ``seed`` of their order are there where it compares some.
     ``workload`` are the digests of the trainers by file, ``continued`` are the ``changes`` of
     software, in words, after which the campaign went on, and when (``at``). ``settings``, by node
-    in seating order, are what its commands were made of.
+    in seating order, are what its commands were made of. ``carrier`` is what reached the nodes, ssh
+    or slurm.
     """
 
+    carrier: str
     campaign: str
     created: str
     controller: Dict[str, Any]

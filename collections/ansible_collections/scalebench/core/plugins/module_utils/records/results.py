@@ -234,6 +234,7 @@ class Provenance(TypedDict, total=False):
     variants: VariantsGiven
     seed: str
     continued: List[Continued]
+    carrier: str
 
 
 if TYPE_CHECKING:

@@ -57,6 +57,8 @@ def origin(results: Results) -> List[str]:
         ("Continued after changes", unquoted(f"{one['at']}: {'; '.join(one['changes'])}"))
         for one in provenance.get("continued") or ()
     ]
+    if provenance.get("carrier"):
+        lines.append(("Nodes reached by", unquoted(provenance["carrier"])))
     if provenance.get("controller"):
         lines.append(("Produced by", _controller(provenance["controller"])))
     if provenance.get("sha256"):

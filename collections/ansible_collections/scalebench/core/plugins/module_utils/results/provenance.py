@@ -48,6 +48,7 @@ _PLAN_KEYS = (
     "variants",
     "seed",
     "continued",
+    "carrier",
 )
 
 
