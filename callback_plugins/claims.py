@@ -17,11 +17,8 @@ description:
 import atexit
 import json
 import os
-import signal
 import subprocess
 import sys
-import threading
-from _thread import interrupt_main
 from pathlib import Path
 
 from ansible import context
@@ -33,6 +30,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.claim import 
     identity,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.records.node_names import folded
+from ansible_collections.scalebench.core.plugins.plugin_utils.interrupts import keep_interrupts
 
 RELEASE = Path(__file__).resolve().parents[1] / "playbooks/release.yml"
 PATIENCE_SECONDS = 120
@@ -40,8 +38,6 @@ PATIENCE_SECONDS = 120
 NOTHING_ASKED = dict.fromkeys(
     ("ANSIBLE_ASK_PASS", "ANSIBLE_BECOME_ASK_PASS", "ANSIBLE_ASK_VAULT_PASS"), "false"
 )
-# Until Python has left what it calls around a fork.
-AGAIN_SECONDS = 0.1
 # Options of this run by which nodes are reached, and their switches.
 WAY_IN = {
     "private_key_file": "--private-key",
@@ -60,26 +56,6 @@ WAY_IN = {
 def _claims(task):
     """Return whether a task claims or releases a node."""
     return task.action.rpartition(".")[2] == "node_claim"
-
-
-def keep_interrupts():
-    """Have Ctrl-C end this process also where Python drops the exception that it raises.
-
-    Python ignores exceptions of the functions that it calls around a fork, and Ansible forks for
-    each host and task. Its workers would end, and the playbook would wait for them forever.
-    """
-    dropped = sys.unraisablehook
-
-    def raise_again(unraisable):
-        if unraisable.exc_type is not KeyboardInterrupt:
-            dropped(unraisable)
-        # A worker is ended by its parent.
-        elif os.getpid() == process:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            threading.Timer(AGAIN_SECONDS, interrupt_main).start()
-
-    process = os.getpid()
-    sys.unraisablehook = raise_again
 
 
 class CallbackModule(CallbackBase):

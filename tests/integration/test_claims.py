@@ -30,6 +30,25 @@ def interrupt():
 os.register_at_fork(after_in_parent=interrupt)
 main(sys.argv)
 """
+# As a worker that is ended while it sends a result leaves the queue: with the lock taken.
+_WITH_CTRL_C_BESIDE_A_LOST_LOCK = """
+import os, pathlib, signal, sys, threading, time
+from ansible.cli.playbook import main
+from ansible.executor.task_queue_manager import FinalQueue
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+queues, made = [], FinalQueue.__init__
+def make(self):
+    queues.append(self)
+    made(self)
+FinalQueue.__init__ = make
+def interrupt():
+    while len(list(pathlib.Path(sys.argv[2]).parent.glob("*/claim.json"))) < 2:
+        time.sleep(0.1)
+    queues[0]._wlock.acquire()
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=interrupt, daemon=True).start()
+main(sys.argv)
+"""
 OTHER = {
     **{"campaign": "night", "controller": "elsewhere", "boot_id": "b", "pid": 7, "start": 1},
     "taken": "2026-11-22T20:00:00Z",
@@ -137,8 +156,9 @@ def test_nodes_are_given_back_after_ctrl_c(cluster):
     assert claims(cluster) == []
 
 
-def test_ctrl_c_while_ansible_forks_a_worker_ends_the_run(cluster):
-    process = start(cluster, "-e", "seconds=300", program=_WITH_CTRL_C_IN_A_FORK)
+@pytest.mark.parametrize("program", [_WITH_CTRL_C_IN_A_FORK, _WITH_CTRL_C_BESIDE_A_LOST_LOCK])
+def test_ctrl_c_ends_the_run_where_ansible_would_wait_forever(cluster, program):
+    process = start(cluster, "-e", "seconds=300", program=program)
     out, _ = process.communicate(timeout=120)
     assert process.returncode != 0
     assert "Giving back node[1-2]" in out

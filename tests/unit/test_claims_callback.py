@@ -25,6 +25,7 @@ def callback(monkeypatch):
 
     monkeypatch.setattr(claims.subprocess, "run", run)
     monkeypatch.setattr(claims.atexit, "register", lambda function: None)
+    monkeypatch.setattr(claims, "keep_interrupts", lambda: None)
     given = {"inventory": ("inventory/mine",), "extra_vars": ("precision=amp", "@vars.yml")}
     monkeypatch.setattr(claims.context, "CLIARGS", given)
     return SimpleNamespace(plugin=claims.CallbackModule(), started=started, secrets=secrets)

@@ -1,0 +1,66 @@
+"""Have Ctrl-C end an ansible-playbook, with all that it does at its end, wherever it arrives."""
+
+from __future__ import annotations
+
+import atexit
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+from _thread import interrupt_main
+from contextlib import suppress
+
+from ansible.errors import ExitCode
+
+__all__ = ["keep_interrupts"]
+
+# Until Python has left what it calls around a fork.
+AGAIN_SECONDS = 0.1
+# Ansible itself ends within a second.
+PATIENCE_SECONDS = 10
+
+
+def keep_interrupts() -> None:
+    """End this process after Ctrl-C also where Ansible would wait forever; call it once.
+
+    Python ignores exceptions of the functions that it calls around a fork, and Ansible forks for
+    each host and task: its workers would end, and the playbook would wait for them. A worker that
+    is ended while it sends a result keeps the lock of the queue, on which the playbook then waits
+    when it ends.
+    """
+    process, dropped = os.getpid(), sys.unraisablehook
+    # That of Ansible's TaskQueueManager, which ends the workers and raises KeyboardInterrupt.
+    interrupt = signal.getsignal(signal.SIGINT)
+
+    def raise_again(unraisable):
+        if unraisable.exc_type is not KeyboardInterrupt:
+            dropped(unraisable)
+        # A worker is ended by its parent.
+        elif os.getpid() == process:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            threading.Timer(AGAIN_SECONDS, interrupt_main).start()
+
+    def interrupted(number, frame):
+        if os.getpid() == process:
+            timer = threading.Timer(PATIENCE_SECONDS, _end)
+            timer.daemon = True
+            timer.start()
+            # First of all, as what follows takes its time.
+            atexit.register(timer.cancel)
+        interrupt(number, frame)
+
+    sys.unraisablehook = raise_again
+    if callable(interrupt):
+        signal.signal(signal.SIGINT, interrupted)
+
+
+def _end() -> None:
+    """End the workers with what they started, and this process as at its end."""
+    for worker in multiprocessing.active_children():
+        with suppress(OSError):
+            os.killpg(worker.pid, signal.SIGKILL)
+        worker.kill()
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    os._exit(ExitCode.KEYBOARD_INTERRUPT)
