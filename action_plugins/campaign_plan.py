@@ -14,6 +14,8 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning import (
 )
 from ansible_collections.scalebench.core.plugins.module_utils.planning.carried import (
     check_carried,
+    minutes_needed,
+    offered_cells,
     too_long,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import (
@@ -80,6 +82,8 @@ class ActionModule(ControllerAction):
         "free_mib": {"type": "int", "default": 0},
         "nodes": {"type": "dict"},
         "carrier": {"type": "str", "default": "ssh"},
+        "offered": {"type": "list", "elements": "dict", "default": []},
+        "cpu_processes": {"type": "int", "default": 1},
         "lost": {"type": "dict", "default": {}},
         "seconds_left": {"type": "int", "default": 0},
         "acceptance": {"type": "dict", "default": {}},
@@ -116,7 +120,11 @@ class ActionModule(ControllerAction):
         }
         packing = policy(options, args)["packing"]
         if args["nodes"] is None:
-            return {**checked, "changed": False}
+            return {
+                **checked,
+                "changed": False,
+                "minutes": _minutes(benchmarks, options, folder, args),
+            }
         args["nodes"] = with_absent(args["nodes"], kept)
         planned = plan.build(benchmarks, options, args["nodes"], kept, campaign)
         planned["carrier"] = args["carrier"]
@@ -223,6 +231,19 @@ class ActionModule(ControllerAction):
             "lower_bound": _bound(timed, there, rules["packing"]),
             "measured": sum(plan.timing_key(repeat["cell"]) in times for repeat in timed),
         }
+
+
+def _minutes(benchmarks, options, folder, args):
+    """Return the time limit in minutes for a carrier's nodes; refuse what it cannot start on them.
+
+    None where the time is not known, or no nodes are offered.
+    """
+    cells = offered_cells(benchmarks, options, args["offered"], args["cpu_processes"])
+    check_carried(cells, args["carrier"])
+    recorded = files.records(folder) if cells else {}
+    done = {log for log, record in recorded.items() if record["ending"] == "ok"}
+    times = files.earlier(folder.parent) if cells else {}
+    return minutes_needed(cells, options, times, done)
 
 
 def _set_aside(folder, records, repeats):

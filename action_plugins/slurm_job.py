@@ -29,22 +29,49 @@ class ActionModule(ControllerAction):
         "options": {"type": "dict", "required": True},
         "topology": {"type": "raw"},
         "job": {"type": "str", "default": ""},
+        "ask_only": {"type": "bool", "default": False},
+        "minutes": {"type": "int", "default": 0},
     }
 
     def answer(self, args):
-        """Return the job's id; in check mode the script and the line of a step on each node."""
+        """Return the job's id; in check mode the script and the line of a step on each node.
+
+        With ``ask_only`` return the nodes that Slurm would choose instead.
+        """
         if args["job"]:
             if not re.fullmatch(r"[0-9]+(_[0-9]+)?", args["job"]):
                 raise ValueError(f"slurm_job={args['job']}: is not the id of a job")
             return {"changed": False, "job": args["job"], "own": False}
         options = {**args["options"], **_of_campaign(args)}
         options["nodes"] = options.get("nodes") or nodes_needed(args["topology"])
-        script = commands.batch_script(args["campaign"], directives(options))
-        tried = ask(["sbatch", "--test-only"], script, with_errors=True)
-        check_gpus(options, _chosen(tried))
+        script, tried = _tried(args["campaign"], options, args["minutes"])
+        chosen = _chosen(tried)
+        check_gpus(options, chosen)
+        if args["ask_only"]:
+            gpus = {"gpus": 0} if options.get("gres") == "none" else {}
+            nodes = [{**node._asdict(), **gpus} for node in chosen]
+            return {"changed": False, "job": "", "own": False, "nodes": nodes}
         if self._task.check_mode:
             return {"changed": True, "job": "", "own": True, "text": _text(script, tried)}
         return {"changed": True, "job": _submit(script), "own": True}
+
+
+def _tried(campaign, options, minutes):
+    """Return the batch script and what Slurm says about it.
+
+    :param minutes: the time limit where none is set; left out where Slurm refuses it, since what is
+        not done at the partition's own limit runs in another job.
+    """
+    if minutes and options.get("time") in (None, ""):
+        limited = {**options, "time": str(minutes)}
+        script = commands.batch_script(campaign, directives(limited))
+        try:
+            return script, ask(["sbatch", "--test-only"], script, with_errors=True)
+        except ValueError:
+            # Another cause is told by the next try.
+            pass
+    script = commands.batch_script(campaign, directives(options))
+    return script, ask(["sbatch", "--test-only"], script, with_errors=True)
 
 
 def _submit(script):

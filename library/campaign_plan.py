@@ -76,6 +76,17 @@ options:
     description: What reaches the nodes, V(ssh) or V(slurm); cells that it cannot start are refused.
     type: str
     default: ssh
+  offered:
+    description:
+      - Without O(nodes), C(name) and C(gpus) of the nodes that the carrier would give. Cells that
+        it cannot start on them are refused, and RV(minutes) is returned.
+    type: list
+    elements: dict
+    default: []
+  cpu_processes:
+    description: The devices of a node of O(offered) without GPUs.
+    type: int
+    default: 1
   lost:
     description:
       - The nodes of O(nodes) that do not answer any more, with the reason. Their repeats are
@@ -108,6 +119,13 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+minutes:
+  description:
+    - A time limit in minutes for what is missing of the campaign, with a margin; null where the
+      time of a repeat is not known.
+  type: int
+  returned: without O(nodes)
+  sample: 25
 campaign:
   description: The campaign's name.
   type: str

@@ -33,6 +33,15 @@ options:
     description: An allocation to use instead; empty to submit a job.
     type: str
     default: ""
+  ask_only:
+    description: Whether to return the nodes that Slurm would choose, and submit nothing.
+    type: bool
+    default: false
+  minutes:
+    description:
+      - Time limit where O(options) have none; it is left out where Slurm refuses it. 0 for none.
+    type: int
+    default: 0
 attributes:
   check_mode:
     support: full
@@ -63,6 +72,12 @@ own:
   type: bool
   returned: success
   sample: true
+nodes:
+  description: The nodes that Slurm would choose, by name, address, CPUs, GPUs, memory and state.
+  type: list
+  elements: dict
+  returned: with O(ask_only)
+  sample: []
 text:
   description: The batch script, what Slurm says about it, and the line of a step on each node.
   type: str

@@ -223,6 +223,29 @@ def test_what_slurm_refuses_is_not_submitted(slurm, tmp_path):
     assert slurm.calls() == ["sbatch --test-only"]
 
 
+def test_only_asked_nothing_is_submitted(slurm, tmp_path):
+    (first, _) = job(tmp_path, ask_only=True)["nodes"]
+    assert (first["name"], first["gpus"]) == ("n1", 8)
+    (first, _) = job(tmp_path, ask_only=True, options={"nodes": 2, "gres": "none"})["nodes"]
+    assert first["gpus"] == 0
+    assert not any("--parsable" in call for call in slurm.calls())
+
+
+def test_an_estimated_time_limit_is_asked_for_where_none_is_set_and_slurm_takes_it(slurm, tmp_path):
+    def limits(minutes, **options):
+        text = job(
+            tmp_path, check=True, minutes=minutes, options={"nodes": 2, "gres": "none", **options}
+        )["text"]
+        return [line for line in text.splitlines() if "--time" in line]
+
+    assert limits(25) == ["#SBATCH --time=25"]
+    assert limits(25, time="1h") == ["#SBATCH --time=60"]
+    assert limits(0) == []
+    refuses = f"grep -q -- --time && exit 1; echo '{TRIED}' >&2"
+    slurm.says("sbatch", refuses)
+    assert limits(25) == []
+
+
 def test_check_mode_shows_the_script_and_each_step(slurm, tmp_path):
     answer = job(tmp_path, check=True)
     assert "#SBATCH --nodes=2" in answer["text"]

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from typing import List, Sequence
+import math
+from typing import Any, Container, List, Mapping, Optional, Sequence, cast
 
-from ..records.plans import Cell
+from ..records.factors import MAX
+from ..records.plans import Cell, Nodes
+from . import launch, matrix, plan
 from .plan_text import duration
+from .recipes import recipe_of
 
-__all__ = ["check_carried", "too_long"]
+__all__ = ["check_carried", "minutes_needed", "offered_cells", "too_long"]
+
+# A time limit beyond what is expected: a job that ends early costs nothing, one that is cut off a
+# second time in the queue.
+_MARGIN, _BEYOND_SECONDS = 1.5, 600
+# Of a repeat beside its training: supervisors, fetching, records.
+_REPEAT_SECONDS = 5
 
 
 def check_carried(cells: Sequence[Cell], carrier: str) -> None:
@@ -28,6 +38,66 @@ def check_carried(cells: Sequence[Cell], carrier: str) -> None:
             " Choose another benchmark or recipe, as -e benchmark=pytorch, whose torchrun needs"
             " neither"
         )
+
+
+def offered_cells(
+    benchmarks: Mapping[str, Mapping[str, Any]],
+    options: Mapping[str, Any],
+    offered: Sequence[Mapping[str, Any]],
+    cpu_processes: int,
+) -> List[Cell]:
+    """Return the cells of a campaign before it has nodes; none where that cannot be said yet.
+
+    :param offered: ``name`` and ``gpus`` of the nodes that the carrier would give, in its words.
+    :param cpu_processes: the devices of a node without GPUs, as far as the controller knows.
+    """
+    nodes = {
+        node["name"]: {
+            "device": "gpu" if node["gpus"] else "cpu",
+            "devices": node["gpus"] or cpu_processes,
+            # Nodes of a scheduler share no GPU.
+            "fingerprint": {
+                "gpus": [
+                    {"index": number, "uuid": f"{node['name']} {number}"}
+                    for number in range(node["gpus"])
+                ]
+            },
+        }
+        for node in offered
+    }
+    try:
+        cells = matrix.expand(benchmarks, options, cast(Nodes, nodes))
+    except ValueError:
+        # The nodes themselves may say otherwise, and the plan is made of what they say.
+        return []
+    for cell in cells:
+        recipe = recipe_of(benchmarks[cell["benchmark"]], cell)
+        cell["over_ssh"] = launch.LAUNCHERS[recipe["launcher"]].over_ssh
+        cell["estimate_seconds"] = recipe.get("estimate", {}).get(cell["topology"])
+    return cells
+
+
+def minutes_needed(
+    cells: Sequence[Cell],
+    options: Mapping[str, Any],
+    times: Mapping[str, Sequence[float]],
+    done: Container[str],
+) -> Optional[int]:
+    """Return a time limit for the missing repeats, one by one; None if one's time is unknown.
+
+    :param cells: what :func:`offered_cells` returned.
+    :param times: seconds of earlier repeats, as for ``plan.estimate``.
+    :param done: the logs of the repeats that need not run.
+    """
+    if not cells or options.get("bisect") or options.get("half_width"):
+        # How many repeats there will be is not known.
+        return None
+    repeats = [one for one in plan.repeats(cells) if one["log"] not in done]
+    seconds = [plan.estimate(one, times) for one in repeats]
+    if not all(seconds) or any(cell["batch_size_per_device"] == MAX for cell in cells):
+        return None
+    total = _MARGIN * (sum(seconds) + _REPEAT_SECONDS * len(seconds)) + _BEYOND_SECONDS
+    return math.ceil(total / 60)
 
 
 def too_long(campaign: str, seconds: float, left: float) -> List[str]:

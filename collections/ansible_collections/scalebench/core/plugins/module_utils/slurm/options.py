@@ -86,7 +86,12 @@ DIRECTIVES: Tuple[Directive, ...] = (
     Directive("reservation", "--reservation", _word, "Reservation."),
     Directive("nodelist", "--nodelist", _word, "Nodes that must be among those allocated."),
     Directive("exclude", "--exclude", _word, "Nodes that must not be among those allocated."),
-    Directive("time", "--time", _time, "Time limit, in a form of Slurm's or as 90min, 8h, 2d."),
+    Directive(
+        "time",
+        "--time",
+        _time,
+        "Time limit, in a form of Slurm's or as 90min, 8h, 2d; empty for the plan's.",
+    ),
     Directive("mail_user", "--mail-user", _word, "Who gets mail about the job."),
     Directive("mail_type", "--mail-type", _word, "What about, as END,FAIL."),
 )
