@@ -24,7 +24,7 @@ from report_data import campaign, recorded
 # What is added to results only where it was asked for, or by what reads them.
 ADDED = {
     *("published", "comparison", "treatments", "bisection", "preflight", "drift", "gate"),
-    *("acceptance", "strong_scaling"),
+    *("acceptance", "strong_scaling", "collectives"),
 }
 
 
@@ -52,7 +52,7 @@ def test_results_cells_and_repeats_have_the_keys_of_their_types():
 
 def test_facts_of_a_log_have_the_keys_of_their_type():
     facts = facts_of_text("".join(lines("scalebench")), name="a.log")
-    assert set(facts) == keys(LogFacts) - {"observations", "waits"}
+    assert set(facts) == keys(LogFacts) - {"observations", "waits", "message"}
 
 
 def test_a_record_has_the_keys_of_its_type():

@@ -8,6 +8,7 @@ from math import fsum, sqrt
 from .. import logs, strategies
 from ..strategies._rules import middle
 from ..strategies._series import chosen_run, series
+from ..strategies._table import COMMON
 from .time_to_train import time_to_train
 from .within_run import steady_state, within_run
 
@@ -15,12 +16,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Dict, List, Mapping, Optional, Sequence
 
-    from ..records.runs import LogFacts
+    from ..records.runs import LogFacts, Message
 
 __all__ = ["AUTO", "contradictions", "facts_of_text", "log_facts", "log_rule", "reading_of_text"]
 
 # The strategy that stands for the benchmark's own, or the usual one of the log's format.
 AUTO = "auto"
+# Of the summary of a run, what is a fact of its own.
+_APART = ("waits", "message")
 # Campaigns that were planned before benchmarks named a rule.
 _USUAL = {"reader": "auto", "strategy": "mean_after_warmup", "parameters": {}}
 
@@ -134,13 +137,16 @@ def log_facts(
         "runs": len(reading["runs"]),
         "valid": not problems,
         "reason": reason,
-        "summary": {key: known for key, known in run["summary"].items() if key != "waits"},
+        "summary": {key: one for key, one in run["summary"].items() if key not in _APART},
         **_measures(reading, run, given),
         "time_to_train": reached,
         "accuracy": reached["best_accuracy"] if reached else None,
     }
     if "waits" in run["summary"]:
         facts["waits"] = run["summary"]["waits"]
+    message = _message(reading, given, run["summary"].get("message"))
+    if message:
+        facts["message"] = message
     if observations:
         facts["observations"] = list(reading["observations"])
     return facts
@@ -219,12 +225,30 @@ def _rise(first: Sequence[float], last: Sequence[float]) -> float:
     return (above - count**2 / 2) / (count * sqrt((2 * count + 1) / 12))
 
 
-def _harmonic(reading: Mapping[str, Any], given: Mapping[str, Any]) -> Optional[float]:
+def _message(
+    reading: Mapping[str, Any], given: Mapping[str, Any], stated: Optional[Mapping[str, Any]]
+) -> Optional[Message]:
+    """Return the message of a log of collective operations with the mean duration of one."""
+    rate = _harmonic(reading, given, rounding="none") if stated else None
+    if not stated or not rate:
+        return None
+    return {
+        "collective": stated["collective"],
+        "bytes": stated["bytes"],
+        "busbw_factor": stated["busbw_factor"],
+        "seconds": stated["bytes"] * stated["busbw_factor"] / (rate * 1e6),
+    }
+
+
+def _harmonic(
+    reading: Mapping[str, Any], given: Mapping[str, Any], rounding: str = COMMON["rounding"]
+) -> Optional[float]:
     """Return the harmonic mean of the same rates: samples over the sum of the steps' times."""
     what = ("warmup", "iterations", "drop_last", "fewer")
     keys = ("run", "scope", "devices", "batch_size", "ranks", *what)
     try:
         wanted = {key: given[key] for key in keys if key in given}
+        wanted["rounding"] = rounding
         rate: float = strategies.apply(reading, "harmonic_mean", wanted)["throughput"]
     except ValueError:
         return None

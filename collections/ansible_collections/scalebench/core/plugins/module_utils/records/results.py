@@ -6,17 +6,21 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional, TypedDict
 
 from .factors import Factors
 from .plans import Continued, Fingerprint, ModelData, Options, VariantsGiven
-from .runs import Disturbance, Figures, LogEnding, RankWaits, TimeToTrain
+from .runs import Disturbance, Figures, LogEnding, Message, RankWaits, TimeToTrain
 from .shape import Scalar
 
 __all__ = [
     "Adaptive",
     "Attempt",
+    "CollectiveGroup",
+    "Collectives",
     "Elapsed",
     "Finding",
+    "Hockney",
     "Interval",
     "LogFigures",
     "MeasuredCell",
+    "MessageTime",
     "Repeat",
     "Results",
     "SerialShare",
@@ -55,6 +59,7 @@ class LogFigures(TypedDict, total=False):
     conditions: Dict[str, Any]
     figures: Figures
     waits: List[RankWaits]
+    message: Message
 
 
 class _Repeat(TypedDict):
@@ -325,6 +330,60 @@ class StrongScaling(TypedDict):
     groups: List[StrongGroup]
 
 
+class Hockney(TypedDict):
+    """t = latency + bytes / bandwidth, fitted; see ``stats.hockney``.
+
+    Errors are standard errors, of ``freedom`` degrees of freedom. What is not known is None, and
+    ``reason`` says why, or that the law does not hold.
+    """
+
+    latency_seconds: Optional[float]
+    latency_error: Optional[float]
+    latency_low: Optional[float]
+    latency_high: Optional[float]
+    seconds_per_byte: Optional[float]
+    seconds_per_byte_error: Optional[float]
+    covariance: Optional[float]
+    freedom: int
+    bytes_per_second: Optional[float]
+    bytes_per_second_low: Optional[float]
+    bytes_per_second_high: Optional[float]
+    holds: bool
+    worst_bytes: Optional[int]
+    worst: Optional[float]
+    n: int
+    reason: str
+
+
+class MessageTime(TypedDict):
+    """The median duration of an operation on messages of ``bytes``, of ``n`` repeats."""
+
+    bytes: int
+    seconds: float
+    n: int
+
+
+class CollectiveGroup(TypedDict):
+    """Cells of one operation on one topology, that differ in the size of the message alone."""
+
+    benchmark: str
+    precision: str
+    variant: str
+    topology: str
+    devices: int
+    collective: str
+    busbw_factor: float
+    sizes: List[MessageTime]
+    fit: Hockney
+
+
+class Collectives(TypedDict):
+    """The durations of collective operations over the sizes; ``level`` of the intervals."""
+
+    level: float
+    groups: List[CollectiveGroup]
+
+
 class _Results(TypedDict):
     schema: int
     campaign: Optional[str]
@@ -353,5 +412,6 @@ class Results(_Results, total=False):
     preflight: Dict[str, Any]
     drift: Dict[str, Any]
     strong_scaling: StrongScaling
+    collectives: Collectives
     gate: Dict[str, Any]
     acceptance: Dict[str, Any]

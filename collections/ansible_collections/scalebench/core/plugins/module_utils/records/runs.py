@@ -170,6 +170,18 @@ class Strategy(TypedDict):
     parameters: Dict[str, Any]
 
 
+class Message(TypedDict):
+    """What a log of collective operations moves at once, and the mean duration of that.
+
+    ``bytes`` as nccl-tests counts them; ``busbw_factor``: bus bandwidth over algorithm bandwidth.
+    """
+
+    collective: str
+    bytes: int
+    busbw_factor: float
+    seconds: float
+
+
 class LogFacts(TypedDict, total=False):
     """The facts of one log (``facts.log_facts``); speeds are in ``unit``, memory in MiB."""
 
@@ -190,6 +202,7 @@ class LogFacts(TypedDict, total=False):
     reason: str
     summary: Dict[str, Any]
     waits: List[RankWaits]
+    message: Message
     wall_clock_throughput: Optional[float]
     harmonic_throughput: Optional[float]
     loss: Optional[Dict[str, float]]

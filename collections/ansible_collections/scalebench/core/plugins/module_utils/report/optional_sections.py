@@ -18,6 +18,7 @@ from ..records.cells import cell_key
 from ..records.node_names import folded
 from ..records.results import MeasuredCell, Repeat, Results
 from ..stats.statistics import median
+from .collectives_text import collective_sections
 from .drift_text import drift_sections
 from .strong_text import strong_sections
 from .waits_text import waits_sections
@@ -260,6 +261,7 @@ _BEFORE: Tuple[Builder, ...] = (
     _preflight,
 )
 _AFTER: Tuple[Builder, ...] = (
+    collective_sections,
     strong_sections,
     drift_sections,
     waits_sections,

@@ -15,6 +15,7 @@ from ..layout.plain_text import plain
 from ..layout.sections import table_text
 from ..records.results import Results
 from ..results.results import only_facts
+from .collectives_text import collective_lines
 from .columns import TERMINAL, cells_table
 from .remarks import remarks
 
@@ -38,7 +39,9 @@ def terminal_table(results: Results) -> str:
     if not blocks:
         blocks.append("no cell was measured")
     failed = failures(results)
-    lines = remarks(results) + _verdicts(results) + failed[:_MOST_FAILURES]
+    lines = (
+        remarks(results) + collective_lines(results) + _verdicts(results) + failed[:_MOST_FAILURES]
+    )
     lines = [wrap.fill(plain(line, _LONGEST_SENTENCE)) for line in lines]
     if len(failed) > _MOST_FAILURES:
         lines.append(f"{len(failed) - _MOST_FAILURES} more repeats failed; the report names them")

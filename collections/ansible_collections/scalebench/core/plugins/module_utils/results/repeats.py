@@ -76,6 +76,7 @@ def repeat_of(
         **identity,
         **facts,
         "waits": (facts.get("waits") if ending == "ok" else None) or None,
+        "message": facts.get("message") if ending == "ok" else None,
         "figures": (figures_of(run["cell"], facts) if ending == "ok" else None) or None,
         "strategy": strategy and strategy["name"],
         "conditions": conditions or None,

@@ -11,6 +11,7 @@ from ..records.results import Adaptive, MeasuredCell, Results
 from ..records.runs import RunRecord
 from ..running.policy import MOST_REPEATS, enough_repeats
 from .cells import add_checks, add_facts, measure_cell, ok_speeds, repeats_without_speed
+from .collectives import collectives
 from .drift import drifts
 from .other_runs import interference, packing, resolve_searches
 from .provenance import provenance, units
@@ -75,6 +76,9 @@ def build_results(
     strong = strong_scaling(cells)
     if strong:
         results["strong_scaling"] = strong
+    messages = collectives(cells)
+    if messages:
+        results["collectives"] = messages
     return results
 
 

@@ -1,0 +1,70 @@
+"""Collective operations of measured cells: their durations over the sizes of the message."""
+
+from __future__ import annotations
+
+from typing import Dict, List, Optional, Sequence, Tuple, cast
+
+from ..records.cells import cell_key
+from ..records.factors import factor_values
+from ..records.results import CollectiveGroup, Collectives, Hockney, MeasuredCell
+from ..records.runs import Message
+from ..stats.hockney import LEVEL, hockney
+from ..stats.statistics import median
+
+__all__ = ["collectives"]
+
+# The factor that the cells of a group differ in.
+_SIZE = "message_bytes"
+
+
+def collectives(cells: Sequence[MeasuredCell]) -> Optional[Collectives]:
+    """Return the durations of each operation on each topology, with latency and bandwidth.
+
+    None where no log is of collective operations. Cells that run more processes than their machines
+    have cores are among them: the report says so of them.
+    """
+    groups: Dict[Tuple[str, ...], List[MeasuredCell]] = {}
+    for cell in cells:
+        if _messages(cell):
+            groups.setdefault(_identity(cell), []).append(cell)
+    if not groups:
+        return None
+    return {"level": LEVEL, "groups": [_group(members) for members in groups.values()]}
+
+
+def _messages(cell: MeasuredCell) -> List[Message]:
+    return [repeat["message"] for repeat in cell["repeats"] if "message" in repeat]
+
+
+def _identity(cell: MeasuredCell) -> Tuple[str, ...]:
+    key = cell_key(cell)
+    values = {name: value for name, value in factor_values(cell).items() if name != _SIZE}
+    return (key.benchmark, key.model, key.topology, repr(sorted(values.items())))
+
+
+def _group(members: Sequence[MeasuredCell]) -> CollectiveGroup:
+    found = [message for cell in members for message in _messages(cell)]
+    times: Dict[float, List[float]] = {}
+    for message in found:
+        times.setdefault(message["bytes"], []).append(message["seconds"])
+    key = cell_key(members[0])
+    return {
+        "benchmark": key.benchmark,
+        "precision": key.precision,
+        "variant": _common([cell_key(cell).variant for cell in members]),
+        "topology": key.topology,
+        "devices": members[0]["devices"],
+        "collective": found[0]["collective"],
+        "busbw_factor": found[0]["busbw_factor"],
+        "sizes": [
+            {"bytes": int(size), "seconds": median(times[size]), "n": len(times[size])}
+            for size in sorted(times)
+        ],
+        "fit": cast(Hockney, hockney(times)),
+    }
+
+
+def _common(variants: Sequence[str]) -> str:
+    """Return the parts of a path that all variants have: without the size."""
+    first, *others = (variant.split("-") for variant in variants)
+    return "-".join(part for part in first if all(part in other for other in others))

@@ -1,0 +1,90 @@
+"""Latency and bandwidth of messages: known laws are found, with errors that hold."""
+
+from __future__ import annotations
+
+from random import Random
+from statistics import fmean
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.stats.hockney import hockney
+
+SIZES = (1024, 16384, 262144, 1048576, 4194304, 16777216)
+LATENCY, PER_BYTE = 200e-6, 1e-9
+
+
+def times(random, cv=0.05, repeats=3, law=lambda size: LATENCY + size * PER_BYTE):
+    """Return seconds of each repeat by size, with lognormal noise."""
+    return {
+        size: [law(size) * random.lognormvariate(0, cv) for _ in range(repeats)] for size in SIZES
+    }
+
+
+def test_a_law_without_noise_is_found():
+    found = hockney(times(Random(1), cv=0))
+    assert found["latency_seconds"] == pytest.approx(LATENCY)
+    assert found["bytes_per_second"] == pytest.approx(1e9)
+    assert found["latency_error"] < 1e-12
+    assert (found["holds"], found["n"]) == (True, 18)
+
+
+def test_the_intervals_hold_the_truth_as_often_as_they_say():
+    """Both ends of the law, and its word that it holds, in 400 draws: 2 sd of 95 % are 2.2 %."""
+    random, trials = Random(3), 400
+    found = [hockney(times(random)) for _ in range(trials)]
+    latency = sum(one["latency_low"] <= LATENCY <= one["latency_high"] for one in found)
+    bandwidth = sum(
+        one["bytes_per_second_low"] <= 1 / PER_BYTE <= one["bytes_per_second_high"] for one in found
+    )
+    holds = sum(one["holds"] for one in found)
+    for count in (latency, bandwidth, holds):
+        assert count / trials == pytest.approx(0.95, abs=0.03)
+
+
+def test_small_messages_decide_the_latency():
+    """The smallest takes 20 us more: of an unweighted line the noise of the largest hides it."""
+    seconds = times(Random(5))
+    longer = {**seconds, 1024: [one + 20e-6 for one in seconds[1024]]}
+    more = hockney(longer)["latency_seconds"] - hockney(seconds)["latency_seconds"]
+    assert 5e-6 < more < 20e-6
+
+
+def test_a_change_of_algorithm_is_no_law_and_widens_the_errors():
+    def law(size):
+        return LATENCY + size * PER_BYTE * (1 if size < 1 << 20 else 3)
+
+    random = Random(8)
+    seconds = times(random, 0.01, law=law)
+    found, right = hockney(seconds), hockney(times(random, 0.01))
+    assert (found["holds"], right["holds"]) == (False, True)
+    assert found["reason"] == "the times do not follow the law"
+    assert found["freedom"] == len(SIZES) - 2
+    assert found["latency_error"] > 10 * right["latency_error"]
+    off = {
+        size: fmean(own) / (found["latency_seconds"] + size * found["seconds_per_byte"]) - 1
+        for size, own in seconds.items()
+    }
+    assert found["worst"] == pytest.approx(off[found["worst_bytes"]])
+    assert abs(found["worst"]) == pytest.approx(max(map(abs, off.values())))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        ({1024: [1e-4], 4096: [2e-4]}, "2 size(s), and the law takes 3 to be checked"),
+        ({}, "0 size(s)"),
+        ({1: [3.0], 2: [2.0], 3: [1.0]}, "its time of a byte would be below 0"),
+        ({1024: [1e-9], 2048: [1e-6], 4096: [1e-3]}, "its latency would be below 0"),
+    ],
+)
+def test_without_a_law_the_reason_is_said(seconds, words):
+    found = hockney(seconds)
+    assert words in found["reason"]
+    assert (found["latency_seconds"], found["bytes_per_second"]) == (None, None)
+    assert set(found) == set(hockney(times(Random(1))))
+
+
+def test_a_bandwidth_that_noise_hides_has_no_upper_end():
+    """Three sizes so small that noise hides what a byte takes."""
+    found = hockney({8: [1.0e-4, 1.1e-4], 16: [1.01e-4, 1.12e-4], 24: [1.02e-4, 1.13e-4]})
+    assert found["bytes_per_second"] > found["bytes_per_second_low"] > 0
+    assert found["bytes_per_second_high"] is None
