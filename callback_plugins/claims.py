@@ -30,7 +30,10 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.claim import 
     identity,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.records.node_names import folded
-from ansible_collections.scalebench.core.plugins.plugin_utils.interrupts import keep_interrupts
+from ansible_collections.scalebench.core.plugins.plugin_utils.interrupts import (
+    keep_interrupts,
+    run_to_end,
+)
 
 RELEASE = Path(__file__).resolve().parents[1] / "playbooks/release.yml"
 PATIENCE_SECONDS = 120
@@ -113,7 +116,7 @@ class CallbackModule(CallbackBase):
 
     def give_back(self):
         """Release the nodes that are still held; also after Ctrl-C, when Python ends."""
-        nodes, self._held = sorted(self._held), set()
+        nodes = sorted(self._held)
         # A worker of Ansible is a copy of this process. And release.yml, which this starts,
         # must not start itself again for nodes that it cannot reach.
         if not nodes or os.getpid() != self._process or HOLDER_VARIABLE in os.environ:
@@ -121,22 +124,20 @@ class CallbackModule(CallbackBase):
         self._display.display(f"Giving back {folded(nodes)}")
         secrets = self.secrets()
         try:
-            done = subprocess.run(
+            done = run_to_end(
                 [*self.command(nodes), *(word for switch in secrets.values() for word in switch)],
                 env={
                     **os.environ,
                     **NOTHING_ASKED,
                     HOLDER_VARIABLE: json.dumps(identity(os.getpid())),
                 },
-                pass_fds=secrets,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                encoding="utf-8",
+                pass_fds=list(secrets),
                 timeout=PATIENCE_SECONDS,
-                check=False,
             )
+            # After Ctrl-C until here they are given back once more, when Python ends.
+            self._held.clear()
         except (OSError, subprocess.TimeoutExpired) as error:
+            self._held.clear()
             self._display.warning(f"{folded(nodes)}: not given back: {error}")
             return
         finally:

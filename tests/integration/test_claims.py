@@ -165,6 +165,18 @@ def test_ctrl_c_ends_the_run_where_ansible_would_wait_forever(cluster, program):
     assert claims(cluster) == []
 
 
+def test_nodes_are_given_back_though_ctrl_c_arrives_meanwhile(cluster):
+    process = start(cluster, "-e", "broken=node1")
+    while "Giving back" not in process.stdout.readline():
+        assert process.poll() is None
+    os.killpg(process.pid, signal.SIGINT)
+    process.communicate(timeout=60)
+    end = time.monotonic() + 60
+    while claims(cluster) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert claims(cluster) == []
+
+
 def test_a_node_that_another_uses_is_refused_by_name_and_the_rest_goes_on(cluster):
     held = cluster / "node1/claim.json"
     held.write_text(json.dumps(OTHER))

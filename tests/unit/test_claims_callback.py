@@ -23,7 +23,7 @@ def callback(monkeypatch):
         secrets.extend(told.values())
         return subprocess.CompletedProcess(command, 0, "", "")
 
-    monkeypatch.setattr(claims.subprocess, "run", run)
+    monkeypatch.setattr(claims, "run_to_end", run)
     monkeypatch.setattr(claims.atexit, "register", lambda function: None)
     monkeypatch.setattr(claims, "keep_interrupts", lambda: None)
     given = {"inventory": ("inventory/mine",), "extra_vars": ("precision=amp", "@vars.yml")}
@@ -128,7 +128,7 @@ def test_a_node_that_was_not_given_back_is_reported(callback, monkeypatch):
         return subprocess.CompletedProcess(command, 4, "node1: UNREACHABLE", "")
 
     words = []
-    monkeypatch.setattr(claims.subprocess, "run", run)
+    monkeypatch.setattr(claims, "run_to_end", run)
     monkeypatch.setattr(callback.plugin._display, "warning", words.append)
     told(callback, "node1", holds=True)
     callback.plugin.give_back()

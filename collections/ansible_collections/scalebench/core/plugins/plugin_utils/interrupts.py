@@ -6,14 +6,17 @@ import atexit
 import multiprocessing
 import os
 import signal
+import subprocess
 import sys
+import tempfile
 import threading
 from _thread import interrupt_main
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from ansible.errors import ExitCode
 
-__all__ = ["keep_interrupts"]
+__all__ = ["keep_interrupts", "run_to_end"]
 
 # Until Python has left what it calls around a fork.
 AGAIN_SECONDS = 0.1
@@ -53,6 +56,35 @@ def keep_interrupts() -> None:
     sys.unraisablehook = raise_again
     if callable(interrupt):
         signal.signal(signal.SIGINT, interrupted)
+
+
+def run_to_end(
+    command: Sequence[str], env: Mapping[str, str], pass_fds: Sequence[int], timeout: float
+) -> subprocess.CompletedProcess[str]:
+    """Run a program as subprocess.run does; after Ctrl-C it goes on without this process.
+
+    :raises OSError: it cannot be started.
+    :raises subprocess.TimeoutExpired: it was ended after ``timeout`` seconds.
+    """
+    # A file, since a pipe would break.
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
+        process = subprocess.Popen(
+            command,
+            env=env,
+            pass_fds=pass_fds,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            raise
+        output.seek(0)
+        return subprocess.CompletedProcess(command, process.returncode, output.read())
 
 
 def _end() -> None:
