@@ -64,7 +64,7 @@ def test_that_no_repeat_may_fail_is_always_promised():
         ({"lines": [{"no_faults": 8}]}, "no_faults: 8 is not a duration"),
         (
             {"lines": [{"min_busbw": 10}]},
-            "line 1: min_busbw: no benchmark measures",
+            "line 1: min_busbw: 10 is not a table of floors in MB/s, as {NET/IB",
         ),
         (
             {"lines": [{"min_speedup": 1, "day_sd": 0.1}]},

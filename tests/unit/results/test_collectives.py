@@ -19,38 +19,10 @@ from ansible_collections.scalebench.core.plugins.module_utils.results.collective
     collectives,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
-from report_data import campaign, cell, run
+from collective_data import LATENCY, PER_BYTE, SIZES, facts, results_of
+from report_data import campaign
 
 from collectives.definitions import operation_line
-
-SIZES = (1024, 65536, 1 << 20, 1 << 24)
-LATENCY, PER_BYTE = 300e-6, 2e-9
-
-
-def facts(size, ranks, share=1.0, name="all_reduce"):
-    """Return the facts of a log of 2 + 4 operations; the warm-up takes ten times as long."""
-    seconds = (LATENCY + size * PER_BYTE) * share
-    log = "\n".join(
-        operation_line(name, number, size, ranks, seconds * (10 if number < 3 else 1), 5.0)
-        for number in range(1, 7)
-    )
-    return facts_of_text(log, "harmonic_mean", {"warmup": 2, "iterations": 4})
-
-
-def results_of(sizes=SIZES, name="all_reduce", topologies=("2n1g", "4n1g"), **changes):
-    cells, runs = [], []
-    for topology in topologies:
-        for size in sizes:
-            factors = {"collective": name, "message_bytes": size}
-            own = {"own_factors": factors, "variant": f"bz1-op{name}-bytes{size}", "unit": "MB/s"}
-            of = cell(topology, benchmark="all_reduce", model="collective", **own, **changes)
-            cells.append(of)
-            for repeat, share in enumerate((0.98, 1.0, 1.02), 1):
-                known = facts(size, of["nodes"], share, name)
-                log = f"logs/{of['variant']}/{topology}/{repeat}.log"
-                runs.append({**run(of, repeat, 1.0), "facts": known, "log": log})
-    plan = {"campaign": "mine", "cells": cells, "options": {}, "nodes": {}}
-    return build_results(plan, runs)
 
 
 def test_a_log_tells_what_is_moved_and_how_long_that_takes():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from ..comparison.gate_figures import figure_bounds
+from ..comparison.gate_figures import figure_bounds, figure_limit
 from ..comparison.limits import selected
 from ..layout.plain_text import plain
 from ..planning.options import duration_seconds
@@ -109,7 +109,7 @@ def _row(
 
 
 def _figure(results: Results, line: Line, cell: MeasuredCell) -> Judged:
-    of, metric, promised = cell_key(cell).short, line["metric"], line["value"]
+    of, metric = cell_key(cell).short, line["metric"]
     if cell["state"] == "invalid":
         reasons = "; ".join(finding["detail"] for finding in cell["invalid"])
         return _row(line, of, UNDECIDED, f"the measurement is invalid: {reasons}"), None
@@ -118,13 +118,15 @@ def _figure(results: Results, line: Line, cell: MeasuredCell) -> Judged:
         return figure_bounds(cell, results["cells"], metric, level, line.get("day_sd", 0.0))
 
     try:
+        promised, which = figure_limit(cell, metric, line["value"])
         figures = bounds(1 - 2 * _ALPHA)
     except ValueError as error:
         return _row(line, of, UNDECIDED, str(error)), None
     repeats = sum(repeat["throughput"] is not None for repeat in cell["repeats"])
     unit = f", {cell['unit']}" if metric == "min_throughput" and cell["unit"] else ""
     verdict = PASS if figures[1] >= promised else UNDECIDED
-    row = _row(line, of, verdict, f"{repeats} repeats{unit}", figures)
+    detail = ", ".join(filter(None, (f"{repeats} repeats{unit}", which)))
+    row = _row(line, of, verdict, detail, figures)
 
     def missed(level: float) -> bool:
         return bool(bounds(level)[2] < promised)

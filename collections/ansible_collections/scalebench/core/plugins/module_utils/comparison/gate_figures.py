@@ -13,9 +13,10 @@ from ..results.scaling import base_cells, efficiency
 from ..stats import chi_square
 from ..stats.log_ratio import rounding
 from ..stats.median_ratio import interval_of_median, ratio_of_medians
+from .busbw_floors import floor_of
 from .gate_outcomes import UNDECIDED, Outcome, by_interval
 
-__all__ = ["figure_bounds", "figure_outcomes"]
+__all__ = ["figure_bounds", "figure_limit", "figure_outcomes"]
 
 Bounds = Optional[Tuple[float, float]]
 Base = Optional[MeasuredCell]
@@ -67,18 +68,24 @@ def _bounds(interval: Mapping[str, Any]) -> Bounds:
     return None if interval["low"] is None else (interval["low"], interval["high"])
 
 
+def _same(_: MeasuredCell, value: float) -> Tuple[float, str]:
+    return value, ""
+
+
 @dataclass(frozen=True)
 class _Figure:
     """A figure: its name, its value in a cell, and its interval.
 
     That follows from the repeats and the known standard deviation of days, which only a throughput
-    contains: a ratio is one of the same day.
+    contains: a ratio is one of the same day. ``limit``: what the value of a rule means for a cell,
+    and in words which it is where it is not the same for all; it raises where there is none.
     """
 
     name: str
     get: Callable[[MeasuredCell], Optional[float]]
     interval: Callable[[MeasuredCell, Base, float, float], Bounds]
     least: bool = True
+    limit: Callable[[MeasuredCell, Any], Tuple[float, str]] = _same
 
 
 _FIGURES: Mapping[str, _Figure] = {
@@ -88,11 +95,26 @@ _FIGURES: Mapping[str, _Figure] = {
     "min_throughput": _Figure(
         "throughput", lambda cell: deciding_figures(cell).get("median_speed"), _throughput
     ),
+    "min_busbw": _Figure(
+        "bus bandwidth",
+        lambda cell: deciding_figures(cell).get("median_speed"),
+        _throughput,
+        limit=floor_of,
+    ),
     "min_speedup": _Figure(
         "speed-up", lambda cell: deciding_figures(cell).get("speedup"), _scaling
     ),
     "max_cv": _Figure("cv", _own_cv, _cv, least=False),
 }
+
+
+def figure_limit(cell: MeasuredCell, metric: str, value: Any) -> Tuple[float, str]:
+    """Return the limit that a rule means for a cell, and in words which it is; empty if it is one.
+
+    :param value: of the rule.
+    :raises ValueError: why it means none for this cell.
+    """
+    return _FIGURES[metric].limit(cell, value)
 
 
 def figure_bounds(
@@ -123,7 +145,7 @@ def figure_outcomes(
     results: Results,
     cells: Sequence[MeasuredCell],
     metric: str,
-    limit: float,
+    value: Any,
     alpha: float,
     day: float = 0.0,
 ) -> List[Outcome]:
@@ -134,24 +156,26 @@ def figure_outcomes(
 
     :param cells: those of the results that the rule selects.
     :param metric: a rule of ``gate_rules.METRICS`` on a figure.
+    :param value: of the rule.
     :param day: standard deviation of days that is stated for it, as a share.
     """
     figure = _FIGURES[metric]
     bases = base_cells(results["cells"])
     shown = [cell for cell in cells if figure.get(cell) is not None]
     levels = (1 - 2 * alpha, 1 - 2 * alpha / max(1, len(shown)))
-    return [_outcome(cell, figure, bases, limit, (*levels, day)) for cell in cells]
+    return [_outcome(cell, figure, bases, value, (*levels, day)) for cell in cells]
 
 
 def _outcome(
     cell: MeasuredCell,
     figure: _Figure,
     bases: Mapping[Any, MeasuredCell],
-    limit: float,
+    of_rule: Any,
     asked: Tuple[float, float, float],
 ) -> Outcome:
     """Return the outcome of a cell.
 
+    :param of_rule: its value.
     :param asked: the level of its interval, that of all cells together, and the day's spread.
     """
     *levels, day = asked
@@ -160,6 +184,10 @@ def _outcome(
         return Outcome(
             UNDECIDED, f"{name} has no {figure.name}: {_missing(cell, figure)}", no_data=True
         )
+    try:
+        limit, which = figure.limit(cell, of_rule)
+    except ValueError as error:
+        return Outcome(UNDECIDED, f"{name}: {error}", no_data=True)
     base = bases.get(cell_key(cell).group)
     own, every = (figure.interval(cell, base, level, day) for level in levels)
     text = f"{name}: {figure.name} {value:.4g}"
@@ -168,9 +196,12 @@ def _outcome(
     verdict = by_interval(*own, limit, figure.least, *every)
     if own[0] < own[1]:
         text += f" [{own[0]:.4g}, {own[1]:.4g}]"
+    text += f", {which}" if which else ""
     if verdict == UNDECIDED:
         text += f": the repeats do not show on which side of {limit:g} it is"
-    return Outcome(verdict, text, value - limit if figure.least else limit - value)
+    # As a share: the cells of a table of floors have different limits.
+    margin = (value - limit) / (limit or 1)
+    return Outcome(verdict, text, margin if figure.least else -margin)
 
 
 def _missing(cell: MeasuredCell, figure: _Figure) -> str:

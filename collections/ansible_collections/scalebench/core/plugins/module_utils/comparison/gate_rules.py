@@ -18,6 +18,7 @@ from .limits import (
     is_number,
     selected,
     selector_text,
+    value_text,
 )
 
 __all__ = ["METRICS", "Metric", "check_gate", "judge_gate", "rule_text"]
@@ -85,6 +86,7 @@ METRICS: Mapping[str, Metric] = {
         Limit("a share of ideal scaling, 0.8 for 80 %", 1, closed=True), _figure, _ALPHA
     ),
     "min_throughput": Metric(Limit("in the unit of the cell, as tokens/s"), _figure, _ALPHA),
+    "min_busbw": Metric(Limit("MB/s by fabric and size", by_fabric=True), _figure, _ALPHA),
     "min_speedup": Metric(Limit("a ratio to 1n1g, or the base of strong scaling"), _figure, _ALPHA),
     "max_cv": Metric(Limit("a share of the mean, 0.02 for 2 %", 1, closed=True), _figure, _ALPHA),
     "allowed_failures": Metric(Limit("a whole number of repeats", whole=True), _count),
@@ -168,7 +170,7 @@ _OPTIONS: Mapping[str, Callable[[str, Any], Any]] = {
 def rule_text(rule: Rule) -> str:
     """Return the metric, its value and the options stated, ``deficit: 0.01, alpha 0.05``."""
     options = [f"{name} {rule[name]}" for name in _OPTIONS if name in rule]
-    return ", ".join([f"{rule['metric']}: {rule['value']:g}", *options])
+    return ", ".join([f"{rule['metric']}: {value_text(rule['value'])}", *options])
 
 
 def _alpha(rule: Rule) -> float:

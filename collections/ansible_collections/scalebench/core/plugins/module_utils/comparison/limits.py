@@ -9,6 +9,7 @@ from typing import Any, Dict, List, Mapping, Sequence
 
 from ..records.cells import IDENTITY_KEYS
 from ..records.factors import WEAK, missing_value
+from .busbw_floors import checked_floors, floors_text, has_floor
 
 __all__ = [
     "Limit",
@@ -18,6 +19,7 @@ __all__ = [
     "is_number",
     "selected",
     "selector_text",
+    "value_text",
 ]
 
 # What a rule may select cells by.
@@ -33,7 +35,8 @@ _USUALLY: Mapping[str, Mapping[str, str]] = {
 class Limit:
     """What a value means (``about``) and may be: below ``below`` (at most, ``closed``).
 
-    ``above``: it is above 0, else 0 or more; ``whole``: a whole number.
+    ``above``: it is above 0, else 0 or more; ``whole``: a whole number; ``by_fabric``: a table of
+    :mod:`busbw_floors` instead of a number.
     """
 
     about: str
@@ -41,6 +44,7 @@ class Limit:
     closed: bool = False
     above: bool = False
     whole: bool = False
+    by_fabric: bool = False
 
 
 def is_number(value: Any) -> bool:
@@ -55,6 +59,8 @@ def checked_value(name: str, of: Limit, value: Any) -> Any:
     :param name: of the rule, for the error.
     :raises ValueError: it is out of range.
     """
+    if of.by_fabric:
+        return checked_floors(name, value)
     if not is_number(value) or value < 0:
         raise ValueError(f"{name}: {value!r} is not a number of 0 or more: {of.about}")
     if value > of.below or (value == of.below and not of.closed):
@@ -64,6 +70,11 @@ def checked_value(name: str, of: Limit, value: Any) -> Any:
     if of.whole and int(value) != value:
         raise ValueError(f"{name}: {value!r} is not a whole number")
     return value
+
+
+def value_text(value: Any) -> str:
+    """Return the value of a rule in words."""
+    return floors_text(value) if isinstance(value, Mapping) else f"{value:g}"
 
 
 def checked_day(value: Any) -> float:
@@ -94,12 +105,17 @@ def checked_where(where: Any) -> Dict[str, str]:
 
 
 def selected(cells: Sequence[Mapping[str, Any]], rule: Mapping[str, Any]) -> List[Any]:
-    """Return the cells, planned or measured, that a rule or a line holds for."""
+    """Return the cells, planned or measured, that a rule or a line holds for.
+
+    Floors of bus bandwidth hold for messages of the sizes that they name alone.
+    """
     where = {**_USUALLY.get(rule["metric"], {}), **rule["where"]}
+    floors = rule.get("value")
     return [
         cell
         for cell in cells
-        if all(
+        if (not isinstance(floors, Mapping) or has_floor(cell, floors))
+        and all(
             fnmatchcase(str(cell.get(name) or missing_value(name)), glob)
             for name, glob in where.items()
         )

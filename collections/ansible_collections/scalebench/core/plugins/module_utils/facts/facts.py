@@ -144,7 +144,7 @@ def log_facts(
     }
     if "waits" in run["summary"]:
         facts["waits"] = run["summary"]["waits"]
-    message = _message(reading, given, run["summary"].get("message"))
+    message = _message(reading, given, run)
     if message:
         facts["message"] = message
     if observations:
@@ -226,9 +226,10 @@ def _rise(first: Sequence[float], last: Sequence[float]) -> float:
 
 
 def _message(
-    reading: Mapping[str, Any], given: Mapping[str, Any], stated: Optional[Mapping[str, Any]]
+    reading: Mapping[str, Any], given: Mapping[str, Any], run: Mapping[str, Any]
 ) -> Optional[Message]:
     """Return the message of a log of collective operations with the mean duration of one."""
+    stated = run["summary"].get("message")
     rate = _harmonic(reading, given, rounding="none") if stated else None
     if not stated or not rate:
         return None
@@ -237,6 +238,7 @@ def _message(
         "bytes": stated["bytes"],
         "busbw_factor": stated["busbw_factor"],
         "seconds": stated["bytes"] * stated["busbw_factor"] / (rate * 1e6),
+        "backend": run["identity"].get("backend"),
     }
 
 

@@ -174,12 +174,14 @@ class Message(TypedDict):
     """What a log of collective operations moves at once, and the mean duration of that.
 
     ``bytes`` as nccl-tests counts them; ``busbw_factor``: bus bandwidth over algorithm bandwidth.
+    ``backend`` is the library, as nccl or gloo; None where the log does not tell it.
     """
 
     collective: str
     bytes: int
     busbw_factor: float
     seconds: float
+    backend: Optional[str]
 
 
 class LogFacts(TypedDict, total=False):
