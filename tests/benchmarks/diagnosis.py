@@ -16,11 +16,13 @@ import random
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "unit"))
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests/unit"), str(ROOT / "workloads")]
 
-from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.rounds import rounds
 from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.suspects import judge
 from diagnosis_data import measured, named
+
+from collectives.rounds import rounds
 
 
 def case(kind: str, count: int, seed: int, share: float) -> tuple[dict, set[tuple[str, str]]]:

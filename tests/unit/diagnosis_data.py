@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 
-from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.rounds import rounds
+from collectives.rounds import rounds
 
 
 def measured(

@@ -107,7 +107,9 @@ def measure(options: Namespace) -> None:
         keep_freed_memory()
     backend = ranks.join(place, device, timedelta(seconds=options.collective_timeout))
     count = elements(options.collective, options.bytes, place.world_size)
-    begin_job(place, _header(options, place, device, backend), ranks.gather(place, place.facts()))
+    own = {"collective": options.collective, "message_bytes": options.bytes}
+    facts = ranks.gather(place, place.facts())
+    begin_job(place, header(options, place, device, backend, own), facts)
     operation = Operation(options.collective, count, place, device)
     begin = time.perf_counter()
     timed = [_time(operation, device, check=True) for _ in range(options.warmup)]
@@ -153,9 +155,14 @@ def _time(operation: Operation, device: torch.device, check: bool) -> tuple[floa
     return seconds, ended
 
 
-def _header(
-    options: Namespace, place: Place, device: torch.device, backend: str | None
+def header(
+    options: Namespace,
+    place: Place,
+    device: torch.device,
+    backend: str | None,
+    own_factors: dict[str, Any],
 ) -> dict[str, Any]:
+    """Return what the header line states of a program of this folder."""
     return {
         "model": "collective",
         "framework": "pytorch",
@@ -172,5 +179,5 @@ def _header(
         "device_name": ranks.device_name(device),
         **ranks.cuda_facts(device),
         "backend": backend,
-        "own_factors": {"collective": options.collective, "message_bytes": options.bytes},
+        "own_factors": own_factors,
     }

@@ -47,6 +47,11 @@ def header_line(facts):
     return _fact_line("header", {"format": FORMAT, **facts})
 
 
+def measured_line(kind, facts):
+    """Return the line that states figures of a node or a pair of nodes."""
+    return _fact_line(kind, facts)
+
+
 def rank_line(rank, local_rank, node, host, pid):
     """Return the line that states where one rank runs.
 

@@ -1,7 +1,8 @@
 import math
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.rounds import (
+
+from collectives.rounds import (
     EVERY_PAIR,
     all_rounds,
     rounds,

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import List, Tuple
 
-__all__ = ["EVERY_PAIR", "Pair", "all_rounds", "rounds"]
-
-Pair = Tuple[int, int]
+Pair = tuple[int, int]
 # Up to so many nodes every pair is measured; above, each node with a few others.
 EVERY_PAIR = 32
 
 
-def all_rounds(nodes: int) -> List[List[Pair]]:
+def all_rounds(nodes: int) -> list[list[Pair]]:
     """Return rounds in which every pair of the nodes 0, 1, ... stands once (circle method).
 
     An even number of nodes has one round less than nodes; of an odd number one node rests in each
@@ -26,7 +23,7 @@ def all_rounds(nodes: int) -> List[List[Pair]]:
     return [_round(number, seats, nodes) for number in range(seats - 1)]
 
 
-def _round(number: int, seats: int, nodes: int) -> List[Pair]:
+def _round(number: int, seats: int, nodes: int) -> list[Pair]:
     """Return a round of the circle method: the last seat stands still, the others turn."""
     turning = seats - 1
     pairs = [(number % turning, seats - 1)]
@@ -36,7 +33,7 @@ def _round(number: int, seats: int, nodes: int) -> List[Pair]:
     return sorted((min(pair), max(pair)) for pair in pairs if max(pair) < nodes)
 
 
-def rounds(nodes: int) -> List[List[Pair]]:
+def rounds(nodes: int) -> list[list[Pair]]:
     """Return the rounds of a diagnosis: every pair up to :data:`EVERY_PAIR` nodes.
 
     Above, ceil(log2 nodes) + 3 rounds of the same schedule, spread over it: each node is measured

@@ -1,0 +1,94 @@
+"""Names what is slow by the logs of benchmark diagnose, and writes that beside them."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import ClassVar
+
+from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.diagnosis_text import (
+    headline,
+    prometheus,
+    report_markdown,
+    sections,
+    terminal,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.effects import TOLERANCE
+from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.measurement import (
+    measurement,
+    schedule,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.suspects import judge
+from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files import records
+from ansible_collections.scalebench.core.plugins.plugin_utils.controller_action import (
+    ControllerAction,
+)
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import inside, write_texts
+from ansible_collections.scalebench.core.plugins.plugin_utils.page_html import page_html
+from ansible_collections.scalebench.core.plugins.plugin_utils.report_files import json_text
+
+
+class ActionModule(ControllerAction):
+    """Implements module diagnosis_report."""
+
+    ARGUMENTS: ClassVar = {
+        "campaign_dir": {"type": "path", "default": ""},
+        "groups": {"type": "dict", "default": {}},
+        "nodes": {"type": "int", "default": 0},
+        "templates": {"type": "list", "elements": "path", "default": []},
+    }
+
+    def answer(self, args):
+        """Write the files that differ; return the text and the suspects."""
+        if not args["campaign_dir"]:
+            return {"changed": False, "text": "\n".join(schedule(args["nodes"])), "suspects": []}
+        folder = Path(args["campaign_dir"])
+        measured = measurement(_logs(folder))
+        groups = {
+            name: sorted(set(members).intersection(measured["nodes"]))
+            for name, members in args["groups"].items()
+        }
+        groups = {
+            name: members
+            for name, members in groups.items()
+            if 2 <= len(members) < len(measured["nodes"])
+        }
+        diagnosis = {
+            "schema": 1,
+            "campaign": folder.name,
+            **judge(measured, groups),
+            "tolerance": round(100 * (1 - math.exp(-TOLERANCE)), 1),
+            "groups": groups,
+            **measured,
+        }
+        page = {
+            "title": f"What is slow: {folder.name}",
+            "head": headline(diagnosis),
+            "parts": sections(diagnosis),
+        }
+        folders = [Path(path).expanduser() for path in args["templates"]]
+        texts = {
+            "diagnosis.json": json_text(diagnosis),
+            "diagnosis.md": report_markdown(diagnosis),
+            "diagnosis.prom": prometheus(diagnosis),
+            "diagnosis.html": page_html(folders, "diagnosis.html.j2", page, []),
+        }
+        written = write_texts(
+            {folder / name: text for name, text in texts.items()},
+            self._task.check_mode,
+            self._task.diff,
+        )
+        return {**written, "text": terminal(diagnosis), "suspects": diagnosis["suspects"]}
+
+
+def _logs(folder):
+    """Return the texts of the complete logs.
+
+    :raises ValueError: there is none; how each repeat ended.
+    """
+    runs = records(folder)
+    good = [log for log, run in sorted(runs.items()) if run["ending"] == "ok"]
+    if not good:
+        ended = "; ".join(f"{log}: {run['ending']}" for log, run in sorted(runs.items()))
+        raise ValueError(f"{folder}: nothing was measured ({ended or 'no repeat ran'})")
+    return [inside(folder, log).read_text(encoding="utf-8", errors="replace") for log in good]

@@ -1,0 +1,136 @@
+"""A diagnosis in words and tables: for the terminal, Markdown, the page and Prometheus."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import Any, Dict, List, Mapping
+
+from ..layout.sections import Section, Table, markdown, section, table, table_text
+from .measurement import EVERY_PAIR
+from .suspects import KINDS, pair_name
+
+__all__ = ["headline", "prometheus", "report_markdown", "sections", "terminal"]
+
+Diagnosis = Mapping[str, Any]
+# Pairs that are listed where there are too many nodes for a map of all.
+_SLOWEST = 20
+# Columns of a map that a terminal of 100 characters has room for.
+_WIDE = 12
+
+
+def headline(diagnosis: Diagnosis) -> str:
+    """Return the result in one sentence."""
+    suspects = diagnosis["suspects"]
+    if not suspects:
+        return "Nothing slow was found."
+    names = [f"{one['subject']} ({one['what']})" for one in suspects[:4]]
+    more = f" and {len(suspects) - 4} more" if len(suspects) > 4 else ""
+    return f"Suspects: {', '.join(names)}{more}."
+
+
+def sections(diagnosis: Diagnosis) -> List[Section]:
+    """Return the parts of the report."""
+    suspects = diagnosis["suspects"]
+    rows = [
+        {
+            "suspect": one["subject"],
+            "what": one["what"],
+            "test": deficit["test"],
+            "slower by %": deficit["deficit"],
+            "95 % interval": f"{deficit['low']} to {deficit['high']}",
+            "p": f"{deficit['p']:.2g}",
+        }
+        for one in suspects
+        for deficit in one["deficits"]
+    ]
+    actions = dict.fromkeys(f"{one['subject']}: {one['action']}." for one in suspects)
+    listed = [table("Suspects", rows, decimals={"slower by %": 1})] if rows else []
+    seen = [
+        {"kind": KINDS[kind].what, "would have been seen from %": share}
+        for kind, share in diagnosis["seen"].items()
+    ]
+    method = (
+        f"{diagnosis['comparisons']} comparisons; p is corrected for them (Bonferroni), and a"
+        f" suspect has p below {diagnosis['alpha']}. Differences of up to"
+        f" {diagnosis['tolerance']} % between nodes and between links count as normal."
+    )
+    return [
+        section("suspects", "Suspects", [headline(diagnosis)], listed, list(actions)),
+        section(
+            "seen",
+            "What would have been seen",
+            ["A deficit of this size is found with a chance of 95 %, at the noise of this run."],
+            [table("Smallest deficits", seen, decimals={"would have been seen from %": 1})],
+            [method],
+        ),
+        section("pairs", "Pairs", [], [_pairs(diagnosis)]),
+        section("alone", "Each node alone", [], [_alone(diagnosis)]),
+    ]
+
+
+def _relative(diagnosis: Diagnosis) -> Dict[str, float]:
+    """Return each pair's median rate in percent of the median pair's."""
+    rates = {pair_name(row["nodes"]): median(row["rates"]) for row in diagnosis["pairs"]}
+    usual = median(rates.values())
+    return {name: 100 * rate / usual for name, rate in rates.items()}
+
+
+def _pairs(diagnosis: Diagnosis) -> Table:
+    """Return the map of pairs, or of many nodes the slowest pairs."""
+    shares, nodes = _relative(diagnosis), diagnosis["nodes"]
+    usual = median(median(row["rates"]) for row in diagnosis["pairs"])
+    caption = f"Median rate in % of the median pair, {usual:.4g} MB/s each way"
+    if len(nodes) > EVERY_PAIR:
+        slowest = sorted(shares.items(), key=lambda one: one[1])[:_SLOWEST]
+        rows: List[Dict[str, Any]] = [{"pair": name, "%": share} for name, share in slowest]
+        return table(f"{caption}: the {_SLOWEST} slowest of {len(shares)}", rows, decimals={"%": 0})
+    rows = [
+        {"node": one, **{other: shares.get(pair_name((one, other))) for other in nodes}}
+        for one in nodes
+    ]
+    return table(caption, rows, decimals=dict.fromkeys(nodes, 0))
+
+
+def _alone(diagnosis: Diagnosis) -> Table:
+    rows = [
+        {
+            "node": row["node"],
+            "device": row["device"],
+            "test": row["test"],
+            "median": median(row["rates"]),
+            "lowest": min(row["rates"]),
+            "highest": max(row["rates"]),
+        }
+        for row in diagnosis["alone"]
+    ]
+    caption = "matrix_product in GFLOP/s, copies in GB/s (memory_copy: read and written)"
+    return table(caption, rows, decimals={"device": 0})
+
+
+def terminal(diagnosis: Diagnosis) -> str:
+    """Return what the playbook prints."""
+    first, seen, pairs, _ = sections(diagnosis)
+    blocks = [headline(diagnosis)]
+    blocks += [table_text(one) for one in first["tables"]]
+    blocks += [f"- {item}" for item in first["items"]]
+    blocks += [seen["paragraphs"][0], table_text(seen["tables"][0])]
+    if len(diagnosis["nodes"]) <= _WIDE:
+        blocks += [pairs["tables"][0]["caption"] + ":", table_text(pairs["tables"][0])]
+    return "\n\n".join(blocks)
+
+
+def report_markdown(diagnosis: Diagnosis) -> str:
+    """Return diagnosis.md."""
+    parts = "\n\n".join(markdown(part) for part in sections(diagnosis))
+    return f"# What is slow: {diagnosis['campaign']}\n\n{parts}\n"
+
+
+def prometheus(diagnosis: Diagnosis) -> str:
+    """Return diagnosis.prom: the number of suspects by kind, 0 too."""
+    counts = dict.fromkeys(KINDS, 0)
+    for suspect in diagnosis["suspects"]:
+        counts[suspect["kind"]] += 1
+    name = "scalebench_suspects"
+    lines = [f"# HELP {name} Suspects of the last diagnosis by kind.", f"# TYPE {name} gauge"]
+    lines += [f'{name}{{kind="{kind}"}} {count}' for kind, count in counts.items()]
+    return "\n".join(lines) + "\n"

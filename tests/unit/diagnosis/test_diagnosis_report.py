@@ -1,0 +1,94 @@
+"""Lines of logs to a measurement, and a diagnosis in words."""
+
+import json
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.diagnosis_text import (
+    headline,
+    prometheus,
+    report_markdown,
+    terminal,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.measurement import (
+    EVERY_PAIR,
+    measurement,
+    schedule,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.suspects import judge
+from diagnosis_data import measured
+
+from collectives import rounds
+
+
+def log_of(data):
+    """Return the lines that the trainer prints of a measurement."""
+    kinds = {"alone": "alone", "pairs": "pair"}
+    return "\n".join(
+        f"[scalebench] {kind} {json.dumps(row)}" for key, kind in kinds.items() for row in data[key]
+    )
+
+
+def diagnosis_of(data):
+    return {"campaign": "one", **judge(data, {}), "tolerance": 3.0, "groups": {}, **data}
+
+
+def test_the_lines_of_several_logs_are_joined():
+    data = measured(4, 1)
+
+    found = measurement([log_of(data), "other lines\n" + log_of(data)])
+
+    assert found["nodes"] == data["nodes"]
+    assert [row["rates"] for row in found["pairs"]] == [row["rates"] * 2 for row in data["pairs"]]
+    assert measurement([log_of(data)]) == data
+
+
+@pytest.mark.parametrize(
+    ("log", "message"),
+    [
+        ("nothing", "no figures of nodes and pairs"),
+        ('[scalebench] alone {"test": "a", "node"', "cannot be read"),
+        ('[scalebench] pair {"nodes": ["a"], "rates": [1]}', "a pair has two nodes"),
+        ('[scalebench] pair {"nodes": ["a", "b"], "rates": ["x"]}', "cannot be read"),
+        (
+            log_of({**measured(3, 1), "pairs": [{"nodes": ["node1", "x"], "rates": [1.0]}]}),
+            r"pairs with \['x'\]",
+        ),
+    ],
+)
+def test_a_log_that_cannot_be_used_is_refused(log, message):
+    with pytest.raises(ValueError, match=message):
+        measurement([log])
+
+
+@pytest.mark.parametrize("nodes", [3, 4, 31, 32, 33, 64, 511])
+def test_the_stated_schedule_is_the_one_of_the_trainer(nodes):
+    planned = rounds.rounds(nodes)
+    pairs = sum(map(len, planned))
+
+    text = " ".join(schedule(nodes))
+
+    assert f" {pairs} " in text
+    assert f"in {len(planned)} rounds" in text
+    assert EVERY_PAIR == rounds.EVERY_PAIR
+
+
+def test_a_suspect_is_told_with_its_deficit_and_what_to_do():
+    diagnosis = diagnosis_of(measured(8, 1, link={(0, 3): 0.5}))
+
+    assert headline(diagnosis) == "Suspects: node1 - node4 (slow link)."
+    text = terminal(diagnosis)
+    assert "node1 - node4: only this pair is slow" in text
+    assert max(map(len, text.splitlines()[:6])) <= 100
+    row = next(line for line in report_markdown(diagnosis).splitlines() if line[:8] == "| node1 ")
+    assert "| node1 " in row
+    assert 'scalebench_suspects{kind="link"} 1' in prometheus(diagnosis)
+
+
+def test_nothing_found_says_what_would_have_been_seen():
+    diagnosis = diagnosis_of(measured(40, 1, repeats=3))
+
+    text = terminal(diagnosis)
+    assert text.startswith("Nothing slow was found.")
+    assert "| slow link " in text
+    assert "the 20 slowest of 180" in report_markdown(diagnosis)
+    assert 'scalebench_suspects{kind="node"} 0' in prometheus(diagnosis)

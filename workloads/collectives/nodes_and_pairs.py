@@ -1,0 +1,172 @@
+"""Measure on this rank: each device alone at the same time, then pairs of nodes in rounds."""
+
+from __future__ import annotations
+
+import time
+from argparse import Namespace
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from collectives.definitions import operation_line
+from collectives.operations import header
+from collectives.rounds import EVERY_PAIR, rounds
+from common import pytorch_ranks as ranks
+from common.job import begin_job
+from common.ranks import Place, keep_freed_memory
+from common.report_lines import StoppedError, end_line, measured_line
+
+# A repeat of a test is long enough for a CPU quota, which the kernel gives out every 100 ms.
+LEAST_SECONDS = 0.3
+
+
+def measure(options: Namespace) -> None:
+    """Do all tests and transfers; the first rank prints what was measured.
+
+    :raises StoppedError: a transfer brought other bytes, or there is no device.
+    """
+    place = ranks.find_place()
+    device = ranks.choose_device(options.device, place)
+    torch.set_num_threads(options.threads)
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
+    else:
+        keep_freed_memory()
+    backend = ranks.join(place, device, timedelta(seconds=options.collective_timeout))
+    own = {"message_bytes": options.bytes}
+    facts = ranks.gather(place, place.facts())
+    begin_job(place, header(options, place, device, backend, own), facts)
+    begin = time.perf_counter()
+    names = [rank["node"] for rank in facts]
+    alone = {
+        test: [_rate(place, device, *work) for _ in range(options.alone)]
+        for test, work in _tests(device).items()
+    }
+    for rank, tests in enumerate(ranks.gather(place, alone)):
+        for test, rates in tests.items():
+            facts_of = {"test": test, "node": names[rank], "device": rank % place.local_size}
+            _print(place, "alone", {**facts_of, "rates": rates})
+    sweeps = _measure_pairs(options, place, device, names)
+    memory = max(ranks.gather(place, ranks.peak_memory(device)))
+    if place.rank == 0:
+        for number, (seconds, ended) in enumerate(sweeps, 1):
+            size = options.bytes
+            print(operation_line("sendrecv", number, size, place.world_size, seconds, ended))
+        print(end_line(len(sweeps), time.perf_counter() - begin, memory, "", True))
+    ranks.leave(place)
+
+
+def _print(place: Place, kind: str, facts: dict[str, Any]) -> None:
+    if place.rank == 0:
+        print(measured_line(kind, facts))
+
+
+def _tests(device: torch.device) -> dict[str, tuple[float, Callable[[], Any]]]:
+    """Return what is measured of a device alone: the amount of one call, and the call.
+
+    matrix_product in 10^9 floating-point operations/s, the copies in 10^9 bytes/s; a copy in
+    memory reads and writes each byte.
+    """
+    on_gpu = device.type == "cuda"
+    side, size = (8192, 1 << 30) if on_gpu else (512, 1 << 26)
+    left, right = (torch.rand(side, side, device=device) for _ in range(2))
+    product = torch.empty_like(left)
+    source = torch.zeros(size // 4, device=device)
+    copy = torch.empty_like(source)
+    tests: dict[str, tuple[float, Callable[[], Any]]] = {
+        "matrix_product": (2e-9 * side**3, lambda: torch.mm(left, right, out=product)),
+        "memory_copy": (2e-9 * size, lambda: copy.copy_(source)),
+    }
+    if on_gpu:
+        host = torch.zeros(size // 4).pin_memory()
+        tests["host_to_device"] = (1e-9 * size, lambda: copy.copy_(host, non_blocking=True))
+    return tests
+
+
+def _rate(place: Place, device: torch.device, amount: float, call: Callable[[], Any]) -> float:
+    """Return the amount per second of calls for :data:`LEAST_SECONDS`, begun with all ranks."""
+    call()
+    ranks.synchronise(place, device)
+    begin, calls, seconds = time.perf_counter(), 0, 0.0
+    while seconds < LEAST_SECONDS:
+        call()
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+        calls += 1
+        seconds = time.perf_counter() - begin
+    return calls * amount / seconds
+
+
+def _measure_pairs(
+    options: Namespace, place: Place, device: torch.device, names: list[str]
+) -> list[tuple[float, float]]:
+    """Print the rates of every measured pair; return mean seconds and end of each sweep."""
+    planned = rounds(place.nodes)
+    repeats = options.warmup + options.iterations
+    # All pairs: the repeats of a pair are apart in time, so that a short disturbance hits one.
+    order = [(repeat, number) for repeat in range(repeats) for number in range(len(planned))]
+    if place.nodes > EVERY_PAIR:
+        order.sort(key=lambda one: one[1])
+    send = torch.full((options.bytes // 4,), float(place.rank), device=device)
+    receive = torch.empty_like(send)
+    mine: dict[tuple[int, int], float] = {}
+    ended = [0.0] * repeats
+    for repeat, number in order:
+        peer = _peer(planned[number], place)
+        ranks.synchronise(place, device)
+        if peer is not None:
+            mine[repeat, number] = _both_ways(place.rank, peer, send, receive)
+            if receive[0].item() != peer or receive[-1].item() != peer:
+                raise StoppedError("wrong_result", f"rank {peer} sent other values")
+        ended[repeat] = time.time()
+    seconds = ranks.gather(place, [mine.get(one, 0.0) for one in order])
+    at = {one: index for index, one in enumerate(order)}
+    taken: list[list[float]] = [[] for _ in range(repeats)]
+    for number, pairs in enumerate(planned):
+        for pair in pairs:
+            both = [seconds[node * place.local_size] for node in pair]
+            slower = [max(end[at[repeat, number]] for end in both) for repeat in range(repeats)]
+            for repeat, duration in enumerate(slower):
+                taken[repeat].append(duration)
+            nodes = [names[node * place.local_size] for node in pair]
+            rates = [options.bytes / 1e6 / one for one in slower[options.warmup :]]
+            _print(place, "pair", {"nodes": nodes, "round": number, "rates": rates})
+    return [(sum(one) / len(one), end) for one, end in zip(taken, ended)]
+
+
+def _peer(pairs: list[tuple[int, int]], place: Place) -> int | None:
+    """Return the rank that this one exchanges with: the first of each node takes part."""
+    node = place.rank // place.local_size
+    for pair in pairs:
+        if node in pair and place.local_rank == 0:
+            return (sum(pair) - node) * place.local_size
+    return None
+
+
+def _both_ways(rank: int, peer: int, send: torch.Tensor, receive: torch.Tensor) -> float:
+    """Send and receive, one after the other, and return the seconds of what was received.
+
+    At the same time gloo sometimes does them one after the other all the same, which halves the
+    rate. A few bytes each way before both have the two ranks begin together.
+    """
+    seconds = 0.0
+    for sender in (min(rank, peer), max(rank, peer)):
+        for first in (True, False):
+            _move(rank if first == (rank < peer) else peer, rank, peer, send[:1], receive[:1])
+        begin = time.perf_counter()
+        _move(sender, rank, peer, send, receive)
+        if sender == peer:
+            seconds = time.perf_counter() - begin
+    return seconds
+
+
+def _move(sender: int, rank: int, peer: int, send: torch.Tensor, receive: torch.Tensor) -> None:
+    if sender == rank:
+        dist.send(send, peer)
+    else:
+        dist.recv(receive, peer)
+    if send.is_cuda:
+        torch.cuda.synchronize(send.device)
