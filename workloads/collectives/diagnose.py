@@ -16,7 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from common.job import run_rank
-from common.options import ShowDefaults, default_threads, not_negative, positive
+from common.options import ShowDefaults, add_collective_timeout, add_measurement, positive
 from common.process import end_now
 from common.ranks import place_from
 
@@ -33,36 +33,8 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--alone", type=positive, default=9, metavar="N", help="repeats of each test of a node"
     )
-    parser.add_argument(
-        "--warmup", type=not_negative, default=1, metavar="N", help="sweeps that do not count"
-    )
-    parser.add_argument(
-        "--iterations",
-        type=positive,
-        default=5,
-        metavar="N",
-        help="sweeps over all rounds of pairs; above 32 nodes, transfers in each round",
-    )
-    parser.add_argument(
-        "--device",
-        choices=("auto", "cpu", "gpu"),
-        default="auto",
-        help="auto: a GPU if there is one; gloo is used on CPUs, NCCL on GPUs",
-    )
-    parser.add_argument(
-        "--threads",
-        type=positive,
-        default=default_threads(os.environ),
-        metavar="N",
-        help="CPU threads per rank; the default is OMP_NUM_THREADS where it is set",
-    )
-    parser.add_argument(
-        "--collective-timeout",
-        type=positive,
-        default=300,
-        metavar="S",
-        help="seconds a rank waits for the others",
-    )
+    add_measurement(parser, "sweeps over the rounds of pairs", warmup=1, iterations=5)
+    add_collective_timeout(parser)
     return parser
 
 

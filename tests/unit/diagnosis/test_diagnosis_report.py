@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from ansible.errors import AnsibleActionFail
 from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.diagnosis_text import (
     headline,
     prometheus,
@@ -15,9 +16,15 @@ from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.measurem
     schedule,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.suspects import judge
-from diagnosis_data import measured
+from diagnosis_data import measured, named
+from test_action_plugins import TEMPLATES as REPORT
+from test_action_plugins import result as run_action
+from written_campaigns import write_campaign
 
+from action_plugins import diagnosis_report
 from collectives import rounds
+
+TEMPLATES = [REPORT[0].replace("/report/", "/diagnosis/"), *REPORT]
 
 
 def log_of(data):
@@ -92,3 +99,32 @@ def test_nothing_found_says_what_would_have_been_seen():
     assert "| slow link " in text
     assert "the 20 slowest of 180" in report_markdown(diagnosis)
     assert 'scalebench_suspects{kind="node"} 0' in prometheus(diagnosis)
+
+
+def test_the_action_judges_the_complete_logs_of_a_campaign(tmp_path):
+    folder = write_campaign(tmp_path / "first", {"4n1g": 12.0}, repeats=2)
+    logs = [path.with_suffix("").with_suffix(".log") for path in folder.glob("logs/**/*.run.json")]
+    data = measured(4, 1, link={(0, 1): 0.5})
+    for log in logs:
+        log.write_text(log_of(data))
+    args = {"campaign_dir": str(folder), "templates": TEMPLATES}
+    args["groups"] = {"rack": ["node1", "node2", "other"], "everyone": data["nodes"]}
+
+    found = run_action(diagnosis_report, args)
+
+    assert named(found) == {("link", "node1 - node2")}
+    written = json.loads((folder / "diagnosis.json").read_text())
+    assert written["groups"] == {"rack": ["node1", "node2"]}
+    assert {len(row["rates"]) for row in written["pairs"]} == {10}
+    assert "slow link" in (folder / "diagnosis.html").read_text()
+    assert not run_action(diagnosis_report, args)["changed"]
+
+
+def test_the_action_fails_where_nothing_was_measured(tmp_path):
+    folder = write_campaign(tmp_path / "first", {"4n1g": 12.0}, repeats=1)
+    for path in folder.glob("logs/**/*.run.json"):
+        record = {**json.loads(path.read_text()), "ending": "crashed"}
+        path.write_text(json.dumps(record))
+
+    with pytest.raises(AnsibleActionFail, match=r"nothing was measured .*: crashed"):
+        run_action(diagnosis_report, {"campaign_dir": str(folder)})
