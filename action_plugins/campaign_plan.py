@@ -85,6 +85,7 @@ class ActionModule(ControllerAction):
         "offered": {"type": "list", "elements": "dict", "default": []},
         "cpu_processes": {"type": "int", "default": 1},
         "lost": {"type": "dict", "default": {}},
+        "hosts": {"type": "dict", "default": {}},
         "seconds_left": {"type": "int", "default": 0},
         "acceptance": {"type": "dict", "default": {}},
     }
@@ -133,7 +134,8 @@ class ActionModule(ControllerAction):
         check_carried(planned["cells"], args["carrier"])
         check_stated(campaign, args["acceptance"], planned)
         if kept:
-            plan_changes.check_same(campaign, kept, planned, self._of_variables)
+            replaced = plan_changes.replaced(args["hosts"])
+            plan_changes.check_same(campaign, kept, planned, self._of_variables, replaced)
         elif not self._task.check_mode:
             files.write(folder, campaign, planned)
         promised = keep(folder, args["acceptance"], self._task.check_mode)
@@ -192,6 +194,7 @@ class ActionModule(ControllerAction):
         if left["repeats"] and kept:
             accept = args["accept_changes"]
             changes = plan_changes.check_software(campaign, kept, planned, accept)
+            changes += [] if args["session"] else plan_changes.replaced(args["hosts"]).values()
             if changes and not self._task.check_mode:
                 files.note_changes(folder, kept, planned, changes)
         session = args["session"] or files.now()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import shlex
-from pathlib import Path
 from typing import ClassVar
 
 from ansible_collections.scalebench.core.plugins.module_utils.slurm import answers, commands
+from ansible_collections.scalebench.core.plugins.module_utils.slurm.continuing import usable
 from ansible_collections.scalebench.core.plugins.module_utils.slurm.options import (
     check_gpus,
     directives,
@@ -88,10 +88,26 @@ def _submit(script):
 
 
 def _of_campaign(args):
-    """Return the nodes of a campaign that is continued: it goes on where it was."""
-    folder = Path(args["results_dir"]) / args["campaign"]
-    names = campaign_files.kept_plan(folder).get("nodes", ()) if args["campaign"] else ()
-    return {"nodes": len(names), "nodelist": ",".join(names)} if names else {}
+    """Return the nodes of a campaign that is continued: its own, others for those that are gone."""
+    names = campaign_files.planned_nodes(args["results_dir"], args["campaign"])
+    if not names:
+        return {}
+    described = answers.nodes(ask(commands.describe_nodes(",".join(names))))
+    there = usable(described, str(args["options"].get("exclude") or ""))
+    return {"nodes": len(names), "nodelist": ",".join([*there, *_others(args, names, there)])}
+
+
+def _others(args, names, there):
+    """Return the nodes that Slurm would choose for those that are gone.
+
+    Slurm 22.05 takes no list of nodes that is shorter than their number.
+    """
+    if len(there) == len(names):
+        return []
+    left_out = ",".join(filter(None, [*names, args["options"].get("exclude")]))
+    options = {**args["options"], "nodes": len(names) - len(there), "exclude": left_out}
+    _, tried = _tried(args["campaign"], options, 0)
+    return [node.name for node in _chosen(tried)]
 
 
 def _chosen(tried):

@@ -6,6 +6,10 @@ import time
 from typing import ClassVar
 
 from ansible_collections.scalebench.core.plugins.module_utils.slurm import answers, commands
+from ansible_collections.scalebench.core.plugins.module_utils.slurm.continuing import (
+    names_of_hosts,
+)
+from ansible_collections.scalebench.core.plugins.plugin_utils import campaign_files
 from ansible_collections.scalebench.core.plugins.plugin_utils.controller_action import (
     ControllerAction,
 )
@@ -18,17 +22,25 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
 class ActionModule(ControllerAction):
     """Implements module slurm_nodes."""
 
-    ARGUMENTS: ClassVar = {"job": {"type": "str", "required": True}}
+    ARGUMENTS: ClassVar = {
+        "job": {"type": "str", "required": True},
+        "campaign": {"type": "str", "default": ""},
+        "results_dir": {"type": "str", "default": ""},
+    }
 
     def answer(self, args):
         """Return the nodes once the job has them."""
         began = time.monotonic()
         job = self._wait(args["job"])
         found = answers.nodes(ask(commands.describe_nodes(job.nodes)))
+        planned = campaign_files.planned_nodes(args["results_dir"], args["campaign"])
+        names = names_of_hosts(planned, [node.name for node in found])
         return {
             "changed": False,
             "job": args["job"],
-            "nodes": [node._asdict() for node in found],
+            "nodes": [
+                {**node._asdict(), "name": names[node.name], "host": node.name} for node in found
+            ],
             "seconds_left": job.seconds_left,
             "waited_seconds": round(time.monotonic() - began, 1),
         }

@@ -117,7 +117,7 @@ class CallbackModule(Default):
         elif action == "slurm_job":
             self._only_asked = not answer["job"]
         elif action == "slurm_nodes":
-            nodes = folded(node["name"] for node in answer["nodes"])
+            nodes = folded(node["host"] for node in answer["nodes"])
             waited = duration(answer["waited_seconds"])
             self._print(f"Slurm job {answer['job']} on {nodes}, after {waited} in the queue")
         elif action == "repeat_record":

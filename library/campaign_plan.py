@@ -87,6 +87,12 @@ options:
     description: The devices of a node of O(offered) without GPUs.
     type: int
     default: 1
+  hosts:
+    description:
+      - What the nodes are, by name, where the carrier may give others. One with another name stands
+        in for the planned one, if its hardware is the same.
+    type: dict
+    default: {}
   lost:
     description:
       - The nodes of O(nodes) that do not answer any more, with the reason. Their repeats are

@@ -14,6 +14,16 @@ options:
     description: The id of the job.
     type: str
     required: true
+  campaign:
+    description:
+      - The campaign, whose nodes may be continued on others. A node that stands in for one that is
+        gone has the name of that one, and its own as C(host).
+    type: str
+    default: ""
+  results_dir:
+    description: Folder of the campaigns on the controller.
+    type: str
+    default: ""
 attributes:
   check_mode:
     support: full
@@ -41,6 +51,7 @@ nodes:
   returned: success
   sample:
     - name: gpu01
+      host: gpu01
       address: 10.0.0.1
       cpus: 96
       gpus: 8

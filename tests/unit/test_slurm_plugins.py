@@ -340,3 +340,27 @@ def test_a_job_that_cannot_start_is_not_waited_for(slurm, tmp_path, reason):
     )
     with pytest.raises(Exception, match=f"Slurm job 7 will not start by itself: {reason}"):
         run("slurm_nodes", {"job": "7"})
+
+
+def test_a_campaign_asks_for_those_of_its_nodes_that_are_there(slurm, tmp_path, monkeypatch):
+    of_campaign = (
+        "ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files.kept_plan"
+    )
+    monkeypatch.setattr(of_campaign, lambda _folder: {"nodes": {"n1": {}, "n3": {}}})
+    gone = "NodeName=n1 State=DOWN*+DRAIN"
+    slurm.says(
+        "scontrol",
+        f"""case "$*" in *n1,n3*) echo '{gone}'; echo 'NodeName=n3 State=IDLE';;
+        *" n2") echo 'NodeName=n2 State=IDLE';; *) echo '{NODES}';; esac""",
+    )
+    # The nodes of the campaign are left out where others are looked for.
+    one = TRIED.replace("n[1-2]", "n2")
+    slurm.says(
+        "sbatch",
+        f"grep -q -e --exclude=n1,n3 && {{ echo '{one}' >&2; exit; }}; echo '{TRIED}' >&2",
+    )
+    text = job(tmp_path, check=True, campaign="c")["text"]
+    assert {"#SBATCH --nodes=2", "#SBATCH --nodelist=n3,n2"} <= {*text.splitlines()}
+    slurm.says("squeue", f"echo '{JOB}'")
+    found = run("slurm_nodes", {"job": "7", "campaign": "c", "results_dir": str(tmp_path)})["nodes"]
+    assert [(node["name"], node["host"]) for node in found] == [("n1", "n1"), ("n3", "n2")]

@@ -228,6 +228,11 @@ def earlier(results: Path) -> dict[str, list[float]]:
     return seconds
 
 
+def planned_nodes(results: str, campaign: str) -> list[str]:
+    """Return the names of the nodes of a campaign; none where there is no such campaign yet."""
+    return [*kept_plan(Path(results) / campaign).get("nodes", ())] if campaign else []
+
+
 def write(folder: Path, campaign: str, planned: dict[str, Any]) -> None:
     """Write plan.json atomically, with the evidence of what made it."""
     evidence = {

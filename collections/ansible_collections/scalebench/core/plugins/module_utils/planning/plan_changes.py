@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Set
+import re
+from typing import Any, Container, Dict, Iterable, List, Mapping, Optional, Set
 
 from ..records.cells import cell_path
 from ..records.factors import factor_values
@@ -11,7 +12,14 @@ from ..records.node_names import by_words
 from ..records.plans import Cell, Framework, Plan
 from .options import as_arguments
 
-__all__ = ["changed_files", "check_same", "check_software", "differences", "software_changes"]
+__all__ = [
+    "changed_files",
+    "check_same",
+    "check_software",
+    "differences",
+    "replaced",
+    "software_changes",
+]
 
 # Changes that a message names.
 _MOST = 5
@@ -19,15 +27,36 @@ _MOST = 5
 _TOOLS = ("pip", "setuptools", "wheel")
 # Hardware that must stay the same for two sessions of a campaign.
 _HARDWARE = ("hostname", "machine_id", "cpu_model", "cores", "gpus")
+# What of it a machine does not share with another of the same kind.
+_OWN = ("hostname", "machine_id")
 
 
-def check_same(campaign: str, kept: Plan, wanted: Plan, of_variables: Iterable[str] = ()) -> None:
+def replaced(hosts: Mapping[str, str]) -> Dict[str, str]:
+    """Return by node, where another host stands in for it, a sentence that says so.
+
+    :param hosts: the hosts by node.
+    """
+    return {
+        name: f"{name} was replaced by {host}, of the same hardware"
+        for name, host in hosts.items()
+        if host != name
+    }
+
+
+def check_same(
+    campaign: str,
+    kept: Plan,
+    wanted: Plan,
+    of_variables: Iterable[str] = (),
+    others: Container[str] = (),
+) -> None:
     """Refuse to continue a campaign with another plan.
 
     :param of_variables: the wanted options that variables of the inventory or the play gave.
+    :param others: the nodes that other machines stand in for.
     :raises ValueError: the first differences, and what to do.
     """
-    different = differences(kept, wanted)
+    different = differences(kept, wanted, others)
     if different:
         options = [plan.get("options") or {} for plan in (kept, wanted)]
         sources = "".join(
@@ -48,8 +77,11 @@ def check_same(campaign: str, kept: Plan, wanted: Plan, of_variables: Iterable[s
         )
 
 
-def differences(old: Plan, new: Plan) -> List[str]:
-    """Return the differences that prevent plan ``new`` from continuing plan ``old``, as text."""
+def differences(old: Plan, new: Plan, others: Container[str] = ()) -> List[str]:
+    """Return the differences that prevent plan ``new`` from continuing plan ``old``, as text.
+
+    :param others: as for :func:`check_same`; of these, only the hardware must be the same.
+    """
     changes = []
     reached = [plan.get("carrier", "ssh") for plan in (old, new)]
     if reached[0] != reached[1]:
@@ -61,11 +93,14 @@ def differences(old: Plan, new: Plan) -> List[str]:
             changes.append(f"node {name} is only in the {'new' if before is None else 'old'} plan")
             continue
         for key in _HARDWARE:
-            if before.get(key) != now.get(key):
+            if name in others and key in _OWN:
+                continue
+            if _kind(before, key, name in others) != _kind(now, key, name in others):
                 changes.append(f"{name}: {key} was {before.get(key)!r}, is {now.get(key)!r}")
     changes += _variant_changes(old, new)
     was, wanted = (
-        {cell_path(cell): _essence(cell) for cell in plan["cells"]} for plan in (old, new)
+        {cell_path(cell): _essence(cell, _addresses(plan, others)) for cell in plan["cells"]}
+        for plan in (old, new)
     )
     for cell in sorted({*was, *wanted}):
         if cell not in wanted:
@@ -153,17 +188,38 @@ def _variant_changes(old: Plan, new: Plan) -> List[str]:
     ]
 
 
-def _essence(cell: Cell) -> Dict[str, Any]:
+def _kind(node: Mapping[str, Any], key: str, of_another: bool) -> Any:
+    """Return a node's hardware; where another machine may have it, GPUs without their serials."""
+    found = node.get(key)
+    if not of_another or key != "gpus":
+        return found
+    return [{name: gpu.get(name) for name in ("name", "memory_mib")} for gpu in found or ()]
+
+
+def _addresses(plan: Plan, others: Container[str]) -> Dict[str, str]:
+    """Return the nodes that other machines stand in for, by the address in their commands."""
+    settings = plan.get("settings") or {}
+    return {str(node["address"]): name for name, node in settings.items() if name in others}
+
+
+def _essence(cell: Cell, nodes: Mapping[str, str]) -> Dict[str, Any]:
     """Return what makes the cell what it is, each node's command as a list of words.
 
     What a benchmark states of its model, with sources, changes nothing that runs.
+
+    :param nodes: nodes by addresses that commands may differ in.
     """
     apart = ("estimate_seconds", "commands", "own_factors", "model_data")
     kept = {key: value for key, value in cell.items() if key not in apart}
     kept.update(factor_values(cell))
     for node, command in cell["commands"].items():
         words = [f"{name}={value}" for name, value in command["env"].items()]
-        kept[f"command on {node}"] = words + list(command["argv"])
+        words += command["argv"]
+        for address, name in nodes.items():
+            # 10.0.0.1 is no part of 10.0.0.12.
+            whole = re.compile(rf"(?<![\w.]){re.escape(address)}(?![\w.])")
+            words = [whole.sub(name, word) for word in words]
+        kept[f"command on {node}"] = words
     return kept
 
 

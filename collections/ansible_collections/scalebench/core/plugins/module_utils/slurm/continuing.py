@@ -1,0 +1,40 @@
+"""The nodes of a campaign that is continued: its own, and others for those that are gone."""
+
+from __future__ import annotations
+
+import re
+from typing import Dict, List, Sequence
+
+from .answers import SlurmNode
+
+__all__ = ["names_of_hosts", "usable"]
+
+# Parts of a node's state in which Slurm gives it to no job: sinfo(1), NODE STATE CODES.
+_GONE = {
+    *("DOWN", "DRAIN", "DRAINED", "DRAINING", "ERROR", "FAIL", "FAILING"),
+    *("INVAL", "INVALID_REG", "NOT_RESPONDING", "UNKNOWN"),
+}
+
+
+def usable(nodes: Sequence[SlurmNode], excluded: str = "") -> List[str]:
+    """Return the names of the nodes that a job may get.
+
+    :param nodes: as Slurm describes them; a state is as ``IDLE+DRAIN`` or ``DOWN*``.
+    :param excluded: names with commas that the user wants left out.
+    """
+    left_out = {*excluded.split(",")}
+    return [
+        node.name
+        for node in nodes
+        if node.name not in left_out and not {*re.findall(r"[A-Z_]+", node.state)} & _GONE
+    ]
+
+
+def names_of_hosts(planned: Sequence[str], hosts: Sequence[str]) -> Dict[str, str]:
+    """Return the names that hosts have in a campaign, by host, in the order of the hosts.
+
+    A host that was planned is itself. The others stand in for the planned nodes that are missing,
+    in their order; those beyond them have their own names.
+    """
+    missing = iter([name for name in planned if name not in hosts])
+    return {host: host if host in planned else next(missing, host) for host in hosts}

@@ -1,0 +1,66 @@
+"""The nodes of a campaign that is continued where some of its own are gone."""
+
+import copy
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.planning import plan, plan_changes
+from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
+from ansible_collections.scalebench.core.plugins.module_utils.slurm import answers, continuing
+from campaign_data import benchmarks, cluster
+
+
+@pytest.mark.parametrize(
+    ("state", "there"),
+    [
+        *(("IDLE", 1), ("ALLOCATED", 1), ("MIXED+PLANNED", 1), ("IDLE+POWERED_DOWN", 1)),
+        *(("DOWN", 0), ("DOWN*", 0), ("IDLE+DRAIN", 0), ("ALLOCATED+DRAIN", 0)),
+        *(("IDLE+NOT_RESPONDING", 0), ("IDLE*+NOT_RESPONDING", 0), ("IDLE+FAIL", 0)),
+    ],
+)
+def test_a_node_that_slurm_gives_to_nobody_is_not_asked_for(state, there):
+    (node,) = answers.nodes(f"NodeName=n1 CPUTot=2 State={state} Reason=x")
+    assert continuing.usable([node]) == ["n1"] * there
+    assert continuing.usable([node], "n2,n1") == []
+
+
+def test_other_hosts_have_the_names_of_the_nodes_they_stand_in_for():
+    names = continuing.names_of_hosts
+    assert names(["n1", "n2", "n3"], ["n1", "n4", "n5"]) == {"n1": "n1", "n4": "n2", "n5": "n3"}
+    assert names(["n1", "n2"], ["n1", "n2"]) == {"n1": "n1", "n2": "n2"}
+    assert names([], ["n1"]) == {"n1": "n1"}
+    assert names(["n1"], ["n1", "n9"]) == {"n1": "n1", "n9": "n9"}
+
+
+@pytest.fixture
+def plans():
+    """Return a plan of two nodes, and one where another machine is the first of them."""
+    nodes = cluster(2)
+    other = copy.deepcopy(nodes)
+    other["node1"]["address"] = nodes["node1"]["address"] + "9"
+    other["node1"]["fingerprint"].update(hostname="spare", machine_id="other")
+    options = parse_options({"topology": "1n1g,2n1g"})
+    return [plan.build(benchmarks(), options, given) for given in (nodes, other)]
+
+
+def test_a_campaign_goes_on_where_a_host_of_the_same_hardware_stands_in(plans):
+    kept, wanted = plans
+    others = plan_changes.replaced({"node1": "spare", "node2": "node2"})
+    assert others == {"node1": "node1 was replaced by spare, of the same hardware"}
+    plan_changes.check_same("c", kept, wanted, (), others)
+    with pytest.raises(ValueError, match="node1: hostname was"):
+        plan_changes.check_same("c", kept, wanted)
+
+
+@pytest.mark.parametrize(("key", "value"), [("cores", 1), ("cpu_model", "another")])
+def test_other_hardware_is_refused(plans, key, value):
+    kept, wanted = plans
+    wanted["nodes"]["node1"][key] = value
+    with pytest.raises(ValueError, match=f"node1: {key} was"):
+        plan_changes.check_same("c", kept, wanted, (), {"node1"})
+
+
+def test_another_command_is_refused_there_too(plans):
+    kept, wanted = plans
+    wanted["cells"][0]["commands"]["node1"]["argv"].append("--other")
+    with pytest.raises(ValueError, match="--other"):
+        plan_changes.check_same("c", kept, wanted, (), {"node1"})
