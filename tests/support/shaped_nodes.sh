@@ -2,7 +2,6 @@
 # Run workloads/collectives/diagnose.py on four nodes: network namespaces on a bridge, whose links have a rate each.
 #   unshare --net --pid --fork --kill-child --mount-proc bash shaped_nodes.sh OUT PYTHON WORKLOADS [LINK=RATE|STOPPED=N]...
 # A link is 1-4, with other rate than 100mbit. STOPPED=3: node 3 does not run for 40 of every 100 ms, as under a CPU quota.
-# Each node has one core to run on, so that where they share it, they share it evenly.
 # All processes are in a namespace of their own and end with this script.
 set -eu
 out=$1 python=$2 workloads=$3
@@ -36,7 +35,7 @@ done
 cd "$workloads"
 for node in 1 2 3 4; do
   SCALEBENCH_NODE=node$node GLOO_SOCKET_IFNAME=eth0 OMP_NUM_THREADS=1 TORCH_CPP_LOG_LEVEL=ERROR \
-    taskset --cpu-list "$((node % $(nproc)))" setsid nsenter --target "${pid[$node]}" --net "$python" -m torch.distributed.run --nnodes=4 --nproc-per-node=1 \
+    setsid nsenter --target "${pid[$node]}" --net "$python" -m torch.distributed.run --nnodes=4 --nproc-per-node=1 \
     --node-rank=$((node - 1)) --master-addr=10.99.0.1 --master-port=29500 collectives/diagnose.py \
     --device=cpu --bytes=1048576 > "$out/$node.log" 2>&1 &
   job[$node]=$!

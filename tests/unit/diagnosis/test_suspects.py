@@ -1,3 +1,4 @@
+import math
 from statistics import fmean
 
 import pytest
@@ -83,3 +84,26 @@ def test_bad_rates_are_named():
         judge(one, {})
     with pytest.raises(ValueError, match="2 figures: three are needed"):
         find({"a": [1.0], "b": [1.0]}, {}, 1)
+
+
+def test_the_error_is_not_below_what_the_repeats_say():
+    # The medians of the sound figures are alike by chance.
+    figures = {name: [-0.3, -0.1, 0.0, 0.1, 0.3] for name in "abcde"}
+    figures["e"] = [value - 0.2 for value in figures["e"]]
+    causes = {name: frozenset({name}) for name in figures}
+    assert find(figures, causes, 5).deficits == []
+
+    quiet = {name: [value / 100 for value in values] for name, values in figures.items()}
+    quiet["e"] = [value - 0.2 for value in quiet["a"]]
+    assert [one.name for one in find(quiet, causes, 5).deficits] == ["e"]
+
+
+def test_p_is_corrected_for_the_number_of_comparisons():
+    data = measured(8, 1, link={(0, 1): 0.12})
+    figures = {"-".join(row["nodes"]): row["rates"] for row in data["pairs"]}
+    figures = {name: [math.log(rate) for rate in rates] for name, rates in figures.items()}
+    causes = {"node1-node2": frozenset({"node1-node2"})}
+
+    few, many = (find(figures, causes, count).deficits[0].p for count in (1, 50))
+
+    assert many / few == pytest.approx(50)
