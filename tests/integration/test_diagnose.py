@@ -25,8 +25,8 @@ PYTHON = ROOT / ".state/venvs/pytorch/bin/python"
     ],
 )
 def test_a_real_deficit_is_named(tmp_path, deficits, expected):
-    if os.geteuid() != 0 or not shutil.which("tc"):
-        pytest.skip("needs root for network namespaces, and tc (iproute2) to shape their links")
+    if os.geteuid() != 0 or not all(map(shutil.which, ("tc", "nsenter", "pgrep"))):
+        pytest.skip("needs root for network namespaces, and tc, nsenter and pgrep")
     script = ROOT / "tests/support/shaped_nodes.sh"
     done = subprocess.run(
         [*NAMESPACES, "bash", script, tmp_path, PYTHON, ROOT / "workloads", *deficits],
