@@ -27,6 +27,17 @@ def test_the_reason_stands_in_the_place_of_speedup_and_efficiency():
     assert any(said.endswith(f"no speed-up, because {WHY}.") for said in remarks(results_of(WHY)))
 
 
+def test_a_figure_that_falls_with_the_devices_is_not_unexpected():
+    plan, runs = campaign({"1n2g": [200.0, 201.0, 202.0], "1n4g": [100.0, 101.0, 102.0]})
+    rules = [one["rule"] for one in build_results(plan, runs)["cells"][1]["warnings"]]
+    assert rules == ["more_devices_not_slower"]
+    for cell in [*plan["cells"], *(run["cell"] for run in runs)]:
+        cell["no_speedup"] = WHY
+    results = build_results(plan, runs)
+    assert results["cells"][1]["warnings"] == []
+    assert results["provenance"]["checks"]["warning"] == {}
+
+
 def test_other_benchmarks_have_one():
     cells = results_of()["cells"]
     assert [cell["speedup"] for cell in cells] == [1.0, 1.5]

@@ -14,6 +14,10 @@ from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction
     Redactor,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import last_lines
+from ansible_collections.scalebench.core.plugins.module_utils.report.collectives_text import (
+    PLOT,
+    PLOT_TITLE,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.report.exports import (
     csv_text,
     prometheus_text,
@@ -79,6 +83,9 @@ def report_files(
 
 def _plots(results: dict[str, Any], described: dict[str, str], png: bool) -> dict[str, bytes]:
     # Imported here, because only reports with plots pay for matplotlib.
+    from ansible_collections.scalebench.core.plugins.plugin_utils.message_figure import (  # noqa: PLC0415
+        message_figure,
+    )
     from ansible_collections.scalebench.core.plugins.plugin_utils.plot_files import (  # noqa: PLC0415
         png_bytes,
         svg_text,
@@ -90,8 +97,13 @@ def _plots(results: dict[str, Any], described: dict[str, str], png: bool) -> dic
     series = plot_series(results)
     files: dict[str, bytes] = {}
     for figure, description in described.items():
-        plot = scaling_figure(series, figure)
-        svg = svg_text(plot, FIGURES[figure], description)
+        of_messages = figure == PLOT
+        plot = (
+            message_figure(results["collectives"])
+            if of_messages
+            else scaling_figure(series, figure)
+        )
+        svg = svg_text(plot, PLOT_TITLE if of_messages else FIGURES[figure], description)
         files[f"{figure}.svg"] = svg.encode("utf-8")
         if png:
             files[f"{figure}.png"] = png_bytes(plot)

@@ -7,7 +7,20 @@ from typing import Any, Dict, List
 from ..layout.sections import Section, section, table
 from ..records.results import CollectiveGroup, Results
 
-__all__ = ["collective_lines", "collective_sections"]
+__all__ = [
+    "PLOT",
+    "PLOT_TITLE",
+    "bus_bandwidth",
+    "collective_lines",
+    "collective_sections",
+    "describe_messages",
+    "group_title",
+    "size_text",
+]
+
+# The plot's name, of its file too, and its title.
+PLOT, PLOT_TITLE = "busbw", "Bus bandwidth over message size"
+_MOST_DESCRIBED = 6
 
 
 def collective_sections(results: Results) -> List[Section]:
@@ -36,12 +49,42 @@ def collective_lines(results: Results) -> List[str]:
     return _lines(found["groups"]) if found else []
 
 
-def _title(one: CollectiveGroup) -> str:
+def group_title(one: CollectiveGroup) -> str:
+    """Return what a group measured: ``all_reduce fp32 bz1-opall_reduce 4n1g``."""
     return f"{one['benchmark']} {one['precision']} {one['variant']} {one['topology']}"
 
 
+def bus_bandwidth(one: CollectiveGroup, size: int, seconds: float) -> float:
+    """Return the bus bandwidth of an operation on ``size`` bytes in MB/s."""
+    return size * one["busbw_factor"] / seconds / 1e6
+
+
+def size_text(size: int) -> str:
+    """Return a size in bytes in the largest unit that it is a whole number of, ``16 MiB``."""
+    units = (("GiB", 30), ("MiB", 20), ("KiB", 10), ("B", 0))
+    return next(f"{size >> power} {unit}" for unit, power in units if not size % (1 << power))
+
+
+def describe_messages(results: Results) -> Dict[str, str]:
+    """Return the text alternative of the plot by its name; nothing without such operations."""
+    found = results.get("collectives")
+    if not found:
+        return {}
+    said = [
+        f"{group_title(one)}: "
+        + ", ".join(
+            f"{size_text(size['bytes'])} {bus_bandwidth(one, size['bytes'], size['seconds']):.2f}"
+            for size in one["sizes"]
+        )
+        for one in found["groups"][:_MOST_DESCRIBED]
+    ]
+    more = len(found["groups"]) - _MOST_DESCRIBED
+    said += [f"{more} more in the table"] if more > 0 else []
+    return {PLOT: f"{PLOT_TITLE}, MB/s. {'; '.join(said)}."}
+
+
 def _lines(groups: List[CollectiveGroup]) -> List[str]:
-    return [f"{_title(one)}: {_words(one)}." for one in groups]
+    return [f"{group_title(one)}: {_words(one)}." for one in groups]
 
 
 def _words(one: CollectiveGroup) -> str:
@@ -71,7 +114,7 @@ def _range(low: Any, high: Any, scale: float, places: int) -> str:
 def _fit_row(one: CollectiveGroup) -> Dict[str, Any]:
     fit = one["fit"]
     return {
-        "operation": _title(one),
+        "operation": group_title(one),
         "latency, us": _scaled(fit["latency_seconds"], 1e6),
         "error, us": _scaled(fit["latency_error"], 1e6),
         "bandwidth, MB/s": _scaled(fit["bytes_per_second"], 1e-6),
@@ -87,10 +130,10 @@ def _fit_row(one: CollectiveGroup) -> Dict[str, Any]:
 def _size_rows(one: CollectiveGroup) -> List[Dict[str, Any]]:
     return [
         {
-            "operation": _title(one),
+            "operation": group_title(one),
             "bytes": size["bytes"],
             "time, us": size["seconds"] * 1e6,
-            "busbw, MB/s": size["bytes"] * one["busbw_factor"] / size["seconds"] / 1e6,
+            "busbw, MB/s": bus_bandwidth(one, size["bytes"], size["seconds"]),
             "repeats": size["n"],
         }
         for size in one["sizes"]

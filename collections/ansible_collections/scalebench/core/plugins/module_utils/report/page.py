@@ -8,6 +8,7 @@ from ..layout.groups import cell_groups, group_title
 from ..layout.plain_text import plain
 from ..layout.sections import Section, quote, section
 from ..records.results import MeasuredCell, Results
+from .collectives_text import describe_messages
 from .columns import MODEL, REPORT, SPREAD, cells_table, repeats_table
 from .commands import cell_commands
 from .headline import headline
@@ -53,7 +54,10 @@ def page(
         "about": about_scaling(results),
         "groups": groups,
         "repeats_open": len(groups) <= _MOST_OPEN,
-        "plots": {one: describe(series, one) for one in drawn_figures(series)}
+        "plots": {
+            **{one: describe(series, one) for one in drawn_figures(series)},
+            **describe_messages(results),
+        }
         if with_plots
         else {},
         "failures": failures_section(results, tails),

@@ -147,7 +147,8 @@ def _against_variants(
 def _against_smaller(cell: MeasuredCell, cells: Cells) -> Iterator[Finding]:
     """Compare the cell with the next smaller topology that is a part of it.
 
-    4n1g is not a part of 1n8g: the devices of a node communicate over another path.
+    4n1g is not a part of 1n8g: the devices of a node communicate over another path. Figures that
+    have no speed-up need not grow with the devices.
     """
     alike = _conditions(cell, topology="")
     smaller = [
@@ -158,7 +159,7 @@ def _against_smaller(cell: MeasuredCell, cells: Cells) -> Iterator[Finding]:
         and other["devices_per_node"] <= cell["devices_per_node"]
         and _conditions(other, topology="") == alike
     ]
-    if not smaller or cell.get("oversubscribed"):
+    if not smaller or cell.get("oversubscribed") or "no_speedup" in cell:
         return
     below = max(smaller, key=lambda other: (other["devices"], other["devices_per_node"]))
     if _is_below(cell, below):
@@ -231,11 +232,13 @@ def applied_checks(runs: Sequence[RunRecord], cells: Cells) -> Dict[str, Dict[st
 def _values(cells: Cells, factor: str) -> Set[str]:
     """Return the values of a factor; without one the topologies of weak scaling, which are judged.
 
-    In strong scaling the batch of a device differs, and more of them may be slower.
+    In strong scaling the batch of a device differs, and more of them may be slower; what has no
+    speed-up need not grow.
     """
     if factor:
         return {str(cell.get(factor)) for cell in cells}
-    return {cell["topology"] for cell in cells if not is_strong(cell)}
+    judged = (cell for cell in cells if not is_strong(cell) and "no_speedup" not in cell)
+    return {cell["topology"] for cell in judged}
 
 
 def _words(rules: Mapping[str, Mapping[str, str]]) -> Dict[str, str]:
