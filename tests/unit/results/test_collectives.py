@@ -41,6 +41,14 @@ def test_a_log_of_two_sizes_has_no_message():
     assert "message" not in known["summary"]
 
 
+def test_a_damaged_record_has_no_time():
+    cells = results_of(topologies=["2n1g"])["cells"]
+    cells[0]["repeats"][0]["message"]["seconds"] = 0.0
+    cells[1]["repeats"][0]["message"]["seconds"] = float("nan")
+    (group,) = collectives(cells)["groups"]
+    assert [size["n"] for size in group["sizes"]] == [2, 2, 3, 3]
+
+
 def test_each_topology_has_its_latency_and_bandwidth():
     found = json.loads(json.dumps(results_of()["collectives"]))
     assert [one["topology"] for one in found["groups"]] == ["2n1g", "4n1g"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Dict, List, Optional, Sequence, Tuple, cast
 
 from ..records.cells import cell_key
@@ -33,7 +34,9 @@ def collectives(cells: Sequence[MeasuredCell]) -> Optional[Collectives]:
 
 
 def _messages(cell: MeasuredCell) -> List[Message]:
-    return [repeat["message"] for repeat in cell["repeats"] if "message" in repeat]
+    stated = [repeat["message"] for repeat in cell["repeats"] if "message" in repeat]
+    # A record may say anything; a time that is no time is none.
+    return [one for one in stated if 0 < one["seconds"] < math.inf and one["bytes"] > 0]
 
 
 def _identity(cell: MeasuredCell) -> Tuple[str, ...]:
