@@ -37,7 +37,6 @@ BENCHMARK = {
                 "cpu": {
                     "precision": ["fp32"],
                     "batch_size_per_device": [4],
-                    "image_size": [32],
                     "topology": ["1n1g"],
                 }
             },

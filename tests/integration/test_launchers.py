@@ -30,7 +30,6 @@ RECIPE = {
         "cpu": {
             "precision": ["fp32"],
             "batch_size_per_device": [2],
-            "image_size": [32],
             "topology": ["4n1g"],
         }
     },

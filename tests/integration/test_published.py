@@ -100,7 +100,6 @@ def published(tmp_path_factory):
             "gpu": {
                 "precision": ["fp32"],
                 "batch_size_per_device": [1],
-                "image_size": [224],
                 "topology": ["1n1g"],
             }
         },

@@ -158,8 +158,6 @@ INDIRECT: dict[str, list[str]] = {
     ],
     # Its other commands are made by module_utils/node/system_changes.py.
     "library/system_changes.py": ["apt-get -o remove", "dpkg-query -W -f", "dpkg --purge"],
-    # ansible-playbook itself, of the same installation, with options that it was given.
-    "callback_plugins/claims.py": [],
     # Commands of text_tree are in the tasks that use it.
     "library/text_tree.py": [],
     "collections/ansible_collections/scalebench/core/plugins/module_utils/node/fitness.py": [
@@ -212,7 +210,7 @@ INDIRECT: dict[str, list[str]] = {
         " --mpi --chdir --kill-on-bad-exit --propagate --export",
         "sh -c",
         "sbatch --job-name --ntasks-per-node --output --no-requeue --no-kill --propagate",
-        "squeue --noheader --steps --jobs --format --states --sort",
+        "squeue --noheader --steps --jobs --format --states --sort --partition",
         "scontrol --oneliner",
         "grep -v -e",
     ],

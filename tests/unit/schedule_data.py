@@ -71,7 +71,7 @@ def reference_cells(start_up: float, repeats: int = 5) -> list[dict[str, Any]]:
                 "name": f"r50_b{row['batch_size_per_device']}_{row['precision']}",
                 "batch_size_per_device": row["batch_size_per_device"],
                 "precision": row["precision"],
-                "image_size": row["image_size"],
+                "own_factors": row["own_factors"],
                 "data": row["data"],
                 "nodes": row["nodes"],
                 "devices_per_node": row["devices_per_node"],

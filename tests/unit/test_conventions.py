@@ -265,6 +265,35 @@ def test_few_parameters_hide_their_keys_from_mypy():
     assert len(untyped) <= UNTYPED_AT_MOST, untyped
 
 
+# Words of one model, and the files of module_utils that may know them: what others wrote is read.
+OF_ONE_MODEL = re.compile(
+    r'image_size|images?/s|images_per|total_images|imagenet|resnet|"unit", "images"', re.I
+)
+MAY_KNOW = {
+    "dataset/layouts.py": "the files of ImageNet",
+    "facts/logtree.py": "names of models in paths of foreign logs",
+    "facts/time_to_train.py": "what logs of trainings to a target state",
+    "node/dataset_files.py": "the files of ImageNet",
+    "planning/placeholders.py": "a placeholder of benchmark files of version 0.1",
+    "published/conditions.py": "names of models in published documents",
+    "published/rows.py": "the unit of documents that state none",
+    "records/factors.py": "campaigns of version 0.1 and logs",
+    "records/runs.py": "what logs of trainings to a target state",
+    "report/columns.py": "the heading of published tables",
+    "strategies/_table.py": "the scripts that rules come from",
+    "running/invariants.py": "the usual unit of workloads/common/report_lines.py",
+}
+
+
+def test_only_what_reads_files_of_others_knows_one_model():
+    knowing = {
+        str(path.relative_to(MODULE_UTILS))
+        for path in MODULE_UTILS.rglob("*.py")
+        if OF_ONE_MODEL.search(path.read_text())
+    }
+    assert {name for name in knowing if not name.startswith("logs/")} == {*MAY_KNOW}
+
+
 def test_the_code_of_nodes_runs_on_python_3_8():
     """os.pidfd_open is asked for where it may be missing."""
     done = subprocess.run(

@@ -16,9 +16,13 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning.options i
 from ansible_collections.scalebench.core.plugins.module_utils.planning.plan_changes import (
     differences,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.planning.recipes import (
+    declared_factors,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.published.conditions import (
     cell_conditions,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.records.factors import own_values
 from ansible_collections.scalebench.core.plugins.module_utils.records.plans import check_plan
 from ansible_collections.scalebench.core.plugins.plugin_utils.measured import (
     read_campaign,
@@ -65,9 +69,9 @@ def test_its_logs_give_the_figures_that_it_gave(results):
 
 def test_images_and_their_size_stand_where_they_stood(results):
     assert {cell["unit"] for cell in results["cells"]} == {"images/s"}
-    assert {cell["image_size"] for cell in results["cells"]} == {32}
+    assert {cell["own_factors"]["image_size"] for cell in results["cells"]} == {32}
     known = cell_conditions(results["cells"][0], results)
-    assert (known["model"], known["image_size"], known["precision"]) == ("r50", 32, "fp32")
+    assert (known["model"], known["own_factors"]["image_size"]) == ("r50", 32)
 
 
 def test_every_file_of_a_report_shows_it(folder):
@@ -109,11 +113,14 @@ def test_it_is_a_point_of_a_history(folder):
 
 def test_todays_plan_of_the_same_options_has_the_same_cells():
     then = check_plan(json.loads((FIXTURE / "plan.json").read_text()))
-    options = parse_options(then["options"])
+    options = parse_options(then["options"], own=declared_factors(benchmarks()))
     now = plan.build(benchmarks(), options, cluster(4))
-    keys = ("benchmark", "model", "variant", "directory", "name", "image_size", "precision")
+    keys = ("benchmark", "model", "variant", "directory", "name", "precision")
     assert [[cell[key] for key in keys] for cell in now["cells"]] == [
         [cell[key] for key in keys] for cell in then["cells"]
+    ]
+    assert [own_values(cell) for cell in now["cells"]] == [
+        own_values(cell) for cell in then["cells"]
     ]
     # What differs are machine, commands and keys that are newer, never what a cell is.
     changed = [one for one in differences(then, now) if "command on" not in one]

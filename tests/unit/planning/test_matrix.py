@@ -3,12 +3,16 @@
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.planning.matrix import expand
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
-from ansible_collections.scalebench.core.plugins.module_utils.planning.recipes import frameworks
+from ansible_collections.scalebench.core.plugins.module_utils.planning.recipes import (
+    declared_factors,
+    frameworks,
+)
 from campaign_data import benchmarks, cluster
 
 
 def cells(nodes, **options):
-    return expand(benchmarks(), parse_options(options), nodes)
+    known = benchmarks()
+    return expand(known, parse_options(options, own=declared_factors(known)), nodes)
 
 
 def test_cpu_nodes_get_the_small_default():
@@ -23,7 +27,7 @@ def test_cpu_nodes_get_the_small_default():
 def test_gpu_nodes_get_the_reference_efforts_topologies():
     made = cells(cluster(4, gpus=8), precision="fp32", batch_size_per_device=128)
     assert [cell["topology"] for cell in made] == ["1n1g", "1n8g", "2n8g", "4n8g"]
-    assert {cell["image_size"] for cell in made} == {224}
+    assert {cell["own_factors"]["image_size"] for cell in made} == {224}
     assert {(cell["warmup"], cell["iterations"]) for cell in made} == {(20, 100)}
 
 

@@ -82,7 +82,7 @@ def model(**keys):
         ({"units_per_sample": [1]}, r"\[1\] is neither"),
         ({"units_per_sample": "packed"}, r"of type count \(sequence_length\)"),
         ({"units_per_sample": "precision"}, r"'precision' is neither"),
-        ({"unit": "samples"}, r"unit: 'samples' would be compared with images"),
+        ({"unit": "samples"}, r"unit: 'samples' would be compared with anything"),
         (
             {"units_per_sample": None},
             r"model.samples: a batch is of sequences, and the",

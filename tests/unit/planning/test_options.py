@@ -45,7 +45,7 @@ def test_variables_that_are_no_options_are_left_alone():
         ("precision", [32], "32 is not a text"),
         ("recipe", None, "None is not a text"),
         ("framework_version", "1." + "0" * 63, "is longer than 64 characters"),
-        ("image_size", "1" * 65, "is longer than 64 characters"),
+        ("global_batch_size", "1" * 65, "is longer than 64 characters"),
     ],
 )
 def test_a_value_that_cannot_be_meant_is_refused_with_its_source(name, value, said):

@@ -80,7 +80,6 @@ def test_the_factor_is_an_option_a_part_of_the_path_and_an_argument():
     ]
     long = made["cells"][1]
     assert long["own_factors"] == {"sequence_length": 512, "packed": True}
-    assert long["image_size"] is None
     argv = long["commands"]["node1"]["argv"]
     assert "--sequence-length=512" in argv and argv[-1] == "--packed"
     assert "--packed" not in made["cells"][0]["commands"]["node1"]["argv"]
@@ -123,10 +122,10 @@ def test_two_factors_of_a_benchmark_have_different_tokens():
 
 
 def test_it_is_unused_unless_its_benchmark_is_asked_for():
-    both = ["sequence_length", "packed"]
+    of_pytorch, both = ["image_size"], ["sequence_length", "packed"]
     known = {name: all_benchmarks()[name] for name in ("pytorch", "toy_sequences")}
     assert unused_factors(known, {}) == both
-    assert unused_factors(known, {"benchmark": ["nowhere"]}) == both
+    assert unused_factors(known, {"benchmark": ["nowhere"]}) == of_pytorch + both
     assert unused_factors(known, {"benchmark": ["pytorch", "toy_sequences"]}) == []
     assert unused_factors(known, {"benchmark": ["all"]}) == []
     with pytest.raises(ValueError, match="it is a factor of benchmark toy_sequences"):
@@ -214,7 +213,11 @@ def test_other_benchmarks_do_not_run_where_it_is_asked_for():
             lambda d, r: r["defaults"]["cpu"].update(sequence_length=["x"]),
             "defaults.cpu sequence_length=x: 'x' is not a whole number",
         ),
-        (lambda d, r: r["arguments"].append("{image_size}"), "cpu.image_size is missing"),
+        (lambda d, r: r["arguments"].append("{learning_rate}"), "needs learning_rate of the"),
+        (
+            lambda d, r: r.update(learning_rate={"per_sample": 0.1, "of": "nodes"}),
+            "recipes.portable.learning_rate: per_sample must be above 0, and of one of batch_size",
+        ),
         (lambda d, r: r["choices"].pop("precision"), "choices.precision is missing"),
     ],
 )

@@ -142,7 +142,7 @@ def test_a_condition_and_a_word_in_braces_name_the_mode():
     (cell,) = strong("2n1g")
     nodes = cluster(4)
     more = {"python": "", "rank_port": 1, "gpu_indices": "", "workers": 1, "node_addresses": ""}
-    values = values_for(cell, nodes, "node1", more)
+    values = values_for(cell, nodes, "node1", {}, more)
     assert (values["scaling"], values["global_batch_size"]) == ("strong", 32)
     entry = {"when": {"scaling": "strong"}}
     assert matching([entry], cell) == [entry]

@@ -6,6 +6,9 @@ docs/upstream-recipes.md has the same list.
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
+from ansible_collections.scalebench.core.plugins.module_utils.planning.recipes import (
+    declared_factors,
+)
 from campaign_data import benchmarks, cluster
 from upstream_data import v100_nodes
 
@@ -15,7 +18,8 @@ ENVIRONMENT = {"OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"}
 
 def words_of(name, nodes, program, **options):
     """Return the words after the program on the leading node, and its environment."""
-    asked = parse_options({"benchmark": name, "recipe": "upstream", **SAME, **options})
+    given = {"benchmark": name, "recipe": "upstream", **SAME, **options}
+    asked = parse_options(given, own=declared_factors(benchmarks()))
     (cell,) = plan.build(benchmarks(), asked, nodes)["cells"]
     command = cell["commands"][cell["node_names"][0]]
     places = [place for place, word in enumerate(command["argv"]) if word.endswith(program)]

@@ -137,7 +137,7 @@ def test_the_report_sets_them_against_the_published_table():
     _throughput, beside = found["tables"]
     assert [[cell["text"] for cell in row][2:] for row in beside["rows"]] == [
         ["time to train s", "44.06", "148720.00", "ratio 0.0002963"],
-        ["end to end images/s", "1045.87", "1033.80", "ratio 1.012"],
+        ["end to end throughput", "1045.87", "1033.80", "ratio 1.012"],
         ["best top-1 %", "76.97", "76.97", "+0.00 points"],
         ["best top-1 %", "76.97", "76.81", "120 epochs measured, 250 published"],
     ]

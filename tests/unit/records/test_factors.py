@@ -10,11 +10,13 @@ from ansible_collections.scalebench.core.plugins.module_utils.comparison.across_
 from ansible_collections.scalebench.core.plugins.module_utils.records import factors
 from ansible_collections.scalebench.core.plugins.module_utils.records.factors import (
     FACTORS,
+    FORMER,
     Factor,
     factor_names,
     factor_values,
     factor_words,
     own_factor,
+    own_values,
     parse_text,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.report.headline import headline
@@ -26,7 +28,7 @@ DECLARED = {"type": "count", "token": "s{}"}
 
 def test_names_are_unique_and_every_choice_can_be_parsed():
     assert len(set(factor_names())) == len(FACTORS)
-    assert [one.parse("1") for one in FACTORS if one.name == "image_size"] == [1]
+    assert [one.parse("1") for one in FACTORS if one.name == "global_batch_size"] == [1]
 
 
 @pytest.mark.parametrize(
@@ -40,7 +42,7 @@ def test_names_are_unique_and_every_choice_can_be_parsed():
     ],
 )
 def test_a_part_of_a_foreign_path_is_matched(name, part, value):
-    patterns = {factor.name: factor.pattern for factor in FACTORS}
+    patterns = {factor.name: factor.pattern for factor in (*FACTORS, *FORMER)}
     assert re.fullmatch(patterns[name], part).group(1) == value
     assert [other for other in patterns if re.fullmatch(patterns[other], part)] == [name]
 
@@ -52,8 +54,15 @@ def test_a_plain_value_is_in_no_path():
 def test_a_cell_has_the_tables_factors_and_its_own():
     values = factor_values({"precision": "amp", "own_factors": {"sequence_length": 128}})
     assert values["precision"] == "amp"
-    assert values["image_size"] is None
+    assert values["global_batch_size"] is None
     assert values["sequence_length"] == 128
+
+
+def test_a_factor_of_a_record_of_version_0_1_is_the_benchmarks_own():
+    assert own_values({"image_size": 64}) == {"image_size": 64}
+    assert own_values({"image_size": None, "own_factors": {"image_size": 32}})["image_size"] == 32
+    before, now = ({"image_size": 64}, {"own_factors": {"image_size": 64}})
+    assert factor_values(before) == factor_values(now)
 
 
 def test_a_factor_that_a_record_is_older_than_has_its_plain_value(later_factor):
@@ -63,7 +72,7 @@ def test_a_factor_that_a_record_is_older_than_has_its_plain_value(later_factor):
 
 
 def test_the_factors_that_every_record_states_are_unknown_without_it():
-    stated = ["precision", "batch_size_per_device", "xla", "data_backend", "data", "image_size"]
+    stated = ["precision", "batch_size_per_device", "xla", "data_backend", "data"]
     values = factor_values({"data": None})
     assert {values[name] for name in [*stated, "framework_version", "mode"]} == {None}
 
@@ -83,11 +92,9 @@ def test_an_own_factor_is_one_like_the_others():
     ("kind", "token", "other"),
     [
         ("text", "{}", "scaling"),
-        ("count", "{}px", "image_size"),
         ("count", "bz{}", "batch_size_per_device"),
         ("flag", "xla", "xla"),
         ("flag", "dali", "data_backend"),
-        ("flag", "64px", "image_size"),
         ("count", "v{}", "framework_version"),
         ("count", "h{}", "heads"),
         ("count", "h1{}", "heads"),
@@ -135,14 +142,14 @@ def test_a_declaration_that_is_wrong_is_refused(name, declared, words):
 NEW = (
     Factor("optimizer", parse_text, token="{}", needed=True, words="optimizer {}"),
     Factor("sparsity", parse_text, token="s{}", words="{} sparse"),
-    Factor("hidden", parse_text, token="h{}", headline=False),
+    Factor("hidden", parse_text, token="h{}"),
 )
 
 
 def test_words_are_those_of_the_table_or_the_name():
     values = {"image_size": 64, "data": None, "sequence_length": 128, "precision": "amp"}
     assert factor_words(values) == {
-        "image_size": "64 pixels",
+        "image_size": "image size 64",
         "sequence_length": "sequence length 128",
         "precision": "amp",
     }
@@ -170,7 +177,7 @@ def test_a_new_factor_is_named_in_sentences(monkeypatch):
         cell.update(new, own_factors={"sequence_length": 128})
     assert headline(results)["what"][0] == (
         "a: training of r50 in fp32, batch size 4 per device, weak scaling, real data,"
-        " optimizer adam, half sparse, sequence length 128, on 1n1g, 2n1g."
+        " optimizer adam, half sparse, hidden much, sequence length 128, on 1n1g, 2n1g."
     )
     (table,) = across_frameworks([results])
     monkeypatch.setattr(across_text, "across_frameworks", lambda _: [{**table, **new}])

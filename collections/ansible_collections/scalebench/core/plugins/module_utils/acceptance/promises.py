@@ -88,7 +88,7 @@ def _campaign(options: Any, own: Optional[Sequence[Factor]]) -> Dict[str, Any]:
         raise ValueError(
             f"campaign: {min(unknown)} is no option of the matrix, and no benchmark declares it"
         )
-    return {**options, **parse_options(options, "campaign:")}
+    return {**options, **parse_options(options, "campaign:", own or ())}
 
 
 def _line(line: Any) -> Dict[str, Any]:

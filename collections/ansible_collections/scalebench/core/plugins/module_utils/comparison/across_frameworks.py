@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ..published.conditions import cell_conditions, plain_condition
 from ..records.endings import count_key, group_words, groups
-from ..records.factors import FACTORS, factor_names, is_strong
+from ..records.factors import FACTORS, FORMER, factor_names, is_strong, own_values
 from ..records.results import MeasuredCell, Results
 from ..results.cells import deciding_speeds, repeats_without_speed
 from ..stats.median_ratio import fastest
@@ -18,11 +18,12 @@ __all__ = ["across_frameworks"]
 
 # The conditions of a table, each with its value.
 Same = Tuple[Tuple[str, Any], ...]
-# Two cells stand in one table when they agree in these and in their benchmarks' own factors.
-_SAME = ("model", "unit", "gpu", *factor_names(lambda factor: not factor.means))
+# Two cells stand in one table when they agree in these, in their benchmarks' own factors and in
+# what their throughput counts.
+_SAME = ("model", "gpu", *factor_names(lambda factor: not factor.means))
 # The parts of a variant that a table states for all of its columns.
 _OF_THE_TABLE = re.compile(
-    "|".join(factor.pattern for factor in FACTORS if factor.token and not factor.means)
+    "|".join(one.pattern for one in (*FACTORS, *FORMER) if one.token and not one.means)
 )
 
 
@@ -48,18 +49,28 @@ def across_frameworks(several: Sequence[Results]) -> List[Dict[str, Any]]:
         column. ``elsewhere``: of the benchmarks that agree in all but the batch size, the sizes
         that they were run with.
     """
-    tables: Dict[Same, Dict[Column, Dict[str, MeasuredCell]]] = {}
+    found: List[Tuple[Same, Any, Column, MeasuredCell]] = []
     for index, results in enumerate(several):
         for cell in results["cells"]:
             known = cell_conditions(cell, results, printed=False)
             if is_strong(known):
                 # It follows from the global one and the topology, of which a table has several.
                 known["batch_size_per_device"] = None
-            same = tuple((name, plain_condition(name, known)) for name in _SAME)
-            if "own_factors" in cell:
-                same += (("own_factors", tuple(cell["own_factors"].items())),)
+            same: Same = tuple((name, plain_condition(name, known)) for name in _SAME)
+            own = own_values(cell)
+            if own:
+                same += (("own_factors", tuple(own.items())),)
             column = _column_of(index, cell, known["framework"])
-            tables.setdefault(same, {}).setdefault(column, {})[cell["topology"]] = cell
+            found.append((same, plain_condition("unit", known), column, cell))
+    units: Dict[Same, Dict[Any, None]] = {}
+    for same, unit, _, _ in found:
+        units.setdefault(same, {}).update({unit: None} if unit else {})
+    tables: Dict[Same, Dict[Column, Dict[str, MeasuredCell]]] = {}
+    for same, unit, column, cell in found:
+        # Without a throughput or in samples: in the unit of the others.
+        of_others = next(iter(units[same])) if len(units[same]) == 1 else None
+        table = (*same, ("unit", unit or of_others))
+        tables.setdefault(table, {}).setdefault(column, {})[cell["topology"]] = cell
     return [
         _table(dict(same), columns, _elsewhere(same, tables), several)
         for same, columns in tables.items()

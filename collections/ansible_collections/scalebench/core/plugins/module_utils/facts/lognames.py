@@ -15,6 +15,7 @@ from typing import Any, Dict, List, Match, Optional, Tuple
 
 from ansible_collections.scalebench.core.plugins.module_utils.records.factors import (
     FACTORS,
+    FORMER,
     Factor,
     parse_flag,
 )
@@ -65,7 +66,7 @@ def _log(path: str, name: Match[str], benchmark: str, variant: str, nodes: int, 
     """Return the log with all its keys; ``each``: devices per node."""
     parts = variant.split("-")
     return {
-        **{factor.name: _value(factor, parts) for factor in FACTORS},
+        **{factor.name: _value(factor, parts) for factor in (*FACTORS, *FORMER)},
         "path": path,
         "benchmark": benchmark,
         "model": name.group("model"),

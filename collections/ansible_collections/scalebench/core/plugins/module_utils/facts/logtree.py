@@ -7,7 +7,7 @@ from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple
 
 from ..records.cells import IDENTITY_KEYS, cell_key
 from ..records.endings import ending_of_log
-from ..records.factors import factor_names
+from ..records.factors import FORMER, factor_names
 from .lognames import Log, parse_log_path
 
 __all__ = ["as_record", "expected_of_path", "group_logs", "no_facts_record"]
@@ -18,7 +18,8 @@ _OURS = re.compile(
     re.ASCII,
 )
 _ENDINGS = (".log", ".txt", ".out", "_log")
-_CELL = (*IDENTITY_KEYS, *factor_names(), "nodes", "devices_per_node")
+_FACTORS = (*factor_names(), *(factor.name for factor in FORMER))
+_CELL = (*IDENTITY_KEYS, *_FACTORS, "nodes", "devices_per_node")
 _ARCHITECTURE = re.compile(r"(resnext|resnet|vgg|densenet|(?<![a-z])rn?)[-_]?(\d+)", re.ASCII)
 
 
@@ -119,7 +120,7 @@ def no_facts_record(log: Mapping[str, Any], reason: str) -> Dict[str, Any]:
 
 def _apart(log: Mapping[str, Any], identity: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence for each factor that path and log state differently."""
-    for name in factor_names():
+    for name in _FACTORS:
         # A part of the path is a flag: without it nothing is stated.
         if (
             log[name]

@@ -124,7 +124,7 @@ FORMAT = Format(
         r"(?:[^\n]{0,80}?loss: *(?P<loss>" + NUMBER + ")"
         r"(?:[^\n]{0,80}?top1: *(?P<accuracy_2>" + NUMBER + "))?)?"
         r"(?:[^\n]{0,200}?batch_cost: *|[^\n]{0,200}?elapse: *)(?P<seconds>[0-9.]{1,20}) ?s"
-        r"[^\n]{0,80}?ips: *(?P<throughput>" + NUMBER + ") (?P<unit>(?:images|samples)/s)"
+        r"[^\n]{0,80}?ips: *(?P<throughput>" + NUMBER + ") (?:images|samples)/s"
     ),
     signature=r"(?:epoch:\d+[ ,]{1,8}train step:|\[Train\]\[Epoch )[^\n]{1,300}?ips: *\d",
     scope="per_device",

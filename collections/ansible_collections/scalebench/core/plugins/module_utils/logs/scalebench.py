@@ -9,6 +9,7 @@ from __future__ import annotations
 from json import JSONDecodeError
 from typing import Any, Dict, cast
 
+from ..records.factors import FORMER
 from ..records.runs import Header, Identity, LogEnd, RankWaits
 from ..records.shape import check_shape, parse_json
 from ._format import NUMBER, Format
@@ -31,7 +32,7 @@ def identify(head: str) -> Dict[str, Any]:
     """
     header = _json(head, START, Header)
     own = header.get("own_factors")
-    kept = Identity.__annotations__
+    kept = {*Identity.__annotations__, *(factor.name for factor in FORMER)}
     identity = {
         **(own or {}),
         **{key: value for key, value in header.items() if key in kept},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any, Dict, Iterator, Mapping, Optional, cast
 
+from ..records.factors import own_values
 from ..records.plans import Cell
 from ..records.runs import Figures, LogFacts
 from .flops import CONVENTIONS, flops_per_token, utilisation
@@ -80,7 +81,7 @@ def other_model(cell: Cell, facts: LogFacts) -> Iterator[str]:
     Held are its name, its parameters where the benchmark states them, and each dimension that is
     a factor of the benchmark, by its name or with ``model_`` before it.
     """
-    logged, own = _model(facts), cell.get("own_factors") or {}
+    logged, own = _model(facts), own_values(cell)
     data: Mapping[str, Any] = cell.get("model_data") or {}
     planned = {key: own.get(key, own.get(f"model_{key}")) for key in logged}
     planned["name"] = cell.get("model")

@@ -16,7 +16,7 @@ from .launch import LAUNCHERS
 from .model_file import KEYS as MODEL_KEYS
 from .model_file import check_model
 from .options import LISTS, OPTIONS, parse_options
-from .placeholders import DERIVED, PLACEHOLDERS, check_placeholders, fields
+from .placeholders import BATCHES, PLACEHOLDERS, check_placeholders, fields
 from .recipes import DEVICES, factors_of, recipe_choices, recipe_of
 from .variants import check_variants, with_variants
 
@@ -55,6 +55,7 @@ OPTIONAL: Dict[str, type] = {
     "environment": dict,
     "sources": list,
     "unavailable": list,
+    "learning_rate": dict,
 }
 # What a device may have otherwise; nothing in the place of a container means none.
 _BY_DEVICE: Dict[str, type] = {**_BY_VERSION, "sources": list}
@@ -198,9 +199,8 @@ def _check_recipe(recipe: Any, where: str, factors: Sequence[Factor]) -> None:
         _check_estimate(merged.get("estimate", {}), f"{where}.estimate")
     choices = recipe_choices(recipe, factors)
     _check_words(recipe, where, own)
-    words = [*recipe["arguments"], *recipe.get("environment", {}).values()]
-    named = fields([*words, *recipe.get("program", [])]) - {*choices, *DERIVED}
-    needed = [factor.name for factor in factors if factor.needed or factor.name in named]
+    _check_learning_rate(recipe, where)
+    needed = [factor.name for factor in factors if factor.needed]
     _check_defaults(recipe["defaults"], f"{where}.defaults", choices, own, needed)
     for key, contents in (
         ("additions", ({"when": dict}, {"arguments": list, "environment": dict})),
@@ -220,6 +220,23 @@ def _check_words(part: Mapping[str, Any], where: str, own: Sequence[Factor]) -> 
     names = [factor.name for factor in own]
     check_placeholders(part.get("arguments", []), f"{where}.arguments", names)
     check_placeholders(part.get("environment", {}).values(), f"{where}.environment", names)
+
+
+def _check_learning_rate(recipe: Mapping[str, Any], where: str) -> None:
+    """Check that it is proportional to a batch, and there where a word names it."""
+    if "learning_rate" not in recipe:
+        parts = [recipe, *recipe.get("additions", [])]
+        words = [word for part in parts for word in part.get("arguments", [])]
+        if "learning_rate" in fields(words):
+            raise ValueError(
+                f"{where}: {{learning_rate}} needs learning_rate of the recipe, a mapping with"
+                " per_sample and of"
+            )
+        return
+    rate, place = recipe["learning_rate"], f"{where}.learning_rate"
+    _check_mapping(rate, place, {"per_sample": float, "of": str}, {})
+    if rate["per_sample"] <= 0 or rate["of"] not in BATCHES:
+        raise ValueError(f"{place}: per_sample must be above 0, and of one of {', '.join(BATCHES)}")
 
 
 def _check_start(recipe: Mapping[str, Any], where: str, own: Sequence[Factor]) -> None:

@@ -136,7 +136,7 @@ class Job:
             "node_addresses": self._addresses,
             "node_endpoints": self._endpoints,
         }
-        return values_for(self.cell, self.nodes, name, more)
+        return values_for(self.cell, self.nodes, name, self.recipe, more)
 
     @cached_property
     def _workers(self) -> Mapping[str, int]:

@@ -36,8 +36,8 @@ def check_model(benchmark: Mapping[str, Any], where: str, own: Sequence[Factor])
     _check_noun(benchmark.get("unit", "samples"), f"{where}: unit", "sequences")
     if benchmark.get("unit") == "samples":
         raise ValueError(
-            f"{where}: unit: 'samples' would be compared with images: say what a sample is, such as"
-            " sequences"
+            f"{where}: unit: 'samples' would be compared with anything: say what a sample is, such"
+            " as sequences"
         )
     _check_units_per_sample(benchmark, where, own)
     if "no_speedup" in benchmark and not benchmark["no_speedup"].strip():

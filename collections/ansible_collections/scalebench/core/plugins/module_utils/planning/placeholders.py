@@ -8,7 +8,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Set
 from ..records.factors import factor_names, factor_values
 from ..records.plans import Cell, Nodes
 
-__all__ = ["DERIVED", "PLACEHOLDERS", "check_placeholders", "fields", "values_for"]
+__all__ = ["BATCHES", "PLACEHOLDERS", "check_placeholders", "fields", "values_for"]
 
 _OF_CELL = (
     *("warmup", "iterations", "device", "topology", "nodes", "devices_per_node"),
@@ -16,24 +16,27 @@ _OF_CELL = (
 )
 _OF_NODE = ("address", "interface", "data_dir", "workload_dir", "threads")
 # Computed from the others, because benchmark files do no arithmetic.
-DERIVED = (
+_DERIVED = (
     *("total_iterations", "world_size", "batch_size_per_node", "global_batch_size", "node_rank"),
     *("python", "leading_address", "node_addresses", "rank_port", "gpu_indices", "local_ranks"),
-    *("total_samples", "scaled_learning_rate", "sources_dir", "workers", "node_endpoints"),
-    *("node_learning_rate", "tokens_per_device"),
+    *("total_samples", "learning_rate", "sources_dir", "workers", "node_endpoints"),
+    "tokens_per_device",
     # The name of total_samples in version 0.1.
     "total_images",
 )
 # The factor that turns a batch of sequences into tokens.
 _LENGTH = "sequence_length"
-# The learning rate of NVIDIA/DeepLearningExamples and its batch size.
-_LEARNING_RATE, _ITS_BATCH = 0.256, 256
-PLACEHOLDERS = frozenset((*factor_names(), *_OF_CELL, *_OF_NODE, *DERIVED))
+# The batches that a learning rate may be proportional to.
+BATCHES = ("batch_size_per_device", "batch_size_per_node", "global_batch_size")
+PLACEHOLDERS = frozenset((*factor_names(), *_OF_CELL, *_OF_NODE, *_DERIVED))
 
 
-def values_for(cell: Cell, nodes: Nodes, name: str, more: Mapping[str, Any]) -> Dict[str, Any]:
+def values_for(
+    cell: Cell, nodes: Nodes, name: str, recipe: Mapping[str, Any], more: Mapping[str, Any]
+) -> Dict[str, Any]:
     """Return the value of every placeholder for node ``name`` of a cell.
 
+    :param recipe: its ``learning_rate`` has ``per_sample`` and ``of``, one of :data:`BATCHES`.
     :param more: ``python``, ``rank_port``, ``gpu_indices``, ``workers``, ``node_addresses`` and
         ``node_endpoints``.
     """
@@ -42,11 +45,12 @@ def values_for(cell: Cell, nodes: Nodes, name: str, more: Mapping[str, Any]) -> 
     # A training to a target has no number of iterations.
     iterations = cell["warmup"] + (cell["iterations"] or 0)
 
-    def times(factor: float) -> Any:
-        # A batch size that is still searched is a word.
-        return batch * factor if isinstance(batch, int) else batch
+    def times(factor: int) -> Any:
+        return _times(batch, factor)
 
     factors = factor_values(cell)
+    batches = dict(zip(BATCHES, (batch, times(per_node), times(ranks))))
+    rate = recipe.get("learning_rate")
     return {
         **factors,
         **{key: cell.get(key) for key in _OF_CELL},
@@ -54,19 +58,20 @@ def values_for(cell: Cell, nodes: Nodes, name: str, more: Mapping[str, Any]) -> 
         **more,
         "total_iterations": iterations,
         **dict.fromkeys(("total_samples", "total_images"), times(ranks * iterations)),
-        # The linear scaling rule of Goyal et al. 2017, "Accurate, Large Minibatch SGD".
-        "scaled_learning_rate": times(ranks * _LEARNING_RATE / _ITS_BATCH),
-        # The rule of DLPerf's scripts for PyTorch, single_node_train.sh.
-        "node_learning_rate": times(per_node / 1000),
+        "learning_rate": _times(batches[rate["of"]], rate["per_sample"]) if rate else None,
         "tokens_per_device": times(factors.get(_LENGTH) or 0),
         "local_ranks": ",".join(str(rank) for rank in range(per_node)),
         "sources_dir": f"{nodes[name]['sources_dir']}/{cell['benchmark']}-{cell['recipe']}",
         "world_size": ranks,
-        "batch_size_per_node": times(per_node),
-        "global_batch_size": times(ranks),
+        **batches,
         "node_rank": cell["node_names"].index(name),
         "leading_address": nodes[cell["node_names"][0]]["address"],
     }
+
+
+def _times(batch: Any, factor: float) -> Any:
+    # A batch size that is still searched is a word. Shares of a sample have few digits.
+    return round(batch * factor, 9) if isinstance(batch, int) else batch
 
 
 def check_placeholders(words: Iterable[Any], where: str, own: Iterable[str] = ()) -> None:

@@ -166,8 +166,10 @@ def _asked_for(benchmarks: Benchmarks, options: Mapping[str, Any]) -> List[str]:
     names = options.get("benchmark", DEFAULT_BENCHMARKS)
     if names == ALL:
         asked = options.get("recipe")
-        having = [name for name in benchmarks if not asked or asked in benchmarks[name]["recipes"]]
-        names = sorted(having or benchmarks)
+        # What has no speed-up says nothing of how a training scales.
+        scaling = [name for name, one in benchmarks.items() if "no_speedup" not in one]
+        having = [name for name in scaling if not asked or asked in benchmarks[name]["recipes"]]
+        names = sorted(having or scaling)
     return list(names)
 
 

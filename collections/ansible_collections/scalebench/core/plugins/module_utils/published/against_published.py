@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any, Dict, List, Mapping, Sequence, Set, Tuple
 
 from ..records.cells import cell_key
@@ -58,8 +59,8 @@ def against_published(
     # By unit and condition: rows in another one say nothing of what was measured in this.
     known: Dict[Any, Dict[str, Set[Any]]] = {}
     for row in plain:
-        for name, value in row.items():
-            known.setdefault(row["unit"], {}).setdefault(name, set()).add(value)
+        for unit, (name, value) in product((row["unit"], None), row.items()):
+            known.setdefault(unit, {}).setdefault(name, set()).add(value)
     compared: List[Dict[str, Any]] = []
     apart: List[Tuple[MeasuredCell, Row, List[Dict[str, Any]]]] = []
     alone: List[MeasuredCell] = []

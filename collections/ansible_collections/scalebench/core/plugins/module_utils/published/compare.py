@@ -140,7 +140,9 @@ def compare_published(
     for row in published:
         if has_figure(row):
             plain = plain_conditions(row)
-            known.setdefault(plain["unit"], []).append((row, plain))
+            # A cell whose unit is not known may have any.
+            for unit in dict.fromkeys((plain["unit"], None)):
+                known.setdefault(unit, []).append((row, plain))
     found = [
         {
             "cell": cell.get("id") or cell.get("directory") or cell.get("topology") or "",

@@ -5,7 +5,14 @@ from __future__ import annotations
 import re
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
-from ..records.factors import FACTORS, factor_names, missing_value, parse_text
+from ..records.factors import (
+    FACTORS,
+    FORMER,
+    factor_names,
+    missing_value,
+    own_values,
+    parse_text,
+)
 from ..records.results import MeasuredCell, Results
 from ..results.cells import ok_speeds
 from ..stats.statistics import median
@@ -34,11 +41,8 @@ DECISIVE = (
 )
 # Two sides that lack one of these do not differ in it.
 _OPTIONAL = (*factor_names(lambda factor: not factor.stated), "loss_scaling")
-# What a throughput counts where a row or cell does not say, and the words for it in logs.
-IMAGES = "images"
-_IMAGES = ("images/s", "samples", "samples/s")
-# Conditions of models of images only.
-_OF_IMAGES = ("image_size",)
+# What a log counts that does not say what it counts. Units differ where both sides say theirs.
+_ANYTHING, _UNIT = "samples", "unit"
 # The gpu of a cell that has none.
 CPU = "none (CPU)"
 _TOLD = ("benchmark", "framework_version", "container", "strategy")
@@ -56,7 +60,7 @@ _RESNET = re.compile(r"(?:.*[_-])?(?:resnet|rn?)[_-]?(\d+)[_-]?(?:v1\.5|(v\d\w*)
 # What neither the path nor the format of a log states reliably.
 STATABLE = (
     *("model", "framework", "container", "gpu", "loss_scaling"),
-    *(factor.name for factor in FACTORS if factor.name in CONDITIONS and not factor.needed),
+    *(one.name for one in (*FACTORS, *FORMER) if one.name in CONDITIONS and not one.needed),
 )
 
 
@@ -68,13 +72,13 @@ def plain_condition(condition: str, row: Mapping[str, Any]) -> Any:
     gpu, and a topology gives nodes and devices per node.
     """
     # A benchmark's factor may have the name of a key of results, such as state.
-    value = {**row, **(row.get("own_factors") or {})}.get(condition)
+    value = {**row, **own_values(row)}.get(condition)
     if condition in ("nodes", "devices_per_node") and value is None and row.get("topology"):
         return parse_topology(row["topology"])[condition == "devices_per_node"]
     if condition == "gpu" and row.get("device") == "cpu":
         return CPU
     if value is None or value == "":
-        return IMAGES if condition == "unit" else missing_value(condition)
+        return missing_value(condition)
     return _PLAIN[condition](str(value)) if condition in _PLAIN else value
 
 
@@ -91,8 +95,13 @@ def _model(name: str) -> str:
     return "_".join(part for part in (f"r{match.group(1)}", match.group(2)) if part)
 
 
-_PLAIN: Dict[str, Callable[[str], str]] = {
-    "unit": lambda name: IMAGES if name in _IMAGES else name.partition("/")[0],
+def _noun(unit: str) -> Optional[str]:
+    noun = unit.partition("/")[0]
+    return None if noun == _ANYTHING else noun
+
+
+_PLAIN: Dict[str, Callable[[str], Optional[str]]] = {
+    "unit": _noun,
     "framework": _family,
     "model": _model,
     "precision": lambda name: name.lower().replace("pure_", ""),
@@ -107,10 +116,9 @@ def plain_conditions(row: Mapping[str, Any]) -> Dict[str, Any]:
 
 def _decisive(*rows: Mapping[str, Any]) -> Tuple[str, ...]:
     # A flag that is false needs no mention, and none is said of it where a row has no such flag.
-    stated = [(row.get("own_factors") or {}).items() for row in rows]
+    stated = [own_values(row).items() for row in rows]
     own = dict.fromkeys(name for items in stated for name, value in items if value is not False)
-    of_images = any(plain_condition("unit", row) == IMAGES for row in rows)
-    return (*(name for name in DECISIVE if of_images or name not in _OF_IMAGES), *own)
+    return (*DECISIVE, *own)
 
 
 def apart(
@@ -123,16 +131,22 @@ def apart(
         if condition not in waive
         and (
             _is_unknown(condition, value, published.get(condition))
-            or value != published.get(condition)
+            or _differ(condition, value, published.get(condition))
         )
     ]
 
 
 def _is_unknown(condition: str, measured: Any, published: Any) -> bool:
     """Return whether a side does not state a condition in which the two may differ."""
+    if condition == _UNIT:
+        return False
     if measured is None and published is None:
         return condition not in _OPTIONAL
     return measured is None or published is None
+
+
+def _differ(condition: str, measured: Any, published: Any) -> bool:
+    return bool(measured != published) and (condition != _UNIT or None not in (measured, published))
 
 
 def judge(
@@ -158,13 +172,13 @@ def judge(
 
     judged = [c for c in decisive if c not in waive]
     unknown = [c for c in judged if _is_unknown(c, *sides[c])]
-    differing = [c for c in judged if c not in unknown and sides[c][0] != sides[c][1]]
+    differing = [c for c in judged if c not in unknown and _differ(c, *sides[c])]
     why = [f"{c}: {sides[c][0]} measured, {sides[c][1]} published" for c in differing]
     return {
         "verdict": "not_comparable" if differing else "not_known" if unknown else "comparable",
         "differences": listed(differing),
         "unknown": listed(unknown),
-        "waived": listed(c for c in decisive if c in waive and sides[c][0] != sides[c][1]),
+        "waived": listed(c for c in decisive if c in waive and _differ(c, *sides[c])),
         "told": listed(c for c in _TOLD if sides[c][0] != sides[c][1]),
         "why": "; ".join(why + [f"{c}: not stated" for c in unknown]),
     }
@@ -183,7 +197,8 @@ def _typed(name: str, value: Any) -> Any:
     if name not in STATABLE:
         raise ValueError(f"conditions: {name!r} cannot be stated: use one of {', '.join(STATABLE)}")
     kind = CONDITIONS[name]
-    parse = next((factor.parse for factor in FACTORS if factor.name == name), parse_text)
+    known = (*FACTORS, *FORMER)
+    parse = next((factor.parse for factor in known if factor.name == name), parse_text)
     try:
         typed = parse(str(value).strip())
     except ValueError:
@@ -225,10 +240,10 @@ def cell_conditions(cell: MeasuredCell, results: Results, printed: bool = True) 
         name: stated[name] if not recorded.get(name) and name in stated else recorded.get(name)
         for name in (*CONDITIONS, "topology", "nodes", "devices_per_node", "device")
     }
-    own = {"own_factors": cell["own_factors"]} if cell.get("own_factors") else {}
+    own = own_values({**conditions, "own_factors": cell.get("own_factors")})
     return {
         **conditions,
-        **own,
+        **({"own_factors": own} if own else {}),
         "model": stated.get("model", cell["model"]),
         "strategy": _each(one.get("strategy") for one in cell["repeats"]),
         "throughput": cell["median_speed"],

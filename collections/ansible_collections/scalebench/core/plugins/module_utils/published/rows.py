@@ -11,24 +11,24 @@ import math
 from operator import sub, truediv
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, NoReturn, Sequence
 
-from ..records.factors import FACTORS, parse_flag, parse_text
+from ..records.factors import FACTORS, FORMER, own_values, parse_count, parse_flag, parse_text
 from ..stats.rounding import ROUNDINGS
 from ..topology import parse_topology, sort_topologies
 
 __all__ = ["CONDITIONS", "MEASURES", "check_document", "published_rows"]
 
 Row = Dict[str, Any]
-_TYPES: Dict[Any, type] = {parse_text: str, parse_flag: bool}
+_TYPES: Dict[Any, type] = {parse_text: str, parse_flag: bool, parse_count: int}
 # What makes a figure comparable: name, then its type or the values that it may have. ``mode`` is
 # not among them: what others published is training at a steady pace.
 CONDITIONS: Dict[str, Any] = {
     **dict.fromkeys(("benchmark", "framework", "container", "model", "gpu"), str),
-    # What the throughput counts, in the plural; images where a document does not say.
+    # What the throughput counts, in the plural.
     "unit": str,
     "precision_printed": str,
     **{
         factor.name: factor.values or _TYPES.get(factor.parse, int)
-        for factor in FACTORS
+        for factor in (*FACTORS, *FORMER)
         if factor.name != "mode"
     },
     # Of fp16 and amp, where the source or the log states it.
@@ -38,6 +38,7 @@ CONDITIONS: Dict[str, Any] = {
     "epochs": int,
     "own_factors": dict,
 }
+_OWN = ("own_factors", *(factor.name for factor in FORMER))
 # throughput, average and end_to_end_throughput (all images over all seconds, with evaluation and
 # start-up) in units/s over all devices; memory_mib of one device; the time to train is that to
 # target_accuracy, in percent as accuracy_top1, or to target_loss; mfu and hfu (model and hardware
@@ -70,7 +71,7 @@ class Measure(NamedTuple):
 
 MEASURES = {
     "time_to_train_seconds": Measure("time to train s", "ratio {:.4g}", truediv),
-    "end_to_end_throughput": Measure("end to end images/s", "ratio {:.4g}", truediv),
+    "end_to_end_throughput": Measure("end to end throughput", "ratio {:.4g}", truediv),
     "accuracy_top1": Measure("best top-1 %", "{:+.2f} points", sub),
 }
 SOURCE: Dict[str, Any] = {
@@ -208,13 +209,15 @@ def _row(name: str, series: Mapping[str, Any], topology: str, common: Mapping[st
     levels = (result, series, common)
     nodes, devices_per_node = parse_topology(topology)
     stated = {key: at[key] for at in reversed(levels) for key in CONDITIONS if key in at}
-    if "own_factors" in stated:
-        stated["own_factors"] = _merged("own_factors", levels)
+    # Documents of version 0.1 were all of one kind of model, and do not say.
+    stated.setdefault("unit", "images")
+    own = own_values({**stated, "own_factors": _merged("own_factors", levels)})
     return {
         "id": f"{name}/{series['id']}/{topology}",
         "source": name,
         "series": series["id"],
-        **{key: stated.get(key) for key in CONDITIONS if key in stated or key != "own_factors"},
+        **{key: stated.get(key) for key in CONDITIONS if key not in _OWN},
+        **({"own_factors": own} if own else {}),
         "topology": topology,
         "nodes": nodes,
         "devices_per_node": devices_per_node,

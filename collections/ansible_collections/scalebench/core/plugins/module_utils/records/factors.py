@@ -25,6 +25,7 @@ from typing import (
 
 __all__ = [
     "FACTORS",
+    "FORMER",
     "MAX",
     "NO_TREATMENT",
     "STRONG",
@@ -38,6 +39,7 @@ __all__ = [
     "is_strong",
     "missing_value",
     "own_factor",
+    "own_values",
     "parse_count",
     "parse_flag",
     "parse_text",
@@ -146,7 +148,7 @@ class Factor:
     its cell. ``decisive``: figures that differ in it are not comparable. ``means``: how a framework
     does the work, so that a table of frameworks has a column for each value; the others are the
     work itself, the same for a whole table. ``words``: how a sentence says a
-    value, by default its name and the value. ``headline``: the head of a report names the values.
+    value, by default its name and the value.
     """
 
     name: str
@@ -162,7 +164,6 @@ class Factor:
     decisive: bool = True
     means: bool = False
     words: str = ""
-    headline: bool = True
 
     @property
     def missing(self) -> Any:
@@ -245,14 +246,6 @@ FACTORS: Tuple[Factor, ...] = (
         words="{} data",
     ),
     Factor(
-        *("image_size", parse_count),
-        token="{}px",
-        stated=True,
-        in_log=True,
-        words="{} pixels",
-        headline=False,
-    ),
-    Factor(
         *("framework_version", parse_text), token="v{}", stated=True, decisive=False, means=True
     ),
     Factor(
@@ -275,6 +268,10 @@ FACTORS: Tuple[Factor, ...] = (
     ),
 )
 
+# Those that benchmarks declare now. Campaigns of version 0.1, published documents and logs have
+# them beside the factors of the table, and paths of foreign logs may name them.
+FORMER: Tuple[Factor, ...] = (Factor("image_size", parse_count, token="{}px", in_log=True),)
+
 
 if TYPE_CHECKING:
     # A cell has MAX while the largest is searched, and nobody reckons with it then.
@@ -293,7 +290,6 @@ class Factors(TypedDict):
     xla: Optional[bool]
     data_backend: Optional[str]
     data: Optional[str]
-    image_size: Optional[int]
     framework_version: Optional[str]
     mode: Optional[str]
     treatment: Optional[str]
@@ -320,7 +316,16 @@ def factor_values(
         for factor in FACTORS
         if wanted is None or wanted(factor)
     }
-    return {**values, **(cell.get("own_factors") or {})}
+    return {**values, **own_values(cell)}
+
+
+def own_values(item: Mapping[str, Any]) -> Dict[str, Any]:
+    """Return the factors that the benchmark of a cell, or of a published row, declares.
+
+    :param item: also of a file of version 0.1, which has :data:`FORMER` among the others.
+    """
+    former = {one.name: item[one.name] for one in FORMER if item.get(one.name) is not None}
+    return {**former, **(item.get("own_factors") or {})}
 
 
 def is_strong(cell: Mapping[str, object]) -> bool:
@@ -334,7 +339,7 @@ def missing_value(name: str) -> Any:
 
 
 def factor_words(values: Mapping[str, Any]) -> Dict[str, str]:
-    """Return how a sentence says each value that is known: ``{"image_size": "64 pixels"}``.
+    """Return how a sentence says each value that is known: ``{"data": "real data"}``.
 
     :param values: of factors by name, as :func:`factor_values` returns them.
     """

@@ -12,6 +12,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Seque
 from ..layout.plain_text import plain
 from ..layout.sections import Table, filled, table
 from ..records.endings import count_key, groups
+from ..records.factors import own_values
 from ..records.results import MeasuredCell
 from ..results.cells import repeats_without_speed
 from .column import CSV, JUNIT, MODEL, PROMETHEUS, REPORT, SPEED, SPREAD, TERMINAL, Column, of
@@ -75,7 +76,7 @@ def _transports(repeats: Sequence[Item]) -> Optional[str]:
 
 def _own_factors(cell: MeasuredCell) -> Optional[str]:
     """Return the factors that the benchmark declares: ``sequence_length=128; sharding=ddp``."""
-    own = cell.get("own_factors") or {}
+    own = own_values(cell)
     words = {True: "true", False: "false"}
     known = ((key, value) for key, value in own.items() if value is not None)
     values = ((key, words[value] if isinstance(value, bool) else value) for key, value in known)

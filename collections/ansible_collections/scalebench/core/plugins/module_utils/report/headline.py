@@ -61,7 +61,7 @@ def _what(cells: Sequence[MeasuredCell]) -> List[str]:
 
 def _factors(cells: Sequence[MeasuredCell]) -> List[str]:
     """Return the values of each factor that are not how a framework does the work."""
-    listed = [factor_values(cell, lambda f: f.headline and not f.means) for cell in cells]
+    listed = [factor_values(cell, lambda f: not f.means) for cell in cells]
     for each in listed:
         if is_strong(each):
             # It follows from the global one and the topology.

@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, cast
 
 from ..records.cells import cell_key
 from ..records.endings import count_key, ending_names, groups
-from ..records.factors import factor_names
+from ..records.factors import factor_names, own_values
 from ..records.plans import Cell
 from ..records.results import Elapsed, Interval, MeasuredCell, Repeat, WithoutSpeed
 from ..stats.median_ratio import LEVEL, ratio_of_medians
@@ -71,7 +71,9 @@ def measure_cell(cell: Cell, repeats: Sequence[Repeat]) -> MeasuredCell:
         **without,
         "not_run": missing,
     }
-    own = {key: value for key, value in cell.items() if key in _OPTIONAL_KEYS}
+    own: Dict[str, Any] = {key: value for key, value in cell.items() if key in _OPTIONAL_KEYS}
+    if own_values(cell):
+        own["own_factors"] = own_values(cell)
     return cast(MeasuredCell, {**{key: cell.get(key) for key in _PLAN_KEYS}, **own, **figures})
 
 

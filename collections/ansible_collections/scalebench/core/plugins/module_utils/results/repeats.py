@@ -6,7 +6,7 @@ from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Seque
 
 from ..models.figures import figures_of
 from ..records.endings import never_ran
-from ..records.factors import factor_names
+from ..records.factors import FORMER, factor_names
 from ..records.node_names import by_words
 from ..records.results import Attempt, LogFigures, Repeat
 from ..records.runs import LogFacts, NodeRun, RunRecord
@@ -67,7 +67,7 @@ def repeat_of(
     strategy = facts.get("strategy")
     identity = facts.get("identity") or {}
     # A global batch size is printed in weak scaling too, where it is no factor.
-    names = factor_names(lambda factor: factor.stated)
+    names = (*factor_names(lambda factor: factor.stated), *(factor.name for factor in FORMER))
     conditions = {key: identity[key] for key in names if identity.get(key) is not None}
     if (run["cell"].get("precision"), conditions.get("precision")) == ("amp", "fp16"):
         # The flag of Paddle and MXNet is called float16, and computes in mixed precision.
