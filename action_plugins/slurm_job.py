@@ -93,7 +93,14 @@ def _of_campaign(args):
     if not names:
         return {}
     described = answers.nodes(ask(commands.describe_nodes(",".join(names))))
-    there = usable(described, str(args["options"].get("exclude") or ""))
+    excluded = str(args["options"].get("exclude") or "")
+    # A list as n[1-2] is Slurm's to read.
+    excluded = (
+        [node.name for node in answers.nodes(ask(commands.describe_nodes(excluded)))]
+        if excluded
+        else []
+    )
+    there = usable(described, excluded)
     return {"nodes": len(names), "nodelist": ",".join([*there, *_others(args, names, there)])}
 
 
@@ -105,7 +112,9 @@ def _others(args, names, there):
     if len(there) == len(names):
         return []
     left_out = ",".join(filter(None, [*names, args["options"].get("exclude")]))
+    # The user's list of nodes names those that are gone.
     options = {**args["options"], "nodes": len(names) - len(there), "exclude": left_out}
+    options["nodelist"] = ""
     _, tried = _tried(args["campaign"], options, 0)
     return [node.name for node in _chosen(tried)]
 

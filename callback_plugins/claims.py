@@ -19,6 +19,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from ansible import context
@@ -121,7 +122,7 @@ class CallbackModule(CallbackBase):
         # must not start itself again for nodes that it cannot reach.
         if not nodes or os.getpid() != self._process or HOLDER_VARIABLE in os.environ:
             return
-        self._display.display(f"Giving back {folded(nodes)}")
+        self._say(self._display.display, f"Giving back {folded(nodes)}")
         secrets = self.secrets()
         try:
             done = run_to_end(
@@ -138,16 +139,23 @@ class CallbackModule(CallbackBase):
             self._held.clear()
         except (OSError, subprocess.TimeoutExpired) as error:
             self._held.clear()
-            self._display.warning(f"{folded(nodes)}: not given back: {error}")
+            self._say(self._display.warning, f"{folded(nodes)}: not given back: {error}")
             return
         finally:
             for pipe in secrets:
                 os.close(pipe)
         if done.returncode or "UNREACHABLE" in done.stdout:
-            self._display.warning(
+            self._say(
+                self._display.warning,
                 f"not all of {folded(nodes)} were given back; the next run of this controller takes"
-                f" over what it held. {done.stdout[-2000:]}"
+                f" over what it held. {done.stdout[-2000:]}",
             )
+
+    @staticmethod
+    def _say(way, text):
+        # Ctrl-C ended the program too that the output went to, such as tee.
+        with suppress(OSError):
+            way(text)
 
     def command(self, nodes):
         """Return the command that releases nodes, with inventory and variables of this run."""

@@ -156,6 +156,27 @@ def test_nodes_are_given_back_after_ctrl_c(cluster):
     assert claims(cluster) == []
 
 
+def test_nodes_are_given_back_after_ctrl_c_twice(cluster):
+    process = start(cluster, "-e", "seconds=300")
+    wait_for_claims(cluster)
+    os.killpg(process.pid, signal.SIGINT)
+    time.sleep(0.2)
+    os.killpg(process.pid, signal.SIGINT)
+    out, _ = process.communicate(timeout=120)
+    assert process.returncode != 0
+    assert "Giving back node[1-2]" in out
+    assert claims(cluster) == []
+
+
+def test_nodes_are_given_back_after_ctrl_c_that_ends_the_reader_of_the_output_too(cluster):
+    with start(cluster, "-e", "seconds=300") as process:
+        wait_for_claims(cluster)
+        process.stdout.close()
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(timeout=120) != 0
+    assert claims(cluster) == []
+
+
 @pytest.mark.parametrize("program", [_WITH_CTRL_C_IN_A_FORK, _WITH_CTRL_C_BESIDE_A_LOST_LOCK])
 def test_ctrl_c_ends_the_run_where_ansible_would_wait_forever(cluster, program):
     process = start(cluster, "-e", "seconds=300", program=program)

@@ -357,9 +357,13 @@ def test_a_campaign_asks_for_those_of_its_nodes_that_are_there(slurm, tmp_path, 
     one = TRIED.replace("n[1-2]", "n2")
     slurm.says(
         "sbatch",
-        f"grep -q -e --exclude=n1,n3 && {{ echo '{one}' >&2; exit; }}; echo '{TRIED}' >&2",
+        f"""script=$(cat); case "$script" in
+        *nodelist=n\\[*exclude=n1,n3* | *exclude=n1,n3*nodelist=n\\[*) exit 1;;
+        *exclude=n1,n3*) echo '{one}' >&2;; *) echo '{TRIED}' >&2;; esac""",
     )
-    text = job(tmp_path, check=True, campaign="c")["text"]
+    text = job(tmp_path, check=True, campaign="c", options={"gres": "none", "nodelist": "n[1,3]"})[
+        "text"
+    ]
     assert {"#SBATCH --nodes=2", "#SBATCH --nodelist=n3,n2"} <= {*text.splitlines()}
     slurm.says("squeue", f"echo '{JOB}'")
     found = run("slurm_nodes", {"job": "7", "campaign": "c", "results_dir": str(tmp_path)})["nodes"]

@@ -15,12 +15,13 @@ from campaign_data import benchmarks, cluster
         *(("IDLE", 1), ("ALLOCATED", 1), ("MIXED+PLANNED", 1), ("IDLE+POWERED_DOWN", 1)),
         *(("DOWN", 0), ("DOWN*", 0), ("IDLE+DRAIN", 0), ("ALLOCATED+DRAIN", 0)),
         *(("IDLE+NOT_RESPONDING", 0), ("IDLE*+NOT_RESPONDING", 0), ("IDLE+FAIL", 0)),
+        *(("IDLE*", 0), ("FUTURE", 0), ("IDLE+REBOOT_ISSUED", 0)),
     ],
 )
 def test_a_node_that_slurm_gives_to_nobody_is_not_asked_for(state, there):
     (node,) = answers.nodes(f"NodeName=n1 CPUTot=2 State={state} Reason=x")
     assert continuing.usable([node]) == ["n1"] * there
-    assert continuing.usable([node], "n2,n1") == []
+    assert continuing.usable([node], ["n2", "n1"]) == []
 
 
 def test_other_hosts_have_the_names_of_the_nodes_they_stand_in_for():

@@ -51,7 +51,13 @@ def keep_interrupts() -> None:
             timer.start()
             # First of all, as what follows takes its time.
             atexit.register(timer.cancel)
-        interrupt(number, frame)
+        try:
+            interrupt(number, frame)
+        finally:
+            # Ansible leaves the default, by which a second Ctrl-C would end Python at once. This
+            # process ends without it, and what it does at its end has limits of its own.
+            if os.getpid() == process:
+                signal.signal(number, signal.SIG_IGN)
 
     sys.unraisablehook = raise_again
     if callable(interrupt):
@@ -94,5 +100,6 @@ def _end() -> None:
             os.killpg(worker.pid, signal.SIGKILL)
         worker.kill()
     atexit._run_exitfuncs()
-    sys.stdout.flush()
+    with suppress(OSError):
+        sys.stdout.flush()
     os._exit(ExitCode.KEYBOARD_INTERRUPT)

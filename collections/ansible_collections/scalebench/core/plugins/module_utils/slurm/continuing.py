@@ -12,21 +12,23 @@ __all__ = ["names_of_hosts", "usable"]
 # Parts of a node's state in which Slurm gives it to no job: sinfo(1), NODE STATE CODES.
 _GONE = {
     *("DOWN", "DRAIN", "DRAINED", "DRAINING", "ERROR", "FAIL", "FAILING"),
-    *("INVAL", "INVALID_REG", "NOT_RESPONDING", "UNKNOWN"),
+    *("INVAL", "INVALID_REG", "NOT_RESPONDING", "NO_RESPOND", "UNKNOWN", "FUTURE", "REBOOT_ISSUED"),
 }
 
 
-def usable(nodes: Sequence[SlurmNode], excluded: str = "") -> List[str]:
+def usable(nodes: Sequence[SlurmNode], excluded: Sequence[str] = ()) -> List[str]:
     """Return the names of the nodes that a job may get.
 
-    :param nodes: as Slurm describes them; a state is as ``IDLE+DRAIN`` or ``DOWN*``.
-    :param excluded: names with commas that the user wants left out.
+    :param nodes: as Slurm describes them; a state is as ``IDLE+DRAIN``, or ``IDLE*`` of one that
+        does not respond.
+    :param excluded: names that the user wants left out.
     """
-    left_out = {*excluded.split(",")}
     return [
         node.name
         for node in nodes
-        if node.name not in left_out and not {*re.findall(r"[A-Z_]+", node.state)} & _GONE
+        if node.name not in excluded
+        and "*" not in node.state
+        and not {*re.findall(r"[A-Z_]+", node.state)} & _GONE
     ]
 
 
