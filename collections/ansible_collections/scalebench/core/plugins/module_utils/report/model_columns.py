@@ -34,6 +34,17 @@ def _with_prefix(key: str) -> Callable[[Mapping[str, Any]], Optional[str]]:
     return show
 
 
+def _in_percent(*path: str) -> Callable[[Mapping[str, Any]], Optional[str]]:
+    """Return what shows a share in percent with three digits, however small: ``0.00412``."""
+    get = of("figures", *path)
+
+    def show(item: Mapping[str, Any]) -> Optional[str]:
+        value = get(item)
+        return None if value is None else f"{100 * value:#.3g}"
+
+    return show
+
+
 # What an MFU is by; of several formulas each has a column. A model has the first or the last.
 _CONVENTIONS = {"nvidia": "NVIDIA", "torchtitan": "torchtitan", "stated": "stated FLOPs"}
 MODEL_COLUMNS: Tuple[Column, ...] = (
@@ -51,7 +62,7 @@ MODEL_COLUMNS: Tuple[Column, ...] = (
             outputs=(*((TERMINAL,) if name != "torchtitan" else ()), MODEL, CSV, PROMETHEUS),
             title=f"MFU % ({words})",
             unit="share of the peak",
-            factor=100,
+            show=_in_percent("mfu", name),
             metric="scalebench_model_flops_utilisation_ratio",
             about="FLOP/s of the model over the peak of its devices.",
             labels=(("convention", name),),
