@@ -305,8 +305,10 @@ def test_a_job_of_ours_is_cancelled_once_at_the_end(slurm, answer, cancelled):
     assert slurm.calls() == cancelled
 
 
+# A run below nohup ignores SIGHUP, and so would this.
 HOLDER = """
-import time
+import signal, time
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 from types import SimpleNamespace
 from ansible.plugins.loader import callback_loader, init_plugin_loader
 init_plugin_loader()

@@ -35,6 +35,9 @@ def keep_interrupts() -> None:
     process, dropped = os.getpid(), sys.unraisablehook
     # That of Ansible's TaskQueueManager, which ends the workers and raises KeyboardInterrupt.
     interrupt = signal.getsignal(signal.SIGINT)
+    leaving = threading.Event()
+    # Before what was registered earlier, which takes its time.
+    atexit.register(leaving.set)
 
     def raise_again(unraisable):
         if unraisable.exc_type is not KeyboardInterrupt:
@@ -46,11 +49,9 @@ def keep_interrupts() -> None:
 
     def interrupted(number, frame):
         if os.getpid() == process:
-            timer = threading.Timer(PATIENCE_SECONDS, _end)
+            timer = threading.Timer(PATIENCE_SECONDS, _end, [leaving])
             timer.daemon = True
             timer.start()
-            # First of all, as what follows takes its time.
-            atexit.register(timer.cancel)
         try:
             interrupt(number, frame)
         finally:
@@ -93,8 +94,13 @@ def run_to_end(
         return subprocess.CompletedProcess(command, process.returncode, output.read())
 
 
-def _end() -> None:
-    """End the workers with what they started, and this process as at its end."""
+def _end(leaving: threading.Event) -> None:
+    """End the workers with what they started, and this process as at its end.
+
+    :param leaving: set where the process ends by itself: Ctrl-C may arrive then too.
+    """
+    if leaving.is_set():
+        return
     for worker in multiprocessing.active_children():
         with suppress(OSError):
             os.killpg(worker.pid, signal.SIGKILL)
