@@ -1,4 +1,4 @@
-"""Runs module training_run under the controller's time limit and fetches the log."""
+"""Runs module training_run under the controller's time limit and keeps the log."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.processes imp
     adopt_orphans,
     end_with_parent,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.node.runs import unpacked
 from ansible_collections.scalebench.core.plugins.module_utils.records.endings import ending_names
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
     make_folder,
@@ -33,7 +34,7 @@ class ActionModule(ActionBase):
     _requires_connection = True
 
     def run(self, tmp=None, task_vars=None):
-        """Return the module's result; fetch the log to ``fetch_to`` if that is set."""
+        """Return the module's result; write the log to ``fetch_to`` if that is set."""
         result = super().run(tmp, task_vars)
         # Otherwise this worker survives a killed ansible-playbook, and with it the connection that
         # keeps the run on the node alive. Ansible's handler of SIGTERM ends also ssh.
@@ -43,9 +44,10 @@ class ActionModule(ActionBase):
         if self._connection.transport == "local":
             adopt_orphans()
         result.update(self._train(task_vars))
+        content = result.pop("packed_log", None)
         target = self._task.args.get("fetch_to")
         if target and result.get("log") and not result.get("failed"):
-            self._fetch(result["log"], Path(target))
+            self._keep(result["log"], content, Path(target))
         return result
 
     def _train(self, task_vars):
@@ -90,12 +92,16 @@ class ActionModule(ActionBase):
             self._display.warning(f"{task_vars['inventory_hostname']}: {run}: {problem}")
         return None
 
-    def _fetch(self, log: str, target: Path) -> None:
+    def _keep(self, log: str, content: str | None, target: Path) -> None:
+        """Write the log, whose content came with the answer or is fetched."""
         part = target.with_name(target.name + ".part")
         try:
             make_folder(target.parent)
             part.unlink(missing_ok=True)  # A link would be followed.
-            self._connection.fetch_file(log, str(part))
+            if content is None:
+                self._connection.fetch_file(log, str(part))
+            else:
+                part.write_bytes(unpacked(content))
             put_in_place(part, target)
         except OSError as error:
             raise AnsibleError(f"{target}: {error.strerror}: the log stays at {log}") from error

@@ -10,7 +10,8 @@ description:
   - Starts the launcher, writes its output to a log, and ends the processes it started at the time
     limit, after a time without output, or when the controller is gone.
   - A failed training is a result and does not fail the task; see RV(ending).
-  - The action plugin of the same name fetches the log to O(fetch_to) on the controller.
+  - The action plugin of the same name writes the log to O(fetch_to) on the controller. A log of up
+    to 1 MiB comes with the module's answer, a larger one is fetched.
 options:
   argv:
     description: Command of the launcher, one list element per argument; no shell is involved.
@@ -196,6 +197,13 @@ log:
   type: str
   returned: always
   sample: /var/tmp/scalebench/runs/mine/pytorch/bz128/2n8g/r50_b128_fp32_1.log
+packed_log:
+  description:
+    - Content of the log, compressed, as Base64; null if it is larger than 1 MiB, or without
+      O(fetch_to). The action plugin takes it out of its result.
+  type: str
+  returned: always
+  sample: null
 node:
   description: Name of the node as set by its sshd; empty if not set.
   type: str
@@ -213,7 +221,11 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.scalebench.core.plugins.module_utils.logs.nccl import with_trace
 from ansible_collections.scalebench.core.plugins.module_utils.node.gpus import device_users
 from ansible_collections.scalebench.core.plugins.module_utils.node.nccl_traces import transports_in
-from ansible_collections.scalebench.core.plugins.module_utils.node.runs import attended, end_strays
+from ansible_collections.scalebench.core.plugins.module_utils.node.runs import (
+    attended,
+    end_strays,
+    packed,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.node.supervise import (
     RUN_VARIABLE,
     supervise,
@@ -285,9 +297,10 @@ def main() -> None:
         with open(run + ".run.json.part", "w", encoding="utf-8") as file:
             json.dump(record, file, indent=1, sort_keys=True)
         os.replace(run + ".run.json.part", run + ".run.json")
+        content = packed(record["log"]) if args["fetch_to"] else None
     except (OSError, ValueError) as error:
         module.fail_json(msg=f"{run}: {error}")
-    module.exit_json(changed=True, **record)
+    module.exit_json(changed=True, packed_log=content, **record)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
+from ansible_collections.scalebench.core.plugins.module_utils.node import runs
 from ansible_collections.scalebench.core.plugins.plugin_utils.measured import read_campaign
 from campaign_data import ROOT, cluster
 from written_campaigns import fail_repeat, write_campaign
@@ -509,6 +510,18 @@ def test_a_run_that_went_well_is_fetched(tmp_path, trained):
     assert (Watch.last.seconds, Watch.last.failed_file) == (0.0, tmp_path / "failed")
     trained({"failed": True, "log": "/w/x"}, fetch_to=str(tmp_path / "none.log"))
     assert not (tmp_path / "none.log").exists()
+
+
+def test_a_log_that_came_with_the_answer_is_not_fetched(tmp_path, trained):
+    source, target = tmp_path / "x", tmp_path / "x.log"
+    source.write_bytes(b"iteration 1\n\xff\x00")
+    answer = {"ending": "ok", "log": "/w/x", "packed_log": runs.packed(str(source))}
+    assert "packed_log" not in trained(answer, fetch_to=str(target))
+    assert target.read_bytes() == source.read_bytes()
+    source.write_bytes(bytes((1 << 20) + 1))
+    answer["packed_log"] = runs.packed(str(source))
+    trained(answer, fetch_to=str(target))
+    assert target.read_text() == "log"
 
 
 @pytest.mark.parametrize(

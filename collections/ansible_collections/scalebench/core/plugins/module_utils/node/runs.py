@@ -5,17 +5,19 @@ Processes of a run are recognised by ``RUN_VARIABLE`` in their environment.
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import fcntl
 import glob
 import os
 import time
+import zlib
 from typing import Iterator, List, Optional, Sequence, Set, TextIO, Tuple
 
 from .processes import Process, end_processes, environment, processes
 from .supervise import RUN_VARIABLE
 
-__all__ = ["attended", "busy_with", "end_strays", "has_ended", "marked"]
+__all__ = ["attended", "busy_with", "end_strays", "has_ended", "marked", "packed", "unpacked"]
 
 # Locked by the supervisor; the kernel releases the lock when the process ends. A run on some of the
 # devices shares the lock of the node and holds those of its devices, numbered by index.
@@ -23,6 +25,8 @@ _LOCK = "busy.lock"
 _DEVICE_LOCK = "busy.{}.lock"
 # Seconds to wait for a lock: another process that tests it holds it for a moment.
 _PATIENCE = 0.5
+# A log of up to so many bytes goes with a run's answer.
+_MOST_PACKED = 1 << 20
 
 
 def marked(work_dir: str) -> List[Tuple[Process, str]]:
@@ -101,6 +105,23 @@ def has_ended(work_dir: str, run: str, patience: float) -> bool:
             return False
         time.sleep(0.1)
     return True
+
+
+def packed(log: str) -> Optional[str]:
+    """Return the content of a log as text for an answer of JSON; None if it is large.
+
+    Fetching it costs another command on the node, and a new process of the carrier's program.
+    """
+    with open(log, "rb") as file:
+        content = file.read(_MOST_PACKED + 1)
+    if len(content) > _MOST_PACKED:
+        return None
+    return base64.b64encode(zlib.compress(content)).decode("ascii")
+
+
+def unpacked(text: str) -> bytes:
+    """Return the content of a log that was ``packed``."""
+    return zlib.decompress(base64.b64decode(text))
 
 
 def _held_by(work_dir: str) -> Set[str]:
