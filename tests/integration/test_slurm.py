@@ -1,0 +1,111 @@
+"""The playbooks by Slurm, with stand-ins of its programs that say what Debian's 22.05 says."""
+
+import os
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+from local_nodes import ROOT
+from trainers import interpreter
+
+PROGRAMS = {
+    # In a real srun the command is the last word; here it runs on this machine.
+    "srun": 'for last; do :; done; exec /bin/sh -c "$last"',
+    "squeue": "echo 'RUNNING|None|2026-11-23T00:56:18|n1|1:00:00|batch'",
+    "scontrol": "echo 'NodeName=n1 CPUTot=2 NodeAddr=127.0.0.1 RealMemory=1000 State=IDLE'",
+    "sbatch": '[ "$1" = --parsable ] && echo 7 || echo "sbatch: Job 7 to start at'
+    ' 2026-11-23T00:56:17 using 2 processors on nodes n1 in partition batch" >&2',
+    "scancel": "",
+}
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    """Return a function that runs a playbook, and one that lists what Slurm was asked."""
+    calls = tmp_path / "calls"
+    for program, script in PROGRAMS.items():
+        path = tmp_path / program
+        path.write_text(f'#!/bin/sh\necho "{program} $*" >> {calls}\n{script}\n')
+        path.chmod(0o755)
+    environment = {
+        **os.environ,
+        "HOME": str(tmp_path),
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
+    }
+    # Not what these tests are about: a second Python with the framework.
+    python = interpreter("pytorch", "torch", "pytorch")
+
+    variables = {
+        "scalebench_state_dir": tmp_path / "state",
+        "framework_python": python,
+        "ansible_python_interpreter": sys.executable,
+    }
+
+    def run(playbooks, *more):
+        given = [word for key, value in variables.items() for word in ("-e", f"{key}={value}")]
+        paths = [f"playbooks/{playbook}" for playbook in playbooks.split()]
+        return subprocess.run(
+            ["ansible-playbook", "-i", "inventory/example_slurm", *paths, *given, *more],
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+
+    return SimpleNamespace(
+        run=run,
+        calls=lambda: calls.read_text().splitlines() if calls.exists() else [],
+        workloads=tmp_path / ".scalebench/workloads",
+    )
+
+
+def test_provisioning_on_the_login_node_needs_no_job_and_a_second_run_changes_nothing(cluster):
+    shown = cluster.run("provision.yml", "--check")
+    assert "would change: workload : Copy the trainers (login_node)" in shown.stdout
+    assert not cluster.workloads.exists()
+    done = cluster.run("provision.yml")
+    assert done.returncode == 0, done.stdout
+    assert "is left to an administrator, who runs provision.yml over ssh" in done.stdout
+    assert (cluster.workloads / "resnet50/train_pytorch.py").exists()
+    again = cluster.run("provision.yml")
+    assert "changed:" not in again.stdout
+    assert "login_node                 : ok=" in again.stdout
+    assert cluster.calls() == []
+
+
+def test_provisioning_in_a_job_gives_the_job_back(cluster):
+    words = ("-e", "slurm_provision_on=job", "-e", "slurm_nodes=1")
+    done = cluster.run("provision.yml", *words)
+    assert done.returncode == 0, done.stdout
+    assert "changed: workload : Copy the trainers (n1)" in done.stdout
+    assert cluster.calls()[-1] == "scancel 7"
+    # No sshd is set up, and ranks need none.
+    assert not (cluster.workloads.parent / "nodes/n1/sshd").exists()
+
+
+@pytest.mark.parametrize(("free", "code"), [("1", 0), ("99999999", 2)])
+def test_the_preflight_gets_a_job_and_gives_it_back_whatever_it_finds(cluster, free, code):
+    words = ("-e", "slurm_nodes=1", "-e", f"preflight_free_mib={free}")
+    done = cluster.run("preflight.yml", *words)
+    assert done.returncode == code, done.stdout
+    assert "preflight of 1 node(s): " in done.stdout
+    assert "ssh" not in done.stdout
+    assert cluster.calls()[-1] == "scancel 7"
+
+
+def test_a_playbook_of_the_same_run_takes_the_nodes_that_are_there(cluster):
+    words = ("-e", "slurm_nodes=1", "-e", "slurm_provision_on=job")
+    done = cluster.run("provision.yml preflight.yml", *words)
+    assert done.returncode == 0, done.stdout
+    assert "preflight of 1 node(s): " in done.stdout
+    assert sum(line == "sbatch --parsable" for line in cluster.calls()) == 1
+
+
+def test_diagnose_needs_the_number_of_nodes(cluster):
+    done = cluster.run("diagnose.yml")
+    assert "slurm_nodes is not set, and -e topology= says no number" in done.stdout
+    assert not any(line == "sbatch --parsable" for line in cluster.calls())
