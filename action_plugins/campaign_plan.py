@@ -268,6 +268,8 @@ def _record_given_up(folder, campaign, session, repeats):
 
 def _bound(repeats, nodes, packing):
     """Return a lower bound in seconds of any schedule of the repeats with this packing."""
+    if not nodes:  # All were lost, so that no repeat is left to run.
+        return 0.0
     if packing == "devices":
         return device_bound(repeats, {name: device_ids(name, nodes[name]) for name in nodes})
     return lower_bound(repeats, len(nodes))

@@ -453,6 +453,11 @@ def test_the_skew_of_a_clock_is_between_before_and_after(monkeypatch):
     assert "clock_skew" not in result(preflight_facts, {})
 
 
+@pytest.mark.parametrize("packing", ["none", "nodes", "devices"])
+def test_a_plan_without_a_node_left_has_no_time(packing):
+    assert campaign_plan._bound([], {}, packing) == 0
+
+
 class Watch:
     """Stands in for RunWatch: notes its limits, and what the run was failed with."""
 

@@ -56,11 +56,14 @@ _EXITED = re.compile(r"^srun: error: \S+: tasks? [\d,-]+: Exited with exit code 
 _SPOKE = re.compile(r"^(?:srun|slurmstepd\S*): ", re.MULTILINE)
 # srun's own errors; "srun: error: n1: task 0: Killed" is the command's.
 _OWN_ERROR = re.compile(r"^srun: (?:error|fatal): (?!\S+: tasks? [\d,-]+: )", re.MULTILINE)
-# No task was started, because slurmctld did not answer: the same line may be tried again.
+# No task was started, because slurmctld did not answer: the same line may be tried again. After its
+# restart it counts memory of steps of before, until they have ended (22.05.8), although a step of
+# ours takes none (--mem=0).
 _AWAY = re.compile(
     r"^srun: error: Unable to (?:create step for|confirm allocation for) job \S+: "
     r"(?:Unable to contact slurm controller|Socket timed out|Connection refused|"
-    r"Zero Bytes were transmitted|Transport endpoint is not connected)",
+    r"Zero Bytes were transmitted|Transport endpoint is not connected|"
+    r"Memory required by task is not available)",
     re.MULTILINE,
 )
 
@@ -197,7 +200,7 @@ def _gpus(gres: str) -> int:
 
 
 def controller_away(errors: str) -> bool:
-    """Return whether srun started nothing, by its standard error, because slurmctld was away."""
+    """Return whether srun started nothing because slurmctld was away, by its standard error."""
     return bool(_AWAY.search(errors))
 
 
