@@ -136,7 +136,9 @@ class ActionModule(ControllerAction):
         if kept:
             replaced = plan_changes.replaced(args["hosts"])
             plan_changes.check_same(campaign, kept, planned, self._of_variables, replaced)
-        elif not self._task.check_mode:
+        if not self._task.check_mode:
+            files.hold(folder, campaign)
+        if not kept and not self._task.check_mode:
             files.write(folder, campaign, planned)
         promised = keep(folder, args["acceptance"], self._task.check_mode)
         answer = {

@@ -3,10 +3,12 @@
 import json
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.node import claim
 from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
 from ansible_collections.scalebench.core.plugins.plugin_utils import campaign_files as files
@@ -25,6 +27,29 @@ def test_a_partial_first_plan_does_not_block_the_campaign(tmp_path):
     (tmp_path / "holiday.jpg").touch()
     with pytest.raises(ValueError, match="is not a campaign"):
         files.kept_plan(tmp_path)
+
+
+def test_one_ansible_playbook_at_a_time_runs_a_campaign(tmp_path):
+    with subprocess.Popen(["sleep", "60"]) as other:
+        mine = claim.identity(other.pid)
+        claim.take(str(tmp_path), {"campaign": "a", "taken": "2026-11-23T08:00:00.1", **mine})
+        # Killed before its first plan, it does not block the campaign.
+        assert files.kept_plan(tmp_path) == {}
+        told = f"process {other.pid} of this machine has been running campaign a since .*08:00:00Z"
+        with pytest.raises(ValueError, match=told):
+            files.hold(tmp_path, "a")
+        assert claim.held(str(tmp_path))["pid"] == other.pid
+        other.kill()
+    for _again in range(2):
+        files.hold(tmp_path, "a")
+        assert claim.held(str(tmp_path))["pid"] == os.getpid()
+
+
+def test_a_campaign_that_another_machine_held_goes_on_here(tmp_path):
+    theirs = {**claim.identity(os.getpid()), "boot_id": "another", "pid": 1}
+    claim.take(str(tmp_path), {"campaign": "a", "taken": "2026-11-23T08:00:00.1", **theirs})
+    files.hold(tmp_path, "a")
+    assert claim.held(str(tmp_path))["pid"] == os.getpid()
 
 
 def plan_of(folder, **changes):

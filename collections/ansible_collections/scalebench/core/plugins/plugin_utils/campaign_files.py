@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import re
 import shutil
@@ -10,10 +11,11 @@ import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import yaml
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import shown
+from ansible_collections.scalebench.core.plugins.module_utils.node import claim
 from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
 from ansible_collections.scalebench.core.plugins.module_utils.planning.benchmark_file import (
     check_benchmark,
@@ -50,6 +52,7 @@ __all__ = [
     "check_logs",
     "check_room",
     "earlier",
+    "hold",
     "kept_plan",
     "load_benchmarks",
     "note_changes",
@@ -147,10 +150,36 @@ def kept_plan(folder: Path) -> dict[str, Any]:
             raise ValueError(
                 f"{folder}: {error}. Restore the file, or give another -e campaign=NAME"
             ) from None
-    # A partial file is left by a controller that was killed while it wrote its first plan.
-    if folder.exists() and any(path.suffix != ".part" for path in folder.iterdir()):
+    # A claim and a partial file are left by a controller that was killed before its first plan.
+    if folder.exists() and any(
+        path.suffix != ".part" and path.name not in claim.FILES for path in folder.iterdir()
+    ):
         raise ValueError(f"{folder} is not a campaign: it contains files but no plan.json")
     return {}
+
+
+def hold(folder: Path, campaign: str) -> None:
+    """Have one ansible-playbook at a time run a campaign, whatever nodes it uses.
+
+    The claims of the nodes do not tell: runs with other nodes each (--limit) meet on none. What
+    another machine or container holds is taken over, since nothing is seen of it here.
+
+    :raises ValueError: another ansible-playbook of this machine runs it now.
+    """
+    playbook = multiprocessing.parent_process()
+    identity = claim.identity(playbook.pid if playbook and playbook.pid else os.getpid())
+    mine = cast(claim.Claim, {"campaign": campaign, "taken": now(), **(identity or {})})
+    holder = claim.take(str(folder), mine)
+    if holder is None:
+        return
+    here = all(holder.get(key) == mine.get(key) for key in ("boot_id", "pid_namespace"))
+    if here and not claim.has_ended(holder):
+        raise ValueError(
+            f"{folder}: process {holder['pid']} of this machine has been running campaign"
+            f" {campaign} since {holder['taken'][:19]}Z. Wait for it, or end it, or give another"
+            " -e campaign=NAME"
+        )
+    claim.take(str(folder), mine, dead=holder)
 
 
 def read_record(folder: Path, path: str) -> RunRecord:

@@ -10,12 +10,13 @@ from typing import Any, Dict, Iterator, Mapping, Optional, TypedDict, cast
 
 from .processes import read_process
 
-__all__ = ["HOLDER_VARIABLE", "has_ended", "held", "identity", "own", "release", "take"]
+__all__ = ["FILES", "HOLDER_VARIABLE", "has_ended", "held", "identity", "own", "release", "take"]
 
 # Environment of playbooks/release.yml: for whom it releases nodes, as JSON.
 HOLDER_VARIABLE = "SCALEBENCH_CLAIM_HOLDER"
 _CLAIM = "claim.json"
 _LOCK = "claim.lock"
+FILES = frozenset({_CLAIM, f"{_CLAIM}.part", _LOCK})
 _OWNER = "owner.json"
 # Keys that identify one ansible-playbook process, also across machines, reboots and containers.
 _IDENTITY = ("boot_id", "pid_namespace", "pid", "start")
