@@ -22,9 +22,6 @@ _ASK = (
 class ActionModule(ActionBase):
     """The whole of distribution_packages; ansible.builtin.package installs."""
 
-    _requires_connection = True
-    _supports_check_mode = True
-
     def run(self, tmp=None, task_vars=None):
         """Return ``missing`` and, if there are any, the result of ansible.builtin.package."""
         result = super().run(tmp, task_vars)

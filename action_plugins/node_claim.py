@@ -20,8 +20,6 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.claim import 
 class ActionModule(ActionBase):
     """Tells module node_claim which process claims the node and whether the holder has ended."""
 
-    _requires_connection = True
-
     def run(self, tmp=None, task_vars=None):
         """Return the module's result; failed where another living campaign holds the node."""
         result = super().run(tmp, task_vars)

@@ -31,8 +31,6 @@ REASONS = {
 class ActionModule(ActionBase):
     """Watches module training_run from the controller; ends together with ansible-playbook."""
 
-    _requires_connection = True
-
     def run(self, tmp=None, task_vars=None):
         """Return the module's result; write the log to ``fetch_to`` if that is set."""
         result = super().run(tmp, task_vars)

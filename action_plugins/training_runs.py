@@ -17,8 +17,6 @@ COMMON_KEYS = ("work_dir", "timeout", "grace", "stall", "memory_mib", "sample_in
 class ActionModule(ActionBase):
     """Implements module training_runs: starts an action training_run for each repeat."""
 
-    _requires_connection = True
-
     def run(self, tmp=None, task_vars=None):
         """Return the results by log; the node is unreachable if it was for all repeats."""
         result = super().run(tmp, task_vars)

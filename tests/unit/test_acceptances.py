@@ -135,6 +135,9 @@ def test_options_of_the_command_line_are_refused(promised):
     for name in ("topology", "campaign_topology", "campaign_repeats", "campaign_acceptance"):
         with pytest.raises(AnsibleActionFail, match=f"-e {name}: the acceptance states the opt"):
             run_action(Check, acceptance=str(promised), variables={name: "1n1g"})
+    several = dict.fromkeys(("topology", "repeats", "precision", "mode", "data", "recipe"), "1")
+    with pytest.raises(AnsibleActionFail, match="-e data: the acceptance"):
+        run_action(Check, acceptance=str(promised), variables=several)
     given = {"campaign": "x", "duration": "9h"}
     found = run_action(Check, acceptance=str(promised), variables=given)
     assert found["options"] == {"repeats": 5, "topology": ["1n1g", "2n1g"]}

@@ -202,6 +202,18 @@ def test_who_takes_a_node_ends_what_was_left_and_waits_for_what_is_watched(run, 
     assert run(node_claim, **given)["ended"] == []
 
 
+def test_who_does_not_hold_a_node_ends_nothing_on_it(run, tmp_path):
+    work = {"work_dir": str(tmp_path)}
+    run(node_claim, **work, campaign="mine", holder=HOLDER)
+    with subprocess.Popen(
+        ["sleep", "91"], env={"SCALEBENCH_RUN": f"{tmp_path}/runs/now"}
+    ) as training:
+        other = {**work, "campaign": "other", "holder": {**HOLDER, "pid": 9}}
+        assert run(node_claim, state="released", **other)["ended"] == []
+        assert training.poll() is None
+        training.kill()
+
+
 def test_the_forms_of_a_data_set_and_their_indexes(run, tmp_path):
     given = {"data_dir": str(tmp_path), "kind": "small"}
     forms = run(dataset_info, **given)["forms"]

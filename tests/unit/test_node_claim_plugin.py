@@ -26,19 +26,20 @@ class Claim(ActionModule):
         return {"held_by": {**here, **held} if held else None}
 
 
-def claim(answers, queue):
+def claim(answers, queue, check):
     """Run the plugin in a worker; tell how it ended."""
-    task = SimpleNamespace(args={"work_dir": "/nowhere"}, async_val=0, check_mode=False)
+    task = SimpleNamespace(args={"work_dir": "/nowhere"}, async_val=0, check_mode=check)
     plugin = Claim(task, CONNECTION, None, None, None, None)
     plugin.answers = answers
     queue.put({**plugin.run(), "asked": 3 - len(answers)})
 
 
-def claimed(*answers):
+def claimed(*answers, check=False):
     """Return the answer of the plugin and how often it asked the node."""
     fork = multiprocessing.get_context("fork")
     queue = fork.SimpleQueue()
-    worker = fork.Process(target=claim, args=([*answers, *[None] * (3 - len(answers))], queue))
+    answers = [*answers, *[None] * (3 - len(answers))]
+    worker = fork.Process(target=claim, args=(answers, queue, check))
     worker.start()
     worker.join()
     return queue.get()
@@ -48,6 +49,11 @@ def test_a_node_is_taken_from_the_dead_as_often_as_one_more_turns_up():
     answer = claimed(ENDED, {**ENDED, "start": 2}, None)
     assert not answer.get("failed")
     assert answer["asked"] == 3
+
+
+def test_check_mode_takes_nothing_from_the_dead_and_ends():
+    answer = claimed(ENDED, ENDED, ENDED, check=True)
+    assert (answer["asked"], answer.get("failed", False)) == (2, False)
 
 
 OWN = {"campaign": "first", "pid": os.getpid()}

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -361,7 +362,8 @@ def test_a_campaign_asks_for_those_of_its_nodes_that_are_there(slurm, tmp_path, 
         "sbatch",
         f"""script=$(cat); case "$script" in
         *nodelist=n\\[*exclude=n1,n3* | *exclude=n1,n3*nodelist=n\\[*) exit 1;;
-        *exclude=n1,n3*) echo '{one}' >&2;; *) echo '{TRIED}' >&2;; esac""",
+        *exclude=n1,n3*) case "$script" in *--nodes=1*) echo '{one}' >&2;; esac;;
+        *) echo '{TRIED}' >&2;; esac""",
     )
     text = job(tmp_path, check=True, campaign="c", options={"gres": "none", "nodelist": "n[1,3]"})[
         "text"
@@ -370,3 +372,19 @@ def test_a_campaign_asks_for_those_of_its_nodes_that_are_there(slurm, tmp_path, 
     slurm.says("squeue", f"echo '{JOB}'")
     found = run("slurm_nodes", {"job": "7", "campaign": "c", "results_dir": str(tmp_path)})["nodes"]
     assert [(node["name"], node["host"]) for node in found] == [("n1", "n1"), ("n3", "n2")]
+
+
+def test_the_queue_is_asked_ever_less_often_up_to_once_a_minute(slurm, tmp_path, monkeypatch):
+    pauses = []
+    monkeypatch.setattr(time, "sleep", pauses.append)
+    slurm.says(
+        "squeue",
+        f"""echo x >> {tmp_path}/asked
+        [ $(wc -l < {tmp_path}/asked) -gt 20 ] && echo '{JOB}' ||
+        echo 'PENDING|Priority|N/A||1:00|batch'""",
+    )
+    run("slurm_nodes", {"job": "7"})
+    # Less those of Python, while it waits for a program.
+    pauses = [pause for pause in pauses if pause >= 0.5]
+    assert pauses == [0.5, 1, 2, 4, 8, 16, 32, *[60] * (len(pauses) - 7)]
+    assert len(pauses) > 8

@@ -309,6 +309,10 @@ def test_results_that_their_logs_do_not_give_are_named():
     many = results({f"{n}n1g": [1.0, 2.0] for n in range(1, 9)})
     assert len(differences(many, measured)) == 21
     assert differences(many, measured)[-1].endswith(" more")
+    names = [line.partition(": ")[0] for line in differences(many, measured)[1:-1]]
+    names = names[names.index("cells 1 average_speed") :]
+    assert names == sorted(names)
+    assert len(names) > 10
 
 
 def test_no_text_of_a_file_looks_like_a_verdict():

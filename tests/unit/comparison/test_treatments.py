@@ -132,6 +132,10 @@ def test_all_outputs_tell_what_was_found():
     (section,) = [one for one in page(made)["before"] if one["ident"] == "treatments"]
     assert section["title"] == "Variants in one campaign"
     assert len(section["tables"][0]["rows"]) == 2
+    place = [column["name"] for column in section["tables"][0]["columns"]].index("p")
+    shown = [float(row[place]["text"]) for row in section["tables"][0]["rows"]]
+    found = [cell["p_difference"] for cell in made["treatments"]["cells"]]
+    assert shown == pytest.approx(found, abs=5e-5)
     lines = ["".join(part["text"] for part in line) for line in section["notes"][0]["lines"]]
     assert lines == ["pytorch, a: nothing", "pytorch, b: with *b*; B=1", "pytorch, c: nothing"]
     assert "seed s" in section["paragraphs"][0]

@@ -55,6 +55,8 @@ def test_the_lines_of_several_logs_are_joined():
         ("nothing", "no figures of nodes and pairs"),
         ('[scalebench] alone {"test": "a", "node"', "cannot be read"),
         ('[scalebench] pair {"nodes": ["a"], "rates": [1]}', "a pair has two nodes"),
+        ('[scalebench] pair {"nodes": ["a", "a"], "rates": [1]}', "a pair has two nodes"),
+        ('[scalebench] pair {"nodes": ["a", "b", "c"], "rates": [1]}', "a pair has two nodes"),
         ('[scalebench] pair {"nodes": ["a", "b"], "rates": ["x"]}', "cannot be read"),
         (
             log_of({**measured(3, 1), "pairs": [{"nodes": ["node1", "x"], "rates": [1.0]}]}),
@@ -115,6 +117,7 @@ def test_the_action_judges_the_complete_logs_of_a_campaign(tmp_path):
     assert named(found) == {("link", "node1 - node2")}
     written = json.loads((folder / "diagnosis.json").read_text())
     assert written["groups"] == {"rack": ["node1", "node2"]}
+    assert written["tolerance"] == 3.0
     assert {len(row["rates"]) for row in written["pairs"]} == {10}
     assert "slow link" in (folder / "diagnosis.html").read_text()
     assert not run_action(diagnosis_report, args)["changed"]

@@ -2,6 +2,7 @@ import math
 from statistics import fmean
 
 import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.diagnosis import effects
 from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.effects import find
 from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.suspects import judge
 from diagnosis_data import measured, named
@@ -96,6 +97,13 @@ def test_the_error_is_not_below_what_the_repeats_say():
     quiet = {name: [value / 100 for value in values] for name, values in figures.items()}
     quiet["e"] = [value - 0.2 for value in quiet["a"]]
     assert [one.name for one in find(quiet, causes, 5).deficits] == ["e"]
+
+
+def test_each_cause_that_is_taken_costs_a_degree_of_freedom():
+    rest = {name: value / 10 for value, name in enumerate("abcdef")}
+    errors = [effects._try("a", frozenset("a"), rest, 0.0, 0, taken).error for taken in (0, 1, 2)]
+    # Six figures, less two means.
+    assert [error**2 / errors[0] ** 2 for error in errors] == pytest.approx([1, 4 / 3, 4 / 2])
 
 
 def test_p_is_corrected_for_the_number_of_comparisons():

@@ -126,6 +126,8 @@ def test_selection():
     assert [trend["conditions"]["topology"] for trend in chosen] == ["1n1g", "4n8g"]
     with pytest.raises(ValueError, match="no campaign has precision fp8: there are amp, fp32"):
         select(trends, {"precision": ["fp8"]})
+    with pytest.raises(ValueError, match=r"there are 1n1g, 1n2g, 1n4g, 1n8g, 2n8g, 4n8g$"):
+        select(trends, {"topology": "9n9g"})
     as_text = {"topology": "4n8g, 1n1g", "precision": "amp", "benchmark": ""}
     assert select(trends, as_text) == chosen
     with pytest.raises(ValueError, match="cannot select by 'unit'"):

@@ -111,6 +111,10 @@ def test_a_log_that_counts_an_encoder_as_a_decoder_is_still_read():
     log = facts(BERT, 1000.0, old, unit="sequences/s")
     assert list(differences(BERT_CELL, log)) == []
     assert figures_of(BERT_CELL, log)["mfu"] == old["mfu"]
+    by_the_model = facts(
+        BERT, 1000.0, {**old, "flops_per_second": SEQUENCE * 1000}, unit="sequences/s"
+    )
+    assert not any("by its model" in one for one in differences(BERT_CELL, by_the_model))
 
 
 @pytest.mark.parametrize(

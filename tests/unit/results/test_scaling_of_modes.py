@@ -100,6 +100,13 @@ def test_superlinear_strong_scaling_is_possible():
     assert not checks["warning"]
 
 
+def test_topologies_stand_in_their_order():
+    backwards = {**BOTH, "cells": BOTH["cells"][::-1]}
+    for cells in cell_groups(backwards):
+        nodes = [cell["nodes"] for cell in cells]
+        assert nodes == sorted(nodes) and len(set(nodes)) > 1
+
+
 def test_titles_say_which():
     titles = [group_title(cells) for cells in cell_groups(BOTH)]
     assert titles == [
