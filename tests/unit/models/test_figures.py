@@ -94,6 +94,9 @@ def test_an_encoder_has_no_convention_of_decoders():
     own = {"flops_per_second": SEQUENCE * 1000, "mfu": made["mfu"], "peak_flops_per_second": 989e12}
     log = facts(BERT, 1000.0, own, unit="sequences/s")
     assert list(differences(BERT_CELL, log)) == []
+    without_peak = {name: own[name] for name in ("flops_per_second", "mfu")}
+    for unknown in (without_peak, {**own, "mfu": {"of another convention": 0.4}}):
+        assert list(differences(BERT_CELL, facts(BERT, 1000.0, unknown, unit="sequences/s"))) == []
     log = facts(
         BERT, 1000.0, {**own, "flops_per_second": 0.97 * SEQUENCE * 1000}, unit="sequences/s"
     )
