@@ -24,10 +24,14 @@ PROGRAMS = {
 def cluster(tmp_path):
     """Return a function that runs a playbook, and one that lists what Slurm was asked."""
     calls = tmp_path / "calls"
-    for program, script in PROGRAMS.items():
+
+    def says(program, script):
         path = tmp_path / program
         path.write_text(f'#!/bin/sh\necho "{program} $*" >> {calls}\n{script}\n')
         path.chmod(0o755)
+
+    for program, script in PROGRAMS.items():
+        says(program, script)
     environment = {
         **os.environ,
         "HOME": str(tmp_path),
@@ -58,6 +62,7 @@ def cluster(tmp_path):
 
     return SimpleNamespace(
         run=run,
+        says=says,
         calls=lambda: calls.read_text().splitlines() if calls.exists() else [],
         workloads=tmp_path / ".scalebench/workloads",
     )
@@ -77,11 +82,14 @@ def test_provisioning_on_the_login_node_needs_no_job_and_a_second_run_changes_no
     assert cluster.calls() == []
 
 
-def test_provisioning_in_a_job_gives_the_job_back(cluster):
-    words = ("-e", "slurm_provision_on=job", "-e", "slurm_nodes=1")
+def test_in_a_job_one_node_writes_what_all_share_and_the_job_is_given_back(cluster):
+    first = PROGRAMS["scontrol"]
+    cluster.says("scontrol", first + "\n" + first.replace("n1 ", "n2 "))
+    words = ("-e", "slurm_provision_on=job", "-e", "slurm_nodes=2")
     done = cluster.run("provision.yml", *words)
     assert done.returncode == 0, done.stdout
     assert "changed: workload : Copy the trainers (n1)" in done.stdout
+    assert "n2                         : ok=" in done.stdout
     assert cluster.calls()[-1] == "scancel 7"
     # No sshd is set up, and ranks need none.
     assert not (cluster.workloads.parent / "nodes/n1/sshd").exists()
