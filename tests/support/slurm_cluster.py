@@ -6,13 +6,92 @@ any node as root.
 
 from __future__ import annotations
 
+import json
+import shlex
+import shutil
 import subprocess
+import sysconfig
 import time
+from pathlib import Path
 
-from testbed_nodes import STATE
+from testbed_nodes import ROOT, STATE
 
 # A node that does not answer is down after SlurmdTimeout (15 s), at slurmctld's next look.
 PATIENCE = 90
+# The home folder of the user, as this machine sees it, and her number on the nodes.
+HOME = STATE / "shared/home/alice"
+ALICE = 2000
+# What ansible-playbook needs, of this environment; the nodes have the same Python.
+_PACKAGES = (
+    *("ansible", "ansible_core-*", "jinja2*", "markupsafe", "packaging", "resolvelib"),
+    *("rich", "yaml"),
+)
+_BENCHMARK = """\
+---
+# A benchmark that trains nothing: each of its ranks takes some seconds.
+benchmark: fixed_time
+model: fixed_time
+recipes:
+  portable:
+    framework: none
+    launcher: per_node
+    program: [python3, "{workload_dir}/fixed_time.py"]
+    choices: {precision: [fp32]}
+    defaults:
+      cpu:
+        {precision: [fp32], batch_size_per_device: [1], topology: [1n1g], warmup: 2, iterations: 5}
+    arguments: ["SECONDS", "{world_size}", "{total_iterations}"]
+"""
+
+
+def install(seconds: int) -> None:
+    """Bring Scalebench and Ansible to the user's home folder.
+
+    :param seconds: that each rank of benchmark fixed_time takes.
+    """
+    tree = HOME / "scalebench"
+    for folder in (tree, HOME / "site"):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+    files = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True)
+    archive = subprocess.run(
+        ["tar", "-c", "--null", "--files-from=-"],
+        cwd=ROOT, input=files.stdout, capture_output=True, check=True,
+    )  # fmt: skip
+    subprocess.run(["tar", "-x"], cwd=tree, input=archive.stdout, check=True)
+    packages = Path(sysconfig.get_path("purelib"))
+    for folder in (found for pattern in _PACKAGES for found in packages.glob(pattern)):
+        shutil.copytree(folder, HOME / "site" / folder.name)
+    (HOME / "benchmarks").mkdir(exist_ok=True)
+    (HOME / "benchmarks/fixed_time.yml").write_text(_BENCHMARK.replace("SECONDS", str(seconds)))
+    subprocess.run(["chown", "-R", f"{ALICE}:{ALICE}", HOME], check=True)
+
+
+def bench(campaign: str, options: dict[str, object]) -> list[str]:
+    """Return the command that runs bench.yml with benchmark fixed_time as the user.
+
+    :param options: of bench.yml, beside those that this benchmark needs here.
+    """
+    given = {
+        "campaign": campaign,
+        "benchmark": "fixed_time",
+        "campaign_benchmarks_dir": "/shared/home/alice/benchmarks",
+        "workload_dir": "/shared/home/alice/scalebench/tests/benchmarks/workloads",
+        "framework_python": "/usr/bin/python3",
+        "preflight": False,
+        "report_plots": False,
+        **options,
+    }
+    command = (
+        "cd scalebench && PYTHONPATH=$HOME/site python3 -m ansible.cli.playbook"
+        f" -i inventory/example_slurm playbooks/bench.yml -e {shlex.quote(json.dumps(given))}"
+    )
+    return login(command)
+
+
+def login(command: str) -> list[str]:
+    """Return what runs a command of the shell as the user on the login node."""
+    return ["ssh", "-F", str(STATE / "ssh_config"), "-o", "BatchMode=yes", "alice@login", command]
 
 
 def ssh(account: str, command: str, timeout: float = PATIENCE) -> subprocess.CompletedProcess[str]:
