@@ -24,6 +24,9 @@ __all__ = [
     "Repeat",
     "Results",
     "SerialShare",
+    "StepCell",
+    "StepGroup",
+    "StepParts",
     "StrongCell",
     "StrongGroup",
     "StrongScaling",
@@ -384,6 +387,43 @@ class Collectives(TypedDict):
     groups: List[CollectiveGroup]
 
 
+class StepCell(TypedDict):
+    """A step on several devices and its parts, in seconds, None where one was not measured.
+
+    ``step_seconds`` = ``one_device_seconds`` + ``exchange_seconds`` + ``imbalance_seconds``
+    + ``unexplained_seconds``; see ``results.step_parts``. ``all_reduce_error`` is a standard error.
+    """
+
+    topology: str
+    devices: int
+    oversubscribed: bool
+    step_seconds: float
+    one_device_seconds: Optional[float]
+    exchange_seconds: Optional[float]
+    imbalance_seconds: Optional[float]
+    unexplained_seconds: Optional[float]
+    all_reduce_seconds: Optional[float]
+    all_reduce_error: Optional[float]
+    hidden_seconds: Optional[float]
+
+
+class StepGroup(TypedDict):
+    """Cells that differ in topology alone; ``gradient_bytes`` are reduced in each step."""
+
+    benchmark: str
+    precision: str
+    variant: str
+    model: str
+    gradient_bytes: Optional[int]
+    cells: List[StepCell]
+
+
+class StepParts(TypedDict):
+    """What the steps of weak scaling are made of."""
+
+    groups: List[StepGroup]
+
+
 class _Results(TypedDict):
     schema: int
     campaign: Optional[str]
@@ -413,5 +453,6 @@ class Results(_Results, total=False):
     drift: Dict[str, Any]
     strong_scaling: StrongScaling
     collectives: Collectives
+    step_parts: StepParts
     gate: Dict[str, Any]
     acceptance: Dict[str, Any]

@@ -20,6 +20,7 @@ from ..records.results import MeasuredCell, Repeat, Results
 from ..stats.statistics import median
 from .collectives_text import collective_sections
 from .drift_text import drift_sections
+from .step_text import step_sections
 from .strong_text import strong_sections
 from .waits_text import waits_sections
 
@@ -263,6 +264,7 @@ _BEFORE: Tuple[Builder, ...] = (
 _AFTER: Tuple[Builder, ...] = (
     collective_sections,
     strong_sections,
+    step_sections,
     drift_sections,
     waits_sections,
     _searches,

@@ -16,6 +16,7 @@ from .drift import drifts
 from .other_runs import interference, packing, resolve_searches
 from .provenance import provenance, units
 from .repeats import attempt_of, machines_of, repeat_of
+from .step_parts import step_parts
 from .strong_scaling import strong_scaling
 
 __all__ = ["SCHEMA", "build_results", "only_facts"]
@@ -79,6 +80,9 @@ def build_results(
     messages = collectives(cells)
     if messages:
         results["collectives"] = messages
+    parts = step_parts(cells, messages)
+    if parts:
+        results["step_parts"] = parts
     return results
 
 
