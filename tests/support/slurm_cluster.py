@@ -50,6 +50,8 @@ def install(seconds: int) -> None:
     :param seconds: that each rank of benchmark fixed_time takes.
     """
     tree = HOME / "scalebench"
+    # The folder outlives the nodes, and with it the claims of a run that was broken off.
+    shutil.rmtree(HOME / ".scalebench", ignore_errors=True)
     for folder in (tree, HOME / "site"):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()

@@ -57,7 +57,8 @@ class Bench:
             pids.update(ranks(run))
             return set(pids)
 
-        wait_for(all_run, set(NAMES))
+        # Preflight and plan come first, on nodes that share this machine.
+        wait_for(all_run, set(NAMES), 240)
         return pids
 
     def finish(self):
