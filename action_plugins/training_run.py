@@ -16,6 +16,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.records.endings im
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
     make_folder,
     put_in_place,
+    write_files,
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.run_watch import (
     PEER_GRACE,
@@ -42,7 +43,8 @@ class ActionModule(ActionBase):
         if self._connection.transport == "local":
             adopt_orphans()
         result.update(self._train(task_vars))
-        content = result.pop("packed_log", None)
+        packed = result.pop("packed_log", None)
+        content = unpacked(packed) if packed else None
         target = self._task.args.get("fetch_to")
         if target and result.get("log") and not result.get("failed"):
             self._keep(result["log"], content, Path(target))
@@ -90,16 +92,16 @@ class ActionModule(ActionBase):
             self._display.warning(f"{task_vars['inventory_hostname']}: {run}: {problem}")
         return None
 
-    def _keep(self, log: str, content: str | None, target: Path) -> None:
+    def _keep(self, log: str, content: bytes | None, target: Path) -> None:
         """Write the log, whose content came with the answer or is fetched."""
         part = target.with_name(target.name + ".part")
         try:
             make_folder(target.parent)
+            if content is not None:
+                write_files({target: content}, False, False)
+                return
             part.unlink(missing_ok=True)  # A link would be followed.
-            if content is None:
-                self._connection.fetch_file(log, str(part))
-            else:
-                part.write_bytes(unpacked(content))
+            self._connection.fetch_file(log, str(part))
             put_in_place(part, target)
         except OSError as error:
             raise AnsibleError(f"{target}: {error.strerror}: the log stays at {log}") from error

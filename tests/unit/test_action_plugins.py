@@ -1,7 +1,9 @@
 """What the action plugins do with their arguments, on this machine and without a playbook."""
 
+import base64
 import json
 import shutil
+import zlib
 from types import SimpleNamespace
 
 import pytest
@@ -527,6 +529,16 @@ def test_a_log_that_came_with_the_answer_is_not_fetched(tmp_path, trained):
     answer["packed_log"] = runs.packed(str(source))
     trained(answer, fetch_to=str(target))
     assert target.read_text() == "log"
+
+
+@pytest.mark.parametrize("content", [bytes((1 << 20) + 1), b"cut"])
+def test_a_log_that_came_damaged_or_too_large_is_fetched(tmp_path, trained, content):
+    text = base64.b64encode(zlib.compress(content)).decode()
+    for packed in (text if len(content) > 9 else text[:-8], "no base64"):
+        target = tmp_path / "x.log"
+        trained({"ending": "ok", "log": "/w/x", "packed_log": packed}, fetch_to=str(target))
+        assert target.read_text() == "log"
+        target.unlink()
 
 
 @pytest.mark.parametrize(

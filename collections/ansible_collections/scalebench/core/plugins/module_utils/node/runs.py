@@ -119,9 +119,14 @@ def packed(log: str) -> Optional[str]:
     return base64.b64encode(zlib.compress(content)).decode("ascii")
 
 
-def unpacked(text: str) -> bytes:
-    """Return the content of a log that was ``packed``."""
-    return zlib.decompress(base64.b64decode(text))
+def unpacked(text: str) -> Optional[bytes]:
+    """Return the content of a log that was ``packed``; None if it is damaged or too large."""
+    unpacking = zlib.decompressobj()
+    try:
+        content = unpacking.decompress(base64.b64decode(text, validate=True), _MOST_PACKED)
+    except (ValueError, zlib.error):
+        return None
+    return content if unpacking.eof else None
 
 
 def _held_by(work_dir: str) -> Set[str]:
