@@ -39,6 +39,14 @@ def test_same_input_same_bytes_and_accessible(figure):
     assert "4n8g" in " ".join(texts(svg))
 
 
+def test_the_axis_has_the_unit_of_the_logs():
+    plan, runs = campaign({"1n1g": [10.0], "2n1g": [19.0]})
+    for run in runs:
+        run["facts"]["unit"] = "tokens/s"
+    (axes,) = scaling_figure(plot_series(build_results(plan, runs)), "throughput").axes
+    assert axes.get_ylabel() == "throughput, tokens/s"
+
+
 def test_oversubscribed_is_said():
     series = plot_series(build_results(*campaign({"1n1g": [10.0], "2n1g": [9.0]})))
     assert "hollow" not in " ".join(texts(draw(series, "speedup", "")))

@@ -19,9 +19,17 @@ def test_what_is_no_topology(text):
         topology.parse_topology(text)
 
 
-@pytest.mark.parametrize("pair", [(0, 1), (1, 0), (True, 1), (1, 1.0)])
-def test_counts_are_whole_and_at_least_one(pair):
-    with pytest.raises(ValueError, match="whole number of at least 1"):
+@pytest.mark.parametrize(
+    ("pair", "wrong"),
+    [
+        ((0, 1), "nodes"),
+        ((1, 0), "devices_per_node"),
+        ((True, 1), "nodes"),
+        ((1, 1.0), "devices_per_node"),
+    ],
+)
+def test_counts_are_whole_and_at_least_one(pair, wrong):
+    with pytest.raises(ValueError, match=f"^{wrong} .*: a topology needs a whole number of at"):
         topology.format_topology(*pair)
 
 

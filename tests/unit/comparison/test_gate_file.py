@@ -7,8 +7,19 @@ import yaml
 from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_rules import (
     check_gate,
 )
+from ansible_collections.scalebench.core.plugins.plugin_utils.verdicts import gate_of
 
 ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_a_gate_is_found_by_its_name(tmp_path):
+    (tmp_path / "nightly.yml").write_text("rules: [{allowed_failures: 1}]")
+    given = {"gates_dir": str(tmp_path), "baseline": ""}
+    rule = {"metric": "allowed_failures", "value": 1, "where": {}}
+    assert gate_of({**given, "gate": "nightly"}) == [rule]
+    assert gate_of({**given, "gate": ""}) is None
+    with pytest.raises(ValueError, match="there are nightly"):
+        gate_of({**given, "gate": "daily"})
 
 
 def test_rules_with_and_without_selector():

@@ -52,6 +52,15 @@ def test_what_programs_keep_themselves_is_no_file_of_configuration(tmp_path):
     assert list(system_state.read_state([str(tmp_path)])["files"]) == [str(tmp_path / "hosts")]
 
 
+def test_a_folder_gets_its_permissions_back(tmp_path):
+    (tmp_path / "keys").mkdir()
+    (tmp_path / "keys").chmod(0o700)
+    state = system_state.file_state(str(tmp_path / "keys"))
+    (tmp_path / "keys").rmdir()
+    system_state.make_file(str(tmp_path / "keys"), state, "")
+    assert (tmp_path / "keys").stat().st_mode & 0o777 == 0o700
+
+
 def test_a_copy_is_whole_or_missing_and_private(tmp_path, monkeypatch):
     (tmp_path / "small").write_text("secret")
     (tmp_path / "small").chmod(0o600)

@@ -218,6 +218,10 @@ def test_other_benchmarks_do_not_run_where_it_is_asked_for():
             lambda d, r: r.update(learning_rate={"per_sample": 0.1, "of": "nodes"}),
             "recipes.portable.learning_rate: per_sample must be above 0, and of one of batch_size",
         ),
+        (
+            lambda d, r: r.update(learning_rate={"per_sample": 0.0, "of": "global_batch_size"}),
+            "recipes.portable.learning_rate: per_sample must be above 0",
+        ),
         (lambda d, r: r["choices"].pop("precision"), "choices.precision is missing"),
     ],
 )

@@ -391,6 +391,24 @@ def test_an_accepted_failure_is_a_warning_that_reports_show():
     assert any("(accepted)" in row["found"] for row in to_mend(judged["rows"]))
 
 
+def test_settings_of_gpus_are_shown_without_their_index():
+    nodes = cluster()
+    nodes["node2"]["fingerprint"]["gpu_settings"][0].update(power_limit_watts=250.0, ecc=None)
+    (row,) = [row for row in judge(nodes, {})["rows"] if row["verdict"] == "warn"]
+    assert row["check"] == "GPU settings"
+    low, usual = (
+        f"persistence_mode Enabled, power_limit_watts {watts}" for watts in (250.0, 300.0)
+    )
+    assert f"{low}; {usual}" in row["found"]
+
+
+def test_misspelt_checks_are_told_in_their_order():
+    names = ["zebra", "apple", "mango", "cherry", "plum", "fig"]
+    judged = judge(cluster(), {"accepted": {"node1": names}})
+    told = [row["found"] for row in judged["rows"] if row["check"] == "preflight_accepted"]
+    assert told == [f"no check {name}" for name in sorted(names)]
+
+
 def test_a_misspelt_check_accepts_nothing_and_is_told():
     nodes = cluster()
     nodes["node2"] = {"problem": "cannot be reached"}
