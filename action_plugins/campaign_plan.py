@@ -129,12 +129,14 @@ class ActionModule(ControllerAction):
         args["nodes"] = with_absent(args["nodes"], kept)
         planned = plan.build(benchmarks, options, args["nodes"], kept, campaign)
         planned["carrier"] = args["carrier"]
+        if plan_changes.replaced(args["hosts"]):
+            planned["hosts"] = args["hosts"]
         plan.check_forks(planned["cells"], args["nodes"], packing, context.CLIARGS["forks"])
         search.check_memory(planned["cells"], args["memory_mib"])
         check_carried(planned["cells"], args["carrier"])
         check_stated(campaign, args["acceptance"], planned)
         if kept:
-            replaced = plan_changes.replaced(args["hosts"])
+            replaced = plan_changes.replaced(args["hosts"], kept.get("hosts", {}))
             plan_changes.check_same(campaign, kept, planned, self._of_variables, replaced)
         if not self._task.check_mode:
             files.hold(folder, campaign)
@@ -193,12 +195,14 @@ class ActionModule(ControllerAction):
         cells = plan.with_unavailable(planned["cells"], nodes)
         rules = policy(planned["options"], args)
         left = outstanding(cells, ledger, rules, planned.get("seed", ""))
-        if left["repeats"] and kept:
+        if left["repeats"]:
             accept = args["accept_changes"]
-            changes = plan_changes.check_software(campaign, kept, planned, accept)
-            changes += [] if args["session"] else plan_changes.replaced(args["hosts"]).values()
+            changes = plan_changes.check_software(campaign, kept, planned, accept) if kept else []
+            if not args["session"]:
+                before = kept.get("hosts", {}) if kept else None
+                changes += plan_changes.replaced(args["hosts"], before).values()
             if changes and not self._task.check_mode:
-                files.note_changes(folder, kept, planned, changes)
+                files.note_changes(folder, kept or files.kept_plan(folder), planned, changes)
         session = args["session"] or files.now()
         if not self._task.check_mode:
             _set_aside(folder, records, [*left["repeats"], *left["given_up"]])

@@ -26,7 +26,10 @@ class ActionModule(ControllerAction):
     ARGUMENTS: ClassVar = {
         "campaign": {"type": "str", "default": ""},
         "results_dir": {"type": "path", "required": True},
-        "options": {"type": "dict", "required": True},
+        "options": {"type": "dict", "default": {}},
+        "again": {"type": "dict", "default": {}},
+        "unfit": {"type": "list", "elements": "str", "default": []},
+        "cancel": {"type": "str", "default": ""},
         "topology": {"type": "raw"},
         "job": {"type": "str", "default": ""},
         "ask_only": {"type": "bool", "default": False},
@@ -38,10 +41,15 @@ class ActionModule(ControllerAction):
 
         With ``ask_only`` return the nodes that Slurm would choose instead.
         """
+        if args["cancel"]:
+            ask(["scancel", args["cancel"]])
+            return {"changed": True, "job": "", "own": False, "cancelled": args["cancel"]}
         if args["job"]:
             if not re.fullmatch(r"[0-9]+(_[0-9]+)?", args["job"]):
                 raise ValueError(f"slurm_job={args['job']}: is not the id of a job")
             return {"changed": False, "job": args["job"], "own": False}
+        without = filter(None, [args["options"].get("exclude"), *args["unfit"]])
+        args["options"] = {**args["options"], "exclude": ",".join(map(str, without))}
         options = {**args["options"], **_of_campaign(args)}
         options["nodes"] = options.get("nodes") or nodes_needed(args["topology"])
         script, tried = _tried(args["campaign"], options, args["minutes"])
@@ -88,8 +96,12 @@ def _submit(script):
 
 
 def _of_campaign(args):
-    """Return the nodes of a campaign that is continued: its own, others for those that are gone."""
-    names = campaign_files.planned_nodes(args["results_dir"], args["campaign"])
+    """Return the nodes to ask for by name: those had before, others for those that are gone.
+
+    They are those of a job before this one, or of a campaign that is continued.
+    """
+    planned = campaign_files.planned_nodes(args["results_dir"], args["campaign"])
+    names = [*(args["again"] or planned).values()]
     if not names:
         return {}
     described = answers.nodes(ask(commands.describe_nodes(",".join(names))))

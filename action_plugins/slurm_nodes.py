@@ -26,6 +26,7 @@ class ActionModule(ControllerAction):
         "job": {"type": "str", "required": True},
         "campaign": {"type": "str", "default": ""},
         "results_dir": {"type": "str", "default": ""},
+        "again": {"type": "dict", "default": {}},
     }
 
     def answer(self, args):
@@ -33,7 +34,9 @@ class ActionModule(ControllerAction):
         began = time.monotonic()
         job = self._wait(args["job"])
         found = answers.nodes(ask(commands.describe_nodes(job.nodes)))
-        planned = campaign_files.planned_nodes(args["results_dir"], args["campaign"])
+        planned = args["again"] or campaign_files.planned_nodes(
+            args["results_dir"], args["campaign"]
+        )
         names = names_of_hosts(planned, [node.name for node in found])
         return {
             "changed": False,

@@ -41,7 +41,10 @@ class CallbackModule(CallbackBase):
     def v2_runner_on_ok(self, result):
         """Note a job that was submitted."""
         answer = result.result
-        if result.task.action.rpartition(".")[2] == "slurm_job" and answer.get("own"):
+        if result.task.action.rpartition(".")[2] != "slurm_job":
+            return
+        self._jobs = [job for job in self._jobs if job != answer.get("cancelled")]
+        if answer.get("own"):
             self._jobs += [answer["job"]] if answer["job"] else []
             self._heed_signals()
 

@@ -24,7 +24,22 @@ options:
   options:
     description: The options of the job, by the names of role C(slurm) without C(slurm_).
     type: dict
-    required: true
+    default: {}
+  again:
+    description:
+      - The hosts of a job before this one by their names in the campaign. The job asks for them
+        again, and for others instead of those that O(unfit) or O(options) exclude.
+    type: dict
+    default: {}
+  unfit:
+    description: Hosts to exclude beside those of O(options).
+    type: list
+    elements: str
+    default: []
+  cancel:
+    description: A job to cancel; nothing else is done.
+    type: str
+    default: ""
   topology:
     description:
       - The topologies of the campaign, which say the number of nodes where O(options) does not.
@@ -72,6 +87,11 @@ own:
   type: bool
   returned: success
   sample: true
+cancelled:
+  description: The job that was cancelled.
+  type: str
+  returned: with O(cancel)
+  sample: "4711"
 nodes:
   description: The nodes that Slurm would choose, by name, address, CPUs, GPUs, memory and state.
   type: list

@@ -24,6 +24,10 @@ options:
     description: Folder of the campaigns on the controller.
     type: str
     default: ""
+  again:
+    description: The hosts of a job before this one by name, instead of those that were planned.
+    type: dict
+    default: {}
 attributes:
   check_mode:
     support: full

@@ -1,5 +1,6 @@
 """The playbooks by Slurm, with stand-ins of its programs that say what Debian's 22.05 says."""
 
+import json
 import os
 import subprocess
 import sys
@@ -117,3 +118,73 @@ def test_diagnose_needs_the_number_of_nodes(cluster):
     done = cluster.run("diagnose.yml")
     assert "slurm_nodes is not set, and -e topology= says no number" in done.stdout
     assert not any(line == "sbatch --parsable" for line in cluster.calls())
+
+
+# A cluster of nodes of which each job gets those of --nodelist, or n1 and n2. A job has the id of
+# its line in sbatch.jobs. The disk of n2 cannot be written.
+CLUSTER = {
+    "srun": """case "$*" in *--nodelist=n2*)
+echo "mkdir: cannot create directory '/home/alice': Read-only file system" >&2; exit 1;; esac
+for last; do :; done; exec /bin/sh -c "$last\"""",
+    "sbatch": """script=$(cat)
+nodes=$(echo "$script" | sed -n 's/^#SBATCH --nodelist=//p')
+excluded=$(echo "$script" | sed -n 's/^#SBATCH --exclude=//p')
+if [ -z "$nodes" ]; then case $excluded in *n1*) nodes=n3;; *) nodes=n1,n2;; esac; fi
+if [ "$1" = --parsable ]; then
+    echo "nodes=$nodes without=$excluded" >> "$0.jobs"
+    echo "$nodes" > "$0.nodes"
+    wc -l < "$0.jobs"
+else
+    echo "sbatch: Job 9 to start at 2026-11-23T00:56:17 using 4 processors" \\
+        "on nodes $nodes in partition batch" >&2
+fi""",
+    "squeue": """nodes=$(cat "${0%squeue}sbatch.nodes")
+echo "RUNNING|None|2026-11-23T00:56:18|$nodes|1:00:00|batch\"""",
+    "scontrol": """for last; do :; done
+for node in $(echo "$last" | tr , ' '); do
+    echo "NodeName=$node CPUTot=2 NodeAddr=127.0.0.1 RealMemory=1000 State=IDLE"
+done""",
+}
+
+
+@pytest.mark.parametrize("times", [1, 0])
+def test_nodes_that_fail_the_preflight_are_left_out_as_often_as_said(cluster, tmp_path, times):
+    for program, script in CLUSTER.items():
+        cluster.says(program, script)
+    workloads = str(ROOT / "tests/benchmarks/workloads")
+    words = {
+        "benchmark": "fixed_time",
+        "campaign_benchmarks_dir": workloads,
+        "campaign_workload_dir": workloads,
+        "campaign_results_dir": str(tmp_path / "results"),
+        "campaign": "c",
+        "topology": "1n1g,2n1g",
+        "repeats": 1,
+        "campaign_free_mib": 1,
+        "preflight_free_mib": 1,
+        "slurm_exclude_unfit": times,
+    }
+    done = cluster.run("bench.yml", "-e", json.dumps(words))
+    jobs = (tmp_path / "sbatch.jobs").read_text().splitlines()
+    said = [line for line in cluster.calls() if line.startswith("scancel")]
+    if not times:
+        assert done.returncode == 2
+        assert (len(jobs), said) == (1, ["scancel 1"])
+        return
+    assert done.returncode == 0, done.stdout
+    assert jobs == ["nodes=n1,n2 without=", "nodes=n1,n3 without=n2"]
+    assert said == ["scancel 1", "scancel 2"]
+    assert "left out after a failed preflight: n2" in done.stdout
+    folder = tmp_path / "results/c"
+    assert "n2 was replaced by n3, since the preflight failed" in (folder / "report.md").read_text()
+    results = json.loads((folder / "results.json").read_text())
+    assert [cell["state"] for cell in results["cells"]] == ["measured", "measured"]
+    steps = [line for line in cluster.calls() if "--jobid=2 " in line]
+    assert {n for n in ("n1", "n2", "n3") if any(f"--nodelist={n} " in s for s in steps)} == {
+        "n1",
+        "n3",
+    }
+    # Continued, it asks for the hosts that it ran on, not for those that its nodes are called by.
+    again = cluster.run("bench.yml", "-e", json.dumps(words))
+    assert again.returncode == 0, again.stdout
+    assert (tmp_path / "sbatch.jobs").read_text().splitlines()[2:] == ["nodes=n1,n3 without="]

@@ -26,10 +26,14 @@ def test_a_node_that_slurm_gives_to_nobody_is_not_asked_for(state, there):
 
 def test_other_hosts_have_the_names_of_the_nodes_they_stand_in_for():
     names = continuing.names_of_hosts
-    assert names(["n1", "n2", "n3"], ["n1", "n4", "n5"]) == {"n1": "n1", "n4": "n2", "n5": "n3"}
-    assert names(["n1", "n2"], ["n1", "n2"]) == {"n1": "n1", "n2": "n2"}
-    assert names([], ["n1"]) == {"n1": "n1"}
-    assert names(["n1"], ["n1", "n9"]) == {"n1": "n1", "n9": "n9"}
+    planned = {name: name for name in ("n1", "n2", "n3")}
+    assert names(planned, ["n1", "n4", "n5"]) == {"n1": "n1", "n4": "n2", "n5": "n3"}
+    assert names(planned, ["n1", "n2"]) == {"n1": "n1", "n2": "n2"}
+    assert names({}, ["n1"]) == {"n1": "n1"}
+    assert names({"n1": "n1"}, ["n1", "n9"]) == {"n1": "n1", "n9": "n9"}
+    # One that was planned with another host of that name's place.
+    assert names({"n1": "n1", "n2": "n3"}, ["n1", "n3"]) == {"n1": "n1", "n3": "n2"}
+    assert names({"n1": "n3", "n2": "n2"}, ["n1", "n2"]) == {"n1": "n1", "n2": "n2"}
 
 
 @pytest.fixture
@@ -45,8 +49,13 @@ def plans():
 
 def test_a_campaign_goes_on_where_a_host_of_the_same_hardware_stands_in(plans):
     kept, wanted = plans
-    others = plan_changes.replaced({"node1": "spare", "node2": "node2"})
+    others = plan_changes.replaced({"node1": "spare", "node2": "node2"}, {})
     assert others == {"node1": "node1 was replaced by spare, of the same hardware"}
+    assert plan_changes.replaced({"node1": "spare"}, {"node1": "spare"}) == {}
+    new = plan_changes.replaced({"node1": "spare"})
+    assert new == {"node1": "node1 was replaced by spare, since the preflight failed"}
+    back = plan_changes.replaced({"node1": "node1"}, {"node1": "spare"})
+    assert back == {"node1": "spare was replaced by node1, of the same hardware"}
     plan_changes.check_same("c", kept, wanted, (), others)
     with pytest.raises(ValueError, match="node1: hostname was"):
         plan_changes.check_same("c", kept, wanted)

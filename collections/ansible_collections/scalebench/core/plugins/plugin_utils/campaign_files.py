@@ -257,9 +257,10 @@ def earlier(results: Path) -> dict[str, list[float]]:
     return seconds
 
 
-def planned_nodes(results: str, campaign: str) -> list[str]:
-    """Return the names of the nodes of a campaign; none where there is no such campaign yet."""
-    return [*kept_plan(Path(results) / campaign).get("nodes", ())] if campaign else []
+def planned_nodes(results: str, campaign: str) -> dict[str, str]:
+    """Return the hosts of a campaign's nodes by name; none where there is no such campaign yet."""
+    kept = kept_plan(Path(results) / campaign) if campaign else {}
+    return {name: kept.get("hosts", {}).get(name, name) for name in kept.get("nodes", ())}
 
 
 def write(folder: Path, campaign: str, planned: dict[str, Any]) -> None:

@@ -31,15 +31,22 @@ _HARDWARE = ("hostname", "machine_id", "cpu_model", "cores", "gpus")
 _OWN = ("hostname", "machine_id")
 
 
-def replaced(hosts: Mapping[str, str]) -> Dict[str, str]:
+def replaced(
+    hosts: Mapping[str, str], planned: Optional[Mapping[str, str]] = None
+) -> Dict[str, str]:
     """Return by node, where another host stands in for it, a sentence that says so.
 
     :param hosts: the hosts by node.
+    :param planned: those that the campaign was planned with, where they are not called like the
+        nodes. None before it was planned: there is no hardware to compare with, and the cause is
+        that the preflight failed.
     """
+    why = "since the preflight failed" if planned is None else "of the same hardware"
+    before = {name: (planned or {}).get(name, name) for name in hosts}
     return {
-        name: f"{name} was replaced by {host}, of the same hardware"
+        name: f"{before[name]} was replaced by {host}, {why}"
         for name, host in hosts.items()
-        if host != name
+        if host != before[name]
     }
 
 

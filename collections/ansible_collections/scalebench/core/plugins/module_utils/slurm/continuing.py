@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Dict, List, Sequence
+from typing import Dict, List, Mapping, Sequence
 
 from .answers import SlurmNode
 
@@ -32,11 +32,14 @@ def usable(nodes: Sequence[SlurmNode], excluded: Sequence[str] = ()) -> List[str
     ]
 
 
-def names_of_hosts(planned: Sequence[str], hosts: Sequence[str]) -> Dict[str, str]:
+def names_of_hosts(planned: Mapping[str, str], hosts: Sequence[str]) -> Dict[str, str]:
     """Return the names that hosts have in a campaign, by host, in the order of the hosts.
 
-    A host that was planned is itself. The others stand in for the planned nodes that are missing,
-    in their order; those beyond them have their own names.
+    A host that was planned has its name. The others stand in for the planned nodes that are
+    missing, in their order; those beyond them have their own names.
+
+    :param planned: the hosts that were planned, by their names in the campaign.
     """
-    missing = iter([name for name in planned if name not in hosts])
-    return {host: host if host in planned else next(missing, host) for host in hosts}
+    names = {host: name for name, host in planned.items()}
+    missing = iter([name for name, host in planned.items() if host not in hosts])
+    return {host: names[host] if host in names else next(missing, host) for host in hosts}
