@@ -104,7 +104,7 @@ def test_the_report_says_it_in_words():
     (section,) = step_sections(made)
     assert [len(one["rows"]) for one in section["tables"]] == [1]
     text = report_markdown(page(made))
-    assert "4n1g: 2.50 of 4: a step takes 160.0 ms, 60.0 ms more than on one device." in text
+    assert "speed-up is 2.50 of 4; a step takes 160.0 ms, 60.0 ms more than on one device." in text
     assert "exchange is 30.0 ms, the imbalance of the ranks 20.0 ms, and 10.0 ms are unexp" in text
     assert "; an all-reduce of 4.0 MB takes 8.3 ms" in text
     assert "benchmark all_reduce on 4n1g" in report_markdown(page(results()))

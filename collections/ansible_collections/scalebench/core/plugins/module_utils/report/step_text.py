@@ -58,8 +58,9 @@ def _sentence(cell: StepCell, group: StepGroup) -> str:
     one_device, step = cell["one_device_seconds"] or 0.0, cell["step_seconds"]
     speedup = cell["devices"] * one_device / step
     said = (
-        f"{cell['topology']}: {speedup:.2f} of {cell['devices']}: a step takes {_ms(step)},"
-        f" {_ms(step - one_device)} more than on one device."
+        f"{cell['topology']}: by the time of the steps the speed-up is {speedup:.2f} of"
+        f" {cell['devices']}; a step takes {_ms(step)}, {_ms(step - one_device)} more than on one"
+        " device."
     )
     return f"{said} {_parts(cell)}{_all_reduce(cell, group)}"
 
