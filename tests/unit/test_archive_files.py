@@ -82,6 +82,7 @@ def test_only_the_campaigns_own_regular_files_go_in(campaign, tmp_path):
     os.mkfifo(campaign / "logs/pipe.log")
     (campaign / "logs/.r50.log.1.part").write_text("half")
     (campaign / "id_ed25519").write_text("x")
+    (campaign / "claim.json").write_text("{}")
     made = make(campaign, tmp_path / "mine.tar.gz")
     assert made["left_out"] == [
         "id_ed25519",

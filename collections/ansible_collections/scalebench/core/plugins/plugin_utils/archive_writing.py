@@ -34,6 +34,9 @@ from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction
 )
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.signature import beside_text
 from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import plain
+from ansible_collections.scalebench.core.plugins.module_utils.node.claim import (
+    FILES as CLAIM_FILES,
+)
 from ansible_collections.scalebench.core.plugins.plugin_utils.archive_reading import (
     PIECE,
     checksum_beside,
@@ -166,7 +169,8 @@ def survey(folder: Path, rules: Sequence[Rule]) -> tuple[list[Packed], list[str]
             # Regular files only: a link may lead anywhere, a pipe has no end.
             if belongs(path) and stat.S_ISREG(file.lstat().st_mode):
                 own.append(path)
-            else:
+            # The claim of the run that writes here says nothing of what was measured.
+            elif path not in CLAIM_FILES:
                 others.append(path)
     return [_measured(folder, path, rules) for path in sorted(own)], sorted(others)
 
