@@ -138,9 +138,8 @@ class ActionModule(ControllerAction):
         if kept:
             replaced = plan_changes.replaced(args["hosts"], kept.get("hosts", {}))
             plan_changes.check_same(campaign, kept, planned, self._of_variables, replaced)
-        if not self._task.check_mode:
+        elif not self._task.check_mode:
             files.hold(folder, campaign)
-        if not kept and not self._task.check_mode:
             files.write(folder, campaign, planned)
         promised = keep(folder, args["acceptance"], self._task.check_mode)
         answer = {
@@ -195,6 +194,9 @@ class ActionModule(ControllerAction):
         cells = plan.with_unavailable(planned["cells"], nodes)
         rules = policy(planned["options"], args)
         left = outstanding(cells, ledger, rules, planned.get("seed", ""))
+        # A complete campaign stays as it is.
+        if kept and (left["repeats"] or left["given_up"]) and not self._task.check_mode:
+            files.hold(folder, campaign)
         if left["repeats"]:
             accept = args["accept_changes"]
             changes = plan_changes.check_software(campaign, kept, planned, accept) if kept else []
