@@ -148,6 +148,30 @@ def test_where_nothing_is_expected_any_transport_is_good():
     assert on(["NET/Socket"], expected=None)["ending"] == "ok"
 
 
+def test_where_nccl_tells_nothing_the_interfaces_with_the_traffic_do():
+    network = {
+        "eth0": {"sent_mib": 80.0, "received_mib": 15.0},
+        "eth1": {"sent_mib": 1.0, "received_mib": 4.0},
+    }
+    seen = {"telemetry": {"seconds": 20.0, "cpu": {"own_seconds": 1.0}, "network": network}}
+    gloo = on([], expected=None, node2=seen)
+    assert gloo["nodes"]["node2"]["transport"] == ["TCP/eth0"]
+    assert not gloo["nodes"]["node1"]["transport"]
+    assert on(["SHM"], expected=None, node2=seen)["nodes"]["node2"]["transport"] == ["SHM"]
+    # The traffic may be a file server's.
+    assert on([], node2=seen)["nodes"]["node2"]["transport"] == []
+    network["eth0"] = {"sent_mib": 0.4, "received_mib": 0.1}
+    network["eth1"] = {"sent_mib": 0.1}
+    assert on([], expected=None, node2=seen)["nodes"]["node2"]["transport"] == []
+
+
+def test_one_node_has_no_traffic_to_another():
+    network = {"lo": {"sent_mib": 80.0, "received_mib": 80.0}}
+    seen = {"telemetry": {"seconds": 20.0, "cpu": {"own_seconds": 1.0}, "network": network}}
+    alone = {**planned()["cell"], "nodes": 1, "topology": "1n4g", "node_names": ["node1"]}
+    assert not made({"node1": {**OK, **seen}}, cell=alone)["nodes"]["node1"].get("transport")
+
+
 def test_a_crash_is_no_matter_of_transport():
     crashed = {"node2": {"ending": "crashed", "reason": "exit code 1"}}
     assert on(["NET/Socket"], **crashed)["ending"] == "crashed"

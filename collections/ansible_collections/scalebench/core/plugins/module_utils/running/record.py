@@ -8,7 +8,7 @@ from ..logs import nccl
 from ..logs._ending import scan
 from ..records.endings import LOG, NODE, ending_names, ending_of_log
 from ..records.plans import Cell, PlannedRepeat
-from ..records.runs import Disturbance, LogFacts, NodeRun, RunRecord
+from ..records.runs import Disturbance, LogFacts, NodeRun, NodeTelemetry, RunRecord
 from ..telemetry import disturbances
 from . import invariants
 
@@ -16,6 +16,7 @@ __all__ = ["not_run", "record"]
 
 SCHEMA = 2
 _PLAN_KEYS = ("repeat", "log", "attempt", "kind", "why", "packed_with", "shares_machine")
+_LEAST_TRAFFIC_MIB, _SHARE_OF_TRAFFIC = 1.0, 0.1
 # What Ansible adds to the facts of a log.
 _ANSIBLE_KEYS = ("changed", "failed", "invocation", "failed_when_result", "skipped", "item")
 
@@ -46,6 +47,10 @@ def record(
         ending, reason = _ending_of_nodes(nodes, log_facts) or _ending_of_log(cell, log_facts)
     if ending == "ok":
         ending, reason = _ending_of_transport(cell, nodes)
+    # Where another is expected, traffic of other programs must not pass for what NCCL should tell.
+    by_traffic = len(nodes) > 1 and "transport" not in cell
+    for node in nodes.values() if by_traffic else ():
+        node["transport"] = node.get("transport") or _interfaces(node.get("telemetry"))
     leading = nodes[cell["node_names"][0]]
     made = not_run(campaign, repeat, ending, reason)
     if ending == "out_of_memory" and cell.get("searched"):
@@ -89,6 +94,20 @@ def _node_run(run: Mapping[str, Any]) -> NodeRun:
         return cast(NodeRun, {key: run.get(key) for key in NodeRun.__annotations__})
     what = "unreachable" if run.get("unreachable") else "the node gave no result"
     return {"ending": "launch_failed", "reason": f"{what}: {run.get('msg', 'no message')}"}
+
+
+def _interfaces(telemetry: Optional[NodeTelemetry]) -> List[str]:
+    """Return what carried a node's messages where NCCL tells nothing, as ``TCP/eth0``.
+
+    By the kernel's counters over the repeat, which RDMA passes by: each interface with a tenth of
+    all traffic at least. A bond counts what its members do.
+    """
+    traffic = {
+        name: (link.get("sent_mib") or 0.0) + (link.get("received_mib") or 0.0)
+        for name, link in (telemetry.get("network") or {} if telemetry else {}).items()
+    }
+    least = max(_LEAST_TRAFFIC_MIB, _SHARE_OF_TRAFFIC * sum(traffic.values()))
+    return sorted(f"TCP/{name}" for name, mib in traffic.items() if mib >= least)
 
 
 def _disturbances(repeat: PlannedRepeat, nodes: Mapping[str, NodeRun]) -> List[Disturbance]:
