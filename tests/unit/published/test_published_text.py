@@ -67,6 +67,10 @@ def test_the_source_names_place_version_and_errata_once():
     assert "/blob/c89430b/PaddlePaddle/resnet50v1.5/README.md#L" in line
     assert line.count("Erratum (contradiction): The text says 5 runs") == 1
     assert "framework version 1.8.3.post107 (here not known)" in line
+    assert "Dynamic loss scale" not in line
+    noted = [{**row, "note": "Dynamic loss scale."} for row in rows("reference_004_paddle")]
+    (line,) = shown(REFERENCE_004, noted, {"gpu": "V100-SXM2-16GB"})["items"]
+    assert " Dynamic loss scale." in line
 
 
 def test_an_erratum_of_one_topology_names_it():

@@ -84,6 +84,12 @@ def test_the_terminal_shows_states_where_a_cell_is_not_plainly_measured(results)
     assert "| oversubscribed |" in terminal_table(results)
 
 
+def test_a_repeat_without_a_speed_has_what_always_stands():
+    plan, runs = campaign({"1n1g": [None]})
+    table = page(build_results(plan, runs))["groups"][0]["repeats"]["tables"][-1]
+    assert {"topology", "repeat", "samples/s", "ending"} <= {*names(table)}
+
+
 def test_units_are_those_of_results_json(results):
     results["cells"][0]["unit"] = results["cells"][1]["unit"] = "sequences/s"
     known = units(results["cells"])

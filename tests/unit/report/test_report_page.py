@@ -217,7 +217,8 @@ def test_commands_are_those_of_the_first_repeat_else_of_the_plan():
     }
     first = recorded(one, 1, 10.0, nodes={"a": {"rank": 0, "argv": ["ran"], "env": {}}})
     unreachable = recorded(two, 1, None, nodes={"a": {"ending": "launch_failed"}})
-    made = cell_commands(build_results(plan, runs), plan, [unreachable, first])
+    second = recorded(one, 2, 11.0, nodes={"a": {"rank": 0, "argv": ["later"], "env": {}}})
+    made = cell_commands(build_results(plan, runs), plan, [unreachable, second, first])
     assert [[node["line"] for node in cell["nodes"]] for cell in made] == [
         ["ran"],
         ["first", "second"],

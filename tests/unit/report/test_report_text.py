@@ -312,6 +312,22 @@ def test_plot_series_and_words():
     assert "times 1n1g: 1n1g 1.00, 2n1g 1.90" in describe(series, "speedup")
 
 
+def test_a_point_has_an_interval_where_its_repeats_give_one():
+    speeds = {"1n1g": [float(speed) for speed in range(10, 20)], "2n1g": [19.0]}
+    results = build_results(*campaign(speeds))
+    ((first, second),) = [one["points"] for one in plot_series(results)]
+    interval = results["cells"][0]["interval"]
+    assert first["interval"] == [interval["low"], interval["high"]]
+    assert second["interval"] is None
+
+
+def test_a_plot_without_a_unit_is_of_samples():
+    results = build_results(*campaign({"1n1g": [10.0]}))
+    results["cells"][0]["unit"] = None
+    (series,) = plot_series(results)
+    assert series["unit"] == "samples/s"
+
+
 def test_plots_of_nothing_are_said_to_be_empty():
     nothing = plot_series(build_results({"campaign": "x"}, []))
     assert nothing == []
