@@ -1,4 +1,4 @@
-"""Checks the baseline and the gate of a campaign before it runs."""
+"""Checks the baseline, the gate and the topologies to predict before a campaign runs."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_pl
 )
 from ansible_collections.scalebench.core.plugins.module_utils.comparison.gate_text import rule_lines
 from ansible_collections.scalebench.core.plugins.module_utils.history.baselines import chosen_lines
+from ansible_collections.scalebench.core.plugins.module_utils.results.prediction import (
+    wanted_topologies,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.stats.log_ratio import check_margin
 from ansible_collections.scalebench.core.plugins.plugin_utils.baselines import baseline_of
 from ansible_collections.scalebench.core.plugins.plugin_utils.controller_action import (
@@ -31,6 +34,7 @@ class ActionModule(ControllerAction):
         "campaign_dir": {"type": "path", "default": ""},
         "cells": {"type": "list", "elements": "dict", "default": []},
         "nodes": {"type": "dict", "default": {}},
+        "predict": {"type": "str", "default": ""},
         **ARGUMENTS,
     }
 
@@ -38,6 +42,7 @@ class ActionModule(ControllerAction):
         """Return a description of baseline and gate; change nothing."""
         own = Path(args["campaign_dir"]) if args["campaign_dir"] else None
         lines = []
+        wanted_topologies(args["predict"])
         rules = gate_of(args)
         baseline = baseline_of(args, own, args["cells"], args["nodes"])
         if baseline:

@@ -16,9 +16,14 @@ from ansible_collections.scalebench.core.plugins.module_utils.published.conditio
     check_stated,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.report.plots import FIGURES
+from ansible_collections.scalebench.core.plugins.module_utils.report.step_text import step_lines
 from ansible_collections.scalebench.core.plugins.module_utils.report.text import (
     reference_output,
     terminal_table,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.results.prediction import (
+    predictions,
+    wanted_topologies,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import only_facts
 from ansible_collections.scalebench.core.plugins.plugin_utils.acceptances import (
@@ -61,6 +66,7 @@ class ActionModule(ControllerAction):
         "published": {"type": "path", "default": ""},
         "plots": {"type": "bool", "default": True},
         "png": {"type": "bool", "default": False},
+        "predict": {"type": "str", "default": ""},
         "acceptance": {"type": "str", "default": ""},
         "acceptances_dir": {"type": "path", "default": "acceptance"},
         **ARGUMENTS,
@@ -79,7 +85,12 @@ class ActionModule(ControllerAction):
             files = report_files(measured, templates, args["plots"], args["png"])
         results = measured.results
         table = terminal_table(results)
-        blocks = [table, f"Report: {folder}/report.html\n        {folder}/report.md"]
+        steps = step_lines(results)
+        blocks = [
+            table,
+            *(["\n".join(steps)] if steps else []),
+            f"Report: {folder}/report.html\n        {folder}/report.md",
+        ]
         if args["log_dir"]:
             name = f"{results['campaign']}_result.json"
             files[name] = json_text(only_facts(results), indent=None).encode("utf-8")
@@ -136,6 +147,11 @@ def _measured(args):
         folder = Path(args["campaign_dir"])
         measured = read_campaign(folder, args["strategy"], args["parameters"])
     results = measured.results
+    asked = wanted_topologies(args["predict"])
+    if asked:
+        predicted = predictions(results["cells"], results.get("step_parts"), asked)
+        if predicted:
+            results["predictions"] = predicted
     archive = Path(args["archive"]) if args["archive"] else None
     if args["published"]:
         rows = read_published(Path(args["published"]))

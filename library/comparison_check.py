@@ -23,6 +23,10 @@ options:
     description: Fingerprints of the nodes by name, by whose hardware V(last:4) chooses.
     type: dict
     default: {}
+  predict:
+    description: Topologies with commas to predict, which are refused if one is no topology.
+    type: str
+    default: ""
 extends_documentation_fragment:
   - scalebench.core.verdicts
 attributes:

@@ -81,6 +81,12 @@ options:
       - If not, PNGs of these names in the folder are removed, as they may show other figures.
     type: bool
     default: false
+  predict:
+    description:
+      - Topologies with commas, such as C(16n8g,64n8g), whose throughput is predicted from what was
+        measured on smaller ones, where the campaign has all-reduces of its model's gradients.
+    type: str
+    default: ""
   acceptance:
     description:
       - What was promised, a file or the name of a file in O(acceptances_dir). Empty for what the

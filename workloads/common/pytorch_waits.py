@@ -22,6 +22,18 @@ INTERVALS = 40  # that the steps of a run are divided into, each with one value 
 FEWEST_STEPS = 10  # between two lines
 
 
+def seconds_without_core() -> float | None:
+    """Return how long this thread was ready to run while others had the cores; None if unknown.
+
+    The second figure of schedstat, in ns (Documentation/scheduler/sched-stats.rst of the kernel).
+    """
+    try:
+        with open("/proc/thread-self/schedstat", encoding="ascii") as file:
+            return int(file.read().split()[1]) / 1e9
+    except (OSError, IndexError):
+        return None
+
+
 class Waits:
     """The waits of one rank; of a single rank, and where `measured` is false, none.
 
@@ -39,6 +51,7 @@ class Waits:
         self.between_lines = max(self.every, FEWEST_STEPS)
         self.seconds: list[float] = []
         self.ends = [time.perf_counter()]
+        self.no_core = None if self.on_gpu else seconds_without_core()
         self._reached: Any = None
         self._left: Any = None
 
@@ -81,13 +94,19 @@ class Waits:
         ]
         steps = [end - begin for begin, end in zip(self.ends, self.ends[1:], strict=False)]
         who = self.place.facts()
+        without = None if self.no_core is None else seconds_without_core()
+        facts = {} if without is None else {"core_wait_seconds": self._of_step(without)}
         return {
             "rank": who["rank"],
             "node": who["node"],
             "every": self.every,
             "wait_seconds": [round(mean, 6) for mean in means],
             "step_seconds": round(statistics.median(steps), 6),
+            **facts,
         }
+
+    def _of_step(self, without: float) -> float:
+        return round((without - self.no_core) / len(self.seconds), 6)
 
     def _queue(self, gradient: torch.Tensor) -> None:
         torch.autograd.Variable._execution_engine.queue_callback(self._reach)

@@ -24,7 +24,7 @@ from report_data import campaign, recorded
 # What is added to results only where it was asked for, or by what reads them.
 ADDED = {
     *("published", "comparison", "treatments", "bisection", "preflight", "drift", "gate"),
-    *("acceptance", "strong_scaling", "collectives", "step_parts"),
+    *("acceptance", "strong_scaling", "collectives", "step_parts", "predictions"),
 }
 
 

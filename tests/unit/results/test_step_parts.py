@@ -44,8 +44,7 @@ def results(alone=False, measured=True, **changes):
             run["facts"]["waits"] = waits()
     made = build_results(plan, runs)
     if alone:
-        made["collectives"] = messages_of()["collectives"]
-        parts = step_parts(made["cells"], made["collectives"])
+        parts = step_parts([*made["cells"], *messages_of()["cells"]])
         if parts:
             made["step_parts"] = parts
     return made
@@ -89,6 +88,31 @@ def test_without_waits_no_part_is_known():
     cell = only_cell(results(alone=True, measured=False))
     assert cell["all_reduce_seconds"] is not None
     assert {cell["exchange_seconds"], cell["unexplained_seconds"], cell["hidden_seconds"]} == {None}
+
+
+@pytest.mark.parametrize(
+    "known", [waits(ranks=2)[:1], [{**one, "wait_seconds": []} for one in waits()]]
+)
+def test_waits_of_one_rank_or_of_no_step_say_nothing(known):
+    plan, runs = campaign({"1n1g": [BATCH / ALONE], "4n1g": [4 * BATCH / STEP]}, model_data=MODEL)
+    runs[1]["facts"]["waits"] = known
+    assert "step_parts" not in build_results(plan, runs)
+
+
+def test_the_time_without_a_core_is_a_part():
+    plan, runs = campaign({"1n1g": [BATCH / ALONE], "4n1g": [4 * BATCH / STEP]}, model_data=MODEL)
+    times = (0.001, REST, 0.02, REST)
+    runs[1]["facts"]["waits"] = [
+        {**one, "core_wait_seconds": time} for one, time in zip(waits(), times, strict=True)
+    ]
+    made = build_results(plan, runs)
+    cell = only_cell(made)
+    assert cell["core_wait_seconds"] == pytest.approx(REST)
+    assert cell["unexplained_seconds"] == pytest.approx(0, abs=1e-9)
+    made["step_parts"]["groups"][0]["cells"][0]["oversubscribed"] = True
+    said = report_markdown(page(made))
+    assert "ranks 20.0 ms, no free core (the ranks share cores) 10.0 ms, and 0.0 ms are" in said
+    assert only_cell(results())["core_wait_seconds"] is None
 
 
 def test_strong_scaling_and_groups_without_one_device_have_none():

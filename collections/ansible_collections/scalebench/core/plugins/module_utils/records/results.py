@@ -21,6 +21,9 @@ __all__ = [
     "LogFigures",
     "MeasuredCell",
     "MessageTime",
+    "Prediction",
+    "PredictionGroup",
+    "Predictions",
     "Repeat",
     "Results",
     "SerialShare",
@@ -55,6 +58,7 @@ class LogFigures(TypedDict, total=False):
     memory: float
     accuracy: float
     time_to_train: TimeToTrain
+    parameters: int
     steady_state: Dict[str, Any]
     within_run: Dict[str, Any]
     loss_scaling: str
@@ -391,7 +395,8 @@ class StepCell(TypedDict):
     """A step on several devices and its parts, in seconds, None where one was not measured.
 
     ``step_seconds`` = ``one_device_seconds`` + ``exchange_seconds`` + ``imbalance_seconds``
-    + ``unexplained_seconds``; see ``results.step_parts``. ``all_reduce_error`` is a standard error.
+    + ``core_wait_seconds`` + ``unexplained_seconds``, a ``core_wait_seconds`` that is None taken
+    as 0; see ``results.step_parts``. ``all_reduce_error`` is a standard error.
     """
 
     topology: str
@@ -401,6 +406,7 @@ class StepCell(TypedDict):
     one_device_seconds: Optional[float]
     exchange_seconds: Optional[float]
     imbalance_seconds: Optional[float]
+    core_wait_seconds: Optional[float]
     unexplained_seconds: Optional[float]
     all_reduce_seconds: Optional[float]
     all_reduce_error: Optional[float]
@@ -422,6 +428,51 @@ class StepParts(TypedDict):
     """What the steps of weak scaling are made of."""
 
     groups: List[StepGroup]
+
+
+class Prediction(TypedDict):
+    """The predicted step of a topology, from the ``base``'s and the all-reduces of ``network``.
+
+    ``kind`` is ``parts``, ``left_out`` or ``asked``, see ``results.prediction``. ``error`` is
+    predicted / measured - 1 of the speed-up. What is not known is None, and ``reason`` says why.
+    """
+
+    kind: str
+    topology: str
+    devices: int
+    base: str
+    network: List[str]
+    oversubscribed: bool
+    step_seconds: Optional[float]
+    step_low: Optional[float]
+    step_high: Optional[float]
+    speedup: Optional[float]
+    measured_speedup: Optional[float]
+    error: Optional[float]
+    reason: str
+
+
+class PredictionGroup(TypedDict):
+    """Predictions of cells that differ in topology alone.
+
+    ``samples_per_device`` are of a step, in what the throughput counts, whose name is ``unit``.
+    """
+
+    benchmark: str
+    precision: str
+    variant: str
+    model: str
+    gradient_bytes: int
+    samples_per_device: float
+    unit: Optional[str]
+    rows: List[Prediction]
+
+
+class Predictions(TypedDict):
+    """Predicted steps of weak scaling; ``level`` of the intervals."""
+
+    level: float
+    groups: List[PredictionGroup]
 
 
 class _Results(TypedDict):
@@ -454,5 +505,6 @@ class Results(_Results, total=False):
     strong_scaling: StrongScaling
     collectives: Collectives
     step_parts: StepParts
+    predictions: Predictions
     gate: Dict[str, Any]
     acceptance: Dict[str, Any]

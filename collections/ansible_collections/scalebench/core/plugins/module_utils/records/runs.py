@@ -133,17 +133,22 @@ class Header(Identity, total=False):
     own_factors: Dict[str, Scalar]
 
 
-class RankWaits(TypedDict):
-    """How long a rank waited for the others, s of a step: means of ``every`` steps, in their order.
-
-    ``step_seconds`` is the median of all its steps.
-    """
-
+class _RankWaits(TypedDict):
     rank: int
     node: str
     every: int
     wait_seconds: List[float]
     step_seconds: float
+
+
+class RankWaits(_RankWaits, total=False):
+    """How long a rank waited for the others, s of a step: means of ``every`` steps, in their order.
+
+    ``step_seconds`` is the median of all its steps, ``core_wait_seconds`` the mean time of a step
+    in which its main thread was ready and had no core.
+    """
+
+    core_wait_seconds: float
 
 
 class LogEnd(TypedDict, total=False):

@@ -1,13 +1,15 @@
-"""The section on the time of a step: how much of it is one device's, and where the rest goes."""
+"""The section on the time of a step: what it is made of, and what it would be on other nodes."""
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Union
 
 from ..layout.sections import Section, section, table
-from ..records.results import Results, StepCell, StepGroup
+from ..records.results import Prediction, PredictionGroup, Results, StepCell, StepGroup
 
-__all__ = ["step_sections"]
+__all__ = ["step_lines", "step_sections"]
+
+_MOST_LINES = 6
 
 # Columns of the table by the key of a cell, in milliseconds.
 _PARTS = {
@@ -15,34 +17,85 @@ _PARTS = {
     "one device, ms": "one_device_seconds",
     "exposed exchange, ms": "exchange_seconds",
     "imbalance, ms": "imbalance_seconds",
+    "no core, ms": "core_wait_seconds",
     "unexplained, ms": "unexplained_seconds",
     "all-reduce alone, ms": "all_reduce_seconds",
     "hidden, ms": "hidden_seconds",
 }
 
 
+_ABOUT_PARTS = (
+    "A step of weak scaling is that of one device with the same batch, plus the exchange of"
+    " gradients as far as it is exposed, plus the imbalance of the ranks, plus the time without"
+    " a core, plus what none of them explains. The exposed exchange is what the last rank waits"
+    " after its backward pass, the imbalance by how much longer the middle rank waits, and the time"
+    " without a core how long the middle rank is ready to run while others have the cores, on a"
+    " CPU. The unexplained part is computation that is slower than on one device (shared caches or"
+    " memory, more than one thread, a lower clock,"
+    " communication beside it), input, and noise; it may be below 0. The all-reduce alone is"
+    " that of benchmark all_reduce in this campaign for the model's gradients, and hidden is"
+    " how much longer it takes than what is exposed."
+)
+_ABOUT_PREDICTIONS = (
+    "A predicted step is the measured one of the base, plus by how much longer an all-reduce of"
+    " the model's gradients takes, by the law of a ring that is fitted to the all-reduces of the"
+    " topologies named. All else stays as on the base: what is hidden stays hidden. The interval is"
+    " that of the measured times alone; how far the law itself is off is the error beside measured"
+    " topologies."
+)
+# What a prediction knows of its topology.
+_KINDS = {
+    "parts": "from 1n1g and its own all-reduces",
+    "left_out": "from smaller topologies",
+    "asked": "from smaller topologies, as asked",
+}
+
+
 def step_sections(results: Results) -> List[Section]:
-    """Return the section; nothing where no part of a step was measured."""
-    found = results.get("step_parts")
-    if not found:
-        return []
-    about = (
-        "A step of weak scaling is that of one device with the same batch, plus the exchange of"
-        " gradients as far as it is exposed, plus the imbalance of the ranks, plus what none of"
-        " them explains. The exposed exchange is what the last rank waits after its backward pass,"
-        " and the imbalance by how much longer the middle rank waits. The unexplained part is"
-        " computation that is slower than on one device (shared cores or memory, a lower clock,"
-        " communication beside it), input, and noise; it may be below 0. The all-reduce alone is"
-        " that of benchmark all_reduce in this campaign for the model's gradients, and hidden is"
-        " how much longer it takes than what is exposed."
-    )
-    groups = found["groups"]
-    tables = [table(_title(one), [_row(cell) for cell in one["cells"]]) for one in groups]
-    lines = [f"{_title(one)} {_sentence(cell, one)}" for one in groups for cell in one["cells"]]
-    return [section("step-time", "Time of a step", [about], tables, lines)]
+    """Return the section; nothing where no part of a step was measured, and none predicted."""
+    parts, predicted = results.get("step_parts"), results.get("predictions")
+    about, tables, lines = [], [], []
+    if parts:
+        about.append(_ABOUT_PARTS)
+        groups = parts["groups"]
+        tables += [table(_title(one), [_row(cell) for cell in one["cells"]]) for one in groups]
+        lines += [
+            f"{_title(one)} {_sentence(cell, one)}" for one in groups for cell in one["cells"]
+        ]
+    if predicted:
+        about.append(_ABOUT_PREDICTIONS)
+        decimals = {"speed-up measured": 3, "speed-up predicted": 3}
+        tables += [
+            table(
+                f"{_title(one)}: predictions",
+                [_prediction_row(row, one) for row in one["rows"]],
+                decimals=decimals,
+            )
+            for one in predicted["groups"]
+        ]
+        lines += [line for one in predicted["groups"] for line in _asked(one)]
+        lines += [line for one in predicted["groups"] for line in _unknown(one)]
+    return [section("step-time", "Time of a step", about, tables, lines)] if about else []
 
 
-def _title(one: StepGroup) -> str:
+def step_lines(results: Results) -> List[str]:
+    """Return the sentences for the terminal: of each largest topology, and what was asked for."""
+    parts, predicted = results.get("step_parts"), results.get("predictions")
+    lines = [
+        f"{_title(one)} {_sentence(one['cells'][-1], one)}"
+        for one in (parts["groups"] if parts else [])
+        if one["cells"]
+    ]
+    more = len(lines) - _MOST_LINES
+    if more > 0:
+        lines = [*lines[:_MOST_LINES], f"The report says it of {more} more."]
+    return [
+        *lines,
+        *(line for one in (predicted["groups"] if predicted else []) for line in _asked(one)),
+    ]
+
+
+def _title(one: Union[StepGroup, PredictionGroup]) -> str:
     return f"{one['benchmark']} {one['precision']} {one['variant']}"
 
 
@@ -69,10 +122,15 @@ def _parts(cell: StepCell) -> str:
     if cell["exchange_seconds"] is None:
         return "Its trainer did not measure the waits of the ranks, so that no part is known"
     shared = " (the ranks share cores)" if cell["oversubscribed"] else ""
+    core = (
+        f" no free core{shared} {_ms(cell['core_wait_seconds'])},"
+        if cell["core_wait_seconds"]
+        else ""
+    )
     return (
         f"Of these the exchange is {_ms(cell['exchange_seconds'])}, the imbalance of the ranks"
-        f" {_ms(cell['imbalance_seconds'])}, and {_ms(cell['unexplained_seconds'])} are"
-        f" unexplained{shared}"
+        f" {_ms(cell['imbalance_seconds'])},{core} and {_ms(cell['unexplained_seconds'])} are"
+        f" unexplained{'' if core else shared}"
     )
 
 
@@ -91,4 +149,62 @@ def _all_reduce(cell: StepCell, group: StepGroup) -> str:
 
 
 def _ms(seconds: Optional[float]) -> str:
-    return f"{1000 * (seconds or 0.0):.1f} ms"
+    # Adding 0 makes a negative 0 positive.
+    return f"{round(1000 * (seconds or 0.0), 1) + 0:.1f} ms"
+
+
+def _prediction_row(row: Prediction, group: PredictionGroup) -> Dict[str, Any]:
+    low, high = row["step_low"], row["step_high"]
+    return {
+        "topology": row["topology"],
+        "prediction": _KINDS[
+            "left_out" if row["measured_speedup"] and row["kind"] == "asked" else row["kind"]
+        ],
+        "base": row["base"],
+        "all-reduces of": ", ".join(row["network"]),
+        "step, ms": None if row["step_seconds"] is None else row["step_seconds"] * 1000,
+        "interval": "" if low is None or high is None else f"{low * 1000:.1f} to {high * 1000:.1f}",
+        f"throughput, {group['unit'] or 'samples/s'}": _throughput(row, group, row["step_seconds"]),
+        "speed-up predicted": row["speedup"],
+        "speed-up measured": row["measured_speedup"],
+        "error, %": None if row["error"] is None else row["error"] * 100,
+    }
+
+
+def _throughput(row: Prediction, group: PredictionGroup, step: Optional[float]) -> Optional[float]:
+    return row["devices"] * group["samples_per_device"] / step if step else None
+
+
+def _asked(group: PredictionGroup) -> List[str]:
+    """Return a sentence on each topology that was asked for."""
+    unit = group["unit"] or "samples/s"
+    lines = []
+    for row in group["rows"]:
+        if row["kind"] != "asked":
+            continue
+        start = f"{_title(group)} {row['topology']} (prediction"
+        if row["step_seconds"] is None:
+            lines.append(f"{start}): none, {row['reason']}.")
+            continue
+        between = ""
+        if row["step_high"] and row["step_low"]:
+            low = _throughput(row, group, row["step_high"]) or 0.0
+            high = _throughput(row, group, row["step_low"]) or 0.0
+            between = f" ({low:,.1f} to {high:,.1f})"
+        figure = _throughput(row, group, row["step_seconds"]) or 0.0
+        shared = "; the ranks of the base share cores" if row["oversubscribed"] else ""
+        lines.append(
+            f"{start}, not measured): {figure:,.1f} {unit}{between}, a speed-up of"
+            f" {row['speedup']:.2f} of {row['devices']}, from the step on {row['base']} and the"
+            f" all-reduces on {', '.join(row['network'])}{shared}."
+        )
+    return lines
+
+
+def _unknown(group: PredictionGroup) -> List[str]:
+    """Return why a measured topology has no prediction."""
+    return [
+        f"{_title(group)} {row['topology']} is not predicted: {row['reason']}."
+        for row in group["rows"]
+        if row["kind"] != "asked" and row["reason"]
+    ]

@@ -12,7 +12,7 @@ from ..records.runs import Message
 from ..stats.hockney import LEVEL, hockney
 from ..stats.statistics import median
 
-__all__ = ["collectives"]
+__all__ = ["all_reduce_times", "collectives"]
 
 # The factor that the cells of a group differ in.
 _SIZE = "message_bytes"
@@ -33,6 +33,20 @@ def collectives(cells: Sequence[MeasuredCell]) -> Optional[Collectives]:
     return {"level": LEVEL, "groups": [_group(members) for members in groups.values()]}
 
 
+def all_reduce_times(cells: Sequence[MeasuredCell]) -> Dict[str, Dict[float, List[float]]]:
+    """Return the seconds of each all-reduce by its size in bytes, by topology.
+
+    Of several groups of cells on a topology, those with the most repeats.
+    """
+    groups: Dict[Tuple[str, ...], List[MeasuredCell]] = {}
+    for cell in cells:
+        if any(message["collective"] == "all_reduce" for message in _messages(cell)):
+            groups.setdefault(_identity(cell), []).append(cell)
+    found = [(members[0]["topology"], _times(members)) for members in groups.values()]
+    found.sort(key=lambda one: sum(map(len, one[1].values())))
+    return dict(found)
+
+
 def _messages(cell: MeasuredCell) -> List[Message]:
     stated = [repeat["message"] for repeat in cell["repeats"] if "message" in repeat]
     # A record may say anything; a time that is no time is none.
@@ -46,10 +60,8 @@ def _identity(cell: MeasuredCell) -> Tuple[str, ...]:
 
 
 def _group(members: Sequence[MeasuredCell]) -> CollectiveGroup:
-    found = [message for cell in members for message in _messages(cell)]
-    times: Dict[float, List[float]] = {}
-    for message in found:
-        times.setdefault(message["bytes"], []).append(message["seconds"])
+    first = _messages(members[0])[0]
+    times = _times(members)
     key = cell_key(members[0])
     return {
         "benchmark": key.benchmark,
@@ -57,14 +69,22 @@ def _group(members: Sequence[MeasuredCell]) -> CollectiveGroup:
         "variant": _common([cell_key(cell).variant for cell in members]),
         "topology": key.topology,
         "devices": members[0]["devices"],
-        "collective": found[0]["collective"],
-        "busbw_factor": found[0]["busbw_factor"],
+        "collective": first["collective"],
+        "busbw_factor": first["busbw_factor"],
         "sizes": [
             {"bytes": int(size), "seconds": median(times[size]), "n": len(times[size])}
             for size in sorted(times)
         ],
         "fit": cast(Hockney, hockney(times)),
     }
+
+
+def _times(members: Sequence[MeasuredCell]) -> Dict[float, List[float]]:
+    times: Dict[float, List[float]] = {}
+    for cell in members:
+        for message in _messages(cell):
+            times.setdefault(message["bytes"], []).append(message["seconds"])
+    return times
 
 
 def _common(variants: Sequence[str]) -> str:

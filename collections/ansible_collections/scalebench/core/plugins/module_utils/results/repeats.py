@@ -75,6 +75,8 @@ def repeat_of(
     stated = {
         **identity,
         **facts,
+        "parameters": identity.get("parameters")
+        or (identity.get("architecture") or {}).get("parameters"),
         "waits": (facts.get("waits") if ending == "ok" else None) or None,
         "message": facts.get("message") if ending == "ok" else None,
         "figures": (figures_of(run["cell"], facts) if ending == "ok" else None) or None,

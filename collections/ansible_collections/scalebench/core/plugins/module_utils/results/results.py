@@ -14,6 +14,7 @@ from .cells import add_checks, add_facts, measure_cell, ok_speeds, repeats_witho
 from .collectives import collectives
 from .drift import drifts
 from .other_runs import interference, packing, resolve_searches
+from .prediction import predictions
 from .provenance import provenance, units
 from .repeats import attempt_of, machines_of, repeat_of
 from .step_parts import step_parts
@@ -80,9 +81,12 @@ def build_results(
     messages = collectives(cells)
     if messages:
         results["collectives"] = messages
-    parts = step_parts(cells, messages)
+    parts = step_parts(cells)
     if parts:
         results["step_parts"] = parts
+    predicted = predictions(cells, parts)
+    if predicted:
+        results["predictions"] = predicted
     return results
 
 

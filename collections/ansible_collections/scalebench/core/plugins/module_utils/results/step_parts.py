@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import math
-from typing import Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Dict, List, Optional, Sequence, Tuple
 
 from ..records.cells import cell_key
 from ..records.factors import is_strong
-from ..records.results import Collectives, Hockney, MeasuredCell, StepCell, StepGroup, StepParts
+from ..records.results import MeasuredCell, StepCell, StepGroup, StepParts
 from ..records.runs import RankWaits
 from ..stats.statistics import median
 from ..topology import world_size
-from .scaling import base_topology
+from .collectives import all_reduce_times
+from .ring_law import Times, ring_law
+from .scaling import BASELINE, base_topology
 from .strong_scaling import step_times
 
-__all__ = ["step_parts"]
+__all__ = ["gradient_bytes", "step_parts"]
 
 # Bytes of a parameter's gradient by precision: automatic mixed precision keeps them in fp32.
 _GRADIENT_BYTES = {"fp32": 4, "amp": 4, "bf16": 2, "fp16": 2}
 
 
-def step_parts(
-    cells: Sequence[MeasuredCell], messages: Optional[Collectives]
-) -> Optional[StepParts]:
+def step_parts(cells: Sequence[MeasuredCell]) -> Optional[StepParts]:
     """Return the parts of the steps of weak scaling; None where neither part was measured.
 
     Every part is measured by itself, and what is left is ``unexplained_seconds``, also below 0.
@@ -31,18 +31,17 @@ def step_parts(
     - Exchange: the wait of the rank that reached it last, from the end of its backward pass. What
       was exchanged before that end, beside computation, is hidden.
     - Imbalance: by how much longer the middle rank waited, so by how much the last one was later.
+    - Core wait: how long the middle rank was ready to run and had no core, as other threads had it.
 
-    ``all_reduce_seconds`` is the fitted duration of one all-reduce of the model's gradients on the
-    same topology, with nothing beside it; ``hidden_seconds`` is how much longer that takes than the
-    exposed exchange.
-
-    :param messages: of ``collectives``, of the same campaign.
+    ``all_reduce_seconds`` is the duration of one all-reduce of the model's gradients on the same
+    topology, with nothing beside it, by the ``ring_law`` of this topology's; ``hidden_seconds`` is
+    how much longer that takes than the exposed exchange.
     """
     groups: Dict[Tuple[str, ...], List[MeasuredCell]] = {}
     for cell in cells:
         if not is_strong(cell):
             groups.setdefault(cell_key(cell).group, []).append(cell)
-    alone = _all_reduces(messages)
+    alone = all_reduce_times(cells)
     found = [_group(members, alone) for members in groups.values()]
     explained = [one for one in found if any(_measured(cell) for cell in one["cells"])]
     return {"groups": explained} if explained else None
@@ -52,14 +51,14 @@ def _measured(cell: StepCell) -> bool:
     return cell["exchange_seconds"] is not None or cell["all_reduce_seconds"] is not None
 
 
-def _group(members: Sequence[MeasuredCell], alone: Mapping[str, Hockney]) -> StepGroup:
+def _group(members: Sequence[MeasuredCell], alone: Times) -> StepGroup:
     times = step_times(members)
     base = base_topology(members)
     several = [
         cell for cell in members if cell["devices"] > world_size(base) and cell["topology"] in times
     ]
     several.sort(key=lambda cell: (cell["devices"], cell["nodes"]))
-    size = _gradient_bytes(members[0])
+    size = gradient_bytes(members)
     one_device = median(times[base]) if base in times and world_size(base) == 1 else None
     key = cell_key(members[0])
     return {
@@ -81,31 +80,38 @@ def _cell(
     step: float,
     one_device: Optional[float],
     size: Optional[int],
-    alone: Mapping[str, Hockney],
+    alone: Times,
 ) -> StepCell:
     of_repeats = [_waited(repeat["waits"]) for repeat in cell["repeats"] if repeat.get("waits")]
     waited = [one for one in of_repeats if one is not None]
     exchange = median([one[0] for one in waited]) if waited else None
     imbalance = median([one[1] for one in waited]) if waited else None
-    fit = alone.get(cell["topology"])
-    all_reduce = _seconds(fit, size) if fit and size else (None, None)
+    topology = cell["topology"]
+    law = ring_law(alone, [topology], size) if size and topology in alone else None
+    all_reduce = law.seconds(topology) if law else None
     rest = None
+    without = [_without_core(repeat["waits"]) for repeat in cell["repeats"] if repeat.get("waits")]
+    known = [one for one in without if one is not None]
+    core = median(known) if known else None
     if exchange is not None and imbalance is not None and one_device is not None:
-        rest = step - one_device - exchange - imbalance
+        rest = step - one_device - exchange - imbalance - (core or 0.0)
     hidden = None
-    if all_reduce[0] is not None and exchange is not None:
-        hidden = all_reduce[0] - exchange
+    if all_reduce is not None and exchange is not None:
+        hidden = all_reduce - exchange
     return {
-        "topology": cell["topology"],
+        "topology": topology,
         "devices": cell["devices"],
         "oversubscribed": bool(cell["oversubscribed"]),
         "step_seconds": step,
         "one_device_seconds": one_device,
         "exchange_seconds": exchange,
         "imbalance_seconds": imbalance,
+        "core_wait_seconds": core,
         "unexplained_seconds": rest,
-        "all_reduce_seconds": all_reduce[0],
-        "all_reduce_error": all_reduce[1],
+        "all_reduce_seconds": all_reduce,
+        "all_reduce_error": math.sqrt(law.variance_of_difference(topology, BASELINE))
+        if law
+        else None,
         "hidden_seconds": hidden,
     }
 
@@ -121,36 +127,27 @@ def _waited(waits: Sequence[RankWaits]) -> Optional[Tuple[float, float]]:
     return median(least), median(more)
 
 
-def _gradient_bytes(cell: MeasuredCell) -> Optional[int]:
+def _without_core(waits: Sequence[RankWaits]) -> Optional[float]:
+    known = [rank["core_wait_seconds"] for rank in waits if "core_wait_seconds" in rank]
+    return median(known) if known else None
+
+
+def gradient_bytes(cells: Sequence[MeasuredCell]) -> Optional[int]:
     """Return what every step reduces over all ranks; None where that is not known.
 
-    Ranks that share the weights out (FSDP) gather and scatter them instead.
+    By the parameters that the benchmark states, else those of the log. Ranks that share the weights
+    out (FSDP) gather and scatter them instead.
+
+    :param cells: of one group.
     """
+    cell = cells[0]
     model = cell.get("model_data") or {}
     if (cell.get("own_factors") or {}).get("sharding", "ddp") != "ddp":
         return None
     if "gradient_bytes" in model:
         return int(model["gradient_bytes"]["figure"])
     each = _GRADIENT_BYTES.get(cell["precision"])
-    return int(model["parameters"]["figure"] * each) if each and "parameters" in model else None
-
-
-def _all_reduces(messages: Optional[Collectives]) -> Dict[str, Hockney]:
-    """Return the fits of all-reduce by topology; of several the one with the most repeats."""
-    groups = messages["groups"] if messages else []
-    found = [one for one in groups if one["collective"] == "all_reduce"]
-    found.sort(key=lambda one: one["fit"]["n"])
-    return {one["topology"]: one["fit"] for one in found}
-
-
-def _seconds(fit: Hockney, size: int) -> Tuple[Optional[float], Optional[float]]:
-    """Return the duration of a message by the fitted law, and its standard error."""
-    latency, of_byte = fit["latency_seconds"], fit["seconds_per_byte"]
-    if latency is None or of_byte is None:
-        return None, None
-    variance = (
-        (fit["latency_error"] or 0.0) ** 2
-        + 2 * size * (fit["covariance"] or 0.0)
-        + (size * (fit["seconds_per_byte_error"] or 0.0)) ** 2
-    )
-    return latency + size * of_byte, math.sqrt(max(variance, 0.0))
+    logged = (repeat.get("parameters") for one in cells for repeat in one["repeats"])
+    stated = model["parameters"]["figure"] if "parameters" in model else None
+    parameters = stated or next(filter(None, logged), None)
+    return int(parameters * each) if each and parameters else None

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Callable, Mapping, NamedTuple, Sequence, Tuple
+from typing import Callable, Mapping, NamedTuple, Sequence, Tuple, TypeVar
 
 from .statistics import mean
 from .student_t import f_upper_tail
 
 __all__ = ["Line", "fitted_line"]
 
-Basis = Callable[[float], Tuple[float, float]]
+Place = TypeVar("Place")
 # The probability of a false word that the line does not fit.
 _MISFIT = 0.05
 # Relative error of a time that computing it makes.
@@ -33,7 +33,9 @@ class Line(NamedTuple):
     holds: bool
 
 
-def fitted_line(times: Mapping[float, Sequence[float]], basis: Basis) -> Line:
+def fitted_line(
+    times: Mapping[Place, Sequence[float]], basis: Callable[[Place], Tuple[float, float]]
+) -> Line:
     """Return the line by least squares, a time weighted by the inverse square of the mean there.
 
     These are the weights of a noise that is a share of the time (Carroll and Ruppert 1988,

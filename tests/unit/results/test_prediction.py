@@ -1,0 +1,209 @@
+"""Predicted steps, from steps and all-reduces that follow a law with noise."""
+
+import random
+
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.report.markdown import (
+    report_markdown,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.report.page import page
+from ansible_collections.scalebench.core.plugins.module_utils.report.step_text import step_lines
+from ansible_collections.scalebench.core.plugins.module_utils.results.prediction import (
+    predictions,
+    wanted_topologies,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
+from report_data import campaign, cell, run
+
+PARAMETERS = 1_000_000
+GRADIENTS = 4 * PARAMETERS
+MODEL = {"name": "r50", "parameters": {"figure": PARAMETERS, "source": "counted"}}
+SIZES = (1 << 18, 1 << 20, 1 << 22, 1 << 24)
+# s of two steps of a ring, and of two bytes on a link.
+LATENCY, PER_BYTE = 1e-3, 1.6e-8
+ALONE, BATCH = 0.2, 4
+
+
+def all_reduce(devices, size=GRADIENTS):
+    return (devices - 1) * LATENCY + (devices - 1) / devices * size * PER_BYTE
+
+
+def measured(topologies=("2n1g", "4n1g"), network=None, noise=0.0, seed=0, **changes):
+    """Return results of a training on one device and more, and of all-reduces on several."""
+    draw = random.Random(seed)
+
+    def noisy(seconds):
+        return seconds * (1 + noise * draw.gauss(0, 1))
+
+    speeds = {"1n1g": [BATCH / noisy(ALONE) for _ in range(5)]}
+    for topology in topologies:
+        devices = int(topology[0]) * int(topology[2])
+        step = ALONE + all_reduce(devices)
+        speeds[topology] = [devices * BATCH / noisy(step) for _ in range(5)]
+    plan, runs = campaign(speeds, model_data=MODEL, **changes)
+    for topology in topologies if network is None else network:
+        devices = int(topology[0]) * int(topology[2])
+        for size in SIZES:
+            own = {"own_factors": {"collective": "all_reduce", "message_bytes": size}}
+            of = cell(topology, benchmark="all_reduce", variant=f"bytes{size}", unit="MB/s", **own)
+            plan["cells"].append(of)
+            for repeat in range(1, 4):
+                done = run(of, repeat, 1.0)
+                done["log"] = f"logs/{size}/{topology}/{repeat}.log"
+                done["facts"]["message"] = {
+                    "collective": "all_reduce",
+                    "bytes": size,
+                    "seconds": noisy(all_reduce(devices, size)),
+                    "busbw_factor": 2 * (devices - 1) / devices,
+                }
+                runs.append(done)
+    return build_results(plan, runs)
+
+
+def rows_of(results, asked=""):
+    found = predictions(results["cells"], results.get("step_parts"), wanted_topologies(asked))
+    (group,) = found["groups"]
+    return {(row["kind"], row["topology"]): row for row in group["rows"]}
+
+
+def test_what_follows_the_law_is_predicted_exactly():
+    rows = rows_of(measured())
+    assert set(rows) == {("parts", "2n1g"), ("parts", "4n1g"), ("left_out", "4n1g")}
+    for (kind, topology), row in rows.items():
+        devices = int(topology[0])
+        assert row["step_seconds"] == pytest.approx(ALONE + all_reduce(devices)), kind
+        assert row["speedup"] == pytest.approx(devices * ALONE / row["step_seconds"])
+        assert row["error"] == pytest.approx(0, abs=1e-9)
+    left_out = rows["left_out", "4n1g"]
+    assert (left_out["base"], left_out["network"]) == ("2n1g", ["2n1g"])
+    assert (rows["parts", "4n1g"]["base"], rows["parts", "4n1g"]["network"]) == ("1n1g", ["4n1g"])
+
+
+def test_a_log_states_the_parameters_where_the_benchmark_does_not():
+    plan, runs = campaign({"1n1g": [BATCH / ALONE], "2n1g": [2 * BATCH / ALONE]})
+    for run_ in runs:
+        run_["facts"].setdefault("identity", {})["architecture"] = {"parameters": PARAMETERS}
+    cells = build_results(plan, runs)["cells"] + measured(network=["2n1g"])["cells"][3:]
+    rows = rows_of({"cells": cells})
+    assert rows["parts", "2n1g"]["step_seconds"] == pytest.approx(ALONE + all_reduce(2))
+
+
+def test_sizes_far_from_the_gradients_do_not_count():
+    results = measured()
+    for one in results["cells"]:
+        for repeat in one["repeats"]:
+            if repeat.get("message", {}).get("bytes") == SIZES[0]:
+                repeat["message"].update(bytes=1024)
+    rows = rows_of(results)
+    assert rows["parts", "4n1g"]["step_seconds"] == pytest.approx(ALONE + all_reduce(4))
+
+
+def test_a_latency_below_0_is_none():
+    results = measured(noise=0.0)
+    for one in results["cells"]:
+        for repeat in one["repeats"]:
+            if "message" in repeat:
+                # More for large messages, as if a latency were below 0.
+                size = repeat["message"]["bytes"]
+                repeat["message"]["seconds"] = (size - 1000) * PER_BYTE * 3 / 4
+    rows = rows_of(results, "8n1g")
+    assert rows["parts", "4n1g"]["step_seconds"] == pytest.approx(
+        ALONE + GRADIENTS * PER_BYTE * 3 / 4, rel=0.01
+    )
+
+
+def test_what_the_ranks_waited_for_is_added_to_the_parts_of_their_topology():
+    results = measured()
+    delays = {"imbalance_seconds": 0.01, "core_wait_seconds": 0.02}
+    cells = [{"topology": "4n1g", **delays}, {"topology": "2n1g", **dict.fromkeys(delays)}]
+    names = {key: results["cells"][0][key] for key in ("benchmark", "precision", "variant")}
+    found = predictions(results["cells"], {"groups": [{**names, "cells": cells}]})
+    rows = {(row["kind"], row["topology"]): row for row in found["groups"][0]["rows"]}
+    assert rows["parts", "4n1g"]["step_seconds"] == pytest.approx(ALONE + all_reduce(4) + 0.03)
+    assert rows["parts", "2n1g"]["step_seconds"] == pytest.approx(ALONE + all_reduce(2))
+    assert rows["left_out", "4n1g"]["step_seconds"] == pytest.approx(ALONE + all_reduce(4))
+
+
+def test_a_topology_that_was_not_measured_is_predicted_from_all_smaller_ones():
+    results = measured(noise=0.001)
+    row = rows_of(results, "64n1g")["asked", "64n1g"]
+    truth = ALONE + all_reduce(64)
+    assert row["step_seconds"] == pytest.approx(truth, rel=0.02)
+    assert row["step_low"] < truth < row["step_high"]
+    assert (row["base"], row["network"]) == ("4n1g", ["2n1g", "4n1g"])
+    assert (row["measured_speedup"], row["error"]) == (None, None)
+
+
+def test_an_interval_has_the_truth_as_often_as_it_says():
+    inside = 0
+    for seed in range(200):
+        row = rows_of(measured(noise=0.02, seed=seed), "16n1g")["asked", "16n1g"]
+        inside += row["step_low"] < ALONE + all_reduce(16) < row["step_high"]
+    # 95 %, with a standard error of 1.5 %.
+    assert 180 <= inside <= 200
+
+
+def test_a_topology_that_is_twice_as_fast_as_predicted_is_an_error_of_half():
+    results = measured()
+    slow = next(one for one in results["cells"] if one["topology"] == "4n1g")
+    for repeat in slow["repeats"]:
+        repeat["throughput"] *= 2
+    assert rows_of(results)["left_out", "4n1g"]["error"] == pytest.approx(-0.5)
+
+
+@pytest.mark.parametrize(
+    ("results", "asked", "reason"),
+    [
+        (
+            measured(network=()),
+            "8n1g",
+            "3 sizes of benchmark all_reduce on two or more nodes with 1",
+        ),
+        (
+            measured(),
+            "8n8g",
+            "3 sizes of benchmark all_reduce on two or more nodes with 8 device(s)",
+        ),
+        (measured(), "2n1g", "each, below 2n1g, are needed: -e benchmark=TRAINING,all_reduce"),
+        (measured(), "1n1g", "one device has nothing to exchange"),
+    ],
+)
+def test_what_cannot_be_predicted_says_why(results, asked, reason):
+    row = rows_of(results, asked)["asked", asked]
+    assert row["step_seconds"] is None
+    assert reason in row["reason"]
+
+
+def test_other_training_has_no_prediction():
+    assert "predictions" not in measured(network=())
+    assert "predictions" not in measured(scaling="strong", global_batch_size=16)
+    assert "predictions" not in measured(own_factors={"sharding": "fsdp"})
+
+
+def test_one_repeat_gives_no_interval():
+    results = measured()
+    for one in results["cells"]:
+        del one["repeats"][1:]
+    row = rows_of(results, "8n1g")["asked", "8n1g"]
+    assert row["step_seconds"]
+    assert (row["step_low"], row["step_high"]) == (None, None)
+
+
+def test_wanted_topologies_are_a_list():
+    assert wanted_topologies(" 16n8g,64n8g ,") == ["16n8g", "64n8g"]
+    assert wanted_topologies("") == []
+    with pytest.raises(ValueError, match="64x8"):
+        wanted_topologies("64x8")
+
+
+def test_the_report_and_the_terminal_mark_predictions():
+    results = measured()
+    text = report_markdown(page(results))
+    assert "predictions" in text
+    assert "from smaller topologies" in text
+    results["predictions"] = predictions(results["cells"], None, ["64n1g", "8n8g"])
+    (figure, none) = [line for line in step_lines(results) if "prediction" in line]
+    assert "64n1g (prediction, not measured): 785.3 images/s (785.3 to 785.3), a" in figure
+    assert "from the step on 4n1g and the all-reduces on 2n1g, 4n1g." in figure
+    assert "8n8g (prediction): none, 3 sizes" in none
+    assert "64n1g (prediction, not measured)" in report_markdown(page(results))
