@@ -9,6 +9,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.stacks.packages im
     kernel_changes,
     key_fingerprints,
     removed_packages,
+    replaced_packages,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.stacks.pci import hardware
 from ansible_collections.scalebench.core.plugins.module_utils.stacks.problems import stack_problems
@@ -31,6 +32,7 @@ class FilterModule:
             "kernel_changes": kernel_changes,
             "key_fingerprints": key_fingerprints,
             "removed_packages": removed_packages,
+            "replaced_packages": replaced_packages,
             "replacement": replacement,
             "resolved_stack": resolved_stack,
             "stack_problems": stack_problems,

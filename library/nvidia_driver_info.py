@@ -45,6 +45,11 @@ driver_loaded:
   type: str
   returned: always
   sample: 580.159.04
+driver_runfile:
+  description: Whether the driver is from NVIDIA's .run file.
+  type: bool
+  returned: always
+  sample: false
 nouveau_loaded:
   description: Whether nouveau is loaded.
   type: bool

@@ -39,7 +39,11 @@ CONTEXT = {
     "cuda_record": {"version": "12.9.1", "source": "repository"},
     "nccl_record": {"version": "2.28.9", "source": "repository"},
     "__nccl_found": {"version": "2.21.5"},
-    "__nvidia_driver_found": {"driver_installed": "550.1", "driver_loaded": "550.1"},
+    "__nvidia_driver_found": {
+        "driver_installed": "550.1",
+        "driver_loaded": "550.1",
+        "driver_runfile": True,
+    },
     "__nvidia_driver_work": {"gpu_users": []},
     "__nvidia_packages_simulation": {"stdout": "Remv docker-ce\nInst linux-image-6.9 (1)\n"},
     "nvidia_packages_purpose": "cuda",

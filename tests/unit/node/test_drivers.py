@@ -111,14 +111,20 @@ def node(tmp_path):
             (sysfs / "module/nvidia/version").write_text(f"{loaded}\n")
         if nouveau:
             (sysfs / "module/nouveau").mkdir(parents=True)
-        return driver(str(sysfs), [str(tmp_path / "none"), str(folder)])
+        folders = [str(tmp_path / "none"), str(folder)]
+        return driver(str(sysfs), folders, str(tmp_path / "nvidia-uninstall"))
 
     return look
 
 
 def test_a_node_without_a_driver_has_none(node):
     nothing = {"driver_installed": None, "driver_loaded": None, "nouveau_loaded": False}
-    assert node() == nothing
+    assert node() == {**nothing, "driver_runfile": False}
+
+
+def test_the_uninstaller_tells_a_driver_of_a_run_file(node, tmp_path):
+    (tmp_path / "nvidia-uninstall").symlink_to("nvidia-installer")
+    assert node(["libnvidia-ml.so.580.159.04"])["driver_runfile"] is True
 
 
 def test_installed_and_loaded_version_are_separate(node):

@@ -10,6 +10,7 @@ import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.stacks.packages import (
     key_fingerprints,
     removed_packages,
+    replaced_packages,
 )
 
 GPG = shutil.which("gpg")
@@ -180,3 +181,33 @@ def test_packages_that_apt_would_remove_are_listed():
     )
     assert removed_packages(simulation) == ["docker-ce", "containerd.io"]
     assert removed_packages("") == []
+
+
+# Of apt 2.6.1, in the words of LC_ALL=C.
+REPLACED = """\
+The following additional packages will be installed:
+  libcurl3-gnutls libcurl4
+The following held packages will be changed:
+  libcurl4
+The following packages will be upgraded:
+  curl libcurl3-gnutls libcurl4
+The following packages will be DOWNGRADED:
+  tzdata
+3 upgraded, 1 newly installed, 1 downgraded, 0 to remove and 128 not upgraded.
+Inst tzdata [2025b-0+deb12u2] (2025b-0+deb12u1 Debian:12-updates/oldstable-updates [all])
+Inst curl [7.88.1-10+deb12u14] (7.88.1-10+deb12u15 Debian:12.15/oldstable [amd64]) []
+Inst libcurl4 [7.88.1-10+deb12u14] (7.88.1-10+deb12u15 Debian:12.15/oldstable [amd64])
+Inst libcurl3-gnutls [7.88.1-10+deb12u14] (7.88.1-10+deb12u15 Debian:12.15/oldstable [amd64])
+Inst libnew (1.0 Debian:12.15/oldstable [amd64])
+Conf tzdata (2025b-0+deb12u1 Debian:12-updates/oldstable-updates [all])
+"""
+
+
+def test_other_versions_that_apt_would_put_in_place_are_listed():
+    tzdata = "tzdata 2025b-0+deb12u2 -> 2025b-0+deb12u1"
+    libcurl4 = "libcurl4 7.88.1-10+deb12u14 -> 7.88.1-10+deb12u15"
+    curl = "curl 7.88.1-10+deb12u14 -> 7.88.1-10+deb12u15"
+    assert replaced_packages(REPLACED, ["curl=7.88.1-10+deb12u15"]) == [tzdata, curl, libcurl4]
+    # What is needed may be upgraded.
+    assert replaced_packages(REPLACED, ["libnew"]) == [tzdata, libcurl4]
+    assert replaced_packages("", ["curl"]) == []

@@ -75,7 +75,9 @@ def _digits(path: str, name: str) -> str:
 
 
 def driver(
-    sysfs: str = "/sys", folders: Sequence[str] = LIBRARY_FOLDERS
+    sysfs: str = "/sys",
+    folders: Sequence[str] = LIBRARY_FOLDERS,
+    uninstaller: str = "/usr/bin/nvidia-uninstall",
 ) -> Dict[str, Union[str, bool, None]]:
     """Return the versions of the driver's libraries and of its kernel module.
 
@@ -83,11 +85,13 @@ def driver(
     :param folders: where the driver's libraries may be.
     :returns: ``driver_installed``, the version in the file name of NVML's library, however it was
         installed; ``driver_loaded``, the version of the loaded kernel module; both None without
-        one; ``nouveau_loaded``, whether nouveau is loaded instead.
+        one; ``driver_runfile``, whether it is from NVIDIA's .run file, which alone has an
+        uninstaller; ``nouveau_loaded``, whether nouveau is loaded instead.
     """
     return {
         "driver_installed": _installed(folders),
         "driver_loaded": _read(os.path.join(sysfs, "module/nvidia/version")),
+        "driver_runfile": os.path.lexists(uninstaller),
         "nouveau_loaded": os.path.isdir(os.path.join(sysfs, "module/nouveau")),
     }
 

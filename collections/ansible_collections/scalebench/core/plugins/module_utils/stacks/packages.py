@@ -1,4 +1,4 @@
-"""Package repositories: keys of a keyring without gpg, kernel changes of a simulated install."""
+"""Package repositories: keys of a keyring without gpg, what a simulated install would change."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import base64
 import binascii
 import hashlib
 import re
-from typing import Iterator, List, Tuple
+from typing import Iterator, List, Sequence, Tuple
 
-__all__ = ["kernel_changes", "key_fingerprints", "removed_packages"]
+__all__ = ["kernel_changes", "key_fingerprints", "removed_packages", "replaced_packages"]
 
 _PUBLIC_KEY = 6
 # RFC 4880, section 4.3: signature, public key, trust, user ID, subkey, user attribute. Another
@@ -22,6 +22,13 @@ _ARMOUR = re.compile(
 )
 # `Inst linux-image-6.1.0-40-amd64 (6.1.153-1 Debian:12/stable [amd64])`, and the same with Remv.
 _REMOVED = re.compile(r"^Remv (\S+)", re.MULTILINE)
+# `Inst tzdata [2025b-0+deb12u2] (2026f-0+deb12u1 Debian-Security:12/oldstable-security [all])`
+_REPLACED = re.compile(r"^Inst (\S+) \[([^\]\s]+)\] \((\S+)", re.MULTILINE)
+# Names in lines that are indented.
+_TOUCHED = re.compile(
+    r"^The following (?:packages will be DOWNGRADED|held packages will be changed):\n((?: +.*\n)+)",
+    re.MULTILINE,
+)
 _APT = re.compile(r"^(Inst|Remv) (linux-image-\S+)", re.MULTILINE)
 
 
@@ -113,3 +120,19 @@ def kernel_changes(simulation: str) -> List[str]:
 def removed_packages(simulation: str) -> List[str]:
     """Return the packages that the output of ``apt-get --simulate`` would remove."""
     return _REMOVED.findall(simulation)
+
+
+def replaced_packages(simulation: str, names: Sequence[str]) -> List[str]:
+    """Return what ``apt-get --simulate`` would put in place of another version, as ``a 1 -> 2``.
+
+    Those that were asked for, were held, or would be downgraded: what they need may be upgraded.
+
+    :param names: the packages asked for, with or without a version (``a=2``).
+    """
+    asked = {name.partition("=")[0] for name in names}
+    touched = {one for block in _TOUCHED.findall(simulation) for one in block.split()}
+    return [
+        f"{name} {old} -> {new}"
+        for name, old, new in _REPLACED.findall(simulation)
+        if {name, name.partition(":")[0]} & {*asked, *touched}
+    ]
