@@ -60,10 +60,13 @@ def test_the_results_are_in_tokens_with_the_figures_of_the_trainer(measured):
         assert figures["peak_flops_per_second"] > 1e9
         assert 0 < figures["mfu"]["nvidia"] < figures["mfu"]["torchtitan"] < 2
         assert figures["first_step"]["launch"] > 0
-        # Of sharded weights and of a single rank there is no exchange that all reach once a step.
-        several = cell["own_factors"]["sharding"] == "ddp" and cell["nodes"] > 1
-        names = [f"node{number + 1}" for number in range(cell["nodes"] if several else 0)]
-        assert [rank["node"] for rank in repeat.get("waits", [])] == names
+        # Of sharded weights there is no exchange that all reach once a step.
+        told = cell["own_factors"]["sharding"] == "ddp" or cell["nodes"] == 1
+        names = [f"node{number + 1}" for number in range(cell["nodes"] if told else 0)]
+        waits = repeat.get("waits", [])
+        assert [rank["node"] for rank in waits] == names
+        assert all(rank["core_wait_seconds"] >= 0 for rank in waits)
+        assert all(bool(rank["wait_seconds"]) is (cell["nodes"] > 1) for rank in waits)
 
 
 def test_the_loss_of_real_text_falls_below_that_of_the_bytes_frequencies(cluster):

@@ -35,7 +35,7 @@ def seconds_without_core() -> float | None:
 
 
 class Waits:
-    """The waits of one rank; of a single rank, and where `measured` is false, none.
+    """The waits of one rank; of a single rank only those for a core, none without `measured`.
 
     On a GPU the moments are events on its stream, read once a step has ended anyway.
 
@@ -47,11 +47,12 @@ class Waits:
     ) -> None:
         self.place, self.on_gpu = place, device.type == "cuda"
         self.measured = measured and dist.is_initialized() and place.world_size > 1
+        self.steps = 0
         self.every = -(-steps // INTERVALS)
         self.between_lines = max(self.every, FEWEST_STEPS)
         self.seconds: list[float] = []
         self.ends = [time.perf_counter()]
-        self.no_core = None if self.on_gpu else seconds_without_core()
+        self.no_core = seconds_without_core() if measured and not self.on_gpu else None
         self._reached: Any = None
         self._left: Any = None
 
@@ -71,9 +72,10 @@ class Waits:
 
     def end_step(self) -> None:
         """Keep this step's wait, once the device has done it; at times print a line."""
+        self.steps += 1
+        self.ends.append(time.perf_counter())
         if not self.measured:
             return
-        self.ends.append(time.perf_counter())
         if self.on_gpu:
             waited = self._reached.elapsed_time(self._left) / 1000
         else:
@@ -86,7 +88,7 @@ class Waits:
 
     def facts(self) -> dict[str, Any] | None:
         """Return what the line of this rank states at the end; None where nothing is measured."""
-        if not self.seconds:
+        if not self.steps or (not self.measured and self.no_core is None):
             return None
         means = [
             statistics.fmean(self.seconds[start : start + self.every])
@@ -106,7 +108,7 @@ class Waits:
         }
 
     def _of_step(self, without: float) -> float:
-        return round((without - self.no_core) / len(self.seconds), 6)
+        return round((without - self.no_core) / self.steps, 6)
 
     def _queue(self, gradient: torch.Tensor) -> None:
         torch.autograd.Variable._execution_engine.queue_callback(self._reach)

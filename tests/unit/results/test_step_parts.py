@@ -103,8 +103,11 @@ def test_the_time_without_a_core_is_a_part():
     plan, runs = campaign({"1n1g": [BATCH / ALONE], "4n1g": [4 * BATCH / STEP]}, model_data=MODEL)
     times = (0.001, REST, 0.02, REST)
     runs[1]["facts"]["waits"] = [
-        {**one, "core_wait_seconds": time} for one, time in zip(waits(), times, strict=True)
+        {**one, "core_wait_seconds": time + 0.1} for one, time in zip(waits(), times, strict=True)
     ]
+    assert only_cell(build_results(plan, runs))["core_wait_seconds"] is None
+    (alone,) = waits(ranks=2)[:1]
+    runs[0]["facts"]["waits"] = [{**alone, "wait_seconds": [], "core_wait_seconds": 0.1}]
     made = build_results(plan, runs)
     cell = only_cell(made)
     assert cell["core_wait_seconds"] == pytest.approx(REST)

@@ -22,7 +22,7 @@ def waits_sections(results: Results) -> List[Section]:
         (f"{label} {cell['topology']}", repeat)
         for label, cell in named_cells(results)
         for repeat in cell["repeats"]
-        if repeat.get("waits")
+        if len(repeat.get("waits") or ()) > 1
     ]
     if not measured:
         return []

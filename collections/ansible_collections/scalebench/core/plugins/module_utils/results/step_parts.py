@@ -31,7 +31,8 @@ def step_parts(cells: Sequence[MeasuredCell]) -> Optional[StepParts]:
     - Exchange: the wait of the rank that reached it last, from the end of its backward pass. What
       was exchanged before that end, beside computation, is hidden.
     - Imbalance: by how much longer the middle rank waited, so by how much the last one was later.
-    - Core wait: how long the middle rank was ready to run and had no core, as other threads had it.
+    - Core wait: by how much longer the middle rank was ready to run without a core than one device
+      alone, as other threads had it.
 
     ``all_reduce_seconds`` is the duration of one all-reduce of the model's gradients on the same
     topology, with nothing beside it, by the ``ring_law`` of this topology's; ``hidden_seconds`` is
@@ -60,6 +61,7 @@ def _group(members: Sequence[MeasuredCell], alone: Times) -> StepGroup:
     several.sort(key=lambda cell: (cell["devices"], cell["nodes"]))
     size = gradient_bytes(members)
     one_device = median(times[base]) if base in times and world_size(base) == 1 else None
+    single = next((cell for cell in members if cell["topology"] == base), None)
     key = cell_key(members[0])
     return {
         "benchmark": key.benchmark,
@@ -68,7 +70,7 @@ def _group(members: Sequence[MeasuredCell], alone: Times) -> StepGroup:
         "model": key.model,
         "gradient_bytes": size,
         "cells": [
-            _cell(cell, median(times[cell["topology"]]), one_device, size, alone)
+            _cell(cell, median(times[cell["topology"]]), one_device, size, alone, single)
             for cell in several
             if one_device is not None
         ],
@@ -81,6 +83,7 @@ def _cell(
     one_device: Optional[float],
     size: Optional[int],
     alone: Times,
+    base: Optional[MeasuredCell],
 ) -> StepCell:
     of_repeats = [_waited(repeat["waits"]) for repeat in cell["repeats"] if repeat.get("waits")]
     waited = [one for one in of_repeats if one is not None]
@@ -90,9 +93,8 @@ def _cell(
     law = ring_law(alone, [topology], size) if size and topology in alone else None
     all_reduce = law.seconds(topology) if law else None
     rest = None
-    without = [_without_core(repeat["waits"]) for repeat in cell["repeats"] if repeat.get("waits")]
-    known = [one for one in without if one is not None]
-    core = median(known) if known else None
+    shared, own = _without_core(cell), _without_core(base) if base else None
+    core = None if shared is None or own is None else shared - own
     if exchange is not None and imbalance is not None and one_device is not None:
         rest = step - one_device - exchange - imbalance - (core or 0.0)
     hidden = None
@@ -127,8 +129,14 @@ def _waited(waits: Sequence[RankWaits]) -> Optional[Tuple[float, float]]:
     return median(least), median(more)
 
 
-def _without_core(waits: Sequence[RankWaits]) -> Optional[float]:
-    known = [rank["core_wait_seconds"] for rank in waits if "core_wait_seconds" in rank]
+def _without_core(cell: MeasuredCell) -> Optional[float]:
+    """Return how long a rank was ready to run and had no core, s of a step; None if unknown."""
+    waits = [repeat["waits"] for repeat in cell["repeats"] if repeat.get("waits")]
+    known = [
+        median([rank["core_wait_seconds"] for rank in ranks])
+        for ranks in waits
+        if all("core_wait_seconds" in rank for rank in ranks)
+    ]
     return median(known) if known else None
 
 
