@@ -54,6 +54,16 @@ def search_lines(results):
     ]
 
 
+def test_a_search_runs_on_the_most_devices_whatever_the_number_of_nodes():
+    (group,) = search.groups(planned()["cells"])
+    sizes = ((1, 4), (2, 1))
+    cells = [
+        {**cell, "nodes": nodes, "devices_per_node": each}
+        for cell, (nodes, each) in zip(group, sizes, strict=True)
+    ]
+    assert search.next_probe(cells, {})["cell"]["devices_per_node"] == 4
+
+
 def test_cells_get_the_batch_size_that_was_found():
     made = planned()
     results = build_results(made, searched(made["cells"], below(40), memory_mib=4096))

@@ -87,6 +87,7 @@ def test_a_time_limit_is_given_in_a_form_of_slurm_or_with_its_unit(given, word):
         ({"qos": "x#y"}, "slurm_qos=x#y: "),
         ({"gres": "$(id)"}, "slurm_gres=$(id): "),
         ({"colour": "red"}, "slurm_colour: there is no such option"),
+        (dict.fromkeys(["e", "d", "c", "b", "a"], "red"), "slurm_a: there is no such option"),
         ({"extra": "--licenses=a"}, "slurm_extra=--licenses=a: is not a list"),
         ({"extra": ["licenses=a"]}, "slurm_extra: 'licenses=a' is not an option of sbatch"),
         ({"extra": ["--comment=a b"]}, "slurm_extra: '--comment=a b' is not an option"),

@@ -153,3 +153,21 @@ def test_a_fabric_manager_is_given_with_its_driver():
     assert stack_problems(given, hardware) == []
     without = {key: record for key, record in given.items() if key != "fabric_manager"}
     assert stack_problems(without, hardware) == []
+
+
+def test_problems_are_in_order_of_the_hardware_s_names():
+    models = ["ConnectX-4 Lx", "ConnectX-3 Pro", "ConnectX-4", "Connect-IB", "ConnectX-3"]
+    found = stack_problems(
+        changed("hopper-2026", ofed={"source": "doca", "version": "3.1.0"}),
+        {**node("hopper", hcas=models), "nvswitches": []},
+    )
+    named = [line.split("support ")[1].split(":")[0] for line in found if " not support " in line]
+    assert named == sorted(models)
+
+
+def test_gpus_of_several_kinds_are_named_in_order():
+    kinds = ["volta", "turing", "kepler", "maxwell", "ada"]
+    gpus = [{"address": kind, "model": kind, "architecture": kind} for kind in kinds]
+    found = stack_problems(stack("hopper-2026"), {**node("hopper"), "gpus": gpus})
+    lines = [line for line in found if line.startswith("stack hopper-2026 is for")]
+    assert [line.split()[-1] for line in lines] == sorted(kinds)

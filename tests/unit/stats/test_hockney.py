@@ -88,3 +88,8 @@ def test_a_bandwidth_that_noise_hides_has_no_upper_end():
     found = hockney({8: [1.0e-4, 1.1e-4], 16: [1.01e-4, 1.12e-4], 24: [1.02e-4, 1.13e-4]})
     assert found["bytes_per_second"] > found["bytes_per_second_low"] > 0
     assert found["bytes_per_second_high"] is None
+
+
+def test_where_there_is_no_law_no_error_has_freedom():
+    found = hockney({1024.0: [1e-3, 1.1e-3], 4096.0: [2e-3]})
+    assert (found["freedom"], found["latency_seconds"], found["n"]) == (0, None, 3)

@@ -232,6 +232,15 @@ def test_what_cannot_be_done_is_said(strategy, parameters, cause):
         result(RAMP, strategy, **parameters)
 
 
+def test_what_a_summary_has_is_named_in_order():
+    read = reading([1.0])
+    names = ("seconds", "peak_memory_mib", "iterations", "count")
+    for run in read["runs"]:
+        run["summary"] = {**dict.fromkeys(names, "text"), "throughput_key": "seconds"}
+    with pytest.raises(ValueError, match=r"has count, iterations, peak_memory_mib, seconds$"):
+        strategies.apply(read, "last_summary", {})
+
+
 def test_a_harmonic_mean_needs_rates_above_zero():
     with pytest.raises(ValueError, match="above 0"):
         result([0.0, 1.0], "harmonic_mean")

@@ -96,6 +96,25 @@ def test_a_gpu_has_spreads_shares_of_reasons_and_errors_of_the_repeat_only():
     }
 
 
+def test_reasons_and_interfaces_are_in_order_of_their_names():
+    gpu, names = GpuTelemetry(), ["sw_power_cap", "hw_slowdown", "gpu_idle", "sync_boost"]
+    gpu.add({"index": 0, "throttle": names})
+    assert list(gpu.summary()["throttle"]) == sorted(names)
+    ports = {f"eth{number}": {"sent_bytes": 0} for number in range(9, -1, -1)}
+    network = {"time": 1.0, "network": ports}
+    assert list(summary(before=network, after=network)["network"]) == sorted(ports)
+
+
+def test_what_only_one_reading_has_is_absent():
+    for before, after in ((BEFORE, {"time": 110.0}), ({"time": 100.0}, AFTER)):
+        found = summary(before=before, after=after)
+        assert not {"cpu_throttle_events", "network", "infiniband"} & set(found)
+
+
+def test_a_gauge_without_a_value_has_no_spread():
+    assert Spread().summary() == {}
+
+
 def test_a_gpu_with_few_figures_has_only_those():
     gpu = GpuTelemetry()
     gpu.add({"index": 0, "temperature_c": 40})
