@@ -31,6 +31,16 @@ options:
     type: list
     elements: path
     default: []
+  work_dir:
+    description:
+      - Scalebench's work folder, in which owner and claims of the server are. Another one than that
+        of the record, if that is still there, is refused; in check mode it is a warning.
+    type: path
+    default: ""
+  take_over:
+    description: Whether another O(work_dir) than that of the record may be used.
+    type: bool
+    default: false
 attributes:
   check_mode:
     support: full
@@ -102,6 +112,7 @@ class Record:
         self.begun = os.path.join(directory, "begun.json")
         self.changes = os.path.join(directory, "changes.json")
         self.originals = os.path.join(directory, "originals")
+        self.place = os.path.join(directory, "work_dir.json")
 
     def read(self, path: str) -> Dict[str, Any]:
         """Return what a file of the record holds; nothing where it is missing."""
@@ -161,6 +172,11 @@ class Record:
             os.remove(self.begun)
             self.drop_originals(changes)
         return changes
+
+    def other_work_dir(self, own: str) -> str:
+        """Return the work folder by which the server was provisioned, if it is there and another."""
+        known = str(self.read(self.place).get("work_dir", ""))
+        return known if own and known != own and os.path.isdir(known) else ""
 
     def drop_originals(self, changes: Dict[str, Any]) -> None:
         """Remove the copies of files that were not changed."""
@@ -267,6 +283,21 @@ def mounted_below(path: str) -> bool:
     return any(f"{mount.rstrip('/')}/".startswith(f"{real}/") for mount in decoded)
 
 
+def refuse_other(module: AnsibleModule, record: Record) -> None:
+    """End the module where owner and claims of the server lie in another work folder."""
+    other = record.other_work_dir(module.params["work_dir"])
+    if not other or module.params["take_over"]:
+        return
+    message = (
+        f"this server was provisioned with scalebench_work_dir={other} ({record.place}), where its"
+        f" owner and claims are, and not with {module.params['work_dir']}: use the same, or"
+        " -e scalebench_take_over=true"
+    )
+    if not module.check_mode:
+        module.fail_json(msg=message)
+    module.warn(f"{message}. Without --check this run ends here.")
+
+
 def main() -> None:
     """Read the state, record it, or undo the changes."""
     module = AnsibleModule(
@@ -278,6 +309,8 @@ def main() -> None:
             },
             "directory": {"type": "path", "default": "/var/lib/scalebench"},
             "folders": {"type": "list", "elements": "path", "default": []},
+            "work_dir": {"type": "path", "default": ""},
+            "take_over": {"type": "bool", "default": False},
         },
         supports_check_mode=True,
     )
@@ -285,9 +318,13 @@ def main() -> None:
     module.run_command_environ_update = {"LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"}
     record = Record(module.params["directory"])
     state, folders = module.params["state"], module.params["folders"]
+    refuse_other(module, record)
     if state != "undone":
         if not module.check_mode:
             record.begin(folders) if state == "begun" else record.finish(folders)
+            place = {"work_dir": module.params["work_dir"]}
+            if place["work_dir"] and record.read(record.place) != place:
+                record.write(record.place, place)
         module.exit_json(changed=False)
     changes = record.all_changes(folders) if module.check_mode else record.finish(folders)
     held = {path for path in existing(folders) if mounted_below(path)}

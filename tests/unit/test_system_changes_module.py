@@ -175,3 +175,26 @@ def test_nothing_is_recorded_in_check_mode(step, tmp_path):
     step("begun", check=True)
     step("recorded", check=True)
     assert not (tmp_path / "record").exists()
+
+
+def test_another_work_folder_is_refused_while_that_of_the_record_is_there(step, etc, tmp_path):
+    own, other = str(tmp_path / "work"), str(tmp_path / "other")
+    step("begun", work_dir=own)
+    provision(etc, tmp_path)
+    step("recorded", work_dir=own)
+    before = tree(etc)
+    for state in ("begun", "recorded", "undone"):
+        refused = step(state, work_dir=other)
+        assert f"was provisioned with scalebench_work_dir={own} (" in refused["msg"], state
+        assert "-e scalebench_take_over=true" in refused["msg"]
+    assert tree(etc) == before
+    assert "Without --check this run ends" in str(step("undone", check=True, work_dir=other))
+    assert "msg" not in step("begun", work_dir=own)
+    assert "msg" not in step("begun", work_dir=other, take_over=True)
+    (tmp_path / "other").mkdir()
+    assert f"scalebench_work_dir={other} (" in step("begun", work_dir=own)["msg"]
+
+
+def test_a_work_folder_that_is_gone_binds_nobody(step, etc, tmp_path):
+    step("begun", work_dir=str(tmp_path / "gone"))
+    assert "msg" not in step("begun", work_dir=str(tmp_path / "work"))
