@@ -174,7 +174,7 @@ class Record:
         return changes
 
     def other_work_dir(self, own: str) -> str:
-        """Return the work folder by which the server was provisioned, if it is there and another."""
+        """Return the work folder that the server was provisioned with, if another is there."""
         known = str(self.read(self.place).get("work_dir", ""))
         return known if own and known != own and os.path.isdir(known) else ""
 
@@ -222,6 +222,16 @@ def kept_packages(module: AnsibleModule, packages: List[str]) -> Dict[str, str]:
         if left and others(left) != []:
             kept.update(dict.fromkeys(left, "other packages need some of these"))
     return kept
+
+
+def package_files(module: AnsibleModule, packages: List[str]) -> Dict[str, str]:
+    """Return the installed packages by the files that they own."""
+    query = ["dpkg-query", "-L"] if shutil.which("dpkg-query") else ["rpm", "-ql"]
+    owners: Dict[str, str] = {}
+    for name in packages:
+        _, output, _ = module.run_command([*query, name])
+        owners.update({path: name for path in output.split("\n") if path.startswith("/")})
+    return owners
 
 
 def _plain(packages: List[str]) -> Set[str]:
@@ -334,7 +344,8 @@ def main() -> None:
         for name, one in changes.get("packages", {}).items()
         if one["before"] is None and name in now["packages"]
     ]
-    plan = plan_undo(changes, now, kept_packages(module, new))
+    owners = package_files(module, new)
+    plan = plan_undo(changes, now, kept_packages(module, new), owners)
     for path, state in list(plan.files.items()):
         if state and not is_copy(record.originals + path, state):
             del plan.files[path]
@@ -349,7 +360,7 @@ def main() -> None:
     result = {
         "changed": any(plan._replace(stays={})),
         "undo": plan._asdict(),
-        "summary": words_of(plan) or ["nothing is recorded that could be undone"],
+        "summary": words_of(plan, owners) or ["nothing is recorded that could be undone"],
         "problems": problems,
     }
     if problems:

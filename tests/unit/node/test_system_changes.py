@@ -78,7 +78,10 @@ def test_everything_that_was_changed_is_undone_and_nothing_else():
         ["systemctl", "start", "systemd-timesyncd.service"],
     ]
     assert "restore files: /etc/hosts" in words_of(plan)
-    assert "remove files: /etc/chrony, /etc/systemd" in words_of(plan)
+    assert (
+        "remove files: /etc/chrony/chrony.conf, /etc/systemd/system/our-sshd.service"
+        in words_of(plan)
+    )
 
 
 def test_what_was_not_changed_needs_nothing():
@@ -123,3 +126,34 @@ def test_kernel_parameters_of_files():
 def test_a_service_whose_unit_is_gone_is_not_started():
     plan = plan_undo(recorded(), {**AFTER, "units": {}}, {})
     assert plan.start == []
+
+
+def test_files_of_a_package_that_stays_stay():
+    wants = "/etc/systemd/system/multi-user.target.wants"
+    owners = {
+        "/etc/chrony/chrony.conf": "chrony",
+        "/lib/systemd/system/chrony.service": "chrony",
+        "/etc/other.conf": "other",
+    }
+    links = {f"{wants}/chrony.service": {"target": "/usr/lib/systemd/system/chrony.service"}}
+    after = {
+        **AFTER,
+        "packages": {**AFTER["packages"], "other": "1"},
+        "files": {**AFTER["files"], **links, "/etc/other.conf": NEW},
+    }
+    changes = recorded(after=after)
+    plan = plan_undo(changes, after, {"chrony": "site-monitor needs it"}, owners)
+    assert plan.packages == ["other"]
+    assert {*plan.files} == {
+        "/etc/hosts",
+        "/etc/other.conf",
+        "/etc/systemd/system/our-sshd.service",
+    }
+    for path in ("/etc/chrony/chrony.conf", *links):
+        assert plan.stays[path] == "package chrony stays"
+    words = words_of(plan, owners)
+    assert "remove files: /etc/systemd/system/our-sshd.service" in words
+    assert "remove files of packages: /etc/other.conf" in words
+    assert {*plan_undo(changes, after, {}, owners).files} == {*plan.files, *links, *owners} - {
+        "/lib/systemd/system/chrony.service"
+    }

@@ -82,10 +82,13 @@ class Undo(NamedTuple):
     stays: Dict[str, str]  # why
 
 
-def plan_undo(changes: Changes, now: State, kept: Mapping[str, str]) -> Undo:
+def plan_undo(
+    changes: Changes, now: State, kept: Mapping[str, str], owners: Mapping[str, str] = {}
+) -> Undo:
     """Return how to undo `changes` without undoing what others did since.
 
-    :param kept: packages of ours that stay, and why.
+    :param kept: packages of ours that stay, and why; their files stay too.
+    :param owners: packages by the files that they own.
     """
     stays = {f"package {name}": why for name, why in kept.items()}
     new_files = {path for path, one in changes.get("files", {}).items() if one["before"] is None}
@@ -100,7 +103,10 @@ def plan_undo(changes: Changes, now: State, kept: Mapping[str, str]) -> Undo:
         found = now["files"].get(path)
         if found == one["before"]:
             continue
-        if one.get("edited") or found not in (one["after"], None):
+        owner = _owner(path, one["after"], owners)
+        if one["before"] is None and owner in kept:
+            stays[path] = f"package {owner} stays"
+        elif one.get("edited") or found not in (one["after"], None):
             stays[path] = "somebody else changed it since"
         else:
             files[path] = one["before"]
@@ -141,6 +147,17 @@ def plan_undo(changes: Changes, now: State, kept: Mapping[str, str]) -> Undo:
         ],
         stays=stays,
     )
+
+
+def _owner(path: str, state: Optional[Mapping[str, Any]], owners: Mapping[str, str]) -> str:
+    """Return the package of a file, or that of the file that a link points to; else nothing.
+
+    Packages enable their services by links that they do not own.
+    """
+    target = str((state or {}).get("target", ""))
+    # /lib and /usr/lib are one folder today.
+    places = (path, target, f"/usr{target}", target[len("/usr") :] if "/usr/" in target else "")
+    return next((owners[place] for place in places if place in owners), "")
 
 
 def commands_before_files(plan: Undo) -> List[List[str]]:
@@ -184,20 +201,26 @@ _VERBS = {
 }
 
 
-def words_of(plan: Undo) -> List[str]:
+def words_of(plan: Undo, owners: Mapping[str, str] = {}) -> List[str]:
     """Return what is undone and what stays, a line for each kind.
 
-    New files, most of which belong to packages, are counted by folder: /etc/chrony.
+    New files of packages are counted by folder, as /etc/chrony (3); all others are named.
+
+    :param owners: packages by the files that they own.
     """
     restored = [path for path, state in plan.files.items() if state is not None]
     planned = {**plan._asdict(), "files": restored}
     lines = [
         f"{verb}: {', '.join(planned[kind])}" for kind, verb in _VERBS.items() if planned[kind]
     ]
-    new = Counter("/".join(path.split("/")[:3]) for path in plan.files if path not in restored)
+    removed = sorted(path for path, state in plan.files.items() if state is None)
+    others = [path for path in removed if path not in owners]
+    new = Counter("/".join(path.split("/")[:3]) for path in removed if path in owners)
+    if others:
+        lines.append(f"remove files: {', '.join(others)}")
     if new:
         counted = (f"{top} ({count})" if count > 1 else top for top, count in sorted(new.items()))
-        lines.append(f"remove files: {', '.join(counted)}")
+        lines.append(f"remove files of packages: {', '.join(counted)}")
     return [*lines, *(f"{name} stays: {why}" for name, why in plan.stays.items())]
 
 
