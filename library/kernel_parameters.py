@@ -13,7 +13,11 @@ options:
   values:
     description: Values by the names of sysctl.d(5).
     type: dict
-    required: true
+    default: {}
+  minima:
+    description: Least values; a larger one that is in force stays.
+    type: dict
+    default: {}
 attributes:
   check_mode:
     support: full
@@ -31,6 +35,11 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+wanted:
+  description: O(values), and of O(minima) the larger of the value in force and the least one.
+  type: dict
+  returned: always
+  sample: {net.ipv4.neigh.default.gc_thresh3: "65536"}
 foreign:
   description: Parameters that exist and cannot be written, such as those of a container's host.
   type: list
@@ -48,11 +57,19 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.kernel_parame
 def main() -> None:
     """Set the parameters that differ."""
     module = AnsibleModule(
-        argument_spec={"values": {"type": "dict", "required": True}}, supports_check_mode=True
+        argument_spec={
+            "values": {"type": "dict", "default": {}},
+            "minima": {"type": "dict", "default": {}},
+        },
+        supports_check_mode=True,
     )
-    wanted = {name: str(value) for name, value in module.params["values"].items()}
+    values, minima = (
+        {name: str(value) for name, value in module.params[kind].items()}
+        for kind in ("values", "minima")
+    )
     kernel = KernelParameters()
     try:
+        wanted = {**kernel.raised(minima), **values}
         differing, foreign = kernel.differing(wanted)
     except OSError as error:
         module.fail_json(msg=f"{error.filename}: cannot be read: {error.strerror}")
@@ -65,6 +82,7 @@ def main() -> None:
             )
     module.exit_json(
         changed=bool(differing),
+        wanted=wanted,
         foreign=foreign,
         diff={
             "before": "".join(f"{name} = {differing[name]}\n" for name in differing),

@@ -324,8 +324,13 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    # Programs answer in English.
-    module.run_command_environ_update = {"LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"}
+    # Programs answer in English, and Ubuntu's needrestart restarts no service of the site.
+    module.run_command_environ_update = {
+        "LC_ALL": "C",
+        "DEBIAN_FRONTEND": "noninteractive",
+        "NEEDRESTART_SUSPEND": "1",
+        "NEEDRESTART_MODE": "l",
+    }
     record = Record(module.params["directory"])
     state, folders = module.params["state"], module.params["folders"]
     refuse_other(module, record)

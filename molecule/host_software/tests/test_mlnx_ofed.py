@@ -45,8 +45,10 @@ def test_doca_ofed_is_held_at_its_version_and_trusted_by_its_key_alone(host, nam
         pytest.skip("about node3")
     assert host.package("doca-ofed").version == "2.9.5-0.1.8"
     assert "doca-ofed" in host.check_output("apt-mark showhold").split()
-    source = host.file("/etc/apt/sources.list.d/doca.list").content_string
-    assert source.startswith("deb [signed-by=/etc/apt/keyrings/doca.asc] file:///opt/stand_ins/")
+    source = host.file("/etc/apt/sources.list.d/scalebench-doca.list").content_string
+    assert source.startswith(
+        "deb [signed-by=/etc/apt/keyrings/scalebench-doca.asc] file:///opt/stand_ins/"
+    )
     assert "trusted=" not in source
 
 

@@ -28,6 +28,16 @@ def test_only_differing_parameters_are_returned(kernel):
     assert kernel.differing(wanted) == ({"vm.swappiness": "60"}, [])
 
 
+def test_a_least_value_only_raises(kernel):
+    minima = {"vm.swappiness": "10", "net.ipv4.tcp_rmem": "5", "vm.none": "7"}
+    assert kernel.raised(minima) == {
+        "vm.swappiness": "60",
+        "net.ipv4.tcp_rmem": "5",
+        "vm.none": "7",
+    }
+    assert kernel.raised({"vm.swappiness": "100"}) == {"vm.swappiness": "100"}
+
+
 def test_a_slash_is_a_dot_of_a_name(kernel):
     wanted = {"net.ipv4.conf.eth0/5.rp_filter": "1"}
     assert kernel.differing(wanted) == ({"net.ipv4.conf.eth0/5.rp_filter": "2"}, [])

@@ -34,6 +34,20 @@ class KernelParameters:
         differing = {name: kept for name, kept in current.items() if kept != _plain(wanted[name])}
         return differing, read_only
 
+    def raised(self, minima: Dict[str, str]) -> Dict[str, str]:
+        """Return the parameters with the larger of the value in force and the least one.
+
+        Of a parameter that this kernel does not have, or whose value is no number, the least one.
+
+        :raises OSError: a parameter cannot be read.
+        """
+        found = {}
+        for name, least in minima.items():
+            own = self._value(name) if os.path.exists(self._path(name)) else ""
+            larger = own.isdecimal() and least.isdecimal() and int(own) > int(least)
+            found[name] = own if larger else least
+        return found
+
     def set(self, name: str, value: str) -> None:
         """Set a parameter until the next boot.
 
