@@ -74,6 +74,7 @@ HELD: dict[str, Held] = {
         HELP,
         _REAL + " (28.2), by subcommand; for podman the names of its manual (4.3.1), never run",
     ),
+    "/snap/bin/docker.dockerd": Held(NOTHING, "only looked for; Docker's name in its snap"),
     "dockerd": Held(
         TEST, "only asked for --version; tests/unit/stacks/test_engines.py reads its answer"
     ),
@@ -157,7 +158,13 @@ INDIRECT: dict[str, list[str]] = {
         "nvcc --version",
     ],
     # Its other commands are made by module_utils/node/system_changes.py.
-    "library/system_changes.py": ["apt-get -o remove", "dpkg-query -W -f", "dpkg --purge"],
+    "library/system_changes.py": [
+        "apt-get -o remove",
+        "dpkg-query -W -f",
+        "dpkg-query -L",
+        "dpkg --purge",
+        "rpm -ql",
+    ],
     # Commands of text_tree are in the tasks that use it.
     "library/text_tree.py": [],
     "collections/ansible_collections/scalebench/core/plugins/module_utils/node/fitness.py": [
