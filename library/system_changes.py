@@ -12,7 +12,8 @@ description:
     C(/usr/local/bin), packages, holds, active services, kernel parameters that changed files of
     sysctl set, and members of groups count. Copies of the files that changed are kept.
   - What anybody changes on the server between the two counts as provisioning's. A V(begun) without
-    V(recorded), of a run that failed, is continued within an hour, and dropped later.
+    V(recorded), of a run that failed, is continued within an hour, and dropped later; V(undone)
+    then names the packages and files that are new since.
   - V(undone) removes packages that were not there, unless others need them, releases holds, and
     makes files, services, kernel parameters and groups what they were. What somebody else changed
     since stays, and is named. Packages that were upgraded or removed stay so, and are named.
@@ -79,7 +80,7 @@ import os
 import re
 import shutil
 import time
-from typing import Any, Dict, List, Optional, Set
+from typing import Any, Dict, List, Mapping, Optional, Set
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.scalebench.core.plugins.module_utils.node.system_changes import (
@@ -90,6 +91,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.system_change
     kernel_keys,
     merged,
     plan_undo,
+    unrecorded,
     words_of,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.node.system_state import (
@@ -112,6 +114,7 @@ class Record:
         self.begun = os.path.join(directory, "begun.json")
         self.changes = os.path.join(directory, "changes.json")
         self.originals = os.path.join(directory, "originals")
+        self.lost = os.path.join(directory, "lost.json")
         self.place = os.path.join(directory, "work_dir.json")
 
     def read(self, path: str) -> Dict[str, Any]:
@@ -141,10 +144,19 @@ class Record:
             return
         self.drop_originals(self.read(self.changes))
         state = read_state()
+        lost = self.not_recorded(state)
+        if any(lost.values()):
+            self.write(self.lost, lost)
         copy_files(state["files"], self.originals)
         self.write(
             self.begun, {"time": time.time(), "state": {**state, "folders": existing(folders)}}
         )
+
+    def not_recorded(self, state: Mapping[str, Any]) -> Dict[str, List[str]]:
+        """Return the packages and files that came after runs began which were not recorded."""
+        lost, dropped = self.read(self.lost), self.read(self.begun)
+        new = unrecorded(dropped["state"], state) if dropped and not self.unfinished() else {}
+        return {kind: sorted({*lost.get(kind, []), *new.get(kind, [])}) for kind in {*lost, *new}}
 
     def all_changes(self, folders: List[str]) -> Dict[str, Any]:
         """Return what is recorded, with what changed since a run began that was not recorded."""
@@ -341,6 +353,7 @@ def main() -> None:
             if place["work_dir"] and record.read(record.place) != place:
                 record.write(record.place, place)
         module.exit_json(changed=False)
+    lost = record.not_recorded(read_state())
     changes = record.all_changes(folders) if module.check_mode else record.finish(folders)
     held = {path for path in existing(folders) if mounted_below(path)}
     now = {**read_state(), "folders": dict.fromkeys({*existing(folders)} - held, True)}
@@ -357,6 +370,11 @@ def main() -> None:
             plan.stays[path] = "there is no copy of what it was"
     for path in held & {*changes.get("folders", {})}:
         plan.stays[path] = "it is a link or holds a mount"
+    for kind, names in sorted(lost.items()):
+        found = (one for one in names if one in now[kind] and one not in changes.get(kind, {}))
+        for name in found:
+            what = f"package {name}" if kind == "packages" else name
+            plan.stays[what] = "it came after a run began that failed: ours, or somebody else's"
     problems: List[str] = []
     if not module.check_mode and changes:
         problems = undo(module, record, plan)

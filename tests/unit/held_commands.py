@@ -200,6 +200,7 @@ INDIRECT: dict[str, list[str]] = {
     ],
     "collections/ansible_collections/scalebench/core/plugins/module_utils/node/system_changes.py": [
         "apt-get --yes remove",
+        "apt-get --yes install",
         "apt-mark unhold",
         "firewall-cmd --reload",
         "gpasswd -d",

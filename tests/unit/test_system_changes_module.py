@@ -122,8 +122,18 @@ def test_what_is_older_than_an_hour_is_not_undone(step, etc, tmp_path):
     text = json.loads(begun.read_text())
     begun.write_text(json.dumps({**text, "time": text["time"] - 3601}))
     (etc / "hosts").write_text("mine\n")
+    (etc / "new.conf").write_text("of that run\n")
+    told = {
+        str(etc / "new.conf"): "it came after a run began that failed: ours, or somebody else's"
+    }
+    assert step("undone", check=True)["undo"]["stays"] == told
+    # A later run keeps the names.
+    step("begun")
+    step("recorded")
     done = step("undone")
     assert (done["changed"], (etc / "hosts").read_text()) == (False, "mine\n")
+    assert done["undo"]["stays"] == told
+    assert (etc / "new.conf").exists()
 
 
 def test_check_mode_shows_what_a_failed_run_changed(step, etc, tmp_path):

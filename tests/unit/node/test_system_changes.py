@@ -7,6 +7,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.system_change
     kernel_keys,
     merged,
     plan_undo,
+    unrecorded,
     words_of,
 )
 
@@ -62,14 +63,12 @@ def test_everything_that_was_changed_is_undone_and_nothing_else():
     assert plan.kernel == {"vm.zone_reclaim_mode": "0"}
     assert plan.members == {"video": ["bob"]}
     assert plan.folders == ["/opt/scalebench"]
-    assert plan.stays == {
-        "package bash": "it was 5, is 6",
-        "package systemd-timesyncd": "it was 252, is gone",
-    }
+    assert plan.stays == {"package bash": "it was 5, is 6"}
     assert commands_before_files(plan) == [
         ["systemctl", "stop", "our-sshd.service"],
         ["apt-mark", "unhold", "chrony"],
         ["apt-get", "--yes", "remove", "chrony"],
+        ["apt-get", "--yes", "install", "systemd-timesyncd"],
     ]
     assert commands_after_files(plan) == [
         ["systemctl", "daemon-reload"],
@@ -156,4 +155,11 @@ def test_files_of_a_package_that_stays_stay():
     assert "remove files of packages: /etc/other.conf" in words
     assert {*plan_undo(changes, after, {}, owners).files} == {*plan.files, *links, *owners} - {
         "/lib/systemd/system/chrony.service"
+    }
+
+
+def test_what_is_new_since_a_run_that_was_not_recorded_is_listed():
+    assert unrecorded(BEFORE, AFTER) == {
+        "packages": ["chrony"],
+        "files": ["/etc/chrony/chrony.conf", "/etc/systemd/system/our-sshd.service"],
     }

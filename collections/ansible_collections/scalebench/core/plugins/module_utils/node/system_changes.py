@@ -13,6 +13,7 @@ __all__ = [
     "kernel_keys",
     "merged",
     "plan_undo",
+    "unrecorded",
     "words_of",
 ]
 
@@ -72,6 +73,7 @@ class Undo(NamedTuple):
     """What is done to undo the changes, in this order, and what stays."""
 
     packages: List[str]  # that were not there, to be removed
+    reinstalled: List[str]  # packages that were removed
     release: List[str]  # holds
     files: Dict[str, Optional[Dict[str, Any]]]  # made what they were, deepest first
     start: List[str]  # services
@@ -92,10 +94,12 @@ def plan_undo(
     """
     stays = {f"package {name}": why for name, why in kept.items()}
     new_files = {path for path, one in changes.get("files", {}).items() if one["before"] is None}
-    packages, installed = [], now["packages"]
+    packages, gone, installed = [], [], now["packages"]
     for name, one in changes.get("packages", {}).items():
         if one["before"] is None and name in installed and name not in kept:
             packages.append(name)
+        elif one["after"] is None and name not in installed:
+            gone.append(name)
         elif one["before"] is not None and installed.get(name) != one["before"]:
             stays[f"package {name}"] = f"it was {one['before']}, is {installed.get(name, 'gone')}"
     files: Dict[str, Optional[Dict[str, Any]]] = {}
@@ -113,6 +117,7 @@ def plan_undo(
     services = changes.get("services", {})
     return Undo(
         packages=packages,
+        reinstalled=gone,
         release=[
             name
             for name, one in changes.get("holds", {}).items()
@@ -160,13 +165,24 @@ def _owner(path: str, state: Optional[Mapping[str, Any]], owners: Mapping[str, s
     return next((owners[place] for place in places if place in owners), "")
 
 
+def unrecorded(before: State, after: State) -> Dict[str, List[str]]:
+    """Return the packages and files that are new since a run which ended without a record."""
+    changes = differences(before, {**before, **after}, ())
+    return {
+        kind: [name for name, one in changes.get(kind, {}).items() if one["before"] is None]
+        for kind in ("packages", "files")
+    }
+
+
 def commands_before_files(plan: Undo) -> List[List[str]]:
-    """Return the commands that stop services and remove packages."""
+    """Return the commands that stop services, remove packages and bring removed ones back."""
     commands = [["systemctl", "stop", name] for name in plan.stop]
     commands += [["apt-mark", "unhold", name] for name in plan.release]
-    return (
-        [*commands, ["apt-get", "--yes", "remove", *plan.packages]] if plan.packages else commands
-    )
+    if plan.packages:
+        commands.append(["apt-get", "--yes", "remove", *plan.packages])
+    if plan.reinstalled:
+        commands.append(["apt-get", "--yes", "install", *plan.reinstalled])
+    return commands
 
 
 # What reads the files of a folder again.
@@ -192,6 +208,7 @@ def commands_after_files(plan: Undo) -> List[List[str]]:
 _VERBS = {
     "stop": "stop services",
     "packages": "remove packages",
+    "reinstalled": "install packages again",
     "release": "release holds of packages",
     "files": "restore files",
     "kernel": "set kernel parameters",
