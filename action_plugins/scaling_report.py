@@ -16,7 +16,6 @@ from ansible_collections.scalebench.core.plugins.module_utils.published.conditio
     check_stated,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.report.plots import FIGURES
-from ansible_collections.scalebench.core.plugins.module_utils.report.step_text import step_lines
 from ansible_collections.scalebench.core.plugins.module_utils.report.text import (
     reference_output,
     terminal_table,
@@ -85,12 +84,7 @@ class ActionModule(ControllerAction):
             files = report_files(measured, templates, args["plots"], args["png"])
         results = measured.results
         table = terminal_table(results)
-        steps = step_lines(results)
-        blocks = [
-            table,
-            *(["\n".join(steps)] if steps else []),
-            f"Report: {folder}/report.html\n        {folder}/report.md",
-        ]
+        blocks = [table, f"Report: {folder}/report.html\n        {folder}/report.md"]
         if args["log_dir"]:
             name = f"{results['campaign']}_result.json"
             files[name] = json_text(only_facts(results), indent=None).encode("utf-8")

@@ -8,6 +8,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.markdown im
 )
 from ansible_collections.scalebench.core.plugins.module_utils.report.page import page
 from ansible_collections.scalebench.core.plugins.module_utils.report.step_text import step_lines
+from ansible_collections.scalebench.core.plugins.module_utils.report.text import terminal_table
 from ansible_collections.scalebench.core.plugins.module_utils.results.prediction import (
     predictions,
     wanted_topologies,
@@ -207,3 +208,6 @@ def test_the_report_and_the_terminal_mark_predictions():
     assert "from the step on 4n1g and the all-reduces on 2n1g, 4n1g." in figure
     assert "8n8g (prediction): none, 3 sizes" in none
     assert "64n1g (prediction, not measured)" in report_markdown(page(results))
+    terminal = terminal_table(results)
+    assert "4n1g: by the time of the steps" in terminal and "64n1g (prediction," in terminal
+    assert max(map(len, terminal.splitlines())) <= 100

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Optional, Union
 
-from ..layout.sections import Section, section, table
+from ..layout.sections import Section, filled, section, table
 from ..records.results import Prediction, PredictionGroup, Results, StepCell, StepGroup
 
 __all__ = ["step_lines", "step_sections"]
@@ -58,7 +58,9 @@ def step_sections(results: Results) -> List[Section]:
     if parts:
         about.append(_ABOUT_PARTS)
         groups = parts["groups"]
-        tables += [table(_title(one), [_row(cell) for cell in one["cells"]]) for one in groups]
+        for one in groups:
+            rows = [_row(cell) for cell in one["cells"]]
+            tables.append(table(_title(one), rows, filled(rows)))
         lines += [
             f"{_title(one)} {_sentence(cell, one)}" for one in groups for cell in one["cells"]
         ]

@@ -18,6 +18,7 @@ from ..results.results import only_facts
 from .collectives_text import collective_lines
 from .columns import TERMINAL, cells_table
 from .remarks import remarks
+from .step_text import step_lines
 
 __all__ = ["reference_output", "terminal_table"]
 
@@ -39,9 +40,8 @@ def terminal_table(results: Results) -> str:
     if not blocks:
         blocks.append("no cell was measured")
     failed = failures(results)
-    lines = (
-        remarks(results) + collective_lines(results) + _verdicts(results) + failed[:_MOST_FAILURES]
-    )
+    lines = remarks(results) + collective_lines(results) + step_lines(results) + _verdicts(results)
+    lines += failed[:_MOST_FAILURES]
     lines = [wrap.fill(plain(line, _LONGEST_SENTENCE)) for line in lines]
     if len(failed) > _MOST_FAILURES:
         lines.append(f"{len(failed) - _MOST_FAILURES} more repeats failed; the report names them")
