@@ -165,7 +165,9 @@ def _prediction_row(row: Prediction, group: PredictionGroup) -> Dict[str, Any]:
         "base": row["base"],
         "all-reduces of": ", ".join(row["network"]),
         "step, ms": None if row["step_seconds"] is None else row["step_seconds"] * 1000,
-        "interval": "" if low is None or high is None else f"{low * 1000:.1f} to {high * 1000:.1f}",
+        "interval, ms": ""
+        if low is None or high is None
+        else f"{low * 1000:.1f} to {high * 1000:.1f}",
         f"throughput, {group['unit'] or 'samples/s'}": _throughput(row, group, row["step_seconds"]),
         "speed-up predicted": row["speedup"],
         "speed-up measured": row["measured_speedup"],
