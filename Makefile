@@ -114,6 +114,7 @@ benchmark: $(TEST)  ## Measure our own cost (reading, packing, telemetry, orches
 	@PYTHONPATH=collections python tests/benchmarks/telemetry.py
 	@PYTHONPATH=collections python tests/benchmarks/orchestration.py $(ARGS)
 	@python tests/benchmarks/slurm_overhead.py
+	@python tests/benchmarks/predicted_speedup.py --rates 500 --repeats 1
 	@python tests/benchmarks/provision.py
 	@PYTHONPATH=collections python tests/benchmarks/transformer.py
 
