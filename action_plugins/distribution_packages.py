@@ -33,8 +33,7 @@ class ActionModule(ActionBase):
         result.update(changed=False, missing=missing)
         if missing:
             may_remove = boolean(self._task.args.get("removal_allowed", False))
-            keep = "by dpkg" in lines and not may_remove
-            result.update(self._install(missing, keep, task_vars))
+            result.update(self._install(missing, "by dpkg" in lines, may_remove, task_vars))
         return result
 
     def _ask(self, names):
@@ -43,9 +42,12 @@ class ActionModule(ActionBase):
         # With standard input the command gets no terminal, as modules.
         return self._low_level_execute_command(asked, in_data=b"\n")["stdout"].splitlines()
 
-    def _install(self, names, keep, task_vars):
+    def _install(self, names, dpkg, may_remove, task_vars):
         args = {"name": names, "state": "present"}
-        if keep:
+        if dpkg:
+            # What is only recommended may change the site: docker.io recommends needrestart.
+            args["install_recommends"] = False
+        if dpkg and not may_remove:
             # apt would remove what conflicts, as docker-ce for docker.io; dnf refuses by itself.
             args["fail_on_autoremove"] = True
         result = run_action(self, "ansible.builtin.package", args, task_vars)

@@ -336,11 +336,10 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    # Programs answer in English, and Ubuntu's needrestart restarts no service of the site.
+    # Programs answer in English, and Ubuntu's needrestart only lists services of the site.
     module.run_command_environ_update = {
         "LC_ALL": "C",
         "DEBIAN_FRONTEND": "noninteractive",
-        "NEEDRESTART_SUSPEND": "1",
         "NEEDRESTART_MODE": "l",
     }
     record = Record(module.params["directory"])

@@ -26,8 +26,8 @@ class Packages(ActionModule):
         )  # fmt: skip
         return {"stdout": done.stdout}
 
-    def _install(self, names, keep, _):
-        return {"changed": True, "installed": names, "keep": keep}
+    def _install(self, names, dpkg, may_remove, _):
+        return {"changed": True, "installed": names, "keep": dpkg and not may_remove}
 
 
 def wanted(path, names):
@@ -77,9 +77,19 @@ def test_apt_may_remove_nothing_and_the_message_says_what_to_do(monkeypatch, kee
     monkeypatch.setattr(distribution_packages, "run_action", install)
     task = SimpleNamespace(args={}, async_val=0, check_mode=False)
     plugin = ActionModule(task, CONNECTION, None, None, None, None)
-    answer = plugin._install(["docker.io"], keep, {"inventory_hostname": "node1"})
+    answer = plugin._install(["docker.io"], True, not keep, {"inventory_hostname": "node1"})
     assert given.get("fail_on_autoremove", False) == keep
+    # docker.io recommends needrestart, which would restart services of the site from then on.
+    assert given["install_recommends"] is False
     assert answer["msg"].startswith("node1: docker.io would remove packages that are there")
+
+
+def test_dnf_gets_no_options_of_apt(monkeypatch):
+    monkeypatch.setattr(distribution_packages, "run_action", lambda _, __, args, ___: args)
+    task = SimpleNamespace(args={}, async_val=0, check_mode=False)
+    plugin = ActionModule(task, CONNECTION, None, None, None, None)
+    asked = plugin._install(["chrony"], False, False, {"inventory_hostname": "node1"})
+    assert asked == {"name": ["chrony"], "state": "present"}
 
 
 def test_all_are_missing_where_nothing_can_tell(tmp_path):
