@@ -158,9 +158,9 @@ class Record:
         new = unrecorded(dropped["state"], state) if dropped and not self.unfinished() else {}
         return {kind: sorted({*lost.get(kind, []), *new.get(kind, [])}) for kind in {*lost, *new}}
 
-    def all_changes(self, folders: List[str]) -> Dict[str, Any]:
+    def all_changes(self, folders: List[str], begun: Mapping[str, Any]) -> Dict[str, Any]:
         """Return what is recorded, with what changed since a run began that was not recorded."""
-        begun, recorded = self.unfinished(), self.read(self.changes)
+        recorded = self.read(self.changes)
         if not begun:
             return recorded
         before = begun["state"]
@@ -176,9 +176,9 @@ class Record:
             recorded, differences(before, after, {*kernel_keys(texts), *_SET_BY_DOCKER}), before
         )
 
-    def finish(self, folders: List[str]) -> Dict[str, Any]:
+    def finish(self, folders: List[str], begun: Mapping[str, Any]) -> Dict[str, Any]:
         """Add what changed since the run began to the record; return all changes."""
-        changes = self.all_changes(folders)
+        changes = self.all_changes(folders, begun)
         if os.path.exists(self.begun):
             self.write(self.changes, changes)
             os.remove(self.begun)
@@ -347,13 +347,16 @@ def main() -> None:
     refuse_other(module, record)
     if state != "undone":
         if not module.check_mode:
-            record.begin(folders) if state == "begun" else record.finish(folders)
+            # This run's own, however long it took.
+            own = record.read(record.begun)
+            record.begin(folders) if state == "begun" else record.finish(folders, own)
             place = {"work_dir": module.params["work_dir"]}
             if place["work_dir"] and record.read(record.place) != place:
                 record.write(record.place, place)
         module.exit_json(changed=False)
     lost = record.not_recorded(read_state())
-    changes = record.all_changes(folders) if module.check_mode else record.finish(folders)
+    changes_since = record.all_changes if module.check_mode else record.finish
+    changes = changes_since(folders, record.unfinished())
     held = {path for path in existing(folders) if mounted_below(path)}
     now = {**read_state(), "folders": dict.fromkeys({*existing(folders)} - held, True)}
     new = [

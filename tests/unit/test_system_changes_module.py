@@ -136,6 +136,18 @@ def test_what_is_older_than_an_hour_is_not_undone(step, etc, tmp_path):
     assert (etc / "new.conf").exists()
 
 
+def test_a_run_of_more_than_an_hour_is_recorded(step, etc, tmp_path):
+    before = tree(etc)
+    step("begun")
+    provision(etc, tmp_path)
+    begun = tmp_path / "record/begun.json"
+    text = json.loads(begun.read_text())
+    begun.write_text(json.dumps({**text, "time": text["time"] - 3601}))
+    step("recorded")
+    step("undone")
+    assert tree(etc) == before
+
+
 def test_check_mode_shows_what_a_failed_run_changed(step, etc, tmp_path):
     step("begun")
     provision(etc, tmp_path)
