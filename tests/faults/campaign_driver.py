@@ -1,11 +1,13 @@
 """Run the tasks of bench.yml in one process, with the real plugins and modules but without ssh.
 
 A session stands for one ansible-playbook: a separate process that can be killed. The functions
-follow ``roles/campaign`` and ``roles/cell``.
+follow ``roles/campaign`` and ``roles/cell``. With carrier ``slurm`` the real connection plugin runs
+stand-ins of Slurm's programs, and each session has a job of its own.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import shutil
@@ -20,12 +22,15 @@ from types import SimpleNamespace
 from typing import Any
 
 from ansible import context
-from ansible.errors import AnsibleConnectionFailure
+from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible.module_utils.common.collections import ImmutableDict
 from ansible.parsing.dataloader import DataLoader
+from ansible.playbook.play_context import PlayContext
 from ansible.template import Templar
+from ansible_collections.scalebench.core.plugins.connection import slurm
 from ansible_collections.scalebench.core.plugins.plugin_utils.side_by_side import side_by_side
 from forked_nodes import WAITING, fork, on_nodes, outcome, run_module
+from slurm_stand_ins import module_command
 
 from action_plugins import (
     campaign_plan,
@@ -40,7 +45,13 @@ from library import training_run as training_run_module
 from library import training_run_end as training_run_end_module
 
 Result = dict[str, Any]
-MODULES = {"training_run": training_run_module, "training_run_end": training_run_end_module}
+MODULES = {
+    "node_claim": node_claim_module,
+    "training_run": training_run_module,
+    "training_run_end": training_run_end_module,
+}
+# Exit status of a session whose job is over.
+JOB_OVER = 3
 # Time limit of a session in seconds; on an idle machine no campaign needs a tenth of it.
 PATIENCE = 240
 # Audit events (sys.audit) raised before a file is accessed or a process is created.
@@ -62,6 +73,14 @@ class Campaign:
     # Shares of the tasks whose node is unreachable, or whose node reports CPU throttling.
     unreachable: float = 0.0
     throttled: float = 0.0
+    carrier: str = "ssh"
+    # The job of the session; its own, as nothing else continues it.
+    job: int = 0
+
+    @property
+    def slurm(self) -> Path:
+        """Return the folder of the stand-ins of Slurm's programs."""
+        return self.folder / "slurm"
 
     @property
     def results(self) -> Path:
@@ -95,8 +114,8 @@ class Killer:
             os.kill(self.pid, signal.SIGKILL)
 
 
-def session(campaign: Campaign, number: int, killed_after: int | None = None) -> bool:
-    """Run the tasks of bench.yml once; return False if the session was killed.
+def session(campaign: Campaign, number: int, killed_after: int | None = None) -> str:
+    """Run the tasks of bench.yml once; return whether it was "complete", "killed" or "job over".
 
     :param number: number of the session, from 1; with the seed it determines the random faults.
     :param killed_after: number of file accesses after which it is killed; None for never.
@@ -108,7 +127,15 @@ def session(campaign: Campaign, number: int, killed_after: int | None = None) ->
     def body() -> None:
         if killed_after:
             sys.addaudithook(Killer(campaign.folder, killed_after, rng.uniform(0, 0.15)))
-        _play(campaign, rng)
+        campaign.job = number
+        os.environ["PATH"] = f"{campaign.slurm}:{os.environ['PATH']}"
+        slurm.AWAY_PAUSE = 0.2
+        try:
+            _play(campaign, rng)
+        except AnsibleActionFail as error:
+            if "runs in a new allocation" not in str(error):
+                raise
+            sys.exit(JOB_OVER)
 
     pid = fork(body, error_file)
     end = time.monotonic() + PATIENCE
@@ -122,9 +149,10 @@ def session(campaign: Campaign, number: int, killed_after: int | None = None) ->
             raise AssertionError(f"session {number} did not end within {PATIENCE} s")
         time.sleep(0.01)
     code = os.waitstatus_to_exitcode(status)
-    if code not in (0, -signal.SIGKILL):
+    how = {0: "complete", -signal.SIGKILL: "killed", JOB_OVER: "job over"}.get(code)
+    if not how:
         raise AssertionError(f"session {number} failed: {error_file.read_text(encoding='utf-8')}")
-    return code == 0
+    return how
 
 
 def results(campaign: Campaign) -> Result:
@@ -153,12 +181,12 @@ def _play(campaign: Campaign, rng: random.Random) -> None:
 def _claim(campaign: Campaign, state: str) -> None:
     class Claim(node_claim.ActionModule):
         def _execute_module(self, module_args: Any = None, **_: Any) -> Result:
-            return run_module(node_claim_module.main, module_args)
+            return _on_node(campaign, self._connection, "node_claim", module_args)
 
     tasks = {}
     for node in campaign.nodes:
         args = {"work_dir": str(campaign.work_dir(node)), "campaign": "random", "state": state}
-        tasks[node] = _action(Claim, args).run
+        tasks[node] = _action(Claim, args, _connection(campaign, node)).run
     for node, answer in on_nodes(campaign.folder, tasks).items():
         if answer.get("failed"):
             raise AssertionError(f"{node} cannot be {state}: {answer['msg']}")
@@ -191,7 +219,9 @@ def _wave(
     for node, shares in wave["shares"].items():
         calls = {
             share["log"]: _action(
-                _train(campaign, rng), _train_args(campaign, plan, share, node)
+                _train(campaign, rng),
+                _train_args(campaign, plan, share, node),
+                _connection(campaign, node),
             ).run
             for share in shares
             if share["log"] not in skipped
@@ -244,7 +274,7 @@ def _train(campaign: Campaign, rng: random.Random) -> Any:
         def _execute_module(self, module_name: str, module_args: Any, **_: Any) -> Result:
             if is_unreachable:
                 raise AnsibleConnectionFailure("no route to host")
-            answer = run_module(MODULES[module_name].main, module_args)
+            answer = _on_node(campaign, self._connection, module_name, module_args)
             if is_throttled and answer.get("telemetry"):
                 answer["telemetry"]["cpu_throttle_events"] = 1
             return answer
@@ -252,13 +282,40 @@ def _train(campaign: Campaign, rng: random.Random) -> Any:
     return Train
 
 
-def _action(plugin: Any, args: Result) -> Any:
-    """Return an action plugin that is ready to run, with a connection to this machine."""
+def _connection(campaign: Campaign, node: str) -> Any:
+    """Return the connection to a node, that of Slurm or one to this machine."""
+    if campaign.carrier == "ssh":
+        return _local()
+    connection = slurm.Connection(PlayContext())
+    connection.get_option = {"host": node, "job": campaign.job}.get
+    connection._shell = SimpleNamespace(tmpdir="")
+    return connection
+
+
+def _local() -> Any:
+    """Return a connection to this machine."""
+    return SimpleNamespace(
+        transport="local", _shell=SimpleNamespace(tmpdir=""), fetch_file=shutil.copyfile
+    )
+
+
+def _on_node(campaign: Campaign, connection: Any, name: str, args: Result) -> Result:
+    """Run a module on a node, as Ansible does with pipelining."""
+    if campaign.carrier == "ssh":
+        return run_module(MODULES[name].main, args)
+    given = json.dumps(args).encode()
+    code, out, errors = connection.exec_command(module_command(name), in_data=given)
+    if not out:
+        return {"failed": True, "msg": f"MODULE FAILURE: {code}: {errors.decode()}"}
+    answer: Result = json.loads(out)
+    return answer
+
+
+def _action(plugin: Any, args: Result, connection: Any = None) -> Any:
+    """Return an action plugin that is ready to run."""
     task = SimpleNamespace(
         args=args, action="", async_val=0, check_mode=False, diff=False, become=False
     )
-    connection = SimpleNamespace(
-        transport="local", _shell=SimpleNamespace(tmpdir=""), fetch_file=shutil.copyfile
-    )
     templar = Templar(loader=DataLoader(), variables={})
-    return getattr(plugin, "ActionModule", plugin)(task, connection, None, None, templar, None)
+    made = getattr(plugin, "ActionModule", plugin)
+    return made(task, connection or _local(), None, None, templar, None)

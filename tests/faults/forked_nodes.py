@@ -19,6 +19,7 @@ from typing import Any
 
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.module_utils import basic
+from ansible_collections.scalebench.core.plugins.plugin_utils.carrier import told_of
 
 Result = dict[str, Any]
 FORK = multiprocessing.get_context("fork")
@@ -49,7 +50,7 @@ def outcome(call: Callable[[], Result]) -> Result:
     try:
         return call()
     except AnsibleConnectionFailure as error:
-        return {"unreachable": True, "msg": str(error)}
+        return told_of(error)
     except AnsibleError as error:
         return {"failed": True, "msg": str(error)}
 

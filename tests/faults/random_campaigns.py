@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import campaign_data
+import slurm_stand_ins
 import yaml
 from ansible_collections.scalebench.core.plugins.module_utils.node.runs import marked
 from ansible_collections.scalebench.core.plugins.module_utils.records.endings import ending_names
@@ -56,7 +57,7 @@ SLOW = {"hang": 0.8, "endless": 0.8, "deaf": 0.4}
 NO_MEMORY_LIMIT = 1000
 
 
-def random_campaign(seed: int, folder: Path) -> Campaign:
+def random_campaign(seed: int, folder: Path, carrier: str) -> Campaign:
     """Return a campaign whose nodes, with their faults, are installed below ``folder``."""
     rng = random.Random(seed)
     (folder / "benchmarks").mkdir(parents=True)
@@ -82,8 +83,10 @@ def random_campaign(seed: int, folder: Path) -> Campaign:
         requeue=rng.choice((0, 0, 1)),
         timeout=4.0,
         sample_interval=rng.choice((0, 0, 0.3)),
-        unreachable=0.02 if has_faults else 0.0,
+        # By Slurm, its programs say what is lost.
+        unreachable=0.02 if has_faults and carrier == "ssh" else 0.0,
         throttled=rng.choice((0.0, 0.3)),
+        carrier=carrier,
     )
     limit = rng.choice((NO_MEMORY_LIMIT, NO_MEMORY_LIMIT, 3, 6))
     if "max" in campaign.options["batch_size_per_device"]:
@@ -92,6 +95,8 @@ def random_campaign(seed: int, folder: Path) -> Campaign:
         words = _faults(rng) if has_faults else ""
         (folder / name / "faults").write_text(words, encoding="utf-8")
         (folder / name / "memory").write_text(str(limit), encoding="utf-8")
+    if carrier == "slurm":
+        slurm_stand_ins.install(campaign.slurm, rng, has_faults)
     return campaign
 
 
@@ -165,8 +170,11 @@ def start_stray(campaign: Campaign, rng: random.Random) -> subprocess.Popen[byte
 def remove_faults(campaign: Campaign) -> None:
     """Remove all faults except the memory limit and missing installations."""
     campaign.unreachable = campaign.throttled = 0.0
-    for node in campaign.nodes:
-        (campaign.work_dir(node) / "faults").write_text("", encoding="utf-8")
+    folders = [campaign.work_dir(node) for node in campaign.nodes]
+    if campaign.carrier == "slurm":
+        folders.append(campaign.slurm)
+    for folder in folders:
+        (folder / "faults").write_text("", encoding="utf-8")
 
 
 def running_commands(campaign: Campaign) -> list[str]:

@@ -1,14 +1,18 @@
-"""Check that 200 random campaigns with random faults end in a consistent state.
+"""Check that 200 random campaigns with random faults end in a consistent state, and some by Slurm.
 
-The workload is a stand-in; plugins, modules, processes and signals are real. The name of a failing
-test contains the seed; ``pytest tests/faults/test_random_campaigns.py -k 'seed17-'`` runs it alone.
+The workload is a stand-in, and so are Slurm's programs; plugins, modules, processes and signals are
+real. The name of a failing test contains carrier and seed; ``pytest
+tests/faults/test_random_campaigns.py -k 'ssh-seed17-'`` runs it alone. ``SLURM_CAMPAIGNS=100`` in
+the environment runs as many by Slurm.
 """
 
 from __future__ import annotations
 
 import json
 import multiprocessing
+import os
 import random
+import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from itertools import combinations
@@ -18,78 +22,100 @@ from typing import Any
 import campaign_driver as driver
 import pytest
 import random_campaigns
+import slurm_stand_ins
 from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
 from ansible_collections.scalebench.core.plugins.module_utils.records.endings import ending_names
 from ansible_collections.scalebench.core.plugins.module_utils.running import search
 from ansible_collections.scalebench.core.plugins.plugin_utils import campaign_files
 from ansible_collections.scalebench.core.plugins.plugin_utils.log_files import read_facts
 
-SEEDS = range(200)
+CAMPAIGNS = [
+    *(("ssh", seed) for seed in range(200)),
+    *(("slurm", seed) for seed in range(int(os.environ.get("SLURM_CAMPAIGNS", "20")))),
+]
 # Number of parallel campaigns: most of the time is spent waiting for time limits.
 PARALLEL = 12
 
 
 @pytest.fixture(scope="module")
 def outcomes(request, tmp_path_factory):
-    """Start all selected campaigns; return their futures by seed."""
+    """Start all selected campaigns; return their futures by carrier and seed."""
     folder = tmp_path_factory.mktemp("campaigns")
-    seeds = [
-        item.callspec.params["seed"]
+    selected = [
+        item.callspec.params["which"]
         for item in request.session.items
         if item.originalname == "test_a_campaign_ends_consistent"
     ]
     fork = multiprocessing.get_context("fork")
     with ProcessPoolExecutor(PARALLEL, mp_context=fork) as pool:
-        yield {seed: pool.submit(run_campaign, seed, folder / str(seed)) for seed in seeds}
+        yield {which: pool.submit(run_campaign, *which, folder) for which in selected}
 
 
-@pytest.mark.parametrize("seed", SEEDS, ids=lambda seed: f"seed{seed}-")
-def test_a_campaign_ends_consistent(outcomes, seed):
-    assert outcomes[seed].result()["sessions"] > 0
+@pytest.mark.parametrize("which", CAMPAIGNS, ids=lambda which: f"{which[0]}-seed{which[1]}-")
+def test_a_campaign_ends_consistent(outcomes, which):
+    assert outcomes[which].result()["sessions"] > 0
 
 
-def test_the_faults_made_every_ending(outcomes):
-    if len(outcomes) < len(SEEDS):
+@pytest.mark.parametrize("carrier", ["ssh", "slurm"])
+def test_the_faults_made_every_ending(outcomes, carrier):
+    planned = [which for which in CAMPAIGNS if which[0] == carrier]
+    found = [outcomes[which].result() for which in planned if which in outcomes]
+    if len(found) < len(planned):
         pytest.skip("not all campaigns were selected")
-    total = sum((outcome.result() for outcome in outcomes.values()), Counter())
+    total = sum(found, Counter())
+    assert total["killed"] > len(found) / 4
+    if carrier == "slurm":
+        assert total["job over"]
+        assert total["ended by Slurm"] > len(found) / 10
+        return
     # NCCL connects GPUs only; test_record.py has the rule for this ending.
     assert set(ending_names()) - {"wrong_transport"} <= set(total), total
-    assert total["killed"] > len(SEEDS) / 4
 
 
-def run_campaign(seed: int, folder: Path) -> Counter[str]:
-    """Run, kill, damage and resume one campaign; return the number of endings, sessions and kills.
+def run_campaign(carrier: str, seed: int, below: Path) -> Counter[str]:
+    """Run, kill, damage and resume one campaign; return the number of endings and of sessions.
 
     :raises AssertionError: its final state is not consistent.
     """
     rng = random.Random(f"session {seed}")
-    campaign = random_campaigns.random_campaign(seed, folder)
+    campaign = random_campaigns.random_campaign(seed, below / f"{carrier}{seed}", carrier)
     cuts: Counter[str] = Counter()
-    sessions = killed = 0
+    ended: Counter[str] = Counter()
+
+    def session(killed_after: int | None = None) -> str:
+        how = driver.session(campaign, ended.total() + 1, killed_after)
+        ended[how] += 1
+        return how
+
     for _ in range(rng.choice((0, 1, 1, 1, 2, 3))):
-        sessions += 1
-        accesses = rng.randint(1, rng.choice((10, 60, 300, 1000)))
-        killed += not driver.session(campaign, sessions, accesses)
+        session(rng.randint(1, rng.choice((10, 60, 300, 1000))))
         cuts.update(random_campaigns.damage(campaign, rng))
     stray = random_campaigns.start_stray(campaign, rng)
     if rng.random() < 0.7:
         random_campaigns.remove_faults(campaign)
-    sessions += 1
-    assert driver.session(campaign, sessions)
+    # A job that is over is followed by another; its faults are used up.
+    while (how := session()) == "job over":
+        assert ended["job over"] < 50
+    assert how == "complete"
     stray.wait(timeout=1)
     finished = FinishedCampaign(campaign)
     finished.check_endings()
-    finished.check_attempts(killed, cuts)
+    finished.check_attempts(ended["killed"], cuts)
     finished.check_retries()
     finished.check_skipped(cuts)
     assert random_campaigns.running_commands(campaign) == []
+    end = time.monotonic() + 5
+    while left := slurm_stand_ins.left(campaign.slurm):
+        assert time.monotonic() < end, left
+        time.sleep(0.1)
     driver.results(campaign)
     if {record["ending"] for record in finished.records.values()} == {"ok"}:
         before = finished.files()
-        assert driver.session(campaign, sessions + 1)
+        assert session() == "complete"
         assert finished.files() == before, "a complete campaign started something"
     endings = Counter(record["ending"] for record in finished.every())
-    return endings + Counter(sessions=sessions, killed=killed)
+    endings["ended by Slurm"] = sum(map(_slurm_ended, finished.every()))
+    return endings + ended + Counter(sessions=ended.total())
 
 
 class FinishedCampaign:
@@ -164,9 +190,13 @@ class FinishedCampaign:
             if line.startswith("0 ")
         )
         kept = Counter(_run(record["log"]) for record in self.every() if _was_started(record))
+        # Slurm may have ended these before they started.
+        unsure = Counter(_run(record["log"]) for record in self.every() if _slurm_ended(record))
         for run in {*starts, *kept}:
             lost = starts[run] - kept[run]
-            assert 0 <= lost <= killed + cuts[run], f"{run}: {starts[run]} starts, {kept[run]} kept"
+            assert -unsure[run] <= lost <= killed + cuts[run], (
+                f"{run}: {starts[run]} starts, {kept[run]} kept, {unsure[run]} ended by Slurm"
+            )
         for log, records in self.attempts.items():
             names = {path.name for path in (self.folder / log).parent.glob("*.out")}
             for number, record in enumerate(records, 1):
@@ -216,3 +246,8 @@ def _was_started(record: dict[str, Any]) -> bool:
         return False
     leading = record["nodes"][record["cell"]["node_names"][0]]
     return not leading["reason"].startswith("unreachable")
+
+
+def _slurm_ended(record: dict[str, Any]) -> bool:
+    """Return whether Slurm ended the repeat on one of its nodes."""
+    return any("Slurm job" in node["reason"] for node in record["nodes"].values())
