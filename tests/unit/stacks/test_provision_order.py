@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -52,6 +53,18 @@ def test_the_state_of_a_server_is_read_before_it_is_changed_and_after():
     assert [task["system_changes"]["state"] for task in last["tasks"]] == ["recorded"]
     # Whatever the tags of a run.
     assert SERVERS["pre_tasks"][2]["tags"] == last["tasks"][0]["tags"] == ["always"]
+
+
+@pytest.mark.parametrize(
+    ("playbook", "hosts"),
+    [("teardown", "unprivileged_nodes"), ("uninstall", SERVERS["hosts"])],
+)
+def test_a_node_that_others_use_is_refused_before_what_runs_there_is_ended(playbook, hosts):
+    plays = yaml.safe_load((ROOT / f"playbooks/{playbook}.yml").read_text())
+    (play,) = [one for one in plays if one.get("hosts") == hosts]
+    # Roles would run before it.
+    assert "roles" not in play and "pre_tasks" not in play
+    assert play["tasks"][0]["ansible.builtin.import_role"] == {"name": "claim"}
 
 
 def test_every_tag_runs_the_roles_that_its_role_depends_on():
