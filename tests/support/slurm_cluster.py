@@ -40,7 +40,7 @@ recipes:
     defaults:
       cpu:
         {precision: [fp32], batch_size_per_device: [1], topology: [1n1g], warmup: 2, iterations: 5}
-    arguments: ["SECONDS", "{world_size}", "{total_iterations}"]
+    arguments: ["SECONDS", "{world_size}", "{total_iterations}", "{batch_size_per_device}"]
 """
 
 

@@ -149,3 +149,18 @@ def test_a_campaign_goes_on_after_what_ends_its_job():
     code, out = last.finish()
     assert code == 0, out
     assert last.endings() == {1: ("ok", "")}
+
+
+def test_memory_beyond_the_jobs_is_out_of_memory():
+    sizes = {"topology": "1n1g", "batch_size_per_device": "1,2,3"}
+    bench = Bench("memory", repeats=1, slurm_memory="250M", **sizes)
+    code, out = bench.finish()
+    logs = slurm.HOME / "scalebench/results/memory/logs"
+    records = [json.loads(path.read_text()) for path in logs.rglob("*.run.json")]
+    found = {record["cell"]["batch_size_per_device"]: record for record in records}
+    endings = {size: record["ending"] for size, record in found.items()}
+    assert code, out
+    assert endings == {1: "ok", 2: "out_of_memory", 3: "skipped"}, out
+    reason = found[2]["reason"]
+    assert reason.startswith("node1: Slurm job "), reason
+    assert "exceeded memory limit" in reason
