@@ -122,6 +122,13 @@ def test_a_step_is_tried_again_only_after_a_restart_of_slurmctld(errors, away):
     assert answers.controller_away(f"srun: error: {errors}\n") == bool(away)
 
 
+def test_a_running_job_that_gets_no_step_is_beyond_its_limit():
+    told = "srun: error: Unable to create step for job 5: Job/step already completing or completed"
+    found = end(told + "\n", "RUNNING", code=1)
+    assert found == ("interrupted", "Slurm job 5 on n4: its time limit was reached", True)
+    assert end(told + "\n", None, code=1).ending == "launch_failed"
+
+
 def test_a_command_that_ends_well_is_no_end_of_the_step():
     assert end(CANCELLED.format(""), code=0) is None
 

@@ -66,6 +66,12 @@ _AWAY = re.compile(
     r"Memory required by task is not available)",
     re.MULTILINE,
 )
+# Slurm looks at time limits twice a minute. Until then a job beyond its limit is RUNNING, and gets
+# no step (ESLURM_ALREADY_DONE; seen with 22.05.8).
+_DONE = re.compile(
+    r"^srun: error: Unable to create step for job \S+: Job/step already completing or completed",
+    re.MULTILINE,
+)
 
 
 class Queued(NamedTuple):
@@ -236,6 +242,8 @@ def end_of_step(
     """
     if not needs_state(exit_code, errors):
         return None
+    if state == RUNNING and _DONE.search(errors):
+        state = "TIMEOUT"
     state = RUNNING if state is None else state
     over = not state or (state != RUNNING and state not in WAITING)
     cause = _cause(errors)
