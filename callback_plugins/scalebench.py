@@ -129,8 +129,11 @@ class CallbackModule(Default):
 
     @unless_verbose
     def v2_runner_on_failed(self, result, ignore_errors=False):
+        # With --check a refusal is ignored, so that the rest is shown.
+        if ignore_errors and result.task.action.rpartition(".")[2] == "assert":
+            self._print_failure("WOULD FAIL", result)
         # Of a loop the items were printed.
-        if not (ignore_errors or (result.task.loop and "results" in result.result)):
+        elif not (ignore_errors or (result.task.loop and "results" in result.result)):
             self._print_failed(result)
 
     @unless_verbose

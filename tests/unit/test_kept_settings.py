@@ -1,7 +1,13 @@
 """What a site has set on its servers, as roles find it and leave it."""
 
+import base64
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
+import pytest
 import yaml
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar, trust_as_template
@@ -24,3 +30,141 @@ def test_needrestart_only_lists_services_whichever_play_installs():
 
 def roles(play):
     return {role["role"] for role in play.get("roles", [])}
+
+
+def play(tmp_path, role, part, *options, **given):
+    """Apply a part of a role to this machine, as far as the variables let it."""
+    steps = [{"ansible.builtin.include_role": {"name": role, "tasks_from": part}}]
+    steps.append({"ansible.builtin.debug": {"msg": "the rest is shown"}})
+    (tmp_path / "play.yml").write_text(
+        yaml.safe_dump([{"hosts": "localhost", "gather_facts": False, "tasks": steps}])
+    )
+    given["ansible_python_interpreter"] = sys.executable
+    done = subprocess.run(
+        [Path(sys.executable).parent / "ansible-playbook", "-i", "localhost,", "-c", "local",
+         *options, "-e", json.dumps(given), tmp_path / "play.yml"],
+        env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1",
+             "ANSIBLE_ACTION_PLUGINS": f"{tmp_path}:{ROOT}/action_plugins"},
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "kept"),
+    [
+        ("deb [signed-by=/k] http://127.0.0.1:9/deb/$(ARCH) /", True),
+        ("URIs: http://127.0.0.1:9/deb/amd64/", True),
+        ("# deb http://127.0.0.1:9/deb/amd64 /", False),
+    ],
+)
+def test_a_list_of_the_site_stays_and_is_used(tmp_path, line, kept):
+    site = tmp_path / "nvidia-container-toolkit.list"
+    site.write_text(f"{line}\n")
+    code, output = play(
+        tmp_path, "apt_repository", "main",
+        __apt_repository_folders=[str(tmp_path)],
+        apt_repository_url="http://127.0.0.1:9/deb/amd64",
+        apt_repository_key_url="http://127.0.0.1:9/key.asc",
+        apt_repository_fingerprints=["A" * 40],
+        apt_repository_setting="fingerprints",
+        apt_repository_keyring=str(tmp_path / "ours.asc"),
+        apt_repository_list=str(tmp_path / "ours.list"),
+    )  # fmt: skip
+    assert site.read_text() == f"{line}\n"
+    assert not (tmp_path / "ours.list").exists() and not (tmp_path / "ours.asc").exists()
+    # Nobody listens where the keyring would be.
+    assert (code == 0) is kept, output
+    assert ("has http://127.0.0.1:9/deb/amd64 already and stays" in output) is kept
+
+
+@pytest.mark.parametrize("check", [["--check"], []])
+def test_a_clock_daemon_in_the_way_is_named_with_both_ways_out(tmp_path, check):
+    (tmp_path / "distribution_packages.py").write_text(
+        "from ansible.plugins.action import ActionBase\n"
+        "class ActionModule(ActionBase):\n"
+        "    def run(self, tmp=None, task_vars=None):\n"
+        "        return {'failed': True, 'msg': 'chrony would remove packages'}\n"
+    )
+    code, output = play(
+        tmp_path, "host_baseline", "chrony_configured", *check,
+        __host_baseline_chrony_conf=str(tmp_path / "chrony.conf"),
+        __host_baseline_chrony_sources=str(tmp_path / "ours.sources"),
+        __host_baseline_chrony_include="",
+        __host_baseline_chrony_service="chrony",
+        __host_baseline_container=True,
+        ansible_facts={"virtualization_type": "container"},
+    )  # fmt: skip
+    words = " ".join(output.split())
+    assert "chrony would remove packages" in words
+    assert "host_baseline_clock_replace_allowed=true" in words
+    assert "host_baseline_chrony=false" in words
+    assert (code == 0) is bool(check), output
+    assert ("the rest is shown" in words) is bool(check)
+
+
+@pytest.mark.parametrize(
+    ("text", "excluded"),
+    [
+        ("[main]\ngpgcheck=1\n", "libnccl"),
+        ("[main]\nexcludepkgs = kernel*, lustre*\n", "kernel*,lustre*,libnccl"),
+        ("[main]\nexclude=kernel* libnccl\n", "kernel*,libnccl"),
+    ],
+)
+def test_what_dnf_excludes_for_the_site_stays(text, excluded):
+    tasks = yaml.safe_load((ROOT / "roles/host_baseline/tasks/holds_RedHat.yml").read_text())
+    *_, task = tasks
+    found = {"content": base64.b64encode(text.encode()).decode()}
+    variables = {key: trust_as_template(value) for key, value in task["vars"].items()}
+    line = evaluated(
+        task["ansible.builtin.lineinfile"]["line"],
+        host_baseline_held_packages=["libnccl"],
+        __host_baseline_dnf=found,
+        **variables,
+    )
+    assert line == f"excludepkgs={excluded}"
+
+
+@pytest.mark.parametrize(
+    ("path", "sockets", "other"),
+    [
+        (None, "0: 00000002 00000000 00010000 0001 01 2143 /run/podman/podman.sock\n", []),
+        ("/snap/bin/docker.dockerd", "", ["/snap/bin/docker.dockerd"]),
+        (
+            None,
+            "0: 00000002 00000000 00010000 0001 01 21434 /run/docker.sock\n"
+            "0: 00000003 00000000 00000000 0001 03 21435 /run/docker.sock\n",
+            ["/run/docker.sock"],
+        ),
+    ],
+)
+def test_docker_without_its_daemon_in_path_is_found(path, sockets, other):
+    values = yaml.safe_load((ROOT / "roles/container_engine/vars/main.yml").read_text())
+    found = evaluated(
+        values["__container_engine_other"],
+        __container_engine_programs={"programs": {"/snap/bin/docker.dockerd": {"path": path}}},
+        __container_engine_sockets={"content": base64.b64encode(sockets.encode()).decode()},
+    )
+    assert found == other
+
+
+@pytest.mark.parametrize(("choice", "used"), [(False, 0), ("false", 0), (True, 1)])
+def test_gpus_that_are_not_to_be_used_get_neither_driver_nor_toolkit(choice, used):
+    gpu = {
+        "slot": "0000:1a:00.0",
+        "vendor": "0x10de",
+        "device": "0x2330",
+        "device_class": "0x030200",
+    }
+    tasks = yaml.safe_load((ROOT / "roles/stack/tasks/main.yml").read_text())
+    key = "ansible.builtin.set_fact"
+    facts = [task[key]["stack_hardware"] for task in tasks if key in task]
+    engine = yaml.safe_load((ROOT / "roles/container_engine/vars/main.yml").read_text())
+    variables = {
+        "scalebench_gpus": choice,
+        "hardware_pci": {"devices": [gpu]},
+        "__stack_driver": {},
+        "ansible_facts": {"os_family": "Debian", "distribution_major_version": "12"},
+    }
+    assert len(evaluated(facts[0], **variables)["gpus"]) == used
+    assert len(evaluated(engine["__container_engine_gpus"], **variables)) == used

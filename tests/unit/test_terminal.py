@@ -146,6 +146,13 @@ def test_what_is_rescued_or_ignored_is_no_failure(tmp_path):
     assert not any("FAILED" in line or "-v for" in line for line in lines)
 
 
+def test_a_refusal_that_check_mode_passes_over_is_shown(tmp_path):
+    refusal = {"that": False, "fail_msg": "end it first", "quiet": True}
+    task = {"name": "Refuse", "ansible.builtin.assert": refusal, "ignore_errors": True}
+    lines = printed(tmp_path, hosts="n1", code=0, tasks=[task])
+    assert lines[1:3] == ["WOULD FAIL n1: Refuse", "  end it first"]
+
+
 def test_a_failure_in_a_rescue_is_shown(tmp_path):
     block = {"block": [fail("first")], "rescue": [fail("second")]}
     lines = printed(tmp_path, hosts="n1", tasks=[block])
