@@ -305,11 +305,14 @@ def mounted_below(path: str) -> bool:
     return any(f"{mount.rstrip('/')}/".startswith(f"{real}/") for mount in decoded)
 
 
-def refuse_other(module: AnsibleModule, record: Record) -> None:
-    """End the module where owner and claims of the server lie in another work folder."""
+def refuse_other(module: AnsibleModule, record: Record) -> str:
+    """End the module where owner and claims of the server lie in another work folder.
+
+    In check mode return why it would end, as a warning too; else nothing.
+    """
     other = record.other_work_dir(module.params["work_dir"])
     if not other or module.params["take_over"]:
-        return
+        return ""
     message = (
         f"this server was provisioned with scalebench_work_dir={other} ({record.place}), where its"
         f" owner and claims are, and not with {module.params['work_dir']}: use the same, or"
@@ -317,7 +320,9 @@ def refuse_other(module: AnsibleModule, record: Record) -> None:
     )
     if not module.check_mode:
         module.fail_json(msg=message)
-    module.warn(f"{message}. Without --check this run ends here.")
+    message += ". Without --check this run ends here."
+    module.warn(message)
+    return message
 
 
 def main() -> None:
@@ -344,7 +349,7 @@ def main() -> None:
     }
     record = Record(module.params["directory"])
     state, folders = module.params["state"], module.params["folders"]
-    refuse_other(module, record)
+    refused = refuse_other(module, record)
     if state != "undone":
         if not module.check_mode:
             # This run's own, however long it took.
@@ -385,7 +390,10 @@ def main() -> None:
     result = {
         "changed": any(plan._replace(stays={})),
         "undo": plan._asdict(),
-        "summary": words_of(plan, owners) or ["nothing is recorded that could be undone"],
+        "summary": [
+            *([refused] if refused else []),
+            *(words_of(plan, owners) or ["nothing is recorded that could be undone"]),
+        ],
         "problems": problems,
     }
     if problems:

@@ -210,7 +210,8 @@ def test_another_work_folder_is_refused_while_that_of_the_record_is_there(step, 
         assert f"was provisioned with scalebench_work_dir={own} (" in refused["msg"], state
         assert "-e scalebench_take_over=true" in refused["msg"]
     assert tree(etc) == before
-    assert "Without --check this run ends" in str(step("undone", check=True, work_dir=other))
+    first, *_ = step("undone", check=True, work_dir=other)["summary"]
+    assert first.endswith("Without --check this run ends here.")
     assert "msg" not in step("begun", work_dir=own)
     assert "msg" not in step("begun", work_dir=other, take_over=True)
     (tmp_path / "other").mkdir()

@@ -80,7 +80,7 @@ def _mfu(cell: MeasuredCell) -> Optional[float]:
 def _by_time(cell: MeasuredCell) -> Optional[Dict[str, Any]]:
     """Return the same figures by the time of the steps, None where a repeat does not tell it."""
     elapsed = cell.get("elapsed")
-    if not elapsed:
+    if not elapsed or "median_speed" not in elapsed:
         return None
     interval = median_interval(deciding_speeds(cell)[0])
     return {"median": elapsed["median_speed"], "low": interval["low"], "high": interval["high"]}
