@@ -16,7 +16,8 @@ description:
     then names the packages and files that are new since.
   - V(undone) removes packages that were not there, unless others need them, releases holds, and
     makes files, services, kernel parameters and groups what they were. What somebody else changed
-    since stays, and is named. Packages that were upgraded or removed stay so, and are named.
+    since stays, and is named. Packages that were upgraded stay so, and are named; those that were
+    removed are installed again.
 options:
   state:
     description: What to do.
@@ -144,7 +145,7 @@ class Record:
             return
         self.drop_originals(self.read(self.changes))
         state = read_state()
-        lost = self.not_recorded(state)
+        lost = self.not_recorded()
         if any(lost.values()):
             self.write(self.lost, lost)
         copy_files(state["files"], self.originals)
@@ -152,10 +153,12 @@ class Record:
             self.begun, {"time": time.time(), "state": {**state, "folders": existing(folders)}}
         )
 
-    def not_recorded(self, state: Mapping[str, Any]) -> Dict[str, List[str]]:
+    def not_recorded(self) -> Dict[str, List[str]]:
         """Return the packages and files that came after runs began which were not recorded."""
         lost, dropped = self.read(self.lost), self.read(self.begun)
-        new = unrecorded(dropped["state"], state) if dropped and not self.unfinished() else {}
+        new = {}
+        if dropped and not self.unfinished():
+            new = unrecorded(dropped["state"], read_state())
         return {kind: sorted({*lost.get(kind, []), *new.get(kind, [])}) for kind in {*lost, *new}}
 
     def all_changes(self, folders: List[str], begun: Mapping[str, Any]) -> Dict[str, Any]:
@@ -359,7 +362,7 @@ def main() -> None:
             if place["work_dir"] and record.read(record.place) != place:
                 record.write(record.place, place)
         module.exit_json(changed=False)
-    lost = record.not_recorded(read_state())
+    lost = record.not_recorded()
     changes_since = record.all_changes if module.check_mode else record.finish
     changes = changes_since(folders, record.unfinished())
     held = {path for path in existing(folders) if mounted_below(path)}

@@ -47,7 +47,6 @@ class Waits:
     ) -> None:
         self.place, self.on_gpu = place, device.type == "cuda"
         self.measured = measured and dist.is_initialized() and place.world_size > 1
-        self.steps = 0
         self.every = -(-steps // INTERVALS)
         self.between_lines = max(self.every, FEWEST_STEPS)
         self.seconds: list[float] = []
@@ -72,7 +71,6 @@ class Waits:
 
     def end_step(self) -> None:
         """Keep this step's wait, once the device has done it; at times print a line."""
-        self.steps += 1
         self.ends.append(time.perf_counter())
         if not self.measured:
             return
@@ -88,16 +86,18 @@ class Waits:
 
     def facts(self) -> dict[str, Any] | None:
         """Return what the line of this rank states at the end; None where nothing is measured."""
-        if not self.steps or (not self.measured and self.no_core is None):
+        steps = [end - begin for begin, end in zip(self.ends, self.ends[1:], strict=False)]
+        if not steps or (not self.measured and self.no_core is None):
             return None
         means = [
             statistics.fmean(self.seconds[start : start + self.every])
             for start in range(0, len(self.seconds), self.every)
         ]
-        steps = [end - begin for begin, end in zip(self.ends, self.ends[1:], strict=False)]
         who = self.place.facts()
         without = None if self.no_core is None else seconds_without_core()
-        facts = {} if without is None else {"core_wait_seconds": self._of_step(without)}
+        facts = {}
+        if without is not None:
+            facts["core_wait_seconds"] = round((without - self.no_core) / len(steps), 6)
         return {
             "rank": who["rank"],
             "node": who["node"],
@@ -106,9 +106,6 @@ class Waits:
             "step_seconds": round(statistics.median(steps), 6),
             **facts,
         }
-
-    def _of_step(self, without: float) -> float:
-        return round((without - self.no_core) / self.steps, 6)
 
     def _queue(self, gradient: torch.Tensor) -> None:
         torch.autograd.Variable._execution_engine.queue_callback(self._reach)

@@ -6,7 +6,6 @@ import math
 from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from ..records.cells import cell_key
-from ..records.factors import is_strong
 from ..records.results import MeasuredCell, Prediction, PredictionGroup, Predictions, StepParts
 from ..stats.statistics import mean, median
 from ..stats.student_t import quantile
@@ -14,7 +13,7 @@ from ..topology import parse_topology, world_size
 from .collectives import all_reduce_times
 from .ring_law import FEWEST_SIZES, Times, ring_law
 from .scaling import BASELINE
-from .step_parts import gradient_bytes
+from .step_parts import gradient_bytes, weak_groups
 from .strong_scaling import step_times
 
 __all__ = ["predictions", "wanted_topologies"]
@@ -58,13 +57,9 @@ def predictions(
 
     :param parts: of the same cells.
     """
-    groups: Dict[Tuple[str, ...], List[MeasuredCell]] = {}
-    for cell in cells:
-        if not is_strong(cell):
-            groups.setdefault(cell_key(cell).group, []).append(cell)
     alone = all_reduce_times(cells)
     late = _delays(parts)
-    found = [_group(members, alone, late, wanted) for members in groups.values()]
+    found = [_group(members, alone, late, wanted) for members in weak_groups(cells)]
     said = [one for one in found if one and one["rows"]]
     return {"level": LEVEL, "groups": said} if said else None
 

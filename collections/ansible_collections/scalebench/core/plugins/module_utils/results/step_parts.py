@@ -16,7 +16,7 @@ from .ring_law import Times, ring_law
 from .scaling import BASELINE, base_topology
 from .strong_scaling import step_times
 
-__all__ = ["gradient_bytes", "step_parts"]
+__all__ = ["gradient_bytes", "step_parts", "weak_groups"]
 
 # Bytes of a parameter's gradient by precision: automatic mixed precision keeps them in fp32.
 _GRADIENT_BYTES = {"fp32": 4, "amp": 4, "bf16": 2, "fp16": 2}
@@ -38,14 +38,19 @@ def step_parts(cells: Sequence[MeasuredCell]) -> Optional[StepParts]:
     topology, with nothing beside it, by the ``ring_law`` of this topology's; ``hidden_seconds`` is
     how much longer that takes than the exposed exchange.
     """
+    alone = all_reduce_times(cells)
+    found = [_group(members, alone) for members in weak_groups(cells)]
+    explained = [one for one in found if any(_measured(cell) for cell in one["cells"])]
+    return {"groups": explained} if explained else None
+
+
+def weak_groups(cells: Sequence[MeasuredCell]) -> List[List[MeasuredCell]]:
+    """Return the cells of weak scaling that differ in topology alone, group by group."""
     groups: Dict[Tuple[str, ...], List[MeasuredCell]] = {}
     for cell in cells:
         if not is_strong(cell):
             groups.setdefault(cell_key(cell).group, []).append(cell)
-    alone = all_reduce_times(cells)
-    found = [_group(members, alone) for members in groups.values()]
-    explained = [one for one in found if any(_measured(cell) for cell in one["cells"])]
-    return {"groups": explained} if explained else None
+    return list(groups.values())
 
 
 def _measured(cell: StepCell) -> bool:
