@@ -215,7 +215,9 @@ import contextlib
 import json
 import os
 import shutil
+import tempfile
 import time
+from typing import Iterator
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.scalebench.core.plugins.module_utils.logs.nccl import with_trace
@@ -230,6 +232,20 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.supervise imp
     RUN_VARIABLE,
     supervise,
 )
+
+
+@contextlib.contextmanager
+def temporary_folder() -> Iterator[str]:
+    """Make a folder for the temporary files of the run's processes, and remove it at the end.
+
+    torchrun leaves a folder behind whenever it runs, and a process that is ended leaves all of its
+    own. The folder has a short name because a socket's name may have 107 bytes, unix(7).
+    """
+    folder = tempfile.mkdtemp(prefix="scalebench-")
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def main() -> None:
@@ -270,7 +286,7 @@ def main() -> None:
     }
     try:
         os.makedirs(directory, exist_ok=True)
-        with attended(args["work_dir"], run, args["devices"]):
+        with attended(args["work_dir"], run, args["devices"]), temporary_folder() as temporary:
             record["strays"] = len(end_strays(args["work_dir"], run))
             record["device_users"] = device_users(environment)
             folder = run + ".files"
@@ -281,7 +297,12 @@ def main() -> None:
                 supervise(
                     args["argv"],
                     record["log"],
-                    {**with_trace(environment, folder), RUN_VARIABLE: run},
+                    {
+                        "TMPDIR": temporary,
+                        "TORCHINDUCTOR_CACHE_DIR": os.path.join(args["work_dir"], "compiled"),
+                        **with_trace(environment, folder),
+                        RUN_VARIABLE: run,
+                    },
                     args["timeout"],
                     0 if args["rank"] else args["stall"],
                     controller=1,
