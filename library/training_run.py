@@ -223,15 +223,13 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.scalebench.core.plugins.module_utils.logs.nccl import with_trace
 from ansible_collections.scalebench.core.plugins.module_utils.node.gpus import device_users
 from ansible_collections.scalebench.core.plugins.module_utils.node.nccl_traces import transports_in
+from ansible_collections.scalebench.core.plugins.module_utils.node.processes import RUN_VARIABLE
 from ansible_collections.scalebench.core.plugins.module_utils.node.runs import (
     attended,
     end_strays,
     packed,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.node.supervise import (
-    RUN_VARIABLE,
-    supervise,
-)
+from ansible_collections.scalebench.core.plugins.module_utils.node.supervise import supervise
 
 
 @contextlib.contextmanager

@@ -15,6 +15,7 @@ import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.node import runs
 from ansible_collections.scalebench.core.plugins.module_utils.node.interpreters import find
 from ansible_collections.scalebench.core.plugins.module_utils.node.processes import (
+    RUN_VARIABLE,
     descendants,
     end_processes,
     environment,
@@ -23,7 +24,6 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.processes imp
     read_process,
     unit_of,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.node.supervise import RUN_VARIABLE
 
 SUPERVISE = """
 import json, sys

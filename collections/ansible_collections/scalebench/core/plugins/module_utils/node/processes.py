@@ -12,6 +12,7 @@ import time
 from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple
 
 __all__ = [
+    "RUN_VARIABLE",
     "Process",
     "adopt_orphans",
     "descendants",
@@ -24,6 +25,8 @@ __all__ = [
     "read_process",
 ]
 
+# Set in the environment of all processes of a repeat, which are recognised by it.
+RUN_VARIABLE = "SCALEBENCH_RUN"
 LISTEN = "0A"
 # Loaded here, because a new process may call it before it becomes its program.
 _PRCTL = ctypes.CDLL(None).prctl

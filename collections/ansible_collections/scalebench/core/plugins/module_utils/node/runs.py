@@ -14,8 +14,7 @@ import time
 import zlib
 from typing import Iterator, List, Optional, Sequence, Set, TextIO, Tuple
 
-from .processes import Process, end_processes, environment, processes
-from .supervise import RUN_VARIABLE
+from .processes import RUN_VARIABLE, Process, end_processes, environment, processes
 
 __all__ = ["attended", "busy_with", "end_strays", "has_ended", "marked", "packed", "unpacked"]
 

@@ -16,10 +16,8 @@ from .gpus import visible_gpus
 from .processes import adopt_orphans, descendants, end_processes, end_with_parent
 from .sampler import Sampler
 
-__all__ = ["RUN_VARIABLE", "supervise", "telling_line"]
+__all__ = ["supervise", "telling_line"]
 
-# Set in the environment of all processes of a repeat, which are recognised by it.
-RUN_VARIABLE = "SCALEBENCH_RUN"
 _TAIL = 65536
 _ERROR = re.compile(r"\b([A-Za-z_][\w.]*(Error|Exception)|error|fatal)\s*:\s*\S", re.IGNORECASE)
 _WORDS = re.compile(r"[A-Za-z]{2}")
