@@ -8,6 +8,18 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.processes imp
 from local_nodes import failures
 
 NODES = {f"node{number}": f"127.0.0.{number + 1}" for number in range(1, 5)}
+# What sshd itself says of its configuration.
+EFFECTIVE = {
+    "passwordauthentication": "no",
+    "kbdinteractiveauthentication": "no",
+    "permitemptypasswords": "no",
+    "permitrootlogin": "without-password",
+    "authenticationmethods": "publickey",
+    "allowtcpforwarding": "no",
+    "x11forwarding": "no",
+    "clientaliveinterval": "15",
+    "maxstartups": "100:30:100",
+}
 
 
 def ssh(cluster, address, *options, command="true"):
@@ -72,11 +84,39 @@ def test_check_mode_on_a_clean_machine_tells_and_changes_nothing(cluster, tmp_pa
 
 
 @pytest.mark.parametrize(("name", "address"), NODES.items())
-def test_each_node_answers_on_its_own_address_and_knows_its_name(cluster, name, address):
-    done = ssh(cluster, address, *key(cluster), command="echo $SCALEBENCH_NODE $SSH_CONNECTION")
+def test_each_node_knows_its_name_and_address_and_logs_in_on_every_other(cluster, name, address):
+    folder = cluster.state / "nodes" / name / "sshd"
+    command = (
+        "echo $SCALEBENCH_NODE $SSH_CONNECTION && for other in node1 node2 node3 node4;"
+        f" do ssh -n -F {folder}/ssh_config $other 'echo $SCALEBENCH_NODE' || exit; done"
+    )
+    done = ssh(cluster, address, *key(cluster), command=command)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split()[0] == name
-    assert done.stdout.split()[-2:] == [address, str(cluster.port("ssh"))]
+    own, *others = done.stdout.splitlines()
+    assert own.split()[0] == name
+    assert own.split()[-2:] == [address, str(cluster.port("ssh"))]
+    assert others == list(NODES)
+
+
+def test_sshd_takes_the_clusters_keys_and_nothing_else(cluster):
+    folder = cluster.state / "nodes/node1/sshd"
+    said = subprocess.run(
+        ["/usr/sbin/sshd", "-T", "-f", folder / "sshd_config"],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    effective = dict(line.split(" ", 1) for line in said.splitlines())
+    assert {key: effective[key] for key in EFFECTIVE} == EFFECTIVE
+    assert effective["listenaddress"] == f"127.0.0.2:{cluster.port('ssh')}"
+    authorized = (folder / "authorized_keys").read_text()
+    owners = [line.split()[-1] for line in authorized.splitlines() if not line.startswith("#")]
+    # A controller's key names its user, machine and folder: several controllers may share a node.
+    controller, *nodes = sorted(owners)
+    assert controller.startswith("controller:")
+    assert controller.endswith(f":{cluster.state}")
+    assert nodes == list(NODES)
+    assert (cluster.state / "ssh/id_ed25519.pub").read_text().strip() in authorized
 
 
 def test_password_and_unknown_key_are_refused(cluster, tmp_path):
@@ -97,7 +137,11 @@ def test_an_unknown_host_key_is_refused(cluster, tmp_path):
 
 def test_keys_are_the_projects_and_private(cluster):
     assert (cluster.state / "ssh/id_ed25519").stat().st_mode & 0o777 == 0o600
-    assert (cluster.state / "ssh").stat().st_mode & 0o777 == 0o700
+    sshd = cluster.state / "nodes/node1/sshd"
+    for folder in (cluster.state / "ssh", sshd):
+        assert folder.stat().st_mode & 0o777 == 0o700
+    for name in ("authorized_keys", "sshd_config"):
+        assert (sshd / name).stat().st_mode & 0o777 == 0o600
     # The folder beside it is what containers get.
     apart = cluster.state / "nodes/node1/sshd_host"
     assert apart.stat().st_mode & 0o777 == 0o700
