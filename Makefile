@@ -6,6 +6,8 @@ PYTHON ?= python3
 ARGS ?=
 VENV := .venv
 LOGS := .cache/tests
+# The scenarios that "make test" leaves to "make test-roles": they take ten minutes, and little of them is roles.
+OCCASIONAL := slurm ways_out
 # Programs of the environment come first: Ansible and Molecule start each other by name.
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
@@ -53,7 +55,7 @@ teardown: $(RUN)  ## End the local nodes and all that runs in them.
 # The integration tests come before the others of pytest: they install the frameworks that some of the unit tests
 # train with. The tests of faults and roles wait more than they compute, and so run beside them. A part that fails stops
 # no other; what failed stands at the end.
-test: $(TEST)  ## Run all tests, two parts at a time.
+test: $(TEST)  ## Run the tests, two parts at a time; of the roles all but scenarios slurm and ways_out.
 	@scripts/system-packages $(PYTHON) tests unit integration report faults
 	@rm -rf $(LOGS); mkdir -p $(LOGS)
 	@echo "The tests of faults and roles run beside those shown here: tail -F $(LOGS)/test-faults.log $(LOGS)/test-roles.log"
@@ -66,7 +68,7 @@ tests-shown:
 
 tests-beside:
 	@+for part in test-faults test-roles; do \
-	  $(MAKE) --no-print-directory $$part > $(LOGS)/$$part.log 2>&1 || touch $(LOGS)/$$part.failed; done
+	  $(MAKE) --no-print-directory $$part LEFT_OUT="$(OCCASIONAL)" > $(LOGS)/$$part.log 2>&1 || touch $(LOGS)/$$part.failed; done
 	@cat $(LOGS)/test-faults.log $(LOGS)/test-roles.log
 
 test-unit: programs-unit  ## Test the pure code and the conventions.
@@ -82,8 +84,8 @@ test-report: programs-report  ## Report real logs and campaigns, and look at the
 test-faults: programs-faults  ## Kill, freeze, fill and starve what runs on local nodes, for real.
 	@pytest -q -n 2 --dist=loadfile tests/faults
 
-test-roles: programs-testbed  ## Converge and verify the roles with Molecule.
-	@molecule test --all
+test-roles: programs-testbed  ## Converge and verify the roles with Molecule, all scenarios.
+	@molecule test --all $(addprefix --exclude ,$(LEFT_OUT))
 
 test-bare:  ## Run each part, and a short bench, on a new root file system of a minimal Debian. ARGS="unit bench-user" chooses.
 	@PYTHONPATH=tests $(PYTHON) -m testbed.bare $(ARGS)

@@ -1,9 +1,9 @@
-"""Check that 200 random campaigns with random faults end in a consistent state, and some by Slurm.
+"""Check that 100 random campaigns with random faults end in a consistent state, and some by Slurm.
 
 The workload is a stand-in, and so are Slurm's programs; plugins, modules, processes and signals are
 real. The name of a failing test contains carrier and seed; ``pytest
-tests/faults/test_random_campaigns.py -k 'ssh-seed17-'`` runs it alone. ``SLURM_CAMPAIGNS=100`` in
-the environment runs as many by Slurm.
+tests/faults/test_random_campaigns.py -k 'ssh-seed17-'`` runs it alone. ``SSH_CAMPAIGNS=200
+SLURM_CAMPAIGNS=100`` in the environment runs as many of each.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ansible_collections.scalebench.core.plugins.plugin_utils import campaign_fi
 from ansible_collections.scalebench.core.plugins.plugin_utils.log_files import read_facts
 
 CAMPAIGNS = [
-    *(("ssh", seed) for seed in range(200)),
+    *(("ssh", seed) for seed in range(int(os.environ.get("SSH_CAMPAIGNS", "100")))),
     *(("slurm", seed) for seed in range(int(os.environ.get("SLURM_CAMPAIGNS", "20")))),
 ]
 # Number of parallel campaigns: most of the time is spent waiting for time limits.

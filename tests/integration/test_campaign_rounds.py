@@ -1,17 +1,29 @@
-"""Rounds of bench.yml with real training: packing, batch size search, adaptive repeats."""
+"""Rounds of bench.yml with a stand-in for the trainer: packing, batch size search, repeats.
+
+That each rank gets its node, device and memory limit is the launcher's and the supervisor's work,
+which are the real ones; the packed repeats of tests/faults train for real.
+"""
 
 import json
 from datetime import datetime
 
-from local_nodes import events, failures
+import pytest
+from local_nodes import TIMED_STEPS, events, failures
+
+
+@pytest.fixture
+def bench(cluster):
+    """Return a function that runs bench.yml with the stand-in whose steps are slept."""
+    given = {**TIMED_STEPS, "batch_size_per_device": 1, "preflight": False}
+    return lambda **more: cluster.bench(**{**given, **more})
 
 
 def results(cluster, campaign):
     return json.loads((cluster.results / campaign / "results.json").read_text())
 
 
-def test_packed_repeats_run_at_once_and_a_sample_of_them_alone(cluster):
-    runner = cluster.bench(campaign="packed", topology="2n1g", repeats=2, packing="nodes")
+def test_packed_repeats_run_at_once_and_a_sample_of_them_alone(bench, cluster):
+    runner = bench(campaign="packed", topology="2n1g", repeats=2, packing="nodes")
     assert runner.rc == 0, failures(runner)
     assert len(events(runner, "repeat_record")) == 2
     records = cluster.records("packed")
@@ -28,10 +40,11 @@ def test_packed_repeats_run_at_once_and_a_sample_of_them_alone(cluster):
     assert packed["counts"]["ok"] == 2
 
 
-def test_repeats_share_a_node_on_devices_of_their_own(cluster):
-    options = {"topology": "4n1g", "repeats": 2, "packing": "devices"}
+def test_repeats_share_a_node_on_devices_of_their_own(bench, cluster):
+    # Steps of 5 ms for 3 s: the starts are recorded in seconds.
+    options = {"topology": "4n1g", "repeats": 2, "packing": "devices", "iterations": 600}
     # As a user types it: a text, not a number.
-    runner = cluster.bench(campaign="devices", campaign_cpu_processes="2", **options)
+    runner = bench(campaign="devices", campaign_cpu_processes="2", **options)
     assert runner.rc == 0, failures(runner)
     first, second = (
         record for record in cluster.records("devices").values() if record["kind"] == "measured"
@@ -57,14 +70,9 @@ def seconds_between(earlier, later):
     return (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds()
 
 
-def test_the_largest_batch_is_searched_and_measured(cluster):
-    runner = cluster.bench(
-        campaign="largest",
-        topology="1n1g",
-        batch_size_per_device="max",
-        cell_memory_mib=800,
-        cell_sample_interval=0,
-    )
+def test_the_largest_batch_is_searched_and_measured(bench, cluster):
+    options = {"topology": "1n1g", "batch_size_per_device": "max", "cell_memory_mib": 20}
+    runner = bench(campaign="largest", cell_sample_interval=0, **options)
     assert runner.rc == 0, failures(runner)
     (search,) = results(cluster, "largest")["searches"]
     largest = search["largest"]
@@ -74,18 +82,13 @@ def test_the_largest_batch_is_searched_and_measured(cluster):
     assert all((batch <= largest) == (ending == "ok") for batch, ending in tried.items())
     measured = [r for r in cluster.records("largest").values() if r["kind"] == "measured"]
     assert [record["cell"]["batch_size_per_device"] for record in measured] == [largest]
-    again = cluster.bench(
-        campaign="largest",
-        topology="1n1g",
-        batch_size_per_device="max",
-        cell_memory_mib=800,
-    )
+    again = bench(campaign="largest", **options)
     assert events(again, "repeat_record") == []
 
 
-def test_repeats_go_on_until_the_maximum_where_the_interval_stays_wide(cluster):
+def test_repeats_go_on_until_the_maximum_where_the_interval_stays_wide(bench, cluster):
     options = {"topology": "1n1g", "repeats": 2, "half_width": 0.0001, "max_repeats": 6}
-    runner = cluster.bench(campaign="adaptive", **options)
+    runner = bench(campaign="adaptive", **options)
     assert runner.rc == 0, failures(runner)
     assert len(cluster.records("adaptive")) == 6
     (cell,) = results(cluster, "adaptive")["cells"]

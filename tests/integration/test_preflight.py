@@ -2,7 +2,7 @@
 
 import json
 
-from local_nodes import failures
+from local_nodes import TIMED_STEPS, failures
 
 
 def test_local_nodes_pass_and_reach_each_other(cluster, tmp_path):
@@ -41,11 +41,12 @@ def test_a_node_that_refuses_the_keys_of_others_is_told_by_its_neighbour_and_its
 
 
 def test_bench_looks_first_and_says_when_it_does_not(cluster):
-    done = cluster.bench(topology="1n1g", campaign="preflight", preflight_gpus=8)
+    options = {**TIMED_STEPS, "topology": "1n1g", "campaign": "preflight", "preflight_gpus": 8}
+    done = cluster.bench(**options)
     assert done.rc != 0
     assert cluster.records("preflight") == {}
     verdicts = json.loads((cluster.results / "preflight/preflight.json").read_text())
     assert verdicts["counts"]["fail"] == 4
-    done = cluster.bench(topology="1n1g", campaign="preflight", preflight_gpus=8, preflight=False)
+    done = cluster.bench(**options, preflight=False)
     assert done.rc == 0, failures(done)
     assert "preflight was turned off" in done.stdout.read()

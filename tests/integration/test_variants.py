@@ -1,14 +1,12 @@
 """Variants that take turns on a local node: a longer step is named, an equal variant is not."""
 
 import json
-import sys
 from itertools import groupby
 
 import pytest
 import yaml
-from local_nodes import ROOT, failures
+from local_nodes import TIMED_STEPS, failures
 
-WORKLOADS = ROOT / "tests/integration/workloads"
 # Steps are 5 ms.
 VARIANTS = {
     "usual": None,
@@ -26,10 +24,7 @@ def bench(cluster, tmp_path):
         file = tmp_path / "variants.yml"
         file.write_text(yaml.safe_dump({"variants": variants}, sort_keys=False))
         given = {
-            "benchmark": "timed_steps",
-            "campaign_benchmarks_dir": str(WORKLOADS),
-            "workload_dir": str(WORKLOADS),
-            "framework_python": sys.executable,
+            **TIMED_STEPS,
             "variants": str(file),
             "topology": "1n1g",
             "batch_size_per_device": 1,

@@ -404,7 +404,7 @@ def test_campaign_without_a_readable_plan_still_has_its_records(report, campaign
     (campaign / "plan.json").unlink()
     if text:
         (campaign / "plan.json").write_text(text)
-    assert report(report_campaign_dir=str(campaign)).rc == 0
+    assert report(report_campaign_dir=str(campaign), report_plots=False).rc == 0
     results = results_in(campaign)
     assert results["counts"]["ok"] == 6
     assert [item["path"] for item in results["unmatched"]] == ["plan.json"]

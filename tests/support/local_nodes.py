@@ -24,6 +24,13 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.runs import m
 ROOT = Path(__file__).resolve().parents[2]
 # A repeat with these options takes seconds; only its start-up is as long as usual.
 SMALL = {"warmup": 1, "iterations": 3, "repeats": 1, "batch_size_per_device": 2}
+# A stand-in for the trainer, whose steps are slept: for what does not depend on the training.
+TIMED_STEPS = {
+    "benchmark": "timed_steps",
+    "campaign_benchmarks_dir": str(ROOT / "tests/integration/workloads"),
+    "workload_dir": str(ROOT / "tests/integration/workloads"),
+    "framework_python": sys.executable,
+}
 # First ports of sshd, of rendezvous, and of what a single test starts beside the nodes.
 PORTS = {"ssh": 10100, "ranks": 29000, "spare": 20100}
 

@@ -4,6 +4,7 @@
 A stand-in that trains nothing. The noise of its throughput is that of the machine's clock and
 scheduler; ``--delay`` makes each step longer. A step that was held up, as by other tests that run
 beside this one, is slept again: a few of them would hide the differences that are looked for.
+It takes 1 MiB of memory for each sample of the batch.
 """
 
 from __future__ import annotations
@@ -37,17 +38,26 @@ def step(seconds):
 def main():
     """Print header, iterations with their measured seconds, and end."""
     parser = argparse.ArgumentParser()
+    parser.add_argument("--precision", default="fp32")
     parser.add_argument("--iterations", type=int, required=True)
     parser.add_argument("--world-size", type=int, required=True)
+    parser.add_argument("--batch-size", type=int, default=1)
     parser.add_argument("--delay", type=float, default=float(os.environ.get("STEP_DELAY", "0")))
     options = parser.parse_args()
-    facts = {"model": "timed", "world_size": options.world_size, "precision": "fp32"}
-    print(report_lines.header_line({**facts, "batch_size_per_device": 1}))
+    facts = {"model": "timed", "world_size": options.world_size, "precision": options.precision}
+    print(report_lines.header_line({**facts, "batch_size_per_device": options.batch_size}))
+    try:
+        batch = bytearray(options.batch_size << 20)
+    except MemoryError:
+        # In the words of PyTorch's allocator on CPUs.
+        sys.exit("RuntimeError: DefaultCPUAllocator: not enough memory")
     began = time.perf_counter()
     for number in range(1, options.iterations + 1):
         seconds = step(STEP + options.delay)
-        line = {"epoch": 0, "loss": 1.0, "samples": options.world_size, "seconds": seconds}
+        samples = options.batch_size * options.world_size
+        line = {"epoch": 0, "loss": 1.0, "samples": samples, "seconds": seconds}
         print(report_lines.iteration_line(number, time=time.perf_counter() - began, **line))
+    del batch
     print(report_lines.end_line(options.iterations, time.perf_counter() - began, 1.0, "", True))
 
 
