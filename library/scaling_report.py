@@ -71,8 +71,8 @@ options:
     default: ""
   plots:
     description:
-      - Whether to draw C(throughput.svg), C(speedup.svg), C(efficiency.svg) and, of strong scaling,
-        C(step_time.svg), which needs matplotlib on the controller.
+      - Whether to draw C(throughput.svg), C(speedup.svg), C(efficiency.svg) and where they apply
+        C(step_time.svg), C(busbw.svg) and C(step_parts.svg). Needs matplotlib on the controller.
     type: bool
     default: true
   png:

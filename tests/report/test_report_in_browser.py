@@ -12,6 +12,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.plots impor
     drawn_figures,
     plot_series,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.report.step_text import describe_parts
 from ansible_collections.scalebench.core.plugins.plugin_utils.measured import Measured
 from ansible_collections.scalebench.core.plugins.plugin_utils.report_files import report_files
 from browser import SCHEMES, WIDTHS, overflowing_elements, serious_violations
@@ -142,7 +143,9 @@ def test_every_cell_and_repeat_is_on_the_page(opened, made, name, script):
 def test_plots_are_there_and_have_words(made, opened, name):
     drawings = opened(name).locator("figure svg[role=img]")
     results = json.loads((made(name) / "results.json").read_text())
-    assert drawings.count() == len(drawn_figures(plot_series(results)))
+    words = {*drawn_figures(plot_series(results)), *describe_parts(results)}
+    assert ("step_parts" in words) == (name == "campaign")
+    assert drawings.count() == len(words)
     for index in range(drawings.count()):
         drawing = drawings.nth(index)
         box = drawing.bounding_box()

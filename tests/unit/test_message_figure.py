@@ -6,7 +6,6 @@ import xml.etree.ElementTree as ET
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.report.collectives_text import (
-    PLOT,
     describe_messages,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.report.markdown import (
@@ -49,9 +48,9 @@ def test_the_drawing_names_sizes_and_is_the_same_each_time():
 
 def test_a_report_of_collectives_has_the_plot_and_no_other_has():
     described = describe_messages(RESULTS)
-    assert "all_reduce fp32 bz1-opall_reduce 2n1g: 1 KiB 3.39," in described[PLOT]
-    assert PLOT in page(RESULTS)["plots"]
-    assert f"]({PLOT}.svg)" in report_markdown(page(RESULTS))
+    assert "all_reduce fp32 bz1-opall_reduce 2n1g: 1 KiB 3.39," in described["busbw"]
+    assert "busbw" in page(RESULTS)["plots"]
+    assert "](busbw.svg)" in report_markdown(page(RESULTS))
     files = _plots(RESULTS, described, png=True)
-    assert set(files) == {f"{PLOT}.svg", f"{PLOT}.png"}
-    assert PLOT not in page(build_results(*campaign({"1n1g": [1.0]})))["plots"]
+    assert set(files) == {"busbw.svg", "busbw.png"}
+    assert "busbw" not in page(build_results(*campaign({"1n1g": [1.0]})))["plots"]

@@ -55,6 +55,11 @@ def only_cell(made):
     return cell
 
 
+def test_the_parts_are_drawn_where_they_were_measured():
+    assert "](step_parts.svg)" in report_markdown(page(results()))
+    assert "step_parts" not in page(results(measured=False))["plots"]
+
+
 def test_a_step_is_the_sum_of_its_parts():
     cell = only_cell(results())
     assert (cell["topology"], cell["devices"]) == ("4n1g", 4)

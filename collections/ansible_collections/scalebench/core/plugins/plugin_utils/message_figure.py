@@ -11,12 +11,15 @@ from ansible_collections.scalebench.core.plugins.module_utils.records.results im
     Collectives,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.report.collectives_text import (
-    PLOT_TITLE,
     bus_bandwidth,
     group_title,
     size_text,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.report.plots import COLOURS, MUTED
+from ansible_collections.scalebench.core.plugins.module_utils.report.plots import (
+    COLOURS,
+    FIGURES,
+    MUTED,
+)
 from ansible_collections.scalebench.core.plugins.plugin_utils.plot_files import STYLE
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -45,7 +48,7 @@ def message_figure(found: Collectives) -> Figure:
         more = len(found["groups"]) - len(groups)
         key += f"; {more} more in the table" if more else ""
         place = {"xycoords": "axes fraction", "textcoords": "offset points"}
-        axes.annotate(PLOT_TITLE, (0, 1), xytext=(0, 22), fontsize=12, **place)
+        axes.annotate(FIGURES["busbw"], (0, 1), xytext=(0, 22), fontsize=12, **place)
         axes.annotate(key, (0, 1), xytext=(0, 8), fontsize=9, color=MUTED, **place)
         plot.legend(frameon=False, fontsize=9, loc="outside lower center")
     return plot

@@ -14,10 +14,6 @@ from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction
     Redactor,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import last_lines
-from ansible_collections.scalebench.core.plugins.module_utils.report.collectives_text import (
-    PLOT,
-    PLOT_TITLE,
-)
 from ansible_collections.scalebench.core.plugins.module_utils.report.exports import (
     csv_text,
     prometheus_text,
@@ -93,17 +89,20 @@ def _plots(results: dict[str, Any], described: dict[str, str], png: bool) -> dic
     from ansible_collections.scalebench.core.plugins.plugin_utils.scaling_figure import (  # noqa: PLC0415
         scaling_figure,
     )
+    from ansible_collections.scalebench.core.plugins.plugin_utils.step_figure import (  # noqa: PLC0415
+        step_figure,
+    )
 
+    others = {"busbw": (message_figure, "collectives"), "step_parts": (step_figure, "step_parts")}
     series = plot_series(results)
     files: dict[str, bytes] = {}
     for figure, description in described.items():
-        of_messages = figure == PLOT
-        plot = (
-            message_figure(results["collectives"])
-            if of_messages
-            else scaling_figure(series, figure)
-        )
-        svg = svg_text(plot, PLOT_TITLE if of_messages else FIGURES[figure], description)
+        if figure in others:
+            draw, key = others[figure]
+            plot = draw(results[key])
+        else:
+            plot = scaling_figure(series, figure)
+        svg = svg_text(plot, FIGURES[figure], description)
         files[f"{figure}.svg"] = svg.encode("utf-8")
         if png:
             files[f"{figure}.png"] = png_bytes(plot)

@@ -14,7 +14,7 @@ __all__ = ["as_record", "expected_of_path", "group_logs", "no_facts_record"]
 
 _OURS = re.compile(
     r"plan\.json|results\.(json|csv)|.+_result\.json|report\.(md|html)|junit\.xml|scalebench\.prom"
-    r"|(throughput|speedup|efficiency|step_time)\.(svg|png)",
+    r"|(throughput|speedup|efficiency|step_time|step_parts|busbw)\.(svg|png)",
     re.ASCII,
 )
 _ENDINGS = (".log", ".txt", ".out", "_log")

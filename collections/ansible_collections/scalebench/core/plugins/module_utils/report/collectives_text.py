@@ -6,10 +6,9 @@ from typing import Any, Dict, List
 
 from ..layout.sections import Section, section, table
 from ..records.results import CollectiveGroup, Results
+from .plots import FIGURES
 
 __all__ = [
-    "PLOT",
-    "PLOT_TITLE",
     "bus_bandwidth",
     "collective_lines",
     "collective_sections",
@@ -18,8 +17,6 @@ __all__ = [
     "size_text",
 ]
 
-# The plot's name, of its file too, and its title.
-PLOT, PLOT_TITLE = "busbw", "Bus bandwidth over message size"
 _MOST_DESCRIBED = 6
 
 
@@ -80,7 +77,7 @@ def describe_messages(results: Results) -> Dict[str, str]:
     ]
     more = len(found["groups"]) - _MOST_DESCRIBED
     said += [f"{more} more in the table"] if more > 0 else []
-    return {PLOT: f"{PLOT_TITLE}, MB/s. {'; '.join(said)}."}
+    return {"busbw": f"{FIGURES['busbw']}, MB/s. {'; '.join(said)}."}
 
 
 def _lines(groups: List[CollectiveGroup]) -> List[str]:

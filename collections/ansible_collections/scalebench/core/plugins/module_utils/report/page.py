@@ -17,6 +17,7 @@ from .notes import failures_section, notes
 from .optional_sections import after_sections, before_sections
 from .plots import describe, drawn_figures, plot_series
 from .provenance import machines_section, method, origin
+from .step_text import describe_parts
 from .strong_text import about_scaling
 
 __all__ = ["page"]
@@ -57,6 +58,7 @@ def page(
         "plots": {
             **{one: describe(series, one) for one in drawn_figures(series)},
             **describe_messages(results),
+            **describe_parts(results),
         }
         if with_plots
         else {},

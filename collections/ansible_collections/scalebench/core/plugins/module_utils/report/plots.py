@@ -33,6 +33,8 @@ FIGURES = {
     "speedup": "Speed-up",
     "efficiency": "Scaling efficiency",
     "step_time": "Time of a step",
+    "busbw": "Bus bandwidth over message size",
+    "step_parts": "Parts of a step",
 }
 # Okabe and Ito's palette, which the common colour blindnesses can tell apart, with grey for black.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#5c5c5c")
@@ -50,7 +52,7 @@ PAGE_COLOURS = {
 
 Series = Dict[str, Any]
 _MOST_DESCRIBED = 6
-# Title and unit, in which a series puts its own values.
+# Those over the topologies: title and unit, in which a series puts its own values.
 _FIGURES = {
     "throughput": ("Median throughput", "{unit}"),
     "speedup": ("Speed-up", "times {base_topology}"),
@@ -117,13 +119,13 @@ def plot_series(results: Results) -> List[Series]:
 
 
 def drawn_figures(series: Sequence[Series]) -> List[str]:
-    """Return the names of a report's figures; the time of a step is one of strong scaling."""
+    """Return the figures over the topologies; the time of a step is one of strong scaling."""
     with_steps = any(one["strong"] for one in series)
-    return [figure for figure in FIGURES if with_steps or figure != "step_time"]
+    return [figure for figure in _FIGURES if with_steps or figure != "step_time"]
 
 
 def describe(series: Sequence[Series], figure: str) -> str:
-    """Return the text alternative of one of :data:`FIGURES`.
+    """Return the text alternative of one of ``drawn_figures``.
 
     It names the medians that are drawn.
     """

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Union
+from typing import Any, Dict, List, Optional, Tuple, Union
 
 from ..layout.sections import Section, filled, section, table
-from ..records.results import Prediction, PredictionGroup, Results, StepCell, StepGroup
+from ..records.results import Prediction, PredictionGroup, Results, StepCell, StepGroup, StepParts
+from .plots import FIGURES
 
-__all__ = ["step_lines", "step_sections"]
+__all__ = [
+    "DRAWN_PARTS",
+    "describe_parts",
+    "drawn_steps",
+    "step_lines",
+    "step_sections",
+]
 
+# What adds up to a step, in the order of the plot: the name of a part by the key of a cell.
+DRAWN_PARTS = {
+    "one_device_seconds": "one device",
+    "exchange_seconds": "exposed exchange",
+    "imbalance_seconds": "imbalance",
+    "core_wait_seconds": "no core",
+    "unexplained_seconds": "unexplained",
+}
+_MOST_DRAWN = 40
+_MOST_DESCRIBED = 6
 _MOST_LINES = 6
 
 # Columns of the table by the key of a cell, in milliseconds.
@@ -78,6 +95,35 @@ def step_sections(results: Results) -> List[Section]:
         lines += [line for one in predicted["groups"] for line in _asked(one)]
         lines += [line for one in predicted["groups"] for line in _unknown(one)]
     return [section("step-time", "Time of a step", about, tables, lines)] if about else []
+
+
+def drawn_steps(parts: StepParts) -> List[Tuple[str, StepCell]]:
+    """Return the steps of which every part was measured, with group and topology; 40 at most."""
+    steps = [
+        (f"{_title(one)} {cell['topology']}", cell)
+        for one in parts["groups"]
+        for cell in one["cells"]
+        if cell["unexplained_seconds"] is not None
+    ]
+    return steps[:_MOST_DRAWN]
+
+
+def describe_parts(results: Results) -> Dict[str, str]:
+    """Return the text alternative of the plot by its name; nothing where no step is drawn."""
+    parts = results.get("step_parts")
+    steps = drawn_steps(parts) if parts else []
+    if not steps:
+        return {}
+    said = []
+    for label, cell in steps[:_MOST_DESCRIBED]:
+        values: Dict[str, Any] = {**cell}
+        named = ", ".join(
+            f"{name} {_ms(values[key])}" for key, name in DRAWN_PARTS.items() if values[key]
+        )
+        said.append(f"{label}, {_ms(cell['step_seconds'])}: {named}")
+    more = len(steps) - _MOST_DESCRIBED
+    said += [f"{more} more in the tables"] if more > 0 else []
+    return {"step_parts": f"{FIGURES['step_parts']} by topology. {'; '.join(said)}."}
 
 
 def step_lines(results: Results) -> List[str]:

@@ -1,0 +1,59 @@
+"""The plot of the parts of a step by topology. Needs matplotlib; no pyplot."""
+
+from __future__ import annotations
+
+import matplotlib
+from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import plain
+from ansible_collections.scalebench.core.plugins.module_utils.records.results import StepParts
+from ansible_collections.scalebench.core.plugins.module_utils.report.plots import (
+    COLOURS,
+    FIGURES,
+    GREY,
+    INK,
+    MUTED,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.report.step_text import (
+    DRAWN_PARTS,
+    drawn_steps,
+)
+from ansible_collections.scalebench.core.plugins.plugin_utils.plot_files import STYLE
+from matplotlib.figure import Figure
+
+__all__ = ["step_figure"]
+
+_COLOURS = dict(zip(DRAWN_PARTS, [*COLOURS[:4], GREY], strict=True))
+_LONGEST_LABEL = 60
+
+
+def step_figure(parts: StepParts) -> Figure:
+    """Return the plot: a bar for each topology, of parts beside each other that add up to the step.
+
+    An unexplained part below 0 stands left of 0, so that the others reach as far beyond the line
+    that marks the measured step.
+    """
+    steps = drawn_steps(parts)
+    with matplotlib.rc_context(STYLE):
+        plot = Figure(figsize=(6.0, 2.8 + 0.32 * len(steps)), layout="constrained")
+        axes = plot.subplots()
+        ends = [0.0] * len(steps)
+        for key, name in DRAWN_PARTS.items():
+            widths = [1000 * (dict(cell)[key] or 0.0) for _, cell in steps]
+            starts = [end if width > 0 else 0.0 for width, end in zip(widths, ends, strict=True)]
+            axes.barh(
+                range(len(steps)), widths, left=starts, height=0.62, color=_COLOURS[key], label=name
+            )
+            ends = [end + max(width, 0) for end, width in zip(ends, widths, strict=True)]
+        for row, (_, cell) in enumerate(steps):
+            measured = 1000 * cell["step_seconds"]
+            axes.plot([measured] * 2, [row - 0.42, row + 0.42], color=INK, linewidth=1.6)
+        axes.axvline(0, color=INK, linewidth=0.8)
+        axes.set_yticks(range(len(steps)), [plain(label, _LONGEST_LABEL) for label, _ in steps])
+        axes.invert_yaxis()
+        axes.grid(axis="y", visible=False)
+        axes.set_xlabel("ms")
+        place = {"xycoords": "axes fraction", "textcoords": "offset points"}
+        axes.annotate(FIGURES["step_parts"], (0, 1), xytext=(0, 22), fontsize=12, **place)
+        key = "line: the measured step; left of 0: by how much the other parts exceed it"
+        axes.annotate(key, (0, 1), xytext=(0, 8), fontsize=9, color=MUTED, **place)
+        plot.legend(frameon=False, fontsize=9, ncols=3, loc="outside lower center")
+    return plot
