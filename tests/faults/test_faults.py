@@ -95,7 +95,6 @@ def test_a_repeat_that_crashes_leaves_its_neighbour_on_the_same_nodes_alone(clus
     endings = {log[-5]: record["ending"] for log, record in cluster.records("neighbour").items()}
     assert {endings["1"], endings["2"]} == {"ok", "crashed"}
     assert cluster.running() == []
-    resume(cluster, "neighbour", options)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=lambda n: n.name)
@@ -159,8 +158,8 @@ def test_a_node_that_is_lost_costs_only_what_needs_it(cluster):
     assert refused.rc != 0
     assert f"node2: 127.0.0.3 port {cluster.port('ssh')} cannot be reached" in failures(refused)
     assert events(refused, "training_runs") == []
+    # For the tests that follow.
     assert cluster.run("provision.yml", "--tags", "local_cluster").rc == 0
-    resume(cluster, "lost", options)
 
 
 def test_a_node_that_is_back_before_the_end_is_used_again(cluster):
