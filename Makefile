@@ -6,8 +6,9 @@ PYTHON ?= python3
 ARGS ?=
 VENV := .venv
 LOGS := .cache/tests
-# The scenarios that "make test" leaves to "make test-roles": they take ten minutes, and little of them is roles.
-OCCASIONAL := slurm ways_out
+# The scenarios that "make test" leaves to "make test-roles", for time: twenty minutes. What they apply, other scenarios
+# apply too, but for Slurm.
+OCCASIONAL := cluster_ssh slurm ways_out
 # Programs of the environment come first: Ansible and Molecule start each other by name.
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
@@ -55,7 +56,7 @@ teardown: $(RUN)  ## End the local nodes and all that runs in them.
 # The integration tests come before the others of pytest: they install the frameworks that some of the unit tests
 # train with. The tests of faults and roles wait more than they compute, and so run beside them. A part that fails stops
 # no other; what failed stands at the end.
-test: $(TEST)  ## Run the tests, two parts at a time; of the roles all but scenarios slurm and ways_out.
+test: $(TEST)  ## Run the tests, two parts at a time; of the roles all but three scenarios.
 	@scripts/system-packages $(PYTHON) tests unit integration report faults
 	@rm -rf $(LOGS); mkdir -p $(LOGS)
 	@echo "The tests of faults and roles run beside those shown here: tail -F $(LOGS)/test-faults.log $(LOGS)/test-roles.log"
