@@ -12,6 +12,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.plots impor
     FIGURES,
     PAGE_COLOURS,
     describe,
+    drawn_figures,
     inline_svg,
     plot_series,
 )
@@ -52,11 +53,11 @@ def drawn(results):
     series = plot_series(results)
     return [
         inline_svg(
-            svg_text(scaling_figure(series, figure), title, describe(series, figure)),
+            svg_text(scaling_figure(series, figure), FIGURES[figure], describe(series, figure)),
             f"{figure}-",
             PAGE_COLOURS,
         )
-        for figure, title in FIGURES.items()
+        for figure in drawn_figures(series)
     ]
 
 
