@@ -14,11 +14,13 @@ from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.diagnosi
     terminal,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.effects import TOLERANCE
+from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.exclusion import to_exclude
 from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.measurement import (
     measurement,
     schedule,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.suspects import judge
+from ansible_collections.scalebench.core.plugins.module_utils.records.load_time import ended_at
 from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files import records
 from ansible_collections.scalebench.core.plugins.plugin_utils.controller_action import (
     ControllerAction,
@@ -43,7 +45,8 @@ class ActionModule(ControllerAction):
         if not args["campaign_dir"]:
             return {"changed": False, "text": "\n".join(schedule(args["nodes"])), "suspects": []}
         folder = Path(args["campaign_dir"])
-        measured = measurement(_logs(folder))
+        good = _good(folder)
+        measured = measurement(_logs(folder, good))
         groups = {
             name: sorted(set(members).intersection(measured["nodes"]))
             for name, members in args["groups"].items()
@@ -53,10 +56,13 @@ class ActionModule(ControllerAction):
             for name, members in groups.items()
             if 2 <= len(members) < len(measured["nodes"])
         }
+        verdict = judge(measured, groups)
         diagnosis = {
             "schema": 1,
             "campaign": folder.name,
-            **judge(measured, groups),
+            "ended": max(ended_at(run) or 0.0 for run in good.values()),
+            **verdict,
+            "exclude": to_exclude(verdict["suspects"]),
             "tolerance": round(100 * (1 - math.exp(-TOLERANCE)), 1),
             "groups": groups,
             **measured,
@@ -81,14 +87,18 @@ class ActionModule(ControllerAction):
         return {**written, "text": terminal(diagnosis), "suspects": diagnosis["suspects"]}
 
 
-def _logs(folder):
-    """Return the texts of the complete logs.
+def _good(folder):
+    """Return the records of the complete repeats.
 
     :raises ValueError: there is none; how each repeat ended.
     """
     runs = records(folder)
-    good = [log for log, run in sorted(runs.items()) if run["ending"] == "ok"]
+    good = {log: run for log, run in sorted(runs.items()) if run["ending"] == "ok"}
     if not good:
         ended = "; ".join(f"{log}: {run['ending']}" for log, run in sorted(runs.items()))
         raise ValueError(f"{folder}: nothing was measured ({ended or 'no repeat ran'})")
+    return good
+
+
+def _logs(folder, good):
     return [inside(folder, log).read_text(encoding="utf-8", errors="replace") for log in good]

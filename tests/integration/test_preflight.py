@@ -1,6 +1,7 @@
 """playbooks/preflight.yml over the local nodes, and as the first step of bench.yml."""
 
 import json
+import time
 
 from local_nodes import TIMED_STEPS, failures
 
@@ -38,6 +39,25 @@ def test_a_node_that_refuses_the_keys_of_others_is_told_by_its_neighbour_and_its
     failed = {(row["check"], row["node"]): row["found"] for row in rows if row["verdict"] == "fail"}
     assert set(failed) == {("ssh to all nodes", "node2"), ("authorised keys", "node3")}
     assert failed["ssh to all nodes", "node2"].startswith("node3: ")
+
+
+def test_suspects_fail_and_can_be_left_out(cluster, tmp_path):
+    suspect = {"kind": "node", "subject": "node3", "what": "slow node"}
+    names = [f"node{number}" for number in range(1, 5)]
+    file, verdicts = tmp_path / "diagnosis.json", tmp_path / "verdicts.json"
+    file.write_text(json.dumps({"ended": time.time(), "nodes": names, "suspects": [suspect]}))
+    required = {"diagnosis": str(file), "preflight_file": str(verdicts)}
+
+    assert cluster.run("preflight.yml", **required).rc != 0
+    rows = json.loads(verdicts.read_text())["rows"]
+    failed = [(row["check"], row["node"]) for row in rows if row["verdict"] == "fail"]
+    assert failed == [("diagnosis", "node3")]
+
+    done = cluster.run("preflight.yml", **required, exclude=str(file))
+    assert done.rc == 0, failures(done)
+    first, *others = json.loads(verdicts.read_text())["rows"]
+    assert (first["check"], first["node"], first["verdict"]) == ("exclude", "node3", "warn")
+    assert {row["node"] for row in others} == {"node1", "node2", "node4"}
 
 
 def test_bench_looks_first_and_says_when_it_does_not(cluster):

@@ -435,7 +435,8 @@ def test_a_name_outside_this_run_and_a_check_without_a_row_are_known():
 def test_the_names_that_may_be_accepted_are_those_of_the_checks():
     nodes = cluster()
     nodes["node1"]["dataset"]["tfrecord"]["problems"] = ["no index"]
-    assert {row["check"] for row in judge(nodes)["rows"]} == CHECKS
+    diagnosis = {"file": "d.json", "content": None}
+    assert {row["check"] for row in judge(nodes, {"diagnosis": diagnosis})["rows"]} == CHECKS
 
 
 def test_a_node_of_which_some_gpus_may_be_used_is_fit():

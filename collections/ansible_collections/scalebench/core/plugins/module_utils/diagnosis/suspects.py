@@ -9,7 +9,7 @@ from typing import Any, Dict, FrozenSet, List, Mapping, Sequence, Tuple
 
 from .effects import ALPHA, Deficit, find
 
-__all__ = ["KINDS", "judge", "pair_name"]
+__all__ = ["KINDS", "LINK_SEPARATOR", "judge", "pair_name"]
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,13 @@ KINDS: Dict[str, Kind] = {
     ),
 }
 PAIRS = "pair_transfer"
+LINK_SEPARATOR = " - "
 Table = Tuple[str, Dict[str, List[float]], Dict[str, FrozenSet[str]]]
 
 
 def pair_name(nodes: Sequence[str]) -> str:
     """Return the name of a pair, the same in both directions."""
-    return " - ".join(sorted(nodes))
+    return LINK_SEPARATOR.join(sorted(nodes))
 
 
 def judge(measured: Mapping[str, Any], groups: Mapping[str, Sequence[str]]) -> Dict[str, Any]:
@@ -151,10 +152,16 @@ def _distinct(causes: Mapping[str, FrozenSet[str]]) -> Dict[str, FrozenSet[str]]
 
 
 def _add(suspects: Dict[Tuple[str, str], Dict[str, Any]], test: str, deficit: Deficit) -> None:
-    """Add a deficit to its suspect; slow pairs of a node that is slow alone are its own."""
+    """Add a deficit to its suspect; slow pairs of a node that is slow alone are its own.
+
+    Such a node is slow to send and receive too, with one peer more than with another.
+    """
     kind, _, subject = deficit.name.partition(":")
-    if kind == "network" and ("node", subject) in suspects:
-        kind = "node"
+    if kind in ("network", "link"):
+        slow = [end for end in subject.split(LINK_SEPARATOR) if ("node", end) in suspects]
+        if slow:
+            test = f"{test} {subject}" if kind == "link" else test
+            kind, subject = "node", slow[0]
     suspect = suspects.setdefault(
         (kind, subject),
         {

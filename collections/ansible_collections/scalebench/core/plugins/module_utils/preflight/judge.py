@@ -5,6 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import Any, Collection, Dict, List, Mapping, Optional, Set, Union
 
+from .diagnosis_checks import diagnosis_checks
 from .gpu_checks import gpu_checks
 from .host_checks import data_checks, fabric_checks, host_checks
 from .verdict import FAIL, PASS, SKIP, WARN, Nodes, Row, verdict
@@ -19,6 +20,7 @@ CHECKS = {
     *("nvidia-smi", "OFED", "InfiniBand", "GPUDirect RDMA", "InfiniBand in the container"),
     *("active InfiniBand ports", "image", "dataset", "dataset files", "system", "kernel"),
     *("authorised keys", "memlock", "disk", "clock", "ssh to all nodes", "interface"),
+    "diagnosis",
 }
 _NAMES = "correct it, or remove it from preflight_accepted: a name of the inventory, or a pattern"
 _UNSEEN = "fix this first: the node could not be examined further"
@@ -31,7 +33,8 @@ def judge(nodes: Nodes, expected: Optional[Mapping[str, Any]] = None) -> Dict[st
         preflight_facts, ``dataset`` (module dataset_info) and ``interface`` (of the ranks) where
         there is one; or ``problem`` alone, why the node could not be examined.
     :param expected: the arguments of the checks: ``gpus``, ``gpu_model``, ``driver``,
-        ``infiniband_devices``, ``infiniband_ports``, ``free_mib``; None and absent mean the same.
+        ``infiniband_devices``, ``infiniband_ports``, ``free_mib``, ``diagnosis``, ``exclude`` and
+        ``excluded``; None and absent mean the same.
         ``accepted``: names of checks by node, or pattern of nodes as ``gpu0[1-4]``, whose failure
         is a warning; ``inventory``: all names that a pattern may mean, by default those of
         ``nodes``.
@@ -44,7 +47,7 @@ def judge(nodes: Nodes, expected: Optional[Mapping[str, Any]] = None) -> Dict[st
         if name not in seen
     ]
     rows += gpu_checks(seen, given) + fabric_checks(seen, given)
-    rows += data_checks(seen) + host_checks(seen, given)
+    rows += data_checks(seen) + host_checks(seen, given) + diagnosis_checks(seen, given)
     accepted = given.get("accepted") or {}
     rows = _with_accepted(rows, accepted, seen) + [
         verdict("preflight_accepted", pattern, WARN, "no node has this name", _NAMES)

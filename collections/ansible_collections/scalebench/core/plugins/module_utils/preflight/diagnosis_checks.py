@@ -1,0 +1,63 @@
+"""Checks of the nodes by a diagnosis that was made of them, and who was left out."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Mapping, Sequence
+
+from .verdict import FAIL, PASS, WARN, Nodes, Row, verdict
+
+__all__ = ["diagnosis_checks"]
+
+_CHECK = "diagnosis"
+_SECONDS_A_DAY = 86400
+
+
+def diagnosis_checks(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
+    """Return the rows about a required diagnosis, and a warning for each node that is left out.
+
+    :param expected: optional ``diagnosis``: ``file`` and ``content`` (a diagnosis.json; None where
+        there is none), ``now`` (seconds since 1970) and ``days`` that it may be old; ``excluded``:
+        the nodes that were left out, and ``exclude``, by which words.
+    """
+    rows = [
+        verdict(
+            "exclude",
+            name,
+            WARN,
+            f"left out of the campaign: -e exclude={expected.get('exclude')}",
+            "mend the node, and leave exclude away",
+        )
+        for name in expected.get("excluded") or ()
+    ]
+    required = expected.get("diagnosis")
+    if required:
+        rows += [_of_node(name, required) for name in nodes]
+    return rows
+
+
+def _of_node(name: str, required: Mapping[str, Any]) -> Row:
+    file, content = required["file"], required["content"]
+    again = "run playbooks/diagnose.yml, and name its diagnosis.json"
+    try:
+        if content is None:
+            return verdict(_CHECK, name, FAIL, f"no file {file}", again)
+        days = (float(required["now"]) - float(content["ended"])) / _SECONDS_A_DAY
+        there, suspects = name in content["nodes"], _suspects(name, content["suspects"])
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return verdict(_CHECK, name, FAIL, f"{file} is no diagnosis with a time", again)
+    found = f"{max(days, 0.0):.1f} days old"
+    if days > float(required["days"]):
+        todo = f"at most {required['days']} are allowed (preflight_diagnosis_days): {again}"
+        return verdict(_CHECK, name, FAIL, found, todo)
+    if not there:
+        return verdict(_CHECK, name, FAIL, f"not in {file}", f"diagnose it too: {again}")
+    if suspects:
+        todo = f"mend it and diagnose again, or leave suspects out: -e exclude={file}"
+        return verdict(_CHECK, name, FAIL, "; ".join(suspects), todo)
+    return verdict(_CHECK, name, PASS, f"nothing slow, {found}")
+
+
+def _suspects(name: str, suspects: Sequence[Dict[str, Any]]) -> List[str]:
+    return [
+        f"{one['what']}: {one['subject']}" for one in suspects if name in one["subject"].split()
+    ]

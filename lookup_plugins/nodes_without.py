@@ -1,0 +1,82 @@
+"""Look up the pattern of the nodes that take part in a campaign."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: nodes_without
+short_description: Return the pattern of group nodes without some of them
+description:
+  - Returns a pattern for C(hosts) of a play, such as V(nodes:!gpu03).
+  - Fails for a name that the inventory does not have, and for a file that is no diagnosis or that
+    has a suspect which leaving out nodes does not help, as a slow switch.
+options:
+  _terms:
+    description:
+      - What to leave out, as lists or as words with commas - hosts, groups, patterns of hosts, and
+        files C(*.json) that C(playbooks/diagnose.yml) wrote, which stand for their suspects.
+    type: list
+"""
+
+EXAMPLES = r"""
+- name: Benchmark the cluster
+  hosts: "{{ lookup('nodes_without', 'gpu03,results/slow/diagnosis.json') }}"
+"""
+
+RETURN = r"""
+_raw:
+  description: The pattern.
+  type: list
+  elements: str
+"""
+
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from ansible.errors import AnsibleLookupError
+from ansible.plugins.lookup import LookupBase
+from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.exclusion import to_exclude
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import read_json
+
+
+class LookupModule(LookupBase):
+    """Implements lookup nodes_without."""
+
+    def run(self, terms, variables=None, **kwargs):
+        """Return a list that contains the pattern."""
+        groups = variables["groups"]
+        words = [
+            word.strip()
+            for term in terms
+            for text in ([term] if isinstance(term, str) else term)
+            for word in str(text).split(",")
+            if word.strip()
+        ]
+        names = []
+        for word in words:
+            names += suspects_of(Path(word)) if word.endswith(".json") else [word]
+        known = [*groups, *groups["all"]]
+        for name in names:
+            if not any(fnmatchcase(one, name) for one in known):
+                raise AnsibleLookupError(f"-e exclude: the inventory has no host or group {name}")
+        return [":!".join(["nodes", *dict.fromkeys(names)])]
+
+
+def suspects_of(path: Path) -> list[str]:
+    """Return the nodes to leave out for a diagnosis.
+
+    :raises AnsibleLookupError: the file cannot be read, or leaving out nodes does not help.
+    """
+    try:
+        suspects = read_json(path.expanduser())["suspects"]
+        found = to_exclude(suspects)
+        others = [one["subject"] for one in suspects if one["kind"] in ("group", "uplink")]
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise AnsibleLookupError(
+            f"-e exclude: {path} is no diagnosis.json of playbooks/diagnose.yml: {error!r}"
+        ) from None
+    if others:
+        raise AnsibleLookupError(
+            f"-e exclude: {path} suspects {', '.join(others)}, all nodes of a group or its way out:"
+            " name the nodes to leave out"
+        )
+    return found

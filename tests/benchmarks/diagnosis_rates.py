@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+"""Error rates of the diagnosis with real transfers and products, and real deficits.
+
+PYTHONPATH=collections python tests/benchmarks/diagnosis_rates.py
+
+The nodes are network namespaces on one machine. Each has a part of a core (cgroup) and links of a
+rate (htb), so that these are the limit and not the machine; a deficit is a smaller part or rate.
+Every case starts workloads/collectives/diagnose.py on all nodes and judges its log. Goals, with 50
+cases of a kind at least: 95 % named exactly at a link -20 % and a node -10 %, 99 % of the sound.
+Exit status 1 where a goal is missed. Needs root. A case takes about 15 s.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests/support"), str(ROOT / "tests/unit"), str(ROOT / "workloads")]
+
+from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.measurement import (
+    measurement,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.suspects import (
+    judge,
+    pair_name,
+)
+from diagnosis_data import named
+from shaped_nodes import Node, in_namespaces, start_nodes
+
+PYTHON = ROOT / ".state/venvs/pytorch/bin/python"
+PORT = 29500
+# All ranks compute on this core: on several at once they would disturb each other's caches.
+CORE = max(os.sched_getaffinity(0))
+SECONDS = 300
+MBIT = 100
+# What is made slower, by how much, and the share of the cases; "busy": another process that
+# computes takes half of the node's part.
+KINDS = {
+    "sound": (None, 0.0, 10),
+    "link -10 %": ("link", 0.1, 1),
+    "link -20 %": ("link", 0.2, 2),
+    "link -50 %": ("link", 0.5, 1),
+    "network -20 %": ("network", 0.2, 1),
+    "node -10 %": ("node", 0.1, 2),
+    "node -30 %": ("node", 0.3, 1),
+    "node busy": ("busy", 0.5, 1),
+    "link and node -20 %": ("both", 0.2, 1),
+}
+GOALS = {"sound": 0.99, "link -20 %": 0.95, "node -10 %": 0.95}
+ENOUGH = 50
+
+
+@dataclass
+class Case:
+    """Shares that links and nodes lose, by number, and the suspects that should be named."""
+
+    links: dict[frozenset[int], float] = field(default_factory=dict)
+    nodes: dict[int, float] = field(default_factory=dict)
+    busy: int | None = None
+    expected: set[tuple[str, str]] = field(default_factory=set)
+
+
+def make_case(kind: str, count: int, dice: random.Random) -> Case:
+    """Return a case of a kind; which node and link is by the dice."""
+    what, share, _ = KINDS[kind]
+    one, other, third = (number + 1 for number in dice.sample(range(count), 3))
+    case = Case()
+    if what in ("link", "both"):
+        case.links[frozenset({one, other})] = share
+        case.expected.add(("link", pair_name([f"node{one}", f"node{other}"])))
+    if what in ("node", "both"):
+        case.nodes[third] = share
+    if what == "busy":
+        case.busy = third
+    if what in ("node", "both", "busy"):
+        case.expected.add(("node", f"node{third}"))
+    if what == "network":
+        everyone = range(1, count + 1)
+        case.links = {frozenset({one, peer}): share for peer in everyone if peer != one}
+        case.expected.add(("network", f"node{one}"))
+    return case
+
+
+def prepare(case: Case, nodes: list[Node], cores: float) -> None:
+    """Give nodes and links what they have in a case."""
+    for number, node in enumerate(nodes, 1):
+        node.give_cores(cores * (1 - case.nodes.get(number, 0.0)))
+        rates = {
+            peer.address: MBIT * (1 - case.links.get(frozenset({number, other}), 0.0))
+            for other, peer in enumerate(nodes, 1)
+            if other != number
+        }
+        node.shape_each(rates)
+
+
+def measure(case: Case, nodes: list[Node], folder: Path) -> str:
+    """Run the job and return the log of the first rank."""
+    environment = {
+        **os.environ,
+        "OMP_NUM_THREADS": "1",
+        "GLOO_SOCKET_IFNAME": "eth0",
+        "MASTER_ADDR": nodes[0].address,
+        "MASTER_PORT": str(PORT),
+        "WORLD_SIZE": str(len(nodes)),
+        "LOCAL_RANK": "0",
+        "LOCAL_WORLD_SIZE": "1",
+    }
+    command = [str(PYTHON), "-u", "collectives/diagnose.py", "--device=cpu", "--bytes=1048576"]
+    ranks, neighbour = [], None
+    for rank, node in enumerate(nodes):
+        own = {"RANK": str(rank), "SCALEBENCH_NODE": node.name}
+        with (folder / f"{node.name}.log").open("w") as log:
+            ranks.append(
+                subprocess.Popen(
+                    [*node.inside, *command],
+                    env={**environment, **own},
+                    stdout=log if rank == 0 else subprocess.DEVNULL,
+                    stderr=subprocess.STDOUT,
+                    cwd=ROOT / "workloads",
+                )
+            )
+    # Libraries are loaded without a limit, for time.
+    log = folder / f"{nodes[0].name}.log"
+    while not log.stat().st_size and ranks[0].poll() is None:
+        time.sleep(0.02)
+    for node, rank in zip(nodes, ranks, strict=True):
+        node.limit(rank.pid)
+        for thread in Path(f"/proc/{rank.pid}/task").iterdir():
+            os.sched_setaffinity(int(thread.name), {CORE})
+    if case.busy:
+        busy = nodes[case.busy - 1]
+        neighbour = subprocess.Popen([*busy.limited, sys.executable, "-c", "while True: pass"])
+    try:
+        for rank in ranks:
+            rank.wait(SECONDS)
+    finally:
+        for process in [*ranks, *filter(None, [neighbour])]:
+            process.kill()
+            process.wait()
+    return log.read_text()
+
+
+def order(cases: int, dice: random.Random) -> list[str]:
+    """Return the kind of each case, by their shares, shuffled."""
+    total = sum(share for _, _, share in KINDS.values())
+    kinds = [
+        kind for kind, (_, _, share) in KINDS.items() for _ in range(round(cases * share / total))
+    ]
+    dice.shuffle(kinds)
+    return kinds
+
+
+def main() -> int:
+    """Start again in namespaces, try the cases and return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cases", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--nodes", type=int, default=4)
+    parser.add_argument("--cores", type=float, default=0.8, help="of a core, for all nodes")
+    parser.add_argument("--only", choices=KINDS, help="cases of one kind")
+    parser.add_argument("--results", type=Path, help="file to add a line of JSON a case to")
+    options = parser.parse_args()
+    if os.geteuid():
+        print("Not root: the diagnosis is not tried with real deficits")
+        return 0
+    in_namespaces()
+    dice = random.Random(options.seed)
+    nodes = start_nodes(options.nodes, options.cores / options.nodes, "10.99.0")
+    kinds = [options.only] * options.cases if options.only else order(options.cases, dice)
+    right: collections.Counter[str] = collections.Counter()
+    tried: collections.Counter[str] = collections.Counter()
+    for number, kind in enumerate(kinds, 1):
+        case = make_case(kind, options.nodes, dice)
+        prepare(case, nodes, options.cores / options.nodes)
+        with tempfile.TemporaryDirectory() as folder:
+            log = measure(case, nodes, Path(folder))
+        try:
+            measured = measurement([log])
+        except ValueError as error:
+            raise SystemExit(f"{error}\n{log[-2000:]}") from None
+        verdict = judge(measured, {})
+        tried[kind] += 1
+        right[kind] += named(verdict) == case.expected
+        said = "" if named(verdict) == case.expected else f" {sorted(case.expected)}: WRONG"
+        print(f"{number} of {len(kinds)}, {kind}: {sorted(named(verdict))}{said}", flush=True)
+        if options.results:
+            row = {"kind": kind, "expected": sorted(case.expected), **verdict, "measured": measured}
+            with options.results.open("a") as file:
+                file.write(json.dumps(row) + "\n")
+    missed = [
+        kind
+        for kind, goal in GOALS.items()
+        if tried[kind] >= ENOUGH and right[kind] < goal * tried[kind]
+    ]
+    for kind in KINDS:
+        if tried[kind]:
+            bad = "  MISSED" if kind in missed else ""
+            print(f"{kind:20} {right[kind]} of {tried[kind]} named exactly{bad}")
+    return int(bool(missed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
