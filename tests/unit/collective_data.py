@@ -28,7 +28,10 @@ def facts(size, ranks, share=1.0, name="all_reduce"):
     return facts_of_text(log, "harmonic_mean", {"warmup": 2, "iterations": 4})
 
 
-def results_of(sizes=SIZES, name="all_reduce", topologies=("2n1g", "4n1g"), **changes):
+def results_of(
+    sizes=SIZES, name="all_reduce", topologies=("2n1g", "4n1g"), cluster=(), ways=(), **changes
+):
+    """Return results; ``cluster``: fingerprints by node, ``ways``: what carried the messages."""
     cells, runs = [], []
     for topology in topologies:
         for size in sizes:
@@ -39,6 +42,9 @@ def results_of(sizes=SIZES, name="all_reduce", topologies=("2n1g", "4n1g"), **ch
             for repeat, share in enumerate((0.98, 1.0, 1.02), 1):
                 known = facts(size, of["nodes"] * of["devices_per_node"], share, name)
                 log = f"logs/{of['variant']}/{topology}/{repeat}.log"
-                runs.append({**run(of, repeat, 1.0), "facts": known, "log": log})
-    plan = {"campaign": "mine", "cells": cells, "options": {}, "nodes": {}}
+                names = list(cluster)[: of["nodes"]]
+                nodes = {one: {"transport": list(ways)} for one in names}
+                more = {"cell": {**of, "node_names": names}, "nodes": nodes} if names else {}
+                runs.append({**run(of, repeat, 1.0), "facts": known, "log": log, **more})
+    plan = {"campaign": "mine", "cells": cells, "options": {}, "nodes": dict(cluster)}
     return build_results(plan, runs)

@@ -45,7 +45,7 @@ def test_a_damaged_record_has_no_time():
     cells = results_of(topologies=["2n1g"])["cells"]
     cells[0]["repeats"][0]["message"]["seconds"] = 0.0
     cells[1]["repeats"][0]["message"]["seconds"] = float("nan")
-    (group,) = collectives(cells)["groups"]
+    (group,) = collectives(cells, {})["groups"]
     assert [size["n"] for size in group["sizes"]] == [2, 2, 3, 3]
 
 
@@ -69,7 +69,7 @@ def test_operations_and_variants_are_apart():
         for name, treatment in (("all_gather", "none"), ("all_gather", "tuned"))
     )
     others = results_of(topologies=["2n1g"])["cells"]
-    groups = collectives([*plain, *tuned, *others])["groups"]
+    groups = collectives([*plain, *tuned, *others], {})["groups"]
     assert [(one["collective"], len(one["sizes"])) for one in groups] == [
         ("all_gather", 4),
         ("all_gather", 4),
@@ -110,5 +110,5 @@ def test_the_report_says_where_the_law_does_not_hold():
     bent = results_of(topologies=["2n1g"])
     for one in bent["cells"][-1]["repeats"]:
         one["message"]["seconds"] *= 3
-    again = collective_lines({**bent, "collectives": collectives(bent["cells"])})
+    again = collective_lines({**bent, "collectives": collectives(bent["cells"], {})})
     assert "the times do not follow the law, which at " in again[0]

@@ -371,7 +371,10 @@ class MessageTime(TypedDict):
 
 
 class CollectiveGroup(TypedDict):
-    """Cells of one operation on one topology, that differ in the size of the message alone."""
+    """Cells of one operation on one topology, that differ in the size of the message alone.
+
+    ``line_rate``: of the slowest node, in MB/s; None where it is not known.
+    """
 
     benchmark: str
     precision: str
@@ -380,6 +383,7 @@ class CollectiveGroup(TypedDict):
     devices: int
     collective: str
     busbw_factor: float
+    line_rate: Optional[float]
     sizes: List[MessageTime]
     fit: Hockney
 

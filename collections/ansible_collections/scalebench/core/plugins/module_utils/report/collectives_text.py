@@ -33,6 +33,11 @@ def collective_sections(results: Results) -> List[Section]:
         " the noise, and the law is said not to hold: neither figure describes all sizes then."
         " The bandwidth of the bus is the bandwidth times the factor of nccl-tests."
     )
+    if any(one.get("line_rate") for one in found["groups"]):
+        about += (
+            " The line rate is what the adapters that carried the messages could send, without"
+            " headers: the upper bound of the bus bandwidth of a ring between nodes."
+        )
     groups = found["groups"]
     fitted = table("Latency and bandwidth", [_fit_row(one) for one in groups])
     sizes = [row for one in groups for row in _size_rows(one)]
@@ -118,6 +123,7 @@ def _fit_row(one: CollectiveGroup) -> Dict[str, Any]:
         "from": _scaled(fit["bytes_per_second_low"], 1e-6),
         "to": _scaled(fit["bytes_per_second_high"], 1e-6),
         "of the bus, MB/s": _scaled(fit["bytes_per_second"], one["busbw_factor"] * 1e-6),
+        "line rate, MB/s": one.get("line_rate"),
         "fits": "yes" if fit["holds"] else "no",
         "largest distance %": _scaled(fit["worst"], 100),
         "at bytes": fit["worst_bytes"],
@@ -125,12 +131,15 @@ def _fit_row(one: CollectiveGroup) -> Dict[str, Any]:
 
 
 def _size_rows(one: CollectiveGroup) -> List[Dict[str, Any]]:
+    # Results of older versions have none.
+    rate = one.get("line_rate")
     return [
         {
             "operation": group_title(one),
             "bytes": size["bytes"],
             "time, us": size["seconds"] * 1e6,
-            "busbw, MB/s": bus_bandwidth(one, size["bytes"], size["seconds"]),
+            "busbw, MB/s": (busbw := bus_bandwidth(one, size["bytes"], size["seconds"])),
+            "of the line rate %": _scaled(busbw, 100 / rate) if rate else None,
             "repeats": size["n"],
         }
         for size in one["sizes"]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Dict, List, Optional, Sequence, Tuple, cast
+from typing import Dict, List, Mapping, Optional, Sequence, Tuple, cast
 
 from ..records.cells import cell_key
 from ..records.factors import factor_values
+from ..records.plans import Fingerprint
 from ..records.results import CollectiveGroup, Collectives, Hockney, MeasuredCell
 from ..records.runs import Message
 from ..stats.hockney import LEVEL, hockney
 from ..stats.statistics import median
+from .line_rate import line_rate
 
 __all__ = ["all_reduce_times", "collectives"]
 
@@ -18,11 +20,15 @@ __all__ = ["all_reduce_times", "collectives"]
 _SIZE = "message_bytes"
 
 
-def collectives(cells: Sequence[MeasuredCell]) -> Optional[Collectives]:
+def collectives(
+    cells: Sequence[MeasuredCell], nodes: Mapping[str, Fingerprint]
+) -> Optional[Collectives]:
     """Return the durations of each operation on each topology, with latency and bandwidth.
 
     None where no log is of collective operations. Cells that run more processes than their machines
     have cores are among them: the report says so of them.
+
+    :param nodes: fingerprints by name, for the line rate.
     """
     groups: Dict[Tuple[str, ...], List[MeasuredCell]] = {}
     for cell in cells:
@@ -30,7 +36,7 @@ def collectives(cells: Sequence[MeasuredCell]) -> Optional[Collectives]:
             groups.setdefault(_identity(cell), []).append(cell)
     if not groups:
         return None
-    return {"level": LEVEL, "groups": [_group(members) for members in groups.values()]}
+    return {"level": LEVEL, "groups": [_group(members, nodes) for members in groups.values()]}
 
 
 def all_reduce_times(cells: Sequence[MeasuredCell]) -> Dict[str, Dict[float, List[float]]]:
@@ -59,7 +65,7 @@ def _identity(cell: MeasuredCell) -> Tuple[str, ...]:
     return (key.benchmark, key.model, key.topology, repr(sorted(values.items())))
 
 
-def _group(members: Sequence[MeasuredCell]) -> CollectiveGroup:
+def _group(members: Sequence[MeasuredCell], nodes: Mapping[str, Fingerprint]) -> CollectiveGroup:
     first = _messages(members[0])[0]
     times = _times(members)
     key = cell_key(members[0])
@@ -71,12 +77,22 @@ def _group(members: Sequence[MeasuredCell]) -> CollectiveGroup:
         "devices": members[0]["devices"],
         "collective": first["collective"],
         "busbw_factor": first["busbw_factor"],
+        "line_rate": _line_rate(members, nodes),
         "sizes": [
             {"bytes": int(size), "seconds": median(times[size]), "n": len(times[size])}
             for size in sorted(times)
         ],
         "fit": cast(Hockney, hockney(times)),
     }
+
+
+def _line_rate(
+    members: Sequence[MeasuredCell], nodes: Mapping[str, Fingerprint]
+) -> Optional[float]:
+    good = [repeat for cell in members for repeat in cell["repeats"] if "message" in repeat]
+    ways = sorted({way for repeat in good for way in repeat.get("transport") or ()})
+    names = sorted({name for repeat in good for name in repeat.get("node_names") or ()})
+    return line_rate(nodes, names, ways)
 
 
 def _times(members: Sequence[MeasuredCell]) -> Dict[float, List[float]]:

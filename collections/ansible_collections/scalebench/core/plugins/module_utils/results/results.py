@@ -78,7 +78,7 @@ def build_results(
     strong = strong_scaling(cells)
     if strong:
         results["strong_scaling"] = strong
-    messages = collectives(cells)
+    messages = collectives(cells, plan.get("nodes") or {})
     if messages:
         results["collectives"] = messages
     parts = step_parts(cells)
