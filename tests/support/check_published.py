@@ -39,7 +39,9 @@ def printed_number(cell: str) -> float | None:
 
 
 def cells(line: str) -> list[str]:
-    """Return the cells of a line of a Markdown table."""
+    """Return the cells of a line of a Markdown table, or the words of another line."""
+    if "|" not in line:
+        return line.split()
     return [cell.strip() for cell in line.strip().strip("|").split("|")]
 
 
@@ -67,6 +69,8 @@ def row_problems(row: Row, lines: list[str]) -> list[str]:
     }
     if row.get("per_device") and stated.get("throughput"):
         stated["throughput"] /= row["world_size"]
+    if row.get("scale") and stated.get("throughput"):
+        stated["throughput"] /= row["scale"]
     wanted = [
         (*(column if isinstance(column, list) else (row["line"], column)), name, stated[name])
         for name, column in row["columns"].items()

@@ -101,6 +101,24 @@ def test_llama_is_compared_with_the_row_of_its_conditions():
     ]
 
 
+BUSBW = {
+    **{"benchmark": "all_reduce", "model": "collective", "framework": "pytorch", "unit": "MB/s"},
+    **{"precision": "fp32", "batch_size_per_device": 1, "xla": False, "data": "synthetic"},
+    **{"gpu": "NVIDIA B200", "topology": "4n8g", "throughput": 350000.0},
+    "own_factors": {"collective": "all_reduce", "message_bytes": 1 << 30},
+}
+
+
+def test_a_bus_bandwidth_is_compared_with_the_row_of_its_operation_and_size():
+    (found,) = compare.compare_published(BUSBW, all_rows())
+    assert found["published"] == "ml_engineering_all_reduce/b200_1073741824/4n8g"
+    (row,) = [row for row in all_rows() if row["id"] == found["published"]]
+    assert row["throughput"] == 361990.0
+    other = {**BUSBW, "own_factors": {"collective": "all_gather", "message_bytes": 1 << 30}}
+    (found,) = compare.compare_published(other, all_rows())
+    assert found["verdict"] == "not_comparable"
+
+
 def test_a_unit_that_nobody_published_is_named():
     results = built({"1n1g": [10.0, 11.0]}, model="tide", unit="waves/s")
     found = against_published(results, all_rows())

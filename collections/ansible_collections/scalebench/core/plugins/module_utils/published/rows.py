@@ -51,12 +51,14 @@ FIGURES = (
 )
 # Where a figure is printed: a file of the source's commit (by default the source's path), the line,
 # and the cell of each figure in a table's line, counted from 1; per_device: the printed throughput
-# is that of one device; runs_line: where the runs begin, one a line. mfu_by: of utilisation.py, the
+# is that of one device; scale: the throughput over the printed one, as 1000 where GB are printed;
+# runs_line: where the runs begin, one a line. mfu_by: of utilisation.py, the
 # entries of series and result beside those of common. times: of a training that was logged, by
 # repeat the seconds from run_start to run_stop and their two lines in result_REPEAT.txt below the
 # path.
 PLACE: Dict[str, Any] = {
     **{"path": str, "line": int, "columns": dict, "per_device": bool, "runs_line": int},
+    "scale": int,
     **{"mfu_by": dict, "times": dict},
 }
 
