@@ -17,7 +17,7 @@ from collectives.rounds import EVERY_PAIR, rounds
 from common import pytorch_ranks as ranks
 from common.job import begin_job
 from common.ranks import Place, keep_freed_memory
-from common.report_lines import StoppedError, end_line, measured_line
+from common.report_lines import StoppedError, end_line, measured_line, put
 
 # A repeat of a test is long enough for a CPU quota, which the kernel gives out every 100 ms.
 LEAST_SECONDS = 0.3
@@ -48,20 +48,20 @@ def measure(options: Namespace) -> None:
     for rank, tests in enumerate(ranks.gather(place, alone)):
         for test, rates in tests.items():
             facts_of = {"test": test, "node": names[rank], "device": rank % place.local_size}
-            _print(place, "alone", {**facts_of, "rates": rates})
+            _put(place, "alone", {**facts_of, "rates": rates})
     sweeps = _measure_pairs(options, place, device, names)
     memory = max(ranks.gather(place, ranks.peak_memory(device)))
     if place.rank == 0:
         for number, (seconds, ended) in enumerate(sweeps, 1):
             size = options.bytes
-            print(operation_line("sendrecv", number, size, place.world_size, seconds, ended))
-        print(end_line(len(sweeps), time.perf_counter() - begin, memory, "", True))
+            put(operation_line("sendrecv", number, size, place.world_size, seconds, ended))
+        put(end_line(len(sweeps), time.perf_counter() - begin, memory, "", True))
     ranks.leave(place)
 
 
-def _print(place: Place, kind: str, facts: dict[str, Any]) -> None:
+def _put(place: Place, kind: str, facts: dict[str, Any]) -> None:
     if place.rank == 0:
-        print(measured_line(kind, facts))
+        put(measured_line(kind, facts))
 
 
 def _tests(device: torch.device) -> dict[str, tuple[float, Callable[[], Any]]]:
@@ -133,7 +133,7 @@ def _measure_pairs(
                 taken[repeat].append(duration)
             nodes = [names[node * place.local_size] for node in pair]
             rates = [options.bytes / 1e6 / one for one in slower[options.warmup :]]
-            _print(place, "pair", {"nodes": nodes, "round": number, "rates": rates})
+            _put(place, "pair", {"nodes": nodes, "round": number, "rates": rates})
     return [(sum(one) / len(one), end) for one, end in zip(taken, ended)]
 
 

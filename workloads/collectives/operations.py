@@ -16,7 +16,7 @@ from collectives.definitions import ELEMENT_BYTES, elements, operation_line
 from common import pytorch_ranks as ranks
 from common.job import begin_job
 from common.ranks import Place, keep_freed_memory
-from common.report_lines import StoppedError, end_line
+from common.report_lines import StoppedError, end_line, put
 
 # Sums of small whole numbers are exact in fp32, so a result is either right or wrong.
 PERIOD = 31
@@ -125,8 +125,8 @@ def measure(options: Namespace) -> None:
         for number, (seconds, (_, ended)) in enumerate(zip(zip(*of_ranks), timed), 1):
             mean = sum(seconds) / len(seconds)
             size = count * ELEMENT_BYTES
-            print(operation_line(options.collective, number, size, place.world_size, mean, ended))
-        print(end_line(len(timed), total, memory, "", True))
+            put(operation_line(options.collective, number, size, place.world_size, mean, ended))
+        put(end_line(len(timed), total, memory, "", True))
     ranks.leave(place)
 
 

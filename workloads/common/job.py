@@ -23,7 +23,7 @@ def run_rank(train, rank):
     try:
         train()
     except StoppedError as error:
-        print(report_lines.error_line(error.kind, str(error), rank))
+        report_lines.put(report_lines.error_line(error.kind, str(error), rank))
         return 1
     except Exception:
         traceback.print_exc()
@@ -59,9 +59,9 @@ def begin_job(place, header, ranks):
     :param ranks: every rank's ``Place.facts()``, by rank.
     """
     if place.rank == 0:
-        print(report_lines.header_line(header))
+        report_lines.put(report_lines.header_line(header))
         for rank in ranks:
-            print(report_lines.rank_line(**rank))
+            report_lines.put(report_lines.rank_line(**rank))
 
 
 def run_iterations(
@@ -137,9 +137,11 @@ def end_job(place, iterations, seconds, ends, figures=None, waits=()):
     equal = len(set(checksums)) == 1
     if place.rank == 0:
         for wait in filter(None, waits):
-            print(report_lines.waits_line(**wait))
+            report_lines.put(report_lines.waits_line(**wait))
         peak = max(memory for _, memory in ends)
-        print(report_lines.end_line(iterations, seconds, peak, checksums[0], equal, figures))
+        report_lines.put(
+            report_lines.end_line(iterations, seconds, peak, checksums[0], equal, figures)
+        )
     if not equal:
         raise StoppedError("weights_differ", f"weights by rank: {', '.join(checksums)}")
 

@@ -10,6 +10,7 @@ import math
 import time
 
 from common.options import percentage, positive
+from common.report_lines import put
 
 TRAIN, TRAIN_AND_EVALUATE = "train", "train_and_evaluate"
 MARK = "- AI-Rank-log"
@@ -148,7 +149,8 @@ class EpochEvaluation:
 
     def _print(self, *lines):
         if self.place.rank == 0:
-            print(*lines, sep="\n")
+            for line in lines:
+                put(line)
 
 
 def accuracy(correct, samples):
