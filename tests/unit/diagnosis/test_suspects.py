@@ -83,6 +83,9 @@ def test_bad_rates_are_named():
     one["pairs"][0]["rates"] = [1.0, 0.0]
     with pytest.raises(ValueError, match=r"node\d - node\d: the rates \[1.0, 0.0\]"):
         judge(one, {})
+    one["pairs"][0]["rates"] = [1.0, 1.0]
+    with pytest.raises(ValueError, match=r"measured 2 times.*at least 3 times \(-e iterations=3\)"):
+        judge(one, {})
     with pytest.raises(ValueError, match="2 figures: three are needed"):
         find({"a": [1.0], "b": [1.0]}, {}, 1)
 

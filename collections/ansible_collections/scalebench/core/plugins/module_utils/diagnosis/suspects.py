@@ -53,6 +53,9 @@ KINDS: Dict[str, Kind] = {
     ),
 }
 PAIRS = "pair_transfer"
+# The median of fewer is moved by one disturbance: of 16 diagnoses of sound nodes with one repeat
+# each, two named a link.
+LEAST_REPEATS = 3
 LINK_SEPARATOR = " - "
 Table = Tuple[str, Dict[str, List[float]], Dict[str, FrozenSet[str]]]
 
@@ -69,7 +72,7 @@ def judge(measured: Mapping[str, Any], groups: Mapping[str, Sequence[str]]) -> D
         ``pairs``, a list of ``nodes`` and ``rates``. The rates of a test, and those of the pairs,
         are of the same repeats in the same order, in any unit.
     :param groups: nodes by the name of an inventory group, such as those of a switch.
-    :raises ValueError: fewer than three nodes or pairs, or a rate that is not above 0.
+    :raises ValueError: fewer than three nodes, pairs or repeats, or a rate that is not above 0.
     """
     tables = [*_alone_tables(measured), _pair_table(measured, groups)]
     comparisons = sum(len(causes) for _, _, causes in tables)
@@ -95,6 +98,11 @@ def _logarithms(rows: Sequence[Tuple[str, Sequence[float]]]) -> Dict[str, List[f
     for name, rates in rows:
         if not rates or not all(rate > 0 and math.isfinite(rate) for rate in rates):
             raise ValueError(f"{name}: the rates {list(rates)!r} are not numbers above 0")
+        if len(rates) < LEAST_REPEATS:
+            raise ValueError(
+                f"{name}: measured {len(rates)} times, and one disturbance would make it a suspect:"
+                f" measure at least {LEAST_REPEATS} times (-e iterations={LEAST_REPEATS})"
+            )
     figures = {name: [math.log(rate) for rate in rates] for name, rates in rows}
     repeats = min(map(len, figures.values()), default=0)
     common = [median(values[number] for values in figures.values()) for number in range(repeats)]
