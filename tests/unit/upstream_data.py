@@ -53,6 +53,7 @@ def v100_nodes() -> dict[str, dict[str, Any]]:
                     "oneflow_dlperf",
                     "oneflow_dlperf_0_1_9",
                     "oneflow_dlperf_0_3_1",
+                    "none",
                 )
             },
             "device": "gpu",

@@ -80,8 +80,8 @@ _OF_CELL: Dict[str, Callable[[Any], Any]] = {
 _READ_ELSEWHERE = """
     accept_changes acceptance allowed_signers ansible_ archive archive_path baseline campaign
     campaign_ cell_ claims cluster_ssh_port conditions dataset equivalence_margin framework_python
-    carrier gate history_ log_dir older_than output_dir png predict preflight preflight_ report_
-    results scalebench_ sign_key signer slurm_ strategy
+    carrier diagnosis exclude gate history_ log_dir older_than output_dir png predict preflight
+    preflight_ report_ results scalebench_ sign_key signer slurm_ strategy
 
     action always any_errors_fatal args async async_val become become_ block changed_when
     check_mode collections connection cycler debugger delay delegate_ dict diff environment

@@ -204,6 +204,7 @@ USUAL: Dict[str, str] = {
     "collective": "harmonic_mean",
     "mxnet_dllogger": "perf_2022_mxnet",
     "mxnet_speedometer": "perf_2022_mxnet",
+    "nccl_tests": "harmonic_mean",
     "oneflow": "oneflow_report",
     "paddle_fluid": "dlperf_paddle",
     "paddle_suites": "perf_2021_paddle",
