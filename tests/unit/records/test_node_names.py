@@ -72,6 +72,11 @@ def test_one_number_range_is_one_item_for_each_number_of_digits(names):
     assert fold(names) == fold(sorted(names, reverse=True))
 
 
+def test_a_planted_name_is_folded_in_no_time():
+    name = "1a" * 60_000
+    assert folded([name, f"{name}2"]) == f"{name}, {name}2"
+
+
 def test_a_large_cluster_is_a_few_characters():
     assert folded(f"node{n}" for n in range(1, 10_001)) == "node[1-10000]"
 

@@ -51,6 +51,10 @@ def test_a_plan_is_read_as_it_was_written():
             lambda made: made["cells"][0].update(repeats=10**6),
             "repeats is 1000000, not a number up",
         ),
+        (
+            lambda made: made.update(cells=[{**made["cells"][0], "repeats": 10_000}] * 6),
+            "6 cells have 60000 repeats together, more than 50000",
+        ),
         (lambda made: made["cells"][0].pop("oversubscribed"), "has no oversubscribed"),
         (
             lambda made: made["cells"][0]["commands"]["node1"].pop("env"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -207,10 +208,10 @@ class _Unique(_Loader):  # type: ignore[valid-type, misc]
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
         keys = [(key.tag, key.value) for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-        twice = [value for tag, value in keys if keys.count((tag, value)) > 1]
-        if twice:
+        if len(set(keys)) < len(keys):
+            twice = Counter(keys).most_common(1)[0][0][1]
             place = f"line {node.start_mark.line + 1}"
-            raise yaml.constructor.ConstructorError(f"{place}: {twice[0]!r} is there twice")
+            raise yaml.constructor.ConstructorError(f"{place}: {twice!r} is there twice")
         return super().construct_mapping(node, deep)
 
 

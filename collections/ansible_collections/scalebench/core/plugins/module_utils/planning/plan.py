@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, cast
 from ..records.cells import cell_path
 from ..records.factors import factor_values, is_strong
 from ..records.node_names import by_words, folded
-from ..records.plans import Cell, Nodes, Plan, PlannedRepeat, Reading
+from ..records.plans import Cell, Nodes, Plan, PlannedRepeat, Reading, check_size
 from ..stacks.pci import BEFORE_AMPERE
 from ..strategies import parameters_of
 from . import launch, matrix, nccl
@@ -63,6 +63,7 @@ def build(
         _as_planned(cell, before.get(cell_path(cell), cell), options)
         for cell in matrix.expand(benchmarks, options, nodes)
     ]
+    check_size(cells)
     _check_data(cells, options, nodes)
     check_in_turns(cells, options)
     for cell in cells:

@@ -17,8 +17,10 @@ _SSH_ADDRESS = re.compile(
     r"|\w@)(\w[\w.:-]*\w)"
 )
 _NUMBER = re.compile("[0-9]{1,18}")
-# A name with a character of the notation itself stays as it is.
+# A name with a character of the notation itself stays as it is, and one that is no host's: RFC 1035
+# allows 253 characters.
 _NOTATION = frozenset("[],")
+_LONGEST = 253
 
 
 def folded(names: Iterable[str]) -> str:
@@ -95,7 +97,8 @@ def _parts(name: str) -> List[Tuple[_Family, str]]:
     host = name.partition(".")[0]
     # Of an address the last number counts.
     end = len(name if host.isdigit() else host)
-    numbers = [] if _NOTATION & set(name) else [*_NUMBER.finditer(name)]
+    plain = len(name) > _LONGEST or _NOTATION & set(name)
+    numbers = [] if plain else [*_NUMBER.finditer(name)]
     numbers.sort(key=lambda number: (number.end() <= end, number.end()), reverse=True)
     return [
         ((name[: number.start()], name[number.end() :], len(number[0])), number[0])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, TypedDict, cast
 
 from ..topology import parse_topology
 from .cells import IDENTITY_KEYS
@@ -28,10 +28,13 @@ __all__ = [
     "VariantsGiven",
     "check_cell",
     "check_plan",
+    "check_size",
 ]
 
-# Repeats of a cell.
+# Repeats of a cell, and of all cells. A report has a row for each, recorded or not: a planted
+# number must not fill the memory.
 MOST_REPEATS = 10_000
+MOST_PLANNED = 50_000
 # What every cell has that was ever planned, recorded or measured.
 NEEDED = (*IDENTITY_KEYS, "batch_size_per_device", "nodes", "devices_per_node")
 # What bench.yml reads of a cell when it continues a campaign, and a report does not.
@@ -325,7 +328,6 @@ def check_cell(cell: Mapping[str, Any]) -> None:
         raise ValueError(f"batch_size_per_device is {batch!r:.80}, not a number above 0, or {MAX}")
     if parse_topology(cell["topology"]) != (cell["nodes"], cell["devices_per_node"]):
         raise ValueError(f"topology {cell['topology']} does not fit nodes and devices_per_node")
-    # A report has a row for each, recorded or not: a planted number must not fill the memory.
     model = cell.get("model_data") or {}
     if not isinstance(model, dict):
         raise ValueError("model_data is no mapping")
@@ -348,6 +350,18 @@ def _is_stated(stated: Any) -> bool:
     )
 
 
+def check_size(cells: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse more repeats than a report can show.
+
+    :raises ValueError: how many there are.
+    """
+    planned = sum(cell.get("repeats") or 0 for cell in cells)
+    if planned > MOST_PLANNED:
+        raise ValueError(
+            f"{len(cells)} cells have {planned} repeats together, more than {MOST_PLANNED}"
+        )
+
+
 def check_plan(data: Any, to_continue: bool = True) -> Plan:
     """Return the plan that a file holds.
 
@@ -363,4 +377,5 @@ def check_plan(data: Any, to_continue: bool = True) -> Plan:
             missing = [key for key in _TO_SEARCH if not cell.get(key)]
             if missing or cell["search_from"] < 1:
                 raise ValueError(f"a cell whose batch size is searched has no {missing or 'start'}")
+    check_size(data["cells"])
     return cast(Plan, dict(data))

@@ -7,6 +7,7 @@ the types.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from functools import lru_cache
 from typing import Any, Dict, Iterator, List, Mapping, Tuple, Union, get_type_hints
 
@@ -44,8 +45,7 @@ def parse_json(text: str) -> Any:
 def _object(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
+        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
         raise ValueError(f"it has {twice!r:.80} twice")
     return value
 
