@@ -7,8 +7,8 @@ name: nodes_without
 short_description: Return the pattern of group nodes without some of them
 description:
   - Returns a pattern for C(hosts) of a play, such as V(nodes:!gpu03).
-  - Fails for a name that the inventory does not have, and for a file that is no diagnosis or that
-    has a suspect which leaving out nodes does not help, as a slow switch.
+  - Fails for a name that the inventory does not have, where no node is left, and for a file that is
+    no diagnosis or that has a suspect which leaving out nodes does not help, as a slow switch.
 options:
   _terms:
     description:
@@ -58,6 +58,12 @@ class LookupModule(LookupBase):
         for name in names:
             if not any(fnmatchcase(one, name) for one in known):
                 raise AnsibleLookupError(f"-e exclude: the inventory has no host or group {name}")
+        left = {*groups.get("nodes", ())}
+        for name in names:
+            left -= {one for one in left if fnmatchcase(one, name)}
+            left.difference_update(*(groups[one] for one in groups if fnmatchcase(one, name)))
+        if groups.get("nodes") and not left:
+            raise AnsibleLookupError("-e exclude: it leaves out all nodes, so nothing would run")
         return [":!".join(["nodes", *dict.fromkeys(names)])]
 
 

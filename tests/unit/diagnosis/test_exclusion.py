@@ -76,6 +76,17 @@ def test_a_file_that_cannot_be_used_is_refused(tmp_path, content, message):
         pattern(str(file))
 
 
+@pytest.mark.parametrize("words", ["nodes", "all", "node1,rack2", "node*", "node1,node2,node3"])
+def test_leaving_out_all_nodes_is_refused(words):
+    with pytest.raises(AnsibleLookupError, match="leaves out all nodes"):
+        pattern(words)
+
+
+def test_nodes_that_the_carrier_adds_later_are_not_missed():
+    groups = {"all": [], "nodes": []}
+    assert LookupModule().run(["all"], {"groups": groups}) == ["nodes:!all"]
+
+
 def test_a_misspelt_name_is_refused():
     with pytest.raises(
         AnsibleLookupError, match="-e exclude: the inventory has no host or group n"
