@@ -9,6 +9,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.acceptance.accepta
     acceptance_text,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.archive import CHECKSUMS
+from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import plain
 from ansible_collections.scalebench.core.plugins.module_utils.published.against_published import (
     against_published,
 )
@@ -125,6 +126,22 @@ def _acceptance(results, folder, given):
     return {"verdict": found["verdict"], "text": acceptance_text(results) + said}
 
 
+def _kept(measured, args):
+    """Return what was promised of a campaign; None where nothing was, or its file is damaged.
+
+    :raises ValueError: as :func:`.kept_with`, where the user asks for a verdict.
+    """
+    try:
+        return kept_with(measured.folder, args["acceptance"], Path(args["acceptances_dir"]))
+    except ValueError as error:
+        if args["acceptance"]:
+            raise
+        results = measured.results
+        results["unmatched"].append({"path": KEPT, "reason": plain(error)})
+        results["counts"]["unmatched"] += 1
+        return None
+
+
 def _measured(args):
     """Return what is reported on, with comparison, gate, acceptance and published results.
 
@@ -152,7 +169,7 @@ def _measured(args):
         results["published"] = against_published(results, rows, args["equivalence_margin"])
     results.update(verdicts(results, args, measured.folder))
     if args["campaign_dir"]:
-        kept = kept_with(measured.folder, args["acceptance"], Path(args["acceptances_dir"]))
+        kept = _kept(measured, args)
     if kept:
         results["acceptance"] = judged(results, kept, measured.folder, archive)
     return measured, kept

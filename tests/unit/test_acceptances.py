@@ -68,7 +68,21 @@ def test_other_promises_are_refused_once_a_campaign_has_begun(campaign, promised
         report(campaign, acceptance=str(promised))
     (campaign / "acceptance.json").write_text("{}")
     with pytest.raises(AnsibleActionFail, match=r"acceptance\.json: it has no file"):
-        report(campaign)
+        report(campaign, acceptance=str(promised))
+
+
+def test_damaged_promises_cost_their_verdict_and_not_the_report(campaign, promised):
+    first = report(campaign, acceptance=str(promised))
+    (campaign / "acceptance.json").write_text("null")
+
+    again = report(campaign)
+
+    assert again["acceptance"] == {}
+    assert again["facts"] == first["facts"]
+    (left_out,) = json.loads((campaign / "results.json").read_text())["unmatched"]
+    assert left_out["path"] == "acceptance.json"
+    assert "it has no file" in left_out["reason"]
+    assert left_out["reason"] in (campaign / "report.md").read_text()
 
 
 def test_figures_that_the_logs_do_not_give_are_named(campaign, promised, tmp_path):
