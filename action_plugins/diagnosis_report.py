@@ -101,4 +101,4 @@ def _good(folder):
 
 
 def _logs(folder, good):
-    return [inside(folder, log).read_text(encoding="utf-8", errors="replace") for log in good]
+    return {log: inside(folder, log).read_text(encoding="utf-8", errors="replace") for log in good}

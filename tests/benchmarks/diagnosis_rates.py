@@ -185,7 +185,7 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as folder:
             log = measure(case, nodes, Path(folder))
         try:
-            measured = measurement([log])
+            measured = measurement({"log": log})
         except ValueError as error:
             raise SystemExit(f"{error}\n{log[-2000:]}") from None
         verdict = judge(measured, {})

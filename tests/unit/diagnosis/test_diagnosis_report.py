@@ -42,31 +42,56 @@ def diagnosis_of(data):
 def test_the_lines_of_several_logs_are_joined():
     data = measured(4, 1)
 
-    found = measurement([log_of(data), "other lines\n" + log_of(data)])
+    found = measurement({"1": log_of(data), "2": "other lines\n" + log_of(data)})
 
     assert found["nodes"] == data["nodes"]
     assert [row["rates"] for row in found["pairs"]] == [row["rates"] * 2 for row in data["pairs"]]
-    assert measurement([log_of(data)]) == data
+    assert measurement({"1": log_of(data)}) == {**data, "left_out": []}
 
 
 @pytest.mark.parametrize(
     ("log", "message"),
     [
         ("nothing", "no figures of nodes and pairs"),
-        ('[scalebench] alone {"test": "a", "node"', "cannot be read"),
-        ('[scalebench] pair {"nodes": ["a"], "rates": [1]}', "a pair has two nodes"),
-        ('[scalebench] pair {"nodes": ["a", "a"], "rates": [1]}', "a pair has two nodes"),
-        ('[scalebench] pair {"nodes": ["a", "b", "c"], "rates": [1]}', "a pair has two nodes"),
-        ('[scalebench] pair {"nodes": ["a", "b"], "rates": ["x"]}', "cannot be read"),
         (
             log_of({**measured(3, 1), "pairs": [{"nodes": ["node1", "x"], "rates": [1.0]}]}),
-            r"pairs with \['x'\]",
+            r"pair node1 - x: nothing alone was measured of \['x'\]",
         ),
     ],
 )
 def test_a_log_that_cannot_be_used_is_refused(log, message):
     with pytest.raises(ValueError, match=message):
-        measurement([log])
+        measurement({"1": log})
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('alone {"test": "a", "node"', "Expecting"),
+        ("alone " + "[" * 100_000, "nested too deep"),
+        ('alone {"test": "a", "node": [], "device": 0, "rates": [1]}', "it.node is [], not a text"),
+        ('alone {"test": "a", "node": "b", "device": 0, "rates": [true]}', "it.rates[0] is True"),
+        ('alone {"test": "a", "node": "b", "device": 0, "rates": [1e999]}', "inf"),
+        ('alone {"test": "a", "node": "b", "device": 0, "rates": []}', "no rates above 0"),
+        ('pair {"nodes": ["a", "b"], "rates": [0]}', "no rates above 0"),
+        ('pair {"nodes": ["a"], "rates": [1]}', "a pair has two nodes"),
+        ('pair {"nodes": ["a", "a"], "rates": [1]}', "a pair has two nodes"),
+        ('pair {"nodes": ["a", "b", "c"], "rates": [1]}', "a pair has two nodes"),
+        ('pair {"nodes": ["a", "b"], "rates": ["x"]}', "it.rates[0] is 'x', not a number"),
+        ("pair 7", "it is 7, not a mapping"),
+    ],
+)
+def test_a_damaged_line_costs_only_itself_and_is_named(line, message):
+    data = measured(4, 1)
+
+    found = measurement({"1n1g/a.log": f"[scalebench] {line}\n{log_of(data)}"})
+
+    (said,) = found.pop("left_out")
+    assert said.startswith("1n1g/a.log, line 1: ")
+    assert message in said
+    assert found == data
+    shown = terminal({**diagnosis_of(data), "left_out": [said]})
+    assert f"Lines left out: 1. The others count.\n- {said}" in shown
 
 
 @pytest.mark.parametrize("nodes", [3, 4, 31, 32, 33, 64, 511])

@@ -16,6 +16,7 @@ Diagnosis = Mapping[str, Any]
 _SLOWEST = 20
 # Columns of a map that a terminal of 100 characters has room for.
 _WIDE = 12
+_MOST_LEFT_OUT = 10
 
 
 def headline(diagnosis: Diagnosis) -> str:
@@ -65,7 +66,17 @@ def sections(diagnosis: Diagnosis) -> List[Section]:
         ),
         section("pairs", "Pairs", [], [_pairs(diagnosis)]),
         section("alone", "Each node alone", [], [_alone(diagnosis)]),
+        *_left_out(diagnosis),
     ]
+
+
+def _left_out(diagnosis: Diagnosis) -> List[Section]:
+    """Return the lines of the logs that could not be read, the first of many; empty for none."""
+    lines = diagnosis.get("left_out", [])
+    if not lines:
+        return []
+    words = f"Lines left out: {len(lines)}. The others count."
+    return [section("left_out", "Lines left out", [words], [], lines[:_MOST_LEFT_OUT])]
 
 
 def _relative(diagnosis: Diagnosis) -> Dict[str, float]:
@@ -109,13 +120,15 @@ def _alone(diagnosis: Diagnosis) -> Table:
 
 def terminal(diagnosis: Diagnosis) -> str:
     """Return what the playbook prints."""
-    first, seen, pairs, _ = sections(diagnosis)
+    first, seen, pairs, _, *left_out = sections(diagnosis)
     blocks = [headline(diagnosis)]
     blocks += [table_text(one) for one in first["tables"]]
     blocks += [f"- {item}" for item in first["items"]]
     blocks += [seen["paragraphs"][0], table_text(seen["tables"][0])]
     if len(diagnosis["nodes"]) <= _WIDE:
         blocks += [pairs["tables"][0]["caption"] + ":", table_text(pairs["tables"][0])]
+    for part in left_out:
+        blocks += ["\n".join([*part["paragraphs"], *(f"- {item}" for item in part["items"])])]
     return "\n\n".join(blocks)
 
 

@@ -2,59 +2,86 @@
 
 from __future__ import annotations
 
-import json
 import math
-from typing import Any, Dict, Iterable, List, Tuple
+from typing import Any, Dict, List, Mapping, Tuple, TypedDict
+
+from ..layout.plain_text import plain
+from ..records.shape import check_shape, parse_json
 
 __all__ = ["EVERY_PAIR", "measurement", "schedule"]
 
 # As in workloads/collectives/rounds.py, which makes the rounds.
 EVERY_PAIR = 32
-_LINES = {
-    "alone": ("[scalebench] alone ", ("test", "node", "device")),
-    "pairs": ("[scalebench] pair ", ("nodes",)),
+
+
+class _Row(TypedDict):
+    rates: List[float]
+
+
+class _Alone(_Row):
+    test: str
+    node: str
+    device: int
+
+
+class _Pair(_Row):
+    nodes: List[str]
+
+
+_LINES: Mapping[str, Tuple[str, Any, Tuple[str, ...]]] = {
+    "alone": ("[scalebench] alone ", _Alone, ("test", "node", "device")),
+    "pairs": ("[scalebench] pair ", _Pair, ("nodes",)),
 }
 
 
-def measurement(logs: Iterable[str]) -> Dict[str, Any]:
+def measurement(logs: Mapping[str, str]) -> Dict[str, Any]:
     """Return ``nodes``, ``alone`` and ``pairs`` as :func:`.suspects.judge` takes them.
 
-    Rates of the same device or pair in several logs are joined. Source of the lines:
-    workloads/collectives/nodes_and_pairs.py.
+    Rates of the same device or pair in several logs are joined. Lines that cannot be read are left
+    out: ``left_out`` names each. Source of the lines: workloads/collectives/nodes_and_pairs.py.
 
-    :raises ValueError: no such line, or one that cannot be read.
+    :param logs: texts by the name of their log.
+    :raises ValueError: there are no such lines.
     """
     found: Dict[str, Dict[Tuple[Any, ...], Dict[str, Any]]] = {kind: {} for kind in _LINES}
-    for text in logs:
-        for line in text.split("\n"):
-            for kind, (mark, keys) in _LINES.items():
+    left_out = []
+    for log, text in logs.items():
+        for number, line in enumerate(text.split("\n"), 1):
+            for kind, (mark, shape, keys) in _LINES.items():
                 _, is_there, row_text = line.partition(mark)
                 if is_there:
-                    row = _row(row_text, keys)
+                    try:
+                        row = _row(row_text, shape, keys)
+                    except ValueError as error:
+                        left_out.append(plain(f"{log}, line {number}: {error}"))
+                        continue
                     key = tuple(str(row[name]) for name in keys)
                     if key in found[kind]:
                         row["rates"] = found[kind][key]["rates"] + row["rates"]
                     found[kind][key] = row
-    if not found["alone"] or not found["pairs"]:
-        raise ValueError("the logs have no figures of nodes and pairs: was it benchmark diagnose?")
+    nodes = list(dict.fromkeys(row["node"] for row in found["alone"].values()))
     rows = {kind: list(of_kind.values()) for kind, of_kind in found.items()}
-    nodes = list(dict.fromkeys(row["node"] for row in rows["alone"]))
-    unknown = {node for row in rows["pairs"] for node in row["nodes"]}.difference(nodes)
-    if unknown:
-        raise ValueError(f"pairs with {sorted(unknown)}, of which nothing alone was measured")
-    return {"nodes": nodes, **rows}
+    known = {*nodes}
+    for row in rows["pairs"]:
+        unknown = set(row["nodes"]) - known
+        if unknown:
+            pair = " - ".join(row["nodes"])
+            left_out.append(plain(f"pair {pair}: nothing alone was measured of {sorted(unknown)}"))
+    rows["pairs"] = [row for row in rows["pairs"] if known.issuperset(row["nodes"])]
+    if not rows["alone"] or not rows["pairs"]:
+        why = f" ({'; '.join(left_out[:3])})" if left_out else ": was it benchmark diagnose?"
+        raise ValueError(f"the logs have no figures of nodes and pairs{why}")
+    return {"nodes": nodes, **rows, "left_out": left_out}
 
 
-def _row(text: str, keys: Tuple[str, ...]) -> Dict[str, Any]:
-    try:
-        row = json.loads(text)
-        kept = {name: row[name] for name in keys}
-        rates = [float(rate) for rate in row["rates"]]
-        if "nodes" in kept and (len(kept["nodes"]) != 2 or len(set(kept["nodes"])) != 2):
-            raise ValueError("a pair has two nodes")
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"a line of the log cannot be read: {text[:80]!r}: {error}") from None
-    return {**kept, "rates": rates}
+def _row(text: str, shape: Any, keys: Tuple[str, ...]) -> Dict[str, Any]:
+    row = parse_json(text)
+    check_shape(row, shape, "it", {shape: (*keys, "rates")})
+    if not row["rates"] or min(row["rates"]) <= 0:
+        raise ValueError("it has no rates above 0")
+    if "nodes" in keys and (len(row["nodes"]) != 2 or len(set(row["nodes"])) != 2):
+        raise ValueError("a pair has two nodes")
+    return {**{name: row[name] for name in keys}, "rates": [float(rate) for rate in row["rates"]]}
 
 
 def schedule(nodes: int) -> List[str]:
