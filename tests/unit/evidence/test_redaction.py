@@ -135,6 +135,19 @@ password="hunt\\"er<S>"
 password: 'it''s <S>'
 PASSWORD=a&b;c!<S>
 db_passwd=p@ssword{x}<S>
+os.environ["HF_TOKEN"] = "<S>"
+HF_TOKEN: str = "<S>"
+PASSWORD+=<S>
+password => <S>
+["train.py", "--token", "<S>"]
+{"name": "DB_PASSWORD", "value": "<S>"}
+https://hooks.slack.com/services/T0000/B0000/<S>
+https://discord.com/api/webhooks/123456789/<S>
+your key hvs.<S>
+your key SG.<S>.<S>
+your key glrt-<S>
+your key ya29.<S>
+your key r8_<S>a1b2c3d4e5f6g
 """
 VALUE = "Zq3" + "x9Kw7Lm2Pv5Rt8Yb1"
 
@@ -161,6 +174,14 @@ def test_what_a_record_shows_has_neither_secrets_nor_terminal_commands():
         "env": {"HF_TOKEN": "[redacted]", "A_KEY_FILE": "/k", "N": 3},
         "lines": ["--token [redacted: option of a command]", "a\tb\nc"],
     }
+
+
+def test_a_secret_that_is_a_word_of_a_command_of_its_own_is_masked():
+    argv = ["train.py", "--password", "x", "--hf-token", VALUE, "--max-tokens", "5", "--token"]
+    masked = [*argv[:2], "[redacted]", "--hf-token", "[redacted]", *argv[5:]]
+    assert shown({"argv": argv}) == {"argv": masked}
+    assert shown(masked) == masked
+    assert shown([f"--token={VALUE}", VALUE[:4]])[1] == VALUE[:4]
 
 
 @pytest.mark.parametrize(

@@ -66,10 +66,14 @@ _ODD = re.compile(rb"[^\t\r\n -~]")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
-# What lies between a name and its value, and the beginning of the value.
-_ASSIGNED = rb"(?:\\?[\"'])?(?:\s*:\s*|\s+=\s+|=)(?:[bBfFrRuU]{0,2}\\?[\"'])?(?P<value>"
-# The same of an option.
-_GIVEN = rb"(?:\s+|=)[\"']?(?P<value>(?!-)"
+# What lies between a name and its value, and the beginning of the value. A type may stand before
+# the value (HF_TOKEN: str = "..."), and the name be a key in brackets.
+_ASSIGNED = (
+    rb"(?:\\?[\"']\]?)?(?:\s*:\s?\w{1,20}\s=\s|\s*:\s*(?!\w{1,20}\s=\s)|\s+=>?\s+|\+?=)"
+    rb"(?:[bBfFrRuU]{0,2}\\?[\"'])?(?P<value>"
+)
+# The same of an option, also as words of a list.
+_GIVEN = rb"(?:[\"'],\s*|\s+|=)[\"']?(?P<value>(?!-)"
 
 
 class Rule(NamedTuple):
@@ -113,6 +117,22 @@ RULES = (
     _rule("Grafana token", [b"glsa_"], rb"(?P<value>glsa_[A-Za-z0-9_]{20,})"),
     _rule("Docker token", [b"dckr_"], rb"(?P<value>dckr_[po]at_[A-Za-z0-9_-]{20,})"),
     _rule("Databricks token", [b"dapi"], rb"\b(?P<value>dapi[0-9a-f]{32})"),
+    _rule("Vault token", [b"hvs."], rb"\b(?P<value>hvs\.[A-Za-z0-9_-]{20,})"),
+    _rule("SendGrid key", [b"SG."], rb"\b(?P<value>SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,})"),
+    _rule("GitLab runner token", [b"glrt-"], rb"(?P<value>glrt-[A-Za-z0-9_-]{20,})"),
+    _rule("Google token", [b"ya29."], rb"\b(?P<value>ya29\.[A-Za-z0-9_-]{20,})"),
+    _rule("Replicate token", [b"r8_"], rb"(?<![A-Za-z0-9_])(?P<value>r8_[A-Za-z0-9]{30,})"),
+    _rule(
+        "address of a webhook",
+        [b"hooks.slack.com/", b"/api/webhooks/"],
+        rb"(?:hooks\.slack\.com/services/|/api/webhooks/\d+/)(?P<value>[A-Za-z0-9_/-]{16,})",
+    ),
+    # As containers state their environment.
+    _rule(
+        "secret of the environment",
+        [b'"value"'],
+        rb'"name"\s*:\s*"' + _NAME + rb'"\s*,\s*"value"\s*:\s*"(?P<value>' + _NOTHING + rb'[^"]+)',
+    ),
     _rule(
         "JSON web token",
         [b"eyJ"],
@@ -316,7 +336,21 @@ def shown(value: Any) -> Any:
         return {
             key: _MASKED if _is_secret(key, each) else shown(each) for key, each in value.items()
         }
-    return [shown(each) for each in value] if isinstance(value, (list, tuple)) else value
+    if isinstance(value, (list, tuple)):
+        before: List[Any] = [None, *value]
+        return [
+            _MASKED if _is_option_of(last, each) else shown(each)
+            for last, each in zip(before, value)
+        ]
+    return value
+
+
+def _is_option_of(last: Any, value: Any) -> bool:
+    """Return whether a word of a command is the secret that the option before it names."""
+    if not (isinstance(last, str) and isinstance(value, str) and last.startswith("--")):
+        return False
+    both = f"{last} {value}"
+    return bool(shown(last) == last and shown(value) == value and shown(both) != both)
 
 
 def _is_secret(key: Any, value: Any) -> bool:
