@@ -149,6 +149,7 @@ telemetry:
     memory_used_mib: {min: 11020.1, mean: 48230.8, max: 61004.3}
     memory_stall_seconds: 0.0
     swapped_in_mib: 0.0
+    longest_pause_seconds: 1.0
     network: {eth0: {received_mib: 0.4, sent_mib: 0.4, errors: 0}}
     infiniband: {mlx5_0/1: {received_mib: 51200.7, sent_mib: 51200.5, errors: 0, link_downed: 0}}
     cpu_mhz: {min: 2100.0, mean: 2690.5, max: 2700.0}
