@@ -91,6 +91,7 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.run_watch import R
 with RunWatch(0.5, None) as watch:
     first = subprocess.run(["sleep", "60"])
     print(first.returncode, carrier.STOPPED.is_set(), flush=True)
+    time.sleep(1.5)
     second = subprocess.run(["sleep", "60"])
     print(second.returncode, watch.ended, flush=True)
 print(carrier.STOPPED.is_set(), subprocess.run(["sleep", "1"]).returncode)

@@ -19,6 +19,7 @@ from ansible.plugins.loader import (
     action_loader,
     callback_loader,
 )
+from ansible.utils.display import Display
 from ansible_collections.scalebench.core.plugins.connection import slurm as carried
 from ansible_collections.scalebench.core.plugins.connection.slurm import Connection
 from ansible_collections.scalebench.core.plugins.plugin_utils.carrier import (
@@ -396,20 +397,26 @@ def test_the_nodes_of_a_job_are_returned_once_it_has_them(slurm, tmp_path, monke
     assert answer["seconds_left"] == 3600
 
 
-def test_an_unanswered_question_costs_no_place_in_the_queue(slurm, tmp_path):
+def test_an_unanswered_question_costs_no_place_in_the_queue(slurm, tmp_path, monkeypatch):
     """slurmctld is away for the first looks, and again when the nodes are asked for."""
     slurm.says(
         "squeue",
         f"""echo >> {tmp_path}/asked
         case $(wc -l < {tmp_path}/asked) in
         1) echo 'slurm_load_jobs error: Socket timed out' >&2; exit 1;;
-        2) echo 'PENDING|Priority|N/A||INVALID|batch|7';; 3) exit 1;; *) echo '{JOB}';; esac""",
+        2) echo 'PENDING|Priority|N/A||INVALID|batch|7';; 3 | 4) exit 1;; *) echo '{JOB}';; esac""",
     )
     slurm.says(
         "scontrol",
         f"[ -e {tmp_path}/told ] || {{ touch {tmp_path}/told; exit 1; }}; echo '{NODES}'",
     )
+    said = []
+    monkeypatch.setattr(Display, "display", lambda _, text, *args, **options: said.append(text))
     assert len(run("slurm_nodes", {"job": "7"})["nodes"]) == 2
+    # The third question is for the jobs before it.
+    assert [text.split(":")[0].strip() for text in said] == [
+        "Slurm job 7", "Slurm job 7 waits, reason Priority", "Slurm job 7", "Slurm job 7",
+    ]  # fmt: skip
 
 
 def test_a_job_that_slurm_does_not_know_is_not_waited_for(slurm):
@@ -439,7 +446,9 @@ sys.path.insert(0, {tests!r})
 from ansible.plugins.loader import init_plugin_loader
 init_plugin_loader()
 from test_slurm_plugins import run
-if os.fork():
+child = os.fork()
+if child:
+    print(child, flush=True)
     time.sleep(60)
 else:
     run("slurm_nodes", {{"job": "7", "own": {own}}})
@@ -459,11 +468,12 @@ def test_nobody_waits_for_a_killed_playbook_and_its_job_is_cancelled(slurm, own,
         while not any("PENDING" in call for call in slurm.calls()):
             assert time.monotonic() < end and process.poll() is None
             time.sleep(0.1)
+        child = int(process.stdout.readline())
         process.kill()
-        # Before the sleeping parent would have ended by itself.
-        assert select.select([process.stdout], [], [], 20)[0]
-        while os.read(process.stdout.fileno(), 4096):
-            pass
+        left = not select.select([process.stdout], [], [], 20)[0]
+        if left:
+            os.kill(child, signal.SIGKILL)
+        assert not left
     assert [call for call in slurm.calls() if call.startswith("scancel")] == cancelled
 
 
