@@ -56,7 +56,7 @@ def test_only_the_gpus_of_the_job_are_looked_at(gpus, run, tmp_path, monkeypatch
 
     assert seen("2,3") == [2, 3]
     assert seen("2,3", "3") == [3]
-    # The word of older Slurms for none.
+    # The word of Slurm's older releases for none.
     assert seen("") == seen("NoDevFiles") == []
     assert seen("2,3", "0,3") == ("scalebench_gpus names GPU 0, and the job has 2, 3 on this node")
     assert "the job has GPUs MIG-1, and Scalebench measures whole GPUs only" in seen("MIG-1")

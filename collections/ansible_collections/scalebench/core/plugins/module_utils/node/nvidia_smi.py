@@ -46,8 +46,8 @@ FIELDS: Mapping[str, Tuple[str, ...]] = {
     "--query-remapped-rows": ("gpu_uuid", "remapped_rows.pending", "remapped_rows.failure"),
     "--query-compute-apps": ("pid", "process_name"),
 }
-# What a carrier whose nodes have several users says of the GPUs that a command may use: a Slurm
-# step's CUDA_VISIBLE_DEVICES. The device files of the others may be there all the same.
+# What a carrier whose nodes have several users says of the GPUs that a command may use, as in
+# CUDA_VISIBLE_DEVICES. The device files of the others may be there all the same.
 GIVEN = "SCALEBENCH_GPUS"
 # Where it may be when the PATH of an ssh session lacks its folder, and the folder of its library:
 # distributions, .run files, images of containers, NVIDIA's GPU operator, WSL.
@@ -92,7 +92,7 @@ def chosen(ids: str) -> Optional[List[str]]:
     given = os.environ.get(GIVEN)
     if given is None:
         return wanted
-    # The word of older Slurms for none.
+    # A scheduler's word for none.
     numbers = [] if given in ("", "NoDevFiles") else given.split(",")
     if not all(number.isdecimal() for number in numbers):
         raise ValueError(f"the job has GPUs {given}, and Scalebench measures whole GPUs only")
