@@ -104,6 +104,7 @@ def test_slurm_is_not_asked_about_an_exit_code_of_the_command(connection, slurm)
 @pytest.fixture
 def impatient(monkeypatch):
     monkeypatch.setattr(carried, "AWAY_PATIENCE", 0.6)
+    monkeypatch.setattr(carried, "CREATE_PATIENCE", 0.6)
     monkeypatch.setattr(carried, "AWAY_PAUSE", 0.1)
 
 

@@ -114,12 +114,15 @@ def test_without_an_answer_of_slurm_the_words_count():
         ("Unable to confirm allocation for job 5: Unable to contact slurm controller", 1),
         ("Unable to create step for job 5: Socket timed out on send/recv operation", 1),
         ("Unable to create step for job 5: Memory required by task is not available", 1),
+        ("Unable to create step for job 5: Requested nodes are busy", 1),
+        ("Unable to create step for job 5: Requested operation is presently disabled", 1),
+        ("Unable to create step for job 5: PrologSlurmctld is still running", 1),
         ("Unable to create step for job 5: Job/step already completing or completed", 0),
         ("Slurm job 5 has expired", 0),
     ],
 )  # fmt: skip
-def test_a_step_is_tried_again_only_after_a_restart_of_slurmctld(errors, away):
-    assert answers.controller_away(f"srun: error: {errors}\n") == bool(away)
+def test_a_step_is_tried_again_where_the_reason_passes(errors, away):
+    assert answers.not_yet(f"srun: error: {errors}\n") == bool(away)
 
 
 def test_a_running_job_that_gets_no_step_is_beyond_its_limit():

@@ -97,7 +97,7 @@ def test_a_command_does_not_see_the_variables_of_its_step(shell):
 
 
 def test_a_step_that_cannot_be_created_is_not_waited_for_without_end():
-    assert "--immediate=300" in STEP
+    assert "--immediate=20" in STEP
 
 
 def test_a_step_has_its_name_in_the_accounting():

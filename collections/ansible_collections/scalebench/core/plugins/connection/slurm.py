@@ -45,6 +45,8 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.slurm_programs imp
 ENDING_PATIENCE = 5
 # For how long slurmctld may be away, as at a restart, and the pause between two tries, in seconds.
 AWAY_PATIENCE, AWAY_PAUSE = 120, 3
+# For how long a step may wait to be created, also for the prolog of a site.
+CREATE_PATIENCE = 300
 # An answer of a program that takes longer is none.
 ANSWER_PATIENCE = 30
 # For how long the accounting is asked for a step that has ended: it learns of it a little later.
@@ -99,16 +101,16 @@ class Connection(ConnectionBase):
         """Run a step; ``given`` is its standard input, as bytes or as an open file.
 
         :raises EndedByCarrierError: Slurm ended it or could not start it. Where slurmctld is away
-            the step is tried again for two minutes, unless the repeat is ended meanwhile: nothing
-            has started yet.
+            or creates no step yet it is tried again for five minutes, unless the repeat is ended
+            meanwhile: nothing has started yet.
         """
         job, node = str(self.get_option("job")), str(self.get_option("host"))
         name = f"scalebench-{uuid.uuid4().hex[:12]}"
         argv = commands.step(job, node, command, carried_environment(), name)
         self._display.vvv(f"EXEC {shlex.join(argv)}", host=node)
-        end = time.monotonic() + AWAY_PATIENCE
+        end = time.monotonic() + CREATE_PATIENCE
         code, out, errors = _srun(argv, given, output)
-        while code and answers.controller_away(errors.decode(errors="replace")):
+        while code and answers.not_yet(errors.decode(errors="replace")):
             if time.monotonic() > end or STOPPED.wait(AWAY_PAUSE):
                 break
             code, out, errors = _srun(argv, given, output)

@@ -17,7 +17,6 @@ __all__ = [
     "SlurmNode",
     "StepEnd",
     "accounted",
-    "controller_away",
     "described",
     "end_of_step",
     "fields",
@@ -25,6 +24,7 @@ __all__ = [
     "needs_record",
     "needs_state",
     "nodes",
+    "not_yet",
     "queued",
     "tried",
     "waiting_text",
@@ -77,14 +77,17 @@ _EXITED = re.compile(r"^srun: error: \S+: tasks? [\d,-]+: Exited with exit code 
 _SPOKE = re.compile(r"^(?:srun|slurmstepd\S*): ", re.MULTILINE)
 # srun's own errors; "srun: error: n1: task 0: Killed" is the command's.
 _OWN_ERROR = re.compile(r"^srun: (?:error|fatal): (?!\S+: tasks? [\d,-]+: )", re.MULTILINE)
-# No task was started, because slurmctld did not answer: the same line may be tried again. After its
-# restart it counts memory of steps of before, until they have ended (22.05.8), although a step of
-# ours takes none (--mem=0).
-_AWAY = re.compile(
+# No task was started, because slurmctld did not answer or could not create a step now: the same
+# line may be tried again. After its restart it counts memory of steps of before, until they have
+# ended (22.05.8), although a step of ours takes none (--mem=0). "Disabled" it is while the job is
+# suspended.
+_NOT_YET = re.compile(
     r"^srun: error: Unable to (?:create step for|confirm allocation for) job \S+: "
     r"(?:Unable to contact slurm controller|Socket timed out|Connection refused|"
     r"Zero Bytes were transmitted|Transport endpoint is not connected|"
-    r"Memory required by task is not available)",
+    r"Memory required by task is not available|"
+    r"Requested nodes are busy|Requested operation is presently disabled|"
+    r"PrologSlurmctld is still running|Required ports are in use)",
     re.MULTILINE,
 )
 # Slurm looks at time limits twice a minute. Until then a job beyond its limit is RUNNING, and gets
@@ -271,9 +274,9 @@ def gpus_among(gres: str) -> int:
     return total
 
 
-def controller_away(errors: str) -> bool:
-    """Return whether srun started nothing because slurmctld was away, by its standard error."""
-    return bool(_AWAY.search(errors))
+def not_yet(errors: str) -> bool:
+    """Return whether srun started nothing for a reason that passes, by its standard error."""
+    return bool(_NOT_YET.search(errors))
 
 
 def needs_state(exit_code: int, errors: str) -> bool:

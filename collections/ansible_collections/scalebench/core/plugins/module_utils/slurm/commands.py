@@ -23,9 +23,9 @@ __all__ = [
 # How often the batch script looks for steps, and how many times in a row it may find none.
 LOOK_SECONDS = 30
 IDLE_LOOKS = 20
-# For how long srun tries to create a step: without a limit it would for as long as the job lasts.
-# The prolog of a site, which a first step waits for, may take minutes.
-STEP_SECONDS = 300
+# For how long one srun tries to create a step: without a limit it would for as long as the job
+# lasts. A short time, since it waits to be told, and is not when a suspended job goes on (22.05.8).
+STEP_SECONDS = 20
 # What a command on a node gets of the environment of srun's caller. The rest, such as the paths of
 # the controller's Python, means something else there; over ssh it would not arrive either.
 ENVIRONMENT = ("HOME", "USER", "LOGNAME", "LANG")
