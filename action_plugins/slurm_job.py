@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from typing import ClassVar
 
 from ansible_collections.scalebench.core.plugins.module_utils.slurm import answers, commands
@@ -11,13 +10,18 @@ from ansible_collections.scalebench.core.plugins.module_utils.slurm.continuing i
 from ansible_collections.scalebench.core.plugins.module_utils.slurm.options import (
     check_gpus,
     directives,
+    gpus_asked,
     nodes_needed,
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils import campaign_files
 from ansible_collections.scalebench.core.plugins.plugin_utils.controller_action import (
     ControllerAction,
 )
-from ansible_collections.scalebench.core.plugins.plugin_utils.slurm_programs import ask
+from ansible_collections.scalebench.core.plugins.plugin_utils.slurm_programs import (
+    NoAnswerError,
+    ask,
+    step_lines,
+)
 
 
 class ActionModule(ControllerAction):
@@ -41,12 +45,18 @@ class ActionModule(ControllerAction):
 
         With ``ask_only`` return the nodes that Slurm would choose instead.
         """
+        return {"allocation": {}, **self._answer(args)}
+
+    def _answer(self, args):
         if args["cancel"]:
             ask(["scancel", args["cancel"]])
             return {"changed": True, "job": "", "own": False, "cancelled": args["cancel"]}
         if args["job"]:
-            if not re.fullmatch(r"[0-9]+(_[0-9]+)?", args["job"]):
-                raise ValueError(f"slurm_job={args['job']}: is not the id of a job")
+            if not re.fullmatch(r"[0-9]+", args["job"]):
+                raise ValueError(
+                    f"slurm_job={args['job']}: is not the number of a job; that of one of an array"
+                    " is printed by squeue --format=%A"
+                )
             return {"changed": False, "job": args["job"], "own": False}
         without = filter(None, [args["options"].get("exclude"), *args["unfit"]])
         args["options"] = {**args["options"], "exclude": ",".join(map(str, without))}
@@ -54,13 +64,19 @@ class ActionModule(ControllerAction):
         options["nodes"] = options.get("nodes") or nodes_needed(args["topology"])
         script, tried = _tried(args["campaign"], options, args["minutes"])
         chosen = _chosen(tried)
-        check_gpus(options, chosen)
+        check_gpus(options, chosen, args["topology"])
         if args["ask_only"]:
-            gpus = {"gpus": 0} if options.get("gres") == "none" else {}
-            nodes = [{**node._asdict(), **gpus} for node in chosen]
+            asked = gpus_asked(options)
+            nodes = [
+                {**one._asdict(), "gpus": one.gpus if asked is None else min(asked, one.gpus)}
+                for one in chosen
+            ]
             return {"changed": False, "job": "", "own": False, "nodes": nodes}
         if self._task.check_mode:
-            return {"changed": True, "job": "", "own": True, "text": _text(script, tried)}
+            lines = step_lines("JOB", [node.name for node in chosen])
+            text = "\n".join([script, tried.strip(), "", *lines])
+            only = {"only_asked": True}
+            return {"changed": True, "job": "", "own": True, "text": text, "allocation": only}
         return {"changed": True, "job": _submit(script), "own": True}
 
 
@@ -104,28 +120,34 @@ def _of_campaign(args):
     names = [*(args["again"] or planned).values()]
     if not names:
         return {}
-    described = answers.nodes(ask(commands.describe_nodes(",".join(names))))
+    described = _described(",".join(names))
     excluded = str(args["options"].get("exclude") or "")
     # A list as n[1-2] is Slurm's to read.
-    excluded = (
-        [node.name for node in answers.nodes(ask(commands.describe_nodes(excluded)))]
-        if excluded
-        else []
-    )
-    there = usable(described, excluded)
-    return {"nodes": len(names), "nodelist": ",".join([*there, *_others(args, names, there)])}
+    there = usable(described, [node.name for node in _described(excluded)] if excluded else [])
+    # sbatch refuses to exclude a node that it does not know.
+    known = [node.name for node in described]
+    others = _others(args, known, len(names) - len(there)) if len(there) < len(names) else []
+    return {"nodes": len(names), "nodelist": ",".join([*there, *others])}
 
 
-def _others(args, names, there):
+def _described(names):
+    """Return what Slurm knows of nodes; those that its configuration has no more are left out."""
+    try:
+        return answers.nodes(ask(commands.describe_nodes(names)))
+    except NoAnswerError as error:
+        if " not found" not in str(error):
+            raise
+        return answers.nodes(error.stdout)
+
+
+def _others(args, names, count):
     """Return the nodes that Slurm would choose for those that are gone.
 
     Slurm 22.05 takes no list of nodes that is shorter than their number.
     """
-    if len(there) == len(names):
-        return []
     left_out = ",".join(filter(None, [*names, args["options"].get("exclude")]))
     # The user's list of nodes names those that are gone.
-    options = {**args["options"], "nodes": len(names) - len(there), "exclude": left_out}
+    options = {**args["options"], "nodes": count, "exclude": left_out}
     options["nodelist"] = ""
     _, tried = _tried(args["campaign"], options, 0)
     return [node.name for node in _chosen(tried)]
@@ -135,9 +157,3 @@ def _chosen(tried):
     """Return the nodes that Slurm would choose; none where it does not say which."""
     names = answers.tried(tried)
     return answers.nodes(ask(commands.describe_nodes(names))) if names else []
-
-
-def _text(script, tried):
-    """Return what would be submitted, what Slurm says about it, and the line of each node."""
-    lines = [shlex.join(commands.step("JOB", n.name, "COMMAND", {})) for n in _chosen(tried)]
-    return "\n".join([script, tried.strip(), "", *lines])

@@ -55,23 +55,24 @@ class ActionModule(ActionBase):
         args = self._task.args
         timeout, grace = float(args.get("timeout") or 0), float(args.get("grace", 60))
         failed = args.get("failed_file")
-        with RunWatch(timeout and timeout + grace, Path(failed) if failed else None) as watch:
-            try:
+        watch = RunWatch(timeout and timeout + grace, Path(failed) if failed else None)
+        try:
+            with watch:
                 answer = self._execute_module(
                     module_name="training_run", module_args=args, task_vars=task_vars
                 )
-                if watch.ended and answer.get("failed"):  # no ssh that would report it
-                    raise AnsibleConnectionFailure(answer.get("msg", ""))
-            except AnsibleConnectionFailure:
-                if not watch.ended:
-                    watch.fail()
-                    raise
-                reason = REASONS[watch.ended].format(timeout=timeout, grace=grace)
-                log = self._wait_for_end(grace, task_vars)
-                answer = {"ending": watch.ended, "reason": reason, "log": log}
-            if answer.get("ending") != "ok":
-                ending = answer.get("ending", "launch_failed")
-                watch.fail(0 if ending in ending_names(ends_peers=True) else PEER_GRACE)
+            if watch.ended and answer.get("failed"):  # no ssh that would report it
+                raise AnsibleConnectionFailure(answer.get("msg", ""))
+        except AnsibleConnectionFailure:
+            if not watch.ended:
+                watch.fail()
+                raise
+            reason = REASONS[watch.ended].format(timeout=timeout, grace=grace)
+            log = self._wait_for_end(grace, task_vars)
+            answer = {"ending": watch.ended, "reason": reason, "log": log}
+        if answer.get("ending") != "ok":
+            ending = answer.get("ending", "launch_failed")
+            watch.fail(0 if ending in ending_names(ends_peers=True) else PEER_GRACE)
         return answer
 
     def _wait_for_end(self, patience: float, task_vars) -> str | None:

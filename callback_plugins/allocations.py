@@ -9,8 +9,8 @@ short_description: Cancel the Slurm job that an ansible-playbook holds when it e
 description:
   - After the last play, after a failure, after Ctrl-C, SIGTERM and SIGHUP, also while the job
     waits in the queue.
-  - An ansible-playbook that is killed cannot do so; the job then ends by itself when no step has
-    run for ten minutes.
+  - An ansible-playbook that is killed cannot do so. While its job waits in the queue, the worker
+    that asks for it cancels it; else the job ends by itself when no step has run for ten minutes.
 """
 
 import atexit
@@ -20,9 +20,8 @@ import subprocess
 import threading
 
 from ansible.plugins.callback import CallbackBase
-from ansible_collections.scalebench.core.plugins.plugin_utils.slurm_programs import own_environment
-
-PATIENCE_SECONDS = 60
+from ansible_collections.scalebench.core.plugins.plugin_utils.interrupts import before_signal
+from ansible_collections.scalebench.core.plugins.plugin_utils.slurm_programs import cancel
 
 
 class CallbackModule(CallbackBase):
@@ -53,23 +52,7 @@ class CallbackModule(CallbackBase):
         if not self._jobs or threading.current_thread() is not threading.main_thread():
             return
         for number in (signal.SIGTERM, signal.SIGHUP):
-            before = signal.getsignal(number)
-            # nohup ignores SIGHUP, so that the run goes on.
-            if before not in (signal.SIG_IGN, None):
-                signal.signal(number, self._handler(before))
-
-    def _handler(self, before):
-        """Return a handler that gives the jobs back and then does what was done before."""
-
-        def handle(number, frame):
-            self.give_back()
-            if callable(before):
-                before(number, frame)
-            else:
-                signal.signal(number, signal.SIG_DFL)
-                os.kill(os.getpid(), number)
-
-        return handle
+            before_signal(number, self.give_back)
 
     def v2_playbook_on_stats(self, stats):
         """Give back what was allocated."""
@@ -82,14 +65,7 @@ class CallbackModule(CallbackBase):
             return
         jobs, self._jobs = self._jobs, []
         try:
-            subprocess.run(
-                ["scancel", *jobs],
-                capture_output=True,
-                encoding="utf-8",
-                env=own_environment(),
-                timeout=PATIENCE_SECONDS,
-                check=True,
-            )
+            cancel(jobs)
         except (OSError, subprocess.SubprocessError) as error:
             told = getattr(error, "stderr", "") or error
             self._display.warning(f"Slurm job {' '.join(jobs)} was not cancelled: {told}")

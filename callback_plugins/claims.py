@@ -93,11 +93,11 @@ class CallbackModule(CallbackBase):
 
     def v2_runner_on_start(self, host, task):
         """Note a claim that may be taken: Ctrl-C may come before its answer."""
-        # Slurm's nodes cannot be reached without their job; the holder's next run takes over.
-        by_slurm = "scalebench_slurm_job" in host.get_vars()
+        # Nodes of a job cannot be reached without it; the holder's next run takes over.
+        of_job = "scalebench_carrier_job" in host.get_vars()
         # A release that is skipped has no answer: that of a node which another holds.
         takes = _claims(task) and task.args.get("state") != "released"
-        if takes and not by_slurm and not context.CLIARGS.get("check"):
+        if takes and not of_job and not context.CLIARGS.get("check"):
             self._held.add(host.get_name())
             self._through_system, self._as_root = self._first_contact, self._root
 

@@ -77,7 +77,7 @@ class CallbackModule(Default):
         self._planned = False
         self._progress = None
         self._wave_began = None
-        # Whether --check showed what Slurm would be asked for: there are no nodes then.
+        # Whether --check showed what would be asked for: there are no nodes then.
         self._only_asked = False
 
     @unless_verbose
@@ -114,12 +114,9 @@ class CallbackModule(Default):
         action, answer = result.task.action.rpartition(".")[2], result.result
         if action == "campaign_plan" and "missing" in answer:
             self._print_plan(answer)
-        elif action == "slurm_job":
-            self._only_asked = not answer["job"]
-        elif action == "slurm_nodes":
-            nodes = folded(node["host"] for node in answer["nodes"])
-            waited = duration(answer["waited_seconds"])
-            self._print(f"Slurm job {answer['job']} on {nodes}, after {waited} in the queue")
+        elif "allocation" in answer:
+            self._only_asked = answer["allocation"].get("only_asked", False)
+            self._print_once(answer["allocation"].get("says", ""))
         elif action == "repeat_record":
             self._print_records(answer["records"])
         elif action == "debug":

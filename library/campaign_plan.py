@@ -73,7 +73,7 @@ options:
     description: By node name, in rank order, the facts that the launchers need.
     type: dict
   carrier:
-    description: What reaches the nodes, V(ssh) or V(slurm); cells that it cannot start are refused.
+    description: What reaches the nodes, V(ssh) or another; cells that it cannot start are refused.
     type: str
     default: ssh
   offered:

@@ -150,10 +150,11 @@ def main() -> None:
         supports_check_mode=True,
     )
     try:
-        fields, ids = (*GPU_QUERY, *SETTINGS_QUERY), module.params["gpu_ids"]
-        options = [] if ids == "all" else [f"--id={ids}"]
-        gpus = nvidia_smi.ask("--query-gpu", fields, *options) if module.params["gpus"] else []
-        missing = set(ids.split(",") if gpus and options else ()) - {gpu["index"] for gpu in gpus}
+        fields, ids = (*GPU_QUERY, *SETTINGS_QUERY), nvidia_smi.chosen(module.params["gpu_ids"])
+        options = [f"--id={','.join(ids)}"] if ids else []
+        asks = module.params["gpus"] and ids != []
+        gpus = nvidia_smi.ask("--query-gpu", fields, *options) if asks else []
+        missing = set(ids if gpus and ids else ()) - {gpu["index"] for gpu in gpus}
         if missing:
             raise ValueError(f"the node has no GPU {', '.join(sorted(missing))} (scalebench_gpus)")
         facts = {**fingerprint(texts(), gpus), **devices()}

@@ -196,8 +196,9 @@ def main() -> None:
         inside = [fitness.container(args["engine"], name) for name in args["containers"]]
         devices = [set(container["devices"]) for container in inside]
         lost = unreachable(args["ssh_config"], args["nodes"], args["node"])
-        options = [] if args["gpu_ids"] == "all" else [f"--id={args['gpu_ids']}"]
-        gpus = fitness.gpu_health(*options) if args["gpus"] else []
+        ids = nvidia_smi.chosen(args["gpu_ids"])
+        options = [f"--id={','.join(ids)}"] if ids else []
+        gpus = fitness.gpu_health(*options) if args["gpus"] and ids != [] else []
         silent, remarks = nvidia_smi.roll_call() if gpus else ([], "")
         module.exit_json(
             memlock_kib=fitness.memlock_kib(),

@@ -93,11 +93,18 @@ cancelled:
   returned: with O(cancel)
   sample: "4711"
 nodes:
-  description: The nodes that Slurm would choose, by name, address, CPUs, GPUs, memory and state.
+  description:
+    - The nodes that Slurm would choose, by name, address, CPUs, GPUs (at most those that the job
+      asks for), memory in MiB, and state.
   type: list
   elements: dict
   returned: with O(ask_only)
   sample: []
+allocation:
+  description: C(only_asked) is there and true in check mode, in which there will be no nodes.
+  type: dict
+  returned: success
+  sample: {}
 text:
   description: The batch script, what Slurm says about it, and the line of a step on each node.
   type: str

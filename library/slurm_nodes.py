@@ -8,12 +8,16 @@ short_description: Wait for the nodes of a Slurm job
 description:
   - An action plugin that runs on the controller. It asks C(squeue) until the job has its nodes, and
     prints its place in the queue, the reason and the expected start when one of them changes.
-  - Fails when the job ends before it had nodes.
+  - Where Slurm does not answer it is asked again. Fails when the job ends before it had nodes.
 options:
   job:
-    description: The id of the job.
+    description: The number of the job; of one of an array its own (C(squeue --format=%A)).
     type: str
     required: true
+  own:
+    description: Whether to cancel the job if ansible-playbook is killed meanwhile.
+    type: bool
+    default: false
   campaign:
     description:
       - The campaign, whose nodes may be continued on others. A node that stands in for one that is
@@ -66,6 +70,18 @@ seconds_left:
   type: int
   returned: success
   sample: 7199
+steps:
+  description: The line of a step on each node, COMMAND standing for what it runs.
+  type: list
+  elements: str
+  returned: success
+  sample: [srun --jobid=4711 --overlap --nodelist=gpu01 ... /bin/sh -c COMMAND]
+allocation:
+  description: C(says) which nodes the job has, for the terminal.
+  type: dict
+  returned: success
+  sample:
+    says: Slurm job 4711 on gpu01 (96 CPUs, 8 GPUs, 1031000 MiB each), after 61 s in the queue
 waited_seconds:
   description: Time in the queue, in seconds, as far as it was waited for here.
   type: float

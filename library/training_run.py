@@ -149,6 +149,7 @@ telemetry:
     memory_used_mib: {min: 11020.1, mean: 48230.8, max: 61004.3}
     memory_stall_seconds: 0.0
     swapped_in_mib: 0.0
+    longest_pause_seconds: 1.0
     network: {eth0: {received_mib: 0.4, sent_mib: 0.4, errors: 0}}
     infiniband: {mlx5_0/1: {received_mib: 51200.7, sent_mib: 51200.5, errors: 0, link_downed: 0}}
     cpu_mhz: {min: 2100.0, mean: 2690.5, max: 2700.0}
@@ -212,6 +213,7 @@ node:
 """
 
 import contextlib
+import glob
 import json
 import os
 import shutil
@@ -237,9 +239,15 @@ def temporary_folder() -> Iterator[str]:
     """Make a folder for the temporary files of the run's processes, and remove it at the end.
 
     torchrun leaves a folder behind whenever it runs, and a process that is ended leaves all of its
-    own. The folder has a short name because a socket's name may have 107 bytes, unix(7).
+    own. The folder has a short name because a socket's name may have 107 bytes, unix(7). This
+    process may be killed too, as schedulers do: the next one removes its folder.
     """
-    folder = tempfile.mkdtemp(prefix="scalebench-")
+    for left in glob.glob(os.path.join(tempfile.gettempdir(), "scalebench-[0-9]*-*")):
+        maker = left.rpartition("scalebench-")[2].partition("-")[0]
+        if not os.path.exists(f"/proc/{maker}"):
+            # Those of other users stay.
+            shutil.rmtree(left, ignore_errors=True)
+    folder = tempfile.mkdtemp(prefix=f"scalebench-{os.getpid()}-")
     try:
         yield folder
     finally:

@@ -100,7 +100,7 @@ def squeue(folder: Path) -> None:
     if over.exists():
         ends = time.time() - over.stat().st_mtime < COMPLETING
         state = "COMPLETING" if ends else over.read_text(encoding="utf-8").split()[0]
-    print(f"{state}|None|2026-11-23T00:56:18|n1|1:00:00|batch")
+    print(f"{state}|None|2026-11-23T00:56:18|n1|1:00:00|batch|{job}")
 
 
 def srun(folder: Path) -> None:

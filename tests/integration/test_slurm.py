@@ -13,7 +13,7 @@ from trainers import interpreter
 PROGRAMS = {
     # In a real srun the command is the last word; here it runs on this machine.
     "srun": 'for last; do :; done; exec /bin/sh -c "$last"',
-    "squeue": "echo 'RUNNING|None|2026-11-23T00:56:18|n1|1:00:00|batch'",
+    "squeue": "echo 'RUNNING|None|2026-11-23T00:56:18|n1|1:00:00|batch|7'",
     "scontrol": "echo 'NodeName=n1 CPUTot=2 NodeAddr=127.0.0.1 RealMemory=1000 State=IDLE'",
     "sbatch": '[ "$1" = --parsable ] && echo 7 || echo "sbatch: Job 7 to start at'
     ' 2026-11-23T00:56:17 using 2 processors on nodes n1 in partition batch" >&2',
@@ -138,8 +138,9 @@ else
     echo "sbatch: Job 9 to start at 2026-11-23T00:56:17 using 4 processors" \\
         "on nodes $nodes in partition batch" >&2
 fi""",
-    "squeue": """nodes=$(cat "${0%squeue}sbatch.nodes")
-echo "RUNNING|None|2026-11-23T00:56:18|$nodes|1:00:00|batch\"""",
+    "squeue": """job=$(echo "$*" | sed 's/.*--jobs=//; s/ .*//')
+nodes=$(cat "${0%squeue}sbatch.nodes")
+echo "RUNNING|None|2026-11-23T00:56:18|$nodes|1:00:00|batch|$job\"""",
     "scontrol": """for last; do :; done
 for node in $(echo "$last" | tr , ' '); do
     echo "NodeName=$node CPUTot=2 NodeAddr=127.0.0.1 RealMemory=1000 State=IDLE"

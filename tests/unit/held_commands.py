@@ -91,6 +91,7 @@ HELD: dict[str, Held] = {
     "srun": Held(LISTED, "names from the help and manual of Debian's 22.05; run with it"),
     "squeue": Held(LISTED, "names from the help and manual of Debian's 22.05; run with it"),
     "scontrol": Held(LISTED, "names from the help and manual of Debian's 22.05; run with it"),
+    "sacct": Held(LISTED, "names from the manual of Debian's 22.05; run without accounting only"),
     "scancel": Held(LISTED, "names from the help and manual of Debian's 22.05; run with it"),
     # Packages, firewalls and the boot image.
     "apt-get": Held(HELP, "the installed program refuses an option that it does not know"),
@@ -214,12 +215,13 @@ INDIRECT: dict[str, list[str]] = {
     ],
     # What Slurm's programs are given; tests/unit/slurm/test_commands.py has each whole line.
     "collections/ansible_collections/scalebench/core/plugins/module_utils/slurm/commands.py": [
-        "srun --jobid --overlap --nodelist --nodes --ntasks --ntasks-per-node --mem --cpu-bind"
-        " --mpi --chdir --kill-on-bad-exit --propagate --export",
+        "srun --jobid --overlap --nodelist --nodes --ntasks --ntasks-per-node --job-name"
+        " --immediate --mem --cpu-bind --mpi --chdir --kill-on-bad-exit --propagate --export",
         "sh -c",
         "sbatch --job-name --ntasks-per-node --output --no-requeue --no-kill --propagate",
         "squeue --noheader --steps --jobs --format --states --sort --partition",
         "scontrol --oneliner",
+        "sacct --noheader --parsable2 --jobs --format",
         "grep -v -e",
     ],
     "action_plugins/slurm_job.py": ["sbatch --test-only --parsable"],

@@ -307,3 +307,46 @@ def test_the_tables_are_where_the_document_says():
         for name in re.findall(r"`(\w+)`", names):
             for source in sources:
                 assert re.search(rf"^(class )?{name}\b", source, re.MULTILINE), (name, places)
+
+
+_OF_SLURM = re.compile(r"slurm|srun|sbatch|scontrol|squeue|scancel|sacct", re.IGNORECASE)
+# Paths of code, or beginnings of them, in which Slurm is known, and what of it.
+KNOW_SLURM = {
+    # What Carriers of the document names.
+    f"{MU}/slurm/": "its command lines, options and answers",
+    MU.replace("module_utils", "connection/slurm.py"): "the carrier",
+    MU.replace("module_utils", "plugin_utils/slurm_programs.py"): "starts its programs",
+    "roles/slurm/": "the allocation",
+    "action_plugins/slurm_": "the allocation",
+    "library/slurm_": "their documentation",
+    "callback_plugins/allocations.py": "gives the allocation back",
+    "playbooks/allocate.yml": "chooses the carrier by its name",
+    "playbooks/inventory_check.yml": "the names of the carriers",
+    "inventory/example_slurm/": "its inventory",
+    # Names of variables and carriers, for what users misspell.
+    "roles/campaign/": "lists of them",
+    f"{MU}/planning/benchmark_file.py": "names that a factor cannot have",
+    f"{MU}/planning/carried.py": "the carriers' names, and the option of a longer time limit",
+    # Logs of any origin, and examples in comments.
+    f"{MU}/logs/": "words in logs",
+    "roles/host_baseline/tasks/system.yml": "an example",
+    "roles/nvidia_driver/tasks/reboot_node.yml": "an example",
+}
+CODE = (
+    *("action_plugins", "callback_plugins", "collections", "filter_plugins", "inventory"),
+    *("library", "lookup_plugins", "playbooks", "roles", "workloads", "benchmarks"),
+)
+
+
+def test_only_the_places_of_a_carrier_know_it():
+    """Another carrier would be as far away: the campaign asks none of them by its name."""
+    knowing = set()
+    for path in (path for folder in CODE for path in (ROOT / folder).rglob("*")):
+        if path.is_file() and path.suffix != ".pyc" and ".venv" not in path.parts:
+            text = path.read_text(encoding="utf-8", errors="replace")
+            if _OF_SLURM.search(text):
+                knowing.add(path.relative_to(ROOT).as_posix())
+    strange = {name for name in knowing if not name.startswith(tuple(KNOW_SLURM))}
+    assert not strange, "use the neutral names of docs/architecture.md, Carriers"
+    unused = [place for place in KNOW_SLURM if not any(n.startswith(place) for n in knowing)]
+    assert not unused

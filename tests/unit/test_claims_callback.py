@@ -33,7 +33,7 @@ def callback(monkeypatch):
 
 def told(callback, host, action="node_claim", event="ok", state="taken", **answer):
     """Tell the callback the start and the result of a task."""
-    variables = {"scalebench_slurm_job": "7"} if host.startswith("slurm") else {}
+    variables = {"scalebench_carrier_job": "7"} if host.startswith("slurm") else {}
     named = SimpleNamespace(get_name=lambda: host, get_vars=lambda: variables)
     task = SimpleNamespace(action=action, args={"state": state})
     callback.plugin.v2_runner_on_start(named, task)

@@ -1,11 +1,19 @@
 """When the watch of a run ends it, by a clock that the test sets."""
 
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
 import pytest
-from ansible_collections.scalebench.core.plugins.plugin_utils import run_watch
+from ansible_collections.scalebench.core.plugins.plugin_utils import carrier, run_watch
+
+COLLECTIONS = Path(__file__).resolve().parents[2] / "collections"
 
 
 class Done:
-    """Stands in for the event: lets the watch look until it has ended the run or time is over."""
+    """Stands in for the event: lets the watch look until time is over."""
 
     def __init__(self, looks):
         self.looks, self.is_set = looks, False
@@ -20,7 +28,10 @@ class Done:
 
 @pytest.fixture
 def watched(monkeypatch):
-    """Return a function that lets a watch look once a second; it gives why and when it ended."""
+    """Return a function that lets a watch look once a second; it gives why and since when it ends.
+
+    From then on it ends what there is at each look.
+    """
 
     def watch(limit, failed=None, at=None, grace="", looks=100):
         now = [1000.0]
@@ -37,9 +48,11 @@ def watched(monkeypatch):
         one = run_watch.RunWatch(limit, failed)
         one._done = Done(looks)
         one._watch()
-        return one.ended, ended
+        assert ended[1:] == [at + 1 for at in ended[:-1]]
+        return one.ended, ended[:1]
 
-    return watch
+    yield watch
+    carrier.STOPPED.clear()
 
 
 def test_a_run_is_ended_after_its_limit_and_without_one_never(watched):
@@ -68,3 +81,32 @@ def test_the_first_that_fails_tells_its_peers_how_long_they_have(tmp_path):
     watch.fail(0)
     assert float(failed.read_text()) == 0
     run_watch.RunWatch(0, None).fail()
+
+
+# The first process starts a connection, which starts another one when its own is ended.
+AGAIN = """
+import subprocess, sys, time
+from ansible_collections.scalebench.core.plugins.plugin_utils import carrier
+from ansible_collections.scalebench.core.plugins.plugin_utils.run_watch import RunWatch
+with RunWatch(0.5, None) as watch:
+    first = subprocess.run(["sleep", "60"])
+    print(first.returncode, carrier.STOPPED.is_set(), flush=True)
+    time.sleep(1.5)
+    second = subprocess.run(["sleep", "60"])
+    print(second.returncode, watch.ended, flush=True)
+print(carrier.STOPPED.is_set(), subprocess.run(["sleep", "1"]).returncode)
+"""
+
+
+def test_what_is_started_after_the_end_is_ended_too():
+    began = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-c", AGAIN],
+        env={**os.environ, "PYTHONPATH": str(COLLECTIONS)},
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=True,
+    )
+    assert done.stdout.split("\n")[:3] == ["-15 True", "-15 timeout", "False 0"]
+    assert time.monotonic() - began < 30

@@ -1,10 +1,14 @@
 """The doors to Slurm, with stand-ins of its programs on PATH that say what Debian's 22.05 says."""
 
 import os
+import re
+import select
 import signal
 import subprocess
 import sys
+import threading
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -15,14 +19,16 @@ from ansible.plugins.loader import (
     action_loader,
     callback_loader,
 )
+from ansible.utils.display import Display
 from ansible_collections.scalebench.core.plugins.connection import slurm as carried
 from ansible_collections.scalebench.core.plugins.connection.slurm import Connection
 from ansible_collections.scalebench.core.plugins.plugin_utils.carrier import (
+    STOPPED,
     EndedByCarrierError,
     told_of,
 )
 
-JOB = "RUNNING|None|2026-11-23T00:56:18|n[1-2]|1:00:00|batch"
+JOB = "RUNNING|None|2026-11-23T00:56:18|n[1-2]|1:00:00|batch|7"
 NODES = (
     "NodeName=n1 CPUTot=96 Gres=gpu:8 NodeAddr=10.0.0.1 RealMemory=1000 State=ALLOCATED\n"
     "NodeName=n2 CPUTot=96 Gres=gpu:8 NodeAddr=10.0.0.2 RealMemory=1000 State=ALLOCATED"
@@ -98,6 +104,7 @@ def test_slurm_is_not_asked_about_an_exit_code_of_the_command(connection, slurm)
 @pytest.fixture
 def impatient(monkeypatch):
     monkeypatch.setattr(carried, "AWAY_PATIENCE", 0.6)
+    monkeypatch.setattr(carried, "CREATE_PATIENCE", 0.6)
     monkeypatch.setattr(carried, "AWAY_PAUSE", 0.1)
 
 
@@ -105,7 +112,7 @@ def impatient(monkeypatch):
 def test_an_exit_code_is_kept_where_slurmctld_stays_away(
     connection, slurm, impatient, monkeypatch, answer
 ):
-    monkeypatch.setattr(carried, "SQUEUE_PATIENCE", 0.2)
+    monkeypatch.setattr(carried, "ANSWER_PATIENCE", 0.2)
     slurm.says("srun", KILLED)
     slurm.says("squeue", answer)
     assert connection.exec_command("x")[0] == 137
@@ -131,6 +138,81 @@ def test_a_slurmctld_that_stays_away_is_a_failed_launch(connection, slurm, impat
     with pytest.raises(EndedByCarrierError) as raised:
         connection.exec_command("x")
     assert (raised.value.ending, raised.value.over) == ("launch_failed", False)
+
+
+def test_a_repeat_that_is_ended_meanwhile_is_not_started(connection, slurm, monkeypatch):
+    """Its time limit or the failure of a peer comes while there is no srun that could be ended."""
+    monkeypatch.setattr(carried, "AWAY_PAUSE", 20)
+    slurm.says("srun", CREATES_NONE)
+    timer = threading.Timer(0.5, STOPPED.set)
+    timer.start()
+    began = time.monotonic()
+    try:
+        with pytest.raises(EndedByCarrierError):
+            connection.exec_command("x")
+    finally:
+        timer.join()
+        STOPPED.clear()
+    assert time.monotonic() - began < 10
+    assert sum(call.startswith("srun") for call in slurm.calls()) == 1
+
+
+ROWS = "7|scalebench-x|RUNNING|0:0|n[1-2]\n7.batch|batch|RUNNING|0:0|n1"
+DISABLED = "echo 'Slurm accounting storage is disabled' >&2; exit 1"
+
+
+def test_the_accounting_says_why_a_step_ended_that_srun_does_not_explain(
+    connection, slurm, tmp_path
+):
+    """The step is found by its name; it is recorded a moment after its end."""
+    # The name that srun was given; at the first look the step still runs.
+    slurm.says("srun", f"echo \"$*\" | grep -o 'scalebench-[0-9a-f]*' > {tmp_path}/name; {KILLED}")
+    slurm.says(
+        "sacct",
+        f"""echo '{ROWS}'; state=OUT_OF_MEMORY; [ -e {tmp_path}/asked ] || state=RUNNING
+        touch {tmp_path}/asked; echo "7.3|$(cat {tmp_path}/name)|$state|0:125|n2\"""",
+    )
+    with pytest.raises(EndedByCarrierError) as raised:
+        connection.exec_command("x")
+    assert (raised.value.ending, raised.value.over) == ("crashed", False)
+    assert raised.value.reason == (
+        "Slurm job 7 on n2: out of memory: sacct says OUT_OF_MEMORY, exit code 0:125, on n2"
+    )
+    # Its command was killed by somebody else.
+    slurm.says("sacct", f'echo "7.3|$(cat {tmp_path}/name)|FAILED|0:9|n2"')
+    assert connection.exec_command("x")[0] == 137
+
+
+@pytest.mark.parametrize(
+    ("sacct", "scontrol", "words"),
+    [
+        ("echo '7|x|TIMEOUT|0:0|n[1-2]'", "exit 1",
+         "its time limit was reached: sacct says TIMEOUT"),
+        (DISABLED, "echo 'JobId=7 JobState=COMPLETING Reason=TimeLimit ExitCode=0:15 NodeList=n1'",
+         "its time limit was reached: scontrol says TIMEOUT, exit code 0:15, on n1"),
+        (DISABLED, "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1",
+         "it is ending"),
+    ],
+)  # fmt: skip
+def test_a_job_that_is_ending_says_why(connection, slurm, monkeypatch, sacct, scontrol, words):
+    monkeypatch.setattr(carried, "ENDING_PATIENCE", 0)
+    monkeypatch.setattr(carried, "RECORD_PATIENCE", 0)
+    slurm.says("srun", KILLED)
+    slurm.says("squeue", f"echo '{JOB.replace('RUNNING', 'COMPLETING')}'")
+    slurm.says("sacct", sacct)
+    slurm.says("scontrol", scontrol)
+    with pytest.raises(EndedByCarrierError) as raised:
+        connection.exec_command("x")
+    assert (raised.value.ending, raised.value.over) == ("interrupted", True)
+    assert raised.value.reason.startswith(f"Slurm job 7 on n2: {words}")
+
+
+def test_the_accounting_is_not_asked_where_srun_says_why(connection, slurm):
+    slurm.says("srun", CREATES_NONE.replace("contact slurm controller", "do it"))
+    slurm.says("sacct", "exit 1")
+    with pytest.raises(EndedByCarrierError):
+        connection.exec_command("x")
+    assert not any(call.startswith("sacct") for call in slurm.calls())
 
 
 def test_files_go_both_ways(connection, tmp_path):
@@ -187,17 +269,28 @@ def test_a_job_is_tried_and_then_submitted(slurm, tmp_path):
     assert slurm.calls() == ["sbatch --test-only", asked, "sbatch --parsable"]
 
 
-@pytest.mark.parametrize("asked", [{"gres": "gpu:8"}, {"gres": "none"}, {"extra": ["--gpus=16"]}])
+@pytest.mark.parametrize("asked", [{"gres": "gpu:8"}, {"gres": "none"}, {"gpus_per_node": "4"}])
 def test_gpus_that_are_asked_for_are_not_questioned(slurm, tmp_path, asked):
     assert job(tmp_path, options={"nodes": 2, **asked})["job"] == "7"
 
 
 def test_nodes_whose_gpus_nobody_asked_for_are_refused_before_submission(slurm, tmp_path):
-    with pytest.raises(Exception, match=r"n1 has 8 GPUs .*-e slurm_gpus_per_node=8"):
-        job(tmp_path, options={"nodes": 2, "gpus_per_node": "", "gres": ""})
+    for gres in ("", "nvme:1", "gpu:0"):
+        with pytest.raises(Exception, match=r"n1 has 8 GPUs .*-e slurm_gpus_per_node=8"):
+            job(tmp_path, options={"nodes": 2, "gpus_per_node": "", "gres": gres})
     assert not any("--parsable" in call for call in slurm.calls())
     slurm.says("scontrol", f"echo '{NODES.replace('gpu:8', '(null)')}'")
     assert job(tmp_path, options={"nodes": 2})["job"] == "7"
+
+
+def test_a_topology_of_more_gpus_than_the_job_has_is_refused_before_submission(slurm, tmp_path):
+    two = {"nodes": 2, "gpus_per_node": 2}
+    assert job(tmp_path, options=two, topology="1n1g,2n*g,2n2g")["job"] == "7"
+    message = r"topology=2n8g: it needs 8 GPUs of each node, and the job asks for 2: .*node=8"
+    with pytest.raises(Exception, match=message):
+        job(tmp_path, options=two, topology=["1n1g", "2n8g"])
+    # Processes on the cores.
+    assert job(tmp_path, options={"nodes": 2, "gres": "none"}, topology="2n8g")["job"] == "7"
 
 
 @pytest.mark.parametrize("words", ["echo 'lua: be nice' >&2; echo 7", "echo Hello; echo '7;own'"])
@@ -229,6 +322,10 @@ def test_only_asked_nothing_is_submitted(slurm, tmp_path):
     assert (first["name"], first["gpus"]) == ("n1", 8)
     (first, _) = job(tmp_path, ask_only=True, options={"nodes": 2, "gres": "none"})["nodes"]
     assert first["gpus"] == 0
+    (first, _) = job(tmp_path, ask_only=True, options={"nodes": 2, "gpus_per_node": "h100:2"})[
+        "nodes"
+    ]
+    assert first["gpus"] == 2
     assert not any("--parsable" in call for call in slurm.calls())
 
 
@@ -257,12 +354,28 @@ def test_check_mode_shows_the_script_and_each_step(slurm, tmp_path):
     assert not any("--parsable" in call for call in slurm.calls())
 
 
+def test_the_shown_line_has_the_environment_of_a_real_step(
+    connection, slurm, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("HOME", "/home/alice")
+    monkeypatch.setenv("LANG", "en_GB.UTF-8")
+    shown = job(tmp_path, check=True)["text"].splitlines()[-1]
+    of_a_job = run("slurm_nodes", {"job": "7"}, check=True)["steps"][-1]
+    connection.exec_command("true")
+    real = next(call for call in slurm.calls() if call.startswith("srun"))
+    exports = [re.search(r"--export=(\S+)", line)[1] for line in (shown, of_a_job, real)]
+    assert len({*exports}) == 1
+    assert "HOME=/home/alice" in exports[0] and "LANG=en_GB.UTF-8" in exports[0]
+    assert "--jobid=7 " in of_a_job
+
+
 def test_an_allocation_that_exists_is_used(slurm, tmp_path):
     answer = job(tmp_path, job="12")
     assert (answer["job"], answer["own"]) == ("12", False)
     assert slurm.calls() == []
-    with pytest.raises(Exception, match="is not the id of a job"):
-        job(tmp_path, job="12;id")
+    for words in ("12;id", "12_1"):
+        with pytest.raises(Exception, match=r"is not the number of a job.*squeue --format=%A"):
+            job(tmp_path, job=words)
 
 
 def test_without_slurm_the_login_node_is_named(tmp_path, monkeypatch):
@@ -276,7 +389,7 @@ def test_the_nodes_of_a_job_are_returned_once_it_has_them(slurm, tmp_path, monke
         "squeue",
         f"""case "$*" in
         *PENDING*) echo 3; echo 7;;
-        *) [ -e {tmp_path}/asked ] && echo '{JOB}' || echo 'PENDING|Priority|N/A||INVALID|batch'
+        *) [ -e {tmp_path}/asked ] && echo '{JOB}' || echo 'PENDING|Priority|N/A||INVALID|batch|7'
            touch {tmp_path}/asked;; esac""",
     )
     answer = run("slurm_nodes", {"job": "7"})
@@ -285,8 +398,88 @@ def test_the_nodes_of_a_job_are_returned_once_it_has_them(slurm, tmp_path, monke
     assert answer["seconds_left"] == 3600
 
 
+def test_an_unanswered_question_costs_no_place_in_the_queue(slurm, tmp_path, monkeypatch):
+    """slurmctld is away for the first looks, and again when the nodes are asked for."""
+    slurm.says(
+        "squeue",
+        f"""echo >> {tmp_path}/asked
+        case $(wc -l < {tmp_path}/asked) in
+        1) echo 'slurm_load_jobs error: Socket timed out' >&2; exit 1;;
+        2) echo 'PENDING|Priority|N/A||INVALID|batch|7';; 3 | 4) exit 1;; *) echo '{JOB}';; esac""",
+    )
+    slurm.says(
+        "scontrol",
+        f"[ -e {tmp_path}/told ] || {{ touch {tmp_path}/told; exit 1; }}; echo '{NODES}'",
+    )
+    said = []
+    monkeypatch.setattr(Display, "display", lambda _, text, *args, **options: said.append(text))
+    assert len(run("slurm_nodes", {"job": "7"})["nodes"]) == 2
+    # The third question is for the jobs before it.
+    assert [text.split(":")[0].strip() for text in said] == [
+        "Slurm job 7", "Slurm job 7 waits, reason Priority", "Slurm job 7", "Slurm job 7",
+    ]  # fmt: skip
+
+
+def test_a_job_that_slurm_does_not_know_is_not_waited_for(slurm):
+    slurm.says("squeue", "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1")
+    with pytest.raises(Exception, match="Slurm job 7: Slurm does not know it"):
+        run("slurm_nodes", {"job": "7"})
+
+
+def test_of_an_array_the_job_of_that_number_is_taken(slurm):
+    other = JOB.replace("n[1-2]", "n9").replace("|7", "|6")
+    slurm.says("squeue", f"echo '{other}'; echo '{JOB}'")
+    run("slurm_nodes", {"job": "7"})
+    assert "scontrol --oneliner show node n[1-2]" in slurm.calls()
+    with pytest.raises(Exception, match="does not know it; for one of an array"):
+        run("slurm_nodes", {"job": "5"})
+
+
+def test_the_terminal_says_what_the_job_has(slurm):
+    says = run("slurm_nodes", {"job": "7"})["allocation"]["says"]
+    assert says.startswith("Slurm job 7 on n[1-2] (96 CPUs, 8 GPUs, 1000 MiB each), after ")
+
+
+# A worker of an ansible-playbook, whose parent is killed while the job waits in the queue.
+WAITER = """
+import os, sys, time
+sys.path.insert(0, {tests!r})
+from ansible.plugins.loader import init_plugin_loader
+init_plugin_loader()
+from test_slurm_plugins import run
+child = os.fork()
+if child:
+    print(child, flush=True)
+    time.sleep(60)
+else:
+    run("slurm_nodes", {{"job": "7", "own": {own}}})
+"""
+
+
+@pytest.mark.parametrize(("own", "cancelled"), [(True, ["scancel 7"]), (False, [])])
+def test_nobody_waits_for_a_killed_playbook_and_its_job_is_cancelled(slurm, own, cancelled):
+    slurm.says("squeue", "echo 'PENDING|Priority|N/A||INVALID|batch|7'")
+    slurm.says("scancel", "")
+    code = WAITER.format(tests=str(Path(__file__).parent), own=own)
+    # Both hold the pipe open: at its end both have ended.
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, cwd=Path(__file__).parents[2]
+    ) as process:
+        end = time.monotonic() + 60
+        while not any("PENDING" in call for call in slurm.calls()):
+            assert time.monotonic() < end and process.poll() is None
+            time.sleep(0.1)
+        child = int(process.stdout.readline())
+        process.kill()
+        left = not select.select([process.stdout], [], [], 20)[0]
+        if left:
+            os.kill(child, signal.SIGKILL)
+        assert not left
+    assert [call for call in slurm.calls() if call.startswith("scancel")] == cancelled
+
+
 def test_a_job_that_ends_in_the_queue_is_an_error(slurm):
-    slurm.says("squeue", "echo 'CANCELLED|None|N/A||INVALID|batch'")
+    slurm.says("squeue", "echo 'CANCELLED|None|N/A||INVALID|batch|7'")
     with pytest.raises(Exception, match="Slurm job 7 ended before it had nodes: CANCELLED"):
         run("slurm_nodes", {"job": "7"})
 
@@ -338,7 +531,7 @@ def test_a_job_that_cannot_start_is_not_waited_for(slurm, tmp_path, reason):
     # After the second look the stand-in has the job running, so that this test ends in any case.
     slurm.says(
         "squeue",
-        f"""[ -e {tmp_path}/asked ] && echo '{JOB}' || echo 'PENDING|{reason}|N/A||INVALID|batch'
+        f"""[ -e {tmp_path}/asked ] && echo '{JOB}' || echo 'PENDING|{reason}|N/A||INVALID|batch|7'
         case "$*" in *PENDING*) touch {tmp_path}/asked;; esac""",
     )
     with pytest.raises(Exception, match=f"Slurm job 7 will not start by itself: {reason}"):
@@ -374,6 +567,30 @@ def test_a_campaign_asks_for_those_of_its_nodes_that_are_there(slurm, tmp_path, 
     assert [(node["name"], node["host"]) for node in found] == [("n1", "n1"), ("n3", "n2")]
 
 
+def test_a_planned_node_that_slurm_has_no_more_is_replaced(slurm, tmp_path, monkeypatch):
+    of_campaign = (
+        "ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files.kept_plan"
+    )
+    monkeypatch.setattr(of_campaign, lambda _folder: {"nodes": {"n1": {}, "gone": {}}})
+    slurm.says(
+        "scontrol",
+        """case "$*" in
+        *n1,gone) echo 'NodeName=n1 State=IDLE'; echo 'Node gone not found' >&2; exit 1;;
+        *" n2") echo 'NodeName=n2 State=IDLE';; *) echo 'NodeName=n1 State=IDLE';; esac""",
+    )
+    one = TRIED.replace("n[1-2]", "n2")
+    slurm.says(
+        "sbatch",
+        f"""case "$(cat)" in *exclude=*gone*) echo 'Invalid node name specified' >&2; exit 1;;
+        *exclude=n1*) echo '{one}' >&2;; *) echo '{TRIED}' >&2;; esac""",
+    )
+    text = job(tmp_path, check=True, campaign="c", options={"gres": "none"})["text"]
+    assert "#SBATCH --nodelist=n1,n2" in text.splitlines()
+    slurm.says("scontrol", "echo 'Unable to contact slurm controller' >&2; exit 1")
+    with pytest.raises(Exception, match="Unable to contact slurm controller"):
+        job(tmp_path, check=True, campaign="c", options={"gres": "none"})
+
+
 def test_the_queue_is_asked_ever_less_often_up_to_once_a_minute(slurm, tmp_path, monkeypatch):
     pauses = []
     monkeypatch.setattr(time, "sleep", pauses.append)
@@ -381,7 +598,7 @@ def test_the_queue_is_asked_ever_less_often_up_to_once_a_minute(slurm, tmp_path,
         "squeue",
         f"""echo x >> {tmp_path}/asked
         [ $(wc -l < {tmp_path}/asked) -gt 20 ] && echo '{JOB}' ||
-        echo 'PENDING|Priority|N/A||1:00|batch'""",
+        echo 'PENDING|Priority|N/A||1:00|batch|7'""",
     )
     run("slurm_nodes", {"job": "7"})
     # Less those of Python, while it waits for a program.

@@ -7,7 +7,7 @@ import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.node import fitness, nvidia_smi
 from gpu_node import install
 
-from library import node_fingerprint_facts
+from library import node_fingerprint_facts, preflight_facts
 
 
 def program(folder, name, text):
@@ -46,6 +46,23 @@ def test_only_the_gpus_that_may_be_used_are_looked_at(gpus, run, tmp_path):
         assert [gpu["index"] for gpu in told[key]] == [2, 5]
     refused = run(node_fingerprint_facts, work_dir=str(tmp_path), gpu_ids="2,9")
     assert refused["msg"] == "the node has no GPU 9 (scalebench_gpus)"
+
+
+def test_only_the_gpus_of_the_job_are_looked_at(gpus, run, tmp_path, monkeypatch):
+    def seen(given, ids="all"):
+        monkeypatch.setenv("SCALEBENCH_GPUS", given)
+        told = run(node_fingerprint_facts, work_dir=str(tmp_path), gpu_ids=ids)
+        return told.get("msg") or [gpu["index"] for gpu in told["fingerprint"]["gpus"]]
+
+    assert seen("2,3") == [2, 3]
+    assert seen("2,3", "3") == [3]
+    # The word of Slurm's older releases for none.
+    assert seen("") == seen("NoDevFiles") == []
+    assert seen("2,3", "0,3") == ("scalebench_gpus names GPU 0, and the job has 2, 3 on this node")
+    assert "the job has GPUs MIG-1, and Scalebench measures whole GPUs only" in seen("MIG-1")
+    monkeypatch.setenv("SCALEBENCH_GPUS", "2,5")
+    health = run(preflight_facts)["gpu_health"]
+    assert [gpu["index"] for gpu in health] == [2, 5]
 
 
 def test_an_uncorrected_error_is_reported_for_its_gpu(gpus):

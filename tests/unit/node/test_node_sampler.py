@@ -192,3 +192,11 @@ def test_the_clock_is_the_mean_of_the_cores_that_have_one(tmp_path):
 )
 def test_only_some_cores_are_sampled_and_they_are_spread(count, asked):
     assert spread_out([str(n) for n in range(count)]) == [str(n) for n in asked]
+
+
+def test_the_time_in_which_a_run_was_stopped_is_known(tmp_path):
+    """As scontrol suspend does: all processes of the node get SIGSTOP, and SIGCONT later."""
+    stop = "kill -STOP $PPID; sleep 3; kill -CONT $PPID; sleep 0.5"
+    pause = supervise(tmp_path, stop)["telemetry"]["longest_pause_seconds"]
+    assert 2.5 < pause < 10
+    assert supervise(tmp_path, "sleep 1")["telemetry"]["longest_pause_seconds"] < 2.5

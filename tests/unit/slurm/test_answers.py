@@ -43,25 +43,25 @@ def test_no_answer_is_no_node():
 
 
 def test_a_job_has_its_place_in_the_queue():
-    waits = answers.queued("PENDING|Resources|2026-11-23T02:00:00||1:00:00|batch\n")
+    waits = answers.queued("PENDING|Resources|2026-11-23T02:00:00||1:00:00|batch|12\n", "12")
     assert (waits.waits, waits.runs) == (True, False)
     assert answers.waiting_text("12", waits, ["9", "12", "13"]) == (
         "Slurm job 12 waits, number 2 of 3 waiting jobs of partition batch, reason Resources,"
         " expected to start at 2026-11-23T02:00:00"
     )
-    runs = answers.queued("RUNNING|None|2026-11-23T00:56:18|n[1-4]|59:01|batch\n")
+    runs = answers.queued("RUNNING|None|2026-11-23T00:56:18|n[1-4]|59:01|batch|12\n", "12")
     assert (runs.waits, runs.runs, runs.nodes) == (False, True, "n[1-4]")
-    over = answers.queued("CANCELLED|None|N/A||INVALID|batch\n")
+    over = answers.queued("CANCELLED|None|N/A||INVALID|batch|12\n", "12")
     assert (over.waits, over.runs) == (False, False)
 
 
 def test_what_slurm_does_not_say_is_not_said():
-    waits = answers.queued("PENDING|None|N/A||INVALID|batch\n")
+    waits = answers.queued("PENDING|None|N/A||INVALID|batch|12\n", "12")
     assert answers.waiting_text("12", waits, []) == "Slurm job 12 waits"
 
 
 def test_a_job_that_slurm_has_forgotten_is_none():
-    assert answers.queued("") is None
+    assert answers.queued("", "7") is None
 
 
 def test_the_nodes_of_a_try_are_found():
@@ -114,12 +114,15 @@ def test_without_an_answer_of_slurm_the_words_count():
         ("Unable to confirm allocation for job 5: Unable to contact slurm controller", 1),
         ("Unable to create step for job 5: Socket timed out on send/recv operation", 1),
         ("Unable to create step for job 5: Memory required by task is not available", 1),
+        ("Unable to create step for job 5: Requested nodes are busy", 1),
+        ("Unable to create step for job 5: Requested operation is presently disabled", 1),
+        ("Unable to create step for job 5: PrologSlurmctld is still running", 1),
         ("Unable to create step for job 5: Job/step already completing or completed", 0),
         ("Slurm job 5 has expired", 0),
     ],
 )  # fmt: skip
-def test_a_step_is_tried_again_only_after_a_restart_of_slurmctld(errors, away):
-    assert answers.controller_away(f"srun: error: {errors}\n") == bool(away)
+def test_a_step_is_tried_again_where_the_reason_passes(errors, away):
+    assert answers.not_yet(f"srun: error: {errors}\n") == bool(away)
 
 
 def test_a_running_job_that_gets_no_step_is_beyond_its_limit():
@@ -185,6 +188,117 @@ def test_a_step_of_a_job_that_is_over_is_interrupted(state):
     assert (found.ending, found.job_over) == ("interrupted", True)
 
 
+def test_a_job_that_is_ending_says_so_where_nothing_else_is_known():
+    assert end("", "COMPLETING", code=-15).reason == "Slurm job 5 on n4: it is ending"
+
+
+@pytest.mark.parametrize("state", ["SUSPENDED", "SIGNALING", "RESIZING", "STOPPED"])
+def test_what_passes_does_not_end_the_job(state):
+    assert not end(CANCELLED.format(""), state).job_over
+    assert end("srun: error: n3: task 0: Killed\n", state, code=137) is None
+    assert answers.queued(f"{state}|None|x|n1|1:00|batch|7", "7").waits
+
+
+@pytest.mark.parametrize(
+    ("reason", "stuck"),
+    [
+        *(("QOSMaxWallDurationPerJobLimit", 1), ("AssocMaxWallDurationPerJobLimit", 1)),
+        *(("AssocMaxNodePerJobLimit", 1), ("QOSMaxGRESPerJob", 1), ("QOSMinGRES", 1)),
+        *(("PartitionNodeLimit", 1), ("PartitionTimeLimit", 1), ("BadConstraints", 1)),
+        # Others of the user's jobs end.
+        *(("QOSMaxJobsPerUserLimit", 0), ("AssocGrpCpuLimit", 0), ("QOSMaxGRESPerUser", 0)),
+        *(("Resources", 0), ("Priority", 0), ("None", 0)),
+    ],
+)
+def test_a_job_whose_reason_does_not_pass_is_stuck(reason, stuck):
+    assert answers.queued(f"PENDING|{reason}|x||1:00|batch|7", "7").stuck == bool(stuck)
+
+
+def test_of_several_jobs_the_one_of_the_number_is_found():
+    array = "RUNNING|None|x|n3|1:00|batch|30\nPENDING|None|x|n2|1:00|batch|31\n"
+    assert answers.queued(array, "31").nodes == "n2"
+    assert answers.queued(array, "32") is None
+
+
+@pytest.mark.parametrize(
+    ("errors", "state", "whose"),
+    [
+        ("srun: error: n3: task 0: Killed\n", "RUNNING", "step"),
+        ("srun: error: n3: task 0: Killed\n", None, ""),
+        ("srun: error: Unable to create step for job 5: x\n", "RUNNING", ""),
+        (CANCELLED.format(""), "RUNNING", ""),
+        ("srun: error: Slurm job 5 has expired\n", "COMPLETING", "job"),
+        ("srun: error: Slurm job 5 has expired\n", "", "job"),
+        ("srun: error: Slurm job 5 has expired\n", "FAILED", "job"),
+        ("srun: error: Slurm job 5 has expired\n", "PREEMPTED", ""),
+    ],
+)
+def test_slurms_records_are_read_where_its_words_say_nothing(errors, state, whose):
+    assert answers.needs_record(errors, state) == whose
+
+
+ACCOUNT = (
+    "5|scalebench-x|CANCELLED by 2000|0:0|n[1-2]\n"
+    "5.batch|batch|CANCELLED|0:15|n1\n"
+    "5.1|scalebench-aa|RUNNING|0:0|n1\n"
+    "5.2|scalebench-bb|NODE_FAIL|0:0|n2\n"
+)
+
+
+def test_the_accounting_has_the_job_and_the_step_of_a_name():
+    found = answers.accounted(ACCOUNT, "5")
+    assert found == ("CANCELLED by 2000", "0:0", "n[1-2]", "sacct")
+    assert answers.accounted(ACCOUNT, "5", "scalebench-bb").state == "NODE_FAIL"
+    # Not recorded yet.
+    assert answers.accounted(ACCOUNT, "5", "scalebench-aa") is None
+    assert answers.accounted(ACCOUNT, "5", "scalebench-cc") is None
+    assert answers.accounted("", "5") is None
+
+
+@pytest.mark.parametrize(
+    ("state", "reason", "found"),
+    [
+        ("COMPLETING", "TimeLimit", "TIMEOUT"),
+        ("COMPLETING", "NodeDown", "NODE_FAIL"),
+        ("COMPLETING", "None", "COMPLETING"),
+        ("FAILED", "NonZeroExitCode", "FAILED"),
+    ],
+)
+def test_slurmctld_says_why_a_job_is_ending(state, reason, found):
+    line = f"JobId=5 JobName=x JobState={state} Reason={reason} ExitCode=1:0 NodeList=n1"
+    assert answers.described(line) == (found, "1:0", "n1", "scontrol")
+    assert answers.described("slurm_load_jobs error: Invalid job id specified") is None
+
+
+@pytest.mark.parametrize(
+    ("state", "ending"),
+    [
+        *(("OUT_OF_MEMORY", "crashed"), ("NODE_FAIL", "launch_failed")),
+        *(("CANCELLED by 0", "interrupted"), ("TIMEOUT", "interrupted"), ("FAILED", None)),
+        ("COMPLETED", None),
+    ],
+)
+def test_the_recorded_state_of_a_step_has_its_ending(state, ending):
+    record = answers.Recorded(state, "0:9", "n4", "sacct")
+    told = "srun: error: n4: task 0: Killed\n"
+    found = answers.end_of_step("5", "n4", 137, told, "RUNNING", record)
+    assert (found and found.ending) == ending
+    if found:
+        assert not found.job_over
+        assert found.reason.endswith(f"sacct says {state}, exit code 0:9, on n4")
+        assert ending != "crashed" or next(scan(found.reason))[0] == "out_of_memory"
+
+
+def test_the_record_of_a_job_says_how_it_ended():
+    record = answers.Recorded("CANCELLED by 2000", "0:0", "n[1-2]", "sacct")
+    found = answers.end_of_step("5", "n4", 1, "srun: error: x\n", "", record)
+    assert (found.ending, found.job_over) == ("interrupted", True)
+    assert found.reason == (
+        "Slurm job 5 on n4: it was cancelled: sacct says CANCELLED by 2000, exit code 0:0,"
+        " on n[1-2]"
+    )
+
+
 @pytest.mark.parametrize(
     ("left", "seconds"),
     [
@@ -193,4 +307,4 @@ def test_a_step_of_a_job_that_is_over_is_interrupted(state):
     ],
 )
 def test_the_time_left_is_in_seconds_where_there_is_a_limit(left, seconds):
-    assert answers.queued(f"RUNNING|None|x|n1|{left}|batch").seconds_left == seconds
+    assert answers.queued(f"RUNNING|None|x|n1|{left}|batch|7", "7").seconds_left == seconds

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from ansible_collections.scalebench.core.plugins.module_utils.node import nvidia_smi
 from ansible_collections.scalebench.core.plugins.module_utils.slurm import commands
 from ansible_collections.scalebench.core.plugins.module_utils.slurm.options import directives
 
@@ -95,6 +96,27 @@ def test_a_command_does_not_see_the_variables_of_its_step(shell):
     assert done.stdout.startswith("given\n") and not done.stderr
 
 
+def test_a_step_that_cannot_be_created_is_not_waited_for_without_end():
+    assert "--immediate=20" in STEP
+
+
+def test_a_step_has_its_name_in_the_accounting():
+    assert "--job-name=scalebench-1" in commands.step("7", "n2", "x", {}, "scalebench-1")
+
+
+@pytest.mark.parametrize(
+    ("of_step", "seen"), [({"CUDA_VISIBLE_DEVICES": "2,3"}, "2,3"), ({}, "unset")]
+)
+def test_a_command_learns_which_gpus_its_job_has(of_step, seen):
+    command = commands.step("7", "n2", "echo ${SCALEBENCH_GPUS-unset}", {})[-1]
+    environment = {**of_step, "PATH": os.environ["PATH"]}
+    done = subprocess.run(
+        ["sh", "-c", command], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"{seen}\n"
+    assert nvidia_smi.GIVEN == "SCALEBENCH_GPUS"
+
+
 def test_the_limits_of_the_login_node_stay_there():
     assert "--propagate=NONE" in STEP
     assert "#SBATCH --propagate=NONE" in commands.batch_script("x", []).splitlines()
@@ -119,6 +141,8 @@ def test_a_value_with_a_comma_is_left_out_since_it_would_end_there():
         commands.describe_nodes("n[1-4]"),
         commands.in_queue("7"),
         commands.waiting("batch"),
+        commands.account("7"),
+        commands.describe_job("7"),
     ],
     ids=lambda words: " ".join(words[:2]),
 )

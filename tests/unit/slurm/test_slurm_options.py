@@ -5,9 +5,12 @@ from pathlib import Path
 
 import pytest
 import yaml
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar, trust_as_template
 from ansible_collections.scalebench.core.plugins.module_utils.slurm.options import (
     DIRECTIVES,
     directives,
+    gpus_asked,
     nodes_needed,
 )
 
@@ -23,6 +26,7 @@ EXAMPLES = {
     "gres": ("gpu:h100:8", "--gres=gpu:h100:8"),
     "gpus_per_node": (8, "--gpus-per-node=8"),
     "exclusive": (True, "--exclusive"),
+    "cpus_per_task": (48, "--cpus-per-task=48"),
     "memory": (0, "--mem=0"),
     "reservation": ("monday", "--reservation=monday"),
     "nodelist": ("n[1-4,7]", "--nodelist=n[1-4,7]"),
@@ -41,7 +45,13 @@ def test_each_option_becomes_a_directive():
 
 def test_what_is_not_set_is_not_asked_for():
     assert directives(dict.fromkeys(EXAMPLES, "")) == []
-    assert directives({"exclusive": False, "nodes": None}) == []
+    assert directives({"exclusive": "", "nodes": None}) == []
+
+
+def test_shared_nodes_need_their_number_of_cpus():
+    assert directives({"exclusive": False, "cpus_per_task": 4}) == ["--cpus-per-task=4"]
+    with pytest.raises(ValueError, match=r"one core of each node: .* -e slurm_cpus_per_task="):
+        directives({"exclusive": False, "cpus_per_task": ""})
 
 
 def test_sbatch_knows_each_option():
@@ -107,6 +117,14 @@ def test_a_time_limit_is_given_in_a_form_of_slurm_or_with_its_unit(given, word):
             )
         ),
         ({"extra": ["--nodes=9"]}, "slurm_extra: --nodes is set by Scalebench"),
+        ({"extra": ["--cpus-per-task=9"]}, "slurm_extra: --cpus-per-task is set by Scalebench"),
+        *(
+            (
+                {"extra": [f"{word}=16"]},
+                f"slurm_extra: {word}: give GPUs of each node, slurm_gpus_per_node",
+            )
+            for word in ("--gpus", "--gpus-per-task", "--gpus-per-socket")
+        ),
     ],
 )
 def test_a_value_that_cannot_be_one_is_refused_with_its_variable(given, message):
@@ -115,7 +133,12 @@ def test_a_value_that_cannot_be_one_is_refused_with_its_variable(given, message)
 
 
 def test_more_options_follow_as_they_are():
-    extra = ["--licenses=matlab:2", "--contiguous", "--gpus=8", "--gres-flags=enforce-binding"]
+    extra = [
+        "--licenses=matlab:2",
+        "--contiguous",
+        "--gpu-freq=low",
+        "--gres-flags=enforce-binding",
+    ]
     assert directives({"nodes": 2, "extra": extra}) == ["--nodes=2", *extra]
 
 
@@ -130,3 +153,32 @@ def test_the_largest_topology_says_how_many_nodes(topology, count):
 def test_without_topologies_the_number_is_asked_for(topology):
     with pytest.raises(ValueError, match="slurm_nodes is not set"):
         nodes_needed(topology)
+
+
+@pytest.mark.parametrize(
+    ("given", "count"),
+    [
+        *(({"gpus_per_node": 8}, 8), ({"gpus_per_node": "h100:4"}, 4), ({"gres": "gpu:a100:2"}, 2)),
+        *(({"gres": "nvme:1,gpu:8"}, 8), ({"gres": "gpu"}, 1), ({"gres": "none"}, 0)),
+        *(({"gpus_per_node": "a:2,b:2"}, 4), ({"gres": "gpu:2", "gpus_per_node": "2"}, 2)),
+        # What asks for no GPU is no word about them.
+        *(({}, None), ({"gres": ""}, None), ({"gres": "nvme:1"}, None), ({"gres": "gpu:0"}, None)),
+        *(({"gpus_per_node": "0"}, None), ({"gres": "shard:4"}, None)),
+    ],
+)
+def test_the_gpus_of_each_node_that_are_asked_for(given, count):
+    assert gpus_asked(given) == count
+
+
+@pytest.mark.parametrize(
+    ("given", "device"),
+    [
+        *(({}, "auto"), ({"slurm_gpus_per_node": 8}, "gpu"), ({"slurm_gres": "gpu:h100:8"}, "gpu")),
+        *(({"slurm_gres": "none"}, "auto"), ({"slurm_gres": "nvme:1"}, "auto")),
+    ],
+)
+def test_the_login_node_installs_for_the_gpus_of_the_job(given, device):
+    path = ROOT / "inventory/example_slurm/group_vars/nodes/scalebench.yml"
+    text = yaml.safe_load(path.read_text())["framework_device"]
+    templar = Templar(loader=DataLoader(), variables=given)
+    assert templar.template(trust_as_template(text)) == device

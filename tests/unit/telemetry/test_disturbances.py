@@ -165,3 +165,10 @@ def test_a_limit_can_be_set_and_its_name_is_checked():
 def test_figures_absent_from_the_telemetry_are_not_judged():
     bare = {"seconds": 10.0, "cpu": {"own_seconds": 1.0}}
     assert find({"a": {"telemetry": bare, "boot_id": "one", "idle_seconds": 1000.0}}) == []
+
+
+def test_a_repeat_that_was_stopped_for_a_while_is_disturbed():
+    assert find({"a": node(longest_pause_seconds=2.0)}) == []
+    (found,) = find({"a": node(longest_pause_seconds=42.3)})
+    assert (found["kind"], found["node"]) == ("paused", "a")
+    assert found["detail"].startswith("nothing of the repeat ran for 42 s: the scheduler suspended")

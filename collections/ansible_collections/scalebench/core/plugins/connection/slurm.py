@@ -16,31 +16,41 @@ options:
     default: inventory_hostname
     vars:
       - name: inventory_hostname
-      - name: scalebench_slurm_node
+      - name: scalebench_carrier_host
   job:
     description: The id of the job that holds the node.
     required: true
     vars:
-      - name: scalebench_slurm_job
+      - name: scalebench_carrier_job
 """
 
-import os
 import shlex
 import subprocess
 import time
+import uuid
 
 from ansible.errors import AnsibleError, AnsibleFileNotFound
 from ansible.plugins.connection import ConnectionBase
 from ansible_collections.scalebench.core.plugins.module_utils.slurm import answers, commands
-from ansible_collections.scalebench.core.plugins.plugin_utils.carrier import EndedByCarrierError
-from ansible_collections.scalebench.core.plugins.plugin_utils.slurm_programs import own_environment
+from ansible_collections.scalebench.core.plugins.plugin_utils.carrier import (
+    STOPPED,
+    EndedByCarrierError,
+)
+from ansible_collections.scalebench.core.plugins.plugin_utils.slurm_programs import (
+    carried_environment,
+    own_environment,
+)
 
 # For how long a job that is ending is asked how it ends, in seconds.
 ENDING_PATIENCE = 5
 # For how long slurmctld may be away, as at a restart, and the pause between two tries, in seconds.
 AWAY_PATIENCE, AWAY_PAUSE = 120, 3
-# An answer of squeue that takes longer is none.
-SQUEUE_PATIENCE = 30
+# For how long a step may wait to be created, also for the prolog of a site.
+CREATE_PATIENCE = 300
+# An answer of a program that takes longer is none.
+ANSWER_PATIENCE = 30
+# For how long the accounting is asked for a step that has ended: it learns of it a little later.
+RECORD_PATIENCE = 3
 
 
 class Connection(ConnectionBase):
@@ -91,22 +101,25 @@ class Connection(ConnectionBase):
         """Run a step; ``given`` is its standard input, as bytes or as an open file.
 
         :raises EndedByCarrierError: Slurm ended it or could not start it. Where slurmctld is away
-            the step is tried again for two minutes: nothing has started yet.
+            or creates no step yet it is tried again for five minutes, unless the repeat is ended
+            meanwhile: nothing has started yet.
         """
         job, node = str(self.get_option("job")), str(self.get_option("host"))
-        kept = {name: os.environ.get(name, "") for name in commands.ENVIRONMENT}
-        argv = commands.step(job, node, command, kept)
+        name = f"scalebench-{uuid.uuid4().hex[:12]}"
+        argv = commands.step(job, node, command, carried_environment(), name)
         self._display.vvv(f"EXEC {shlex.join(argv)}", host=node)
-        end = time.monotonic() + AWAY_PATIENCE
+        end = time.monotonic() + CREATE_PATIENCE
         code, out, errors = _srun(argv, given, output)
-        while code and answers.controller_away(errors.decode(errors="replace")):
-            if time.monotonic() > end:
+        while code and answers.not_yet(errors.decode(errors="replace")):
+            if time.monotonic() > end or STOPPED.wait(AWAY_PAUSE):
                 break
-            time.sleep(AWAY_PAUSE)
             code, out, errors = _srun(argv, given, output)
         told = errors.decode("utf-8", "replace")
         if answers.needs_state(code, told):
-            why = answers.end_of_step(job, node, code, told, _state_of(job))
+            state = _state_of(job)
+            which = answers.needs_record(told, state)
+            record = _record_of(job, name if which == "step" else "") if which else None
+            why = answers.end_of_step(job, node, code, told, state, record)
             if why:
                 raise EndedByCarrierError(*why)
         return code, out, errors
@@ -137,25 +150,48 @@ def _state_of(job):
     while True:
         known, state = _asked_state(job)
         patience = AWAY_PATIENCE if not known else ENDING_PATIENCE if state == "COMPLETING" else 0
-        if time.monotonic() - began >= patience:
+        if time.monotonic() - began >= patience or STOPPED.wait(0.3 if known else AWAY_PAUSE):
             return state if known else None
-        time.sleep(0.3 if known else AWAY_PAUSE)
 
 
 def _asked_state(job):
     """Return whether squeue answers, and the state of the job; empty if Slurm has forgotten it."""
+    asked = _asked(commands.in_queue(job))
+    if not asked or (asked.returncode and "Invalid job id" not in asked.stderr):
+        return False, ""
+    found = answers.queued(asked.stdout, job)
+    return True, found.state if found else ""
+
+
+def _record_of(job, step):
+    """Return how Slurm's accounting has recorded a step, or the job; None if it has not.
+
+    Without accounting slurmctld tells of a job, but not of a step that has ended.
+    """
+    began = time.monotonic()
+    while True:
+        asked = _asked(commands.account(job))
+        if not asked or asked.returncode:
+            break
+        found = answers.accounted(asked.stdout, job, step)
+        if found:
+            return found
+        if time.monotonic() - began > RECORD_PATIENCE or STOPPED.wait(0.3):
+            break
+    asked = None if step else _asked(commands.describe_job(job))
+    return answers.described(asked.stdout) if asked else None
+
+
+def _asked(argv):
+    """Return what a program of Slurm's answers; None if it does not."""
     try:
-        asked = subprocess.run(
-            commands.in_queue(job),
+        return subprocess.run(
+            argv,
             capture_output=True,
             encoding="utf-8",
             env=own_environment(),
-            timeout=SQUEUE_PATIENCE,
+            timeout=ANSWER_PATIENCE,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
-        return False, ""
-    if asked.returncode and "Invalid job id" not in asked.stderr:
-        return False, ""
-    found = answers.queued(asked.stdout)
-    return True, found.state if found else ""
+        return None

@@ -1,12 +1,17 @@
-"""What a carrier that is not ssh tells about a repeat that it ended."""
+"""What a carrier that is not ssh is told, and what it tells about a repeat that it ended."""
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from ansible.errors import AnsibleConnectionFailure
 
-__all__ = ["EndedByCarrierError", "told_of"]
+__all__ = ["STOPPED", "EndedByCarrierError", "told_of"]
+
+# Set while what this worker started on its node is ended: a carrier tries nothing again. A worker
+# is a process of its own, with one task of one node.
+STOPPED = threading.Event()
 
 
 class EndedByCarrierError(AnsibleConnectionFailure):

@@ -11,12 +11,12 @@ import sys
 import tempfile
 import threading
 from _thread import interrupt_main
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from ansible.errors import ExitCode
 
-__all__ = ["keep_interrupts", "run_to_end"]
+__all__ = ["before_signal", "keep_interrupts", "run_to_end"]
 
 # Until Python has left what it calls around a fork.
 AGAIN_SECONDS = 0.1
@@ -63,6 +63,25 @@ def keep_interrupts() -> None:
     sys.unraisablehook = raise_again
     if callable(interrupt):
         signal.signal(signal.SIGINT, interrupted)
+
+
+def before_signal(number: int, act: Callable[[], object]) -> None:
+    """Have ``act`` called when a signal arrives, before what is done at it now.
+
+    A signal that is ignored stays so: nohup ignores SIGHUP, so that the run goes on.
+    """
+    before = signal.getsignal(number)
+
+    def handle(number, frame):
+        act()
+        if callable(before):
+            before(number, frame)
+        else:
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+
+    if before not in (signal.SIG_IGN, None):
+        signal.signal(number, handle)
 
 
 def run_to_end(

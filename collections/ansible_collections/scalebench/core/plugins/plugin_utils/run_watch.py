@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from ansible_collections.scalebench.core.plugins.module_utils.node.processes import (
@@ -12,6 +13,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.processes imp
     descendants,
     end_processes,
 )
+from ansible_collections.scalebench.core.plugins.plugin_utils.carrier import STOPPED
 
 __all__ = ["PEER_GRACE", "RunWatch"]
 
@@ -23,7 +25,7 @@ class RunWatch:
     """Ends the connection of this worker after a timeout or the failure of a peer.
 
     The node then ends its run. Each node of a repeat has a worker process; they learn of failures
-    by a file.
+    by a file. A connection that starts something again is ended too, until this is left.
 
     :param limit: seconds after which the connection is ended; 0 for no limit.
     :param failed: the file that the first failing node of the repeat creates; None without peers.
@@ -43,6 +45,7 @@ class RunWatch:
     def __exit__(self, *_: object) -> None:
         self._done.set()
         self._thread.join()
+        STOPPED.clear()
 
     def fail(self, grace: float = PEER_GRACE) -> None:
         """Have the other nodes ended after ``grace`` seconds, because this one failed."""
@@ -57,7 +60,9 @@ class RunWatch:
             now = time.monotonic()
             if end is None:
                 end = self._end_of_grace(now)
-            if self.limit and now - start > self.limit:
+            if self.ended:
+                self._end(self.ended)
+            elif self.limit and now - start > self.limit:
                 self._end("timeout")
             elif end is not None and now > end:
                 self._end("cancelled")
@@ -76,8 +81,10 @@ class RunWatch:
     def _end(self, why: str) -> None:
         """End the ssh below this worker, or with connection local the run itself."""
         self.ended = why
-        self._done.set()
-        end_processes(_below_this_worker)
+        STOPPED.set()
+        # What survives SIGKILL waits for its device, and is looked at again.
+        with suppress(ValueError):
+            end_processes(_below_this_worker)
 
 
 def _below_this_worker() -> list[Process]:

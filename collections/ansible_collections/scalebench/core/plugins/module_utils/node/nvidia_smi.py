@@ -19,9 +19,11 @@ from .programs import run_program
 
 __all__ = [
     "FIELDS",
+    "GIVEN",
     "HEALTH",
     "SIGNS",
     "ask",
+    "chosen",
     "driver_paths",
     "environment",
     "find",
@@ -44,6 +46,9 @@ FIELDS: Mapping[str, Tuple[str, ...]] = {
     "--query-remapped-rows": ("gpu_uuid", "remapped_rows.pending", "remapped_rows.failure"),
     "--query-compute-apps": ("pid", "process_name"),
 }
+# What a carrier whose nodes have several users says of the GPUs that a command may use, as in
+# CUDA_VISIBLE_DEVICES. The device files of the others may be there all the same.
+GIVEN = "SCALEBENCH_GPUS"
 # Where it may be when the PATH of an ssh session lacks its folder, and the folder of its library:
 # distributions, .run files, images of containers, NVIDIA's GPU operator, WSL.
 _FOLDERS = {
@@ -75,6 +80,29 @@ _TODO = (
     "Install or repair the driver (playbooks/provision.yml; dmesg | grep NVRM), or set"
     " scalebench_gpus: false for this node to measure only its CPUs."
 )
+
+
+def chosen(ids: str) -> Optional[List[str]]:
+    """Return the numbers of the GPUs that may be used, None for all of the node.
+
+    :param ids: numbers with commas between them, ``none`` or ``all``: ``scalebench_gpus``.
+    :raises ValueError: the carrier gave others, or not whole GPUs.
+    """
+    wanted = None if ids == "all" else [] if ids == "none" else ids.split(",")
+    given = os.environ.get(GIVEN)
+    if given is None:
+        return wanted
+    # A scheduler's word for none.
+    numbers = [] if given in ("", "NoDevFiles") else given.split(",")
+    if not all(number.isdecimal() for number in numbers):
+        raise ValueError(f"the job has GPUs {given}, and Scalebench measures whole GPUs only")
+    others = [number for number in wanted or () if number not in numbers]
+    if others:
+        raise ValueError(
+            f"scalebench_gpus names GPU {', '.join(others)}, and the job has"
+            f" {', '.join(numbers) or 'none'} on this node"
+        )
+    return numbers if wanted is None else wanted
 
 
 def find() -> Optional[str]:

@@ -38,14 +38,18 @@ class Sampler:
         )
         self._gpus: Optional[GpuSampler] = None
         self._telemetry = Telemetry(interval, _counters())
-        self._due = time.monotonic()
+        self._due = self._looked = time.monotonic()
+        self._longest_pause = 0.0
         self._cpu_seconds += time.thread_time() - start
 
     def sample(self, now: float) -> None:
         """Take a sample, if one is due.
 
-        :param now: seconds of the monotonic clock.
+        :param now: seconds of the monotonic clock. The longest time between two calls, without that
+            of sampling, is kept: this process is stopped together with the repeat.
         """
+        self._longest_pause = max(self._longest_pause, now - self._looked)
+        self._looked = now
         if now < self._due:
             return
         self._due = now + self.interval
@@ -56,15 +60,20 @@ class Sampler:
             self._gpus = GpuSampler(*find_nvml(), self._indices)
         self._telemetry.add({**gauges(self._clocks), **self._gpus.sample()})
         self._cpu_seconds += time.thread_time() - start
+        self._looked = time.monotonic()
 
     def summary(self) -> Dict[str, Any]:
-        """Return ``Telemetry.summary``, and in ``gpu`` why GPUs were not sampled."""
+        """Return ``Telemetry.summary``, and in ``gpu`` why GPUs were not sampled.
+
+        ``longest_pause_seconds`` is the longest time in which this process did not look.
+        """
         start = time.thread_time()
         after = _counters()
         own_seconds = _children_seconds() - self._own_before
         reason = self._gpus.close() if self._gpus else ""
         sampling_seconds = self._cpu_seconds + time.thread_time() - start
         summary = self._telemetry.summary(after, own_seconds, sampling_seconds)
+        summary["longest_pause_seconds"] = round(self._longest_pause, 3)
         return {**summary, "gpu": f"not sampled: {reason}"} if reason else summary
 
 

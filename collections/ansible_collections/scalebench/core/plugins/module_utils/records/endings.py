@@ -147,7 +147,7 @@ ENDINGS: Tuple[Ending, ...] = (
     ),
     Ending(
         "interrupted",
-        "the controller went away, or Slurm ended the job or the step",
+        "the controller went away, or the scheduler ended the job or the step",
         "run `bench.yml` again with `-e campaign=NAME`",
         judged_by=NODE,
     ),

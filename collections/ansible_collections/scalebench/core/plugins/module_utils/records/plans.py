@@ -297,7 +297,7 @@ class Plan(_Plan, total=False):
     ``workload`` are the digests of the trainers by file, ``continued`` are the ``changes`` of
     software, in words, after which the campaign went on, and when (``at``). ``settings``, by node
     in seating order, are what its commands were made of. ``carrier`` is what reached the nodes, ssh
-    or slurm. ``hosts``, by node, are there where a host has the name of another.
+    or another. ``hosts``, by node, are there where a host has the name of another.
     """
 
     carrier: str

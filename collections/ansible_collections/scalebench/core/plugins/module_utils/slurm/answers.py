@@ -13,25 +13,36 @@ from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 __all__ = [
     "Queued",
+    "Recorded",
     "SlurmNode",
     "StepEnd",
-    "controller_away",
+    "accounted",
+    "described",
     "end_of_step",
     "fields",
+    "gpus_among",
+    "needs_record",
     "needs_state",
     "nodes",
+    "not_yet",
     "queued",
     "tried",
     "waiting_text",
 ]
 
 # States in which a job has its nodes or will get them: squeue(1), JOB STATE CODES.
-WAITING = ("PENDING", "CONFIGURING", "SUSPENDED", "REQUEUED")
+WAITING = (
+    *("PENDING", "CONFIGURING", "SUSPENDED", "REQUEUED"),
+    # What is done to it passes.
+    *("SIGNALING", "RESIZING", "STOPPED"),
+)
 RUNNING = "RUNNING"
 # Reasons of a waiting job that do not pass by themselves: squeue(1), JOB REASON CODES.
-_STUCK = (
-    *("DependencyNeverSatisfied", "BadConstraints", "JobHeldAdmin", "PartitionTimeLimit"),
-    *("InvalidAccount", "InvalidQOS"),
+_STUCK = re.compile(
+    "DependencyNeverSatisfied|BadConstraints|JobHeldAdmin|InvalidAccount|InvalidQOS"
+    "|Partition(Time|Node)Limit"
+    # What one job may ask for, not what all jobs of a user have by now.
+    r"|(Assoc|QOS)Max\w+PerJob(Limit)?|QOSMin\w+"
 )
 # How a job that has ended did, in words.
 STATES = {
@@ -41,7 +52,17 @@ STATES = {
     "CANCELLED": "it was cancelled",
     "OUT_OF_MEMORY": "it ran out of memory",
     "DEADLINE": "its deadline was reached",
+    "COMPLETING": "it is ending",
 }
+# The state of a step in Slurm's accounting, and our ending: sacct(1), JOB STATE CODES. A step that
+# FAILED ended by itself.
+_STEP_STATES = {
+    "OUT_OF_MEMORY": "crashed",
+    "NODE_FAIL": "launch_failed",
+    **dict.fromkeys(("CANCELLED", "DEADLINE", "PREEMPTED", "TIMEOUT"), "interrupted"),
+}
+# Why a job ends, while its state is only that it does: scontrol(1), Reason.
+_REASON_STATES = {"TimeLimit": "TIMEOUT", "NodeDown": "NODE_FAIL", "OutOfMemory": "OUT_OF_MEMORY"}
 # What slurmstepd and srun print of a step that did not end by itself: (words, ending). A crash
 # becomes out_of_memory by its words, as everywhere: logs._ending.
 _CAUSES = (
@@ -56,14 +77,17 @@ _EXITED = re.compile(r"^srun: error: \S+: tasks? [\d,-]+: Exited with exit code 
 _SPOKE = re.compile(r"^(?:srun|slurmstepd\S*): ", re.MULTILINE)
 # srun's own errors; "srun: error: n1: task 0: Killed" is the command's.
 _OWN_ERROR = re.compile(r"^srun: (?:error|fatal): (?!\S+: tasks? [\d,-]+: )", re.MULTILINE)
-# No task was started, because slurmctld did not answer: the same line may be tried again. After its
-# restart it counts memory of steps of before, until they have ended (22.05.8), although a step of
-# ours takes none (--mem=0).
-_AWAY = re.compile(
+# No task was started, because slurmctld did not answer or could not create a step now: the same
+# line may be tried again. After its restart it counts memory of steps of before, until they have
+# ended (22.05.8), although a step of ours takes none (--mem=0). "Disabled" it is while the job is
+# suspended.
+_NOT_YET = re.compile(
     r"^srun: error: Unable to (?:create step for|confirm allocation for) job \S+: "
     r"(?:Unable to contact slurm controller|Socket timed out|Connection refused|"
     r"Zero Bytes were transmitted|Transport endpoint is not connected|"
-    r"Memory required by task is not available)",
+    r"Memory required by task is not available|"
+    r"Requested nodes are busy|Requested operation is presently disabled|"
+    r"PrologSlurmctld is still running|Required ports are in use)",
     re.MULTILINE,
 )
 # Slurm looks at time limits twice a minute. Until then a job beyond its limit is RUNNING, and gets
@@ -75,7 +99,10 @@ _DONE = re.compile(
 
 
 class Queued(NamedTuple):
-    """A job's place: state, why it waits, when it is expected to start, nodes, time left, where."""
+    """A job's place: state, why it waits, expected start, nodes, time left, partition, its number.
+
+    The number is the one by which srun knows it, also for a job of an array.
+    """
 
     state: str
     reason: str
@@ -83,6 +110,7 @@ class Queued(NamedTuple):
     nodes: str
     left: str
     partition: str
+    number: str
 
     @property
     def waits(self) -> bool:
@@ -104,7 +132,7 @@ class Queued(NamedTuple):
     @property
     def stuck(self) -> bool:
         """Return whether the job waits for what does not come by itself."""
-        return self.waits and self.reason in _STUCK
+        return self.waits and bool(_STUCK.fullmatch(self.reason))
 
     @property
     def runs(self) -> bool:
@@ -131,10 +159,51 @@ class StepEnd(NamedTuple):
     job_over: bool
 
 
-def queued(answer: str) -> Optional[Queued]:
-    """Return the job of an answer to ``commands.in_queue``; None if Slurm has forgotten it."""
-    parts = answer.strip().split("|")
-    return Queued(*parts) if len(parts) == 6 else None
+class Recorded(NamedTuple):
+    """How Slurm has recorded a job or a step: state, exit code (``code:signal``), nodes, source."""
+
+    state: str
+    exit_code: str
+    nodes: str
+    source: str
+
+    def __str__(self) -> str:
+        """Return the record in words."""
+        return f"{self.source} says {self.state}, exit code {self.exit_code}, on {self.nodes}"
+
+
+def queued(answer: str, job: str) -> Optional[Queued]:
+    """Return a job of an answer to ``commands.in_queue``; None if Slurm has forgotten it.
+
+    :param answer: it has the other jobs of an array or of a heterogeneous job too.
+    """
+    rows = [line.split("|") for line in answer.splitlines()]
+    found = (Queued(*row) for row in rows if len(row) == len(Queued._fields))
+    return next((one for one in found if one.number == job), None)
+
+
+def accounted(answer: str, job: str, step: str = "") -> Optional[Recorded]:
+    """Return the record of an answer to ``commands.account``; None if there is none yet.
+
+    :param step: the name of a step; empty for the job itself.
+    """
+    for line in answer.splitlines():
+        row = line.split("|")
+        # Running ones are recorded as such at first.
+        if len(row) == 5 and row[1 if step else 0] == (step or job) and row[2] != RUNNING:
+            return Recorded(row[2], row[3], row[4], "sacct")
+    return None
+
+
+def described(answer: str) -> Optional[Recorded]:
+    """Return the record of an answer to ``commands.describe_job``; None if it is forgotten."""
+    known = fields(answer)
+    if "JobState" not in known:
+        return None
+    state = known["JobState"]
+    if state == "COMPLETING":
+        state = _REASON_STATES.get(known.get("Reason", ""), state)
+    return Recorded(state, known.get("ExitCode", ""), known.get("NodeList", ""), "scontrol")
 
 
 def waiting_text(job: str, found: Queued, pending: Sequence[str]) -> str:
@@ -183,7 +252,7 @@ def nodes(answer: str) -> List[SlurmNode]:
                     known["NodeName"],
                     known.get("NodeAddr") or known["NodeName"],
                     _number(known.get("CPUTot")),
-                    _gpus(known.get("Gres", "")),
+                    gpus_among(known.get("Gres", "")),
                     _number(known.get("RealMemory")),
                     known.get("State", ""),
                 )
@@ -195,7 +264,7 @@ def _number(text: Optional[str]) -> int:
     return int(text) if text and text.isdigit() else 0
 
 
-def _gpus(gres: str) -> int:
+def gpus_among(gres: str) -> int:
     """Return the GPUs among generic resources: ``gpu:8``, ``gpu:h100:8(S:0-1)``, ``gpu``."""
     total = 0
     for entry in re.sub(r"\([^)]*\)", "", gres).split(","):
@@ -205,9 +274,9 @@ def _gpus(gres: str) -> int:
     return total
 
 
-def controller_away(errors: str) -> bool:
-    """Return whether srun started nothing because slurmctld was away, by its standard error."""
-    return bool(_AWAY.search(errors))
+def not_yet(errors: str) -> bool:
+    """Return whether srun started nothing for a reason that passes, by its standard error."""
+    return bool(_NOT_YET.search(errors))
 
 
 def needs_state(exit_code: int, errors: str) -> bool:
@@ -221,6 +290,24 @@ def needs_state(exit_code: int, errors: str) -> bool:
     return exit_code < 0 or bool(_SPOKE.search(errors))
 
 
+def needs_record(errors: str, state: Optional[str]) -> str:
+    """Return whose record says why a step ended: ``job``, ``step``, or neither, where words do.
+
+    :param errors: what srun wrote to standard error.
+    :param state: as for :func:`end_of_step`.
+    """
+    if state is None or _cause(errors) or (state == RUNNING and _DONE.search(errors)):
+        return ""
+    if _is_over(state):
+        known = state.split(maxsplit=1)[0] if state else ""
+        return "" if known in STATES and known != "COMPLETING" else "job"
+    return "" if _OWN_ERROR.search(errors) else "step"
+
+
+def _is_over(state: str) -> bool:
+    return state != RUNNING and state not in WAITING
+
+
 def _cause(errors: str) -> Optional[Tuple[str, str]]:
     """Return the ending and the line of what Slurm says it did; None if it says nothing."""
     lines = [line.strip() for line in errors.splitlines()]
@@ -231,7 +318,12 @@ def _cause(errors: str) -> Optional[Tuple[str, str]]:
 
 
 def end_of_step(
-    job: str, node: str, exit_code: int, errors: str, state: Optional[str]
+    job: str,
+    node: str,
+    exit_code: int,
+    errors: str,
+    state: Optional[str],
+    record: Optional[Recorded] = None,
 ) -> Optional[StepEnd]:
     """Return why a step ended if Slurm ended it or could not start it; None if its command did.
 
@@ -239,23 +331,27 @@ def end_of_step(
     :param errors: what srun wrote to standard error.
     :param state: of the job as ``JobState`` or ``squeue`` gives it; empty if Slurm has forgotten
         the job; None if Slurm does not answer, and then the words alone count.
+    :param record: what :func:`needs_record` asked for, where Slurm has it.
     """
     if not needs_state(exit_code, errors):
         return None
     if state == RUNNING and _DONE.search(errors):
         state = "TIMEOUT"
     state = RUNNING if state is None else state
-    over = not state or (state != RUNNING and state not in WAITING)
+    over = _is_over(state)
     cause = _cause(errors)
     if cause:
         return _ended(job, node, *cause, state, over)
     if over:
-        return _ended(job, node, "interrupted", "", state, over)
+        state = record.state if record else state
+        return _ended(job, node, "interrupted", str(record or ""), state, over)
     own = _OWN_ERROR.search(errors)
     if own:
         told = errors[own.start() :].splitlines()[0]
         return StepEnd("launch_failed", f"Slurm job {job} on {node}: {told}", False)
-    return None
+    # As "CANCELLED by 1000".
+    ending = _STEP_STATES.get(record.state.split(maxsplit=1)[0]) if record else None
+    return _ended(job, node, ending, str(record), state, over) if ending else None
 
 
 def _ended(job: str, node: str, ending: str, told: str, state: str, over: bool) -> StepEnd:
@@ -265,7 +361,7 @@ def _ended(job: str, node: str, ending: str, told: str, state: str, over: bool) 
         else "Slurm no longer knows it"
     )
     words = [f"Slurm job {job} on {node}"]
-    if over and state != "COMPLETING":
+    if over:
         words.append(why)
     # A crash by these causes is exhausted memory; the words by which readers know it.
     words += ["out of memory"] if ending == "crashed" else []

@@ -11,7 +11,9 @@ from typing import Dict, List, Mapping, Sequence
 
 __all__ = [
     "ENVIRONMENT",
+    "account",
     "batch_script",
+    "describe_job",
     "describe_nodes",
     "in_queue",
     "step",
@@ -21,14 +23,19 @@ __all__ = [
 # How often the batch script looks for steps, and how many times in a row it may find none.
 LOOK_SECONDS = 30
 IDLE_LOOKS = 20
+# For how long one srun tries to create a step: without a limit it would for as long as the job
+# lasts. A short time, since it waits to be told, and is not when a suspended job goes on (22.05.8).
+STEP_SECONDS = 20
 # What a command on a node gets of the environment of srun's caller. The rest, such as the paths of
 # the controller's Python, means something else there; over ssh it would not arrive either.
 ENVIRONMENT = ("HOME", "USER", "LOGNAME", "LANG")
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 # A command on a node sees none of Slurm's variables of its step, which say that it is one task
-# alone: torchrun and MPI systems would take their ranks from them. Which GPUs are the job's stays.
+# alone: torchrun and MPI systems would take their ranks from them. Which GPUs are the job's is told
+# by a variable of ours (node.nvidia_smi.GIVEN): ranks get a CUDA_VISIBLE_DEVICES of their own.
 _WITHOUT_STEP = (
+    '[ -z "${CUDA_VISIBLE_DEVICES+set}" ] || export SCALEBENCH_GPUS="$CUDA_VISIBLE_DEVICES"; '
     "unset $(env | sed -nE 's/^((SLURM|SLURMD|SRUN|PMI|PMI2|PMIX)_[A-Za-z0-9_]*)=.*/\\1/p'); "
 )
 
@@ -73,7 +80,9 @@ def batch_script(campaign: str, directives: Sequence[str]) -> str:
     return "\n".join(["#!/bin/sh", *lines, hold])
 
 
-def step(job: str, node: str, command: str, environment: Mapping[str, str]) -> List[str]:
+def step(
+    job: str, node: str, command: str, environment: Mapping[str, str], name: str = "scalebench"
+) -> List[str]:
     """Return the words that run a shell command on one node of an allocation, as a step.
 
     The step has the node as the job has it, beside other steps: all CPUs (no ``--exact``, no
@@ -82,6 +91,7 @@ def step(job: str, node: str, command: str, environment: Mapping[str, str]) -> L
     :param job: the job's id.
     :param command: for ``sh -c``.
     :param environment: of the command, beside what Slurm adds; no value has a comma.
+    :param name: by which Slurm's accounting knows the step.
     """
     given = {"PATH": _PATH, **environment, "SCALEBENCH_NODE": node}
     return [
@@ -92,6 +102,8 @@ def step(job: str, node: str, command: str, environment: Mapping[str, str]) -> L
         "--nodes=1",
         "--ntasks=1",
         "--ntasks-per-node=1",
+        f"--job-name={name}",
+        f"--immediate={STEP_SECONDS}",
         "--mem=0",
         "--cpu-bind=none",
         "--mpi=none",
@@ -119,11 +131,26 @@ def describe_nodes(names: str) -> List[str]:
 
 
 def in_queue(job: str) -> List[str]:
-    """Return the words that ask for a job's state, reason, start, nodes, time left and partition.
+    """Return the words that ask for state, reason, start, nodes, time left, partition and number.
 
     ``answers.queued`` reads the answer.
     """
-    return ["squeue", "--noheader", f"--jobs={job}", "--states=all", "--format=%T|%r|%S|%N|%L|%P"]
+    form = "%T|%r|%S|%N|%L|%P|%A"
+    return ["squeue", "--noheader", f"--jobs={job}", "--states=all", f"--format={form}"]
+
+
+def account(job: str) -> List[str]:
+    """Return the words that ask for Slurm's accounting of a job and its steps.
+
+    ``answers.accounted`` reads the answer.
+    """
+    form = "JobID,JobName,State,ExitCode,NodeList"
+    return ["sacct", "--noheader", "--parsable2", f"--jobs={job}", f"--format={form}"]
+
+
+def describe_job(job: str) -> List[str]:
+    """Return the words that ask for all that Slurm still knows of a job, in one line."""
+    return ["scontrol", "--oneliner", "show", "job", job]
 
 
 def waiting(partition: str) -> List[str]:

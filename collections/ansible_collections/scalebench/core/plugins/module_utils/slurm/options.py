@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Mapping, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from .answers import SlurmNode
+from .answers import SlurmNode, gpus_among
 
-__all__ = ["DIRECTIVES", "Directive", "check_gpus", "directives", "nodes_needed"]
+__all__ = ["DIRECTIVES", "Directive", "check_gpus", "directives", "gpus_asked", "nodes_needed"]
 
 # What sbatch's directives carry unchanged, without blanks, quotes and comments. Constraints and
 # lists of nodes have brackets, &, | and *.
@@ -82,6 +82,12 @@ DIRECTIVES: Tuple[Directive, ...] = (
     Directive("gres", "--gres", _word, "Generic resources of each node, as gpu:8."),
     Directive("gpus_per_node", "--gpus-per-node", _word, "GPUs of each node, as 8 or h100:8."),
     Directive("exclusive", "--exclusive", _flag, "Whether no other job may use the nodes."),
+    Directive(
+        "cpus_per_task",
+        "--cpus-per-task",
+        _count,
+        "CPUs of each node; needed where other jobs may use the nodes.",
+    ),
     Directive("memory", "--mem", _word, "Memory of each node, as 64G; 0 for all of it."),
     Directive("reservation", "--reservation", _word, "Reservation."),
     Directive("nodelist", "--nodelist", _word, "Nodes that must be among those allocated."),
@@ -104,8 +110,6 @@ _OWN = {
     *("--overcommit", "--oversubscribe", "--chdir", "--export", "--cluster-constraint"),
     *("--clusters", "--dependency", "--begin", "--mem-per-cpu", "--mem-per-gpu", "--export-file"),
 }
-# Options of their own that begin as one of those.
-_NOT_SHORTENED = {"--gpus"}
 
 
 def directives(given: Mapping[str, Any]) -> List[str]:
@@ -132,22 +136,48 @@ def directives(given: Mapping[str, Any]) -> List[str]:
             words.append(f"{directive.flag}={text}")
         elif not text:
             words.append(directive.flag)
+    # sbatch would take one core of each node for its one task, and nothing would say so.
+    shared = given.get("exclusive") not in (None, "") and "--exclusive" not in words
+    if shared and given.get("cpus_per_task") in (None, ""):
+        raise ValueError(
+            "slurm_exclusive=false: the job would get one core of each node: say how many with"
+            " -e slurm_cpus_per_task="
+        )
     return words + _extra(given.get("extra") or ())
 
 
-def check_gpus(given: Mapping[str, Any], chosen: Sequence[SlurmNode]) -> None:
-    """Refuse nodes with GPUs where none are asked for: steps would see none, or all, silently.
+def gpus_asked(given: Mapping[str, Any]) -> Optional[int]:
+    """Return how many GPUs of each node are asked for; 0 for ``gres=none``, None for no word.
+
+    :param given: as for :func:`directives`.
+    """
+    if given.get("gres") == "none":
+        return 0
+    # As 8, h100:8, or with commas between types.
+    per_node = str(given.get("gpus_per_node") or "").split(",")
+    counts = [f"gpu:{word}" for word in per_node if word]
+    return max(gpus_among(",".join(counts)), gpus_among(str(given.get("gres") or ""))) or None
+
+
+def check_gpus(given: Mapping[str, Any], chosen: Sequence[SlurmNode], topology: Any = None) -> None:
+    """Refuse nodes with GPUs where none are asked for, and topologies that need more than asked.
+
+    Steps would see none, or all, silently; and what the job has not would be told after the queue.
 
     :param given: as for :func:`directives`.
     :param chosen: the nodes that Slurm would choose.
-    :raises ValueError: the first such node, and what to set.
+    :param topology: as for :func:`nodes_needed`.
+    :raises ValueError: the first such node or topology, and what to set.
     """
-    asked = [given.get("gres"), given.get("gpus_per_node"), *(given.get("extra") or ())]
-    if any(value not in (None, "") for value in asked[:2]) or any(
-        str(word).startswith("--gpus") for word in asked[2:]
-    ):
-        return
-    for node in chosen:
+    asked = gpus_asked(given)
+    for text in _topologies(topology) if asked else ():
+        match = re.fullmatch(r"[0-9]+n([0-9]+)g", text)
+        if match and asked and int(match[1]) > asked:
+            raise ValueError(
+                f"-e topology={text}: it needs {match[1]} GPUs of each node, and the job asks for"
+                f" {asked}: give -e slurm_gpus_per_node={match[1]}"
+            )
+    for node in chosen if asked is None else ():
         if node.gpus:
             raise ValueError(
                 f"{node.name} has {node.gpus} GPUs (Gres of Slurm), and the job asks for none: give"
@@ -164,8 +194,11 @@ def _extra(words: Any) -> List[str]:
             raise ValueError(
                 f"slurm_extra: {word!r} is not an option of sbatch in one word, as --licenses=a"
             )
+        # A job's --gpus is asked for by each of its steps, and one node does not have them all.
+        if flag.startswith("--gpus"):
+            raise ValueError(f"slurm_extra: {flag}: give GPUs of each node, slurm_gpus_per_node=8")
         # sbatch takes beginnings of an option for it, as getopt_long(3) does.
-        if flag not in _NOT_SHORTENED and any(own.startswith(flag) for own in _OWN):
+        if any(own.startswith(flag) for own in _OWN):
             raise ValueError(f"slurm_extra: {flag} is set by Scalebench or has its own variable")
     return [str(word) for word in words]
 
@@ -176,11 +209,15 @@ def nodes_needed(topology: Any) -> int:
     :param topology: a list or a text with commas, as ``1n8g,4n8g``.
     :raises ValueError: there is none, or it says no number of nodes.
     """
-    items = topology if isinstance(topology, (list, tuple)) else str(topology or "").split(",")
-    found = [re.fullmatch(r"([1-9][0-9]*)n.+", str(item).strip()) for item in items]
+    found = [re.fullmatch(r"([1-9][0-9]*)n.+", text) for text in _topologies(topology)]
     counts = [int(match[1]) for match in found if match]
     if not counts or len(counts) < len(found):
         raise ValueError(
             "slurm_nodes is not set, and -e topology= says no number of nodes: give one of them"
         )
     return max(counts)
+
+
+def _topologies(topology: Any) -> List[str]:
+    items = topology if isinstance(topology, (list, tuple)) else str(topology or "").split(",")
+    return [str(item).strip() for item in items]

@@ -49,6 +49,8 @@ LIMITS: Mapping[str, float] = {
     "memory_stall_share": 0.01,
     # MiB read back from swap.
     "swapped_in_mib": 16.0,
+    # Seconds in which the supervisor of a node, which looks once a second, did not run.
+    "paused_seconds": 10.0,
 }
 Limits = Mapping[str, float]
 Findings = Iterator[Tuple[str, str]]
@@ -61,7 +63,8 @@ _SLOWDOWNS = ("sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake_slow
 def find(nodes: Mapping[str, Node], limits: Mapping[str, float] = LIMITS) -> List[Dict[str, str]]:
     """Return the disturbances of one repeat, each with ``kind``, ``node`` and ``detail``.
 
-    Kinds: other_process, steal, load_before, throttled, ecc, xid, link_errors, memory_pressure.
+    Kinds: other_process, steal, load_before, throttled, ecc, xid, link_errors, memory_pressure,
+    paused.
     Figures absent from the telemetry are not judged. Nodes that share a kernel are judged as one
     machine, under the name of the first.
 
@@ -180,8 +183,19 @@ def _memory_pressure(machine: Machine, limits: Limits) -> Findings:
         yield "memory_pressure", f"{swapped:.0f} MiB were read back from swap"
 
 
+def _paused(machine: Machine, limits: Limits) -> Findings:
+    pause = machine.telemetry.get("longest_pause_seconds", 0)
+    if pause > limits["paused_seconds"]:
+        yield (
+            "paused",
+            f"nothing of the repeat ran for {pause:.0f} s: the scheduler suspended its job, or the"
+            " machine stood still",
+        )
+
+
 _RULES: Sequence[Callable[[Machine, Limits], Findings]] = (
     *(_other_process, _steal, _load_before, _cpu_throttled, _gpus, _links, _memory_pressure),
+    _paused,
 )
 
 
