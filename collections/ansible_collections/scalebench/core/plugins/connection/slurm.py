@@ -24,9 +24,11 @@ options:
       - name: scalebench_slurm_job
 """
 
+import contextlib
 import os
 import shlex
 import subprocess
+import threading
 import time
 
 from ansible.errors import AnsibleError, AnsibleFileNotFound
@@ -95,7 +97,8 @@ class Connection(ConnectionBase):
         """
         job, node = str(self.get_option("job")), str(self.get_option("host"))
         kept = {name: os.environ.get(name, "") for name in commands.ENVIRONMENT}
-        argv = commands.step(job, node, command, kept)
+        size = len(given) if isinstance(given, bytes) else None
+        argv = commands.step(job, node, command, kept, size)
         self._display.vvv(f"EXEC {shlex.join(argv)}", host=node)
         end = time.monotonic() + AWAY_PATIENCE
         code, out, errors = _srun(argv, given, output)
@@ -114,18 +117,41 @@ class Connection(ConnectionBase):
 
 def _srun(argv, given, output):
     """Return the exit code, output and errors of srun."""
-    is_bytes = isinstance(given, bytes)
-    if given and not is_bytes:
-        given.seek(0)
-    with subprocess.Popen(
-        argv,
-        stdin=subprocess.PIPE if is_bytes else given or subprocess.DEVNULL,
-        stdout=output,
-        stderr=subprocess.PIPE,
-        env=own_environment(),
-    ) as srun:
-        out, errors = srun.communicate(given if is_bytes else None)
+    with _beating(given) if isinstance(given, bytes) else _read_again(given) as source:
+        srun = subprocess.Popen(
+            argv, stdin=source, stdout=output, stderr=subprocess.PIPE, env=own_environment()
+        )
+    with srun:
+        out, errors = srun.communicate()
     return srun.returncode, out or b"", errors
+
+
+@contextlib.contextmanager
+def _read_again(given):
+    """Yield an open file from its start, or what reads nothing."""
+    if given:
+        given.seek(0)
+    yield given or subprocess.DEVNULL
+
+
+@contextlib.contextmanager
+def _beating(given):
+    """Yield a pipe with the bytes and, as long as this process lives and srun reads, beats."""
+    source, target = os.pipe()
+
+    def feed():
+        with contextlib.suppress(BrokenPipeError), open(target, "wb") as pipe:
+            pipe.write(given)
+            while True:
+                pipe.flush()
+                time.sleep(commands.BEAT_SECONDS)
+                pipe.write(b"\n")
+
+    threading.Thread(target=feed, daemon=True).start()
+    try:
+        yield source
+    finally:
+        os.close(source)
 
 
 def _state_of(job):
