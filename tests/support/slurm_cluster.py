@@ -32,7 +32,7 @@ _BENCHMARK = """\
 benchmark: fixed_time
 model: fixed_time
 recipes:
-  portable:
+  portable: &portable
     framework: none
     launcher: per_node
     program: [python3, "{workload_dir}/fixed_time.py"]
@@ -41,6 +41,10 @@ recipes:
       cpu:
         {precision: [fp32], batch_size_per_device: [1], topology: [1n1g], warmup: 2, iterations: 5}
     arguments: ["SECONDS", "{world_size}", "{total_iterations}", "{batch_size_per_device}"]
+  # Its ranks ignore SIGTERM.
+  deaf:
+    <<: *portable
+    program: [env, --ignore-signal=TERM, python3, "{workload_dir}/fixed_time.py"]
 """
 
 

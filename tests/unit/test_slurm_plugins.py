@@ -142,6 +142,15 @@ def test_a_slurmctld_that_stays_away_is_a_failed_launch(connection, slurm, impat
     assert (raised.value.ending, raised.value.over) == ("launch_failed", False)
 
 
+def test_a_killed_srun_is_a_failed_launch_whose_command_lingers(connection, slurm):
+    slurm.says("srun", "kill -9 $$")
+    with pytest.raises(EndedByCarrierError) as raised:
+        connection.exec_command("x")
+    error = raised.value
+    assert (error.ending, error.over, error.lingers) == ("launch_failed", False, True)
+    assert error.reason == "Slurm job 7 on n2: srun was ended by SIGKILL"
+
+
 def test_files_go_both_ways(connection, tmp_path):
     source, target, back = (tmp_path / name for name in ("a", "it's b", "c"))
     source.write_bytes(b"\x00\xff" * 100_000)

@@ -15,7 +15,10 @@ from slurm_cluster import alice, root, wait_for
 
 REPEATS = {"topology": "4n1g", "campaign_retry": {"attempts": 1}}
 NAMES = [f"node{number}" for number in range(1, 5)]
-FOLDER = "fixed_time/bz1/4n1g/fixed_time_b1_fp32_"
+# Of the user, on the login node: ansible-playbook, its workers, and the srun of each of them.
+ANSIBLE, ALL = "pgrep -o -u alice -x python3", "pgrep -u alice -x 'python3|srun'"
+# Seconds in which a supervisor notices that nothing comes from its controller, and ends its ranks.
+QUIET = 60 + 15
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -39,6 +42,7 @@ class Bench:
 
     def __init__(self, campaign, **options):
         self.campaign = campaign
+        self.nodes = int({**REPEATS, **options}["topology"][0])
         self.process = subprocess.Popen(
             slurm.bench(campaign, {**REPEATS, **options}),
             stdin=subprocess.DEVNULL,
@@ -49,29 +53,29 @@ class Bench:
 
     def during(self, number):
         """Wait until the ranks of a repeat run on all nodes; return the pid of each by node."""
-        run = f"SCALEBENCH_RUN=.*/{self.campaign}/{FOLDER}{number}$"
+        run = f"SCALEBENCH_RUN=.*/{self.campaign}/.*_{number}$"
         pids = {}
 
         def all_run():
             assert self.process.poll() is None, self.process.stdout.read()
             pids.update(ranks(run))
-            return set(pids)
+            return len(pids)
 
         # Preflight and plan come first, on nodes that share this machine.
-        wait_for(all_run, set(NAMES), 240)
+        wait_for(all_run, self.nodes, 240)
         return pids
 
-    def finish(self):
-        """Return exit status and output; afterwards nothing is left on the nodes."""
+    def finish(self, patience=20):
+        """Return exit status and output; nothing is left on the nodes ``patience`` s later."""
         out, _ = self.process.communicate(timeout=300)
-        wait_for(lambda: ranks("SCALEBENCH_RUN="), {}, 20)
+        wait_for(lambda: ranks("SCALEBENCH_RUN="), {}, patience)
         return self.process.returncode, out
 
     def endings(self):
         """Return ending and reason of the repeats by number."""
         found = {}
         logs = slurm.HOME / f"scalebench/results/{self.campaign}/logs"
-        for path in logs.glob(f"{FOLDER}*.run.json"):
+        for path in logs.rglob("*.run.json"):
             record = json.loads(path.read_text())
             found[int(record["log"][:-4].rpartition("_")[2])] = record["ending"], record["reason"]
         return found
@@ -86,7 +90,8 @@ def ranks(run):
 
 
 def test_what_fails_within_a_job_costs_one_repeat():
-    bench = Bench("within", repeats=6)
+    options = {"repeats": 9, "recipe": "deaf", "cell_stall": 15}
+    bench = Bench("within", **options)
     root("node2", f"kill -9 {bench.during(1)['node2']}")
     rank = bench.during(2)["node3"]
     root("node3", f"kill -9 $(ps -o ppid= -p {rank})")
@@ -95,26 +100,74 @@ def test_what_fails_within_a_job_costs_one_repeat():
     step = next(line.split()[0] for line in steps if line.endswith(" node4") and "." in line)
     alice(f"scancel {step}")
     bench.during(4)
-    root("login", "systemctl stop slurmctld")
+    root("login", "systemctl kill --signal=KILL slurmctld")
     time.sleep(2)
-    root("login", "systemctl start slurmctld")
+    root("login", "systemctl restart slurmctld")
     bench.during(5)
     slurm.set_state("node2", "drain")
     bench.during(6)
     slurm.set_state("node2", "resume")
+    root("node4", "systemctl kill --signal=KILL slurmd")
+    time.sleep(2)
+    root("node4", "systemctl restart slurmd")
+    root("node1", f"kill -STOP {bench.during(7)['node1']}")
+    bench.during(8)
+    work = "/shared/home/alice/.scalebench/nodes/node3"
+    root("node3", f"mount -t tmpfs -o size=4k,nr_inodes=1,uid={slurm.ALICE} full {work}")
+    wait_for(lambda: 9 in bench.endings(), True)
+    root("node3", f"umount {work}")
     code, out = bench.finish()
     assert code, out
     found = bench.endings()
     assert {number: ending for number, (ending, _) in found.items()} == {
         1: "crashed", 2: "launch_failed", 3: "interrupted", 4: "ok", 5: "ok", 6: "ok",
+        7: "stalled", 8: "ok", 9: "launch_failed",
     }, found  # fmt: skip
     assert found[1][1].startswith("node2: ") and "SIGKILL" in found[1][1]
     assert "node3" in found[2][1]
     assert "node4" in found[3][1] and "CANCELLED" in found[3][1]
-    again = Bench("within", repeats=6)
+    assert "no output for 15 s" in found[7][1]
+    assert "node3" in found[9][1] and "No space left on device" in found[9][1]
+    again = Bench("within", **options)
     code, out = again.finish()
     assert code == 0, out
     assert {ending for ending, _ in again.endings().values()} == {"ok"}
+
+
+def kill(bench):
+    """Kill ansible-playbook: its workers end their sruns, and these the steps."""
+    root("login", f"kill -9 $({ANSIBLE})")
+    bench.finish()
+
+
+def kill_all(bench):
+    """Kill all that is the controller's, so that nothing is left that could end the steps."""
+    root("login", f"kill -9 $({ALL})")
+    bench.finish(QUIET)
+
+
+def freeze(bench):
+    """Stop all that is the controller's: its connections stay open and say nothing."""
+    root("login", f"kill -STOP $({ALL})")
+    wait_for(lambda: ranks("SCALEBENCH_RUN="), {}, QUIET)
+    root("login", f"kill -9 $({ALL})")
+    bench.finish()
+
+
+def test_a_controller_that_is_gone_leaves_nothing_on_the_nodes():
+    bench = Bench("killed", repeats=1, slurm_time=20)
+    # The job keeps its nodes for ten minutes: the campaign goes on in it.
+    job = None
+    for fault in (kill, kill_all, freeze):
+        pids = bench.during(1)
+        job = job or job_of("killed")
+        fault(bench)
+        # Other endings are those of the run that follows.
+        assert not bench.endings(), pids
+        bench = Bench("killed", repeats=1, slurm_job=job)
+    code, out = bench.finish()
+    assert code == 0, out
+    assert bench.endings() == {1: ("ok", "")}
 
 
 def job_of(campaign):
@@ -132,23 +185,60 @@ def preempt(_job):
     assert alice("srun --partition=urgent --nodes=4 --exclusive true").returncode == 0
 
 
+def limit(job):
+    """Lower the time limit of the job to one minute; Slurm looks at limits twice a minute."""
+    alice(f"scontrol update jobid={job} timelimit=1")
+
+
 # Fault, part of the reason.
-FAULTS_OF_A_JOB = [(cancel, "it was cancelled"), (preempt, "it was preempted")]
+FAULTS_OF_A_JOB = [
+    (cancel, "it was cancelled"),
+    (preempt, "it was preempted"),
+    (limit, "its time limit was reached"),
+]
 
 
 def test_a_campaign_goes_on_after_what_ends_its_job():
+    # The last of these faults takes longer than a repeat.
+    options = {"repeats": 12, "topology": "1n1g", "slurm_nodes": 4}
     for fault, words in FAULTS_OF_A_JOB:
-        bench = Bench("jobs", repeats=1)
-        bench.during(1)
+        bench = Bench("jobs", **options)
+        done = len([ending for ending, _ in bench.endings().values() if ending == "ok"])
+        bench.during(done + 1)
         fault(job_of("jobs"))
         code, out = bench.finish()
         assert code, out
-        ending, reason = bench.endings()[1]
+        *_, (ending, reason) = (told for _, told in sorted(bench.endings().items()))
         assert (ending, words in reason) == ("interrupted", True), reason
-    last = Bench("jobs", repeats=1)
+    last = Bench("jobs", **options)
     code, out = last.finish()
     assert code == 0, out
-    assert last.endings() == {1: ("ok", "")}
+    assert last.endings() == dict.fromkeys(range(1, 13), ("ok", ""))
+
+
+def test_a_campaign_goes_on_after_lost_nodes_and_on_others():
+    options = {"repeats": 2, "topology": "3n1g"}
+    bench = Bench("lost", **options)
+    bench.during(1)
+    # The first node of the job has the batch script.
+    for name in ("node1", "node3"):
+        root(name, "systemctl kill --signal=KILL slurmd; systemctl stop slurmd")
+    code, out = bench.finish(QUIET)
+    assert code, out
+    found = bench.endings()
+    assert found[1][0] == "launch_failed", found
+    root("node1", "systemctl start slurmd")
+    wait_for(lambda: slurm.node_state("node1"), "idle")
+    slurm.set_state("node3", "drain")
+    try:
+        again = Bench("lost", **options)
+        code, out = again.finish()
+    finally:
+        slurm.set_state("node3", "resume")
+    assert code == 0, out
+    assert {ending for ending, _ in again.endings().values()} == {"ok"}
+    report = (slurm.HOME / "scalebench/results/lost/report.md").read_text()
+    assert "node3 was replaced by node4, of the same hardware" in report, report
 
 
 def test_memory_beyond_the_jobs_is_out_of_memory():

@@ -27,6 +27,7 @@ options:
 import contextlib
 import os
 import shlex
+import signal
 import subprocess
 import threading
 import time
@@ -112,6 +113,10 @@ class Connection(ConnectionBase):
             why = answers.end_of_step(job, node, code, told, _state_of(job))
             if why:
                 raise EndedByCarrierError(*why)
+            if code < 0:
+                how = f"srun was ended by {signal.Signals(-code).name}"
+                reason = f"Slurm job {job} on {node}: {how}"
+                raise EndedByCarrierError("launch_failed", reason, False, lingers=True)
         return code, out, errors
 
 
