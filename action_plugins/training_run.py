@@ -63,9 +63,11 @@ class ActionModule(ActionBase):
                 )
             if watch.ended and answer.get("failed"):  # no ssh that would report it
                 raise AnsibleConnectionFailure(answer.get("msg", ""))
-        except AnsibleConnectionFailure:
+        except AnsibleConnectionFailure as error:
             if not watch.ended:
                 watch.fail()
+                if getattr(error, "lingers", False):
+                    self._wait_for_end(2 * grace, task_vars)
                 raise
             reason = REASONS[watch.ended].format(timeout=timeout, grace=grace)
             log = self._wait_for_end(grace, task_vars)

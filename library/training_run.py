@@ -315,6 +315,7 @@ def main() -> None:
                     sample_interval=args["sample_interval"],
                     memory_mib=args["memory_mib"],
                     folder=folder,
+                    patience=float(os.environ.get("SCALEBENCH_ALIVE") or 0),
                 )
             )
             shutil.rmtree(os.path.join(folder, "output"), ignore_errors=True)

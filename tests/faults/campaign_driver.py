@@ -130,6 +130,7 @@ def session(campaign: Campaign, number: int, killed_after: int | None = None) ->
         campaign.job = number
         os.environ["PATH"] = f"{campaign.slurm}:{os.environ['PATH']}"
         slurm.AWAY_PAUSE = 0.2
+        slurm.commands.BEAT_SECONDS, slurm.commands.PATIENCE_SECONDS = 0.3, 2
         try:
             _play(campaign, rng)
         except AnsibleActionFail as error:

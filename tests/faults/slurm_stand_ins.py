@@ -1,13 +1,15 @@
 """Stand-ins for srun and squeue, which behave and speak as those of Slurm 22.05.8, and for a node.
 
 ``install`` puts them into a folder. A step runs outside the caller's processes, below a stand-in of
-slurmstepd: it ends all that the command leaves behind, and the command when srun is killed. In the
+slurmstepd: it ends all that the command leaves behind, and the command when srun is told to end. A
+killed srun ends nothing, and its command's input and output stay open (tried with 22.05.8). In the
 folder, the n-th word of ``faults`` is the fault of the n-th step that trains, and ``job<number>``
 has the state of a job that is over. Steps of other commands have no faults.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import importlib
 import json
@@ -24,6 +26,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 # Seconds between two looks of slurmstepd, from SIGTERM to SIGKILL, and while a job is COMPLETING.
 LOOK, KILL_WAIT, COMPLETING = 0.05, 1.0, 0.3
+# What srun asks slurmstepd for.
+CANCEL, END_OF_INPUT = b"c", b"e"
 SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
 # What slurmctld or a node refuses: nothing is started.
 REFUSED = {
@@ -41,10 +45,12 @@ ENDED = {
     "limit": ("TIMEOUT", " DUE TO TIME LIMIT"),
     "preempt": ("PREEMPTED", " DUE TO PREEMPTION"),
 }
+# Seconds until a step has its fault, spread over the time that a repeat takes.
+BEGINS = [step * 37 % 60 / 100 for step in range(60)]
 # Of 1000 steps that train.
 SHARES = {
     **{"away": 10, "memory": 10, "launch": 20, "cancel": 20, "node": 20},
-    **{"scancel": 20, "limit": 15, "preempt": 15},
+    **{"scancel": 20, "limit": 15, "preempt": 15, "killed": 15},
 }
 
 
@@ -123,20 +129,49 @@ def srun(folder: Path) -> None:
     if fault in REFUSED:
         sys.exit("srun: error: " + REFUSED[fault].format(job=job, step=step, node=node))
     here, there = socket.socketpair()
+    # Of the task: its input, output and errors.
+    pipes = [os.pipe() for _ in range(3)]
+    signal.signal(signal.SIGTERM, lambda *_: here.sendall(CANCEL))
     between = os.fork()
     if not between:
         if os.fork():
             os._exit(0)
         here.close()
-        _slurmstepd(folder, step, fault, there)
+        _slurmstepd(folder, step, fault, there, pipes)
     there.close()
-    os.waitpid(between, 0)
-    for name in (0, 1):
+    (source, given), (output, output_of_task), (errors, errors_of_task) = pipes
+    for name in (source, output_of_task, errors_of_task):
         os.close(name)
-    with here.makefile("rb") as answers:
-        told = json.loads(answers.read() or b'["", 1]')
+    os.waitpid(between, 0)
+    if fault == "killed":
+        signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+        signal.setitimer(signal.ITIMER_REAL, BEGINS[step % 60] or 0.01)
+    told = json.loads(_relay(here, {0: given, output: 1, errors: 2}) or b'["", 1]')
     sys.stderr.write(told[0])
     sys.exit(told[1])
+
+
+def _relay(stepd: socket.socket, copies: dict[int, int]) -> bytes:
+    """Pass a task's input on to it and its output on, until it ends; return what slurmstepd says.
+
+    :param copies: descriptors to write to, by those to read from.
+    """
+    said, heard = b"", {stepd.fileno(), *copies}
+    while heard - {0}:
+        for name in select.select(heard, [], [])[0]:
+            part = os.read(name, 65536)
+            if not part:
+                heard.discard(name)
+                if name == 0:
+                    os.close(copies[0])
+                    with contextlib.suppress(BrokenPipeError):
+                        stepd.sendall(END_OF_INPUT)
+            elif name == stepd.fileno():
+                said += part
+            else:
+                with contextlib.suppress(BrokenPipeError):
+                    os.write(copies[name], part)
+    return said
 
 
 def _options() -> dict[str, str]:
@@ -145,7 +180,9 @@ def _options() -> dict[str, str]:
     )
 
 
-def _slurmstepd(folder: Path, step: int, fault: str, caller: socket.socket) -> None:
+def _slurmstepd(
+    folder: Path, step: int, fault: str, caller: socket.socket, pipes: list[tuple[int, int]]
+) -> None:
     """Run the command of a step, end all of it, and tell srun how it ended."""
     os.setsid()
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -155,13 +192,17 @@ def _slurmstepd(folder: Path, step: int, fault: str, caller: socket.socket) -> N
     task = os.fork()
     if not task:
         caller.close()
+        for name, pipe in enumerate(pipes):
+            os.dup2(pipe[name > 0], name)
+        os.closerange(3, 256)
         os.setsid()
         os.chdir("/")
         given = dict(word.split("=", 1) for word in options["export"].split(","))
         os.execve("/bin/sh", ["/bin/sh", "-c", sys.argv[-1]], {**given, "SLURM_PROCID": "0"})
-    for name in (0, 1, 2):
+    # The other ends stay open, whatever happens to srun.
+    for name in (0, 1, 2, *(pipe[name > 0] for name, pipe in enumerate(pipes))):
         os.close(name)
-    status, why = _supervise(task, caller, folder / f"job{job}", fault, step)
+    status, why = _supervise(task, caller, pipes[0][1], folder / f"job{job}", fault, step)
     told = _words(job, step, node, status, why)
     code = os.waitstatus_to_exitcode(status)
     try:
@@ -171,15 +212,15 @@ def _slurmstepd(folder: Path, step: int, fault: str, caller: socket.socket) -> N
 
 
 def _supervise(
-    task: int, caller: socket.socket, over: Path, fault: str, step: int
+    task: int, caller: socket.socket, target: int, over: Path, fault: str, step: int
 ) -> tuple[int, str | None]:
-    """Wait for a step's command, and end it with its fault, its job or its srun.
+    """Wait for a step's command, and end it with its fault, its job or when srun asks for it.
 
+    :param target: the command's input, which srun may ask to close.
     :param over: the file that says that the job is over.
     :returns: the command's status, and why Slurm ended it, or None if it did not.
     """
-    # Spread over the time that a repeat takes, and the same in every run.
-    begins = time.monotonic() + (step * 37 % 60) / 100
+    begins = time.monotonic() + BEGINS[step % 60]
     kills, why = 0.0, None
     while not (found := os.waitpid(task, os.WNOHANG))[0]:
         now = time.monotonic()
@@ -193,7 +234,10 @@ def _supervise(
             why = over.read_text(encoding="utf-8").partition("\n")[2]
         if kills and now > kills:
             _signal(signal.SIGKILL)
-        elif not kills and (why is not None or _is_gone(caller)):
+        asked = _asked(caller)
+        if END_OF_INPUT in asked:
+            os.close(target)
+        if not kills and (why is not None or CANCEL in asked):
             _signal(signal.SIGTERM)
             kills = now + KILL_WAIT
         time.sleep(LOOK)
@@ -205,9 +249,11 @@ def _supervise(
     return found[1], why
 
 
-def _is_gone(caller: socket.socket) -> bool:
-    """Return whether srun has ended; it says nothing before."""
-    return bool(select.select([caller], [], [], 0)[0])
+def _asked(caller: socket.socket) -> bytes:
+    """Return what srun asks for now; nothing once it is gone, as when it was killed."""
+    with contextlib.suppress(ConnectionResetError):
+        return caller.recv(16) if select.select([caller], [], [], 0)[0] else b""
+    return b""
 
 
 def _words(job: str, step: int, node: str, status: int, why: str | None) -> str:

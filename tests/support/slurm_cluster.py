@@ -10,6 +10,7 @@ import json
 import shlex
 import shutil
 import subprocess
+import sys
 import sysconfig
 import time
 from pathlib import Path
@@ -32,7 +33,7 @@ _BENCHMARK = """\
 benchmark: fixed_time
 model: fixed_time
 recipes:
-  portable:
+  portable: &portable
     framework: none
     launcher: per_node
     program: [python3, "{workload_dir}/fixed_time.py"]
@@ -41,6 +42,10 @@ recipes:
       cpu:
         {precision: [fp32], batch_size_per_device: [1], topology: [1n1g], warmup: 2, iterations: 5}
     arguments: ["SECONDS", "{world_size}", "{total_iterations}", "{batch_size_per_device}"]
+  # Its ranks ignore SIGTERM.
+  deaf:
+    <<: *portable
+    program: [env, --ignore-signal=TERM, python3, "{workload_dir}/fixed_time.py"]
 """
 
 
@@ -74,21 +79,38 @@ def bench(campaign: str, options: dict[str, object]) -> list[str]:
 
     :param options: of bench.yml, beside those that this benchmark needs here.
     """
-    given = {
+    given = _given(campaign, "/shared/home/alice", options)
+    command = (
+        "cd scalebench && PYTHONPATH=$HOME/site python3 -m ansible.cli.playbook"
+        f" -i inventory/slurm playbooks/bench.yml -e {shlex.quote(json.dumps(given))}"
+    )
+    return login(command)
+
+
+def bench_by_ssh(campaign: str, results: Path, options: dict[str, object]) -> list[str]:
+    """Return the command that runs the same as :func:`bench`, from here and by ssh.
+
+    :param results: the folder of campaigns.
+    """
+    # The nodes' own sshd, as root: the users' way to them is Slurm.
+    reach = {"scalebench_first_contact": True, "campaign_results_dir": str(results)}
+    given = _given(campaign, str(HOME), {**reach, **options})
+    playbook = [sys.executable, "-m", "ansible.cli.playbook", str(ROOT / "playbooks/bench.yml")]
+    return [*playbook, "-i", str(ROOT / "inventory/testbed"), "-e", json.dumps(given)]
+
+
+def _given(campaign: str, home: str, options: dict[str, object]) -> dict[str, object]:
+    """Return the options of bench.yml; ``home`` is the user's as the controller sees it."""
+    return {
         "campaign": campaign,
         "benchmark": "fixed_time",
-        "campaign_benchmarks_dir": "/shared/home/alice/benchmarks",
+        "campaign_benchmarks_dir": f"{home}/benchmarks",
         "workload_dir": "/shared/home/alice/scalebench/tests/benchmarks/workloads",
         "framework_python": "/usr/bin/python3",
         "preflight": False,
         "report_plots": False,
         **options,
     }
-    command = (
-        "cd scalebench && PYTHONPATH=$HOME/site python3 -m ansible.cli.playbook"
-        f" -i inventory/example_slurm playbooks/bench.yml -e {shlex.quote(json.dumps(given))}"
-    )
-    return login(command)
 
 
 def login(command: str) -> list[str]:

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible_collections.scalebench.core.plugins.module_utils.node import runs
+from ansible_collections.scalebench.core.plugins.plugin_utils.carrier import EndedByCarrierError
 from ansible_collections.scalebench.core.plugins.plugin_utils.measured import read_campaign
 from campaign_data import ROOT, cluster
 from written_campaigns import fail_repeat, write_campaign
@@ -576,6 +577,16 @@ def test_a_node_that_is_lost_fails_its_peers_and_is_unreachable(trained):
     with pytest.raises(AnsibleConnectionFailure, match="gone"):
         trained(AnsibleConnectionFailure("gone"))
     assert Watch.last.failures == [()]
+
+
+def test_a_run_that_outlives_its_connection_is_waited_for(trained):
+    error = EndedByCarrierError("launch_failed", "srun was killed", over=False, lingers=True)
+    with pytest.raises(EndedByCarrierError):
+        trained(error, {"ended": True, "log": None}, grace=5)
+    assert [(name, args.get("patience")) for name, args in trained.asked] == [
+        ("training_run", None),
+        ("training_run_end", 10.0),
+    ]
 
 
 def test_the_runs_of_a_wave_are_told_apart_and_a_node_is_lost_only_with_all(monkeypatch):

@@ -323,6 +323,7 @@ KNOW_SLURM = {
     "playbooks/allocate.yml": "chooses the carrier by its name",
     "playbooks/inventory_check.yml": "the names of the carriers",
     "inventory/example_slurm/": "its inventory",
+    "inventory/slurm/": "the testbed's",
     # Names of variables and carriers, for what users misspell.
     "roles/campaign/": "lists of them",
     f"{MU}/planning/benchmark_file.py": "names that a factor cannot have",

@@ -71,6 +71,15 @@ def test_a_command_gets_its_input_and_gives_its_output_and_exit_code(connection,
     assert first.startswith("srun --jobid=7 --overlap --nodelist=n2 ")
 
 
+def test_a_command_hears_from_its_controller_after_its_input(connection, slurm, monkeypatch):
+    monkeypatch.setattr(carried.commands, "BEAT_SECONDS", 0.05)
+    heard = connection.exec_command("cat; head -c 3 <&3", b"in")[1]
+    assert heard == b"in\n\n\n"
+    connection.exec_command("true")
+    told = ["SCALEBENCH_ALIVE=60" in call for call in slurm.calls() if call.startswith("srun")]
+    assert told == [True, False]
+
+
 def test_srun_has_no_options_from_the_environment(connection, slurm, monkeypatch):
     options = {"SLURM_NTASKS", "SRUN_DEBUG", "SBATCH_PARTITION", "SQUEUE_PARTITION"}
     options |= {"SCANCEL_STATE", "SCONTROL_ALL"}
@@ -123,7 +132,7 @@ def test_a_step_that_slurmctld_did_not_create_is_tried_again(
     connection, slurm, tmp_path, impatient
 ):
     made = tmp_path / "made"
-    slurm.says("srun", f"[ -e {made} ] && exec cat; touch {made}; {CREATES_NONE}")
+    slurm.says("srun", f"[ -e {made} ] && exec head -c 5; touch {made}; {CREATES_NONE}")
     assert connection.exec_command("x", b"given")[:2] == (0, b"given")
     source = tmp_path / "source"
     source.write_bytes(b"file")
@@ -138,6 +147,15 @@ def test_a_slurmctld_that_stays_away_is_a_failed_launch(connection, slurm, impat
     with pytest.raises(EndedByCarrierError) as raised:
         connection.exec_command("x")
     assert (raised.value.ending, raised.value.over) == ("launch_failed", False)
+
+
+def test_a_killed_srun_is_a_failed_launch_whose_command_lingers(connection, slurm):
+    slurm.says("srun", "kill -9 $$")
+    with pytest.raises(EndedByCarrierError) as raised:
+        connection.exec_command("x")
+    error = raised.value
+    assert (error.ending, error.over, error.lingers) == ("launch_failed", False, True)
+    assert error.reason == "Slurm job 7 on n2: srun was ended by SIGKILL"
 
 
 def test_a_repeat_that_is_ended_meanwhile_is_not_started(connection, slurm, monkeypatch):

@@ -5,17 +5,21 @@ bench.yml and the supervisors on the nodes are real.
 """
 
 import json
+import os
+import random
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import slurm_cluster as slurm
+from ansible_collections.scalebench.core.plugins.module_utils.records.endings import ending_names
 from slurm_cluster import alice, root, wait_for
 
 REPEATS = {"topology": "4n1g", "campaign_retry": {"attempts": 1}}
 NAMES = [f"node{number}" for number in range(1, 5)]
-FOLDER = "fixed_time/bz1/4n1g/fixed_time_b1_fp32_"
+# Seconds in which a supervisor notices that nothing comes from its controller, and ends its ranks.
+QUIET = 60 + 15
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -39,6 +43,7 @@ class Bench:
 
     def __init__(self, campaign, **options):
         self.campaign = campaign
+        self.nodes = int({**REPEATS, **options}["topology"][0])  # of the first cell
         self.process = subprocess.Popen(
             slurm.bench(campaign, {**REPEATS, **options}),
             stdin=subprocess.DEVNULL,
@@ -49,32 +54,47 @@ class Bench:
 
     def during(self, number):
         """Wait until the ranks of a repeat run on all nodes; return the pid of each by node."""
-        run = f"SCALEBENCH_RUN=.*/{self.campaign}/{FOLDER}{number}$"
+        run = f"SCALEBENCH_RUN=.*/{self.campaign}/.*_{number}$"
         pids = {}
 
         def all_run():
             assert self.process.poll() is None, self.process.stdout.read()
             pids.update(ranks(run))
-            return set(pids)
+            return len(pids)
 
         # Preflight and plan come first, on nodes that share this machine.
-        wait_for(all_run, set(NAMES), 240)
+        wait_for(all_run, self.nodes, 240)
         return pids
 
-    def finish(self):
-        """Return exit status and output; afterwards nothing is left on the nodes."""
+    def any_ranks(self):
+        """Wait for ranks or the end of the run; return a pid of each node that has one."""
+        pids = {}
+
+        def run():
+            pids.update(ranks(f"SCALEBENCH_RUN=.*/{self.campaign}/"))
+            return bool(pids) or self.process.poll() is not None
+
+        wait_for(run, True, 240)
+        return pids
+
+    def finish(self, patience=20):
+        """Return exit status and output; nothing is left on the nodes ``patience`` s later."""
         out, _ = self.process.communicate(timeout=300)
-        wait_for(lambda: ranks("SCALEBENCH_RUN="), {}, 20)
+        wait_for(lambda: ranks("SCALEBENCH_RUN="), {}, patience)
         return self.process.returncode, out
 
     def endings(self):
-        """Return ending and reason of the repeats by number."""
-        found = {}
+        """Return ending and reason of the repeats of one cell by number."""
+        return {
+            int(log[:-4].rpartition("_")[2]): (record["ending"], record["reason"])
+            for log, record in self.records().items()
+        }
+
+    def records(self):
+        """Return the records of the repeats by their logs."""
         logs = slurm.HOME / f"scalebench/results/{self.campaign}/logs"
-        for path in logs.glob(f"{FOLDER}*.run.json"):
-            record = json.loads(path.read_text())
-            found[int(record["log"][:-4].rpartition("_")[2])] = record["ending"], record["reason"]
-        return found
+        records = [json.loads(path.read_text()) for path in logs.rglob("*.run.json")]
+        return {record["log"]: record for record in records}
 
 
 def ranks(run):
@@ -86,7 +106,8 @@ def ranks(run):
 
 
 def test_what_fails_within_a_job_costs_one_repeat():
-    bench = Bench("within", repeats=6)
+    options = {"repeats": 9, "recipe": "deaf", "cell_stall": 15}
+    bench = Bench("within", **options)
     root("node2", f"kill -9 {bench.during(1)['node2']}")
     rank = bench.during(2)["node3"]
     root("node3", f"kill -9 $(ps -o ppid= -p {rank})")
@@ -95,26 +116,72 @@ def test_what_fails_within_a_job_costs_one_repeat():
     step = next(line.split()[0] for line in steps if line.endswith(" node4") and "." in line)
     alice(f"scancel {step}")
     bench.during(4)
-    root("login", "systemctl stop slurmctld")
+    root("login", "systemctl kill --signal=KILL slurmctld")
     time.sleep(2)
-    root("login", "systemctl start slurmctld")
+    root("login", "systemctl restart slurmctld")
     bench.during(5)
     slurm.set_state("node2", "drain")
     bench.during(6)
     slurm.set_state("node2", "resume")
+    root("node4", "kill -9 $(pidof slurmd)")
+    time.sleep(2)
+    root("node4", "systemctl restart slurmd")
+    root("node1", f"kill -STOP {bench.during(7)['node1']}")
+    bench.during(8)
+    # The folder of a repeat that runs is lost, and there is no room for the next one's.
+    work = "/shared/home/alice/.scalebench/nodes/node3"
+    root("node3", f"mount -t tmpfs -o size=4k,nr_inodes=1,uid={slurm.ALICE} full {work}")
+    wait_for(lambda: 9 in bench.endings(), True)
+    root("node3", f"umount {work}")
     code, out = bench.finish()
     assert code, out
     found = bench.endings()
     assert {number: ending for number, (ending, _) in found.items()} == {
         1: "crashed", 2: "launch_failed", 3: "interrupted", 4: "ok", 5: "ok", 6: "ok",
+        7: "stalled", 8: "launch_failed", 9: "launch_failed",
     }, found  # fmt: skip
     assert found[1][1].startswith("node2: ") and "SIGKILL" in found[1][1]
     assert "node3" in found[2][1]
     assert "node4" in found[3][1] and "CANCELLED" in found[3][1]
-    again = Bench("within", repeats=6)
+    assert "no output for 15 s" in found[7][1]
+    assert "node3" in found[9][1] and "No space left on device" in found[9][1]
+    again = Bench("within", **options)
     code, out = again.finish()
     assert code == 0, out
     assert {ending for ending, _ in again.endings().values()} == {"ok"}
+
+
+def kill(bench):
+    """Kill ansible-playbook: its workers end their sruns, and these the steps."""
+    root("login", "kill -9 $(pgrep -o -u alice -x python3)")
+    bench.finish()
+
+
+def vanish(bench):
+    """Leave nothing that could end the steps: two sruns are stopped, all else is killed."""
+    stopped = "pgrep -u alice -f '^srun.* --nodelist=node[12] '"
+    root("login", f"kill -STOP $({stopped})")
+    root("login", "kill -9 $(pgrep -u alice -x python3; pgrep -u alice -f '^srun.*=node[34] ')")
+    wait_for(lambda: ranks("SCALEBENCH_RUN="), {}, QUIET)
+    root("login", f"kill -9 $({stopped})")
+    bench.finish()
+
+
+def test_a_controller_that_is_gone_leaves_nothing_on_the_nodes():
+    bench = Bench("killed", repeats=1, slurm_time=20)
+    # The job keeps its nodes for ten minutes: the campaign goes on in it.
+    job = None
+    for fault in (kill, vanish):
+        # Stopped ranks do not end by themselves.
+        for name, pid in bench.during(1).items():
+            root(name, f"kill -STOP {pid}")
+        job = job or job_of("killed")
+        fault(bench)
+        assert not bench.endings()
+        bench = Bench("killed", repeats=1, slurm_job=job)
+    code, out = bench.finish()
+    assert code == 0, out
+    assert bench.endings() == {1: ("ok", "")}
 
 
 def job_of(campaign):
@@ -132,35 +199,120 @@ def preempt(_job):
     assert alice("srun --partition=urgent --nodes=4 --exclusive true").returncode == 0
 
 
+def limit(job):
+    """Lower the time limit of the job to one minute; Slurm looks at limits twice a minute."""
+    alice(f"scontrol update jobid={job} timelimit=1")
+
+
 # Fault, part of the reason.
-FAULTS_OF_A_JOB = [(cancel, "it was cancelled"), (preempt, "it was preempted")]
+FAULTS_OF_A_JOB = [
+    (cancel, "it was cancelled"),
+    (preempt, "it was preempted"),
+    (limit, "its time limit was reached"),
+]
 
 
 def test_a_campaign_goes_on_after_what_ends_its_job():
+    # The last of these faults takes longer than a repeat.
+    options = {"repeats": 12, "topology": "1n1g", "slurm_nodes": 4}
     for fault, words in FAULTS_OF_A_JOB:
-        bench = Bench("jobs", repeats=1)
-        bench.during(1)
+        bench = Bench("jobs", **options)
+        done = len([ending for ending, _ in bench.endings().values() if ending == "ok"])
+        bench.during(done + 1)
         fault(job_of("jobs"))
         code, out = bench.finish()
         assert code, out
-        ending, reason = bench.endings()[1]
+        *_, (ending, reason) = (told for _, told in sorted(bench.endings().items()))
         assert (ending, words in reason) == ("interrupted", True), reason
-    last = Bench("jobs", repeats=1)
+    last = Bench("jobs", **options)
     code, out = last.finish()
     assert code == 0, out
-    assert last.endings() == {1: ("ok", "")}
+    assert last.endings() == dict.fromkeys(range(1, 13), ("ok", ""))
+
+
+def test_a_campaign_goes_on_after_lost_nodes_and_on_others():
+    options = {"repeats": 2, "topology": "3n1g"}
+    bench = Bench("lost", **options)
+    bench.during(1)
+    # The first node of the job has the batch script.
+    for name in ("node1", "node3"):
+        root(name, "systemctl kill --signal=KILL slurmd; systemctl stop slurmd")
+    code, out = bench.finish(QUIET)
+    assert code, out
+    found = bench.endings()
+    assert found[1][0] == "launch_failed", found
+    root("node1", "systemctl start slurmd")
+    wait_for(lambda: slurm.node_state("node1"), "idle")
+    slurm.set_state("node3", "drain")
+    try:
+        again = Bench("lost", **options)
+        code, out = again.finish()
+    finally:
+        slurm.set_state("node3", "resume")
+    assert code == 0, out
+    assert {ending for ending, _ in again.endings().values()} == {"ok"}
+    report = (slurm.HOME / "scalebench/results/lost/report.md").read_text()
+    assert "node3 was replaced by node4, of the same hardware" in report, report
 
 
 def test_memory_beyond_the_jobs_is_out_of_memory():
     sizes = {"topology": "1n1g", "batch_size_per_device": "1,2,3"}
     bench = Bench("memory", repeats=1, slurm_memory="250M", **sizes)
     code, out = bench.finish()
-    logs = slurm.HOME / "scalebench/results/memory/logs"
-    records = [json.loads(path.read_text()) for path in logs.rglob("*.run.json")]
-    found = {record["cell"]["batch_size_per_device"]: record for record in records}
+    found = {r["cell"]["batch_size_per_device"]: r for r in bench.records().values()}
     endings = {size: record["ending"] for size, record in found.items()}
     assert code, out
     assert endings == {1: "ok", 2: "out_of_memory", 3: "skipped"}, out
     reason = found[2]["reason"]
     assert reason.startswith("node1: Slurm job "), reason
     assert "exceeded memory limit" in reason
+
+
+# Where, and what is run there as root; {pid} is a rank's.
+RANDOM_FAULTS = [
+    ("node", "kill -9 {pid}"),
+    ("node", "kill -9 $(ps -o ppid= -p {pid})"),
+    ("node", "kill -STOP {pid}"),
+    ("node", "kill -9 $(pidof slurmd); sleep 1; systemctl restart slurmd"),
+    ("login", "systemctl kill --signal=KILL slurmctld; sleep 1; systemctl restart slurmctld"),
+    ("login", "kill -9 $(pgrep -o -u alice -x python3)"),
+    ("login", "kill -9 $(pgrep -u alice -x srun | head -n 1)"),
+    ("login", "scancel --user=alice"),
+    ("login", "scancel $(squeue --noheader --steps --format=%i | grep -v batch | head -n 1)"),
+]
+
+
+@pytest.mark.parametrize("seed", range(int(os.environ.get("TESTBED_CAMPAIGNS", "0"))))
+def test_a_random_campaign_with_random_faults_ends_complete(seed):
+    rng = random.Random(seed)
+    name = f"random{seed}"
+    options = {
+        "topology": ",".join(rng.sample(["1n1g", "2n1g", "3n1g", "4n1g"], 2)),
+        "repeats": rng.randint(1, 2),
+        "packing": rng.choice(["none", "nodes"]),
+        "recipe": rng.choice(["portable", "deaf"]),
+        "campaign_retry": {"attempts": rng.randint(1, 2)},
+        # A stopped rank beyond the first is silent until then.
+        "cell_timeout": 25,
+        "cell_stall": 15,
+        "slurm_nodes": 4,
+    }
+    for faults in (rng.randint(1, 2), rng.randint(0, 2), 0):
+        # A job that outlives its ansible-playbook keeps the nodes.
+        job = job_of(name)
+        bench = Bench(name, **options, **({"slurm_job": job} if job else {}))
+        for place, command in rng.choices(RANDOM_FAULTS, k=faults):
+            found = bench.any_ranks()
+            time.sleep(rng.uniform(0, 4))
+            if found:
+                node, pid = rng.choice(sorted(found.items()))
+                print(f"seed {seed}: {node if place == 'node' else place}: {command}")
+                root(node if place == "node" else place, command.format(pid=pid) + "; true")
+        code, out = bench.finish(QUIET)
+        for record in bench.records().values():
+            assert record["ending"] in ending_names(), record
+            assert record["reason"] or record["ending"] == "ok", record
+    assert code == 0, out
+    cells = json.loads((slurm.HOME / f"scalebench/results/{name}/plan.json").read_text())["cells"]
+    endings = [record["ending"] for record in bench.records().values()]
+    assert endings == ["ok"] * (len(cells) * options["repeats"])

@@ -29,22 +29,24 @@ SUPERVISE = """
 import json, sys
 sys.path.insert(0, "collections")
 from ansible_collections.scalebench.core.plugins.module_utils.node.supervise import supervise
-argv, log, timeout, stall, folder, memory = json.loads(sys.argv[1])
+argv, log, timeout, stall, folder, memory, patience = json.loads(sys.argv[1])
 told = supervise(
     argv, log, {"SCALEBENCH_RUN": log}, timeout, stall,
-    controller=1, folder=folder, memory_mib=memory,
+    controller=1, folder=folder, memory_mib=memory, patience=patience,
 )
 print(json.dumps(told))
 """
 
 
-def supervise(tmp_path, script, timeout=0, stall=0, memory=0):
+def supervise(tmp_path, script, timeout=0, stall=0, memory=0, patience=0, given=None):
     """Start a supervisor of a shell script in a process of its own."""
     log = str(tmp_path / "x.log")
-    arguments = json.dumps([["sh", "-c", script], log, timeout, stall, str(tmp_path), memory])
+    argv = ["sh", "-c", script]
+    arguments = json.dumps([argv, log, timeout, stall, str(tmp_path), memory, patience])
     return subprocess.Popen(
-        [sys.executable, "-c", SUPERVISE, arguments], stdout=subprocess.PIPE, text=True
-    )
+        ["sh", "-c", 'exec 3<&0; exec "$@"', "sh", sys.executable, "-c", SUPERVISE, arguments],
+        stdin=given, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
 
 
 def answer(process):
@@ -94,7 +96,7 @@ def test_a_signal_is_named(tmp_path):
 
 def test_a_missing_launcher_is_a_failed_launch(tmp_path):
     log = str(tmp_path / "x.log")
-    arguments = json.dumps([["/no/such/torchrun"], log, 0, 0, str(tmp_path), 0])
+    arguments = json.dumps([["/no/such/torchrun"], log, 0, 0, str(tmp_path), 0, 0])
     process = subprocess.Popen(
         [sys.executable, "-c", SUPERVISE, arguments], stdout=subprocess.PIPE, text=True
     )
@@ -134,6 +136,22 @@ def test_a_controller_that_goes_away_ends_the_run(tmp_path):
     supervisor.stdout.close()
     wait_until(lambda: not marked(tmp_path))
     supervisor.wait(timeout=10)
+
+
+def test_a_controller_that_says_nothing_or_closes_its_pipe_ends_the_run(tmp_path):
+    quiet = supervise(tmp_path, "sleep 95", patience=2.5, given=subprocess.PIPE)
+    for _ in range(8):
+        quiet.stdin.write("\n")
+        quiet.stdin.flush()
+        time.sleep(0.5)
+        assert quiet.poll() is None, "it was told in time"
+    told = json.loads(quiet.stdout.read())
+    assert told["ending"] == "interrupted"
+    assert told["reason"] == "nothing came from the controller for 2.5 s"
+    gone = supervise(tmp_path, "sleep 95", patience=60, given=subprocess.PIPE)
+    wait_until(lambda: marked(tmp_path))
+    assert answer(gone)["reason"] == "the connection to the controller closed"
+    assert marked(tmp_path) == []
 
 
 def test_sigterm_to_the_supervisor_ends_the_run(tmp_path):

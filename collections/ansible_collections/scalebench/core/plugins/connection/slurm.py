@@ -24,8 +24,12 @@ options:
       - name: scalebench_carrier_job
 """
 
+import contextlib
+import os
 import shlex
+import signal
 import subprocess
+import threading
 import time
 import uuid
 
@@ -106,7 +110,8 @@ class Connection(ConnectionBase):
         """
         job, node = str(self.get_option("job")), str(self.get_option("host"))
         name = f"scalebench-{uuid.uuid4().hex[:12]}"
-        argv = commands.step(job, node, command, carried_environment(), name)
+        size = len(given) if isinstance(given, bytes) else None
+        argv = commands.step(job, node, command, carried_environment(), name, size)
         self._display.vvv(f"EXEC {shlex.join(argv)}", host=node)
         end = time.monotonic() + CREATE_PATIENCE
         code, out, errors = _srun(argv, given, output)
@@ -122,23 +127,50 @@ class Connection(ConnectionBase):
             why = answers.end_of_step(job, node, code, told, state, record)
             if why:
                 raise EndedByCarrierError(*why)
+            if code < 0:
+                how = f"srun was ended by {signal.Signals(-code).name}"
+                reason = f"Slurm job {job} on {node}: {how}"
+                raise EndedByCarrierError("launch_failed", reason, False, lingers=True)
         return code, out, errors
 
 
 def _srun(argv, given, output):
     """Return the exit code, output and errors of srun."""
-    is_bytes = isinstance(given, bytes)
-    if given and not is_bytes:
-        given.seek(0)
-    with subprocess.Popen(
-        argv,
-        stdin=subprocess.PIPE if is_bytes else given or subprocess.DEVNULL,
-        stdout=output,
-        stderr=subprocess.PIPE,
-        env=own_environment(),
-    ) as srun:
-        out, errors = srun.communicate(given if is_bytes else None)
+    with _beating(given) if isinstance(given, bytes) else _read_again(given) as source:
+        srun = subprocess.Popen(
+            argv, stdin=source, stdout=output, stderr=subprocess.PIPE, env=own_environment()
+        )
+    with srun:
+        out, errors = srun.communicate()
     return srun.returncode, out or b"", errors
+
+
+@contextlib.contextmanager
+def _read_again(given):
+    """Yield an open file from its start, or what reads nothing."""
+    if given:
+        given.seek(0)
+    yield given or subprocess.DEVNULL
+
+
+@contextlib.contextmanager
+def _beating(given):
+    """Yield a pipe with the bytes and, as long as this process lives and srun reads, beats."""
+    source, target = os.pipe()
+
+    def feed():
+        with contextlib.suppress(BrokenPipeError), open(target, "wb") as pipe:
+            pipe.write(given)
+            while True:
+                pipe.flush()
+                time.sleep(commands.BEAT_SECONDS)
+                pipe.write(b"\n")
+
+    threading.Thread(target=feed, daemon=True).start()
+    try:
+        yield source
+    finally:
+        os.close(source)
 
 
 def _state_of(job):

@@ -20,11 +20,12 @@ class EndedByCarrierError(AnsibleConnectionFailure):
     :param ending: how a repeat that it carried ended: ``records.endings``.
     :param reason: why, with the node.
     :param over: whether nothing more can be started on any node.
+    :param lingers: whether the command may still run, and ends by itself.
     """
 
-    def __init__(self, ending: str, reason: str, over: bool) -> None:
+    def __init__(self, ending: str, reason: str, over: bool, lingers: bool = False) -> None:
         super().__init__(reason)
-        self.ending, self.reason, self.over = ending, reason, over
+        self.ending, self.reason, self.over, self.lingers = ending, reason, over, lingers
 
 
 def told_of(error: AnsibleConnectionFailure) -> dict[str, Any]:

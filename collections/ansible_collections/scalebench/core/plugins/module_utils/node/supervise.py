@@ -16,7 +16,9 @@ from .gpus import visible_gpus
 from .processes import adopt_orphans, descendants, end_processes, end_with_parent
 from .sampler import Sampler
 
-__all__ = ["supervise", "telling_line"]
+__all__ = ["BEATS", "supervise", "telling_line"]
+
+BEATS = 3
 
 _TAIL = 65536
 _ERROR = re.compile(r"\b([A-Za-z_][\w.]*(Error|Exception)|error|fatal)\s*:\s*\S", re.IGNORECASE)
@@ -26,6 +28,35 @@ _LONGEST = 300
 
 class _InterruptedError(Exception):
     """The controller is gone, or this process received a signal to end."""
+
+
+class _Controller:
+    """The process that waits for the result; the arguments are those of :func:`supervise`."""
+
+    def __init__(self, output: Optional[int], patience: float) -> None:
+        self._output, self._patience = output, patience
+        self._heard = time.monotonic()
+
+    def register(self, poller: select.poll) -> None:
+        """Have what comes from the controller reported."""
+        if self._output is not None:
+            # No events are requested: a closed other end is reported always.
+            poller.register(self._output, 0)
+        if self._patience:
+            poller.register(BEATS, select.POLLIN)
+
+    def check(self, events: Mapping[int, int], now: float) -> None:
+        """Take note of what was reported until ``now``, in seconds of the monotonic clock.
+
+        :raises _InterruptedError: the controller is gone.
+        """
+        beats = os.read(BEATS, 4096) if events.get(BEATS) else None
+        if beats:
+            self._heard = now
+        if beats == b"" or (self._output is not None and events.get(self._output)):
+            raise _InterruptedError("the connection to the controller closed")
+        if self._patience and now - self._heard > self._patience:
+            raise _InterruptedError(f"nothing came from the controller for {self._patience:g} s")
 
 
 class Outcome(TypedDict):
@@ -49,6 +80,7 @@ def supervise(
     sample_interval: float = 0,
     memory_mib: int = 0,
     folder: Optional[str] = None,
+    patience: float = 0,
 ) -> Outcome:
     """Run ``argv`` with its output in ``log`` and return how it ended.
 
@@ -63,6 +95,8 @@ def supervise(
     :param sample_interval: seconds between two samples of the node's telemetry; 0 for none.
     :param memory_mib: memory that each process may take; 0 for no limit.
     :param folder: working directory of the launcher; None for the current one.
+    :param patience: seconds within which bytes come from the controller on descriptor ``BEATS``,
+        by a carrier that does not close that pipe; else the run is ended. 0 where none come.
     """
     gpus = visible_gpus(environment)
     sampler = Sampler(sample_interval, gpus) if sample_interval > 0 else None
@@ -91,7 +125,8 @@ def supervise(
         except OSError as error:
             return _ended("launch_failed", f"{argv[0]}: {error.strerror}", None, start, 0)
         try:
-            ending, reason = _watch(launcher, log, timeout, stall, controller, start, sampler)
+            peer = _Controller(controller, patience)
+            ending, reason = _watch(launcher, log, timeout, stall, peer, start, sampler)
             exit_code = launcher.poll()
         except _InterruptedError as error:
             ending, reason = "interrupted", str(error)
@@ -111,14 +146,12 @@ def _watch(
     log: str,
     timeout: float,
     stall: float,
-    controller: Optional[int],
+    controller: _Controller,
     start: float,
     sampler: Optional[Sampler],
 ) -> tuple[str, str]:
     poller = select.poll()
-    if controller is not None:
-        # No events are requested: a closed other end is reported always.
-        poller.register(controller, 0)
+    controller.register(poller)
     exited = _pidfd(launcher.pid)
     if exited is not None:
         poller.register(exited, select.POLLIN)
@@ -129,9 +162,8 @@ def _watch(
     try:
         while launcher.poll() is None:
             events = dict(poller.poll(1000 * pause))
-            if controller is not None and events.get(controller, 0):
-                raise _InterruptedError("the connection to the controller closed")
             now = time.monotonic()
+            controller.check(events, now)
             if sampler:
                 sampler.sample(now)
             if os.path.getsize(log) != size:

@@ -7,10 +7,12 @@ Options: ``sbatch --help``, ``srun --help``, ``squeue --help`` and ``scontrol --
 from __future__ import annotations
 
 import re
-from typing import Dict, List, Mapping, Sequence
+from typing import Dict, List, Mapping, Optional, Sequence
 
 __all__ = [
+    "BEAT_SECONDS",
     "ENVIRONMENT",
+    "PATIENCE_SECONDS",
     "account",
     "batch_script",
     "describe_job",
@@ -38,6 +40,14 @@ _WITHOUT_STEP = (
     '[ -z "${CUDA_VISIBLE_DEVICES+set}" ] || export SCALEBENCH_GPUS="$CUDA_VISIBLE_DEVICES"; '
     "unset $(env | sed -nE 's/^((SLURM|SLURMD|SRUN|PMI|PMI2|PMIX)_[A-Za-z0-9_]*)=.*/\\1/p'); "
 )
+
+# slurmstepd keeps a step whose srun was killed or whose login node is gone, and closes none of its
+# input and output (22.05.8). So the controller sends a byte every ten seconds, and the supervisor
+# ends the run when none came for a minute.
+BEAT_SECONDS = 10
+PATIENCE_SECONDS = 60
+# The command gets its own input only; what follows it can be read from descriptor 3.
+_WITH_BEATS = "exec 3<&0; head -c {size} <&3 | {{ {command}\n}}"
 
 # A job ends with its batch script. It gives the nodes back by itself when no step ran for ten
 # minutes: the controller was killed, or its machine is gone. Without an answer of squeue it waits.
@@ -81,7 +91,12 @@ def batch_script(campaign: str, directives: Sequence[str]) -> str:
 
 
 def step(
-    job: str, node: str, command: str, environment: Mapping[str, str], name: str = "scalebench"
+    job: str,
+    node: str,
+    command: str,
+    environment: Mapping[str, str],
+    name: str = "scalebench",
+    input_bytes: Optional[int] = None,
 ) -> List[str]:
     """Return the words that run a shell command on one node of an allocation, as a step.
 
@@ -92,8 +107,13 @@ def step(
     :param command: for ``sh -c``.
     :param environment: of the command, beside what Slurm adds; no value has a comma.
     :param name: by which Slurm's accounting knows the step.
+    :param input_bytes: size of the command's input, which beats of the controller follow
+        (``BEAT_SECONDS``); None where they do not.
     """
     given = {"PATH": _PATH, **environment, "SCALEBENCH_NODE": node}
+    if input_bytes is not None:
+        given["SCALEBENCH_ALIVE"] = str(PATIENCE_SECONDS)
+        command = _WITH_BEATS.format(size=input_bytes, command=command)
     return [
         "srun",
         f"--jobid={job}",
