@@ -1,4 +1,4 @@
-"""Writes the run records of the repeats of one wave, each atomically and after its log."""
+"""Reads the logs of one wave and writes its run records, each atomically and after its log."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import shown
+from ansible_collections.scalebench.core.plugins.module_utils.node import log_reading
 from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
 from ansible_collections.scalebench.core.plugins.module_utils.records.factors import MAX
 from ansible_collections.scalebench.core.plugins.module_utils.records.node_names import by_words
@@ -27,11 +28,9 @@ class ActionModule(ControllerAction):
         "campaign": {"type": "str", "required": True},
         "session": {"type": "str", "required": True},
         "directory": {"type": "path", "required": True},
-        "wave": {"type": "dict", "required": True},
+        "repeats": {"type": "list", "elements": "dict", "required": True},
         "runs": {"type": "dict", "required": True},
-        "facts": {"type": "list", "elements": "dict", "required": True},
         "skipped": {"type": "list", "elements": "str", "default": []},
-        "answers": {"type": "dict", "default": {}},
         "lost": {"type": "dict", "default": {}},
     }
 
@@ -39,7 +38,7 @@ class ActionModule(ControllerAction):
         """Write the records; return their summaries, the skipped logs and the lost nodes."""
         folder, skipped = Path(args["directory"]), list(args["skipped"])
         records = []
-        for repeat, facts in zip(args["wave"]["repeats"], args["facts"], strict=True):
+        for repeat in args["repeats"]:
             log = repeat["log"]
             if log in skipped:
                 path = log.removesuffix(".log") + ".run.json"
@@ -50,7 +49,7 @@ class ActionModule(ControllerAction):
             made = (
                 not_run(_header(args), repeat, "unavailable", "; ".join(by_words(gone)))
                 if gone
-                else record(_header(args), repeat, runs, facts)
+                else record(_header(args), repeat, runs, _facts_of(folder, repeat))
             )
             # A log's words may hold secrets and commands to a terminal.
             made = {**shown(made), "cell": made["cell"]}
@@ -64,17 +63,32 @@ class ActionModule(ControllerAction):
             "changed": True,
             "skipped_logs": skipped,
             "records": [_summary(made) for made in records],
-            "lost": {**_lost(args["answers"]), **args["lost"]},
+            "lost": {**_lost(args["runs"]), **args["lost"]},
         }
 
 
-def _lost(answers):
+def _facts_of(folder, repeat):
+    """Return the facts of a repeat's log; of one that cannot be read why, which is a result too."""
+    given = {
+        **repeat["cell"]["reading"],
+        "path": [str(folder / repeat["log"])],
+        "expect": repeat["expect"],
+        "target_accuracy": repeat["cell"].get("target_accuracy") or None,
+        "observations": False,
+    }
+    try:
+        return log_reading.read_logs(given)
+    except ValueError as error:
+        return {"failed": True, "msg": str(error)}
+
+
+def _lost(runs):
     """Return by node that was unreachable and did not answer afterwards either, since when."""
     at = campaign_files.now()[:19]
     return {
-        node: f"lost at {at} UTC: {str(answer.get('msg', 'no message')).strip().splitlines()[-1]}"
-        for node, answer in answers.items()
-        if answer.get("unreachable")
+        node: f"lost at {at} UTC: {run['gone'].strip().splitlines()[-1]}"
+        for node, run in runs.items()
+        if run.get("gone")
     }
 
 
@@ -108,7 +122,7 @@ def _skip_larger(folder, exhausted, args):
 
     The repeats of this wave have run at the same time and keep their own endings.
     """
-    ended = {repeat["log"] for repeat in args["wave"]["repeats"]}
+    ended = {repeat["log"] for repeat in args["repeats"]}
     ended.update(campaign_files.records(folder))
     planned = campaign_files.kept_plan(folder)
     sized = [cell for cell in planned["cells"] if cell["batch_size_per_device"] != MAX]

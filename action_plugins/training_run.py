@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 from pathlib import Path
 
-from ansible.errors import AnsibleConnectionFailure, AnsibleError
+from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleError
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
 from ansible_collections.scalebench.core.plugins.module_utils.node.processes import (
     adopt_orphans,
     end_with_parent,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.node.repeat import (
+    ARGUMENTS,
+    run_repeat,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.node.runs import unpacked
 from ansible_collections.scalebench.core.plugins.module_utils.records.endings import ending_names
@@ -18,11 +24,18 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
     put_in_place,
     write_files,
 )
+from ansible_collections.scalebench.core.plugins.plugin_utils.node_program import (
+    FLAGS,
+    module_texts,
+    node_program,
+)
 from ansible_collections.scalebench.core.plugins.plugin_utils.run_watch import (
     PEER_GRACE,
     RunWatch,
 )
 
+# Read once, and not by the worker of each node and repeat.
+TEXTS = module_texts(run_repeat)
 REASONS = {
     "timeout": "the node gave no answer within {timeout:g} s and {grace:g} s more",
     "cancelled": "ended, because another node of the repeat failed",
@@ -49,6 +62,22 @@ class ActionModule(ActionBase):
         if target and result.get("log") and not result.get("failed"):
             self._keep(result["log"], content, Path(target))
         return result
+
+    def _execute_module(self, module_name=None, module_args=None, task_vars=None, **more):
+        """Return what a module answers; the run is a program without Ansible's code."""
+        if module_name != "training_run" or self._task.check_mode:
+            return super()._execute_module(module_name, module_args, task_vars=task_vars, **more)
+        valid = ArgumentSpecValidator(ARGUMENTS).validate(module_args)
+        if valid.error_messages:
+            raise AnsibleActionFail("; ".join(valid.error_messages))
+        built, _ = self._configure_module(module_name, {}, task_vars)
+        self._used_interpreter = built.shebang
+        command = shlex.join([built.shebang[2:].strip(), *FLAGS])
+        program = node_program(run_repeat, TEXTS, valid.validated_parameters)
+        told = self._low_level_execute_command(
+            f"{self._compute_environment_string()} {command}".strip(), in_data=program
+        )
+        return self._parse_returned_data(told, built.serialization_profile)
 
     def _train(self, task_vars):
         """Run the module until it ends, exceeds its time limit, or another node fails."""

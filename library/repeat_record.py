@@ -6,9 +6,11 @@ DOCUMENTATION = r"""
 module: repeat_record
 short_description: Write the run records of the repeats of one wave
 description:
-  - An action plugin that runs on the controller. It derives the ending of each repeat from the
-    results of the nodes and from the log, and writes C(<log without .log>.run.json). The records
-    decide what a continued campaign still has to run.
+  - An action plugin that runs on the controller. It reads the log of each repeat as
+    M(training_log_facts) does, derives the ending from it and from the results of the nodes, and
+    writes C(<log without .log>.run.json). The records decide what a continued campaign still has to
+    run.
+  - Why a log cannot be read is recorded with the repeat.
   - A failed repeat is recorded and does not fail the task.
   - After a repeat that ran out of memory, the repeats of the same cell with a larger batch size are
     recorded as skipped.
@@ -26,30 +28,22 @@ options:
     description: The campaign's folder.
     type: path
     required: true
-  wave:
-    description: An element of RV(campaign_plan#module:waves).
-    type: dict
-    required: true
-  runs:
-    description: By node, the registered result of M(training_runs).
-    type: dict
-    required: true
-  facts:
-    description: The registered results of M(training_log_facts), one per repeat of the wave.
+  repeats:
+    description: C(repeats) of an element of RV(campaign_plan#module:waves).
     type: list
     elements: dict
+    required: true
+  runs:
+    description:
+      - By node, the registered result of M(training_runs). One with RV(training_runs#module:gone)
+        is lost.
+    type: dict
     required: true
   skipped:
     description: Logs of repeats recorded as skipped since the waves were planned.
     type: list
     elements: str
     default: []
-  answers:
-    description:
-      - By node, the registered result of M(ansible.builtin.ping) after a wave in which it was
-        unreachable. One that is unreachable still is lost.
-    type: dict
-    default: {}
   lost:
     description: Nodes lost before the wave, with the reason; repeats that need one did not run.
     type: dict
@@ -62,9 +56,8 @@ EXAMPLES = r"""
     campaign: first
     session: "{{ plan.session }}"
     directory: results/first
-    wave: "{{ plan.waves[0] }}"
+    repeats: "{{ plan.waves[0].repeats }}"
     runs: "{{ {'node1': run} }}"
-    facts: "{{ facts.results }}"
     skipped: []
 """
 

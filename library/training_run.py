@@ -11,7 +11,8 @@ description:
     limit, after a time without output, or when the controller is gone.
   - A failed training is a result and does not fail the task; see RV(ending).
   - The action plugin of the same name writes the log to O(fetch_to) on the controller. A log of up
-    to 1 MiB comes with the module's answer, a larger one is fetched.
+    to 1 MiB comes with the module's answer, a larger one is fetched. It sends the node a program
+    without Ansible's code, of which Python would compile every line at each repeat.
 options:
   argv:
     description: Command of the launcher, one list element per argument; no shell is involved.
@@ -29,7 +30,8 @@ options:
   work_dir:
     description:
       - Scalebench's working folder on the node. The repeat locks the node, or O(devices) of it.
-    type: path
+        C(~) and variables of the environment are those of the node.
+    type: str
     required: true
   devices:
     description:
@@ -212,123 +214,24 @@ node:
   sample: node1
 """
 
-import contextlib
-import glob
-import json
-import os
-import shutil
-import tempfile
-import time
-from typing import Iterator
-
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.scalebench.core.plugins.module_utils.logs.nccl import with_trace
-from ansible_collections.scalebench.core.plugins.module_utils.node.gpus import device_users
-from ansible_collections.scalebench.core.plugins.module_utils.node.nccl_traces import transports_in
-from ansible_collections.scalebench.core.plugins.module_utils.node.processes import RUN_VARIABLE
-from ansible_collections.scalebench.core.plugins.module_utils.node.runs import (
-    attended,
-    end_strays,
-    packed,
+from ansible_collections.scalebench.core.plugins.module_utils.node.repeat import (
+    ARGUMENTS,
+    run_repeat,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.node.supervise import supervise
-
-
-@contextlib.contextmanager
-def temporary_folder() -> Iterator[str]:
-    """Make a folder for the temporary files of the run's processes, and remove it at the end.
-
-    torchrun leaves a folder behind whenever it runs, and a process that is ended leaves all of its
-    own. The folder has a short name because a socket's name may have 107 bytes, unix(7). This
-    process may be killed too, as schedulers do: the next one removes its folder.
-    """
-    for left in glob.glob(os.path.join(tempfile.gettempdir(), "scalebench-[0-9]*-*")):
-        maker = left.rpartition("scalebench-")[2].partition("-")[0]
-        if not os.path.exists(f"/proc/{maker}"):
-            # Those of other users stay.
-            shutil.rmtree(left, ignore_errors=True)
-    folder = tempfile.mkdtemp(prefix=f"scalebench-{os.getpid()}-")
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def main() -> None:
-    """Run the launcher, then write the record of the run atomically."""
-    module = AnsibleModule(
-        argument_spec={
-            "argv": {"type": "list", "elements": "str", "required": True},
-            "environment": {"type": "dict", "default": {}},
-            "rank": {"type": "int", "default": 0},
-            "work_dir": {"type": "path", "required": True},
-            "devices": {"type": "list", "elements": "int", "default": []},
-            "directory": {"type": "str", "required": True},
-            "name": {"type": "str", "required": True},
-            "timeout": {"type": "float", "default": 0},
-            "stall": {"type": "float", "default": 0},
-            "memory_mib": {"type": "int", "default": 0},
-            "grace": {"type": "float", "default": 60},
-            "failed_file": {"type": "path"},
-            "sample_interval": {"type": "float", "default": 2},
-            "fetch_to": {"type": "path"},
-        },
-        supports_check_mode=True,
-    )
-    args = module.params
+    """Run the repeat."""
+    module = AnsibleModule(argument_spec=ARGUMENTS, supports_check_mode=True)
     if module.check_mode:
-        module.exit_json(changed=True, skipped=True, msg="would run " + " ".join(args["argv"]))
-    directory = os.path.join(args["work_dir"], args["directory"])
-    run = os.path.join(directory, args["name"])
-    environment = {key: str(value) for key, value in args["environment"].items()}
-    record = {
-        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "node": os.environ.get("SCALEBENCH_NODE", ""),
-        "rank": args["rank"],
-        "argv": args["argv"],
-        "env": environment,
-        "memory_mib": args["memory_mib"],
-        "log": run + ".log",
-    }
+        argv = " ".join(module.params["argv"])
+        module.exit_json(changed=True, skipped=True, msg=f"would run {argv}")
     try:
-        os.makedirs(directory, exist_ok=True)
-        with attended(args["work_dir"], run, args["devices"]), temporary_folder() as temporary:
-            record["strays"] = len(end_strays(args["work_dir"], run))
-            record["device_users"] = device_users(environment)
-            folder = run + ".files"
-            shutil.rmtree(folder, ignore_errors=True)
-            # Private, because launchers write their environment there, which may hold secrets.
-            os.makedirs(folder, mode=0o700)
-            record.update(
-                supervise(
-                    args["argv"],
-                    record["log"],
-                    {
-                        "TMPDIR": temporary,
-                        "TORCHINDUCTOR_CACHE_DIR": os.path.join(args["work_dir"], "compiled"),
-                        **with_trace(environment, folder),
-                        RUN_VARIABLE: run,
-                    },
-                    args["timeout"],
-                    0 if args["rank"] else args["stall"],
-                    controller=1,
-                    sample_interval=args["sample_interval"],
-                    memory_mib=args["memory_mib"],
-                    folder=folder,
-                    patience=float(os.environ.get("SCALEBENCH_ALIVE") or 0),
-                )
-            )
-            shutil.rmtree(os.path.join(folder, "output"), ignore_errors=True)
-            record["transport"] = transports_in(folder)
-            with contextlib.suppress(OSError):
-                os.rmdir(folder)  # most launchers leave it empty
-        with open(run + ".run.json.part", "w", encoding="utf-8") as file:
-            json.dump(record, file, indent=1, sort_keys=True)
-        os.replace(run + ".run.json.part", run + ".run.json")
-        content = packed(record["log"]) if args["fetch_to"] else None
+        answer = run_repeat(module.params)
     except (OSError, ValueError) as error:
-        module.fail_json(msg=f"{run}: {error}")
-    module.exit_json(changed=True, packed_log=content, **record)
+        module.fail_json(msg=str(error))
+    module.exit_json(**answer)
 
 
 if __name__ == "__main__":

@@ -37,7 +37,6 @@ from action_plugins import (
     node_claim,
     repeat_record,
     scaling_report,
-    training_log_facts,
     training_run,
 )
 from library import node_claim as node_claim_module
@@ -215,7 +214,7 @@ def _plan(campaign: Campaign, name: str) -> Result:
 def _wave(
     campaign: Campaign, plan: Result, wave: Result, skipped: list[str], rng: random.Random
 ) -> list[str]:
-    """Run, read and record the repeats of a wave; return the logs to skip from now on."""
+    """Run and record the repeats of a wave; return the logs to skip from now on."""
     tasks = {}
     for node, shares in wave["shares"].items():
         calls = {
@@ -230,19 +229,8 @@ def _wave(
         if calls:
             tasks[node] = partial(_in_parallel, calls)
     runs = on_nodes(campaign.folder, tasks)
-    facts = [
-        _action(
-            training_log_facts,
-            {
-                "path": f"{plan['directory']}/{repeat['log']}",
-                **repeat["cell"]["reading"],
-                "expect": repeat["expect"],
-            },
-        ).run()
-        for repeat in wave["repeats"]
-    ]
     arguments = {key: plan[key] for key in ("campaign", "session", "directory")}
-    arguments.update(wave=wave, runs=runs, facts=facts, skipped=skipped)
+    arguments.update(repeats=wave["repeats"], runs=runs, skipped=skipped)
     logs: list[str] = _action(repeat_record, arguments).run()["skipped_logs"]
     return logs
 

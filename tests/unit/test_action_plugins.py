@@ -611,7 +611,9 @@ def test_the_runs_of_a_wave_are_told_apart_and_a_node_is_lost_only_with_all(monk
              "log": f"{name}.log", "directory": "d", "output": f"{name}.out"}
             for name in names
         ]  # fmt: skip
-        return result(training_runs, {**common, "campaign": campaign, "shares": shares})
+        options = {**common, "campaign": campaign}
+        given = {"shares": shares, "without": ["skipped.log"], "options": options}
+        return result(training_runs, given)
 
     found = run("new", "lost")
     assert found["changed"] and "unreachable" not in found
@@ -622,5 +624,20 @@ def test_the_runs_of_a_wave_are_told_apart_and_a_node_is_lost_only_with_all(monk
         "failed_file": "/c/new.log.failed-now", "fetch_to": "/c/new.out",
     }.items()  # fmt: skip
     assert not run("old")["changed"]
+    asked.clear()
+    assert [*run("new", "skipped")["runs"]] == ["new.log"] and len(asked) == 1
+    assert run("skipped")["skipped"] and len(asked) == 1
+    asked_again = {":": ""}
+    monkeypatch.setattr(
+        training_runs.ActionModule,
+        "_low_level_execute_command",
+        lambda _, command: asked_again[command],
+    )
     lost = run("lost")
-    assert (lost["unreachable"], lost["msg"]) == (True, "gone")
+    assert (lost["unreachable"], lost["msg"], lost["gone"]) == (True, "gone", "")
+
+    def still_gone(*_):
+        raise AnsibleConnectionFailure("no route to host")
+
+    monkeypatch.setattr(training_runs.ActionModule, "_low_level_execute_command", still_gone)
+    assert run("lost")["gone"] == "no route to host"

@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import fmean
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.node import interpreters, runs
+from ansible_collections.scalebench.core.plugins.module_utils.node import interpreters, repeat, runs
 from ansible_collections.scalebench.core.plugins.module_utils.node import (
     kernel_parameters as kernel,
 )
@@ -388,8 +388,8 @@ def test_a_run_is_supervised_with_its_arguments_and_recorded(run, tmp_path, monk
         )
         return {"ending": "ok"}
 
-    monkeypatch.setattr(training_run, "supervise", supervise)
-    monkeypatch.setattr(training_run, "device_users", lambda environment: ["user"])
+    monkeypatch.setattr(repeat, "supervise", supervise)
+    monkeypatch.setattr(repeat, "device_users", lambda environment: ["user"])
     given = {
         "argv": ["x"], "environment": {"A": 1}, "work_dir": str(tmp_path), "directory": "runs",
         "name": "r", "timeout": 60, "stall": 30, "memory_mib": 5, "rank": 0,
@@ -410,7 +410,7 @@ def test_a_run_is_supervised_with_its_arguments_and_recorded(run, tmp_path, monk
     # Only the first rank prints.
     run(training_run, **{**given, "rank": 1})
     assert asked["stall"] == 0
-    monkeypatch.setattr(training_run, "device_users", gone)
+    monkeypatch.setattr(repeat, "device_users", gone)
     assert run(training_run, **given)["msg"] == f"{path}: it is gone"
 
 

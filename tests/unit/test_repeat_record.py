@@ -1,6 +1,7 @@
 """What action plugin repeat_record writes of a wave."""
 
 import json
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -9,30 +10,42 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning import pl
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
 from campaign_data import benchmarks, cluster
 
-from action_plugins.repeat_record import ActionModule
+from action_plugins import repeat_record
 
+FIXTURES = Path(__file__).resolve().parents[1] / "fixtures/logs"
 OUT_OF_MEMORY = {"ending": "crashed", "reason": "exit code 1", "seconds": 1.0}
 TOLD = {"ending": {"kind": "out_of_memory", "detail": "out of memory"}, "throughput": None}
 
 
-def recorded(folder, wave, runs, facts, **more):
+@pytest.fixture
+def recorded(monkeypatch):
+    """Return the function that returns the plugin's answer to one wave with logs of these facts."""
+
+    def recorded(folder, wave, runs, facts, **more):
+        left = list(facts)
+        monkeypatch.setattr(repeat_record, "_facts_of", lambda *_: left.pop(0))
+        return answer(folder, wave, runs, **more)
+
+    return recorded
+
+
+def answer(folder, wave, runs, **more):
     """Return the answer of the action plugin to one wave."""
     args = {
         "directory": str(folder),
         "campaign": "c",
         "session": "now",
-        "wave": wave,
+        "repeats": wave["repeats"],
         "runs": runs,
-        "facts": facts,
         "skipped": [],
         **more,
     }
     task = SimpleNamespace(args=args, async_val=0, check_mode=False)
     connection = SimpleNamespace(_shell=SimpleNamespace(tmpdir=""))
-    return ActionModule(task, connection, None, None, None, None).run()
+    return repeat_record.ActionModule(task, connection, None, None, None, None).run()
 
 
-def test_what_ran_beside_a_smaller_batch_that_did_not_fit_keeps_its_own_ending(tmp_path):
+def test_what_ran_beside_a_smaller_batch_that_did_not_fit_keeps_its_own_ending(tmp_path, recorded):
     nodes = cluster(2)
     options = parse_options(
         {"topology": "1n1g", "batch_size_per_device": "4,8", "repeats": 2, "packing": "nodes"}
@@ -51,7 +64,7 @@ def test_what_ran_beside_a_smaller_batch_that_did_not_fit_keeps_its_own_ending(t
     assert [log.rpartition("/")[2] for log in answer["skipped_logs"]] == ["r50_b8_fp32_2.log"]
 
 
-def test_a_record_and_its_summary_have_neither_secrets_nor_terminal_commands(tmp_path):
+def test_a_record_and_its_summary_have_neither_secrets_nor_terminal_commands(tmp_path, recorded):
     nodes = cluster(1)
     planned = plan.build(benchmarks(), parse_options({"topology": "1n1g", "repeats": 1}), nodes)
     repeats = [
@@ -74,7 +87,9 @@ def test_a_record_and_its_summary_have_neither_secrets_nor_terminal_commands(tmp
         assert "api_key=[redacted" in shown
 
 
-def test_the_run_stops_after_the_record_where_the_carrier_can_start_nothing_more(tmp_path):
+def test_the_run_stops_after_the_record_where_the_carrier_can_start_nothing_more(
+    tmp_path, recorded
+):
     nodes = cluster(1)
     planned = plan.build(benchmarks(), parse_options({"topology": "1n1g", "repeats": 1}), nodes)
     repeats = [
@@ -90,7 +105,7 @@ def test_the_run_stops_after_the_record_where_the_carrier_can_start_nothing_more
     assert json.loads(path.read_text())["ending"] == "interrupted"
 
 
-def test_a_node_is_lost_if_it_was_unreachable_and_does_not_answer_either(tmp_path):
+def test_a_node_is_lost_if_it_was_unreachable_and_does_not_answer_either(tmp_path, recorded):
     nodes = cluster(2)
     planned = plan.build(benchmarks(), parse_options({"topology": "2n1g", "repeats": 1}), nodes)
     repeats = [
@@ -98,11 +113,10 @@ def test_a_node_is_lost_if_it_was_unreachable_and_does_not_answer_either(tmp_pat
         for repeat in plan.repeats(planned["cells"])
     ]
     wave = schedule.build_waves(repeats, "none", benchmarks(), nodes)[0]
-    gone = {"unreachable": True, "msg": "Failed to connect\nssh: no route to host"}
+    broken = {"unreachable": True, "msg": "Connection reset", "gone": ""}
+    gone = {**broken, "gone": "Failed to connect\nssh: no route to host"}
     unread = [{"msg": "there is no log"}]
-    runs = dict.fromkeys(nodes, gone)
-    there = {"node1": {"ping": "pong"}, "node2": gone}
-    answer = recorded(tmp_path, wave, runs, unread, answers=there)
+    answer = recorded(tmp_path, wave, {"node1": broken, "node2": gone}, unread)
     assert [record["ending"] for record in answer["records"]] == ["launch_failed"]
     assert [*answer["lost"]] == ["node2"]
     assert answer["lost"]["node2"].endswith(" UTC: ssh: no route to host")
@@ -111,3 +125,24 @@ def test_a_node_is_lost_if_it_was_unreachable_and_does_not_answer_either(tmp_pat
     assert record["ending"] == "unavailable"
     assert record["reason"] == f"node2: {answer['lost']['node2']}"
     assert next_wave["lost"] == answer["lost"]
+
+
+def test_a_log_is_read_by_the_rule_and_against_the_target_of_its_cell(tmp_path):
+    nodes = cluster(1)
+    planned = plan.build(benchmarks(), parse_options({"topology": "1n1g", "repeats": 1}), nodes)
+    (repeat,) = plan.repeats(planned["cells"])
+    reading = {"reader": "auto", "strategy": "ngc_last_throughput", "parameters": {}}
+    repeat["cell"].update(reading=reading, target_accuracy=76.1)
+    repeat.update(kind="measured", why="", attempt=1, seconds=1.0, expect={})
+    run = {"runs": {repeat["log"]: {"ending": "ok", "reason": "", "seconds": 1.0}}}
+
+    def facts():
+        answer(tmp_path, {"repeats": [repeat]}, {"node1": run})
+        return json.loads((tmp_path / repeat["log"]).with_suffix(".run.json").read_text())
+
+    missing = facts()
+    assert missing["facts"] is None and "No such file" in missing["reason"]
+    log = tmp_path / repeat["log"]
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_bytes((FIXTURES / "tensorflow_time_to_train.log").read_bytes())
+    assert facts()["facts"]["time_to_train"]["time_to_target"] == 44.059

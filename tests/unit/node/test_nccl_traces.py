@@ -6,8 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ansible_collections.scalebench.core.plugins.module_utils.logs.nccl import with_trace
 from ansible_collections.scalebench.core.plugins.module_utils.node.nccl_traces import transports_in
+from ansible_collections.scalebench.core.plugins.module_utils.telemetry.nccl import with_trace
 
 
 def test_ranks_that_tell_do_so_in_a_file_of_their_own(tmp_path):

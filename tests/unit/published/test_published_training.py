@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-import yaml
 from ansible_collections.scalebench.core.plugins.module_utils import logs
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
 from ansible_collections.scalebench.core.plugins.module_utils.published.against_published import (
@@ -169,9 +168,3 @@ def test_a_campaign_reads_its_logs_again_for_the_target_of_the_plan(tmp_path):
     (again,) = read_campaign(tmp_path, "auto", {}).runs
     assert (again["ending"], again["reason"]) == ("ok", "")
     assert again["facts"]["time_to_train"]["time_to_target"] == 44.059
-
-
-def test_the_wave_asks_for_the_target_of_the_plan():
-    tasks = yaml.safe_load((ROOT / "roles/cell/tasks/wave.yml").read_text(encoding="utf-8"))
-    (read,) = (task["training_log_facts"] for task in tasks if "training_log_facts" in task)
-    assert "__cell_repeat.cell.target_accuracy" in read["target_accuracy"]

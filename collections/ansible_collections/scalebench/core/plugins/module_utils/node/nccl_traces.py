@@ -1,8 +1,4 @@
-"""The files in which NCCL's ranks tell how they are connected, one for each.
-
-Only training_run needs them, and with them the readers of logs: they are apart from ``node.runs``,
-which many modules carry to a node.
-"""
+"""The files in which NCCL's ranks tell how they are connected, one for each."""
 
 from __future__ import annotations
 
@@ -10,7 +6,7 @@ import glob
 import os
 from typing import List
 
-from ..logs.nccl import transports
+from ..telemetry.nccl import transports
 
 __all__ = ["transports_in"]
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple
 
-from ..logs.nccl import with_trace
 from ..records.node_names import folded
 from ..records.plans import Cell, Command, Nodes
+from ..telemetry.nccl import with_trace
 from . import launch_mpirun
 from .container import TRACES, container_name, exec_command
 from .launch_job import Job, Started

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any, Dict, Mapping
 
-from ..logs.nccl import check_expected
 from ..records.plans import Cell, Node, Nodes
+from ..telemetry.nccl import check_expected
 
 __all__ = ["check_names", "environment", "expected_transport"]
 

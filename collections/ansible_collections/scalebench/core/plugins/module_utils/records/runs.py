@@ -281,7 +281,7 @@ class NodeRun(TypedDict, total=False):
 
     What the node did not tell is None. ``ended`` and ``strays`` are numbers of processes,
     ``transport`` is what connects its ranks to each other and to those of other nodes
-    (``logs.nccl``).
+    (``telemetry.nccl``).
     """
 
     rank: Optional[int]

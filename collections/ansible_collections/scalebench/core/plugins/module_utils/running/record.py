@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any, List, Mapping, Optional, Sequence, Tuple, cast
 
-from ..logs import nccl
 from ..logs._ending import scan
 from ..records.endings import LOG, NODE, ending_names, ending_of_log
 from ..records.plans import Cell, PlannedRepeat
 from ..records.runs import Disturbance, LogFacts, NodeRun, NodeTelemetry, RunRecord
-from ..telemetry import disturbances
+from ..telemetry import disturbances, nccl
 from . import invariants
 
 __all__ = ["not_run", "record"]

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.logs.nccl import (
+from ansible_collections.scalebench.core.plugins.module_utils.telemetry.nccl import (
     check_expected,
     transports,
     unexpected,
