@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from typing import ClassVar
 
-from ansible_collections.scalebench.core.plugins.module_utils.slurm import answers, commands
+from ansible_collections.scalebench.core.plugins.module_utils.slurm import answers, commands, srun
 from ansible_collections.scalebench.core.plugins.module_utils.slurm.continuing import usable
 from ansible_collections.scalebench.core.plugins.module_utils.slurm.options import (
     check_gpus,
@@ -34,6 +35,7 @@ class ActionModule(ControllerAction):
         "job": {"type": "str", "default": ""},
         "ask_only": {"type": "bool", "default": False},
         "minutes": {"type": "int", "default": 0},
+        "mpi": {"type": "str", "default": ""},
     }
 
     def answer(self, args):
@@ -47,7 +49,7 @@ class ActionModule(ControllerAction):
         if args["job"]:
             if not re.fullmatch(r"[0-9]+(_[0-9]+)?", args["job"]):
                 raise ValueError(f"slurm_job={args['job']}: is not the id of a job")
-            return {"changed": False, "job": args["job"], "own": False}
+            return {"changed": False, "job": args["job"], "own": False, **_srun(args["mpi"])}
         without = filter(None, [args["options"].get("exclude"), *args["unfit"]])
         args["options"] = {**args["options"], "exclude": ",".join(map(str, without))}
         options = {**args["options"], **_of_campaign(args)}
@@ -58,10 +60,23 @@ class ActionModule(ControllerAction):
         if args["ask_only"]:
             gpus = {"gpus": 0} if options.get("gres") == "none" else {}
             nodes = [{**node._asdict(), **gpus} for node in chosen]
-            return {"changed": False, "job": "", "own": False, "nodes": nodes}
+            answer = {"changed": False, "job": "", "own": False, "nodes": nodes}
+            return {**answer, **_srun(args["mpi"])}
         if self._task.check_mode:
             return {"changed": True, "job": "", "own": True, "text": _text(script, tried)}
-        return {"changed": True, "job": _submit(script), "own": True}
+        found = _srun(args["mpi"])
+        return {"changed": True, "job": _submit(script), "own": True, **found}
+
+
+def _srun(wanted):
+    """Return what the srun of this machine can start beside a command."""
+    return {
+        "srun": {
+            "path": shutil.which("srun"),
+            "mpi": srun.mpi_of(ask(["srun", "--mpi=list"], with_errors=True), wanted),
+            "containers": srun.starts_containers(ask(["srun", "--help"])),
+        }
+    }
 
 
 def _tried(campaign, options, minutes):

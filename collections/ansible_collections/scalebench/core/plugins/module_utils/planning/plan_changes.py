@@ -204,9 +204,14 @@ def _kind(node: Mapping[str, Any], key: str, of_another: bool) -> Any:
 
 
 def _addresses(plan: Plan, others: Container[str]) -> Dict[str, str]:
-    """Return the nodes that other machines stand in for, by the address in their commands."""
+    """Return the nodes that other machines stand in for, by their names in commands."""
     settings = plan.get("settings") or {}
-    return {str(node["address"]): name for name, node in settings.items() if name in others}
+    return {
+        str(known_as): name
+        for name, node in settings.items()
+        if name in others
+        for known_as in (node["address"], node.get("slurm", {}).get("host", name))
+    }
 
 
 def _essence(cell: Cell, nodes: Mapping[str, str]) -> Dict[str, Any]:

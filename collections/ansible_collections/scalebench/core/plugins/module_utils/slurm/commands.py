@@ -27,9 +27,11 @@ ENVIRONMENT = ("HOME", "USER", "LOGNAME", "LANG")
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 # A command on a node sees none of Slurm's variables of its step, which say that it is one task
-# alone: torchrun and MPI systems would take their ranks from them. Which GPUs are the job's stays.
+# alone: torchrun and MPI systems would take their ranks from them. Which GPUs are the job's stays,
+# and where srun finds Slurm.
 _WITHOUT_STEP = (
-    "unset $(env | sed -nE 's/^((SLURM|SLURMD|SRUN|PMI|PMI2|PMIX)_[A-Za-z0-9_]*)=.*/\\1/p'); "
+    "unset $(env | sed -nE"
+    " '/^SLURM_CONF=/d; s/^((SLURM|SLURMD|SRUN|PMI|PMI2|PMIX)_[A-Za-z0-9_]*)=.*/\\1/p'); "
 )
 
 # A job ends with its batch script. It gives the nodes back by itself when no step ran for ten
@@ -83,7 +85,7 @@ def step(job: str, node: str, command: str, environment: Mapping[str, str]) -> L
     :param command: for ``sh -c``.
     :param environment: of the command, beside what Slurm adds; no value has a comma.
     """
-    given = {"PATH": _PATH, **environment, "SCALEBENCH_NODE": node}
+    given = {"PATH": _PATH, **environment, "SCALEBENCH_NODE": node, "SCALEBENCH_SLURM_JOB": job}
     return [
         "srun",
         f"--jobid={job}",
