@@ -230,8 +230,6 @@ INDIRECT: dict[str, list[str]] = {
         " --container-writable --no-container-mount-home",
         "sh -c",
     ],
-    "collections/ansible_collections/scalebench/core/plugins/module_utils/planning/"
-    "launch_mpirun.py": ["srun --unbuffered --label"],
     "action_plugins/slurm_job.py": ["sbatch --test-only --parsable", "srun --mpi --help"],
     # Starts what the two files above give it.
     "collections/ansible_collections/scalebench/core/plugins/connection/slurm.py": [],

@@ -119,8 +119,8 @@ def test_ranks_are_in_the_order_of_the_nodes_and_what_fails_costs_one_repeat():
     bench.during(3)
     srun = "pgrep -xo -u alice srun"
     root("node1", f"kill -9 $({srun})")
-    supervisor = bench.during(4)["node2"][0]
-    root("node2", f"kill -9 $(ps -o ppid= -p {supervisor})")
+    rank = bench.during(4)["node2"][0]
+    root("node2", f"kill -9 $(ps -o ppid= -p {rank})")
     code, out = bench.finish()
     assert code, out
     records = bench.records()

@@ -14,7 +14,7 @@ KNOWN = yaml.safe_load((ROOT / "tests/unit/known_options.yml").read_text())["sru
 LISTED = "MPI plugin types are...\n\tpmix\n\tnone\n\tpmi2\nspecific pmix plugin versions: pmix_v4\n"
 OLDER = "srun: MPI types are...\nsrun: none\nsrun: openmpi\nsrun: pmi2\n"
 SRUN = {"path": "/usr/bin/srun", "mpi": "pmix"}
-RANKS = srun.ranks(SRUN, ["n2", "n1"], 2, ["--unbuffered", "python3", "train.py"])
+RANKS = srun.ranks(SRUN, ["n2", "n1"], 2, ["--unbuffered", "--label", "python3", "train.py"])
 INSIDE = srun.in_container(
     SRUN, "n2", "nvcr.io/nvidia/mxnet:19.07-py3", [("/opt/w", "/opt/w"), ("/d", "/data")], ["A"]
 )
