@@ -27,6 +27,8 @@ _MOST = 5
 _TOOLS = ("pip", "setuptools", "wheel")
 # Hardware that must stay the same for two sessions of a campaign.
 _HARDWARE = ("hostname", "machine_id", "cpu_model", "cores", "gpus")
+# The smallest network with all addresses of a cell follows from them: launch_mpirun.
+_NETWORK = re.compile(r"OMPI_MCA_btl_tcp_if_include=[0-9./]+")
 # What of it a machine does not share with another of the same kind.
 _OWN = ("hostname", "machine_id")
 
@@ -226,6 +228,7 @@ def _essence(cell: Cell, nodes: Mapping[str, str]) -> Dict[str, Any]:
     kept.update(factor_values(cell))
     for node, command in cell["commands"].items():
         words = [f"{name}={value}" for name, value in command["env"].items()]
+        words = [word for word in words if not (nodes and _NETWORK.fullmatch(word))]
         words += command["argv"]
         for address, name in nodes.items():
             # 10.0.0.1 is no part of 10.0.0.12.
