@@ -82,6 +82,7 @@ class ActionModule(ControllerAction):
         "free_mib": {"type": "int", "default": 0},
         "nodes": {"type": "dict"},
         "carrier": {"type": "str", "default": "ssh"},
+        "srun": {"type": "dict", "default": {}},
         "offered": {"type": "list", "elements": "dict", "default": []},
         "cpu_processes": {"type": "int", "default": 1},
         "lost": {"type": "dict", "default": {}},
@@ -133,7 +134,7 @@ class ActionModule(ControllerAction):
             planned["hosts"] = args["hosts"]
         plan.check_forks(planned["cells"], args["nodes"], packing, context.CLIARGS["forks"])
         search.check_memory(planned["cells"], args["memory_mib"])
-        check_carried(planned["cells"], args["carrier"])
+        check_carried(planned["cells"], args["carrier"], args["srun"])
         check_stated(campaign, args["acceptance"], planned)
         if kept:
             replaced = plan_changes.replaced(args["hosts"], kept.get("hosts", {}))
@@ -226,7 +227,8 @@ class ActionModule(ControllerAction):
         # Once, for the whole of it: in later rounds less time is left.
         remarks += [] if args["session"] else too_long(campaign, seconds, args["seconds_left"])
         return {
-            "containers": plan.containers(cells),
+            # Elsewhere a step of the repeat starts its own.
+            "containers": plan.containers(cells) if args["carrier"] == "ssh" else [],
             "session": session,
             "repeats": known,
             "missing": len(timed),
@@ -250,7 +252,7 @@ def _minutes(benchmarks, options, folder, args):
     None where the time is not known, or no nodes are offered.
     """
     cells = offered_cells(benchmarks, options, args["offered"], args["cpu_processes"])
-    check_carried(cells, args["carrier"])
+    check_carried(cells, args["carrier"], args["srun"])
     recorded = files.records(folder) if cells else {}
     done = {log for log, record in recorded.items() if record["ending"] == "ok"}
     times = files.earlier(folder.parent) if cells else {}

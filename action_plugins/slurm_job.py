@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+import shutil
 from typing import ClassVar
 
-from ansible_collections.scalebench.core.plugins.module_utils.slurm import answers, commands
+from ansible_collections.scalebench.core.plugins.module_utils.slurm import answers, commands, srun
 from ansible_collections.scalebench.core.plugins.module_utils.slurm.continuing import usable
 from ansible_collections.scalebench.core.plugins.module_utils.slurm.options import (
     check_gpus,
@@ -38,6 +39,7 @@ class ActionModule(ControllerAction):
         "job": {"type": "str", "default": ""},
         "ask_only": {"type": "bool", "default": False},
         "minutes": {"type": "int", "default": 0},
+        "mpi": {"type": "str", "default": ""},
     }
 
     def answer(self, args):
@@ -57,7 +59,7 @@ class ActionModule(ControllerAction):
                     f"slurm_job={args['job']}: is not the number of a job; that of one of an array"
                     " is printed by squeue --format=%A"
                 )
-            return {"changed": False, "job": args["job"], "own": False}
+            return {"changed": False, "job": args["job"], "own": False, **_srun(args["mpi"])}
         without = filter(None, [args["options"].get("exclude"), *args["unfit"]])
         args["options"] = {**args["options"], "exclude": ",".join(map(str, without))}
         options = {**args["options"], **_of_campaign(args)}
@@ -71,13 +73,26 @@ class ActionModule(ControllerAction):
                 {**one._asdict(), "gpus": one.gpus if asked is None else min(asked, one.gpus)}
                 for one in chosen
             ]
-            return {"changed": False, "job": "", "own": False, "nodes": nodes}
+            answer = {"changed": False, "job": "", "own": False, "nodes": nodes}
+            return {**answer, **_srun(args["mpi"])}
         if self._task.check_mode:
             lines = step_lines("JOB", [node.name for node in chosen])
             text = "\n".join([script, tried.strip(), "", *lines])
             only = {"only_asked": True}
             return {"changed": True, "job": "", "own": True, "text": text, "allocation": only}
-        return {"changed": True, "job": _submit(script), "own": True}
+        found = _srun(args["mpi"])
+        return {"changed": True, "job": _submit(script), "own": True, **found}
+
+
+def _srun(wanted):
+    """Return what the srun of this machine can start beside a command."""
+    return {
+        "srun": {
+            "path": shutil.which("srun"),
+            "mpi": srun.mpi_of(ask(["srun", "--mpi=list"], with_errors=True), wanted),
+            "containers": srun.starts_containers(ask(["srun", "--help"])),
+        }
+    }
 
 
 def _tried(campaign, options, minutes):

@@ -76,6 +76,12 @@ options:
     description: What reaches the nodes, V(ssh) or another; cells that it cannot start are refused.
     type: str
     default: ssh
+  srun:
+    description:
+      - With carrier V(slurm), by what its srun starts MPI systems (C(mpi), empty for not at all),
+        and whether it starts C(containers).
+    type: dict
+    default: {}
   offered:
     description:
       - Without O(nodes), C(name) and C(gpus) of the nodes that the carrier would give. Cells that

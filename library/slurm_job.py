@@ -57,6 +57,10 @@ options:
       - Time limit where O(options) have none; it is left out where Slurm refuses it. 0 for none.
     type: int
     default: 0
+  mpi:
+    description: By what srun starts MPI systems; empty for pmix, or pmi2 where there is no pmix.
+    type: str
+    default: ""
 attributes:
   check_mode:
     support: full
@@ -105,6 +109,13 @@ allocation:
   type: dict
   returned: success
   sample: {}
+srun:
+  description:
+    - The C(path) of srun, by what it starts MPI systems (C(mpi), empty for not at all), and whether
+      it starts C(containers).
+  type: dict
+  returned: except in check mode and with O(cancel)
+  sample: {path: /usr/bin/srun, mpi: pmix, containers: false}
 text:
   description: The batch script, what Slurm says about it, and the line of a step on each node.
   type: str

@@ -28,8 +28,9 @@ PACKAGES = (
     "systemd",
     "systemd-sysv",
 )
-# The packages that "scripts/testbed up NAME" adds to the image of all nodes.
-_SLURM = ("munge", "slurm-client", "slurmctld", "slurmd")
+# The packages that "scripts/testbed up NAME" adds to the image of all nodes. Slurm loads PMIx by a
+# name without a version, which only libpmix-dev has.
+_SLURM = ("libpmix-dev", "munge", "slurm-client", "slurmctld", "slurmd")
 ADDITIONS = {"slurm": _SLURM, "slurm-accounting": (*_SLURM, "mariadb-server", "slurmdbd")}
 LOGIN = "login"
 

@@ -224,7 +224,15 @@ INDIRECT: dict[str, list[str]] = {
         "sacct --noheader --parsable2 --jobs --format",
         "grep -v -e",
     ],
-    "action_plugins/slurm_job.py": ["sbatch --test-only --parsable"],
+    # tests/unit/slurm/test_srun.py has each whole line.
+    "collections/ansible_collections/scalebench/core/plugins/module_utils/slurm/srun.py": [
+        "srun --jobid --overlap --nodelist --nodes --ntasks --ntasks-per-node --distribution"
+        " --overcommit --mem --cpu-bind --mpi --chdir --kill-on-bad-exit --propagate --export"
+        " --container-image --container-mounts --container-env"
+        " --container-writable --no-container-mount-home",
+        "sh -c",
+    ],
+    "action_plugins/slurm_job.py": ["sbatch --test-only --parsable", "srun --mpi --help"],
     # Starts what the two files above give it.
     "collections/ansible_collections/scalebench/core/plugins/connection/slurm.py": [],
     "roles/framework/tasks/container.yml": ["docker --version"],

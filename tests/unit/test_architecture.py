@@ -328,6 +328,16 @@ KNOW_SLURM = {
     "roles/campaign/": "lists of them",
     f"{MU}/planning/benchmark_file.py": "names that a factor cannot have",
     f"{MU}/planning/carried.py": "the carriers' names, and the option of a longer time limit",
+    # MPI systems and containers that srun starts, and what a node has of it.
+    "action_plugins/campaign_plan.py": "hands it on",
+    "library/campaign_plan.py": "documents it",
+    "playbooks/bench.yml": "needs no ssh between nodes with it",
+    f"{MU}/planning/container.py": "its containers",
+    f"{MU}/planning/launch.py": "stands for mpirun",
+    f"{MU}/planning/launch_mpirun.py": "stands for mpirun",
+    f"{MU}/planning/plan_changes.py": "the host's other name",
+    f"{MU}/records/plans.py": "the fact of a node",
+    "workloads/launch/": "takes over the ranks",
     # Logs of any origin, and examples in comments.
     f"{MU}/logs/": "words in logs",
     "roles/host_baseline/tasks/system.yml": "an example",

@@ -33,6 +33,10 @@ NODES = (
     "NodeName=n1 CPUTot=96 Gres=gpu:8 NodeAddr=10.0.0.1 RealMemory=1000 State=ALLOCATED\n"
     "NodeName=n2 CPUTot=96 Gres=gpu:8 NodeAddr=10.0.0.2 RealMemory=1000 State=ALLOCATED"
 )
+# Of srun --mpi=list; and of its help, where pyxis is.
+MPI = "MPI plugin types are...\n\tpmix\n\tnone\n\tpmi2\nspecific pmix plugin versions: pmix_v4"
+HELP = "      --container-image=[USER@][REGISTRY#]IMAGE[:TAG]|PATH\n"
+ANSWERS = f"case $1 in --mpi=list) echo '{MPI}' >&2; exit;; --help) echo '{HELP}'; exit;; esac\n"
 TRIED = "sbatch: Job 2 to start at 2026-11-23T00:56:17 using 8 processors on nodes n[1-2] in partition main"  # noqa: E501
 
 
@@ -48,7 +52,7 @@ def slurm(tmp_path, monkeypatch):
 
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     # In a real srun the command is the last word; here it runs on this machine.
-    says("srun", 'for last; do :; done; exec /bin/sh -c "$last"')
+    says("srun", ANSWERS + 'for last; do :; done; exec /bin/sh -c "$last"')
     says("squeue", f"echo '{JOB}'")
     says("scontrol", f"echo '{NODES}'")
     says("sbatch", f'[ "$1" = --parsable ] && echo "7;own" || echo "{TRIED}" >&2')
@@ -284,7 +288,17 @@ def test_a_job_is_tried_and_then_submitted(slurm, tmp_path):
     answer = job(tmp_path)
     assert (answer["job"], answer["own"]) == ("7", True)
     asked = "scontrol --oneliner show node n[1-2]"
-    assert slurm.calls() == ["sbatch --test-only", asked, "sbatch --parsable"]
+    of_srun = ["srun --mpi=list", "srun --help"]
+    assert slurm.calls() == ["sbatch --test-only", asked, *of_srun, "sbatch --parsable"]
+    assert answer["srun"]["path"].endswith("/srun")
+    assert (answer["srun"]["mpi"], answer["srun"]["containers"]) == ("pmix", True)
+
+
+def test_mpi_systems_that_srun_cannot_start_are_told_before_anything_is_submitted(slurm, tmp_path):
+    assert job(tmp_path, mpi="pmi2", ask_only=True)["srun"]["mpi"] == "pmi2"
+    with pytest.raises(Exception, match=r"slurm_mpi=pmix_v9: .* has pmi2, pmix, pmix_v4"):
+        job(tmp_path, mpi="pmix_v9")
+    assert not any("--parsable" in call for call in slurm.calls())
 
 
 @pytest.mark.parametrize("asked", [{"gres": "gpu:8"}, {"gres": "none"}, {"gpus_per_node": "4"}])
@@ -381,7 +395,9 @@ def test_the_shown_line_has_the_environment_of_a_real_step(
     of_a_job = run("slurm_nodes", {"job": "7"}, check=True)["steps"][-1]
     connection.exec_command("true")
     real = next(call for call in slurm.calls() if call.startswith("srun"))
-    exports = [re.search(r"--export=(\S+)", line)[1] for line in (shown, of_a_job, real)]
+    # A job that is not submitted has no number.
+    lines = (shown.replace("=JOB", "=7"), of_a_job, real)
+    exports = [re.search(r"--export=(\S+)", line)[1] for line in lines]
     assert len({*exports}) == 1
     assert "HOME=/home/alice" in exports[0] and "LANG=en_GB.UTF-8" in exports[0]
     assert "--jobid=7 " in of_a_job
@@ -390,7 +406,7 @@ def test_the_shown_line_has_the_environment_of_a_real_step(
 def test_an_allocation_that_exists_is_used(slurm, tmp_path):
     answer = job(tmp_path, job="12")
     assert (answer["job"], answer["own"]) == ("12", False)
-    assert slurm.calls() == []
+    assert slurm.calls() == ["srun --mpi=list", "srun --help"]
     for words in ("12;id", "12_1"):
         with pytest.raises(Exception, match=r"is not the number of a job.*squeue --format=%A"):
             job(tmp_path, job=words)

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Run the ranks that mpirun starts on this node by ssh as children of this process.
+"""Run the ranks that mpirun starts here by ssh, or srun itself, as children of this process.
 
-Scalebench starts it on each node of a job, on the leading node with mpirun's command after ``--``:
+Scalebench starts it on each node of a job, on the leading one with the command of mpirun or srun
+after ``--``:
   host_ranks.py --job 10.11.0.2:29500 --node node2
-It ends with the exit status of mpirun, on other nodes of Open MPI's daemon there. Standard library
-only; runs on Python 3.5, which the oldest images need.
+It ends with the exit status of that command, on other nodes of Open MPI's daemon there, or of the
+first rank that failed. Standard library only; runs on Python 3.5, which the oldest images need.
 """
 
 import argparse
+import collections
 import contextlib
 import json
 import os
@@ -38,13 +40,16 @@ def main():
     parser.add_argument("--node", required=True, help="this node's name in the inventory")
     parser.add_argument("--ssh-config", help="configuration by which ssh reaches other nodes")
     parser.add_argument("--peers", help="JSON by address: node, and the command of join_ranks.py")
+    parser.add_argument("--ranks", type=int, default=0, help="how many srun starts on this node")
     parser.add_argument("--patience", type=float, default=60, help="seconds to wait for the ranks")
-    parser.add_argument("launcher", nargs="*", help="mpirun's command, on the leading node")
+    parser.add_argument("launcher", nargs="*", help="its command, on the leading node")
     options = parser.parse_args()
     for number in SIGNALS:
         signal.signal(number, end)
-    if options.launcher and not shutil.which("ssh"):
-        print("launch error: ssh, which starts ranks, is not in PATH:", os.environ["PATH"])
+    starter = options.launcher[0] if options.ranks and options.launcher else "ssh"
+    if options.launcher and not shutil.which(starter):
+        text = "launch error: {}, which starts ranks, is not in PATH: {}"
+        print(text.format(starter, os.environ["PATH"]))
         return 1
     try:
         listener = meeting.listen(options.job, options.node)
@@ -54,11 +59,11 @@ def main():
     # Open MPI's daemons on one machine would remove each other's files, and some would crash.
     temporary = tempfile.mkdtemp(prefix="scalebench-")
     children = Children(temporary)
-    ssh = write_ssh_wrapper() if options.launcher else None
+    ssh = write_ssh_wrapper() if options.launcher and not options.ranks else None
     try:
         if options.launcher:
-            environment = launcher_environment(options, ssh)
-            children.start("mpirun", options.launcher, environment)
+            environment = launcher_environment(options, ssh) if ssh else srun_environment()
+            children.start(launcher_name(options), options.launcher, environment)
         return serve(listener, children, options)
     except EndedError:
         return 1
@@ -109,40 +114,72 @@ def launcher_environment(options, ssh):
     }
 
 
-def serve(listener, children, options):
-    """Accept one daemon, and wait until mpirun, or on other nodes the daemon, has ended.
+def srun_environment():
+    """Return the environment of srun: the job that it makes a step of."""
+    return {"SLURM_JOB_ID": os.environ.get("SCALEBENCH_SLURM_JOB", "")}
 
-    :returns: its exit status.
+
+def serve(listener, children, options):
+    """Accept one daemon or the ranks; wait until the launcher, on other nodes these, have ended.
+
+    :returns: the exit status.
     """
     selector = selectors.DefaultSelector()
     selector.register(listener, selectors.EVENT_READ)
-    leads = bool(options.launcher)
+    lead = launcher_name(options) if options.launcher else None
+    expected = options.ranks or 1
     limit = time.monotonic() + options.patience
-    joined, reported = None, False
+    joined, told = {}, set()
     while True:
         for key, _ in selector.select(0.1):
             if key.fileobj is listener:
-                joined = accept(listener, children, selector)
-            elif not joined.recv(1):
-                selector.unregister(joined)
-                children.terminate("orted")
+                joined.update(accept(listener, children, selector, options))
+                if len(joined) == expected:
+                    selector.unregister(listener)
+            elif not key.fileobj.recv(1):
+                selector.unregister(key.fileobj)
+                children.terminate(joined[key.fileobj])
         ended = children.ended()
-        if "orted" in ended and not reported:
-            reported = True
-            with contextlib.suppress(OSError):  # ssh may be gone
-                joined.sendall(b"%d\n" % abs(ended["orted"]))
-        wanted = "mpirun" if leads else "orted"
+        for connection, name in joined.items():
+            if name in ended and name not in told:
+                told.add(name)
+                with contextlib.suppress(OSError):  # ssh or srun may be gone
+                    connection.sendall(b"%d\n" % ended[name])
+        wanted = lead or decisive(joined.values(), ended, expected)
         if wanted in ended:
             # After success the daemon here ends by itself when mpirun has ended.
             children.wait(GRACE if ended[wanted] == 0 else 0)
             return shell_status(wanted, ended[wanted])
-        if not leads and joined is None and time.monotonic() > limit:
-            leading = options.job.rpartition(":")[0]
-            print(
-                "launch error: {}: Open MPI's daemon did not start within {:g} s: can {}, the"
-                " leading node, log in here by ssh?".format(options.node, options.patience, leading)
-            )
+        if not lead and len(joined) < expected and time.monotonic() > limit:
+            print(absence(options))
             return 1
+
+
+def launcher_name(options):
+    """Return what starts the ranks."""
+    return "srun" if options.ranks else "mpirun"
+
+
+def decisive(names, ended, expected):
+    """Return the child whose exit status counts: the first that failed, or one of all that ended.
+
+    None while there is none.
+    """
+    ours = [name for name in names if name in ended]
+    failed = [name for name in ours if ended[name]]
+    return next(iter(failed or ours), None) if failed or len(ours) == expected else None
+
+
+def absence(options):
+    """Return what to say where nothing came to this node."""
+    text = (
+        "launch error: {0}: srun on {1}, the leading node, did not start {2} ranks here in {3:g} s"
+        if options.ranks
+        else "launch error: {0}: Open MPI's daemon did not start within {3:g} s: can {1}, the"
+        " leading node, log in here by ssh?"
+    )
+    leading = options.job.rpartition(":")[0]
+    return text.format(options.node, leading, options.ranks, options.patience)
 
 
 def shell_status(name, status):
@@ -154,17 +191,24 @@ def shell_status(name, status):
     return status if status >= 0 else SIGNALLED - status
 
 
-def accept(listener, children, selector):
-    """Start the command that ``join_ranks.py`` of this user sends; return the connection to it."""
+def accept(listener, children, selector, options):
+    """Start the command that ``join_ranks.py`` of this user sends.
+
+    :returns: its name by the connection; nothing for another user's.
+    """
     connection, _ = listener.accept()
     if meeting.other_user(connection) != os.getuid():
         connection.close()
-        return None
-    selector.unregister(listener)  # a job has one daemon per node
-    request = json.loads(meeting.read_line(connection))
-    children.start("orted", ["/bin/sh", "-c", request["command"]], request["environment"])
+        return {}
+    line, files = meeting.read_line_and_files(connection)
+    request = json.loads(line)
+    environment, name = request["environment"], "orted"
+    if options.ranks:
+        name = "rank {}".format(environment["OMPI_COMM_WORLD_RANK"])
+        environment["OMPI_COMM_WORLD_LOCAL_SIZE"] = str(options.ranks)
+    children.start(name, ["/bin/sh", "-c", request["command"]], environment, files)
     selector.register(connection, selectors.EVENT_READ)
-    return connection
+    return {connection: name}
 
 
 class Children:
@@ -172,17 +216,28 @@ class Children:
 
     def __init__(self, temporary):
         self.temporary = temporary
-        self.running = {}
+        self.running = collections.OrderedDict()
 
-    def start(self, name, command, environment):
-        """Start a process."""
+    def start(self, name, command, environment, files=()):
+        """Start a process.
+
+        :param files: descriptors of its output and errors, and of PMI2's connection; closed here.
+        """
+        output, errors, *talk = files or (None, None)
+        if talk:
+            environment = {**environment, "PMI_FD": str(talk[0])}
         self.running[name] = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=errors,
+            pass_fds=talk,
             env={**os.environ, **environment, "TMPDIR": self.temporary},
             # A shell and the daemon below it are signalled together.
             start_new_session=True,
         )
+        for descriptor in files:
+            os.close(descriptor)
 
     def ended(self):
         """Return the exit status of each that has ended, negative for a signal."""
@@ -195,8 +250,9 @@ class Children:
             os.killpg(self.running[name].pid, signal.SIGTERM)
 
     def end(self):
-        """End all, by SIGKILL after a while; mpirun first, which ends the ranks on other nodes."""
-        for name in ("mpirun", "orted"):
+        """End all, by SIGKILL after a while; the launcher first, which ends the other nodes'."""
+        # The launcher was started first.
+        for name in self.running:
             self.terminate(name)
         self.wait(GRACE)
         for child in self.running.values():

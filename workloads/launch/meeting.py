@@ -1,13 +1,16 @@
-"""The socket through which ``join_ranks.py``, started by ssh, finds ``host_ranks.py`` on a node.
+"""The socket through which ``join_ranks.py``, started by ssh or srun, finds ``host_ranks.py``.
 
 Standard library only; runs on Python 3.5, which the oldest images need.
 """
 
+import array
 import hashlib
 import os
 import socket
 import struct
 import time
+
+MOST_FILES = 3
 
 
 def name_of(job, node):
@@ -59,9 +62,27 @@ def other_user(connection):
     return struct.unpack("3i", packed)[1]
 
 
-def read_line(connection):
-    """Return what the other end sends, up to the end of a line or of the connection."""
-    received = b""
+def send_line(connection, line, files):
+    """Send a line, and with it open files by their descriptors (unix(7), SCM_RIGHTS)."""
+    rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", files))
+    sent = connection.sendmsg([line], [rights] if files else [])
+    connection.sendall(line[sent:])
+
+
+def read_line_and_files(connection):
+    """Return a line as ``read_line`` does, and the descriptors of the files that came with it."""
+    files = array.array("i")
+    first, ancillary, _, _ = connection.recvmsg(65536, socket.CMSG_LEN(MOST_FILES * files.itemsize))
+    for _, _, data in ancillary:
+        files.frombytes(data[: len(data) - len(data) % files.itemsize])
+    return read_line(connection, first), list(files)
+
+
+def read_line(connection, received=b""):
+    """Return what the other end sends, up to the end of a line or of the connection.
+
+    :param received: what of it was read already.
+    """
     while not received.endswith(b"\n"):
         piece = connection.recv(65536)
         if not piece:

@@ -23,23 +23,33 @@ def cell(**more):
 
 
 def test_ssh_carries_everything():
-    check_carried([cell(over_ssh=True), cell(framework_set=None)], "ssh")
+    check_carried([cell(over_ssh=True), cell(framework_set=None)], "ssh", {})
 
 
 def test_slurm_carries_what_every_node_starts_itself():
-    check_carried([cell(), cell(over_ssh=True, nodes=1)], "slurm")
+    check_carried([cell(), cell(over_ssh=True, nodes=1)], "slurm", {"mpi": ""})
+
+
+def test_slurm_carries_mpi_and_containers_where_its_srun_starts_them():
+    check_carried([cell(over_ssh=True)], "slurm", {"mpi": "pmix"})
+    check_carried([cell(framework_set=None)], "slurm", {"containers": True})
 
 
 @pytest.mark.parametrize(
-    ("other", "problem"),
+    ("other", "srun", "problem"),
     [
-        ({"over_ssh": True}, "b: its launcher starts the ranks of the other nodes by ssh"),
-        ({"framework_set": None}, "b: it runs in a container"),
+        ({"over_ssh": True}, {"containers": True}, "b: its launcher .* neither pmix nor pmi2"),
+        ({"framework_set": None}, {"mpi": "pmix"}, "b: it runs in a container"),
+        (
+            {"framework_set": None, "over_ssh": True, "nodes": 1},
+            {"mpi": "pmix", "containers": True},
+            "b: it runs MPI in a container",
+        ),
     ],
 )
-def test_what_needs_ssh_is_refused_with_what_to_choose(other, problem):
+def test_what_needs_ssh_is_refused_with_what_to_choose(other, srun, problem):
     with pytest.raises(ValueError, match=problem + ".* scalebench_carrier=ssh only. Choose"):
-        check_carried([cell(), cell(directory="b", **other)], "slurm")
+        check_carried([cell(), cell(directory="b", **other)], "slurm", srun)
 
 
 def test_a_plan_that_takes_longer_than_the_nodes_are_there_is_told():
@@ -72,7 +82,7 @@ def offered(options, times=None, done=(), gpus=0, carrier="slurm"):
     nodes = [{"name": name, "gpus": gpus} for name in ("n1", "n2")]
     known = parse_options(options)
     cells = offered_cells(benchmarks(), known, nodes, 1)
-    check_carried(cells, carrier)
+    check_carried(cells, carrier, {})
     return minutes_needed(cells, known, times or {}, done)
 
 
@@ -110,6 +120,6 @@ def test_without_a_known_time_there_is_no_limit(options):
 
 def test_a_container_is_refused_before_anything_waits_in_the_queue():
     options = {"benchmark": "tensorflow_ngc", "recipe": "upstream", "topology": "1n1g"}
-    with pytest.raises(ValueError, match="it runs in a container"):
+    with pytest.raises(ValueError, match="it runs MPI in a container"):
         offered(options, gpus=8)
     assert offered(options, gpus=8, carrier="ssh") is None

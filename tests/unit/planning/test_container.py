@@ -9,6 +9,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning.container
     container_name,
     exec_command,
     image_reference,
+    srun_command,
     start_command,
 )
 
@@ -48,6 +49,19 @@ def test_a_container_gets_what_rdma_needs_and_no_privilege():
         *["--mount", "type=bind,source=/opt/ssh,target=/opt/ssh,readonly"],
         *["--env", "A=b c", "sha256:1", "sleep", "infinity"],
     ]
+
+
+def test_on_a_node_of_slurm_a_step_starts_the_container_and_ends_with_it():
+    slurm = {"path": "/usr/bin/srun", "mpi": "pmix", "containers": True, "host": "n7"}
+    words = srun_command(["python3", "train.py"], {"A": "b"}, node(slurm=slurm), CONTAINER)
+    assert words[:4] == ["python3", "/opt/workloads/launch/in_container.py", "/bin/sh", "-c"]
+    assert {
+        *["--nodelist=n7", "--container-image=nvcr.io#nvidia/tensorflow:20.03-tf1-py3"],
+        "--container-mounts=/data/tfrecord:/data/tfrecords:ro,/opt/workloads:/opt/workloads:ro",
+        *["--export=A,SCALEBENCH_RUN,SCALEBENCH_NODE", "--no-container-mount-home"],
+    } <= {*words}
+    attended = ["python3", "/opt/workloads/launch/attended.py", "/tmp/scalebench"]
+    assert words[-5:] == [*attended, "python3", "train.py"]
 
 
 def test_a_node_without_a_device_starts_the_container_without_it():

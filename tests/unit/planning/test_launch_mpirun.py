@@ -1,6 +1,7 @@
 """mpirun and horovodrun: one part of the command line a node, one interface, one binding."""
 
 import json
+import shlex
 
 import campaign_data
 import pytest
@@ -68,7 +69,7 @@ def test_interfaces_that_differ_are_found_by_their_addresses():
     nodes = campaign_data.cluster(2)
     nodes["node2"]["interface"] = "ens3"
     own, _ = parts(launched("mpirun", nodes=nodes)["node1"]["argv"])
-    assert parameter(own, "btl_tcp_if_include") == "10.11.0.2/32,10.11.0.3/32"
+    assert parameter(own, "btl_tcp_if_include") == "10.11.0.2/31"
 
 
 def test_without_interface_and_addresses_the_inventory_is_asked_for_one():
@@ -128,3 +129,72 @@ def test_horovodrun_refuses_nodes_with_other_paths():
     nodes["node2"]["workload_dir"] = "/elsewhere"
     with pytest.raises(ValueError, match="horovodrun starts one command on every node"):
         launched("horovodrun", nodes=nodes)
+
+
+def by_srun(launcher="mpirun", per_node=2, arguments=(), hosts=("n7", "n3"), **recipe):
+    """Return the commands on two nodes of a job of Slurm's."""
+    nodes = campaign_data.cluster(2)
+    for node, host in zip(nodes.values(), hosts, strict=True):
+        node["slurm"] = {"path": "/usr/bin/srun", "mpi": "pmix", "host": host}
+    given = {"launcher_options": {"arguments": list(arguments)}, **recipe}
+    return launched(launcher, per_node=per_node, nodes=nodes, **given)
+
+
+@pytest.mark.parametrize("launcher", ["mpirun", "horovodrun"])
+def test_on_nodes_of_slurm_srun_starts_the_ranks_and_not_ssh(launcher):
+    made = by_srun(launcher)
+    host = ["/venv/bin/python", "/opt/workloads/launch/host_ranks.py", "--job=10.11.0.2:29500"]
+    assert made["node2"]["argv"] == [*host, "--node=n3", "--ranks=2"]
+    words = made["node1"]["argv"]
+    assert words[:6] == [*host, "--node=n7", "--ranks=2", "--"]
+    assert {"--nodelist=n7,n7,n3,n3", "--mpi=pmix", "--ntasks=4"} <= {*words}
+    assert words[-6:] == [
+        *["/venv/bin/python", "/opt/workloads/launch/join_ranks.py", "10.11.0.2:29500", "-", "60"],
+        "exec /venv/bin/python /opt/workloads/train.py",
+    ]
+    assert not any("ssh" in word for word in words)
+    for command in made.values():
+        assert command["env"]["OMPI_MCA_btl_tcp_if_include"] == "ib0"
+        assert not [name for name in command["env"] if "rsh" in name or "oob" in name]
+
+
+def test_without_a_process_manager_of_mpi_systems_mpirun_starts_the_ranks_of_a_node():
+    nodes = campaign_data.cluster(1)
+    nodes["node1"]["slurm"] = {"path": "/usr/bin/srun", "mpi": "", "host": "n7"}
+    assert "mpirun" in launched("mpirun", nodes=nodes)["node1"]["argv"]
+
+
+def test_words_for_mpirun_become_variables_and_options_of_srun():
+    words = ["-mca", "coll", "^hcoll", "--gmca", "a", "b c", "-x", "A=1=2", "-x", "HOME"]
+    made = by_srun(arguments=[*words, "--bind-to", "none", "-tag-output", "--oversubscribe"])
+    assert "--label" in made["node1"]["argv"] and "--unbuffered" not in made["node1"]["argv"]
+    for command in made.values():
+        given = {"OMPI_MCA_coll": "^hcoll", "OMPI_MCA_a": "b c", "A": "1=2"}
+        assert given.items() <= command["env"].items()
+        assert "HOME" not in command["env"]
+
+
+@pytest.mark.parametrize(
+    ("launcher", "words", "named"),
+    [
+        ("mpirun", ["--bind-to", "core"], "mpirun's --bind-to"),
+        ("mpirun", ["--report-bindings"], "mpirun's --report-bindings"),
+        ("mpirun", ["-mca", "pml"], "mpirun's -mca"),
+        ("horovodrun", ["-x", "A=1"], "horovodrun's -x"),
+    ],
+)
+def test_a_word_without_a_counterpart_is_refused_by_name(launcher, words, named):
+    with pytest.raises(ValueError, match=f"mine/bz4: {named} in launcher_options means nothing"):
+        by_srun(launcher, arguments=words)
+
+
+def test_srun_starts_one_command_on_all_nodes_and_no_value_is_split():
+    awkward = [word for word in AWKWARD if word != ":"]
+    command = by_srun(program=["{python}", "a.py", *awkward])
+    assert shlex.split(command["node1"]["argv"][-1])[3:] == awkward
+    nodes = campaign_data.cluster(2)
+    for node in nodes.values():
+        node["slurm"] = {"path": "srun", "mpi": "pmix", "host": "n"}
+    nodes["node2"]["workload_dir"] = "/elsewhere"
+    with pytest.raises(ValueError, match="srun starts one command on every node"):
+        launched("mpirun", nodes=nodes)

@@ -85,6 +85,8 @@ def test_a_command_does_not_see_the_variables_of_its_step(shell):
     of_step = {"SLURM_PROCID": "0", "SLURMD_NODENAME": "n2", "SRUN_DEBUG": "3", "PMI_RANK": "0"}
     of_step |= {"PMI2_X": "a b", "PMIX_RANK": "0", "SLURM_TEXT": "one\ntwo"}
     kept = {"CUDA_VISIBLE_DEVICES": "0,1", "SLURMISH": "x", "MY_SLURM_NTASKS": "y", "PMIX": "z"}
+    # A node's srun finds Slurm by it.
+    kept |= {"SLURM_CONF": "/etc/own/slurm.conf"}
     command = commands.step("7", "n2", "cat; env", {})[-1]
     done = subprocess.run(
         [shell, "-c", command], env={**of_step, **kept, "PATH": os.environ["PATH"]},
@@ -126,7 +128,8 @@ def test_a_step_has_its_own_environment_and_the_name_of_its_node():
     (export,) = [word for word in STEP if word.startswith("--export=")]
     given = dict(pair.split("=") for pair in export.partition("=")[2].split(","))
     assert given.pop("PATH").startswith("/usr/local/sbin:")
-    assert given == {"HOME": "/home/alice", "SCALEBENCH_NODE": "n2"}
+    marks = {"SCALEBENCH_NODE": "n2", "SCALEBENCH_SLURM_JOB": "7"}
+    assert given == {"HOME": "/home/alice", **marks}
 
 
 def test_a_value_with_a_comma_is_left_out_since_it_would_end_there():

@@ -61,6 +61,24 @@ def test_a_campaign_goes_on_where_a_host_of_the_same_hardware_stands_in(plans):
         plan_changes.check_same("c", kept, wanted)
 
 
+def test_ranks_of_mpi_go_on_too_where_srun_starts_them():
+    definitions = benchmarks()
+    for recipe in definitions["pytorch"]["recipes"].values():
+        recipe["launcher"] = "mpirun"
+    made = []
+    for host, address in (("node1", "10.11.0.2"), ("spare", "10.11.7.9")):
+        nodes = cluster(2, interface="")
+        for name, known_as in (("node1", host), ("node2", "node2")):
+            nodes[name]["slurm"] = {"path": "srun", "mpi": "pmix", "host": known_as}
+        nodes["node1"]["address"] = address
+        options = parse_options({"benchmark": "pytorch", "topology": "2n1g"})
+        made.append(plan.build(definitions, options, nodes))
+    words = made[1]["cells"][0]["commands"]["node1"]["argv"]
+    assert "--nodelist=spare,node2" in words
+    assert plan_changes.differences(*made, {"node1"}) == []
+    assert plan_changes.differences(*made) != []
+
+
 @pytest.mark.parametrize(("key", "value"), [("cores", 1), ("cpu_model", "another")])
 def test_other_hardware_is_refused(plans, key, value):
     kept, wanted = plans

@@ -20,17 +20,27 @@ _MARGIN, _BEYOND_SECONDS = 1.5, 600
 _REPEAT_SECONDS = 5
 
 
-def check_carried(cells: Sequence[Cell], carrier: str) -> None:
+def check_carried(cells: Sequence[Cell], carrier: str, srun: Mapping[str, Any]) -> None:
     """Refuse cells that need what only ssh carries.
 
     :param carrier: ssh or slurm.
+    :param srun: what Slurm's srun can start: ``mpi`` and ``containers``, each empty if it cannot.
     :raises ValueError: the first such cell, why, and what to choose instead.
     """
     for cell in cells if carrier != "ssh" else ():
-        if cell["over_ssh"] and cell["nodes"] > 1:
-            problem = "its launcher starts the ranks of the other nodes by ssh"
-        elif cell["framework_set"] is None:
-            problem = "it runs in a container that provision.yml starts on the nodes"
+        inside = cell["framework_set"] is None
+        if inside and cell["over_ssh"]:
+            problem = "it runs MPI in a container"
+        elif inside and not srun.get("containers"):
+            problem = (
+                "it runs in a container that provision.yml starts on the nodes, as srun has no"
+                " --container-image (pyxis)"
+            )
+        elif cell["over_ssh"] and cell["nodes"] > 1 and not srun.get("mpi"):
+            problem = (
+                "its launcher starts the ranks of the other nodes by ssh, as srun --mpi=list has"
+                " neither pmix nor pmi2"
+            )
         else:
             continue
         raise ValueError(

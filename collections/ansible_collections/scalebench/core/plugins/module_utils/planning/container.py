@@ -1,11 +1,20 @@
-"""The container of a published image: the command that starts it, and commands run inside it."""
+"""The container of a published image: what starts it, and commands inside, or by srun in one."""
 
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, List, Mapping
+from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
-__all__ = ["TRACES", "container_name", "exec_command", "image_reference", "start_command"]
+from ..slurm import srun
+
+__all__ = [
+    "TRACES",
+    "container_name",
+    "exec_command",
+    "image_reference",
+    "srun_command",
+    "start_command",
+]
 
 # A folder of the command in the container, empty at its start and removed at its end.
 FOLDER = "/tmp/scalebench"
@@ -83,8 +92,8 @@ def start_command(
         # The engine refuses a device that is not there.
         words += ["--device", device] if device in node["devices"] else []
     words += access
-    for mount in _mounts(container, node):
-        words += ["--mount", mount]
+    for host, inside in _mounts(container, node, ("workload_dir", "ssh_dir")):
+        words += ["--mount", f"type=bind,source={host},target={inside},readonly"]
     for key, value in container.get("environment", {}).items():
         words += ["--env", f"{key}={value}"]
     return [*words, image, "sleep", "infinity"]
@@ -131,17 +140,46 @@ def exec_command(
     return [*words, name, "python3", f"{launch}/attended.py", FOLDER, *argv]
 
 
-def _mounts(container: Mapping[str, Any], node: Mapping[str, Any]) -> List[str]:
-    """Return the bind mounts: data at the recipe's paths, programs and ssh at the node's."""
+def srun_command(
+    argv: List[str],
+    environment: Mapping[str, str],
+    node: Mapping[str, Any],
+    container: Mapping[str, Any],
+) -> List[str]:
+    """Return the command of a node of Slurm that runs ``argv`` in a container, which pyxis starts.
+
+    Where NCCL tells how ranks are connected is lost with the container. Its image is pulled when
+    the step starts, by its name and tag: pyxis takes no digest.
+
+    :param environment: as for ``exec_command``, and that of the container itself.
+    :param node: ``slurm``, ``workload_dir`` and ``data_dir``.
+    :param container: ``container`` of a recipe.
+    """
+    launch = f"{node['workload_dir']}/launch"
+    words = srun.in_container(
+        node["slurm"],
+        node["slurm"]["host"],
+        container["image"],
+        _mounts(container, node, ("workload_dir",)),
+        [*environment, *_PASSED_ON],
+    )
+    attended = ["python3", f"{launch}/attended.py", FOLDER, *argv]
+    return ["python3", f"{launch}/in_container.py", *words, *attended]
+
+
+def _mounts(
+    container: Mapping[str, Any], node: Mapping[str, Any], folders: Sequence[str]
+) -> List[Tuple[str, str]]:
+    """Return what is mounted where: data at the recipe's paths, folders of the node at theirs."""
     places: Dict[str, str] = {}
     for mount in container.get("mounts", []):
         host, _, inside = mount.rpartition(":")
         places[inside] = host.format(**{"data_dir": node["data_dir"]})
-    for folder in (node["workload_dir"], node["ssh_dir"]):
-        places[folder] = folder
+    for folder in folders:
+        places[node[folder]] = node[folder]
     for path in [*places, *places.values()]:
         if not path.startswith("/") or any(sign in path for sign in _SEPARATORS):
             raise ValueError(
                 f"{path!r} cannot be mounted: write an absolute path without {_SEPARATORS!r}"
             )
-    return [f"type=bind,source={host},target={inside},readonly" for inside, host in places.items()]
+    return [(host, inside) for inside, host in places.items()]

@@ -6,14 +6,15 @@ Open MPI's launchers are in ``launch_mpirun``, all others here.
 from __future__ import annotations
 
 import json
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional
 
 from ..records.node_names import folded
 from ..records.plans import Cell, Command, Nodes
 from ..telemetry.nccl import with_trace
 from . import launch_mpirun
-from .container import TRACES, container_name, exec_command
+from .container import TRACES, container_name, exec_command, srun_command
 from .launch_job import Job, Started
+from .launch_mpirun import by_srun
 
 __all__ = ["LAUNCHERS", "Launcher", "commands"]
 
@@ -191,19 +192,21 @@ def kvstore(job: Job, name: str) -> Started:
 class Launcher(NamedTuple):
     """How ranks are started on one of a job's nodes, and the data that a recipe may give for it.
 
-    ``over_ssh``: the leading node's launcher starts those of the other nodes by ssh.
+    ``over_ssh``: the leading node's launcher starts those of the other nodes by ssh. ``by_srun``
+    stands for it on nodes of Slurm that have a process manager of MPI systems.
     """
 
     start: Callable[[Job, str], Started]
     options: Mapping[str, type] = {}
     over_ssh: bool = False
+    by_srun: Optional[Callable[[Job, str], Started]] = None
 
 
 LAUNCHERS: Mapping[str, Launcher] = {
     # arguments: more words for the launcher.
-    "horovodrun": Launcher(launch_mpirun.horovodrun, {"arguments": list}, over_ssh=True),
+    "horovodrun": Launcher(launch_mpirun.horovodrun, {"arguments": list}, True, by_srun),
     "kvstore": Launcher(kvstore),
-    "mpirun": Launcher(launch_mpirun.mpirun, {"arguments": list}, over_ssh=True),
+    "mpirun": Launcher(launch_mpirun.mpirun, {"arguments": list}, True, by_srun),
     "oneflow_launch": Launcher(oneflow_launch),
     # node_ips: the launcher of 1.8, which gets all addresses and looks its own up among them.
     "paddle_launch": Launcher(paddle_launch, {"node_ips": bool}),
@@ -226,17 +229,24 @@ def commands(cell: Cell, recipe: Mapping[str, Any], nodes: Nodes) -> Dict[str, C
     if missing:
         raise ValueError(f"{cell['directory']}: nothing is known of {folded(missing)}")
     job = Job(cell, recipe, nodes)
+    launcher = LAUNCHERS[recipe["launcher"]]
+    has_mpi = (job.leading.get("slurm") or {}).get("mpi")
+    start = launcher.by_srun if launcher.by_srun and has_mpi else launcher.start
     made: Dict[str, Command] = {}
     for rank, name in enumerate(cell["node_names"]):
-        started = LAUNCHERS[recipe["launcher"]].start(job, name)
+        started = start(job, name)
         for word in (*started.argv, *started.environment.values()):
             _check_word(word, f"{cell['directory']}: the command on {name}")
         argv, environment = started
         if "container" in recipe:
-            variant = recipe["container"].get("variant", "")
-            inside = container_name(cell["benchmark"], cell["recipe"], variant)
             environment = with_trace(environment, TRACES)
-            argv = exec_command(argv, environment, nodes[name], inside)
+            if nodes[name].get("slurm"):
+                environment = {**recipe["container"].get("environment", {}), **environment}
+                argv = srun_command(argv, environment, nodes[name], recipe["container"])
+            else:
+                variant = recipe["container"].get("variant", "")
+                inside = container_name(cell["benchmark"], cell["recipe"], variant)
+                argv = exec_command(argv, environment, nodes[name], inside)
         made[name] = {"rank": rank, "argv": argv, "env": environment}
     return made
 

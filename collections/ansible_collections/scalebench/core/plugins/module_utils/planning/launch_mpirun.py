@@ -1,16 +1,21 @@
-"""Open MPI's launcher over ssh, for Horovod, and horovodrun, which calls it."""
+"""Open MPI's launcher over ssh, for Horovod, and horovodrun, which calls it; or Slurm's srun."""
 
 from __future__ import annotations
 
 import json
 import re
-from typing import Dict
+import shlex
+from ipaddress import IPV4LENGTH, IPv4Address, IPv4Network
+from typing import Dict, List, Tuple
 
 from ..records.node_names import folded
+from ..slurm import srun
 from .launch_job import Job, Started
 
-__all__ = ["horovodrun", "mpirun"]
+__all__ = ["by_srun", "horovodrun", "mpirun"]
 
+# Options of mpirun that srun is given anyway, or needs not: by their values, None for a flag.
+_ANYWAY = {"bind-to": "none", "map-by": "slot", "oversubscribe": None, "allow-run-as-root": None}
 _IPV4 = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3}){3}")
 
 
@@ -53,15 +58,7 @@ def horovodrun(job: Job, name: str) -> Started:
 
     :raises ValueError: the command is not the same on all nodes, as horovodrun needs it.
     """
-    command = job.command(name)
-    # The leading node's is compared with all others, theirs with it.
-    for other in job.names if name == job.names[0] else job.names[:1]:
-        if job.command(other) != command:
-            raise ValueError(
-                f"{job.cell['directory']}: horovodrun starts one command on every node, but that of"
-                f" {name} is {' '.join(command)} and that of {other}"
-                f" {' '.join(job.command(other))}: give both the same folders, or use mpirun"
-            )
+    command = _same_command(job, name, "horovodrun", ", or use mpirun")
     hosts = ",".join(f"{job.nodes[node]['address']}:{job.per_node}" for node in job.names)
     ranks = str(len(job.names) * job.per_node)
     words = ["horovodrun", "-np", ranks, "-H", hosts, *job.options.get("arguments", []), *command]
@@ -70,13 +67,83 @@ def horovodrun(job: Job, name: str) -> Started:
     return Started(started.argv, {**parameters, **started.environment})
 
 
+def by_srun(job: Job, name: str) -> Started:
+    """Return ``host_ranks.py`` on a node; the leading node runs srun, whose ranks it takes over.
+
+    Of Open MPI's parameters and what mpirun exports, ranks read the variables.
+
+    :raises ValueError: as for :func:`mpirun` and :func:`horovodrun`, or an option of theirs has no
+        counterpart with srun.
+    """
+    command = _same_command(job, name, "srun", "")
+    more, given = _translated(job)
+    parameters = {f"OMPI_MCA_{key}": value for key, value in _of_ranks(job).items()}
+    argv = [*_waiting(job, name, str(job.nodes[name]["slurm"]["host"])), f"--ranks={job.per_node}"]
+    if name == job.names[0]:
+        join = [*job.script(name, "join_ranks.py"), f"{job.leading['address']}:{job.port}"]
+        hosts = [job.nodes[node]["slurm"]["host"] for node in job.names]
+        ranks = [*more, *join, "-", "60", f"exec {shlex.join(command)}"]
+        argv += ["--", *srun.ranks(job.leading["slurm"], hosts, job.per_node, ranks)]
+    return Started(argv, {**parameters, **job.environment(name), **given})
+
+
+def _translated(job: Job) -> Tuple[List[str], Dict[str, str]]:
+    """Return options of srun and variables for the recipe's words for its launcher."""
+    words = [str(word) for word in job.options.get("arguments", [])]
+    variables: Dict[str, str] = {}
+    # Ranks have a terminal, as with mpirun, or programs in C would keep their lines to the end.
+    output = "--unbuffered"
+    while words:
+        option, *words = words
+        name = option.lstrip("-") if job.recipe["launcher"] == "mpirun" else ""
+        try:
+            if name in ("mca", "gmca"):
+                key, value, *words = words
+                variables[f"OMPI_MCA_{key}"] = value
+            elif name == "x":
+                exported, *words = words
+                key, sign, value = exported.partition("=")
+                variables.update({key: value} if sign else {})
+            elif name == "tag-output":
+                output = "--label"
+            elif name in _ANYWAY and _ANYWAY[name] in (None, *words[:1]):
+                words = words[1:] if _ANYWAY[name] else words
+            else:
+                raise ValueError
+        except ValueError:
+            raise ValueError(
+                f"{job.cell['directory']}: {job.recipe['launcher']}'s {option} in launcher_options"
+                " means nothing to srun, which starts the ranks in a job of Slurm: leave it out"
+            ) from None
+    return [output], variables
+
+
+def _same_command(job: Job, name: str, launcher: str, otherwise: str) -> List[str]:
+    """Return the command of a node's ranks, which is that of all nodes.
+
+    :raises ValueError: it is not.
+    """
+    command = job.command(name)
+    # The leading node's is compared with all others, theirs with it.
+    for other in job.names if name == job.names[0] else job.names[:1]:
+        if job.command(other) != command:
+            raise ValueError(
+                f"{job.cell['directory']}: {launcher} starts one command on every node, but that of"
+                f" {name} is {' '.join(command)} and that of {other}"
+                f" {' '.join(job.command(other))}: give both the same folders{otherwise}"
+            )
+    return command
+
+
+def _waiting(job: Job, name: str, known_as: str) -> List[str]:
+    """Return the words of ``host_ranks.py`` on a node that is ``known_as`` so where ranks come."""
+    where = f"{job.leading['address']}:{job.port}"
+    return [*job.script(name, "host_ranks.py"), f"--job={where}", f"--node={known_as}"]
+
+
 def _hosted(job: Job, name: str, *words: str) -> Started:
     """Return ``host_ranks.py`` on a node, with ``words``, the launcher, below the leading one."""
-    argv = [
-        *job.script(name, "host_ranks.py"),
-        f"--job={job.leading['address']}:{job.port}",
-        f"--node={name}",
-    ]
+    argv = _waiting(job, name, name)
     if name == job.names[0]:
         peers = {
             job.nodes[node]["address"]: {"node": node, "join": job.script(node, "join_ranks.py")}
@@ -89,16 +156,19 @@ def _hosted(job: Job, name: str, *words: str) -> Started:
 
 def _parameters(job: Job) -> Dict[str, str]:
     """Return Open MPI's parameters (ompi_info(1)) by name."""
-    parameters = {
-        "pml": "ob1",
-        "btl": "^openib",
-        # Both, or it listens on interfaces that the other nodes cannot reach.
-        "btl_tcp_if_include": _interface(job),
+    return {
+        **_of_ranks(job),
+        # Of both layers, or it listens on interfaces that the other nodes cannot reach.
         "oob_tcp_if_include": _interface(job),
         # ssh stays as long as the ranks of its node, and only the leading node connects.
         "orte_leave_session_attached": "1",
         "plm_rsh_no_tree_spawn": "1",
     }
+
+
+def _of_ranks(job: Job) -> Dict[str, str]:
+    """Return those of the ranks, however they are started."""
+    parameters = {"pml": "ob1", "btl": "^openib", "btl_tcp_if_include": _interface(job)}
     if job.cell["device"] == "cpu":
         # With fewer cores than ranks a waiting rank must yield.
         parameters["mpi_yield_when_idle"] = "1"
@@ -117,5 +187,8 @@ def _interface(job: Job) -> str:
             " set scalebench_interface to its name, or to its network as 10.11.0.0/24 where the"
             " names differ"
         )
-    # Each node then takes the interface that has its own address.
-    return ",".join(f"{address}/32" for address in addresses)
+    # Each node then takes the interface that has its own address. One network: of several, those
+    # that a node is not in make Open MPI 4.1.4 use the loopback interface too.
+    numbers = [int(IPv4Address(address)) for address in addresses]
+    common = IPV4LENGTH - (min(numbers) ^ max(numbers)).bit_length()
+    return str(IPv4Network((min(numbers), common), strict=False))

@@ -27,6 +27,8 @@ _MOST = 5
 _TOOLS = ("pip", "setuptools", "wheel")
 # Hardware that must stay the same for two sessions of a campaign.
 _HARDWARE = ("hostname", "machine_id", "cpu_model", "cores", "gpus")
+# The smallest network with all addresses of a cell follows from them: launch_mpirun.
+_NETWORK = re.compile(r"OMPI_MCA_btl_tcp_if_include=[0-9./]+")
 # What of it a machine does not share with another of the same kind.
 _OWN = ("hostname", "machine_id")
 
@@ -204,9 +206,14 @@ def _kind(node: Mapping[str, Any], key: str, of_another: bool) -> Any:
 
 
 def _addresses(plan: Plan, others: Container[str]) -> Dict[str, str]:
-    """Return the nodes that other machines stand in for, by the address in their commands."""
+    """Return the nodes that other machines stand in for, by their names in commands."""
     settings = plan.get("settings") or {}
-    return {str(node["address"]): name for name, node in settings.items() if name in others}
+    return {
+        str(known_as): name
+        for name, node in settings.items()
+        if name in others
+        for known_as in (node["address"], node.get("slurm", {}).get("host", name))
+    }
 
 
 def _essence(cell: Cell, nodes: Mapping[str, str]) -> Dict[str, Any]:
@@ -221,6 +228,7 @@ def _essence(cell: Cell, nodes: Mapping[str, str]) -> Dict[str, Any]:
     kept.update(factor_values(cell))
     for node, command in cell["commands"].items():
         words = [f"{name}={value}" for name, value in command["env"].items()]
+        words = [word for word in words if not (nodes and _NETWORK.fullmatch(word))]
         words += command["argv"]
         for address, name in nodes.items():
             # 10.0.0.1 is no part of 10.0.0.12.

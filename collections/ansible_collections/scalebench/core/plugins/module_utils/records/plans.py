@@ -61,12 +61,17 @@ class _Settings(TypedDict):
 
 
 class Settings(_Settings, total=False):
-    """What a plan keeps of a node beside its fingerprint, for runs without the node."""
+    """What a plan keeps of a node beside its fingerprint, for runs without the node.
+
+    ``slurm`` is there on nodes of a job: ``host``, Slurm's name of the node, and of srun its
+    ``path``, the process manager of MPI systems (``mpi``) and whether it starts ``containers``.
+    """
 
     python_given: bool
     architectures: List[str]
     rdma_adapters: Any
     transport: str
+    slurm: Dict[str, Any]
 
 
 class _Node(Settings):

@@ -36,9 +36,11 @@ _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # A command on a node sees none of Slurm's variables of its step, which say that it is one task
 # alone: torchrun and MPI systems would take their ranks from them. Which GPUs are the job's is told
 # by a variable of ours (node.nvidia_smi.GIVEN): ranks get a CUDA_VISIBLE_DEVICES of their own.
+# Where srun finds Slurm stays.
 _WITHOUT_STEP = (
     '[ -z "${CUDA_VISIBLE_DEVICES+set}" ] || export SCALEBENCH_GPUS="$CUDA_VISIBLE_DEVICES"; '
-    "unset $(env | sed -nE 's/^((SLURM|SLURMD|SRUN|PMI|PMI2|PMIX)_[A-Za-z0-9_]*)=.*/\\1/p'); "
+    "unset $(env | sed -nE"
+    " '/^SLURM_CONF=/d; s/^((SLURM|SLURMD|SRUN|PMI|PMI2|PMIX)_[A-Za-z0-9_]*)=.*/\\1/p'); "
 )
 
 # slurmstepd keeps a step whose srun was killed or whose login node is gone, and closes none of its
@@ -110,7 +112,7 @@ def step(
     :param input_bytes: size of the command's input, which beats of the controller follow
         (``BEAT_SECONDS``); None where they do not.
     """
-    given = {"PATH": _PATH, **environment, "SCALEBENCH_NODE": node}
+    given = {"PATH": _PATH, **environment, "SCALEBENCH_NODE": node, "SCALEBENCH_SLURM_JOB": job}
     if input_bytes is not None:
         given["SCALEBENCH_ALIVE"] = str(PATIENCE_SECONDS)
         command = _WITH_BEATS.format(size=input_bytes, command=command)
