@@ -13,7 +13,7 @@ import torch.distributed as dist
 
 from collectives.definitions import operation_line
 from collectives.operations import header
-from collectives.rounds import EVERY_PAIR, rounds
+from collectives.rounds import EVERY_PAIR, Pair, repeated_rounds, rounds
 from common import pytorch_ranks as ranks
 from common.job import begin_job
 from common.ranks import Place, keep_freed_memory
@@ -103,38 +103,71 @@ def _rate(place: Place, device: torch.device, amount: float, call: Callable[[], 
 def _measure_pairs(
     options: Namespace, place: Place, device: torch.device, names: list[str]
 ) -> list[tuple[float, float]]:
-    """Print the rates of every measured pair; return mean seconds and end of each sweep."""
+    """Print the rates of every measured pair; return mean seconds and end of each sweep.
+
+    Pairs whose figures leave a doubt are measured again, with a line of their own.
+    """
     planned = rounds(place.nodes)
-    repeats = options.warmup + options.iterations
+    send = torch.full((options.bytes // 4,), float(place.rank), device=device)
+    buffers = send, torch.empty_like(send)
+    taken, ended = _measure_rounds(planned, options.warmup + options.iterations, place, buffers)
+    counted = [(number, pair) for number, one in enumerate(planned) for pair in one]
+    rates = {
+        pair: [options.bytes / 1e6 / one for one in taken[number, pair][options.warmup :]]
+        for number, pair in counted
+    }
+    # By the first rank: all need the same rounds.
+    doubtful = ranks.gather(place, repeated_rounds(planned, rates))[0]
+    more, _ = _measure_rounds(doubtful, options.iterations, place, buffers)
+    for number, pair in counted:
+        _put_pair(place, names, pair, {"round": number, "rates": rates[pair]})
+    for (number, pair), seconds in more.items():
+        again = [options.bytes / 1e6 / one for one in seconds]
+        facts = {"round": len(planned) + number, "again": True, "rates": again}
+        _put_pair(place, names, pair, facts)
+    sweeps = zip(*taken.values())
+    return [(sum(one) / len(one), end) for one, end in zip(sweeps, ended)]
+
+
+def _put_pair(place: Place, names: list[str], pair: Pair, facts: dict[str, Any]) -> None:
+    _put(place, "pair", {"nodes": [names[node * place.local_size] for node in pair], **facts})
+
+
+def _measure_rounds(
+    planned: list[list[Pair]],
+    repeats: int,
+    place: Place,
+    buffers: tuple[torch.Tensor, torch.Tensor],
+) -> tuple[dict[tuple[int, Pair], list[float]], list[float]]:
+    """Return the seconds of the slower way of each round's pairs by repeat, and each repeat's end.
+
+    :raises StoppedError: a transfer brought other bytes.
+    """
     # All pairs: the repeats of a pair are apart in time, so that a short disturbance hits one.
     order = [(repeat, number) for repeat in range(repeats) for number in range(len(planned))]
     if place.nodes > EVERY_PAIR:
         order.sort(key=lambda one: one[1])
-    send = torch.full((options.bytes // 4,), float(place.rank), device=device)
-    receive = torch.empty_like(send)
     mine: dict[tuple[int, int], float] = {}
     ended = [0.0] * repeats
     for repeat, number in order:
         peer = _peer(planned[number], place)
-        ranks.synchronise(place, device)
+        ranks.synchronise(place, buffers[0].device)
         if peer is not None:
-            mine[repeat, number] = _both_ways(place.rank, peer, send, receive)
-            if receive[0].item() != peer or receive[-1].item() != peer:
+            mine[repeat, number] = _both_ways(place.rank, peer, *buffers)
+            if buffers[1][0].item() != peer or buffers[1][-1].item() != peer:
                 raise StoppedError("wrong_result", f"rank {peer} sent other values")
         ended[repeat] = time.time()
     seconds = ranks.gather(place, [mine.get(one, 0.0) for one in order])
     at = {one: index for index, one in enumerate(order)}
-    taken: list[list[float]] = [[] for _ in range(repeats)]
-    for number, pairs in enumerate(planned):
-        for pair in pairs:
-            both = [seconds[node * place.local_size] for node in pair]
-            slower = [max(end[at[repeat, number]] for end in both) for repeat in range(repeats)]
-            for repeat, duration in enumerate(slower):
-                taken[repeat].append(duration)
-            nodes = [names[node * place.local_size] for node in pair]
-            rates = [options.bytes / 1e6 / one for one in slower[options.warmup :]]
-            _put(place, "pair", {"nodes": nodes, "round": number, "rates": rates})
-    return [(sum(one) / len(one), end) for one, end in zip(taken, ended)]
+    taken = {
+        (number, pair): [
+            max(seconds[node * place.local_size][at[repeat, number]] for node in pair)
+            for repeat in range(repeats)
+        ]
+        for number, pairs in enumerate(planned)
+        for pair in pairs
+    }
+    return taken, ended
 
 
 def _peer(pairs: list[tuple[int, int]], place: Place) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Sequence
 
+from ..diagnosis.suspects import UNDECIDED
 from .verdict import FAIL, PASS, WARN, Nodes, Row, verdict
 
 __all__ = ["diagnosis_checks"]
@@ -49,6 +50,9 @@ def _of_node(name: str, required: Mapping[str, Any]) -> Row:
     if days > float(required["days"]):
         todo = f"at most {required['days']} are allowed (preflight_diagnosis_days): {again}"
         return verdict(_CHECK, name, FAIL, found, todo)
+    if content.get("verdict") == UNDECIDED:
+        todo = f"measure more often (-e iterations=20), or while the nodes do nothing else: {again}"
+        return verdict(_CHECK, name, FAIL, "undecided: large deficits may hide in noise", todo)
     if not there:
         return verdict(_CHECK, name, FAIL, f"not in {file}", f"diagnose it too: {again}")
     if suspects:
