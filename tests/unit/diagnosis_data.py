@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import random
 
-from collectives.rounds import repeated_rounds, rounds
+from collectives.doubts import repeated_rounds, unclear
+from collectives.rounds import rounds
 
 # What a disturbed repeat loses: as much as by another transfer at the same time.
 DISTURBED = math.log(1 - 0.4)
@@ -23,6 +24,7 @@ def measured(
     alone: int = 9,
     across: tuple[int, float] | None = None,
     disturbed: float = 0.0,
+    drawn: dict[str, list[list[float]]] | None = None,
 ):
     """Return what the trainer measures of `count` nodes, with deficits as shares from 0 to 1.
 
@@ -31,18 +33,38 @@ def measured(
     :param repeats, alone: figures of each pair, and of each node alone.
     :param across: the first nodes of a group, and the deficit of its way out.
     :param disturbed: share of the repeats that lose 40 %.
+    :param drawn: by test, measured logarithms of the repeats of a sound figure against the usual of
+        its test, to draw from instead of all noise.
     """
     dice = random.Random(seed)
     names = [f"node{number + 1}" for number in range(count)]
 
-    def usual(deficit: float, scale: float) -> float:
-        return scale * (1 - deficit) * math.exp(dice.gauss(0, unlike))
+    def sound(test: str) -> tuple[float, list[float]]:
+        """Return what a figure keeps over its repeats: how it differs, and its measured ones."""
+        if drawn is None:
+            return dice.gauss(0, unlike), []
+        return 0.0, dice.choice(drawn[test])
 
-    def rates(base: float, repeats: int) -> list[float]:
+    def rates(figure: tuple[float, list[float]], base: float, repeats: int) -> list[float]:
+        differs, own = figure
+        if own:
+            return [base * math.exp(dice.choice(own)) for _ in range(repeats)]
         return [
-            base * math.exp(dice.gauss(0, noise) + DISTURBED * (dice.random() < disturbed))
+            base
+            * math.exp(differs + dice.gauss(0, noise) + DISTURBED * (dice.random() < disturbed))
             for _ in range(repeats)
         ]
+
+    def alone_rates(test: str, scale: float) -> list[list[float]]:
+        figures = [sound(test) for _ in names]
+        found: list[list[float]] = [[] for _ in names]
+        for _ in range(3):
+            for number, figure in enumerate(figures):
+                base = scale * (1 - (node or {}).get(number, 0.0))
+                found[number] += rates(figure, base, alone)
+            if not unclear(found):
+                break
+        return found
 
     def way(pair: tuple[int, int]) -> float:
         crossing = across is not None and (pair[0] < across[0]) != (pair[1] < across[0])
@@ -51,22 +73,18 @@ def measured(
         return max([*shares, (link or {}).get(pair, 0.0), across[1] if crossing else 0.0])
 
     planned = rounds(count)
-    base = {pair: usual(way(pair), 110.0) for one in planned for pair in one}
-    pairs = {pair: rates(base[pair], repeats) for pair in base}
+    figures = {pair: sound("pair_transfer") for one in planned for pair in one}
+    base = {pair: 110.0 * (1 - way(pair)) for pair in figures}
+    pairs = {pair: rates(figures[pair], base[pair], repeats) for pair in base}
     again = repeated_rounds(planned, pairs)
     for pair in (pair for one in again for pair in one):
-        pairs[pair] += rates(base[pair], repeats)
+        pairs[pair] += rates(figures[pair], base[pair], repeats)
     return {
         "nodes": names,
         "alone": [
-            {
-                "test": test,
-                "node": name,
-                "device": 0,
-                "rates": rates(usual((node or {}).get(number, 0.0), scale), alone),
-            }
+            {"test": test, "node": name, "device": 0, "rates": found}
             for test, scale in (("matrix_product", 40.0), ("memory_copy", 9000.0))
-            for number, name in enumerate(names)
+            for name, found in zip(names, alone_rates(test, scale), strict=True)
         ],
         "pairs": [
             {"nodes": [names[one] for one in pair], "rates": found} for pair, found in pairs.items()

@@ -10,7 +10,16 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/variables.md").read_text()
 # Set by roles for other roles and plays, not by users; and a module.
-HANDED_ON = {"acceptance", "campaign_dir", "facts", "failures", "gate", "outcome", "report"}
+HANDED_ON = {
+    "acceptance",
+    "campaign_dir",
+    "diagnosis",
+    "facts",
+    "failures",
+    "gate",
+    "outcome",
+    "report",
+}
 HANDED_ON |= {"seconds_left", "slurm_job", "slurm_node", "sshd", "suspects", "table"}
 
 

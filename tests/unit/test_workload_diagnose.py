@@ -3,11 +3,11 @@ import random
 
 import pytest
 
+from collectives.doubts import repeated_rounds, unclear
 from collectives.rounds import (
     EVERY_PAIR,
     REPEATED,
     all_rounds,
-    repeated_rounds,
     rounds,
 )
 
@@ -75,3 +75,17 @@ def test_without_a_doubt_nothing_is_measured_again():
     # All pairs of a slow node are slow: there is no doubt about its links.
     slow = {"_{}_{}".format(*pair): 0.7 for one in planned for pair in one if 3 in pair}
     assert repeated_rounds(planned, rates_of(planned, **slow)) == []
+
+
+@pytest.mark.parametrize(
+    ("noise", "repeats", "doubt"), [(0.01, 9, False), (0.04, 9, True), (0.04, 90, False)]
+)
+def test_nodes_are_measured_again_where_their_rates_scatter(noise, repeats, doubt):
+    dice = random.Random(1)
+    rates = [[10 * dice.gauss(1, noise) for _ in range(repeats)] for _ in range(20)]
+    # Differences between nodes, and a few disturbed repeats, are no scatter.
+    rates[3] = [rate / 2 for rate in rates[3]]
+    for one in rates:
+        one[0] /= 2
+
+    assert unclear(rates) == doubt

@@ -12,8 +12,9 @@ import torch
 import torch.distributed as dist
 
 from collectives.definitions import operation_line
+from collectives.doubts import repeated_rounds, unclear
 from collectives.operations import header
-from collectives.rounds import EVERY_PAIR, Pair, repeated_rounds, rounds
+from collectives.rounds import EVERY_PAIR, Pair, rounds
 from common import pytorch_ranks as ranks
 from common.job import begin_job
 from common.ranks import Place, keep_freed_memory
@@ -21,6 +22,8 @@ from common.report_lines import StoppedError, end_line, measured_line, put
 
 # A repeat of a test is long enough for a CPU quota, which the kernel gives out every 100 ms.
 LEAST_SECONDS = 0.3
+# The tests of a node are repeated so many times as often at most.
+BATCHES = 3
 
 
 def measure(options: Namespace) -> None:
@@ -41,12 +44,8 @@ def measure(options: Namespace) -> None:
     begin_job(place, header(options, place, device, backend, own), facts)
     begin = time.perf_counter()
     names = [rank["node"] for rank in facts]
-    alone = {
-        test: [_rate(place, device, *work) for _ in range(options.alone)]
-        for test, work in _tests(device).items()
-    }
-    for rank, tests in enumerate(ranks.gather(place, alone)):
-        for test, rates in tests.items():
+    for test, work in _tests(device).items():
+        for rank, rates in enumerate(_measure_alone(options.alone, place, device, work)):
             facts_of = {"test": test, "node": names[rank], "device": rank % place.local_size}
             _put(place, "alone", {**facts_of, "rates": rates})
     sweeps = _measure_pairs(options, place, device, names)
@@ -98,6 +97,20 @@ def _rate(place: Place, device: torch.device, amount: float, call: Callable[[], 
         calls += 1
         seconds = time.perf_counter() - begin
     return calls * amount / seconds
+
+
+def _measure_alone(
+    repeats: int, place: Place, device: torch.device, work: tuple[float, Callable[[], Any]]
+) -> list[list[float]]:
+    """Return the rates of every rank in a test, measured again where they leave a doubt."""
+    rates: list[float] = []
+    for _ in range(BATCHES):
+        rates += [_rate(place, device, *work) for _ in range(repeats)]
+        of_ranks = ranks.gather(place, rates)
+        # By the first rank: all need the same number of repeats.
+        if not ranks.gather(place, unclear(of_ranks))[0]:
+            break
+    return of_ranks
 
 
 def _measure_pairs(

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from statistics import median
-
 Pair = tuple[int, int]
 # Up to so many nodes every pair is measured; above, each node with a few others.
 EVERY_PAIR = 32
 # Rounds more for the pairs whose figures leave a doubt.
 REPEATED = 2
-# A repeat is disturbed, and a pair looks slow, from so many standard deviations.
-_DISTURBED, _LOOKS_SLOW = 4.0, 3.0
-# As many of the repeats disturbed leave a doubt.
-_DISAGREE = 0.4
 
 
 def all_rounds(nodes: int) -> list[list[Pair]]:
@@ -55,51 +47,3 @@ def rounds(nodes: int) -> list[list[Pair]]:
         return every
     wanted = nodes.bit_length() + 2 - REPEATED
     return [every[number * len(every) // wanted] for number in range(wanted)]
-
-
-def repeated_rounds(
-    planned: Sequence[Sequence[Pair]], rates: Mapping[Pair, Sequence[float]]
-) -> list[list[Pair]]:
-    """Return at most :data:`REPEATED` rounds for the pairs whose figures leave a doubt.
-
-    In doubt are pairs slower than what both of their nodes usually reach, the slowest first, and
-    then those of which two fifths of the repeats are disturbed. Pairs that were
-    measured too fill up a round, so that the network is as busy as before and what all rates have
-    in common is seen. Without a doubt there is no round.
-
-    :param planned: the rounds that were measured.
-    :param rates: the repeats of each of their pairs, above 0.
-    """
-    logs = {pair: [math.log(rate) for rate in repeats] for pair, repeats in rates.items()}
-    usual = {pair: median(repeats) for pair, repeats in logs.items()}
-    apart = {pair: [abs(one - usual[pair]) for one in repeats] for pair, repeats in logs.items()}
-    spread = max(1.4826 * median(map(median, apart.values())), 1e-6)
-    of_node: dict[int, list[float]] = {}
-    for pair, value in usual.items():
-        for node in pair:
-            of_node.setdefault(node, []).append(value)
-    doubts: dict[Pair, float] = {}
-    for pair, value in usual.items():
-        disturbed = sum(one > _DISTURBED * spread for one in apart[pair])
-        below = (min(median(of_node[node]) for node in pair) - value) / spread
-        below *= math.sqrt(len(apart[pair]))
-        if below > _LOOKS_SLOW or disturbed >= _DISAGREE * len(apart[pair]):
-            doubts[pair] = below
-    found: list[list[Pair]] = []
-    waiting = sorted(doubts, key=lambda pair: -doubts[pair])
-    while waiting and len(found) < REPEATED:
-        chosen = _disjoint([*waiting, *(pair for one in planned for pair in one)])
-        waiting = [pair for pair in waiting if pair not in chosen]
-        found.append(sorted(chosen))
-    return found
-
-
-def _disjoint(pairs: Sequence[Pair]) -> set[Pair]:
-    """Return those pairs that have no node of an earlier one."""
-    busy: set[int] = set()
-    chosen = set()
-    for pair in pairs:
-        if busy.isdisjoint(pair):
-            chosen.add(pair)
-            busy.update(pair)
-    return chosen
