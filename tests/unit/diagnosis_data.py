@@ -34,34 +34,29 @@ def measured(
     :param across: the first nodes of a group, and the deficit of its way out.
     :param disturbed: share of the repeats that lose 40 %.
     :param drawn: by test, measured logarithms of the repeats of a sound figure against the usual of
-        its test, to draw from instead of all noise.
+        its test and of the moment, to draw from instead of all noise.
     """
     dice = random.Random(seed)
     names = [f"node{number + 1}" for number in range(count)]
 
-    def sound(test: str) -> tuple[float, list[float]]:
-        """Return what a figure keeps over its repeats: how it differs, and its measured ones."""
-        if drawn is None:
-            return dice.gauss(0, unlike), []
-        return 0.0, dice.choice(drawn[test])
+    def sound() -> float:
+        return 0.0 if drawn else dice.gauss(0, unlike)
 
-    def rates(figure: tuple[float, list[float]], base: float, repeats: int) -> list[float]:
-        differs, own = figure
-        if own:
-            return [base * math.exp(dice.choice(own)) for _ in range(repeats)]
+    def rates(test: str, base: float, repeats: int) -> list[float]:
+        if drawn:
+            return [base * math.exp(one) for one in dice.choice(drawn[test])]
         return [
-            base
-            * math.exp(differs + dice.gauss(0, noise) + DISTURBED * (dice.random() < disturbed))
+            base * math.exp(dice.gauss(0, noise) + DISTURBED * (dice.random() < disturbed))
             for _ in range(repeats)
         ]
 
     def alone_rates(test: str, scale: float) -> list[list[float]]:
-        figures = [sound(test) for _ in names]
+        shares = [1 - (node or {}).get(number, 0.0) for number in range(count)]
+        base = [scale * share * math.exp(sound()) for share in shares]
         found: list[list[float]] = [[] for _ in names]
         for _ in range(3):
-            for number, figure in enumerate(figures):
-                base = scale * (1 - (node or {}).get(number, 0.0))
-                found[number] += rates(figure, base, alone)
+            for number, level in enumerate(base):
+                found[number] += rates(test, level, alone)
             if not unclear(found):
                 break
         return found
@@ -73,12 +68,11 @@ def measured(
         return max([*shares, (link or {}).get(pair, 0.0), across[1] if crossing else 0.0])
 
     planned = rounds(count)
-    figures = {pair: sound("pair_transfer") for one in planned for pair in one}
-    base = {pair: 110.0 * (1 - way(pair)) for pair in figures}
-    pairs = {pair: rates(figures[pair], base[pair], repeats) for pair in base}
+    base = {pair: 110.0 * (1 - way(pair)) * math.exp(sound()) for one in planned for pair in one}
+    pairs = {pair: rates("pair_transfer", base[pair], repeats) for pair in base}
     again = repeated_rounds(planned, pairs)
     for pair in (pair for one in again for pair in one):
-        pairs[pair] += rates(figures[pair], base[pair], repeats)
+        pairs[pair] += rates("pair_transfer", base[pair], repeats)
     return {
         "nodes": names,
         "alone": [

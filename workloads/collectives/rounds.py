@@ -42,8 +42,8 @@ def rounds(nodes: int) -> list[list[Pair]]:
 
     :raises ValueError: see :func:`all_rounds`.
     """
-    every = all_rounds(nodes)
     if nodes <= EVERY_PAIR:
-        return every
+        return all_rounds(nodes)
     wanted = nodes.bit_length() + 2 - REPEATED
-    return [every[number * len(every) // wanted] for number in range(wanted)]
+    seats = nodes + nodes % 2
+    return [_round(number * (seats - 1) // wanted, seats, nodes) for number in range(wanted)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from statistics import fmean, median, median_low
-from typing import Dict, FrozenSet, List, Mapping, Optional, Sequence
+from typing import Dict, FrozenSet, Iterable, List, Mapping, Optional, Sequence
 
 from ..stats.student_t import quantile, upper_tail
 from .repeats import Figures, of_repeats
@@ -73,10 +73,9 @@ class _Precision:
     variances: Dict[str, float]
     freedom: float
 
-    def error(self, inside: Sequence[str], others: Sequence[str]) -> float:
-        """Return the standard error of the difference of two weighted means."""
-        weights = [sum(1 / self.variances[name] for name in names) for names in (inside, others)]
-        return math.sqrt(sum(1 / weight for weight in weights))
+    def of_mean(self, names: Iterable[str]) -> float:
+        """Return the variance of the weighted mean of figures."""
+        return 1 / sum(1 / self.variances[name] for name in names)
 
 
 def find(
@@ -123,13 +122,13 @@ def find(
             break
         levels = {name: level for name, level in fit.levels.items() if name != worst.name}
         fit = _fitted(measured, precision, causes, levels, fit.base)
-    others = fit.figures(None)
+    others = precision.of_mean(fit.figures(None))
     needed = quantile(1 - ALPHA / comparisons, precision.freedom)
     needed += quantile(_POWER, precision.freedom)
     return Found(
         sorted(tested, key=lambda one: (one.p, one.effect)),
         {
-            name: 1 - math.exp(-TOLERANCE - needed * precision.error(sorted(covered), others))
+            name: 1 - math.exp(-TOLERANCE - needed * math.sqrt(precision.of_mean(covered) + others))
             for name, covered in causes.items()
             if name not in fit.levels and len(covered) < len(measured.values)
         },
@@ -200,7 +199,7 @@ def _candidate(
         ):
             continue
         gain = -median(depth[one] - before[one] for one in inside)
-        clear = (gain - TOLERANCE) / math.sqrt(1 / sum(1 / precision.variances[i] for i in inside))
+        clear = (gain - TOLERANCE) / math.sqrt(precision.of_mean(inside))
         # Of two that explain the same figures, the one that covers no others.
         if (clear, -len(covered)) > clearest:
             best, clearest = {name: level}, (clear, -len(covered))
@@ -269,7 +268,7 @@ def _tested(
         )
         for one in inside
     ]
-    error = precision.error(inside, fit.figures(None))
+    error = math.sqrt(precision.of_mean(inside) + precision.of_mean(fit.figures(None)))
     gain = fmean(without) - fit.levels[name]
     p = min(1.0, upper_tail((gain - TOLERANCE) / error, precision.freedom) * comparisons)
     wide = quantile(0.975, precision.freedom) * error

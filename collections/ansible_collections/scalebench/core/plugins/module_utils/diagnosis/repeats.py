@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from statistics import fmean, median, variance
+from statistics import fmean, median
 from typing import Dict, List, Mapping, Sequence
 
 __all__ = ["Figures", "of_repeats"]
@@ -47,7 +47,7 @@ def of_repeats(figures: Mapping[str, Sequence[float]]) -> Figures:
         unsure = [name for name, repeats in figures.items() if _disagree(repeats, kept[name])]
         sure = [kept[name] for name in figures if name not in unsure and len(kept[name]) > 1]
         freedom = sum(len(repeats) - 1 for repeats in sure)
-        squares = sum(variance(repeats) * (len(repeats) - 1) for repeats in sure)
+        squares = sum(map(_squares, sure))
         before, spread = spread, max((squares / freedom) ** 0.5, _LEAST) if freedom else spread
         if abs(spread - before) <= 1e-3 * spread:
             break
@@ -55,7 +55,8 @@ def of_repeats(figures: Mapping[str, Sequence[float]]) -> Figures:
     return Figures(
         {name: fmean(repeats) for name, repeats in used.items()},
         {
-            name: max(variance(repeats) if name in unsure else 0.0, spread**2) / len(repeats)
+            name: max(_squares(repeats) / (len(repeats) - 1) if name in unsure else 0.0, spread**2)
+            / len(repeats)
             for name, repeats in used.items()
         },
         freedom,
@@ -71,6 +72,11 @@ def _robust_spread(figures: Mapping[str, Sequence[float]]) -> float:
         correction = 1.4826 * (_SMALL.get(count) or count / (count - 0.8))
         spreads.append(correction * median(abs(value - centre) for value in repeats))
     return max(median(spreads), _LEAST)
+
+
+def _squares(repeats: Sequence[float]) -> float:
+    centre = fmean(repeats)
+    return sum((value - centre) ** 2 for value in repeats)
 
 
 def _kept(repeats: Sequence[float], far: float) -> List[float]:

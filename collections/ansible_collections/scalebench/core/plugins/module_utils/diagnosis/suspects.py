@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from statistics import median
+from statistics import fmean, median
 from typing import Any, Dict, FrozenSet, List, Mapping, Sequence, Tuple
 
 from .effects import ALPHA, TOLERANCE, Deficit, find
@@ -62,6 +62,7 @@ KINDS: Dict[str, Kind] = {
     ),
 }
 PAIRS = "pair_transfer"
+MEAN = "mean of the tests"
 # The median of fewer is moved by one disturbance: of 16 diagnoses of sound nodes with one repeat
 # each, two named a link.
 LEAST_REPEATS = 3
@@ -141,20 +142,32 @@ def _logarithms(rows: Sequence[Tuple[str, Sequence[float]]]) -> Dict[str, List[f
 
 
 def _alone_tables(measured: Mapping[str, Any]) -> List[Table]:
-    tables: List[Table] = []
+    """Return a table of each test, and of their mean: what slows all tests is clearer there."""
+    figures: Dict[str, Dict[str, List[float]]] = {}
+    ends: Dict[str, str] = {}
     for test in sorted({row["test"] for row in measured["alone"]}):
         rows = [row for row in measured["alone"] if row["test"] == test]
+        ends.update({f"{row['node']} {row['device']}": row["node"] for row in rows})
         named = [(f"{row['node']} {row['device']}", row["rates"]) for row in rows]
+        figures[test] = _logarithms(named)
+    tests = list(figures.values())
+    if len(tests) > 1 and all(one.keys() == tests[0].keys() for one in tests):
+        figures[MEAN] = {
+            name: [fmean(repeat) for repeat in zip(*(one[name] for one in tests))]
+            for name in tests[0]
+        }
+    tables: List[Table] = []
+    for test, found in figures.items():
         causes: Causes = {}
         nodes: List[FrozenSet[str]] = []
         for node in measured["nodes"]:
-            own = frozenset(f"{row['node']} {row['device']}" for row in rows if row["node"] == node)
+            own = frozenset(name for name in found if ends[name] == node)
             if own:
                 nodes.append(own)
                 causes[f"node:{node}"] = own
             if len(own) > 1:
                 causes.update({f"device:{one}": frozenset({one}) for one in own})
-        tables.append((test, _logarithms(named), causes, nodes))
+        tables.append((test, found, causes, nodes))
     return tables
 
 
