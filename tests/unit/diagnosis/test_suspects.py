@@ -74,6 +74,24 @@ def test_a_slow_group_is_named_and_not_its_nodes_and_links(deficit):
     assert named(judge(measured(8, 1, network=slow), racks)) == {("group", "rack1")}
 
 
+def test_a_slow_node_is_told_by_the_pairs_that_its_group_does_not_slow_down_more():
+    racks = {"rack1": ["node1", "node2", "node3"], "rack2": [f"node{n}" for n in range(4, 9)]}
+
+    verdict = judge(measured(8, 1, across=(3, 0.5), network={0: 0.2}), racks)
+
+    assert named(verdict) == {("uplink", "rack1 and rack2"), ("network", "node1")}
+
+
+def test_the_mean_of_the_tests_names_a_node_that_none_of_them_names():
+    cases = [measured(8, seed, node={0: 0.12}, noise=0.05, unlike=0.02) for seed in range(20)]
+
+    suspects = [suspect for one in cases for suspect in judge(one, {})["suspects"]]
+
+    assert {suspect["subject"] for suspect in suspects} == {"node1"}
+    tests = [[one["test"] for one in suspect["deficits"]] for suspect in suspects]
+    assert tests.count(["mean of the tests"]) >= 3
+
+
 def test_sound_nodes_that_differ_more_than_assumed_are_seldom_suspects():
     found = [judge(measured(4, n, noise=0.005, unlike=0.03), {})["suspects"] for n in range(100)]
 
