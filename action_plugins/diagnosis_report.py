@@ -43,7 +43,8 @@ class ActionModule(ControllerAction):
     def answer(self, args):
         """Write the files that differ; return the text and the suspects."""
         if not args["campaign_dir"]:
-            return {"changed": False, "text": "\n".join(schedule(args["nodes"])), "suspects": []}
+            text = "\n".join(schedule(args["nodes"]))
+            return {"changed": False, "text": text, "suspects": [], "verdict": "", "headline": ""}
         folder = Path(args["campaign_dir"])
         good = _good(folder)
         measured = measurement(_logs(folder, good))
@@ -84,7 +85,8 @@ class ActionModule(ControllerAction):
             self._task.check_mode,
             self._task.diff,
         )
-        return {**written, "text": terminal(diagnosis), "suspects": diagnosis["suspects"]}
+        said = {"text": terminal(diagnosis), "headline": headline(diagnosis)}
+        return {**written, **said, **{key: diagnosis[key] for key in ("suspects", "verdict")}}
 
 
 def _good(folder):

@@ -56,6 +56,18 @@ text:
   description: The result for a terminal of 100 columns, or what would be measured.
   returned: success
   type: str
+headline:
+  description: The result in a sentence or two; empty where nothing was measured.
+  returned: success
+  type: str
+  sample: "Suspects: node1 - node4 (slow link)."
+verdict:
+  description:
+    - V(slow) with a suspect; without one V(undecided) where a deficit of more than 30 percent would
+      not have been seen, else V(sound). Empty where nothing was measured.
+  returned: success
+  type: str
+  sample: slow
 suspects:
   description:
     - What is slow. C(kind) is V(node), V(device), V(network), V(link), V(uplink) or V(group),

@@ -41,10 +41,11 @@ def test_the_playbook_measures_judges_and_reports(cluster):
     folder = cluster.results / "slow"
     assert (folder / "diagnosis.json").is_file(), failures(done)
     diagnosis = json.loads((folder / "diagnosis.json").read_text())
-    assert done.rc == (2 if diagnosis["suspects"] else 0), failures(done)
+    assert done.rc == (0 if diagnosis["verdict"] == "sound" else 2), failures(done)
+    assert (diagnosis["verdict"] == "slow") == bool(diagnosis["suspects"])
     assert diagnosis["nodes"] == ["node1", "node2", "node3", "node4"]
     assert len(diagnosis["pairs"]) == 6
-    assert {len(row["rates"]) for row in diagnosis["pairs"]} == {5}
+    assert {len(row["rates"]) for row in diagnosis["pairs"]} <= {5, 10, 15}
     assert set(diagnosis["seen"]) == {"node", "network", "link"}
     assert "What is slow: slow" in (folder / "diagnosis.html").read_text()
     assert json.loads((folder / "results.json").read_text())["failures"] == []

@@ -5,7 +5,11 @@ from __future__ import annotations
 import math
 import random
 
+from collectives.doubts import repeated_rounds, unclear
 from collectives.rounds import rounds
+
+# What a disturbed repeat loses: as much as by another transfer at the same time.
+DISTURBED = math.log(1 - 0.4)
 
 
 def measured(
@@ -19,6 +23,8 @@ def measured(
     repeats: int = 5,
     alone: int = 9,
     across: tuple[int, float] | None = None,
+    disturbed: float = 0.0,
+    drawn: dict[str, list[list[float]]] | None = None,
 ):
     """Return what the trainer measures of `count` nodes, with deficits as shares from 0 to 1.
 
@@ -26,33 +32,56 @@ def measured(
     :param unlike: the same between sound nodes and links.
     :param repeats, alone: figures of each pair, and of each node alone.
     :param across: the first nodes of a group, and the deficit of its way out.
+    :param disturbed: share of the repeats that lose 40 %.
+    :param drawn: by test, measured logarithms of the repeats of a sound figure against the usual of
+        its test and of the moment, to draw from instead of all noise.
     """
     dice = random.Random(seed)
     names = [f"node{number + 1}" for number in range(count)]
 
-    def rates(deficit: float, scale: float, repeats: int) -> list[float]:
-        base = scale * (1 - deficit) * math.exp(dice.gauss(0, unlike))
-        return [base * math.exp(dice.gauss(0, noise)) for _ in range(repeats)]
+    def sound() -> float:
+        return 0.0 if drawn else dice.gauss(0, unlike)
+
+    def rates(test: str, base: float, repeats: int) -> list[float]:
+        if drawn:
+            return [base * math.exp(one) for one in dice.choice(drawn[test])]
+        return [
+            base * math.exp(dice.gauss(0, noise) + DISTURBED * (dice.random() < disturbed))
+            for _ in range(repeats)
+        ]
+
+    def alone_rates(test: str, scale: float) -> list[list[float]]:
+        shares = [1 - (node or {}).get(number, 0.0) for number in range(count)]
+        base = [scale * share * math.exp(sound()) for share in shares]
+        found: list[list[float]] = [[] for _ in names]
+        for _ in range(3):
+            for number, level in enumerate(base):
+                found[number] += rates(test, level, alone)
+            if not unclear(found):
+                break
+        return found
 
     def way(pair: tuple[int, int]) -> float:
         crossing = across is not None and (pair[0] < across[0]) != (pair[1] < across[0])
-        shares = [1 - (network or {}).get(one, 0.0) for one in pair]
-        return 1 - math.prod(
-            [*shares, 1 - (link or {}).get(pair, 0.0), 1 - (across[1] if crossing else 0.0)]
-        )
+        shares = [(network or {}).get(one, 0.0) for one in pair]
+        # A pair runs at the rate of the slowest part of its way.
+        return max([*shares, (link or {}).get(pair, 0.0), across[1] if crossing else 0.0])
 
+    planned = rounds(count)
+    base = {pair: 110.0 * (1 - way(pair)) * math.exp(sound()) for one in planned for pair in one}
+    pairs = {pair: rates("pair_transfer", base[pair], repeats) for pair in base}
+    again = repeated_rounds(planned, pairs)
+    for pair in (pair for one in again for pair in one):
+        pairs[pair] += rates("pair_transfer", base[pair], repeats)
     return {
         "nodes": names,
         "alone": [
-            {"test": test, "node": name, "device": 0, "rates": rates(share, scale, alone)}
+            {"test": test, "node": name, "device": 0, "rates": found}
             for test, scale in (("matrix_product", 40.0), ("memory_copy", 9000.0))
-            for number, name in enumerate(names)
-            for share in [(node or {}).get(number, 0.0)]
+            for name, found in zip(names, alone_rates(test, scale), strict=True)
         ],
         "pairs": [
-            {"nodes": [names[pair[0]], names[pair[1]]], "rates": rates(way(pair), 110.0, repeats)}
-            for one_round in rounds(count)
-            for pair in one_round
+            {"nodes": [names[one] for one in pair], "rates": found} for pair, found in pairs.items()
         ],
     }
 

@@ -1,9 +1,12 @@
 import math
+import random
 
 import pytest
 
+from collectives.doubts import repeated_rounds, unclear
 from collectives.rounds import (
     EVERY_PAIR,
+    REPEATED,
     all_rounds,
     rounds,
 )
@@ -25,7 +28,7 @@ def test_every_pair_is_measured_once_in_rounds_of_disjoint_pairs(nodes):
 def test_many_nodes_take_log2_and_three_rounds_with_other_partners_in_each(nodes):
     planned = rounds(nodes)
 
-    assert len(planned) == math.ceil(math.log2(nodes)) + 3
+    assert len(planned) + REPEATED == math.floor(math.log2(nodes)) + 3
     pairs = [pair for one in planned for pair in one]
     assert len(set(pairs)) == len(pairs)
     rested = [nodes - 2 * len(one) for one in planned]
@@ -35,3 +38,54 @@ def test_many_nodes_take_log2_and_three_rounds_with_other_partners_in_each(nodes
 def test_one_node_has_no_pair():
     with pytest.raises(ValueError, match="1 node: a pair needs two"):
         all_rounds(1)
+
+
+def rates_of(planned, **slower):
+    dice = random.Random(1)
+    return {
+        pair: [100 * slower.get("_{}_{}".format(*pair), 1) * dice.gauss(1, 0.01) for _ in range(5)]
+        for one in planned
+        for pair in one
+    }
+
+
+@pytest.mark.parametrize("nodes", [8, 9, 64])
+def test_what_leaves_a_doubt_is_measured_again_beside_the_others(nodes):
+    planned = rounds(nodes)
+    pairs = sorted(pair for one in planned for pair in one)
+    first = pairs[0]
+    second = next(pair for pair in pairs if 0 in pair and pair != first)
+    rates = rates_of(planned, **{"_{}_{}".format(*first): 0.9})
+    rates[second][1:4] = [50, 51, 100]
+
+    again = repeated_rounds(planned, rates)
+
+    # Both have node 0: one round each, the slow one first.
+    assert [first in one for one in again] == [True, False]
+    assert second in again[1]
+    for one in again:
+        busy = [node for pair in one for node in pair]
+        assert len(busy) == len(set(busy)) > nodes // 2
+        assert set(one) <= set(pairs)
+
+
+def test_without_a_doubt_nothing_is_measured_again():
+    planned = rounds(8)
+    assert repeated_rounds(planned, rates_of(planned)) == []
+    # All pairs of a slow node are slow: there is no doubt about its links.
+    slow = {"_{}_{}".format(*pair): 0.7 for one in planned for pair in one if 3 in pair}
+    assert repeated_rounds(planned, rates_of(planned, **slow)) == []
+
+
+@pytest.mark.parametrize(
+    ("noise", "repeats", "doubt"), [(0.01, 9, False), (0.04, 9, True), (0.04, 90, False)]
+)
+def test_nodes_are_measured_again_where_their_rates_scatter(noise, repeats, doubt):
+    dice = random.Random(1)
+    rates = [[10 * dice.gauss(1, noise) for _ in range(repeats)] for _ in range(20)]
+    # Differences between nodes, and a few disturbed repeats, are no scatter.
+    rates[3] = [rate / 2 for rate in rates[3]]
+    for one in rates:
+        one[0] /= 2
+
+    assert unclear(rates) == doubt

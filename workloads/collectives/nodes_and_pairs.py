@@ -12,8 +12,9 @@ import torch
 import torch.distributed as dist
 
 from collectives.definitions import operation_line
+from collectives.doubts import repeated_rounds, unclear
 from collectives.operations import header
-from collectives.rounds import EVERY_PAIR, rounds
+from collectives.rounds import EVERY_PAIR, Pair, rounds
 from common import pytorch_ranks as ranks
 from common.job import begin_job
 from common.ranks import Place, keep_freed_memory
@@ -21,6 +22,8 @@ from common.report_lines import StoppedError, end_line, measured_line, put
 
 # A repeat of a test is long enough for a CPU quota, which the kernel gives out every 100 ms.
 LEAST_SECONDS = 0.3
+# The tests of a node are repeated so many times as often at most.
+BATCHES = 3
 
 
 def measure(options: Namespace) -> None:
@@ -41,12 +44,8 @@ def measure(options: Namespace) -> None:
     begin_job(place, header(options, place, device, backend, own), facts)
     begin = time.perf_counter()
     names = [rank["node"] for rank in facts]
-    alone = {
-        test: [_rate(place, device, *work) for _ in range(options.alone)]
-        for test, work in _tests(device).items()
-    }
-    for rank, tests in enumerate(ranks.gather(place, alone)):
-        for test, rates in tests.items():
+    for test, work in _tests(device).items():
+        for rank, rates in enumerate(_measure_alone(options.alone, place, device, work)):
             facts_of = {"test": test, "node": names[rank], "device": rank % place.local_size}
             _put(place, "alone", {**facts_of, "rates": rates})
     sweeps = _measure_pairs(options, place, device, names)
@@ -100,41 +99,88 @@ def _rate(place: Place, device: torch.device, amount: float, call: Callable[[], 
     return calls * amount / seconds
 
 
+def _measure_alone(
+    repeats: int, place: Place, device: torch.device, work: tuple[float, Callable[[], Any]]
+) -> list[list[float]]:
+    """Return the rates of every rank in a test, measured again where they leave a doubt."""
+    rates: list[float] = []
+    for _ in range(BATCHES):
+        rates += [_rate(place, device, *work) for _ in range(repeats)]
+        of_ranks = ranks.gather(place, rates)
+        # By the first rank: all need the same number of repeats.
+        if not ranks.gather(place, unclear(of_ranks))[0]:
+            break
+    return of_ranks
+
+
 def _measure_pairs(
     options: Namespace, place: Place, device: torch.device, names: list[str]
 ) -> list[tuple[float, float]]:
-    """Print the rates of every measured pair; return mean seconds and end of each sweep."""
+    """Print the rates of every measured pair; return mean seconds and end of each sweep.
+
+    Pairs whose figures leave a doubt are measured again, with a line of their own.
+    """
     planned = rounds(place.nodes)
-    repeats = options.warmup + options.iterations
+    send = torch.full((options.bytes // 4,), float(place.rank), device=device)
+    buffers = send, torch.empty_like(send)
+    taken, ended = _measure_rounds(planned, options.warmup + options.iterations, place, buffers)
+    counted = [(number, pair) for number, one in enumerate(planned) for pair in one]
+    rates = {
+        pair: [options.bytes / 1e6 / one for one in taken[number, pair][options.warmup :]]
+        for number, pair in counted
+    }
+    # By the first rank: all need the same rounds.
+    doubtful = ranks.gather(place, repeated_rounds(planned, rates))[0]
+    more, _ = _measure_rounds(doubtful, options.iterations, place, buffers)
+    for number, pair in counted:
+        _put_pair(place, names, pair, {"round": number, "rates": rates[pair]})
+    for (number, pair), seconds in more.items():
+        again = [options.bytes / 1e6 / one for one in seconds]
+        facts = {"round": len(planned) + number, "again": True, "rates": again}
+        _put_pair(place, names, pair, facts)
+    sweeps = zip(*taken.values())
+    return [(sum(one) / len(one), end) for one, end in zip(sweeps, ended)]
+
+
+def _put_pair(place: Place, names: list[str], pair: Pair, facts: dict[str, Any]) -> None:
+    _put(place, "pair", {"nodes": [names[node * place.local_size] for node in pair], **facts})
+
+
+def _measure_rounds(
+    planned: list[list[Pair]],
+    repeats: int,
+    place: Place,
+    buffers: tuple[torch.Tensor, torch.Tensor],
+) -> tuple[dict[tuple[int, Pair], list[float]], list[float]]:
+    """Return the seconds of the slower way of each round's pairs by repeat, and each repeat's end.
+
+    :raises StoppedError: a transfer brought other bytes.
+    """
     # All pairs: the repeats of a pair are apart in time, so that a short disturbance hits one.
     order = [(repeat, number) for repeat in range(repeats) for number in range(len(planned))]
     if place.nodes > EVERY_PAIR:
         order.sort(key=lambda one: one[1])
-    send = torch.full((options.bytes // 4,), float(place.rank), device=device)
-    receive = torch.empty_like(send)
     mine: dict[tuple[int, int], float] = {}
     ended = [0.0] * repeats
     for repeat, number in order:
         peer = _peer(planned[number], place)
-        ranks.synchronise(place, device)
+        ranks.synchronise(place, buffers[0].device)
         if peer is not None:
-            mine[repeat, number] = _both_ways(place.rank, peer, send, receive)
-            if receive[0].item() != peer or receive[-1].item() != peer:
+            mine[repeat, number] = _both_ways(place.rank, peer, *buffers)
+            if buffers[1][0].item() != peer or buffers[1][-1].item() != peer:
                 raise StoppedError("wrong_result", f"rank {peer} sent other values")
         ended[repeat] = time.time()
     seconds = ranks.gather(place, [mine.get(one, 0.0) for one in order])
     at = {one: index for index, one in enumerate(order)}
-    taken: list[list[float]] = [[] for _ in range(repeats)]
-    for number, pairs in enumerate(planned):
-        for pair in pairs:
-            both = [seconds[node * place.local_size] for node in pair]
-            slower = [max(end[at[repeat, number]] for end in both) for repeat in range(repeats)]
-            for repeat, duration in enumerate(slower):
-                taken[repeat].append(duration)
-            nodes = [names[node * place.local_size] for node in pair]
-            rates = [options.bytes / 1e6 / one for one in slower[options.warmup :]]
-            _put(place, "pair", {"nodes": nodes, "round": number, "rates": rates})
-    return [(sum(one) / len(one), end) for one, end in zip(taken, ended)]
+    taken = {
+        (number, pair): [
+            max(seconds[node * place.local_size][at[repeat, number]] for node in pair)
+            for repeat in range(repeats)
+        ]
+        for number, pairs in enumerate(planned)
+        for pair in pairs
+    }
+    return taken, ended
 
 
 def _peer(pairs: list[tuple[int, int]], place: Place) -> int | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 Pair = tuple[int, int]
 # Up to so many nodes every pair is measured; above, each node with a few others.
 EVERY_PAIR = 32
+# Rounds more for the pairs whose figures leave a doubt.
+REPEATED = 2
 
 
 def all_rounds(nodes: int) -> list[list[Pair]]:
@@ -36,13 +36,14 @@ def _round(number: int, seats: int, nodes: int) -> list[Pair]:
 def rounds(nodes: int) -> list[list[Pair]]:
     """Return the rounds of a diagnosis: every pair up to :data:`EVERY_PAIR` nodes.
 
-    Above, ceil(log2 nodes) + 3 rounds of the same schedule, spread over it: each node is measured
-    with that many others, which tells a slow node from a slow link; most links are not measured.
+    Above, floor(log2 nodes) + 3 rounds less :data:`REPEATED`, of the same schedule and spread over
+    it: each node is measured with that many others, which tells a slow node from a slow link; most
+    links are not measured.
 
     :raises ValueError: see :func:`all_rounds`.
     """
-    every = all_rounds(nodes)
     if nodes <= EVERY_PAIR:
-        return every
-    wanted = math.ceil(math.log2(nodes)) + 3
-    return [every[number * len(every) // wanted] for number in range(wanted)]
+        return all_rounds(nodes)
+    wanted = nodes.bit_length() + 2 - REPEATED
+    seats = nodes + nodes % 2
+    return [_round(number * (seats - 1) // wanted, seats, nodes) for number in range(wanted)]

@@ -98,6 +98,7 @@ def test_a_damaged_line_costs_only_itself_and_is_named(line, message):
 def test_the_stated_schedule_is_the_one_of_the_trainer(nodes):
     planned = rounds.rounds(nodes)
     pairs = sum(map(len, planned))
+    assert f"at most {rounds.REPEATED} rounds" in " ".join(schedule(nodes))
 
     text = " ".join(schedule(nodes))
 
@@ -124,8 +125,36 @@ def test_nothing_found_says_what_would_have_been_seen():
     text = terminal(diagnosis)
     assert text.startswith("Nothing slow was found.")
     assert "| slow link " in text
-    assert "the 20 slowest of 180" in report_markdown(diagnosis)
+    assert "the 20 slowest of 120" in report_markdown(diagnosis)
     assert 'scalebench_suspects{kind="node"} 0' in prometheus(diagnosis)
+
+
+def test_what_noise_hides_is_undecided_and_said():
+    diagnosis = diagnosis_of(measured(4, 1, noise=0.2))
+
+    assert headline(diagnosis).startswith("Undecided: nothing slow was found, but only a slow ")
+    assert "a slow link from" in headline(diagnosis)
+    assert max(map(len, terminal(diagnosis).splitlines()[:3])) <= 100
+
+
+def test_repeated_pairs_come_after_those_of_all_sweeps():
+    data = measured(4, 1)
+    more = {"nodes": data["pairs"][0]["nodes"], "again": True, "rates": [1.0, 2.0]}
+    log = f"{log_of(data)}\n[scalebench] pair {json.dumps(more)}"
+
+    found = measurement({"1": log, "2": log})
+
+    assert found["pairs"][0]["rates"] == data["pairs"][0]["rates"] * 2 + [1.0, 2.0, 1.0, 2.0]
+    assert found["pairs"][1]["rates"] == data["pairs"][1]["rates"] * 2
+    assert set(found["pairs"][0]) == {"nodes", "rates"}
+
+
+@pytest.mark.parametrize(("count", "drawn"), [(8, True), (12, False)])
+def test_the_map_is_drawn_where_a_terminal_has_room(count, drawn):
+    text = terminal(diagnosis_of(measured(count, 1)))
+
+    assert ("Median rate in %" in text) == drawn
+    assert max(map(len, text.splitlines())) <= 100
 
 
 def test_the_action_judges_the_complete_logs_of_a_campaign(tmp_path):
@@ -140,10 +169,12 @@ def test_the_action_judges_the_complete_logs_of_a_campaign(tmp_path):
     found = run_action(diagnosis_report, args)
 
     assert named(found) == {("link", "node1 - node2")}
+    assert (found["verdict"], found["headline"]) == ("slow", "Suspects: node1 - node2 (slow link).")
     written = json.loads((folder / "diagnosis.json").read_text())
     assert written["groups"] == {"rack": ["node1", "node2"]}
     assert written["tolerance"] == 3.0
-    assert {len(row["rates"]) for row in written["pairs"]} == {10}
+    # The slow pair and one beside it were measured again.
+    assert sorted(len(row["rates"]) for row in written["pairs"]) == [10, 10, 10, 10, 20, 20]
     assert "slow link" in (folder / "diagnosis.html").read_text()
     assert not run_action(diagnosis_report, args)["changed"]
 

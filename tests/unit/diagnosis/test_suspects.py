@@ -1,10 +1,16 @@
 import math
-from statistics import fmean
+import random
+from statistics import fmean, stdev
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.diagnosis import effects
 from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.effects import find
-from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.suspects import judge
+from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.repeats import of_repeats
+from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.suspects import (
+    SLOW,
+    SOUND,
+    UNDECIDED,
+    judge,
+)
 from diagnosis_data import measured, named
 
 CASES = [
@@ -13,6 +19,27 @@ CASES = [
     ({"link": {(0, 3): 0.20}}, {("link", "node1 - node4")}),
     ({"node": {2: 0.3}, "network": {2: 0.3}}, {("node", "node3")}),
     ({"link": {(0, 1): 0.2}, "node": {3: 0.3}}, {("link", "node1 - node2"), ("node", "node4")}),
+    # Several of one kind, of which each makes the other look usual.
+    ({"node": {0: 0.2, 2: 0.2}}, {("node", "node1"), ("node", "node3")}),
+    ({"network": {0: 0.2, 1: 0.2}}, {("network", "node1"), ("network", "node2")}),
+    (
+        {"link": {(0, 1): 0.2, (0, 3): 0.2}},
+        {("link", "node1 - node2"), ("link", "node1 - node4")},
+    ),
+    (
+        {"link": {(0, 1): 0.2}, "network": {3: 0.5}},
+        {("link", "node1 - node2"), ("network", "node4")},
+    ),
+    # A slow link of a node that is slow itself, with and without the same deficit.
+    ({"link": {(0, 1): 0.2}, "node": {0: 0.2}}, {("link", "node1 - node2"), ("node", "node1")}),
+    (
+        {"link": {(0, 1): 0.5}, "network": {0: 0.2}},
+        {("link", "node1 - node2"), ("network", "node1")},
+    ),
+    # Disturbed repeats.
+    ({"link": {(0, 3): 0.2}, "disturbed": 0.05}, {("link", "node1 - node4")}),
+    ({"node": {2: 0.10}, "disturbed": 0.05}, {("node", "node3")}),
+    ({"disturbed": 0.05}, set()),
     ({}, set()),
 ]
 
@@ -25,9 +52,67 @@ def test_the_cause_is_named_and_nothing_else(count, deficits, expected):
     assert found.count(expected) >= 19, found
 
 
-def test_a_slow_node_among_many_is_named():
+def test_slow_nodes_among_many_are_named():
+    expected = {("network", "node41"), ("network", "node8"), ("node", "node3")}
     for seed in range(3):
-        assert named(judge(measured(64, seed, network={40: 0.2}), {})) == {("network", "node41")}
+        data = measured(64, seed, network={40: 0.1, 7: 0.2}, node={2: 0.1})
+        assert named(judge(data, {})) == expected
+
+
+def test_half_of_the_nodes_can_be_slow():
+    slow = dict.fromkeys(range(4), 0.2)
+    assert named(judge(measured(8, 1, network=slow, node=slow), {})) == {
+        ("node", f"node{number + 1}") for number in slow
+    }
+
+
+@pytest.mark.parametrize("deficit", [0.1, 0.5])
+def test_a_slow_group_is_named_and_not_its_nodes_and_links(deficit):
+    racks = {"rack1": ["node1", "node2", "node3"], "rack2": [f"node{n}" for n in range(4, 9)]}
+    slow = dict.fromkeys(range(3), deficit)
+
+    assert named(judge(measured(8, 1, network=slow), racks)) == {("group", "rack1")}
+
+
+def test_a_slow_node_is_told_by_the_pairs_that_its_group_does_not_slow_down_more():
+    racks = {"rack1": ["node1", "node2", "node3"], "rack2": [f"node{n}" for n in range(4, 9)]}
+
+    verdict = judge(measured(8, 1, across=(3, 0.5), network={0: 0.2}), racks)
+
+    assert named(verdict) == {("uplink", "rack1 and rack2"), ("network", "node1")}
+
+
+def test_the_mean_of_the_tests_names_a_node_that_none_of_them_names():
+    cases = [measured(8, seed, node={0: 0.12}, noise=0.05, unlike=0.02) for seed in range(20)]
+
+    suspects = [suspect for one in cases for suspect in judge(one, {})["suspects"]]
+
+    assert {suspect["subject"] for suspect in suspects} == {"node1"}
+    tests = [[one["test"] for one in suspect["deficits"]] for suspect in suspects]
+    assert tests.count(["mean of the tests"]) >= 3
+
+
+def test_sound_nodes_that_differ_more_than_assumed_are_seldom_suspects():
+    found = [judge(measured(4, n, noise=0.005, unlike=0.03), {})["suspects"] for n in range(100)]
+
+    assert sum(map(bool, found)) <= 1
+
+
+def test_a_pair_is_not_slow_by_repeats_that_disagree():
+    data = measured(8, 1)
+    data["pairs"][5]["rates"] = [110.0, 55.0, 54.0, 109.0, 56.0]
+
+    verdict = judge(data, {})
+
+    assert verdict["suspects"] == []
+    assert verdict["unsure"] == [f"pair_transfer {' - '.join(data['pairs'][5]['nodes'])}"]
+    assert (verdict["verdict"], verdict["seen"]["link"] > 30) == (UNDECIDED, True)
+
+
+def test_noise_that_hides_large_deficits_leaves_it_undecided():
+    assert judge(measured(4, 1, noise=0.02), {})["verdict"] == SOUND
+    assert judge(measured(4, 1, noise=0.2), {})["verdict"] == UNDECIDED
+    assert judge(measured(4, 1, noise=0.02, link={(0, 1): 0.5}), {})["verdict"] == SLOW
 
 
 def test_the_way_out_of_a_group_is_told_from_its_nodes():
@@ -87,7 +172,7 @@ def test_bad_rates_are_named():
     with pytest.raises(ValueError, match=r"measured 2 times.*at least 3 times \(-e iterations=3\)"):
         judge(one, {})
     with pytest.raises(ValueError, match="2 figures: three are needed"):
-        find({"a": [1.0], "b": [1.0]}, {}, 1)
+        find({"a": [1.0], "b": [1.0]}, {}, [], 1)
 
 
 def test_the_error_is_not_below_what_the_repeats_say():
@@ -95,18 +180,43 @@ def test_the_error_is_not_below_what_the_repeats_say():
     figures = {name: [-0.3, -0.1, 0.0, 0.1, 0.3] for name in "abcde"}
     figures["e"] = [value - 0.2 for value in figures["e"]]
     causes = {name: frozenset({name}) for name in figures}
-    assert find(figures, causes, 5).deficits == []
+    nodes = list(causes.values())
+    assert find(figures, causes, nodes, 5).deficits == []
 
     quiet = {name: [value / 100 for value in values] for name, values in figures.items()}
     quiet["e"] = [value - 0.2 for value in quiet["a"]]
-    assert [one.name for one in find(quiet, causes, 5).deficits] == ["e"]
+    assert [one.name for one in find(quiet, causes, nodes, 5).deficits] == ["e"]
 
 
-def test_each_cause_that_is_taken_costs_a_degree_of_freedom():
-    rest = {name: value / 10 for value, name in enumerate("abcdef")}
-    errors = [effects._try("a", frozenset("a"), rest, 0.0, 0, taken).error for taken in (0, 1, 2)]
-    # Six figures, less two means.
-    assert [error**2 / errors[0] ** 2 for error in errors] == pytest.approx([1, 4 / 3, 4 / 2])
+def test_figures_that_differ_count_with_their_own_few_degrees_of_freedom():
+    # Four figures of hardly any noise, sound ones 2.5 % apart: they are three, not four times 9.
+    figures = {
+        name: [value - 1e-4, value, value + 1e-4] * 3
+        for name, value in (("a", -0.025), ("b", 0.0), ("c", 0.025), ("d", -0.12))
+    }
+    causes = {name: frozenset({name}) for name in figures}
+
+    assert find(figures, causes, list(causes.values()), 20).deficits == []
+
+
+def test_the_noise_of_repeats_is_that_of_the_undisturbed():
+    dice = random.Random(1)
+    figures = {str(name): [dice.gauss(0, 0.02) for _ in range(5)] for name in range(200)}
+    clean = of_repeats(figures)
+    assert math.sqrt(5 * clean.variances["0"]) == pytest.approx(0.02, rel=0.05)
+    assert stdev(clean.values.values()) == pytest.approx(0.02 / math.sqrt(5), rel=0.1)
+    assert clean.freedom >= 795
+
+    for name in range(0, 200, 4):
+        figures[str(name)][2] -= 0.5
+    figures["1"][:3] = [-0.5, -0.51, -0.49]
+    found = of_repeats(figures)
+
+    assert found.variances["3"] == pytest.approx(clean.variances["3"], rel=0.05)
+    assert found.variances["0"] == pytest.approx(found.variances["3"] * 5 / 4)
+    assert found.values["0"] == pytest.approx(0, abs=0.04)
+    assert found.unsure == ["1"]
+    assert math.sqrt(found.variances["1"]) > 0.1
 
 
 def test_p_is_corrected_for_the_number_of_comparisons():
@@ -115,6 +225,6 @@ def test_p_is_corrected_for_the_number_of_comparisons():
     figures = {name: [math.log(rate) for rate in rates] for name, rates in figures.items()}
     causes = {"node1-node2": frozenset({"node1-node2"})}
 
-    few, many = (find(figures, causes, count).deficits[0].p for count in (1, 50))
+    few, many = (find(figures, causes, [], count).deficits[0].p for count in (1, 50))
 
     assert many / few == pytest.approx(50)

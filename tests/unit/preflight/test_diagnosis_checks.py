@@ -45,6 +45,14 @@ def test_what_says_nothing_of_a_node_fails(changed, found):
     assert found in rows["node1"]["found"]
 
 
+def test_an_undecided_diagnosis_fails_every_node():
+    content = {"ended": 10.0 * DAY, "nodes": list(NODES), "suspects": [], "verdict": "undecided"}
+    rows = required(content=content)
+    assert {row["verdict"] for row in rows.values()} == {"fail"}
+    assert "may hide in noise" in rows["node1"]["found"]
+    assert "-e iterations=20" in rows["node1"]["todo"]
+
+
 def test_a_node_that_is_left_out_is_a_warning():
     (row,) = diagnosis_checks(NODES, {"excluded": ["node3"], "exclude": "d.json"})
     assert (row["check"], row["node"], row["verdict"]) == ("exclude", "node3", "warn")

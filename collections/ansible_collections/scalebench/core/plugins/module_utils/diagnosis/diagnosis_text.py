@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+import textwrap
 from statistics import median
 from typing import Any, Dict, List, Mapping
 
 from ..layout.sections import Section, Table, markdown, section, table, table_text
 from .measurement import EVERY_PAIR
-from .suspects import KINDS, pair_name
+from .suspects import KINDS, MOST_SEEN, UNDECIDED, pair_name
 
 __all__ = ["headline", "prometheus", "report_markdown", "sections", "terminal"]
 
 Diagnosis = Mapping[str, Any]
 # Pairs that are listed where there are too many nodes for a map of all.
 _SLOWEST = 20
-# Columns of a map that a terminal of 100 characters has room for.
-_WIDE = 12
+# Characters of a line of the terminal, for the map.
+_WIDE = 100
 _MOST_LEFT_OUT = 10
 
 
 def headline(diagnosis: Diagnosis) -> str:
     """Return the result in one sentence."""
     suspects = diagnosis["suspects"]
+    if diagnosis["verdict"] == UNDECIDED:
+        hidden = [
+            f"a {KINDS[kind].what} from {share:.0f} %"
+            for kind, share in diagnosis["seen"].items()
+            if share > MOST_SEEN
+        ]
+        return (
+            f"Undecided: nothing slow was found, but only {', '.join(hidden)} would have been seen."
+            " Measure more often (-e iterations=20), or while the nodes do nothing else."
+        )
     if not suspects:
         return "Nothing slow was found."
     names = [f"{one['subject']} ({one['what']})" for one in suspects[:4]]
@@ -121,12 +132,13 @@ def _alone(diagnosis: Diagnosis) -> Table:
 def terminal(diagnosis: Diagnosis) -> str:
     """Return what the playbook prints."""
     first, seen, pairs, _, *left_out = sections(diagnosis)
-    blocks = [headline(diagnosis)]
+    blocks = [textwrap.fill(headline(diagnosis), _WIDE)]
     blocks += [table_text(one) for one in first["tables"]]
     blocks += [f"- {item}" for item in first["items"]]
     blocks += [seen["paragraphs"][0], table_text(seen["tables"][0])]
-    if len(diagnosis["nodes"]) <= _WIDE:
-        blocks += [pairs["tables"][0]["caption"] + ":", table_text(pairs["tables"][0])]
+    drawn = table_text(pairs["tables"][0])
+    if max(map(len, drawn.splitlines())) <= _WIDE:
+        blocks += [pairs["tables"][0]["caption"] + ":", drawn]
     for part in left_out:
         blocks += ["\n".join([*part["paragraphs"], *(f"- {item}" for item in part["items"])])]
     return "\n\n".join(blocks)

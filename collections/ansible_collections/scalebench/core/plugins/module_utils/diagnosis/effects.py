@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from statistics import fmean, median
-from typing import Dict, FrozenSet, List, Mapping, Sequence
+from statistics import fmean, median, median_low
+from typing import Dict, FrozenSet, Iterable, List, Mapping, Optional, Sequence
 
 from ..stats.student_t import quantile, upper_tail
+from .repeats import Figures, of_repeats
 
 __all__ = ["ALPHA", "TOLERANCE", "Deficit", "Found", "find"]
 
@@ -17,7 +18,12 @@ ALPHA = 0.005
 TOLERANCE = 0.03
 # Chance to see a deficit of the stated size.
 _POWER = 0.95
-_PASSES = 30
+# Standard deviation between sound figures that is assumed before they are seen, and for as many
+# degrees of freedom: few figures alone cannot tell.
+_UNLIKE, _ASSUMED = TOLERANCE / 3, 4
+# A cause is looked at closer from here, and a figure contradicts one: standard deviations.
+_WORTH_A_LOOK, _CONTRADICTS = 2.5, 4.0
+_PASSES = 10
 
 
 @dataclass(frozen=True)
@@ -37,143 +43,234 @@ class Deficit:
 
 @dataclass(frozen=True)
 class Found:
-    """The deficits, and ``seen``: the deficit of a cause, by name, that would have been found."""
+    """The deficits, and ``seen``: the deficit of a cause, by name, that would have been found.
+
+    ``unsure``: figures whose repeats disagree.
+    """
 
     deficits: List[Deficit]
     seen: Dict[str, float]
+    unsure: List[str]
+
+
+@dataclass
+class _Fit:
+    """Levels of causes below ``base``, and which cause holds each figure down, if any."""
+
+    base: float
+    levels: Dict[str, float]
+    holder: Dict[str, Optional[str]]
+
+    def figures(self, cause: Optional[str]) -> List[str]:
+        """Return what a cause holds down; None for what none does."""
+        return [name for name, held_by in self.holder.items() if held_by == cause]
 
 
 @dataclass(frozen=True)
-class _Trial:
-    name: str
-    t: float
-    error: float
-    freedom: int
+class _Precision:
+    """Variance of each figure, its difference from other sound ones included, and its freedom."""
+
+    variances: Dict[str, float]
+    freedom: float
+
+    def of_mean(self, names: Iterable[str]) -> float:
+        """Return the variance of the weighted mean of figures."""
+        return 1 / sum(1 / self.variances[name] for name in names)
 
 
 def find(
     figures: Mapping[str, Sequence[float]],
     causes: Mapping[str, FrozenSet[str]],
+    nodes: Sequence[FrozenSet[str]],
     comparisons: int,
 ) -> Found:
     """Return the causes without which the figures cannot be explained, the clearest first.
 
-    A figure is mean + the effects of its causes + noise (of pairs: of its two nodes, of its link,
-    of the groups it leaves). The median over the repeats of each figure is explained. The cause
-    with the largest t = (deficit - tolerance) / error is taken, all taken effects are fitted anew
-    by least squares, and so on until the next is not significant. Every cause is tried with the
-    residuals that it leaves itself: a slow node explains all of its pairs and leaves none, one of
-    its links leaves the others, and the reverse. The error is the larger of what the repeats and
-    what the residuals say.
+    A figure runs at the level of the slowest of its causes (a pair: of its two nodes, its link,
+    the groups it leaves), or at the base where none is slow. So a cause is slow only if all of its
+    figures are. Candidates are taken one after the other by medians, with an upper half of the
+    nodes as what is usual, so that several do not hide each other. Then all are fitted together by
+    least squares, and the one with the largest p = P(t), t = (deficit - tolerance) / error, drops
+    out until all are significant. The variance of a figure is that of its repeats and that between
+    sound figures; the degrees of freedom are Satterthwaite's of both.
 
     :param figures: logarithms of rates, the repeats of each figure by its name.
     :param causes: the figures that each cause slows down, by its name.
+    :param nodes: the figures of each node, of which at least half are not slow.
     :param comparisons: of the whole diagnosis.
     :raises ValueError: fewer than three figures, or one without a value.
     """
     if len(figures) < 3:
         raise ValueError(f"{len(figures)} figures: three are needed to tell which one is slow")
-    values = {name: median(repeats) for name, repeats in figures.items()}
-    noise, freedom = _noise_of_a_median(figures)
-    taken: Dict[str, float] = {}
-    trials: Dict[str, _Trial] = {}
-    limit = max(1, len(causes) // 4)
-    while True:
-        rest = _residuals(values, causes, taken)
-        tried = [
-            _try(name, covered, rest, noise, freedom, len(taken))
-            for name, covered in causes.items()
-            if name not in taken and len(covered) < len(rest)
-        ]
-        best = max(tried, key=lambda one: one.t, default=None)
-        if best is None or len(taken) == limit or _corrected(best, comparisons) >= ALPHA:
+    measured = of_repeats(figures)
+    base, precision = _usual(measured, nodes)
+    fit = _Fit(base, {}, _holders(measured, causes, {}))
+    while len(fit.levels) < len(measured.values) // 2:
+        best = _candidate(measured, causes, fit, precision)
+        if best is None:
             break
-        trials[best.name] = best
-        taken = _fit(values, causes, [*taken, best.name])
+        levels = {**fit.levels, **best}
+        fit = _Fit(base, levels, _holders(measured, causes, levels))
+    while True:
+        precision = _precision(measured, fit)
+        fit = _fitted(measured, precision, causes, fit.levels, fit.base)
+        tested = [
+            _tested(name, measured, causes, fit, precision, comparisons) for name in fit.levels
+        ]
+        worst = max(tested, key=lambda one: one.p, default=None)
+        if worst is None or worst.p < ALPHA:
+            break
+        levels = {name: level for name, level in fit.levels.items() if name != worst.name}
+        fit = _fitted(measured, precision, causes, levels, fit.base)
+    others = precision.of_mean(fit.figures(None))
+    needed = quantile(1 - ALPHA / comparisons, precision.freedom)
+    needed += quantile(_POWER, precision.freedom)
     return Found(
-        [_deficit(trials[name], taken[name], comparisons) for name in taken],
-        {one.name: _visible(one, comparisons) for one in tried},
+        sorted(tested, key=lambda one: (one.p, one.effect)),
+        {
+            name: 1 - math.exp(-TOLERANCE - needed * math.sqrt(precision.of_mean(covered) + others))
+            for name, covered in causes.items()
+            if name not in fit.levels and len(covered) < len(measured.values)
+        },
+        measured.unsure,
     )
 
 
-def _noise_of_a_median(figures: Mapping[str, Sequence[float]]) -> tuple[float, int]:
-    """Return the standard deviation of a figure's median, and degrees of freedom, by its repeats.
+def _usual(measured: Figures, nodes: Sequence[FrozenSet[str]]) -> tuple[float, _Precision]:
+    """Return the level of what is not slow, and the precision by what lies around it.
 
-    The median of n normal values scatters 1.2533 times as much as their mean (n large); 1 or 2
-    values have their mean.
+    A node is as fast as its best figure at least. Half of them reach a level; what is not clearly
+    below that is usual.
     """
-    squares, freedom, sizes = 0.0, 0, []
-    for repeats in figures.values():
-        centre = fmean(repeats)
-        squares += sum((value - centre) ** 2 for value in repeats)
-        freedom += len(repeats) - 1
-        sizes.append(len(repeats))
-    if not freedom:
-        return 0.0, 0
-    size = fmean(sizes)
-    return math.sqrt(squares / freedom / size) * (1.2533 if size > 2 else 1.0), freedom
+    values = measured.values
+    best = sorted((max(values[name] for name in own) for own in nodes if own), reverse=True)
+    reached = median_low(best[: (len(best) + 1) // 2]) if best else median(values.values())
+    noise = math.sqrt(median(measured.variances.values()) + _UNLIKE**2)
+    usual = [one for one in values.values() if one >= reached - TOLERANCE - _CONTRADICTS * noise]
+    base = median(usual)
+    scatter = (1.4826 * median(abs(one - base) for one in usual)) ** 2
+    # The median absolute deviation is as precise as a standard deviation of 0.37 as many values.
+    return base, _with_unlike(measured, scatter, 0.37 * (len(usual) - 1))
 
 
-def _residuals(
-    values: Mapping[str, float], causes: Mapping[str, FrozenSet[str]], taken: Mapping[str, float]
-) -> Dict[str, float]:
-    rest = dict(values)
-    for cause, effect in taken.items():
-        for name in causes[cause]:
-            rest[name] -= effect
-    return rest
+def _precision(measured: Figures, fit: _Fit) -> _Precision:
+    """Return the precision by what a fit leaves."""
+    left = [
+        measured.values[name] - fit.base - (fit.levels[cause] if cause else 0.0)
+        for name, cause in fit.holder.items()
+        if name not in measured.unsure
+    ]
+    freedom = len(left) - 1 - len(fit.levels)
+    scatter = sum(one * one for one in left) / freedom if freedom > 0 else 0.0
+    return _with_unlike(measured, scatter, max(freedom, 0))
 
 
-def _try(
-    name: str,
-    covered: FrozenSet[str],
-    rest: Mapping[str, float],
-    noise: float,
-    freedom: int,
-    taken: int,
-) -> _Trial:
-    """Return how clearly a cause explains the residuals: its figures against the others."""
-    total, square = sum(rest.values()), sum(value * value for value in rest.values())
-    inside = [rest[one] for one in covered]
-    here, others = len(inside), len(rest) - len(inside)
-    mean_here, mean_others = fmean(inside), (total - sum(inside)) / others
-    left = max(square - here * mean_here**2 - others * mean_others**2, 0.0)
-    residual_freedom = len(rest) - 2 - taken
-    scatter = math.sqrt(left / residual_freedom) if residual_freedom > 0 else 0.0
-    scale = max(noise, scatter, 1e-6)
-    error = scale * math.sqrt(1 / here + 1 / others)
-    both = max(1, freedom + max(residual_freedom, 0))
-    return _Trial(name, (mean_others - mean_here - TOLERANCE) / error, error, both)
+def _with_unlike(measured: Figures, scatter: float, freedom: float) -> _Precision:
+    """Return the precision at a scatter of sound figures, with what was assumed before."""
+    repeats = median(measured.variances.values())
+    excess = max(scatter - repeats, 0.0)
+    known = _ASSUMED + freedom
+    unlike = (_ASSUMED * _UNLIKE**2 + freedom * excess) / known
+    both = (repeats + unlike) ** 2 / (repeats**2 / max(measured.freedom, 1) + unlike**2 / known)
+    variances = {name: one + unlike for name, one in measured.variances.items()}
+    return _Precision(variances, both)
 
 
-def _fit(
-    values: Mapping[str, float], causes: Mapping[str, FrozenSet[str]], names: Sequence[str]
-) -> Dict[str, float]:
-    """Return the effects of the causes by least squares, by passes over them."""
-    effects = dict.fromkeys(names, 0.0)
-    mean = fmean(values.values())
-    rest = {name: value - mean for name, value in values.items()}
+def _candidate(
+    measured: Figures, causes: Mapping[str, FrozenSet[str]], fit: _Fit, precision: _Precision
+) -> Optional[Dict[str, float]]:
+    """Return the cause that explains most of what a fit leaves, with its level, if it is clear."""
+    best, clearest = None, (_WORTH_A_LOOK, 0)
+    free = set(fit.figures(None))
+    for name, covered in causes.items():
+        if name in fit.levels or free <= covered:
+            continue
+        depth = {one: measured.values[one] - fit.base for one in covered}
+        guess = min(median([depth[one] for one in free & covered] or depth.values()), -TOLERANCE)
+        before = {one: fit.levels.get(fit.holder[one] or "", 0.0) for one in covered}
+        # What another cause holds down as far says nothing of this one.
+        inside = [one for one in covered if before[one] > guess + TOLERANCE / 2]
+        if not inside:
+            continue
+        level = median(depth[one] for one in inside)
+        if any(
+            depth[one] > level + TOLERANCE + _CONTRADICTS * math.sqrt(precision.variances[one])
+            for one in inside
+        ):
+            continue
+        gain = -median(depth[one] - before[one] for one in inside)
+        clear = (gain - TOLERANCE) / math.sqrt(precision.of_mean(inside))
+        # Of two that explain the same figures, the one that covers no others.
+        if (clear, -len(covered)) > clearest:
+            best, clearest = {name: level}, (clear, -len(covered))
+    return best
+
+
+def _holders(
+    measured: Figures, causes: Mapping[str, FrozenSet[str]], levels: Mapping[str, float]
+) -> Dict[str, Optional[str]]:
+    """Return the slowest cause of each figure, or None."""
+    holder: Dict[str, Optional[str]] = dict.fromkeys(measured.values)
+    for name in sorted(levels, key=lambda one: -levels[one]):
+        holder.update(dict.fromkeys(causes[name], name))
+    return holder
+
+
+def _fitted(
+    measured: Figures,
+    precision: _Precision,
+    causes: Mapping[str, FrozenSet[str]],
+    levels: Mapping[str, float],
+    base: float,
+) -> _Fit:
+    """Return base and levels by weighted least squares; causes that hold nothing down drop out."""
+    fit = _Fit(base, dict(levels), {})
     for _ in range(_PASSES):
-        change = fmean(rest.values())
-        rest = {name: value - change for name, value in rest.items()}
-        for cause in names:
-            change = fmean(rest[name] for name in causes[cause])
-            effects[cause] += change
-            for name in causes[cause]:
-                rest[name] -= change
-    return effects
+        before = fit.holder
+        fit.holder = _holders(measured, causes, fit.levels)
+        if fit.holder == before:
+            break
+        held = set(fit.holder.values())
+        if None in held:
+            fit.base = _mean(measured, precision, fit.figures(None))
+        fit.levels = {
+            name: _mean(measured, precision, fit.figures(name)) - fit.base
+            for name in fit.levels
+            if name in held
+        }
+    return fit
 
 
-def _corrected(trial: _Trial, comparisons: int) -> float:
-    return min(1.0, upper_tail(trial.t, trial.freedom) * comparisons)
+def _mean(measured: Figures, precision: _Precision, names: Sequence[str]) -> float:
+    weights = [1 / precision.variances[name] for name in names]
+    total = sum(weight * measured.values[name] for name, weight in zip(names, weights))
+    return total / sum(weights)
 
 
-def _deficit(trial: _Trial, effect: float, comparisons: int) -> Deficit:
-    wide = quantile(0.975, trial.freedom) * trial.error
-    return Deficit(trial.name, effect, effect - wide, effect + wide, _corrected(trial, comparisons))
-
-
-def _visible(trial: _Trial, comparisons: int) -> float:
-    """Return the deficit, as a share from 0 to 1, that is found with a chance of 95 %."""
-    needed = quantile(1 - ALPHA / comparisons, trial.freedom) + quantile(_POWER, trial.freedom)
-    return 1 - math.exp(-TOLERANCE - needed * trial.error)
+def _tested(
+    name: str,
+    measured: Figures,
+    causes: Mapping[str, FrozenSet[str]],
+    fit: _Fit,
+    precision: _Precision,
+    comparisons: int,
+) -> Deficit:
+    """Return the deficit of a cause; p against the level that its figures have without it."""
+    inside = fit.figures(name)
+    without = [
+        min(
+            (
+                level
+                for other, level in fit.levels.items()
+                if other != name and one in causes[other]
+            ),
+            default=0.0,
+        )
+        for one in inside
+    ]
+    error = math.sqrt(precision.of_mean(inside) + precision.of_mean(fit.figures(None)))
+    gain = fmean(without) - fit.levels[name]
+    p = min(1.0, upper_tail((gain - TOLERANCE) / error, precision.freedom) * comparisons)
+    wide = quantile(0.975, precision.freedom) * error
+    level = fit.levels[name]
+    return Deficit(name, level, level - wide, level + wide, p)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any, Dict, List, Mapping, Tuple, TypedDict
+from typing import Any, Dict, Iterator, List, Mapping, Tuple, TypedDict
 
 from ..layout.plain_text import plain
 from ..records.shape import check_shape, parse_json
@@ -11,7 +10,7 @@ from ..records.shape import check_shape, parse_json
 __all__ = ["EVERY_PAIR", "measurement", "schedule"]
 
 # As in workloads/collectives/rounds.py, which makes the rounds.
-EVERY_PAIR = 32
+EVERY_PAIR, _REPEATED = 32, 2
 
 
 class _Row(TypedDict):
@@ -37,28 +36,34 @@ _LINES: Mapping[str, Tuple[str, Any, Tuple[str, ...]]] = {
 def measurement(logs: Mapping[str, str]) -> Dict[str, Any]:
     """Return ``nodes``, ``alone`` and ``pairs`` as :func:`.suspects.judge` takes them.
 
-    Rates of the same device or pair in several logs are joined. Lines that cannot be read are left
-    out: ``left_out`` names each. Source of the lines: workloads/collectives/nodes_and_pairs.py.
+    Rates of the same device or pair in several logs are joined, those of pairs that were measured
+    again (``again``) last. Lines that cannot be read are left out: ``left_out`` names each. Source
+    of the lines: workloads/collectives/nodes_and_pairs.py.
 
     :param logs: texts by the name of their log.
     :raises ValueError: there are no such lines.
     """
     found: Dict[str, Dict[Tuple[Any, ...], Dict[str, Any]]] = {kind: {} for kind in _LINES}
-    left_out = []
+    left_out: List[str] = []
+    again: List[Tuple[Dict[str, Any], List[float]]] = []
     for log, text in logs.items():
-        for number, line in enumerate(text.split("\n"), 1):
-            for kind, (mark, shape, keys) in _LINES.items():
-                _, is_there, row_text = line.partition(mark)
-                if is_there:
-                    try:
-                        row = _row(row_text, shape, keys)
-                    except ValueError as error:
-                        left_out.append(plain(f"{log}, line {number}: {error}"))
-                        continue
-                    key = tuple(str(row[name]) for name in keys)
-                    if key in found[kind]:
-                        row["rates"] = found[kind][key]["rates"] + row["rates"]
-                    found[kind][key] = row
+        for number, kind, row_text in _lines(text):
+            _, shape, keys = _LINES[kind]
+            try:
+                row = _row(row_text, shape, keys)
+            except ValueError as error:
+                left_out.append(plain(f"{log}, line {number}: {error}"))
+                continue
+            key = tuple(str(row[name]) for name in keys)
+            repeated = row.pop("again")
+            if key not in found[kind]:
+                found[kind][key] = row
+            elif repeated:
+                again.append((found[kind][key], row["rates"]))
+            else:
+                found[kind][key]["rates"] += row["rates"]
+    for row, rates in again:
+        row["rates"] += rates
     nodes = list(dict.fromkeys(row["node"] for row in found["alone"].values()))
     rows = {kind: list(of_kind.values()) for kind, of_kind in found.items()}
     known = {*nodes}
@@ -74,6 +79,15 @@ def measurement(logs: Mapping[str, str]) -> Dict[str, Any]:
     return {"nodes": nodes, **rows, "left_out": left_out}
 
 
+def _lines(text: str) -> Iterator[Tuple[int, str, str]]:
+    """Yield number, kind and value of the lines that hold a measurement."""
+    for number, line in enumerate(text.split("\n"), 1):
+        for kind, (mark, _, _) in _LINES.items():
+            _, is_there, row_text = line.partition(mark)
+            if is_there:
+                yield number, kind, row_text
+
+
 def _row(text: str, shape: Any, keys: Tuple[str, ...]) -> Dict[str, Any]:
     row = parse_json(text)
     check_shape(row, shape, "it", {shape: (*keys, "rates")})
@@ -81,7 +95,9 @@ def _row(text: str, shape: Any, keys: Tuple[str, ...]) -> Dict[str, Any]:
         raise ValueError("it has no rates above 0")
     if "nodes" in keys and (len(row["nodes"]) != 2 or len(set(row["nodes"])) != 2):
         raise ValueError("a pair has two nodes")
-    return {**{name: row[name] for name in keys}, "rates": [float(rate) for rate in row["rates"]]}
+    kept = {name: row[name] for name in keys}
+    rates = [float(rate) for rate in row["rates"]]
+    return {**kept, "rates": rates, "again": bool(row.get("again"))}
 
 
 def schedule(nodes: int) -> List[str]:
@@ -92,10 +108,11 @@ def schedule(nodes: int) -> List[str]:
         f"Each of {nodes} nodes alone, all at the same time: matrix product, memory copy.",
     ]
     every = nodes * (nodes - 1) // 2
+    again = f"Those that look slow or whose repeats disagree again, in at most {_REPEATED} rounds."
     if nodes <= EVERY_PAIR:
         count = nodes - 1 + nodes % 2
-        return [*lines, f"All {every} pairs of nodes, in {count} rounds of disjoint pairs."]
-    count = math.ceil(math.log2(nodes)) + 3
+        return [*lines, f"All {every} pairs of nodes, in {count} rounds of disjoint pairs.", again]
+    count = nodes.bit_length() + 2 - _REPEATED
     pairs = count * (nodes // 2)
-    more = "A slow node is found among all; of a slow link only if it is one of the measured."
-    return [*lines, f"{pairs} of {every} pairs, in {count} rounds of disjoint pairs.", more]
+    more = "A slow node is found among all, a slow link only if it is one of the measured."
+    return [*lines, f"{pairs} of {every} pairs, in {count} rounds of disjoint pairs.", again, more]

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from statistics import median
+from statistics import fmean, median
 from typing import Any, Dict, FrozenSet, List, Mapping, Sequence, Tuple
 
-from .effects import ALPHA, Deficit, find
+from .effects import ALPHA, TOLERANCE, Deficit, find
 
-__all__ = ["KINDS", "LINK_SEPARATOR", "judge", "pair_name"]
+__all__ = [
+    "KINDS",
+    "LINK_SEPARATOR",
+    "MOST_SEEN",
+    "SLOW",
+    "SOUND",
+    "UNDECIDED",
+    "judge",
+    "pair_name",
+]
 
 
 @dataclass(frozen=True)
@@ -53,11 +62,17 @@ KINDS: Dict[str, Kind] = {
     ),
 }
 PAIRS = "pair_transfer"
+MEAN = "mean of the tests"
 # The median of fewer is moved by one disturbance: of 16 diagnoses of sound nodes with one repeat
 # each, two named a link.
 LEAST_REPEATS = 3
 LINK_SEPARATOR = " - "
-Table = Tuple[str, Dict[str, List[float]], Dict[str, FrozenSet[str]]]
+SLOW, SOUND, UNDECIDED = "slow", "sound", "undecided"
+# Who would not have seen a deficit of so many percent cannot say that nothing is slow.
+MOST_SEEN = 30.0
+Causes = Dict[str, FrozenSet[str]]
+# A test, its figures, their causes, and the figures of each node.
+Table = Tuple[str, Dict[str, List[float]], Causes, List[FrozenSet[str]]]
 
 
 def pair_name(nodes: Sequence[str]) -> str:
@@ -66,7 +81,10 @@ def pair_name(nodes: Sequence[str]) -> str:
 
 
 def judge(measured: Mapping[str, Any], groups: Mapping[str, Sequence[str]]) -> Dict[str, Any]:
-    """Return ``suspects``, ``seen`` and ``comparisons`` of a measurement.
+    """Return ``verdict``, ``suspects``, ``seen``, ``unsure`` and ``comparisons`` of a measurement.
+
+    The verdict is :data:`SLOW` with a suspect; without, :data:`UNDECIDED` where a deficit of more
+    than :data:`MOST_SEEN` percent of some kind would not have been seen, else :data:`SOUND`.
 
     :param measured: ``nodes``; ``alone``, a list of ``test``, ``node``, ``device`` and ``rates``;
         ``pairs``, a list of ``nodes`` and ``rates``. The rates of a test, and those of the pairs,
@@ -75,18 +93,23 @@ def judge(measured: Mapping[str, Any], groups: Mapping[str, Sequence[str]]) -> D
     :raises ValueError: fewer than three nodes, pairs or repeats, or a rate that is not above 0.
     """
     tables = [*_alone_tables(measured), _pair_table(measured, groups)]
-    comparisons = sum(len(causes) for _, _, causes in tables)
+    comparisons = sum(len(causes) for _, _, causes, _ in tables)
     suspects: Dict[Tuple[str, str], Dict[str, Any]] = {}
     seen: Dict[str, float] = {}
-    for test, figures, causes in tables:
-        found = find(figures, causes, comparisons)
+    unsure: List[str] = []
+    for test, figures, causes, nodes in tables:
+        found = find(figures, causes, nodes, comparisons)
         for deficit in found.deficits:
-            _add(suspects, test, deficit)
+            _add(suspects, test, deficit, measured["pairs"])
+        unsure += [f"{test} {name}" for name in found.unsure]
         for name, share in found.seen.items():
             kind = name.partition(":")[0]
             seen[kind] = max(seen.get(kind, 0.0), round(100 * share, 1))
+    hidden = any(share > MOST_SEEN for share in seen.values())
     return {
+        "verdict": SLOW if suspects else UNDECIDED if hidden else SOUND,
         "suspects": list(suspects.values()),
+        "unsure": unsure,
         "seen": seen,
         "comparisons": comparisons,
         "alpha": ALPHA,
@@ -104,8 +127,14 @@ def _logarithms(rows: Sequence[Tuple[str, Sequence[float]]]) -> Dict[str, List[f
                 f" measure at least {LEAST_REPEATS} times (-e iterations={LEAST_REPEATS})"
             )
     figures = {name: [math.log(rate) for rate in rates] for name, rates in rows}
-    repeats = min(map(len, figures.values()), default=0)
-    common = [median(values[number] for values in figures.values()) for number in range(repeats)]
+    # Without the figures' own levels: else a repeat's median would wander between slow and usual.
+    own = {name: median(values) for name, values in figures.items()}
+    common = [
+        median(
+            values[number] - own[name] for name, values in figures.items() if number < len(values)
+        )
+        for number in range(max(map(len, figures.values()), default=0))
+    ]
     return {
         name: [value - shift for value, shift in zip(values, common)]
         for name, values in figures.items()
@@ -113,34 +142,49 @@ def _logarithms(rows: Sequence[Tuple[str, Sequence[float]]]) -> Dict[str, List[f
 
 
 def _alone_tables(measured: Mapping[str, Any]) -> List[Table]:
-    tables: List[Table] = []
+    """Return a table of each test, and of their mean: what slows all tests is clearer there."""
+    figures: Dict[str, Dict[str, List[float]]] = {}
+    ends: Dict[str, str] = {}
     for test in sorted({row["test"] for row in measured["alone"]}):
         rows = [row for row in measured["alone"] if row["test"] == test]
+        ends.update({f"{row['node']} {row['device']}": row["node"] for row in rows})
         named = [(f"{row['node']} {row['device']}", row["rates"]) for row in rows]
-        causes: Dict[str, FrozenSet[str]] = {}
+        figures[test] = _logarithms(named)
+    tests = list(figures.values())
+    if len(tests) > 1 and all(one.keys() == tests[0].keys() for one in tests):
+        figures[MEAN] = {
+            name: [fmean(repeat) for repeat in zip(*(one[name] for one in tests))]
+            for name in tests[0]
+        }
+    tables: List[Table] = []
+    for test, found in figures.items():
+        causes: Causes = {}
+        nodes: List[FrozenSet[str]] = []
         for node in measured["nodes"]:
-            own = frozenset(f"{row['node']} {row['device']}" for row in rows if row["node"] == node)
+            own = frozenset(name for name in found if ends[name] == node)
             if own:
+                nodes.append(own)
                 causes[f"node:{node}"] = own
             if len(own) > 1:
                 causes.update({f"device:{one}": frozenset({one}) for one in own})
-        tables.append((test, _logarithms(named), causes))
+        tables.append((test, found, causes, nodes))
     return tables
 
 
 def _pair_table(measured: Mapping[str, Any], groups: Mapping[str, Sequence[str]]) -> Table:
     pairs = {pair_name(row["nodes"]): frozenset(row["nodes"]) for row in measured["pairs"]}
-    causes = {
-        f"network:{node}": frozenset(name for name, ends in pairs.items() if node in ends)
+    own = {
+        node: frozenset(name for name, ends in pairs.items() if node in ends)
         for node in measured["nodes"]
     }
+    causes = {f"network:{node}": names for node, names in own.items()}
     causes.update({f"link:{name}": frozenset({name}) for name in pairs})
     for group in sorted(groups):
         inside = {name: len(ends.intersection(groups[group])) for name, ends in pairs.items()}
         causes[f"uplink:{group}"] = frozenset(name for name, ends in inside.items() if ends == 1)
         causes[f"group:{group}"] = frozenset(name for name, ends in inside.items() if ends)
     rows = [(pair_name(row["nodes"]), row["rates"]) for row in measured["pairs"]]
-    return PAIRS, _logarithms(rows), _distinct(causes)
+    return PAIRS, _logarithms(rows), _distinct(causes), [one for one in own.values() if one]
 
 
 def _distinct(causes: Mapping[str, FrozenSet[str]]) -> Dict[str, FrozenSet[str]]:
@@ -159,17 +203,29 @@ def _distinct(causes: Mapping[str, FrozenSet[str]]) -> Dict[str, FrozenSet[str]]
     return {name: covered for covered, name in names.items()}
 
 
-def _add(suspects: Dict[Tuple[str, str], Dict[str, Any]], test: str, deficit: Deficit) -> None:
-    """Add a deficit to its suspect; slow pairs of a node that is slow alone are its own.
+def _add(
+    suspects: Dict[Tuple[str, str], Dict[str, Any]],
+    test: str,
+    deficit: Deficit,
+    pairs: Sequence[Mapping[str, Any]],
+) -> None:
+    """Add a deficit to its suspect.
 
-    Such a node is slow to send and receive too, with one peer more than with another.
+    A node that is slow alone sends and receives as slowly too, with one peer more than with
+    another: slow pairs of such a node are its own, if they are not clearly slower than itself. One
+    slow pair while it is fast with all others is not.
     """
     kind, _, subject = deficit.name.partition(":")
     if kind in ("network", "link"):
-        slow = [end for end in subject.split(LINK_SEPARATOR) if ("node", end) in suspects]
-        if slow:
-            test = f"{test} {subject}" if kind == "link" else test
-            kind, subject = "node", slow[0]
+        for end in subject.split(LINK_SEPARATOR):
+            node = suspects.get(("node", end), {"deficits": []})
+            own = max((one["high"] for one in node["deficits"]), default=0.0)
+            if _percent(deficit.high) <= own and (
+                kind == "network" or _slow_with_others(end, subject, pairs)
+            ):
+                test = f"{test} {subject}" if kind == "link" else test
+                kind, subject = "node", end
+                break
     suspect = suspects.setdefault(
         (kind, subject),
         {
@@ -188,6 +244,17 @@ def _add(suspects: Dict[Tuple[str, str], Dict[str, Any]], test: str, deficit: De
             "high": _percent(deficit.low),
             "p": float(f"{deficit.p:.2g}"),
         }
+    )
+
+
+def _slow_with_others(node: str, link: str, pairs: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether the other pairs of a node are slower than those without it."""
+    rates: Dict[bool, List[float]] = {True: [], False: []}
+    for row in pairs:
+        if pair_name(row["nodes"]) != link:
+            rates[node in row["nodes"]].append(median(row["rates"]))
+    return all(rates.values()) and (
+        median(rates[True]) < median(rates[False]) * math.exp(-TOLERANCE)
     )
 
 

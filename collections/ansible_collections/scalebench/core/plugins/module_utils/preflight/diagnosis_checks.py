@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Sequence
 
+from ..diagnosis.suspects import UNDECIDED
 from .verdict import FAIL, PASS, WARN, Nodes, Row, verdict
 
 __all__ = ["diagnosis_checks"]
@@ -49,8 +50,11 @@ def _of_node(name: str, required: Mapping[str, Any]) -> Row:
     if days > float(required["days"]):
         todo = f"at most {required['days']} are allowed (preflight_diagnosis_days): {again}"
         return verdict(_CHECK, name, FAIL, found, todo)
-    if not there:
-        return verdict(_CHECK, name, FAIL, f"not in {file}", f"diagnose it too: {again}")
+    if not there or content.get("verdict") == UNDECIDED:
+        more = "measure more often (-e iterations=20), or while the nodes do nothing else"
+        hidden = ("undecided: large deficits may hide in noise", f"{more}: {again}")
+        found, todo = hidden if there else (f"not in {file}", f"diagnose it too: {again}")
+        return verdict(_CHECK, name, FAIL, found, todo)
     if suspects:
         todo = f"mend it and diagnose again, or leave suspects out: -e exclude={file}"
         return verdict(_CHECK, name, FAIL, "; ".join(suspects), todo)
