@@ -15,12 +15,15 @@ def test_local_nodes_pass_and_reach_each_other(cluster, tmp_path):
     assert [(row["node"], row["found"]) for row in ssh] == [
         (f"node{number}", "4 of 4") for number in range(1, 5)
     ]
+    ways = [row["found"] for row in verdicts["rows"] if row["check"] == "transport"]
+    assert ways == ["TCP/lo, 127.0.0.1"] * 4
 
 
 def test_a_node_that_is_not_what_was_expected_ends_it(cluster):
-    done = cluster.run("preflight.yml", preflight_gpus=8)
+    done = cluster.run("preflight.yml", preflight_gpus=8, scalebench_transport="TCP/eth9")
     assert done.rc != 0
-    assert "4 check(s) failed, see the table above" in failures(done)
+    assert "8 check(s) failed, see the table above" in failures(done)
+    assert "TCP/eth9 expected, scalebench_interface is lo" in done.stdout.read()
 
 
 def test_a_node_that_refuses_the_keys_of_others_is_told_by_its_neighbour_and_itself(
