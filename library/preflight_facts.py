@@ -8,7 +8,8 @@ module: preflight_facts
 short_description: Read the state of a node that the preflight checks
 description:
   - Reads the limit of locked memory, addresses and routes, health and processes of the GPUs, Xid
-    errors of the kernel, the clock, whether ssh reaches the other nodes, and the RDMA devices of the containers.
+    errors of the kernel, the clock, whether ssh reaches the other nodes, and the RDMA devices of
+    the containers.
   - The result complements that of M(node_fingerprint_facts).
   - The action plugin of the same name adds RV(clock_skew).
 options:
