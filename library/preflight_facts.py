@@ -72,7 +72,7 @@ addresses:
   returned: success
   sample: {eth0: 10.11.0.2, lo: 127.0.0.1}
 routes:
-  description: The IPv4 routes of the main table, C(metric) the lower the sooner.
+  description: The IPv4 routes of the main table; one that refuses has no interface.
   type: list
   elements: dict
   returned: success

@@ -159,10 +159,10 @@ def test_the_library_of_a_container_is_looked_for_where_its_ranks_would_load_it(
 
 def test_this_machine_has_a_loopback_address():
     assert fitness.addresses()["lo"] == "127.0.0.1"
-    assert {route["interface"] for route in fitness.routes()} <= {*os.listdir("/sys/class/net")}
+    assert {route["interface"] for route in fitness.routes()} <= {"", *os.listdir("/sys/class/net")}
 
 
-def test_routes_are_those_of_the_main_table_that_carry_something():
+def test_routes_are_those_of_the_main_table_that_are_up():
     """Lines of proc_net(5), addresses in the byte order of the machine."""
     order = "little" if sys.byteorder == "little" else "big"
 
@@ -183,4 +183,5 @@ def test_routes_are_those_of_the_main_table_that_carry_something():
     assert fitness.routes(text) == [
         {"interface": "eth0", "network": "0.0.0.0/0", "metric": 100},
         {"interface": "ib0", "network": "10.12.0.0/22", "metric": 0},
+        {"interface": "", "network": "10.13.0.0/16", "metric": 0},
     ]

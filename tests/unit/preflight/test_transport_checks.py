@@ -97,6 +97,10 @@ def longer_prefix(one):
     one["routes"].append({"interface": "eth1", "network": "10.11.0.3/32", "metric": 900})
 
 
+def refused(one):
+    one["routes"].append({"interface": "", "network": "10.11.0.0/24", "metric": 0})
+
+
 def other_interface(one):
     one["interface"] = "eth1"
 
@@ -110,6 +114,7 @@ def other_interface(one):
         (other_route, "TCP/eth1 is there: to node1 (10.11.0.1 on eth0)", "ip route get 10.11.0.1"),
         (lower_metric, "TCP/eth1 is there: to node1 (10.11.0.1 on eth0)", "routes"),
         (longer_prefix, "TCP/eth1 is there: to node3 (10.11.0.3 on eth0)", "ip route get"),
+        (refused, "there is no route: to node1 (10.11.0.1 on eth0)", "ip route get 10.11.0.1"),
         (other_interface, "scalebench_interface is eth1", "the same interface"),
     ],
 )

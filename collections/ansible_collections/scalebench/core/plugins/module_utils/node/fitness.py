@@ -56,17 +56,19 @@ def addresses() -> Dict[str, str]:
 def routes(text: Optional[str] = None) -> List[Dict[str, Any]]:
     """Return ``interface``, ``network`` (as 10.11.0.0/16) and ``metric`` of the IPv4 routes.
 
-    Those of the main table: other tables are the administrator's own rules.
+    Those of the main table: other tables are the administrator's own rules. One that refuses, such
+    as ``unreachable``, has no interface.
 
     :param text: of /proc/net/route (proc_net(5)), which is read by default.
     """
     found = []
     for line in (read_text("/proc/net/route") if text is None else text).splitlines()[1:]:
         name, network, _, flags, _, _, metric, mask = line.split()[:8]
-        if int(flags, 16) & _RTF_UP and not int(flags, 16) & _RTF_REJECT:
+        if int(flags, 16) & _RTF_UP:
             address = socket.inet_ntoa(struct.pack("=L", int(network, 16)))
             bits = bin(int(mask, 16)).count("1")
-            found.append({"interface": name, "network": f"{address}/{bits}", "metric": int(metric)})
+            own = "" if int(flags, 16) & _RTF_REJECT else name
+            found.append({"interface": own, "network": f"{address}/{bits}", "metric": int(metric)})
     return found
 
 
