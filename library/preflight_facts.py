@@ -7,8 +7,9 @@ DOCUMENTATION = r"""
 module: preflight_facts
 short_description: Read the state of a node that the preflight checks
 description:
-  - Reads the limit of locked memory, health and processes of the GPUs, Xid errors of the kernel,
-    the clock, whether ssh reaches the other nodes, and the RDMA devices of the containers.
+  - Reads the limit of locked memory, addresses and routes, health and processes of the GPUs, Xid
+    errors of the kernel, the clock, whether ssh reaches the other nodes, and the RDMA devices of
+    the containers.
   - The result complements that of M(node_fingerprint_facts).
   - The action plugin of the same name adds RV(clock_skew).
 options:
@@ -65,6 +66,18 @@ memlock_kib:
   type: int
   returned: success
   sample: -1
+addresses:
+  description: The first IPv4 address of each interface that has one.
+  type: dict
+  returned: success
+  sample: {eth0: 10.11.0.2, lo: 127.0.0.1}
+routes:
+  description: The IPv4 routes of the main table; one that refuses has no interface.
+  type: list
+  elements: dict
+  returned: success
+  sample:
+    - {interface: eth0, network: 10.11.0.0/16, metric: 0}
 gpu_health:
   description:
     - Of each GPU C(ecc_uncorrected), the uncorrected memory errors since the driver was loaded,
@@ -202,6 +215,8 @@ def main() -> None:
         silent, remarks = nvidia_smi.roll_call() if gpus else ([], "")
         module.exit_json(
             memlock_kib=fitness.memlock_kib(),
+            addresses=fitness.addresses(),
+            routes=fitness.routes(),
             gpu_health=gpus,
             cuda=cuda_state() if gpus else None,
             gpu_direct=gpu_direct(),

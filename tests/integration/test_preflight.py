@@ -1,9 +1,35 @@
 """playbooks/preflight.yml over the local nodes, and as the first step of bench.yml."""
 
 import json
+import os
+import shutil
+import subprocess
+import sys
 import time
 
-from local_nodes import TIMED_STEPS, failures
+import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.preflight.transport_checks import (
+    transport_checks,
+)
+from local_nodes import ROOT, TIMED_STEPS, failures
+
+# Interfaces of one network, as two ports of a node: which of them carries is up to the kernel.
+TWO_PORTS = """
+set -e
+for port in 0 1; do
+  ip link add eth$port type veth peer peer$port
+  ip address add 10.99.0.$1$((port + 1))/16 dev eth$port noprefixroute
+  ip link set eth$port up
+  ip link set peer$port up
+done
+ip link set lo up
+shift
+for route in "$@"; do ip route add $route; done
+ip -json route get 10.99.0.21 || echo '[{"dev": ""}]'
+exec "$PYTHON" -c 'import json
+from ansible_collections.scalebench.core.plugins.module_utils.node import fitness
+print(json.dumps({"addresses": fitness.addresses(), "routes": fitness.routes()}))'
+"""
 
 
 def test_local_nodes_pass_and_reach_each_other(cluster, tmp_path):
@@ -15,12 +41,15 @@ def test_local_nodes_pass_and_reach_each_other(cluster, tmp_path):
     assert [(row["node"], row["found"]) for row in ssh] == [
         (f"node{number}", "4 of 4") for number in range(1, 5)
     ]
+    ways = [row["found"] for row in verdicts["rows"] if row["check"] == "transport"]
+    assert ways == ["TCP/lo, 127.0.0.1"] * 4
 
 
 def test_a_node_that_is_not_what_was_expected_ends_it(cluster):
-    done = cluster.run("preflight.yml", preflight_gpus=8)
+    done = cluster.run("preflight.yml", preflight_gpus=8, scalebench_transport="TCP/eth9")
     assert done.rc != 0
-    assert "4 check(s) failed, see the table above" in failures(done)
+    assert "8 check(s) failed, see the table above" in failures(done)
+    assert "TCP/eth9 expected, scalebench_interface is lo" in done.stdout.read()
 
 
 def test_a_node_that_refuses_the_keys_of_others_is_told_by_its_neighbour_and_itself(
@@ -39,6 +68,43 @@ def test_a_node_that_refuses_the_keys_of_others_is_told_by_its_neighbour_and_its
     failed = {(row["check"], row["node"]): row["found"] for row in rows if row["verdict"] == "fail"}
     assert set(failed) == {("ssh to all nodes", "node2"), ("authorised keys", "node3")}
     assert failed["ssh to all nodes", "node2"].startswith("node3: ")
+
+
+@pytest.mark.parametrize(
+    "routes",
+    [
+        ["10.99.0.0/16 dev eth0"],
+        ["10.99.0.0/16 dev eth0 metric 20", "10.99.0.0/16 dev eth1 metric 10"],
+        ["10.99.0.0/16 dev eth0", "10.99.0.16/28 dev eth1"],
+        ["default dev eth1", "10.99.0.0/24 dev eth0"],
+        ["default dev eth1", "10.98.0.0/16 dev eth0", "unreachable 10.99.0.0/24 metric 5"],
+    ],
+)
+def test_the_interface_is_the_one_that_the_kernel_takes(routes):
+    if os.geteuid() != 0 or not all(map(shutil.which, ("ip", "unshare"))):
+        pytest.skip("needs root for a network namespace, and ip and unshare")
+
+    def facts(number, routes):
+        done = subprocess.run(
+            ["unshare", "--net", "sh", "-c", TWO_PORTS, "sh", str(number), *routes],
+            env={**os.environ, "PYTHON": sys.executable, "PYTHONPATH": str(ROOT / "collections")},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        way, found = done.stdout.splitlines()[0], done.stdout.splitlines()[-1]
+        asked = {"transport": "TCP/eth0", "fingerprint": {"interfaces": {"eth0": {}, "eth1": {}}}}
+        return json.loads(way)[0]["dev"], {**json.loads(found), **asked}
+
+    taken, one = facts(1, routes)
+    _, other = facts(2, ["10.99.0.0/16 dev eth0"])
+    (row, _) = transport_checks({"node1": one, "node2": other})
+    if taken == "eth0":
+        assert (row["verdict"], row["found"]) == ("pass", "TCP/eth0, 10.99.0.11")
+    else:
+        there = f"TCP/{taken} is there" if taken else "there is no route"
+        assert row["verdict"] == "fail"
+        assert row["found"] == f"TCP/eth0 expected, {there}: to node2 (10.99.0.21 on eth0)"
 
 
 def test_suspects_fail_and_can_be_left_out(cluster, tmp_path):

@@ -8,6 +8,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.diagnosi
     headline,
     prometheus,
     report_markdown,
+    sections,
     terminal,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.measurement import (
@@ -113,10 +114,87 @@ def test_a_suspect_is_told_with_its_deficit_and_what_to_do():
     assert headline(diagnosis) == "Suspects: node1 - node4 (slow link)."
     text = terminal(diagnosis)
     assert "node1 - node4: only this pair is slow" in text
-    assert max(map(len, text.splitlines()[:6])) <= 100
     row = next(line for line in report_markdown(diagnosis).splitlines() if line[:8] == "| node1 ")
     assert "| node1 " in row
     assert 'scalebench_suspects{kind="link"} 1' in prometheus(diagnosis)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "name", "widest"),
+    [
+        (4, "node{}", "| node4 "),
+        (12, "node{}", "| 12 node12 | "),
+        (14, "gpu{:02}", "| 14 gpu14 | "),
+        (20, "node{}", "the 20 slowest of 190"),
+        (5, "gpu{:02}.rack-7.cluster.example.org", "| 5 gpu05.rack-7.cluster.example.org "),
+        (40, "node{}", "the 20 slowest of 120"),
+    ],
+)
+def test_the_terminal_has_a_hundred_columns(nodes, name, widest):
+    data = measured(nodes, 1, node={0: 0.4}, link={(1, 3): 0.5}, repeats=3)
+    text = json.dumps(data)
+    for number in range(nodes, 0, -1):
+        text = text.replace(f'"node{number}"', f'"{name.format(number)}"')
+    diagnosis = diagnosis_of(json.loads(text))
+
+    shown = terminal(diagnosis)
+
+    assert diagnosis["suspects"]
+    for suspect in diagnosis["suspects"]:
+        assert f"{suspect['subject']}: " in shown
+    assert max(map(len, shown.splitlines())) <= 100
+    assert widest in shown
+
+
+def test_prometheus_has_each_deficit_and_each_pair():
+    data = measured(4, 1, node={2: 0.3})
+    data["pairs"][0]["rates"] = [50.0, 100.0, 200.0]
+    data["nodes"] = [name.replace("node1", 'no"de1') for name in data["nodes"]]
+    for row in data["alone"]:
+        row["node"] = row["node"].replace("node1", 'no"de1')
+    for row in data["pairs"]:
+        row["nodes"] = [name.replace("node1", 'no"de1') for name in row["nodes"]]
+    diagnosis = diagnosis_of(data)
+
+    lines = prometheus(diagnosis).splitlines()
+
+    (suspect,) = diagnosis["suspects"]
+    deficit = next(one for one in suspect["deficits"] if one["test"] == "memory_copy")
+    labels = '{kind="node",subject="node3",test="memory_copy"}'
+    for name, key in (
+        ("deficit_percent", "deficit"),
+        ("deficit_low_percent", "low"),
+        ("deficit_high_percent", "high"),
+        ("p_value", "p"),
+    ):
+        assert f"scalebench_suspect_{name}{labels} {deficit[key]}" in lines
+    first, second = data["pairs"][0]["nodes"]
+    pair = f'first="{first}",second="{second}"'.replace('no"', 'no\\"')
+    rate = f"scalebench_pair_rate_bytes_per_second{{{pair}}} 100000000"
+    assert rate in lines
+    rates = [line for line in lines if line.startswith("scalebench_pair_rate")]
+    assert len(rates) == 6
+    sound = prometheus(diagnosis_of(measured(4, 1)))
+    assert "scalebench_suspect_deficit" not in sound and "scalebench_pair_rate" in sound
+
+
+def test_cells_of_the_map_are_marked_by_their_deficit():
+    data = measured(8, 1)
+    for row in data["pairs"]:
+        row["rates"] = [100.0] * 3
+    for row, share in zip(data["pairs"], (0.98, 0.97, 0.96, 0.85, 0.7, 0.5)):
+        row["rates"] = [100.0 * share] * 3
+    data["pairs"][6]["rates"] = [150.0] * 3
+    (table,) = next(part for part in sections(diagnosis_of(data)) if part["ident"] == "pairs")[
+        "tables"
+    ]
+    marks = {}
+    for row in table["rows"]:
+        for column, cell in zip(table["columns"][1:], row[1:]):
+            marks[frozenset((row[0]["text"], column["name"]))] = cell["mark"]
+    found = [marks[frozenset(row["nodes"])] for row in data["pairs"][:8]]
+    assert found == [0, 0, 1, 2, 3, 4, 0, 0]
+    assert marks[frozenset({"node1"})] == 0
 
 
 def test_nothing_found_says_what_would_have_been_seen():
@@ -147,14 +225,6 @@ def test_repeated_pairs_come_after_those_of_all_sweeps():
     assert found["pairs"][0]["rates"] == data["pairs"][0]["rates"] * 2 + [1.0, 2.0, 1.0, 2.0]
     assert found["pairs"][1]["rates"] == data["pairs"][1]["rates"] * 2
     assert set(found["pairs"][0]) == {"nodes", "rates"}
-
-
-@pytest.mark.parametrize(("count", "drawn"), [(8, True), (12, False)])
-def test_the_map_is_drawn_where_a_terminal_has_room(count, drawn):
-    text = terminal(diagnosis_of(measured(count, 1)))
-
-    assert ("Median rate in %" in text) == drawn
-    assert max(map(len, text.splitlines())) <= 100
 
 
 def test_the_action_judges_the_complete_logs_of_a_campaign(tmp_path):

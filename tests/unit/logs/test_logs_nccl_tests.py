@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import facts_of_text
 from ansible_collections.scalebench.core.plugins.module_utils.logs import read
@@ -121,6 +123,82 @@ def test_older_versions_have_fewer_columns_and_do_not_name_the_operation(operati
     assert facts["throughput"] == 1190
     assert (facts["identity"]["world_size"], facts["identity"]["nodes"]) == (2, 2)
     assert "message" not in facts
+
+
+def document(results, ranks=72, wrong=0, size=8589934592, **changes):
+    """Return the JSON that 2.18.3 writes: keys, order and forms of src/util.cu, in one line."""
+    devices = [
+        {
+            **{"rank": rank, "group": 0, "pid": 14840, "hostname": f"rack-{rank // 4:03}"},
+            **{"device": rank % 4, "device_hex": "0008:01:00"},
+            "device_info": "NVIDIA Graphics Device",
+        }
+        for rank in range(ranks)
+    ]
+    config = {
+        **{"nthreads": 1, "ngpus": 1, "minimum_bytes": size, "maximum_bytes": size},
+        **{"step_bytes": 1048576, "warmup_iters": 5, "iterations": 20, "aggregated_iterations": 1},
+        **{"validation": 1, "graph": 0, "blocking_collectives": "false", "parallel_init": "false"},
+        "devices": devices,
+    }
+    written = {
+        **{"version": 1, "start_time": "2026-10-17 12:01:25"},
+        "args": ["/opt/nccl-tests/current/build/all_reduce_perf", "--output_file=a.json"],
+        "env": ["TOKEN=not to be shown", "A=# Out of bounds values : 7 FAILED"],
+        **{"nccl_version": 22809, "config": config, "results": results},
+        "out_of_bounds": {"count": wrong, "okay": "false" if wrong else "true"},
+        "average_bus_bandwidth": {"bandwidth": 840.695, "okay": "unchecked"},
+        **{"errors": [], "end_time": "2026-10-17 12:02:25"},
+    }
+    return json.dumps({**written, **changes}, separators=(",", ":"))
+
+
+def result(time=20299.1234, **changes):
+    figures = {"time": time, "alg_bw": 423.16, "bus_bw": 834.57, "nwrong": 0.0}
+    return {
+        **{"size": 8589934592, "count": 2147483648, "type": "float", "redop": "sum"},
+        **{"root": "    -1", "out_of_place": figures, "in_place": {**figures, "time": 1.0}},
+        **{"actual_iterations": 20, "experiment_name": "all_reduce", **changes},
+    }
+
+
+def test_json_gives_what_the_table_gives_with_all_digits():
+    table = facts_of_text(of_2_18("all_reduce", [RACK], 72), *STRATEGY)
+    facts = facts_of_text(document([result()]), *STRATEGY)
+    assert facts["throughput"] == pytest.approx(8589934592 / 20299.1234 * 2 * 71 / 72, abs=0.01)
+    assert facts["message"]["seconds"] == pytest.approx(0.0202991234, rel=1e-9)
+    assert facts["identity"] == table["identity"]
+    assert facts["ending"]["kind"] == "complete"
+    assert "not to be shown" not in json.dumps(facts)
+
+
+def test_json_in_pieces_and_of_in_place_operations_alone():
+    figures = {"cpu_time": 30.5, "alg_bw": 0.03, "bus_bw": 0.03, "nwrong": None}
+    row = result(out_of_place=None, in_place=figures, size=1024, count=256, redop="", root="-1")
+    text = document([row], ranks=2, size=1024, args=["sendrecv_perf"])
+    facts = facts_of_text(iter([text[:100], text[100:]]), *STRATEGY)
+    assert facts["throughput"] == pytest.approx(1024 / 30.5, abs=0.01)
+
+
+def test_json_with_wrong_values_is_an_error():
+    facts = facts_of_text(document([result()], wrong=4), *STRATEGY)
+    assert facts["ending"] == {"kind": "traceback", "detail": "wrong values, 4 times"}
+
+
+@pytest.mark.parametrize("kept", [0.3, 0.9, 0.999])
+def test_json_that_was_cut_off_is_refused(kept):
+    text = document([result()])
+    with pytest.raises(ValueError, match="JSON of nccl-tests that cannot be read, perhaps cut"):
+        read(text[: int(len(text) * kept)])
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"config": None}, {"args": []}, {"nccl_version": None, "config": 1}, {"out_of_bounds": 1}],
+)
+def test_json_of_another_shape_is_refused(changes):
+    with pytest.raises(ValueError, match="JSON of nccl-tests that cannot be read"):
+        read(document([result()], **changes))
 
 
 def test_a_log_is_held_to_its_cell():

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.node import fitness, nvidia_smi
@@ -171,3 +172,33 @@ def test_the_library_of_a_container_is_looked_for_where_its_ranks_would_load_it(
     assert fitness.container("docker", "tf")["verbs"]
     program(tmp_path, "ldconfig", "echo 'libm.so.6 (libc6,x86-64) => /lib/libm.so.6'")
     assert not fitness.container("docker", "tf")["verbs"]
+
+
+def test_this_machine_has_a_loopback_address():
+    assert fitness.addresses()["lo"] == "127.0.0.1"
+    assert {route["interface"] for route in fitness.routes()} <= {"", *os.listdir("/sys/class/net")}
+
+
+def test_routes_are_those_of_the_main_table_that_are_up():
+    """Lines of proc_net(5), addresses in the byte order of the machine."""
+    order = "little" if sys.byteorder == "little" else "big"
+
+    def number(address):
+        return f"{int.from_bytes(bytes(map(int, address.split('.'))), order):08X}"
+
+    lines = [
+        ("eth0", "0.0.0.0", "10.11.0.1", "0003", "100", "0.0.0.0"),
+        ("ib0", "10.12.0.0", "0.0.0.0", "0001", "0", "255.255.252.0"),
+        ("*", "10.13.0.0", "0.0.0.0", "0201", "0", "255.255.0.0"),
+        ("eth1", "10.14.0.0", "0.0.0.0", "0000", "0", "255.255.0.0"),
+    ]
+    text = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n"
+    text += "".join(
+        f"{name}\t{number(to)}\t{number(by)}\t{flags}\t0\t0\t{metric}\t{number(mask)}\t0\t0\t0\n"
+        for name, to, by, flags, metric, mask in lines
+    )
+    assert fitness.routes(text) == [
+        {"interface": "eth0", "network": "0.0.0.0/0", "metric": 100},
+        {"interface": "ib0", "network": "10.12.0.0/22", "metric": 0},
+        {"interface": "", "network": "10.13.0.0/16", "metric": 0},
+    ]

@@ -101,8 +101,18 @@ def test_plain_names_are_taken():
 def test_the_inventory_may_expect_another_or_none():
     assert expected(transport="NET/Socket", rdma_adapters=["mlx5_0"]) == "NET/Socket"
     assert expected(transport="any", rdma_adapters=["mlx5_0"]) == ""
+    assert expected(transport="TCP/eth0", rdma_adapters=["mlx5_0"]) == "NET/Socket"
+    assert expected(transport="TCP/eth0", device="cpu") == "TCP/eth0"
+    assert expected(transport="NET/IB", device="cpu") == ""
     with pytest.raises(ValueError, match="node1: scalebench_transport is 'tcp'"):
         expected(transport="tcp")
+
+
+def test_nodes_whose_interfaces_differ_are_refused():
+    nodes = cluster(2, transport="TCP/eth0")
+    nodes["node2"]["transport"] = "TCP/ens3"
+    with pytest.raises(ValueError, match="node2: scalebench_transport is 'TCP/ens3', of node1"):
+        expected_transport(job_cell(nodes, 1, device="cpu"), nodes)
 
 
 def test_the_plan_says_what_each_cell_must_take():

@@ -1,11 +1,16 @@
 """A diagnosis that a campaign requires, and nodes that it leaves out."""
 
 import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.exclusion import nodes_of
+from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.suspects import judge
 from ansible_collections.scalebench.core.plugins.module_utils.preflight.diagnosis_checks import (
     diagnosis_checks,
 )
+from diagnosis_data import measured, named
 
 NODES = {"node1": {}, "node2": {}}
+RACKS = {"rack1": ["node1", "node2"], "rack2": ["node3", "node4"]}
+FOUR = [*RACKS["rack1"], *RACKS["rack2"]]
 DAY = 86400
 
 
@@ -21,7 +26,50 @@ def test_nodes_of_a_diagnosis_without_suspects_pass():
     assert rows["node1"]["found"] == "nothing slow, 2.5 days old"
 
 
-@pytest.mark.parametrize("kind, subject", [("node", "node2"), ("link", "node11 - node2")])
+def failing(kind, subject, taking_part=FOUR, groups=RACKS):
+    """Return the nodes that a suspect fails of those that take part in a campaign."""
+    suspect = {"kind": kind, "subject": subject, "what": f"slow {kind}"}
+    content = {"ended": 0.0, "nodes": FOUR, "suspects": [suspect], "groups": groups}
+    diagnosis = {"file": "d.json", "content": content, "days": 7.0, "now": 0.0}
+    rows = diagnosis_checks({name: {} for name in taking_part}, {"diagnosis": diagnosis})
+    return [row["node"] for row in rows if row["verdict"] == "fail"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "subject", "taking_part", "failed"),
+    [
+        ("device", "node2 3", ["node2", "3"], ["node2"]),
+        ("link", "node1 - node2", FOUR, ["node1", "node2"]),
+        ("link", "node1 - node2", ["node1", "node3", "node4"], []),
+        ("group", "rack2", FOUR, RACKS["rack2"]),
+        ("group", "rack2", ["node1", "node2", "node3"], ["node3"]),
+        ("uplink", "rack1", FOUR, RACKS["rack1"]),
+        ("uplink", "rack1 and rack2", FOUR, FOUR),
+        ("uplink", "rack1 and rack2", RACKS["rack1"], []),
+        ("uplink", "rack9", FOUR, FOUR),
+    ],
+)
+def test_those_whom_a_suspect_slows_down_fail(kind, subject, taking_part, failed):
+    assert [name for name in failing(kind, subject, taking_part) if name in FOUR] == failed
+
+
+def test_a_way_out_fails_under_the_name_that_a_measurement_gives_it():
+    groups = {"a": ["node1", "node2", "node3"], "b": ["node4", "node5", "node6"]}
+    verdict = judge(measured(6, 1, across=(3, 0.4)), groups)
+    ((kind, subject),) = named(verdict)
+
+    assert nodes_of(verdict["suspects"][0], {"nodes": ["node7"], "groups": groups})[0] == {
+        *groups["a"],
+        *groups["b"],
+    }, (kind, subject)
+
+
+def test_a_group_is_left_out_by_name():
+    rows = required([{"kind": "group", "subject": "rack1", "what": "slow group"}])
+    assert rows["node1"]["todo"].endswith("or leave nodes of the group out by name")
+
+
+@pytest.mark.parametrize("kind, subject", [("node", "node2"), ("network", "node2")])
 def test_only_a_suspect_fails(kind, subject):
     rows = required([{"kind": kind, "subject": subject, "what": f"slow {kind}"}])
     assert [rows[name]["verdict"] for name in NODES] == ["pass", "fail"]

@@ -44,6 +44,7 @@ NODE = {
     "cuda": {"code": 0, "devices": 8, "error": ""},
     "gpu_direct": "nvidia_peermem",
     "interface": "ib0",
+    "transport": "NET/IB",
     "xid": [],
     "gpu_processes": [],
     "peers": {"node1": "", "node2": "", "node3": "", "node4": ""},
@@ -91,8 +92,8 @@ def test_the_advice_about_gpudirect_can_be_followed(driver, ofed, advice):
 def test_a_healthy_cluster_passes_every_check():
     judged = judge(cluster(), {"gpus": 8, "gpu_model": "V100", "infiniband_ports": 2})
     assert judged["verdict"] == "pass"
-    assert judged["counts"] == {"fail": 0, "warn": 0, "pass": 4 * 30, "skip": 0}
-    assert judged["summary"] == "preflight of 4 node(s): 120 pass"
+    assert judged["counts"] == {"fail": 0, "warn": 0, "pass": 4 * 31, "skip": 0}
+    assert judged["summary"] == "preflight of 4 node(s): 124 pass"
 
 
 def lose_a_gpu(node):
@@ -331,7 +332,7 @@ def test_an_unreachable_node_fails_and_the_others_are_judged():
     assert wrong(nodes) == [("answer", "node3", "fail"), ("memlock", "node4", "fail")]
     judged = judge(nodes)
     assert judged["rows"][0]["found"] == "nvidia-smi: exit code 15: GPU is lost"
-    assert judged["counts"]["pass"] == 3 * 30 - 1
+    assert judged["counts"]["pass"] == 3 * 31 - 1
     assert judged["summary"].startswith("preflight of 4 node(s): 2 fail")
 
 

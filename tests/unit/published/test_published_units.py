@@ -6,11 +6,15 @@ from ansible_collections.scalebench.core.plugins.module_utils.published.against_
     against_published,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.published.conditions import (
+    cell_conditions,
     judge,
     plain_conditions,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from published_data import all_rows, rows
+from report_data import run
 from test_against_published import built
+from upstream_data import cells
 
 BERT = {
     "benchmark": "bert",
@@ -104,7 +108,7 @@ def test_llama_is_compared_with_the_row_of_its_conditions():
 BUSBW = {
     **{"benchmark": "all_reduce", "model": "collective", "framework": "pytorch", "unit": "MB/s"},
     **{"precision": "fp32", "batch_size_per_device": 1, "xla": False, "data": "synthetic"},
-    **{"gpu": "NVIDIA B200", "topology": "4n8g", "throughput": 350000.0},
+    **{"data_backend": "native", "gpu": "NVIDIA B200", "topology": "4n8g", "throughput": 350000.0},
     "own_factors": {"collective": "all_reduce", "message_bytes": 1 << 30},
 }
 
@@ -112,11 +116,52 @@ BUSBW = {
 def test_a_bus_bandwidth_is_compared_with_the_row_of_its_operation_and_size():
     (found,) = compare.compare_published(BUSBW, all_rows())
     assert found["published"] == "ml_engineering_all_reduce/b200_1073741824/4n8g"
+    assert found["verdict"] == "comparable", found["why"]
     (row,) = [row for row in all_rows() if row["id"] == found["published"]]
     assert row["throughput"] == 361990.0
     other = {**BUSBW, "own_factors": {"collective": "all_gather", "message_bytes": 1 << 30}}
     (found,) = compare.compare_published(other, all_rows())
     assert found["verdict"] == "not_comparable"
+
+
+def all_rows_by_id():
+    return {row["id"]: row for row in all_rows()}
+
+
+def test_a_cell_of_recipe_nccl_tests_is_compared_with_published_rows_of_nccl_tests():
+    planned = cells("all_reduce", "nccl_tests").values()
+    (cell,) = [
+        one
+        for one in planned
+        if one["topology"] == "1n8g" and one["own_factors"]["message_bytes"] == 1 << 20
+    ]
+    runs = [run(cell, repeat, 18000.0) for repeat in (1, 2, 3)]
+    for one in runs:
+        one["facts"]["unit"] = "MB/s"
+    for name, verdict in (("A100", "comparable"), ("NVIDIA A100-SXM4-80GB", "not_known")):
+        nodes = {cell["node_names"][0]: {"gpus": [{"name": name}] * 8}}
+        plan = {"campaign": "mine", "cells": [cell], "options": {}, "nodes": nodes}
+        results = build_results(plan, runs)
+        conditions = cell_conditions(results["cells"][0], results)
+        (found,) = compare.compare_published(conditions, all_rows())
+        assert found["published"] == "ml_engineering_all_reduce/a100_1048576/1n8g", name
+        assert (found["verdict"], found["differences"]) == (verdict, []), found["why"]
+    assert found["unknown"] == [
+        {"condition": "gpu", "measured": "A100-SXM4-80GB", "published": "A100"}
+    ]
+    assert compare.compare(conditions, all_rows_by_id()[found["published"]], ["gpu"])["ratio"] == 1
+
+
+def test_only_a_name_without_model_may_be_any_of_its_models():
+    row = all_rows_by_id()["ml_engineering_all_reduce/b200_1073741824/4n8g"]
+    pairs = {
+        ("NVIDIA H200 NVL", "H200"): "not_known",
+        ("NVIDIA H100", "H200"): "not_comparable",
+        ("Tesla V100-SXM3-32GB-H", "V100-SXM3-32GB"): "not_comparable",
+    }
+    for (ours, theirs), verdict in pairs.items():
+        found = compare.compare({**BUSBW, "gpu": ours}, {**row, "gpu": theirs})
+        assert found["verdict"] == verdict, ours
 
 
 def test_a_unit_that_nobody_published_is_named():

@@ -106,13 +106,16 @@ def test_the_transport_is_a_column_where_it_was_recorded():
     results = build_results(plan, runs)
     (table,) = page(results)["groups"][0]["summary"]["tables"]
     place = names(table).index("transport")
-    assert [row[place]["text"] for row in table["rows"]] == ["-", "NET/IB, P2P/IPC"]
+    assert [row[place]["text"] for row in table["rows"]] == ["-", "NET/IB, P2P/IPC, unknown"]
     (row, other) = csv.DictReader(io.StringIO(csv_text(results)))
-    assert (row["transport"], other["transport"]) == ("", "NET/IB, P2P/IPC")
+    assert (row["transport"], other["transport"]) == ("", "NET/IB, P2P/IPC, unknown")
     assert [repeat["transport"] for cell in results["cells"] for repeat in cell["repeats"]] == [
         [],
-        ["NET/IB", "P2P/IPC"],
+        ["NET/IB", "P2P/IPC", "unknown"],
     ]
+    runs[1]["ending"] = "crashed"
+    crashed = build_results(plan, runs)["cells"][1]["repeats"][0]
+    assert crashed["transport"] == ["NET/IB", "P2P/IPC"]
 
 
 def test_an_expected_transport_that_nobody_told_is_a_warning():
@@ -121,10 +124,18 @@ def test_an_expected_transport_that_nobody_told_is_a_warning():
     results = build_results(plan, runs)
     (finding,) = results["cells"][1]["warnings"]
     assert finding["rule"] == "transport_told"
-    told = "no rank told its transport in 1 of 1 repeats; NET/IB was expected between the nodes"
+    told = (
+        "no rank told its transport, or not on all nodes, in 1 of 1 repeats; NET/IB was expected"
+        " between the nodes"
+    )
     assert finding["detail"].startswith(told)
     assert f"2n1g: unexpected: {told}" in " ".join(terminal_table(results).split())
     assert told in report_markdown(page(results))
     assert results["cells"][1]["transport"] == "NET/IB"
-    runs[1]["nodes"] = {"node1": {"transport": ["NET/IB"]}}
+    runs[1]["nodes"] = {"node1": {"transport": ["NET/IB"]}, "node2": {"transport": []}}
+    assert build_results(plan, runs)["cells"][1]["warnings"] == [finding]
+    runs[1]["nodes"]["node2"] = {"transport": ["NET/IB"]}
     assert build_results(plan, runs)["cells"][1]["warnings"] == []
+    runs[1]["cell"]["transport"], runs[1]["nodes"]["node2"] = "TCP/eth0", {}
+    (finding,) = build_results(plan, runs)["cells"][1]["warnings"]
+    assert "TCP/eth0 was expected between the nodes (1 MiB of messages" in finding["detail"]

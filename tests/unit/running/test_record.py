@@ -165,6 +165,27 @@ def test_where_nccl_tells_nothing_the_interfaces_with_the_traffic_do():
     assert on([], expected=None, node2=seen)["nodes"]["node2"]["transport"] == []
 
 
+@pytest.mark.parametrize(
+    ("traffic", "transport", "reason"),
+    [
+        ({"eth0": 80.0, "eth1": 30.0}, ["TCP/eth0", "TCP/eth1"], ""),
+        (
+            {"eth0": 0.5, "eth1": 80.0},
+            ["TCP/eth1"],
+            "node2: TCP/eth1 carried the traffic by the kernel's counters, expected was TCP/eth0",
+        ),
+        ({"eth0": 0.5, "eth1": 0.9}, [], ""),
+        ({}, [], ""),
+    ],
+)
+def test_another_interface_than_expected_is_a_wrong_transport(traffic, transport, reason):
+    network = {name: {"sent_mib": mib} for name, mib in traffic.items()}
+    seen = {"telemetry": {"seconds": 20.0, "cpu": {"own_seconds": 1.0}, "network": network}}
+    kept = on([], expected="TCP/eth0", node2=seen)
+    assert kept["nodes"]["node2"]["transport"] == transport
+    assert (kept["ending"], kept["reason"]) == ("wrong_transport" if reason else "ok", reason)
+
+
 def test_one_node_has_no_traffic_to_another():
     network = {"lo": {"sent_mib": 80.0, "received_mib": 80.0}}
     seen = {"telemetry": {"seconds": 20.0, "cpu": {"own_seconds": 1.0}, "network": network}}

@@ -6,6 +6,7 @@ import textwrap
 from statistics import median
 from typing import Any, Dict, List, Mapping
 
+from ..layout.metrics import metric
 from ..layout.sections import Section, Table, markdown, section, table, table_text
 from .measurement import EVERY_PAIR
 from .suspects import KINDS, MOST_SEEN, UNDECIDED, pair_name
@@ -13,10 +14,19 @@ from .suspects import KINDS, MOST_SEEN, UNDECIDED, pair_name
 __all__ = ["headline", "prometheus", "report_markdown", "sections", "terminal"]
 
 Diagnosis = Mapping[str, Any]
+_OF_DEFICITS = (
+    ("scalebench_suspect_deficit_percent", "By how much a suspect is slower.", "deficit"),
+    ("scalebench_suspect_deficit_low_percent", "Lower end of its 95 % interval.", "low"),
+    ("scalebench_suspect_deficit_high_percent", "Upper end of its 95 % interval.", "high"),
+    ("scalebench_suspect_p_value", "Its p, corrected for all comparisons.", "p"),
+)
 # Pairs that are listed where there are too many nodes for a map of all.
 _SLOWEST = 20
-# Characters of a line of the terminal, for the map.
+# Characters of a terminal.
 _WIDE = 100
+# Shares of the median pair's rate in percent; a cell is marked by how many it is below.
+_MARKS = (97, 90, 80, 65)
+_MARKED = "Pairs below 97, 90, 80 and 65 % of the median pair are marked on the page."
 _MOST_LEFT_OUT = 10
 
 
@@ -75,7 +85,7 @@ def sections(diagnosis: Diagnosis) -> List[Section]:
             [table("Smallest deficits", seen, decimals={"would have been seen from %": 1})],
             [method],
         ),
-        section("pairs", "Pairs", [], [_pairs(diagnosis)]),
+        section("pairs", "Pairs", [_MARKED], [_pairs(diagnosis)]),
         section("alone", "Each node alone", [], [_alone(diagnosis)]),
         *_left_out(diagnosis),
     ]
@@ -98,19 +108,42 @@ def _relative(diagnosis: Diagnosis) -> Dict[str, float]:
 
 
 def _pairs(diagnosis: Diagnosis) -> Table:
-    """Return the map of pairs, or of many nodes the slowest pairs."""
-    shares, nodes = _relative(diagnosis), diagnosis["nodes"]
+    """Return the map of pairs, or of many nodes the slowest pairs, its cells marked for the page.
+
+    A marked cell has ``mark``, the number of ``_MARKS`` that it is below.
+    """
+    made = _slowest(diagnosis) if len(diagnosis["nodes"]) > EVERY_PAIR else _map(diagnosis)
+    for row in made["rows"]:
+        for cell in row[1:]:
+            cell["mark"] = sum((cell["value"] or _MARKS[0]) < mark for mark in _MARKS)
+    return made
+
+
+def _caption(diagnosis: Diagnosis) -> str:
     usual = median(median(row["rates"]) for row in diagnosis["pairs"])
-    caption = f"Median rate in % of the median pair, {usual:.4g} MB/s each way"
-    if len(nodes) > EVERY_PAIR:
-        slowest = sorted(shares.items(), key=lambda one: one[1])[:_SLOWEST]
-        rows: List[Dict[str, Any]] = [{"pair": name, "%": share} for name, share in slowest]
-        return table(f"{caption}: the {_SLOWEST} slowest of {len(shares)}", rows, decimals={"%": 0})
+    return f"Median rate in % of the median pair, {usual:.4g} MB/s each way"
+
+
+def _map(diagnosis: Diagnosis, numbered: bool = False) -> Table:
+    """Return the rates of all pairs; ``numbered``: with the numbers of nodes for their names."""
+    shares, nodes = _relative(diagnosis), diagnosis["nodes"]
+    heads = {one: str(place) if numbered else one for place, one in enumerate(nodes, 1)}
     rows = [
-        {"node": one, **{other: shares.get(pair_name((one, other))) for other in nodes}}
+        {
+            "node": f"{heads[one]} {one}" if numbered else one,
+            **{head: shares.get(pair_name((one, other))) for other, head in heads.items()},
+        }
         for one in nodes
     ]
-    return table(caption, rows, decimals=dict.fromkeys(nodes, 0))
+    return table(_caption(diagnosis), rows, decimals=dict.fromkeys(heads.values(), 0))
+
+
+def _slowest(diagnosis: Diagnosis) -> Table:
+    shares = _relative(diagnosis)
+    slowest = sorted(shares.items(), key=lambda one: one[1])[:_SLOWEST]
+    caption = f"{_caption(diagnosis)}: the {len(slowest)} slowest of {len(shares)}"
+    rows = [{"pair": name, "%": share} for name, share in slowest]
+    return table(caption, rows, decimals={"%": 0})
 
 
 def _alone(diagnosis: Diagnosis) -> Table:
@@ -130,18 +163,39 @@ def _alone(diagnosis: Diagnosis) -> Table:
 
 
 def terminal(diagnosis: Diagnosis) -> str:
-    """Return what the playbook prints."""
-    first, seen, pairs, _, *left_out = sections(diagnosis)
-    blocks = [textwrap.fill(headline(diagnosis), _WIDE)]
-    blocks += [table_text(one) for one in first["tables"]]
-    blocks += [f"- {item}" for item in first["items"]]
-    blocks += [seen["paragraphs"][0], table_text(seen["tables"][0])]
-    drawn = table_text(pairs["tables"][0])
-    if max(map(len, drawn.splitlines())) <= _WIDE:
-        blocks += [pairs["tables"][0]["caption"] + ":", drawn]
+    """Return what the playbook prints, for a terminal of 100 columns."""
+    first, seen, _, _, *left_out = sections(diagnosis)
+    blocks = [_wrapped(headline(diagnosis))]
+    blocks += [_within(one) for one in first["tables"]]
+    blocks += [_wrapped(f"- {item}") for item in first["items"]]
+    blocks += [_wrapped(seen["paragraphs"][0]), _within(seen["tables"][0])]
+    maps = [_map(diagnosis), _map(diagnosis, numbered=True)]
+    pairs = next((one for one in maps if _fits(table_text(one))), _slowest(diagnosis))
+    blocks += [_wrapped(f"{pairs['caption']}:"), _within(pairs)]
     for part in left_out:
-        blocks += ["\n".join([*part["paragraphs"], *(f"- {item}" for item in part["items"])])]
+        lines = [*part["paragraphs"], *(f"- {item}" for item in part["items"])]
+        blocks += ["\n".join(map(_wrapped, lines))]
     return "\n\n".join(blocks)
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, _WIDE, subsequent_indent="  ", break_on_hyphens=False)
+
+
+def _fits(text: str) -> bool:
+    return max(map(len, text.splitlines())) <= _WIDE
+
+
+def _within(one: Table) -> str:
+    """Return a table, or where it is too wide a sentence for each of its rows."""
+    text = table_text(one)
+    if _fits(text):
+        return text
+    names = [column["name"] for column in one["columns"]]
+    return "\n".join(
+        _wrapped(", ".join(f"{name} {cell['text']}" for name, cell in zip(names, row)))
+        for row in one["rows"]
+    )
 
 
 def report_markdown(diagnosis: Diagnosis) -> str:
@@ -151,11 +205,29 @@ def report_markdown(diagnosis: Diagnosis) -> str:
 
 
 def prometheus(diagnosis: Diagnosis) -> str:
-    """Return diagnosis.prom: the number of suspects by kind, 0 too."""
+    """Return diagnosis.prom: suspects by kind, 0 too, their deficits, and the rates of pairs."""
     counts = dict.fromkeys(KINDS, 0)
     for suspect in diagnosis["suspects"]:
         counts[suspect["kind"]] += 1
-    name = "scalebench_suspects"
-    lines = [f"# HELP {name} Suspects of the last diagnosis by kind.", f"# TYPE {name} gauge"]
-    lines += [f'{name}{{kind="{kind}"}} {count}' for kind, count in counts.items()]
-    return "\n".join(lines) + "\n"
+    deficits = [
+        ({"kind": one["kind"], "subject": one["subject"], "test": deficit["test"]}, deficit)
+        for one in diagnosis["suspects"]
+        for deficit in one["deficits"]
+    ]
+    blocks = [
+        metric(
+            "scalebench_suspects",
+            "Suspects of the last diagnosis by kind.",
+            [({"kind": kind}, count) for kind, count in counts.items()],
+        )
+    ]
+    blocks += [
+        metric(name, about, [(labels, deficit[key]) for labels, deficit in deficits])
+        for name, about, key in _OF_DEFICITS
+    ]
+    rates = [
+        (dict(zip(("first", "second"), row["nodes"])), round(1e6 * median(row["rates"])))
+        for row in diagnosis["pairs"]
+    ]
+    about = "Median rate of a pair of nodes, the slower direction, in bytes/s."
+    return "".join([*blocks, metric("scalebench_pair_rate_bytes_per_second", about, rates)])

@@ -1,16 +1,20 @@
-"""Which nodes to leave out so that no suspect of a diagnosis takes part."""
+"""Which nodes a suspect slows down, and which to leave out so that none takes part."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, Dict, List, Mapping, Sequence
+from typing import Any, Dict, FrozenSet, List, Mapping, Sequence, Tuple
 
 from .suspects import LINK_SEPARATOR
 
-__all__ = ["to_exclude"]
+__all__ = ["OF_GROUPS", "nodes_of", "to_exclude"]
 
 # Kinds of suspects that are one node or a part of one, whose subject begins with its name.
 _OF_ONE_NODE = ("node", "device", "network")
+# Those that leaving out single nodes does not help; the subject names groups.
+OF_GROUPS = ("uplink", "group")
+# Between the names of groups that have the same way out, as suspects.judge joins them.
+_GROUP_SEPARATOR = " and "
 
 
 def to_exclude(suspects: Sequence[Mapping[str, Any]]) -> List[str]:
@@ -34,3 +38,31 @@ def to_exclude(suspects: Sequence[Mapping[str, Any]]) -> List[str]:
         if not counts:
             return list(left_out)
         left_out[max(counts, key=lambda end: (counts[end], end))] = None
+
+
+def nodes_of(
+    suspect: Mapping[str, Any], diagnosis: Mapping[str, Any]
+) -> Tuple[FrozenSet[str], List[FrozenSet[str]]]:
+    """Return the nodes that a suspect names, and its sides.
+
+    It slows down nothing where no node of a side takes part: a link without one of its ends, a way
+    out of a group without the nodes outside it. Where a diagnosis does not know a group, its nodes
+    may be any.
+
+    :param suspect: ``kind`` and ``subject``, of ``suspects`` of a diagnosis.json.
+    :param diagnosis: its ``nodes`` and ``groups``.
+    :raises KeyError: one of these is missing.
+    """
+    kind, subject = suspect["kind"], suspect["subject"]
+    if kind in _OF_ONE_NODE:
+        sides = [frozenset(subject.split()[:1])]
+    elif kind == "link":
+        sides = [frozenset({end}) for end in subject.split(LINK_SEPARATOR)]
+    else:
+        every = frozenset(diagnosis["nodes"])
+        groups = diagnosis.get("groups") or {}
+        inside = [frozenset(groups.get(name, every)) for name in subject.split(_GROUP_SEPARATOR)]
+        # All groups of an uplink have the same border.
+        outside = [every - inside[0]] if kind == "uplink" and inside[0] < every else []
+        return frozenset().union(*inside), [inside[0], *outside]
+    return frozenset().union(*sides), sides

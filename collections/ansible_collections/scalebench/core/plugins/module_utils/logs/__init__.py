@@ -101,7 +101,7 @@ def _read(source: Source, reader: str, limit: int, known: Mapping[str, Any]) -> 
     engine = None if reader == "auto" else Engine(READERS[reader], limit, known)
     waiting: List[str] = []
     size = 0
-    for block in blocks(source):
+    for block in nccl_tests.as_table(blocks(source)):
         waiting.append(block)
         size += len(block)
         if engine is None:

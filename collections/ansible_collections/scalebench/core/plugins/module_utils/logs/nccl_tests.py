@@ -1,11 +1,13 @@
 """The tables of NVIDIA's nccl-tests: one line for each size, with the mean of its operations.
 
-Of a line the out-of-place columns are read. The bus bandwidth is printed in GB/s with two decimals,
-which is nothing at 1 KiB, so it is reckoned from the time where the operation is known.
+Since 2.17.3 they write JSON too (``--output_file``), which becomes such a table, with the durations
+in full. Of a line the out-of-place columns are read. The bus bandwidth is printed in GB/s with two
+decimals, which is nothing at 1 KiB, so it is reckoned from the time where the operation is known.
 """
 
 from __future__ import annotations
 
+import json
 import re
 
 from ._columns import LIMIT, Observations
@@ -13,10 +15,10 @@ from ._format import NUMBER, Format, fields, number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict
+    from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping
 
 
-__all__ = ["FORMAT"]
+__all__ = ["FORMAT", "as_table"]
 
 # Bus bandwidth over algorithm bandwidth on n ranks: doc/PERFORMANCE.md of nccl-tests.
 _FACTORS: Dict[str, Callable[[int], float]] = {
@@ -47,6 +49,65 @@ _SETTINGS = {
     "iterations": (" iters: ", r" iters: \d{1,9} iters: (\d{1,9}) ", int),
     "nccl": ("nccl-library", r"nccl-library=(\d{4,6})", int),
 }
+
+
+def as_table(blocks: Iterable[str]) -> Iterator[str]:
+    """Yield the blocks of a log; those of a JSON document of nccl-tests as one, the table of it.
+
+    Of the document, versions 1 to 3, arguments, configuration, devices and results are used, not
+    the environment, which it holds whole.
+
+    :raises ValueError: it cannot be read, such as one that was cut off.
+    """
+    ahead = iter(blocks)
+    for block in ahead:
+        if not block.startswith('{"version":') or '"nccl_version":' not in block:
+            yield block
+            continue
+        text = block + "".join(ahead)
+        try:
+            yield "\n".join(_table(json.loads(text))) + "\n"
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+            raise ValueError(
+                f"JSON of nccl-tests that cannot be read, perhaps cut off: {error!r}"
+            ) from None
+
+
+def _table(document: Mapping[str, Any]) -> List[str]:
+    """Return the lines of the table that the program prints beside the document."""
+    config, last = document["config"], document.get("out_of_bounds")
+    code, program = document["nccl_version"], str(document["args"][0]).rpartition("/")[2]
+    words = [
+        f"# nccl-tests version JSON nccl-headers={code} nccl-library={code}",
+        f"# Collective test starting: {program}",
+        f"# nThread {config['nthreads']} nGpus {config['ngpus']} minBytes {config['minimum_bytes']}"
+        f" maxBytes {config['maximum_bytes']} step: {config.get('step_factor', 1)}"
+        f" warmup iters: {config['warmup_iters']} iters: {config['iterations']}"
+        f" agg iters: {config['aggregated_iterations']} validation: {config['validation']} ",
+        *(
+            f"#  Rank {one['rank']} Group {one['group']} Pid {one['pid']} on {one['hostname']}"
+            f" device {one['device']} [{one['device_hex']}] {one['device_info']}"
+            for one in config["devices"]
+        ),
+        *map(_row, document["results"]),
+    ]
+    if last:
+        words += [f"# Out of bounds values : {last['count']} {_state(last['okay'])}"]
+        words += [f"# Avg bus bandwidth : {document['average_bus_bandwidth']['bandwidth']}"]
+    # A line end in a name must not make a line of its own.
+    return [" ".join(line.split()).replace("# Rank", "#  Rank") for line in words]
+
+
+def _state(okay: object) -> str:
+    return "OK" if okay == "true" else "FAILED"
+
+
+def _row(result: Mapping[str, Any]) -> str:
+    body = result.get("out_of_place") or result["in_place"]
+    time, wrong = body.get("time", body.get("cpu_time")), body["nwrong"]
+    named = f"{result['redop']} {result['root']}"
+    figures = f"{time} {body['alg_bw']} {body['bus_bw']} {'N/A' if wrong is None else int(wrong)}"
+    return f"# JSON {result['size']} {result['count']} {result['type']} {named} {figures} "
 
 
 def _identify(head: str) -> Dict[str, Any]:

@@ -2,28 +2,74 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import resource
+import socket
+import struct
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.fingerprint import known
 
 from . import nvidia_smi
+from .kernel_counters import read_text
 from .programs import run_program
 
-__all__ = ["container", "gpu_health", "gpu_processes", "memlock_kib", "xid_codes"]
+__all__ = [
+    "addresses",
+    "container",
+    "gpu_health",
+    "gpu_processes",
+    "memlock_kib",
+    "routes",
+    "xid_codes",
+]
 
 PATIENCE = 30
 # Yes is the answer of --query-gpu, 1 that of --query-remapped-rows.
 _YES = ("Yes", "1")
 # sysfs shows a device also in containers that do not have its node in /dev. NCCL loads the library.
+_SIOCGIFADDR, _RTF_UP, _RTF_REJECT = 0x8915, 0x1, 0x200
 _VERBS = "libibverbs.so.1"
 _DEVICES = (
     "for path in /dev/infiniband/uverbs*; do"
     ' cat "/sys/class/infiniband_verbs/${path##*/}/ibdev" 2>/dev/null; done;'
     f" ldconfig -p 2>/dev/null | grep -o '{_VERBS}' | head -n 1; true"
 )
+
+
+def addresses() -> Dict[str, str]:
+    """Return the first IPv4 address of each interface that has one (netdevice(7))."""
+    found = {}
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+        for _, name in socket.if_nameindex():
+            request = struct.pack("256s", name.encode())
+            try:
+                answer = fcntl.ioctl(asking, _SIOCGIFADDR, request)
+            except OSError:
+                continue
+            found[name] = socket.inet_ntoa(answer[20:24])
+    return found
+
+
+def routes(text: Optional[str] = None) -> List[Dict[str, Any]]:
+    """Return ``interface``, ``network`` (as 10.11.0.0/16) and ``metric`` of the IPv4 routes.
+
+    Those of the main table: other tables are the administrator's own rules. One that refuses, such
+    as ``unreachable``, has no interface.
+
+    :param text: of /proc/net/route (proc_net(5)), which is read by default.
+    """
+    found = []
+    for line in (read_text("/proc/net/route") if text is None else text).splitlines()[1:]:
+        name, network, _, flags, _, _, metric, mask = line.split()[:8]
+        if int(flags, 16) & _RTF_UP:
+            address = socket.inet_ntoa(struct.pack("=L", int(network, 16)))
+            bits = bin(int(mask, 16)).count("1")
+            own = "" if int(flags, 16) & _RTF_REJECT else name
+            found.append({"interface": own, "network": f"{address}/{bits}", "metric": int(metric)})
+    return found
 
 
 def memlock_kib() -> int:

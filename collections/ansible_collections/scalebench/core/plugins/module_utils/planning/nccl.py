@@ -15,6 +15,7 @@ __all__ = ["check_names", "environment", "expected_transport"]
 _EXACT_SINCE = (2, 5, 6)
 # Of interfaces and adapters (with a port, as mlx5_0:1), or a network.
 _NAMES = re.compile(r"[\w.:/,-]*")
+_TCP = "TCP/"
 
 
 def check_names(nodes: Nodes) -> None:
@@ -62,20 +63,35 @@ def environment(cell: Cell, recipe: Mapping[str, Any], node: Node) -> Dict[str, 
 
 
 def expected_transport(cell: Cell, nodes: Nodes) -> str:
-    """Return the transport that NCCL must take between the nodes of a cell, empty where any may.
+    """Return the transport that ranks must take between the nodes of a cell, empty where any may.
 
-    By default InfiniBand where adapters are named, or each node has an active port of it.
+    By default InfiniBand on GPUs where adapters are named, or each node has an active port of it.
+    On CPUs only an interface counts (``TCP/eth0``), which for NCCL is NET/Socket.
 
-    :raises ValueError: the inventory's is none.
+    :raises ValueError: the inventory's is none, or the nodes' interfaces differ.
     """
     leading = cell["node_names"][0]
-    if cell["device"] != "gpu" or cell["nodes"] == 1:
+    if cell["nodes"] == 1:
         return ""
     node = nodes[leading]
+    asked = check_expected(node.get("transport") or "", leading)
+    if cell["device"] != "gpu":
+        for name in cell["node_names"] if asked.startswith(_TCP) else ():
+            if nodes[name].get("transport") != asked:
+                raise ValueError(
+                    f"{name}: scalebench_transport is {nodes[name].get('transport')!r}, of"
+                    f" {leading} {asked!r}: give all nodes the same, or none where the names of"
+                    " their interfaces differ"
+                )
+        return asked if asked.startswith(_TCP) else ""
+    if asked.startswith(_TCP):
+        return "NET/Socket"
+    if node.get("transport"):
+        return asked
     has_infiniband = node.get("rdma_adapters") or all(
         _has_infiniband(nodes[name]) for name in cell["node_names"]
     )
-    return check_expected(node.get("transport") or ("NET/IB" if has_infiniband else ""), leading)
+    return "NET/IB" if has_infiniband else ""
 
 
 def _has_infiniband(node: Node) -> bool:

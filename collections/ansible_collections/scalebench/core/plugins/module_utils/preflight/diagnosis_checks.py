@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Sequence
+from typing import Any, Collection, Dict, List, Mapping
 
+from ..diagnosis.exclusion import OF_GROUPS, nodes_of
 from ..diagnosis.suspects import UNDECIDED
 from .verdict import FAIL, PASS, WARN, Nodes, Row, verdict
 
@@ -15,6 +16,8 @@ _SECONDS_A_DAY = 86400
 
 def diagnosis_checks(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
     """Return the rows about a required diagnosis, and a warning for each node that is left out.
+
+    A slow link or way out of a group fails its nodes where both of its ends take part.
 
     :param expected: optional ``diagnosis``: ``file`` and ``content`` (a diagnosis.json; None where
         there is none), ``now`` (seconds since 1970) and ``days`` that it may be old; ``excluded``:
@@ -32,18 +35,18 @@ def diagnosis_checks(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
     ]
     required = expected.get("diagnosis")
     if required:
-        rows += [_of_node(name, required) for name in nodes]
+        rows += [_of_node(name, required, nodes.keys()) for name in nodes]
     return rows
 
 
-def _of_node(name: str, required: Mapping[str, Any]) -> Row:
+def _of_node(name: str, required: Mapping[str, Any], taking_part: Collection[str]) -> Row:
     file, content = required["file"], required["content"]
     again = "run playbooks/diagnose.yml, and name its diagnosis.json"
     try:
         if content is None:
             return verdict(_CHECK, name, FAIL, f"no file {file}", again)
         days = (float(required["now"]) - float(content["ended"])) / _SECONDS_A_DAY
-        there, suspects = name in content["nodes"], _suspects(name, content["suspects"])
+        there, suspects = name in content["nodes"], _suspects(name, content, taking_part)
     except (KeyError, TypeError, ValueError, AttributeError):
         return verdict(_CHECK, name, FAIL, f"{file} is no diagnosis with a time", again)
     found = f"{max(days, 0.0):.1f} days old"
@@ -56,12 +59,20 @@ def _of_node(name: str, required: Mapping[str, Any]) -> Row:
         found, todo = hidden if there else (f"not in {file}", f"diagnose it too: {again}")
         return verdict(_CHECK, name, FAIL, found, todo)
     if suspects:
-        todo = f"mend it and diagnose again, or leave suspects out: -e exclude={file}"
-        return verdict(_CHECK, name, FAIL, "; ".join(suspects), todo)
+        by_name = any(one["kind"] in OF_GROUPS for one in suspects)
+        out = "nodes of the group out by name" if by_name else f"suspects out: -e exclude={file}"
+        found = "; ".join(f"{one['what']}: {one['subject']}" for one in suspects)
+        return verdict(_CHECK, name, FAIL, found, f"mend it and diagnose again, or leave {out}")
     return verdict(_CHECK, name, PASS, f"nothing slow, {found}")
 
 
-def _suspects(name: str, suspects: Sequence[Dict[str, Any]]) -> List[str]:
-    return [
-        f"{one['what']}: {one['subject']}" for one in suspects if name in one["subject"].split()
-    ]
+def _suspects(
+    name: str, content: Mapping[str, Any], taking_part: Collection[str]
+) -> List[Dict[str, Any]]:
+    """Return the suspects that slow down the node beside the others that take part."""
+    found = []
+    for one in content["suspects"]:
+        named, sides = nodes_of(one, content)
+        if name in named and all(side.intersection(taking_part) for side in sides):
+            found.append(one)
+    return found

@@ -8,6 +8,7 @@ from typing import Any, Collection, Dict, List, Mapping, Optional, Set, Union
 from .diagnosis_checks import diagnosis_checks
 from .gpu_checks import gpu_checks
 from .host_checks import data_checks, fabric_checks, host_checks
+from .transport_checks import transport_checks
 from .verdict import FAIL, PASS, SKIP, WARN, Nodes, Row, verdict
 
 __all__ = ["CHECKS", "judge"]
@@ -20,7 +21,7 @@ CHECKS = {
     *("nvidia-smi", "OFED", "InfiniBand", "GPUDirect RDMA", "InfiniBand in the container"),
     *("active InfiniBand ports", "image", "dataset", "dataset files", "system", "kernel"),
     *("authorised keys", "memlock", "disk", "clock", "ssh to all nodes", "interface"),
-    "diagnosis",
+    *("diagnosis", "transport"),
 }
 _NAMES = "correct it, or remove it from preflight_accepted: a name of the inventory, or a pattern"
 _UNSEEN = "fix this first: the node could not be examined further"
@@ -30,8 +31,9 @@ def judge(nodes: Nodes, expected: Optional[Mapping[str, Any]] = None) -> Dict[st
     """Return ``rows`` (failures first), ``verdict`` (the worst), ``counts`` and ``summary``.
 
     :param nodes: by name: ``fingerprint`` (module node_fingerprint_facts), the facts of module
-        preflight_facts, ``dataset`` (module dataset_info) and ``interface`` (of the ranks) where
-        there is one; or ``problem`` alone, why the node could not be examined.
+        preflight_facts, ``dataset`` (module dataset_info), ``interface`` (of the ranks) and
+        ``transport`` (that the inventory expects) where there is one; or ``problem`` alone, why the
+        node could not be examined.
     :param expected: the arguments of the checks: ``gpus``, ``gpu_model``, ``driver``,
         ``infiniband_devices``, ``infiniband_ports``, ``free_mib``, ``diagnosis``, ``exclude`` and
         ``excluded``; None and absent mean the same.
@@ -48,6 +50,7 @@ def judge(nodes: Nodes, expected: Optional[Mapping[str, Any]] = None) -> Dict[st
     ]
     rows += gpu_checks(seen, given) + fabric_checks(seen, given)
     rows += data_checks(seen) + host_checks(seen, given) + diagnosis_checks(seen, given)
+    rows += transport_checks(seen)
     accepted = given.get("accepted") or {}
     rows = _with_accepted(rows, accepted, seen) + [
         verdict("preflight_accepted", pattern, WARN, "no node has this name", _NAMES)

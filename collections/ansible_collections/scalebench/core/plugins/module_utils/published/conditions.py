@@ -54,6 +54,7 @@ FRAMEWORKS: Dict[str, str] = {
     "paddle": "paddlepaddle",
     "oneflow": "oneflow",
     "jax": "jax",
+    "nccl": "nccl",
 }
 # ResNet-50 without a version is v1.5, as in all reference efforts; v1b is another network.
 _RESNET = re.compile(r"(?:.*[_-])?(?:resnet|rn?)[_-]?(\d+)[_-]?(?:v1\.5|(v\d\w*))?")
@@ -67,9 +68,9 @@ STATABLE = (
 def plain_condition(condition: str, row: Mapping[str, Any]) -> Any:
     """Return one condition of a cell or row in a form that can be compared; None is unknown.
 
-    ``NGC TensorFlow`` is the framework tensorflow, ``rn50`` the model r50, ``Tesla
-    V100-SXM2-16GB`` the gpu V100-SXM2-16GB, ``pure_fp16`` the precision fp16, ``device: cpu`` no
-    gpu, and a topology gives nodes and devices per node.
+    ``NGC TensorFlow`` is the framework tensorflow, ``nccl-tests`` is nccl, ``rn50`` the model r50,
+    ``Tesla V100-SXM2-16GB`` the gpu V100-SXM2-16GB, ``pure_fp16`` the precision fp16,
+    ``device: cpu`` no gpu, and a topology gives nodes and devices per node.
     """
     # A benchmark's factor may have the name of a key of results, such as state.
     value = {**row, **own_values(row)}.get(condition)
@@ -137,12 +138,16 @@ def apart(
 
 
 def _is_unknown(condition: str, measured: Any, published: Any) -> bool:
-    """Return whether a side does not state a condition in which the two may differ."""
+    """Return whether a side does not state a condition, or only a part of it."""
     if condition == _UNIT:
         return False
     if measured is None and published is None:
         return condition not in _OPTIONAL
-    return measured is None or published is None
+    if measured is None or published is None:
+        return True
+    # A100 may be A100-SXM4-80GB or A100-PCIE-40GB.
+    names = sorted((str(measured), str(published)), key=len)
+    return condition == "gpu" and "-" not in names[0] and names[1].startswith(f"{names[0]}-")
 
 
 def _differ(condition: str, measured: Any, published: Any) -> bool:

@@ -136,9 +136,11 @@ ENDINGS: Tuple[Ending, ...] = (
     ),
     Ending(
         "wrong_transport",
-        "NCCL connected the nodes otherwise than expected, such as by TCP instead of InfiniBand",
+        "the ranks' messages took another way between the nodes than expected, such as TCP instead"
+        " of InfiniBand, or another interface",
         "compare `ibstat` on the node that is named with `scalebench_rdma_adapters`, and read the"
-        " lines with `NET/` in the repeat's `*.files/nccl.*.log` there;"
+        " lines with `NET/` in the repeat's `*.files/nccl.*.log` there; of TCP see `ip route get`"
+        " of the other nodes' addresses;"
         " `scalebench_transport` says what is expected; without it, InfiniBand where"
         " `scalebench_rdma_adapters` are named or all nodes have an active port of it",
         judged_by=CHECKS,

@@ -1,8 +1,4 @@
-"""The cells for other programs: results.csv, and a text file for Prometheus (format 0.0.4).
-
-node_exporter's textfile collector reads the latter; it accepts no timestamps, hence none here. A
-missing figure has no line: an alert must not take it for a zero.
-"""
+"""The cells for other programs: results.csv, and scalebench.prom."""
 
 from __future__ import annotations
 
@@ -10,11 +6,12 @@ import csv
 import io
 import re
 from collections import Counter
-from typing import Any, Dict, List, Mapping, Sequence, Tuple
+from typing import Any, Dict, List, Sequence
 
 from ..comparison.gate_outcomes import VERDICTS
 from ..comparison.gate_text import rule_verdict
-from ..layout.plain_text import csv_value, plain
+from ..layout.metrics import Sample, metric
+from ..layout.plain_text import csv_value
 from ..records.cells import cell_key
 from ..records.results import MeasuredCell, Results
 from ..results.provenance import unix_seconds
@@ -23,7 +20,6 @@ from .columns import CSV, SPEED, columns_of, metrics, throughput_title
 __all__ = ["csv_text", "prometheus_text"]
 
 _NOUN = re.compile(r"[a-z]+", re.ASCII)
-Sample = Tuple[Mapping[str, Any], Any]
 
 
 def csv_text(results: Results) -> str:
@@ -67,12 +63,12 @@ def prometheus_text(results: Results) -> str:
                 ({**_labels_of(cell), **unit, **dict(column.labels)}, column.get(cell))
                 for column in columns
             )
-        blocks += [_metric(own, columns[0].about, samples) for own, samples in by_name.items()]
+        blocks += [metric(own, columns[0].about, samples) for own, samples in by_name.items()]
     blocks += [
-        _metric("scalebench_repeats", "Planned repeats by how they ended.", _endings(cells)),
-        _metric("scalebench_gate_rules", "Rules of the gate by their verdict.", _rules(results)),
-        _metric("scalebench_campaign_info", "Which campaign this is.", [(campaign, 1)]),
-        _metric(
+        metric("scalebench_repeats", "Planned repeats by how they ended.", _endings(cells)),
+        metric("scalebench_gate_rules", "Rules of the gate by their verdict.", _rules(results)),
+        metric("scalebench_campaign_info", "Which campaign this is.", [(campaign, 1)]),
+        metric(
             "scalebench_campaign_created_timestamp_seconds",
             "When the campaign was planned, in seconds since 1970.",
             [({}, created)],
@@ -103,20 +99,3 @@ def _endings(cells: Sequence[MeasuredCell]) -> List[Sample]:
 def _rules(results: Results) -> List[Sample]:
     verdicts = Counter(map(rule_verdict, (results.get("gate") or {"rules": ()})["rules"]))
     return [({"verdict": one}, verdicts[one]) for one in VERDICTS if verdicts]
-
-
-def _metric(name: str, about: str, samples: Sequence[Sample]) -> str:
-    """Return a gauge with its HELP and TYPE, nothing where it has no sample."""
-    lines = [f"{name}{_braces(labels)} {value}" for labels, value in samples if value is not None]
-    if not lines:
-        return ""
-    return "\n".join([f"# HELP {name} {about}", f"# TYPE {name} gauge", *lines, ""])
-
-
-def _braces(labels: Mapping[str, Any]) -> str:
-    """Return labels in braces, backslash and quote escaped; plain text has no line ends."""
-    pairs = [
-        '{}="{}"'.format(key, plain(value).replace("\\", r"\\").replace('"', r"\""))
-        for key, value in labels.items()
-    ]
-    return f"{{{','.join(pairs)}}}" if pairs else ""

@@ -9,6 +9,7 @@ from ..records.factors import is_strong
 from ..records.results import Finding, MeasuredCell
 from ..records.runs import RunRecord
 from ..running import invariants
+from .repeats import UNKNOWN_WAY
 
 __all__ = ["RULES", "applied_checks", "broken", "warnings"]
 
@@ -43,7 +44,8 @@ RULES: Dict[str, Dict[str, str]] = {
     },
     "transport_told": {
         "about": "The ranks tell the transport that is expected between their nodes.",
-        "source": "NCCL's lines of NCCL_DEBUG=INFO, one file for each rank",
+        "source": "NCCL's lines of NCCL_DEBUG=INFO, one file for each rank; of TCP the kernel's"
+        " counters of traffic, where an interface carried 1 MiB or more",
     },
 }
 # The only rule that is more than a warning.
@@ -116,12 +118,19 @@ def warnings(cells: Cells) -> Findings:
 def _untold(cell: MeasuredCell) -> Iterator[Finding]:
     """Find the repeats that a fall-back to TCP would not show in."""
     good = [repeat for repeat in cell["repeats"] if repeat["ending"] == "ok"]
-    untold = [repeat for repeat in good if not repeat.get("transport")]
+    told = [repeat.get("transport") or [UNKNOWN_WAY] for repeat in good]
+    untold = [ways for ways in told if UNKNOWN_WAY in ways]
     if untold and "transport" in cell:
+        by_traffic = cell["transport"].startswith("TCP/")
+        where = (
+            "1 MiB of messages, or telemetry, would tell"
+            if by_traffic
+            else "nccl.*.log in *.files there"
+        )
         yield _finding(
             _TOLD,
-            f"no rank told its transport in {len(untold)} of {len(good)} repeats;"
-            f" {cell['transport']} was expected between the nodes (nccl.*.log in *.files there)",
+            f"no rank told its transport, or not on all nodes, in {len(untold)} of {len(good)}"
+            f" repeats; {cell['transport']} was expected between the nodes ({where})",
         )
 
 

@@ -14,6 +14,7 @@ from ..running.elapsed import elapsed_throughput
 from ..running.invariants import is_throughput
 
 __all__ = [
+    "UNKNOWN_WAY",
     "attempt_of",
     "machines_of",
     "reason_of",
@@ -24,6 +25,8 @@ __all__ = [
 Telemetry = Mapping[str, Any]
 # A GPU that waits between two samples was not held back.
 _IDLE = "gpu_idle"
+# Among the transports of a repeat where one of its nodes told none.
+UNKNOWN_WAY = "unknown"
 
 
 def repeat_of(
@@ -53,9 +56,7 @@ def repeat_of(
         "disturbances": list(run.get("disturbances") or ()),
         "packed_with": list(run.get("packed_with") or ()),
         "shares_machine": bool(run.get("shares_machine")),
-        "transport": sorted(
-            {way for node in nodes.values() for way in node.get("transport") or ()}
-        ),
+        "transport": _ways(nodes, ending),
         "telemetry": short_telemetry(nodes, machines),
         "warnings": [*run.get("warnings", ()), *_warnings(nodes)],
     }
@@ -116,6 +117,13 @@ def _ending(run: RunRecord) -> Tuple[str, str]:
 def reason_of(ending: str, recorded: Optional[str]) -> str:
     """Return why a run ended as it did, in words even where its record has none; ok needs none."""
     return recorded or ("" if ending == "ok" else "no reason given")
+
+
+def _ways(nodes: Mapping[str, NodeRun], ending: str) -> List[str]:
+    """Return what connected the ranks of all nodes; one node needs no network."""
+    told = [node.get("transport") or [] for node in nodes.values()]
+    untold = ending == "ok" and len(nodes) > 1 and not all(told)
+    return sorted({way for ways in told for way in ways}) + [UNKNOWN_WAY] * untold
 
 
 def _warnings(nodes: Mapping[str, NodeRun]) -> List[str]:

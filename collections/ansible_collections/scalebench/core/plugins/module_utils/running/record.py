@@ -44,12 +44,12 @@ def record(
         ending, reason = _ending_of_nodes(nodes, {}) or ("invalid", unread)
     else:
         ending, reason = _ending_of_nodes(nodes, log_facts) or _ending_of_log(cell, log_facts)
-    if ending == "ok":
-        ending, reason = _ending_of_transport(cell, nodes)
-    # Where another is expected, traffic of other programs must not pass for what NCCL should tell.
-    by_traffic = len(nodes) > 1 and "transport" not in cell
+    # Where NCCL should tell another, traffic of other programs must not pass for it.
+    by_traffic = len(nodes) > 1 and cell.get("transport", "TCP/").startswith("TCP/")
     for node in nodes.values() if by_traffic else ():
         node["transport"] = node.get("transport") or _interfaces(node.get("telemetry"))
+    if ending == "ok":
+        ending, reason = _ending_of_transport(cell, nodes)
     leading = nodes[cell["node_names"][0]]
     made = not_run(campaign, repeat, ending, reason)
     if ending == "out_of_memory" and cell.get("searched"):
@@ -167,7 +167,7 @@ def _in_last_words(failed: Sequence[Tuple[str, NodeRun]]) -> Optional[Tuple[str,
 
 
 def _ending_of_transport(cell: Cell, nodes: Mapping[str, NodeRun]) -> Tuple[str, str]:
-    """Return the ending of a repeat that is ok if NCCL took the expected transport, and why."""
+    """Return the ending of a repeat that is ok if its ranks took the expected way, and why."""
     for name, node in nodes.items() if "transport" in cell else ():
         other = nccl.unexpected(cell["transport"], node.get("transport") or ())
         if other:

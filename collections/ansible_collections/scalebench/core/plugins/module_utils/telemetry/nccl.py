@@ -13,7 +13,7 @@ __all__ = ["check_expected", "transports", "unexpected", "with_trace"]
 
 _CONNECTED = re.compile(r"NCCL INFO (?:Ring|Channel|Coll|CollNet) \d+(?:/\d+)? : .* via (.+)")
 _NVLS = re.compile(r"NCCL INFO NVLS comm ")
-_EXPECTED = re.compile(r"NET/[^/]+(/GDRDMA)?")
+_EXPECTED = re.compile(r"NET/[^/]+(/GDRDMA)?|TCP/[^/\s,]{1,15}")
 # InfiniBand by NVIDIA's plugin, of HPC-X and its images: by the version of its interface IBext,
 # or IBext_v5 to IBext_v11 (src/ib_plugin.c in Mellanox/nccl-rdma-sharp-plugins).
 _PLUGIN = re.compile(r"^NET/IBext(_v\d+)?(?=/|$)")
@@ -60,6 +60,8 @@ def _name(way: str) -> str:
 def check_expected(expected: str, where: str) -> str:
     """Return the transport that the inventory expects between nodes, empty for none.
 
+    ``TCP/eth0`` is what ranks without NCCL take, by the interface.
+
     :raises ValueError: ``where``, and what can stand there.
     """
     if expected in ("", "any"):
@@ -67,7 +69,7 @@ def check_expected(expected: str, where: str) -> str:
     if not _EXPECTED.fullmatch(expected):
         raise ValueError(
             f"{where}: scalebench_transport is {expected!r}: write NET/IB, NET/IB/GDRDMA,"
-            " NET/Socket, or any"
+            " NET/Socket, TCP/ and an interface (TCP/eth0), or any"
         )
     return expected
 
@@ -78,8 +80,18 @@ def unexpected(expected: str, taken: Sequence[str]) -> str:
     Some directions do without GPUDirect RDMA on some GPUs, so one connection with it is enough.
     What is no NET is judged by nobody: NVLink and SHARP between nodes are faster than any network.
 
-    :param taken: of :func:`transports`.
+    Of TCP the expected interface must be among those that carried a tenth of the traffic at least:
+    others may have carried a data set.
+
+    :param taken: of :func:`transports`, or interfaces as ``TCP/eth0``.
     """
+    if expected.startswith("TCP/"):
+        if not taken or expected in taken:
+            return ""
+        return (
+            f"{', '.join(taken)} carried the traffic by the kernel's counters, expected was"
+            f" {expected}"
+        )
     network = [name for name in taken if name.startswith("NET/")]
     wanted, *ways = (_PLUGIN.sub("NET/IB", name) for name in (expected, *network))
     kind = "/".join(wanted.split("/")[:2])

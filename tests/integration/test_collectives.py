@@ -1,0 +1,134 @@
+"""Benchmark all_reduce beside a training through bench.yml: one campaign, that is continued."""
+
+import json
+import re
+import statistics
+
+import pytest
+import yaml
+from local_nodes import ROOT, events, failures
+
+SIZES = (1024, 262144, 4194304)
+OPTIONS = {
+    "campaign": "collectives",
+    "benchmark": "pytorch,all_reduce",
+    "topology": "1n1g,2n1g,4n1g",
+}
+LINE = re.compile(r"all_reduce (\d+) bytes \d+ duration ([0-9.]+) us .* busbw ([0-9.]+) MB/s")
+RULES = [
+    {"min_busbw": {"gloo": {str(SIZES[2]): 0.001}}, "where": {"topology": "4n*"}},
+    {"min_busbw": {"NET/IB": 0.001}, "where": {"topology": "2n*"}},
+]
+
+
+@pytest.fixture(scope="module")
+def measured(cluster):
+    """Run the campaign, lose a repeat, and continue it; return the second runner and the folder."""
+    benchmarks, folder = cluster.state / "benchmarks", cluster.results / "collectives"
+    benchmarks.mkdir()
+    for name in ("pytorch", "all_reduce"):
+        content = yaml.safe_load((ROOT / f"benchmarks/{name}.yml").read_text())
+        if name == "all_reduce":
+            # As an option it would leave out the training, which has no such factor.
+            content["recipes"]["portable"]["defaults"]["cpu"]["message_bytes"] = list(SIZES)
+        (benchmarks / f"{name}.yml").write_text(json.dumps(content))
+    options = {**OPTIONS, "campaign_benchmarks_dir": str(benchmarks)}
+    first = cluster.bench(**options)
+    assert first.rc == 0, failures(first)
+    (lost,) = folder.glob("logs/all_reduce/bz2/2n1g/*.run.json")
+    lost.unlink()
+    gate = folder / "gate.yml"
+    gate.write_text(json.dumps({"rules": RULES}))
+    again = cluster.bench(**options, predict="8n1g", gate=str(gate))
+    return again, folder
+
+
+def results(folder):
+    return json.loads((folder / "results.json").read_text())
+
+
+def said(runner):
+    shown = (str(one.get("msg")) for one in events(runner, "ansible.builtin.debug"))
+    return " ".join(" ".join(shown).split())
+
+
+def test_the_figures_are_those_of_the_logs_by_hand(measured):
+    _, folder = measured
+    cells = [cell for cell in results(folder)["cells"] if cell["benchmark"] == "all_reduce"]
+    by_hand = {}
+    for cell in cells:
+        if cell["topology"] == "1n1g":
+            assert cell["state"] == "unavailable"
+            continue
+        (repeat,) = cell["repeats"]
+        assert repeat["ending"] == "ok"
+        lines = LINE.findall((folder / repeat["log"]).read_text())
+        kept = [(float(time), float(rate)) for number, time, rate in lines if 1 < int(number) <= 4]
+        assert len(kept) == 3
+        ranks, size = cell["devices"], cell["own_factors"]["message_bytes"]
+        for time, rate in kept:
+            assert rate == pytest.approx(size / time * 2 * (ranks - 1) / ranks, rel=0.01, abs=1e-3)
+        mean = statistics.harmonic_mean([rate for _, rate in kept])
+        assert cell["median_speed"] == pytest.approx(mean, rel=0.001, abs=0.006)
+        by_hand[size, cell["topology"]] = mean
+    assert set(by_hand) == {(size, name) for size in SIZES for name in ("2n1g", "4n1g")}
+
+
+@pytest.mark.usefixtures("measured")
+def test_only_the_missing_repeat_ran_again(cluster):
+    sessions = {}
+    for run in cluster.records("collectives").values():
+        if run["ending"] != "unavailable":
+            assert run["ending"] == "ok"
+            sessions.setdefault(run["session"], []).append(run["log"])
+    assert sorted(map(len, sessions.values())) == [1, 8]
+    (log,) = min(sessions.values(), key=len)
+    assert log == "logs/all_reduce/bz2/2n1g/collective_b2_fp32_1.log"
+
+
+def test_the_report_has_the_plot_the_fitted_line_and_the_transport(measured):
+    _, folder = measured
+    found = results(folder)
+    assert "<svg" in (folder / "busbw.svg").read_text()
+    text = (folder / "report.md").read_text()
+    assert "## Collective operations" in text
+    by_topology = {group["topology"]: group for group in found["collectives"]["groups"]}
+    assert set(by_topology) == {"2n1g", "4n1g"}
+    for group in by_topology.values():
+        assert [one["bytes"] for one in group["sizes"]] == list(SIZES)
+        fit = group["fit"]
+        if fit["reason"]:
+            continue
+        for one in group["sizes"]:
+            line = fit["latency_seconds"] + one["bytes"] * fit["seconds_per_byte"]
+            assert line > 0
+        assert f"latency {1e6 * fit['latency_seconds']:.1f} us" in text
+    ways = {size: set() for size in SIZES}
+    for cell in found["cells"]:
+        if cell["benchmark"] == "all_reduce" and cell["topology"] != "1n1g":
+            ways[cell["own_factors"]["message_bytes"]] |= set(cell["repeats"][0]["transport"])
+    assert ways[SIZES[2]] == {"TCP/lo"}
+    # 1 KiB cannot be told from other traffic; Ansible's takes the same interface here.
+    assert ways[SIZES[0]] and ways[SIZES[0]] <= {"TCP/lo", "unknown"}
+
+
+def test_the_gate_holds_each_floor_against_the_fabric_that_was_taken(measured):
+    again, folder = measured
+    assert again.rc == 2
+    assert "2 rule(s) of the gate undecided, which fails it" in failures(again)
+    own, other = results(folder)["gate"]["rules"]
+    assert {own["verdict"], other["verdict"]} == {"undecided"}
+    # Of the largest message alone; one repeat decides nothing, as the unit tests' three do.
+    (size,) = set(re.findall(r"bytes(\d+)", own["detail"]))
+    assert int(size) == SIZES[2] and "one repeat shows no spread" in own["detail"]
+    assert "2n1g: it went over gloo, and there are floors for NET/IB" in other["detail"]
+
+
+def test_the_throughput_of_eight_nodes_is_predicted_from_both_benchmarks(measured):
+    _, folder = measured
+    (group,) = results(folder)["predictions"]["groups"]
+    rows = {(row["kind"], row["topology"]): row for row in group["rows"]}
+    assert ("parts", "4n1g") in rows and ("left_out", "4n1g") in rows
+    asked = rows["asked", "8n1g"]
+    assert asked["step_seconds"] > 0 or asked["reason"]
+    assert "8n1g" in (folder / "report.md").read_text()
