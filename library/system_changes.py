@@ -67,6 +67,13 @@ summary:
   elements: str
   returned: with O(state=undone)
   sample: ["remove packages: chrony"]
+last:
+  description:
+    - A command of the shell that removes the Python which ran this module, if C(python_bootstrap)
+      installed it; no module can run afterwards.
+  type: str
+  returned: with O(state=undone)
+  sample: apt-get --yes remove python3 && dpkg --purge python3
 problems:
   description: What failed.
   type: list
@@ -79,9 +86,10 @@ import errno
 import json
 import os
 import re
+import shlex
 import shutil
 import time
-from typing import Any, Dict, List, Mapping, Optional, Set
+from typing import Any, Dict, List, Mapping, Optional, Set, Tuple
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.scalebench.core.plugins.module_utils.node.system_changes import (
@@ -144,14 +152,23 @@ class Record:
         if self.unfinished():
             return
         self.drop_originals(self.read(self.changes))
-        state = read_state()
+        early = self.before_begin()
+        folders = [*folders, *early.get("folders", ())]
+        state = without(read_state(), early, self.read(self.changes))
+        there = without({"folders": existing(folders)}, early, {})["folders"]
         lost = self.not_recorded()
         if any(lost.values()):
             self.write(self.lost, lost)
         copy_files(state["files"], self.originals)
-        self.write(
-            self.begun, {"time": time.time(), "state": {**state, "folders": existing(folders)}}
-        )
+        self.write(self.begun, {"time": time.time(), "state": {**state, "folders": there}})
+
+    def before_begin(self) -> Dict[str, List[str]]:
+        """Return what role python_bootstrap installed, by kind: this module needs its Python."""
+        early: Dict[str, List[str]] = {}
+        for line in text_of(os.path.join(self.directory, "python_bootstrap")).splitlines():
+            kind, _, name = line.partition(" ")
+            early.setdefault(kind, []).append(name)
+        return early
 
     def not_recorded(self) -> Dict[str, List[str]]:
         """Return the packages and files that came after runs began which were not recorded."""
@@ -203,6 +220,19 @@ class Record:
                     os.remove(path)
             if not os.listdir(folder):
                 os.rmdir(folder)
+
+
+def without(
+    state: Mapping[str, Mapping[str, Any]],
+    early: Mapping[str, List[str]],
+    recorded: Mapping[str, Any],
+) -> Dict[str, Any]:
+    """Return a state without the names of `early`, but for those that are recorded already."""
+    gone = {kind: {*names} - {*recorded.get(kind, ())} for kind, names in early.items()}
+    return {
+        kind: {name: one for name, one in names.items() if name not in gone.get(kind, ())}
+        for kind, names in state.items()
+    }
 
 
 def text_of(path: str) -> str:
@@ -280,6 +310,31 @@ def undo(module: AnsibleModule, record: Record, plan: Undo) -> List[str]:
         except OSError as error:
             problems.append(f"{error.filename}: {error.strerror}")
     return problems
+
+
+def set_apart(plan: Undo, early: Mapping[str, List[str]]) -> Tuple[Undo, str]:
+    """Return the plan without the Python that runs this module, and the command to remove that."""
+    packages, folders, files = (
+        [name for name in getattr(plan, kind) if name in early.get(kind, ())]
+        for kind in ("packages", "folders", "files")
+    )
+    commands = []
+    if packages:
+        commands.append(["apt-get", "--yes", "remove", *packages])
+        if not {*plan.stays} & {*early.get("files", ())}:
+            commands.append(["dpkg", "--purge", *packages])
+    if folders:
+        commands.append(["rm", "-rf", *folders])
+    words = [" ".join(map(shlex.quote, command)) for command in commands]
+    if files:
+        # Deepest first; a folder with files of others stays, and is no failure.
+        words.append(f"{{ rm -df {' '.join(map(shlex.quote, files))} 2>/dev/null || true; }}")
+    rest = plan._replace(
+        packages=[name for name in plan.packages if name not in packages],
+        folders=[path for path in plan.folders if path not in folders],
+        files={path: state for path, state in plan.files.items() if path not in files},
+    )
+    return rest, " && ".join(words)
 
 
 def purge(module: AnsibleModule, plan: Undo) -> None:
@@ -385,14 +440,16 @@ def main() -> None:
         for name in found:
             what = f"package {name}" if kind == "packages" else name
             plan.stays[what] = "it came after a run began that failed: ours, or somebody else's"
+    apart, last = set_apart(plan, record.before_begin())
     problems: List[str] = []
     if not module.check_mode and changes:
-        problems = undo(module, record, plan)
+        problems = undo(module, record, apart)
         if not problems:
             shutil.rmtree(record.directory)
     result = {
         "changed": any(plan._replace(stays={})),
         "undo": plan._asdict(),
+        "last": last,
         "summary": [
             *([refused] if refused else []),
             *(words_of(plan, owners) or ["nothing is recorded that could be undone"]),

@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 from functools import partial
 
 import pytest
@@ -221,3 +222,36 @@ def test_another_work_folder_is_refused_while_that_of_the_record_is_there(step, 
 def test_a_work_folder_that_is_gone_binds_nobody(step, etc, tmp_path):
     step("begun", work_dir=str(tmp_path / "gone"))
     assert "msg" not in step("begun", work_dir=str(tmp_path / "work"))
+
+
+def test_what_came_before_python_is_undone_too_and_python_last(step, etc, tmp_path):
+    """Role python_bootstrap lists what it installed before this module could run."""
+    (tmp_path / "record").mkdir()
+    early = [etc / "python3", etc / "python3/debian_config"]
+    early[0].mkdir()
+    early[1].write_text("[DEFAULT]\n")
+    (tmp_path / "work").mkdir()
+    lines = [*(f"files {path}" for path in early), f"folders {tmp_path}/work"]
+    (tmp_path / "record/python_bootstrap").write_text("\n".join(lines) + "\n")
+    for _ in range(2):  # A second run finds them, and takes none for the site's or for edited.
+        step("begun")
+        step("recorded")
+    done = step("undone")
+    assert done["undo"]["stays"] == {}
+    assert {str(path): None for path in early} == done["undo"]["files"]
+    assert done["undo"]["folders"] == [f"{tmp_path}/work"]
+    # The interpreter still runs then.
+    assert early[1].exists() and (tmp_path / "work").exists()
+    subprocess.run(["sh", "-ec", done["last"]], check=True)
+    assert not early[0].exists() and not (tmp_path / "work").exists()
+
+
+def test_pythons_packages_are_removed_last_but_not_configuration_that_was_changed():
+    empty = system_changes.Undo(*[[]] * 3, {}, [], [], {}, {}, [], {})
+    plan = empty._replace(packages=["chrony", "python3"])
+    early = {"packages": ["python3"], "files": ["/etc/python3/debian_config"]}
+    rest, last = system_changes.set_apart(plan, early)
+    assert rest.packages == ["chrony"]
+    assert last == "apt-get --yes remove python3 && dpkg --purge python3"
+    changed = plan._replace(stays={"/etc/python3/debian_config": "somebody else changed it since"})
+    assert system_changes.set_apart(changed, early)[1] == "apt-get --yes remove python3"

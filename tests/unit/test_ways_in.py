@@ -248,3 +248,86 @@ def test_an_ipv6_address_is_refused_with_the_remedy():
         capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
     assert "::1 is no IPv4 address: set scalebench_address" in done.stdout, done.stdout
+
+
+WAYS_OUT = {
+    "scalebench_proxy": "http://me:a$b@proxy.example:3128",
+    "scalebench_mirrors": {"downloads": "https://files.example/"},
+    "python_bootstrap_archive": {
+        "version": "3.11.9", "sha256": "0" * 64,
+        "url": "https://www.example.org/python.tar.gz",
+    },
+}  # fmt: skip
+
+
+@pytest.fixture
+def before_python(tmp_path):
+    """Return a function that runs a script of role python_bootstrap with programs of the test."""
+    programs, state = tmp_path / "bin", tmp_path / "state"
+    programs.mkdir()
+    for name, script in {
+        "dpkg-query": f"echo 'ii  packages libc6:amd64'; cat {tmp_path}/installed 2>/dev/null",
+        "apt-get": f"env > {tmp_path}/env; echo 'ii  packages python3' > {tmp_path}/installed",
+        "curl": f"env > {tmp_path}/env; echo $* > {tmp_path}/curl; exit 22",
+    }.items():
+        (programs / name).write_text(f"#!/bin/sh\n{script}\n")
+        (programs / name).chmod(0o755)
+    place = tmp_path / "opt/scalebench/python"
+    given = {**WAYS_OUT, "python_bootstrap_directory": str(place)}
+
+    def script_ended(name):
+        inventory = written(tmp_path, {"node1": {}}, **given)
+        (told,) = said(tmp_path, inventory, roles=["python_bootstrap"], shown=[name]).values()
+        path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+        script = told[name].replace("/var/lib/scalebench", str(state))
+        assert str(state) in script
+        done = subprocess.run(["sh", "-c", script], env={"PATH": path}, check=False)
+        env = dict(line.split("=", 1) for line in (tmp_path / "env").read_text().splitlines())
+        return done.returncode, env, (state / "python_bootstrap").read_text().splitlines()
+
+    return script_ended
+
+
+def test_python_is_installed_through_the_proxy_and_listed_for_uninstall(before_python):
+    code, env, new = before_python("__python_bootstrap_install")
+    assert (code, new) == (0, ["packages python3"])
+    assert env["https_proxy"] == WAYS_OUT["scalebench_proxy"]
+    assert env["NEEDRESTART_MODE"] == "l"
+
+
+def test_an_archive_of_python_comes_from_the_mirror_and_a_failure_leaves_nothing(
+    before_python, tmp_path
+):
+    code, env, new = before_python("__python_bootstrap_unpack")
+    assert code == 22 and env["http_proxy"] == WAYS_OUT["scalebench_proxy"]
+    assert "https://files.example/www.example.org/python.tar.gz" in (tmp_path / "curl").read_text()
+    # Not the folder of the half-done work, but the one that was made for it.
+    assert new == [f"folders {tmp_path}/opt"]
+    assert not (tmp_path / "opt/scalebench/python.new").exists()
+
+
+def test_raw_tasks_of_servers_have_no_environment_of_which_ansible_would_warn(tmp_path):
+    plays = yaml.safe_load((ROOT / "playbooks/provision.yml").read_text())
+    given = [play for play in plays if "environment" in play]
+    assert len(given) == 2
+    tasks = [
+        task
+        for role in ("python_bootstrap", "cluster_ssh", "host_baseline")
+        for path in sorted((ROOT / "roles" / role / "tasks").glob("*.yml"))
+        for task in yaml.safe_load(path.read_text())
+        if "ansible.builtin.raw" in task
+    ]
+    assert len(tasks) == 6
+    raw = {"name": "raw", "ansible.builtin.raw": "true", "delegate_to": "localhost"}
+    empty = [{**raw, "vars": task["vars"]} for task in tasks]
+    plain = {key: given[0][key] for key in ("vars", "environment")}
+    for number, some in enumerate((empty, [raw])):
+        play = {"hosts": "localhost", "connection": "local", "gather_facts": False, **plain}
+        (tmp_path / "play.yml").write_text(yaml.safe_dump([{**play, "tasks": some}]))
+        done = subprocess.run(
+            [Path(sys.executable).parent / "ansible-playbook", tmp_path / "play.yml"],
+            env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
+                 "ANSIBLE_STDOUT_CALLBACK": "default"},
+            capture_output=True, text=True, check=True, timeout=60,
+        )  # fmt: skip
+        assert ("raw module does not support the environment" in done.stderr) is (number == 1)
