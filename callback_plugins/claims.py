@@ -71,9 +71,9 @@ class CallbackModule(CallbackBase):
 
     def __init__(self):
         super().__init__()
-        self._held = set()
-        # Whether this play goes through the system's sshd, and is root; and how a claim was taken.
-        self._first_contact = self._root = self._through_system = self._as_root = False
+        # Whether this play is root and goes through the system's sshd; and how claims were taken.
+        self._way = (False, False)
+        self._held = {}
         self._passwords = {}
         self._process = os.getpid()
         atexit.register(self.give_back)
@@ -88,8 +88,8 @@ class CallbackModule(CallbackBase):
 
     def v2_playbook_on_play_start(self, play):
         """Note how the play connects."""
-        self._first_contact = bool(play.get_vars().get("scalebench_first_contact"))
-        self._root = bool(play.become)
+        through_system = play.get_vars().get("scalebench_first_contact")
+        self._way = (bool(play.become), bool(through_system))
 
     def v2_runner_on_start(self, host, task):
         """Note a claim that may be taken: Ctrl-C may come before its answer."""
@@ -98,18 +98,20 @@ class CallbackModule(CallbackBase):
         # A release that is skipped has no answer: that of a node which another holds.
         takes = _claims(task) and task.args.get("state") != "released"
         if takes and not by_slurm and not context.CLIARGS.get("check"):
-            self._held.add(host.get_name())
-            self._through_system, self._as_root = self._first_contact, self._root
+            # What root claimed, only root gives back, with what the account claimed later.
+            name = host.get_name()
+            self._held[name] = max(self._way, self._held.get(name, self._way))
 
     def v2_runner_on_ok(self, result):
         """Note a claim that was taken or released."""
         if _claims(result.task) and not result.result.get("holds"):
-            self._held.discard(result.host.get_name())
+            self._held.pop(result.host.get_name(), None)
 
     def v2_runner_on_failed(self, result, ignore_errors=False):
-        """Forget a node that somebody else holds or owns."""
-        if _claims(result.task):
-            self._held.discard(result.host.get_name())
+        """Forget a node that somebody else holds or owns, but for what root claimed before."""
+        name = result.host.get_name()
+        if _claims(result.task) and self._held.get(name) == self._way:
+            del self._held[name]
 
     def v2_playbook_on_stats(self, stats):
         """Give back what failed nodes hold."""
@@ -117,16 +119,20 @@ class CallbackModule(CallbackBase):
 
     def give_back(self):
         """Release the nodes that are still held; also after Ctrl-C, when Python ends."""
-        nodes = sorted(self._held)
         # A worker of Ansible is a copy of this process. And release.yml, which this starts,
         # must not start itself again for nodes that it cannot reach.
-        if not nodes or os.getpid() != self._process or HOLDER_VARIABLE in os.environ:
+        if os.getpid() != self._process or HOLDER_VARIABLE in os.environ:
             return
+        for way in sorted({*self._held.values()}):
+            self._give_back_by(way, sorted(name for name, one in self._held.items() if one == way))
+
+    def _give_back_by(self, way, nodes):
         self._say(self._display.display, f"Giving back {folded(nodes)}")
         secrets = self.secrets()
+        command = [*self.command(nodes, *way), *(word for one in secrets.values() for word in one)]
         try:
             done = run_to_end(
-                [*self.command(nodes), *(word for switch in secrets.values() for word in switch)],
+                command,
                 env={
                     **os.environ,
                     **NOTHING_ASKED,
@@ -136,9 +142,9 @@ class CallbackModule(CallbackBase):
                 timeout=PATIENCE_SECONDS,
             )
             # After Ctrl-C until here they are given back once more, when Python ends.
-            self._held.clear()
+            self._forget(nodes)
         except (OSError, subprocess.TimeoutExpired) as error:
-            self._held.clear()
+            self._forget(nodes)
             self._say(self._display.warning, f"{folded(nodes)}: not given back: {error}")
             return
         finally:
@@ -151,13 +157,17 @@ class CallbackModule(CallbackBase):
                 f" over what it held. {done.stdout[-2000:]}",
             )
 
+    def _forget(self, nodes):
+        for name in nodes:
+            self._held.pop(name, None)
+
     @staticmethod
     def _say(way, text):
         # Ctrl-C ended the program too that the output went to, such as tee.
         with suppress(OSError):
             way(text)
 
-    def command(self, nodes):
+    def command(self, nodes, as_root, through_system):
         """Return the command that releases nodes, with inventory and variables of this run."""
         given = context.CLIARGS
         words = [sys.executable, "-m", "ansible", "playbook", str(RELEASE), "--limit"]
@@ -166,9 +176,9 @@ class CallbackModule(CallbackBase):
             words += [word for value in given.get(key) or () for word in (switch, str(value))]
         # With = , as arguments for ssh begin with a dash.
         words += [f"{switch}={given[key]}" for key, switch in WAY_IN.items() if given.get(key)]
-        if self._through_system:
+        if through_system:
             words += ["-e", "scalebench_first_contact=true"]
-        return [*words, "-e", "release_become=true"] if self._as_root else words
+        return [*words, "-e", "release_become=true"] if as_root else words
 
     def secrets(self):
         """Return words of the command by pipe: passwords, of vaults too, that nobody types twice.

@@ -81,6 +81,20 @@ def test_a_claim_that_root_took_for_another_account_is_given_back_by_root(callba
     assert callback.started[0][0][-2:] == ["-e", "release_become=true"]
 
 
+def test_what_root_claimed_is_given_back_by_root_whatever_came_later(callback):
+    play(callback, become=True, scalebench_first_contact=True)
+    told(callback, "node1", holds=True)
+    told(callback, "node2", holds=True)
+    play(callback)
+    told(callback, "node1", holds=True)
+    # A campaign took the work folder in between.
+    told(callback, "node2", event="failed", held_by={"campaign": "night"})
+    told(callback, "local1", holds=True)
+    callback.plugin.give_back()
+    given = [(command[6], command[-1]) for command, _ in callback.started]
+    assert given == [("local1", "@vars.yml"), ("node1,node2", "release_become=true")]
+
+
 def test_passwords_and_vaults_of_the_run_are_handed_on_by_pipe(callback, monkeypatch):
     vaults = SimpleNamespace(secrets=[("site", SimpleNamespace(bytes=b"vault's"))])
     monkeypatch.setattr(claims.VaultSecretsContext, "current", lambda **_: vaults)

@@ -184,6 +184,31 @@ def test_a_node_is_taken_from_nobody_or_the_dead_and_released(run, tmp_path):
     assert (released["changed"], released["held_by"], released["ended"]) == (True, None, [])
 
 
+def test_first_runs_on_a_node_without_a_work_folder_exclude_each_other(run, tmp_path):
+    system, work = tmp_path / "system", tmp_path / "work"
+    both = {"work_dir": str(work), "system_dir": str(system), "existing": True}
+    anna = {**both, "campaign": "provision.yml", "holder": HOLDER, "owner": "anna"}
+    bert = {**anna, "holder": {**HOLDER, "pid": 9}, "owner": "bert"}
+    assert run(node_claim, check=True, **anna)["holds"] is False and not system.exists()
+    assert run(node_claim, **anna)["holds"]
+    assert system.stat().st_mode & 0o777 == 0o700 and not work.exists()
+    assert run(node_claim, **bert)["owned_by"] == "anna"
+    taken_over = {**bert, "take_over": True}
+    for check in (True, False):
+        refused = run(node_claim, check=check, **taken_over)
+        assert (refused["held_by"]["pid"], refused["held_in"]) == (HOLDER["pid"], str(system))
+    # The work folder comes in the middle of the first run: what was taken of it is given back.
+    work.mkdir()
+    assert run(node_claim, **taken_over)["held_in"] == str(system)
+    assert [path.name for path in work.iterdir()] == ["claim.lock"]
+    user = {key: anna[key] for key in ("work_dir", "campaign", "holder")}
+    assert run(node_claim, **user)["holds"]
+    assert run(node_claim, state="released", **{**anna, "owner": ""})["changed"]
+    assert not [*tmp_path.glob("*/claim.json")]
+    assert run(node_claim, **taken_over)["holds"]
+    assert run(node_claim, **anna)["owned_by"] == "bert"
+
+
 def test_who_takes_a_node_ends_what_was_left_and_waits_for_what_is_watched(run, tmp_path):
     given = {"work_dir": str(tmp_path), "campaign": "c", "holder": HOLDER, "patience": 0.1}
     environment = {"SCALEBENCH_RUN": f"{tmp_path}/runs/old"}
