@@ -103,6 +103,7 @@ HELD: dict[str, Held] = {
     "modprobe": Held(HELP, _REAL),
     "modinfo": Held(HELP, _REAL),
     "firewall-cmd": Held(NOTHING, "not installed here: names from firewall-cmd(1)"),
+    "ip": Held(NOTHING, "only asked for a route; " + _RUN),
     "semanage": Held(NOTHING, "RHEL is not at hand: names from semanage-port(8)"),
     "ufw": Held(NOTHING, "not installed here: words from ufw(8)"),
     "update-initramfs": Held(NOTHING, "not installed here: names from update-initramfs(8)"),
@@ -157,12 +158,16 @@ INDIRECT: dict[str, list[str]] = {
         "ibv_devinfo --list",
         "nvcc --version",
     ],
+    # Its command is made by library/system_changes.py.
+    "playbooks/uninstall.yml": [],
     # Its other commands are made by module_utils/node/system_changes.py.
     "library/system_changes.py": [
         "apt-get -o remove",
         "dpkg-query -W -f",
         "dpkg-query -L",
+        "apt-get --yes remove",
         "dpkg --purge",
+        "rm -rf -df",
         "rpm -ql",
     ],
     # Commands of text_tree are in the tasks that use it.
@@ -195,6 +200,7 @@ INDIRECT: dict[str, list[str]] = {
         "dpkg-query -W -f",
         "rpm -qa --qf",
         "apt-mark showhold",
+        "firewall-cmd --get-zones --zone --list-rich-rules",
         "sysctl -a",
         "systemctl list-units --type --state --no-pager --plain",
     ],
@@ -202,7 +208,7 @@ INDIRECT: dict[str, list[str]] = {
         "apt-get --yes remove",
         "apt-get --yes install",
         "apt-mark unhold",
-        "firewall-cmd --reload",
+        "firewall-cmd --zone --remove-rich-rule --permanent",
         "gpasswd -d",
         "hostname -F",
         "sysctl -w",

@@ -16,7 +16,17 @@ OLD, NEW, NEWER = ({**FILE, "sha256": letter * 64} for letter in "abc")
 
 
 def state(**kinds):
-    empty = {"files", "packages", "holds", "services", "units", "kernel", "groups", "folders"}
+    empty = {
+        "files",
+        "packages",
+        "holds",
+        "services",
+        "units",
+        "kernel",
+        "groups",
+        "folders",
+        "rules",
+    }
     return {**{kind: {} for kind in empty}, **kinds}
 
 
@@ -163,3 +173,20 @@ def test_what_is_new_since_a_run_that_was_not_recorded_is_listed():
         "packages": ["chrony"],
         "files": ["/etc/chrony/chrony.conf", "/etc/systemd/system/our-sshd.service"],
     }
+
+
+def test_rules_of_firewalld_are_removed_without_a_reload():
+    ours = ['public rule family="ipv4" source address="10.0.0.1" accept', "ib rule accept"]
+    before = state(rules={"public rule drop": True})
+    after = state(
+        rules={**before["rules"], **dict.fromkeys(ours, True)},
+        files={"/etc/firewalld/zones/public.xml": NEW},
+    )
+    later = {**after, "rules": {"public rule drop": True, ours[0]: True, "ib rule mine": True}}
+    plan = plan_undo(recorded(before, after), later, {})
+    assert plan.rules == ours[:1]
+    rule = ["--zone=public", f"--remove-rich-rule={ours[0][len('public ') :]}"]
+    assert commands_before_files(plan) == [
+        ["firewall-cmd", *rule], ["firewall-cmd", "--permanent", *rule],
+    ]  # fmt: skip
+    assert not any("--reload" in command for command in commands_after_files(plan))

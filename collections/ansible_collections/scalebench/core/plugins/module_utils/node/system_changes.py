@@ -75,6 +75,7 @@ class Undo(NamedTuple):
     packages: List[str]  # that were not there, to be removed
     reinstalled: List[str]  # packages that were removed
     release: List[str]  # holds
+    rules: List[str]  # of firewalld, after their zone
     files: Dict[str, Optional[Dict[str, Any]]]  # made what they were, deepest first
     start: List[str]  # services
     stop: List[str]
@@ -122,6 +123,11 @@ def plan_undo(
             name
             for name, one in changes.get("holds", {}).items()
             if one["after"] and name in now["holds"]
+        ],
+        rules=[
+            name
+            for name, one in changes.get("rules", {}).items()
+            if one["after"] and name in now.get("rules", {})
         ],
         files=files,
         start=[
@@ -178,6 +184,10 @@ def commands_before_files(plan: Undo) -> List[List[str]]:
     """Return the commands that stop services, remove packages and bring removed ones back."""
     commands = [["systemctl", "stop", name] for name in plan.stop]
     commands += [["apt-mark", "unhold", name] for name in plan.release]
+    # Not by a reload, which would drop the site's rules of the moment.
+    for zone, _, rule in (name.partition(" ") for name in plan.rules):
+        removed = [f"--zone={zone}", f"--remove-rich-rule={rule}"]
+        commands += [["firewall-cmd", *removed], ["firewall-cmd", "--permanent", *removed]]
     if plan.packages:
         commands.append(["apt-get", "--yes", "remove", *plan.packages])
     if plan.reinstalled:
@@ -188,7 +198,6 @@ def commands_before_files(plan: Undo) -> List[List[str]]:
 # What reads the files of a folder again.
 _READERS = (
     ("/etc/ufw/", ["ufw", "reload"]),
-    ("/etc/firewalld/", ["firewall-cmd", "--reload"]),
     ("/etc/hostname", ["hostname", "-F", "/etc/hostname"]),
 )
 
@@ -210,6 +219,7 @@ _VERBS = {
     "packages": "remove packages",
     "reinstalled": "install packages again",
     "release": "release holds of packages",
+    "rules": "remove rules of firewalld",
     "files": "restore files",
     "kernel": "set kernel parameters",
     "members": "remove members of groups",

@@ -43,7 +43,7 @@ State = Dict[str, Dict[str, Any]]
 
 
 def read_state(folders: Sequence[str] = FOLDERS) -> State:
-    """Return packages, holds, active services, kernel parameters, groups and files."""
+    """Return packages, holds, services, kernel parameters, groups, rules of firewalld and files."""
     units = dict.fromkeys(_units(), True)
     return {
         "files": dict(_files(folders)),
@@ -52,6 +52,7 @@ def read_state(folders: Sequence[str] = FOLDERS) -> State:
         "services": dict.fromkeys(_services(units), True),
         "units": units,
         "kernel": dict(_kernel_parameters()),
+        "rules": dict.fromkeys(_rules(), True),
         "groups": {one.gr_name: sorted(one.gr_mem) for one in grp.getgrall()},
     }
 
@@ -107,6 +108,13 @@ def _kernel_parameters() -> Iterator[Tuple[str, str]]:
         key, mark, value = line.partition(" = ")
         if mark:
             yield key, value
+
+
+def _rules() -> Iterator[str]:
+    """Yield the rich rules in force by firewalld's zones: ``public rule family="ipv4" …``."""
+    for zone in " ".join(_lines("firewall-cmd", "--get-zones")).split():
+        for rule in _lines("firewall-cmd", f"--zone={zone}", "--list-rich-rules"):
+            yield f"{zone} {rule}"
 
 
 def _files(folders: Sequence[str]) -> Iterator[Tuple[str, FileState]]:
