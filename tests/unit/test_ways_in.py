@@ -260,6 +260,25 @@ WAYS_OUT = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("mirrors", "expected"),
+    [
+        ({}, "https://download.example/whl"),
+        ({"pip": "https://pypi.example"}, ""),
+        ({"pip": "https://pypi.example", "downloads": "x"}, "https://download.example/whl"),
+    ],
+)
+def test_a_mirror_of_pip_alone_has_the_packages_of_the_second_index_too(
+    tmp_path, mirrors, expected
+):
+    stack = {"frameworks": {"pytorch": {"url": "https://download.example/whl"}}}
+    given = {"stack_definition": stack, "__framework_name": "pytorch"}
+    inventory = written(tmp_path, {"node1": {}}, **given, scalebench_mirrors=mirrors)
+    shown = ["__framework_index"]
+    (told,) = said(tmp_path, inventory, roles=["framework"], shown=shown).values()
+    assert told[shown[0]] == expected
+
+
 @pytest.fixture
 def before_python(tmp_path):
     """Return a function that runs a script of role python_bootstrap with programs of the test."""
