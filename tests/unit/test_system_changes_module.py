@@ -247,8 +247,8 @@ def test_what_came_before_python_is_undone_too_and_python_last(step, etc, tmp_pa
 
 
 def test_pythons_packages_are_removed_last_but_not_configuration_that_was_changed():
-    empty = system_changes.Undo(**dict.fromkeys(system_changes.Undo._fields, {}))
-    plan = empty._replace(packages=["chrony", "python3"], folders=[])
+    empty = system_changes.Undo(**dict.fromkeys(system_changes.Undo._fields, ()))
+    plan = empty._replace(packages=["chrony", "python3"], files={}, stays={})
     early = {"packages": ["python3"], "files": ["/etc/python3/debian_config"]}
     rest, last = system_changes.set_apart(plan, early)
     assert rest.packages == ["chrony"]
