@@ -103,6 +103,7 @@ HELD: dict[str, Held] = {
     "modprobe": Held(HELP, _REAL),
     "modinfo": Held(HELP, _REAL),
     "firewall-cmd": Held(NOTHING, "not installed here: names from firewall-cmd(1)"),
+    "getent": Held(NOTHING, "only asked for ahostsv4; " + _RUN),
     "ip": Held(NOTHING, "only asked for a route; " + _RUN),
     "semanage": Held(NOTHING, "RHEL is not at hand: names from semanage-port(8)"),
     "ufw": Held(NOTHING, "not installed here: words from ufw(8)"),

@@ -134,7 +134,9 @@ SEMANAGE = """#!/bin/sh
 echo "$2" >> {calls}
 for port in "$@"; do :; done
 case "$2" in
---list) echo 'ndmp_port_t                    tcp      10000'; cat {ports} 2>/dev/null || true ;;
+--list) echo 'ndmp_port_t                    tcp      10000'
+    echo 'unreserved_port_t              tcp      61000-65535, 1024-32767'
+    cat {ports} 2>/dev/null || true ;;
 --add)
     if [ "$port" = 10000 ]; then echo "ValueError: Port tcp/10000 already defined" >&2; exit 1; fi
     echo "ssh_port_t                     tcp      $port, 22" > {ports} ;;
@@ -146,7 +148,7 @@ esac
 
 
 @pytest.mark.parametrize(
-    ("port", "asked"), [(10000, ["--list", "--add", "--modify"]), (10022, ["--list", "--add"])]
+    ("port", "asked"), [(10000, ["--list", "--modify"]), (10022, ["--list", "--add"])]
 )
 def test_selinux_lets_sshd_have_a_port_of_another_service_and_one_of_none(tmp_path, port, asked):
     calls, ports = tmp_path / "calls", tmp_path / "ports"
