@@ -341,6 +341,43 @@ def test_a_mirror_of_pip_alone_has_the_packages_of_the_second_index_too(
     assert told[shown[0]] == expected
 
 
+def listed(tmp_path, *arguments, **variables):
+    """Return what playbooks/site_files.yml lists, without connecting to a node."""
+    inventory = written(tmp_path, {"gpu01": {"ansible_host": "192.0.2.1"}}, **variables)
+    done = subprocess.run(
+        [Path(sys.executable).parent / "ansible-playbook", "-i", inventory,
+         ROOT / "playbooks/site_files.yml", *arguments],
+        env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1",
+             "ANSIBLE_STDOUT_CALLBACK": "minimal", "ANSIBLE_CALLBACK_RESULT_FORMAT": "json"},
+        capture_output=True, text=True, check=False, timeout=100,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(re.search(r"\{.*?^\}", done.stdout, re.MULTILINE | re.DOTALL)[0])["msg"]
+
+
+def test_the_files_of_a_site_without_network_are_listed(tmp_path):
+    found = listed(tmp_path, "-e", "benchmark=pytorch", stack_name="v100-2026")
+    whole = yaml.safe_load((ROOT / "stacks/v100-2026.yml").read_text())
+    own = whole["frameworks"]["pytorch"]
+    for package in own["packages"]:
+        assert f"pip {package} with all it requires, from {own['url']}" in found
+    # Those of the stack take the place of the framework's own.
+    assert len([line for line in found if line.startswith("pip torch==")]) == 1
+    url = whole["nccl_tests"]["url"]
+    assert f"downloads {url} as {url[len('https://') :]}" in found
+
+
+def test_published_programs_need_repositories_and_images_but_not_on_cpus(tmp_path):
+    arguments = ("-e", "benchmark=mxnet_ngc", "-e", "recipe=upstream")
+    found = listed(tmp_path, *arguments)
+    (recipe,) = [
+        yaml.safe_load((ROOT / "benchmarks/mxnet_ngc.yml").read_text())["recipes"]["upstream"]
+    ]
+    assert f"images {recipe['container']['image']}" in found
+    for source in recipe["sources"]:
+        assert any(line.startswith(f"git {source['repository']} (") for line in found)
+
+
 @pytest.fixture
 def before_python(tmp_path):
     """Return a function that runs a script of role python_bootstrap with programs of the test."""
