@@ -10,8 +10,10 @@ description:
   - A play releases the nodes at its end. Nodes that failed or were lost, and all nodes after
     Ctrl-C, are not reached by it. Until their holder's next run nobody else could use them.
   - So C(playbooks/release.yml) is run for what is left, with the inventory, the variables, the
-    passwords and the vaults of this run, for at most two minutes. A controller that is killed or
-    loses its power cannot do so; its own next run takes over what it held.
+    passwords and the vaults of this run, for at most two minutes. Where C(provision.yml) had begun
+    to record the changes of a server, that ends the record too, as root, for C(uninstall.yml).
+  - A controller that is killed or loses its power cannot do so; its own next run takes over what it
+    held.
 """
 
 import atexit
@@ -57,9 +59,14 @@ WAY_IN = {
 }
 
 
-def _claims(task):
-    """Return whether a task claims or releases a node."""
-    return task.action.rpartition(".")[2] == "node_claim"
+def _claims(task, module="node_claim"):
+    """Return whether a task claims or releases a node, or runs another module."""
+    return task.action.rpartition(".")[2] == module
+
+
+def _records(task):
+    """Return what a task does with the record of a server's changes, begun or recorded."""
+    return task.args.get("state") if _claims(task, "system_changes") else None
 
 
 class CallbackModule(CallbackBase):
@@ -72,6 +79,8 @@ class CallbackModule(CallbackBase):
     def __init__(self):
         super().__init__()
         self._held = set()
+        # Servers whose changes are not recorded yet.
+        self._begun = set()
         # Whether this play goes through the system's sshd, and is root; and how a claim was taken.
         self._first_contact = self._root = self._through_system = self._as_root = False
         self._passwords = {}
@@ -95,21 +104,28 @@ class CallbackModule(CallbackBase):
         """Note a claim that may be taken: Ctrl-C may come before its answer."""
         # Slurm's nodes cannot be reached without their job; the holder's next run takes over.
         by_slurm = "scalebench_slurm_job" in host.get_vars()
+        checks = context.CLIARGS.get("check")
         # A release that is skipped has no answer: that of a node which another holds.
         takes = _claims(task) and task.args.get("state") != "released"
-        if takes and not by_slurm and not context.CLIARGS.get("check"):
+        if takes and not by_slurm and not checks:
             self._held.add(host.get_name())
             self._through_system, self._as_root = self._first_contact, self._root
+        if _records(task) == "begun" and not checks:
+            self._begun.add(host.get_name())
 
     def v2_runner_on_ok(self, result):
-        """Note a claim that was taken or released."""
+        """Note a claim that was taken or released, and a finished record."""
         if _claims(result.task) and not result.result.get("holds"):
             self._held.discard(result.host.get_name())
+        if _records(result.task) == "recorded":
+            self._begun.discard(result.host.get_name())
 
     def v2_runner_on_failed(self, result, ignore_errors=False):
-        """Forget a node that somebody else holds or owns."""
+        """Forget a node that somebody else holds or owns, or whose record did not begin."""
         if _claims(result.task):
             self._held.discard(result.host.get_name())
+        if _records(result.task) == "begun":
+            self._begun.discard(result.host.get_name())
 
     def v2_playbook_on_stats(self, stats):
         """Give back what failed nodes hold."""
@@ -117,16 +133,26 @@ class CallbackModule(CallbackBase):
 
     def give_back(self):
         """Release the nodes that are still held; also after Ctrl-C, when Python ends."""
-        nodes = sorted(self._held)
         # A worker of Ansible is a copy of this process. And release.yml, which this starts,
         # must not start itself again for nodes that it cannot reach.
-        if not nodes or os.getpid() != self._process or HOLDER_VARIABLE in os.environ:
+        if os.getpid() != self._process or HOLDER_VARIABLE in os.environ:
+            return
+        others = self._held - self._begun
+        self._give_back(self._begun, True, True)
+        self._give_back(others, self._through_system, self._as_root)
+
+    def _give_back(self, some, through_system, as_root):
+        nodes = sorted(some)
+        if not nodes:
             return
         self._say(self._display.display, f"Giving back {folded(nodes)}")
         secrets = self.secrets()
         try:
             done = run_to_end(
-                [*self.command(nodes), *(word for switch in secrets.values() for word in switch)],
+                [
+                    *self.command(nodes, through_system, as_root),
+                    *(word for switch in secrets.values() for word in switch),
+                ],
                 env={
                     **os.environ,
                     **NOTHING_ASKED,
@@ -136,9 +162,9 @@ class CallbackModule(CallbackBase):
                 timeout=PATIENCE_SECONDS,
             )
             # After Ctrl-C until here they are given back once more, when Python ends.
-            self._held.clear()
+            self._forget(nodes)
         except (OSError, subprocess.TimeoutExpired) as error:
-            self._held.clear()
+            self._forget(nodes)
             self._say(self._display.warning, f"{folded(nodes)}: not given back: {error}")
             return
         finally:
@@ -151,14 +177,22 @@ class CallbackModule(CallbackBase):
                 f" over what it held. {done.stdout[-2000:]}",
             )
 
+    def _forget(self, nodes):
+        self._held.difference_update(nodes)
+        self._begun.difference_update(nodes)
+
     @staticmethod
     def _say(way, text):
         # Ctrl-C ended the program too that the output went to, such as tee.
         with suppress(OSError):
             way(text)
 
-    def command(self, nodes):
-        """Return the command that releases nodes, with inventory and variables of this run."""
+    def command(self, nodes, through_system, as_root):
+        """Return the command that releases nodes, with inventory and variables of this run.
+
+        :param through_system: connect to the system's sshd.
+        :param as_root: release as root, and record what provisioning changed.
+        """
         given = context.CLIARGS
         words = [sys.executable, "-m", "ansible", "playbook", str(RELEASE), "--limit"]
         words.append(",".join(nodes))
@@ -166,9 +200,9 @@ class CallbackModule(CallbackBase):
             words += [word for value in given.get(key) or () for word in (switch, str(value))]
         # With = , as arguments for ssh begin with a dash.
         words += [f"{switch}={given[key]}" for key, switch in WAY_IN.items() if given.get(key)]
-        if self._through_system:
+        if through_system:
             words += ["-e", "scalebench_first_contact=true"]
-        return [*words, "-e", "release_become=true"] if self._as_root else words
+        return [*words, "-e", "release_become=true"] if as_root else words
 
     def secrets(self):
         """Return words of the command by pipe: passwords, of vaults too, that nobody types twice.

@@ -81,6 +81,34 @@ def test_a_claim_that_root_took_for_another_account_is_given_back_by_root(callba
     assert callback.started[0][0][-2:] == ["-e", "release_become=true"]
 
 
+def test_a_provisioning_that_ends_early_is_recorded_by_root_through_the_systems_sshd(callback):
+    play(callback, become=True, scalebench_first_contact=True)
+    for host in ("node1", "node2", "node3", "node4"):
+        # A server that was never provisioned has no folder for a claim.
+        told(callback, host, holds=False)
+    told(callback, "node1", action="system_changes", state="begun")
+    told(callback, "node2", action="system_changes", state="begun", event="failed")
+    told(callback, "node3", action="system_changes", state="begun")
+    told(callback, "node5", holds=True)
+    play(callback)
+    told(callback, "node1", holds=True)
+    told(callback, "node6", holds=True)
+    told(callback, "node3", action="system_changes", state="recorded")
+    callback.plugin.v2_playbook_on_stats(None)
+    callback.plugin.give_back()
+    as_root = ["-e", "scalebench_first_contact=true", "-e", "release_become=true"]
+    first, second = [command for command, _ in callback.started]
+    assert (first[6], first[-4:]) == ("node1", as_root)
+    assert (second[6], second[-2:]) == ("node5,node6", ["-e", "@vars.yml"])
+
+
+def test_nothing_is_recorded_after_check_mode(callback, monkeypatch):
+    monkeypatch.setitem(claims.context.CLIARGS, "check", True)
+    told(callback, "node1", action="system_changes", state="begun", event="")
+    callback.plugin.give_back()
+    assert callback.started == []
+
+
 def test_passwords_and_vaults_of_the_run_are_handed_on_by_pipe(callback, monkeypatch):
     vaults = SimpleNamespace(secrets=[("site", SimpleNamespace(bytes=b"vault's"))])
     monkeypatch.setattr(claims.VaultSecretsContext, "current", lambda **_: vaults)

@@ -25,7 +25,24 @@ def test_needrestart_only_lists_services_whichever_play_installs():
     installing = [play for play in plays if {"host_baseline", "framework"} & roles(play)]
     assert len(installing) == 2
     for play in installing:
-        assert evaluated(play["environment"], **play["vars"])["NEEDRESTART_MODE"] == "l"
+        assert environment(play)["NEEDRESTART_MODE"] == "l"
+
+
+def environment(play, *groups):
+    texts = {
+        name: trust_as_template(value) if isinstance(value, str) else value
+        for name, value in play["vars"].items()
+    }
+    known = {"scalebench_work_dir": "/opt/scalebench", "group_names": list(groups)}
+    return evaluated(play["environment"], **texts, **known)
+
+
+def test_pip_keeps_what_it_downloads_in_the_work_folder_but_on_the_users_own_machine():
+    plays = yaml.safe_load((ROOT / "playbooks/provision.yml").read_text())
+    (play,) = [play for play in plays if "framework" in roles(play)]
+    for group in ("nodes", "unprivileged_nodes"):
+        assert environment(play, group)["PIP_CACHE_DIR"] == "/opt/scalebench/pip"
+    assert "PIP_CACHE_DIR" not in environment(play, "nodes", "local_nodes")
 
 
 def roles(play):
@@ -168,3 +185,25 @@ def test_gpus_that_are_not_to_be_used_get_neither_driver_nor_toolkit(choice, use
     }
     assert len(evaluated(facts[0], **variables)["gpus"]) == used
     assert len(evaluated(engine["__container_engine_gpus"], **variables)) == used
+
+
+@pytest.mark.parametrize(
+    ("modes", "kept"), [(["Enabled"] * 2, True), (["Enabled", "Disabled"], False), ([], False)]
+)
+def test_a_persistence_daemon_that_does_its_work_is_left_alone(tmp_path, monkeypatch, modes, kept):
+    smi = tmp_path / "nvidia-smi"
+    smi.write_text(
+        "#!/bin/sh\n"
+        '[ "$1 $2" = "--query-gpu=persistence_mode --format=csv,noheader" ] || exit 2\n'
+        + "".join(f"echo {mode}\n" for mode in modes)
+    )
+    smi.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    code, output = play(
+        tmp_path, "nvidia_driver", "services", "--check",
+        stack_hardware={"gpus": [{"architecture": ""}] * 2, "nvswitches": [], "hcas": [],
+                        "driver_loaded": None},
+        stack_definition={},
+    )  # fmt: skip
+    assert code == 0, output
+    assert ("Write the persistence daemon's unit" not in output) is kept, output
