@@ -207,3 +207,30 @@ def test_a_persistence_daemon_that_does_its_work_is_left_alone(tmp_path, monkeyp
     )  # fmt: skip
     assert code == 0, output
     assert ("Write the persistence daemon's unit" not in output) is kept, output
+
+
+@pytest.mark.parametrize(
+    ("there", "images", "indexes"),
+    [
+        ([True, False, False], "/data/images", "/data/dali_idx"),
+        ([True, True, True], "/data/images", "/opt/scalebench/dali_idx/data"),
+        ([False, True, False], "/data", "/data/dali_idx"),
+        ([False, False, False], "/data/images", "/data/dali_idx"),
+    ],
+)
+def test_a_container_gets_images_and_indexes_from_where_they_are(there, images, indexes):
+    texts = yaml.safe_load((ROOT / "roles/framework/vars/main.yml").read_text())
+    node = texts["__framework_container_node"]
+    known = {
+        "framework_data_dir": "/data",
+        "scalebench_work_dir": "/opt/scalebench",
+        "__framework_data": {"results": [{"stat": {"exists": one}} for one in there]},
+        **{
+            name: trust_as_template(texts[name])
+            for name in ("__framework_places", "__framework_there")
+        },
+    }
+    assert evaluated(node["images_dir"], **known) == images
+    assert evaluated(node["index_dir"], **known) == indexes
+    chosen = evaluated(node["index_dir"], dataset_index_dir="/scratch/dali", **known)
+    assert chosen == "/scratch/dali"
