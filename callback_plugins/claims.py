@@ -19,8 +19,10 @@ description:
 import atexit
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -84,6 +86,7 @@ class CallbackModule(CallbackBase):
         # Whether this play goes through the system's sshd, and is root; and how a claim was taken.
         self._first_contact = self._root = self._through_system = self._as_root = False
         self._passwords = {}
+        self._writers, self._folder = [], ""
         self._process = os.getpid()
         atexit.register(self.give_back)
         keep_interrupts()
@@ -152,6 +155,7 @@ class CallbackModule(CallbackBase):
                 [
                     *self.command(nodes, through_system, as_root),
                     *(word for switch in secrets.values() for word in switch),
+                    *self.passwords(),
                 ],
                 env={
                     **os.environ,
@@ -170,6 +174,7 @@ class CallbackModule(CallbackBase):
         finally:
             for pipe in secrets:
                 os.close(pipe)
+            self._end_writers()
         if done.returncode or "UNREACHABLE" in done.stdout:
             self._say(
                 self._display.warning,
@@ -212,13 +217,40 @@ class CallbackModule(CallbackBase):
         """
         current = VaultSecretsContext.current(optional=True)
         vaults = current.secrets if current else []
-        held = [("--vault-id", f"{name}@", secret.bytes) for name, secret in vaults]
-        held += [(switch, "", to_bytes(word)) for switch, word in self._passwords.items() if word]
         words = {}
-        for switch, name, secret in held:
+        for name, secret in vaults:
             # A pipe holds 64 KiB, more than any password.
             pipe, inlet = os.pipe()
-            os.write(inlet, secret)
+            os.write(inlet, secret.bytes)
             os.close(inlet)
-            words[pipe] = [switch, f"{name}/dev/fd/{pipe}"]
+            words[pipe] = ["--vault-id", f"{name}@/dev/fd/{pipe}"]
         return words
+
+    def passwords(self):
+        """Return words of the command as :meth:`secrets`, by pipes with a name.
+
+        For Ansible follows links in the paths of these two, and where /dev/fd leads is no path.
+        """
+        words = []
+        for switch, word in self._passwords.items():
+            if word:
+                self._folder = self._folder or tempfile.mkdtemp()
+                words += [switch, os.path.join(self._folder, switch)]
+                os.mkfifo(words[-1], 0o600)
+                # Waits for the reader; Ctrl-C must not end it.
+                writer = subprocess.Popen(
+                    ["sh", "-c", 'exec cat >"$0"', words[-1]],
+                    stdin=subprocess.PIPE, start_new_session=True,
+                )  # fmt: skip
+                writer.stdin.write(to_bytes(word))
+                writer.stdin.close()
+                self._writers.append(writer)
+        return words
+
+    def _end_writers(self):
+        for writer in self._writers:
+            writer.kill()
+            writer.wait()
+        if self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
+        self._writers, self._folder = [], ""
