@@ -234,3 +234,51 @@ def test_a_container_gets_images_and_indexes_from_where_they_are(there, images, 
     assert evaluated(node["index_dir"], **known) == indexes
     chosen = evaluated(node["index_dir"], dataset_index_dir="/scratch/dali", **known)
     assert chosen == "/scratch/dali"
+
+
+def test_folders_of_our_own_are_recorded_and_those_that_the_nodes_share_are_not():
+    plays = yaml.safe_load((ROOT / "playbooks/provision.yml").read_text())
+    (play,) = [play for play in plays if "host_baseline" in roles(play)]
+    (begun,) = [
+        task["system_changes"] for task in play["pre_tasks"] if "system_changes" in task
+    ]  # fmt: skip
+    named = ("__framework_folders", "__workload_folder", "__dataset_folder")
+    known = {
+        **{name: trusted(play["vars"][name]) for name in named},
+        **dict.fromkeys(
+            ("nvidia_driver_download_dir", "mlnx_ofed_download_dir", "nccl_download_dir"), "/cache"
+        ),
+        "scalebench_work_dir": "/opt/scalebench",
+        "nccl_tests_dir": "/opt/nccl-tests",
+        "framework_dir": "/srv/venvs",
+        "workload_dir": "/srv/workloads",
+        "dataset": "small",
+        "scalebench_data_dir": "/srv/small",
+    }
+    ours = {"/opt/scalebench", "/cache", "/opt/nccl-tests"}
+    elsewhere = {"/srv/venvs", "/opt/scalebench/sources", "/srv/workloads", "/srv/small"}
+    assert {*evaluated(begun["folders"], **known)} == ours | elsewhere
+    shared = dict.fromkeys(("framework_shared", "workload_shared", "dataset_shared"), "true")
+    assert {*evaluated(begun["folders"], **known, **shared)} == ours
+    # A data set of the site is none of ours.
+    assert "/srv/small" not in evaluated(begun["folders"], **{**known, "dataset": "imagenet"})
+
+
+def trusted(value):
+    if isinstance(value, list):
+        return [trust_as_template(one) for one in value]
+    return trust_as_template(value)
+
+
+def test_our_own_containers_do_not_keep_uninstall_from_removing_them():
+    plays = yaml.safe_load((ROOT / "playbooks/uninstall.yml").read_text())
+    (task,) = [
+        task for task in plays[1]["tasks"] if "__uninstall_disturbed" in task.get("vars", {})
+    ]  # fmt: skip
+    left = evaluated(
+        task["vars"]["__uninstall_disturbed"],
+        __uninstall_work={"gpu_users": ["process 7 (a) on a GPU"],
+                          "containers": ["container 3f2a9c01d77e", "container site-db"]},
+        __uninstall_own={"known_as": ["container ours", "container 3f2a9c01d77e"]},
+    )  # fmt: skip
+    assert left == ["process 7 (a) on a GPU", "container site-db"]
