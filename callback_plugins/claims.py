@@ -10,15 +10,19 @@ description:
   - A play releases the nodes at its end. Nodes that failed or were lost, and all nodes after
     Ctrl-C, are not reached by it. Until their holder's next run nobody else could use them.
   - So C(playbooks/release.yml) is run for what is left, with the inventory, the variables, the
-    passwords and the vaults of this run, for at most two minutes. A controller that is killed or
-    loses its power cannot do so; its own next run takes over what it held.
+    passwords and the vaults of this run, for at most two minutes. Where C(provision.yml) had begun
+    to record the changes of a server, that ends the record too, as root, for C(uninstall.yml).
+  - A controller that is killed or loses its power cannot do so; its own next run takes over what it
+    held.
 """
 
 import atexit
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -57,9 +61,14 @@ WAY_IN = {
 }
 
 
-def _claims(task):
-    """Return whether a task claims or releases a node."""
-    return task.action.rpartition(".")[2] == "node_claim"
+def _claims(task, module="node_claim"):
+    """Return whether a task claims or releases a node, or runs another module."""
+    return task.action.rpartition(".")[2] == module
+
+
+def _records(task):
+    """Return what a task does with the record of a server's changes, begun or recorded."""
+    return task.args.get("state") if _claims(task, "system_changes") else None
 
 
 class CallbackModule(CallbackBase):
@@ -74,7 +83,10 @@ class CallbackModule(CallbackBase):
         # Whether this play is root and goes through the system's sshd; and how claims were taken.
         self._way = (False, False)
         self._held = {}
+        # Servers whose changes are not recorded yet.
+        self._begun = set()
         self._passwords = {}
+        self._writers, self._folder = [], ""
         self._process = os.getpid()
         atexit.register(self.give_back)
         keep_interrupts()
@@ -95,23 +107,33 @@ class CallbackModule(CallbackBase):
         """Note a claim that may be taken: Ctrl-C may come before its answer."""
         # Slurm's nodes cannot be reached without their job; the holder's next run takes over.
         by_slurm = "scalebench_slurm_job" in host.get_vars()
+        checks = context.CLIARGS.get("check")
         # A release that is skipped has no answer: that of a node which another holds.
         takes = _claims(task) and task.args.get("state") != "released"
-        if takes and not by_slurm and not context.CLIARGS.get("check"):
+        name = host.get_name()
+        if takes and not by_slurm and not checks:
             # What root claimed, only root gives back, with what the account claimed later.
-            name = host.get_name()
             self._held[name] = max(self._way, self._held.get(name, self._way))
+        if _records(task) == "begun" and not checks:
+            self._begun.add(name)
 
     def v2_runner_on_ok(self, result):
-        """Note a claim that was taken or released."""
+        """Note a claim that was taken or released, and a finished record."""
         if _claims(result.task) and not result.result.get("holds"):
             self._held.pop(result.host.get_name(), None)
+        if _records(result.task) == "recorded":
+            self._begun.discard(result.host.get_name())
 
     def v2_runner_on_failed(self, result, ignore_errors=False):
-        """Forget a node that somebody else holds or owns, but for what root claimed before."""
+        """Forget a node that somebody else holds or owns, or whose record did not begin.
+
+        But not what root claimed before.
+        """
         name = result.host.get_name()
         if _claims(result.task) and self._held.get(name) == self._way:
             del self._held[name]
+        if _records(result.task) == "begun":
+            self._begun.discard(name)
 
     def v2_playbook_on_stats(self, stats):
         """Give back what failed nodes hold."""
@@ -123,8 +145,9 @@ class CallbackModule(CallbackBase):
         # must not start itself again for nodes that it cannot reach.
         if os.getpid() != self._process or HOLDER_VARIABLE in os.environ:
             return
-        for way in sorted({*self._held.values()}):
-            self._give_back_by(way, sorted(name for name, one in self._held.items() if one == way))
+        ways = {**self._held, **dict.fromkeys(self._begun, (True, True))}
+        for way in sorted({*ways.values()}, reverse=True):
+            self._give_back_by(way, sorted(name for name, one in ways.items() if one == way))
 
     def _give_back_by(self, way, nodes):
         self._say(self._display.display, f"Giving back {folded(nodes)}")
@@ -132,7 +155,7 @@ class CallbackModule(CallbackBase):
         command = [*self.command(nodes, *way), *(word for one in secrets.values() for word in one)]
         try:
             done = run_to_end(
-                command,
+                [*command, *self.passwords()],
                 env={
                     **os.environ,
                     **NOTHING_ASKED,
@@ -150,6 +173,7 @@ class CallbackModule(CallbackBase):
         finally:
             for pipe in secrets:
                 os.close(pipe)
+            self._end_writers()
         if done.returncode or "UNREACHABLE" in done.stdout:
             self._say(
                 self._display.warning,
@@ -158,6 +182,7 @@ class CallbackModule(CallbackBase):
             )
 
     def _forget(self, nodes):
+        self._begun.difference_update(nodes)
         for name in nodes:
             self._held.pop(name, None)
 
@@ -168,7 +193,11 @@ class CallbackModule(CallbackBase):
             way(text)
 
     def command(self, nodes, as_root, through_system):
-        """Return the command that releases nodes, with inventory and variables of this run."""
+        """Return the command that releases nodes, with inventory and variables of this run.
+
+        :param as_root: release as root, and record what provisioning changed.
+        :param through_system: connect to the system's sshd.
+        """
         given = context.CLIARGS
         words = [sys.executable, "-m", "ansible", "playbook", str(RELEASE), "--limit"]
         words.append(",".join(nodes))
@@ -188,13 +217,40 @@ class CallbackModule(CallbackBase):
         """
         current = VaultSecretsContext.current(optional=True)
         vaults = current.secrets if current else []
-        held = [("--vault-id", f"{name}@", secret.bytes) for name, secret in vaults]
-        held += [(switch, "", to_bytes(word)) for switch, word in self._passwords.items() if word]
         words = {}
-        for switch, name, secret in held:
+        for name, secret in vaults:
             # A pipe holds 64 KiB, more than any password.
             pipe, inlet = os.pipe()
-            os.write(inlet, secret)
+            os.write(inlet, secret.bytes)
             os.close(inlet)
-            words[pipe] = [switch, f"{name}/dev/fd/{pipe}"]
+            words[pipe] = ["--vault-id", f"{name}@/dev/fd/{pipe}"]
         return words
+
+    def passwords(self):
+        """Return words of the command as :meth:`secrets`, by pipes with a name.
+
+        For Ansible follows links in the paths of these two, and where /dev/fd leads is no path.
+        """
+        words = []
+        for switch, word in self._passwords.items():
+            if word:
+                self._folder = self._folder or tempfile.mkdtemp()
+                words += [switch, os.path.join(self._folder, switch)]
+                os.mkfifo(words[-1], 0o600)
+                # Waits for the reader; Ctrl-C must not end it.
+                writer = subprocess.Popen(
+                    ["sh", "-c", 'exec cat >"$0"', words[-1]],
+                    stdin=subprocess.PIPE, start_new_session=True,
+                )  # fmt: skip
+                writer.stdin.write(to_bytes(word))
+                writer.stdin.close()
+                self._writers.append(writer)
+        return words
+
+    def _end_writers(self):
+        for writer in self._writers:
+            writer.kill()
+            writer.wait()
+        if self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
+        self._writers, self._folder = [], ""

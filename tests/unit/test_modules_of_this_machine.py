@@ -11,7 +11,11 @@ from pathlib import Path
 from statistics import fmean
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.node import interpreters, runs
+from ansible_collections.scalebench.core.plugins.module_utils.node import (
+    dataset_files,
+    interpreters,
+    runs,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.node import (
     kernel_parameters as kernel,
 )
@@ -265,6 +269,35 @@ def test_the_forms_of_a_data_set_and_their_indexes(run, tmp_path):
     assert run(dataset_info, **given)["forms"]["dali_idx"]["state"] == "complete"
     (tmp_path / "tfrecord" / names[3]).write_bytes(TFRECORD[:15])
     assert names[3] in run(dali_index, data_dir=str(tmp_path))["msg"]
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_indexes_of_a_set_that_is_shared_or_cannot_be_written_are_elsewhere(
+    run, tmp_path, monkeypatch, shared
+):
+    site, own = tmp_path / "site", tmp_path / "work/dali_idx/site"
+    (site / "tfrecord").mkdir(parents=True)
+    (site / "tfrecord/train-00000-of-00008").write_bytes(TFRECORD)
+    given = {"data_dir": str(site), "own_dir": str(own), "shared": shared}
+    if not shared:
+        # Root may write to whatever is not mounted read-only.
+        monkeypatch.setattr(dataset_files.os, "access", lambda path, mode: False)
+    made = run(dali_index, **given)
+    assert made["made"] == [f"{own}/train-00000-of-00008"] and made["index_dir"] == str(own)
+    assert not (site / "dali_idx").exists()
+    monkeypatch.undo()
+    # The next run finds them there.
+    assert not run(dali_index, data_dir=str(site), own_dir=str(own))["changed"]
+    found = run(dataset_info, data_dir=str(site), kind="small", index_dir=str(own))
+    assert found["forms"]["dali_idx"]["files"] == 1
+    (site / "tfrecord/train-00000-of-00008").write_bytes(TFRECORD * 2)
+    found = run(dataset_info, data_dir=str(site), kind="small", index_dir=str(own))
+    assert "its index ends at byte" in str(found["forms"]["dali_idx"]["problems"])
+    chosen = run(dali_index, **given, index_dir=str(tmp_path / "there"))
+    assert chosen["index_dir"] == str(tmp_path / "there")
+    # Those of the site are used as they are.
+    run(dali_index, data_dir=str(site))
+    assert run(dali_index, **given)["index_dir"] == str(site / "dali_idx")
 
 
 @pytest.mark.parametrize("module", [dataset_info, dali_index])

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import time
 from functools import partial
 
 import pytest
@@ -40,7 +41,7 @@ def step(run, etc, tmp_path):
         system_changes,
         state=state,
         directory=str(tmp_path / "record"),
-        folders=[str(tmp_path / "work")],
+        **({"folders": [str(tmp_path / "work")]} if state == "begun" else {}),
         **more,
     )
 
@@ -81,6 +82,23 @@ def test_all_is_as_before_afterwards(step, etc, tmp_path):
     assert would["undo"] == done["undo"]
     assert (tmp_path / "calls").read_text() == "systemctl daemon-reload\n"
     assert step("undone")["changed"] is False
+
+
+def test_what_another_program_installed_meanwhile_is_noted(step, tmp_path, monkeypatch):
+    history, packages = tmp_path / "history.log", {}
+    read = system_changes.read_state
+    monkeypatch.setattr(system_changes, "read_state", lambda: {**read(), "packages": {**packages}})
+    monkeypatch.setattr(system_changes, "_APT_HISTORY", str(history))
+    step("begun")
+    packages.update(htop="3")
+    now = time.strftime("%Y-%m-%d  %H:%M:%S", time.localtime(time.time() + 1))
+    history.write_text(
+        f"\nStart-Date: {now}\nCommandline: apt install htop\nInstall: htop:amd64 (3)\n"
+    )
+    step("recorded")
+    done = step("undone")
+    assert done["undo"]["packages"] == []
+    assert done["undo"]["stays"] == {"package htop": "apt installed it meanwhile"}
 
 
 def test_a_run_that_failed_is_recorded_by_the_next(step, etc, tmp_path):
@@ -173,7 +191,7 @@ def test_a_work_folder_that_is_reached_by_a_link_stays(run, etc, tmp_path):
             system_changes,
             state=state,
             directory=str(tmp_path / "record"),
-            folders=[str(tmp_path / "scratch/work")],
+            folders=[str(tmp_path / "scratch/work")] if state == "begun" else [],
         )
 
     (tmp_path / "disk").mkdir()

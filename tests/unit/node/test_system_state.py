@@ -82,3 +82,14 @@ def test_a_copy_is_whole_or_missing_and_private(tmp_path, monkeypatch):
     assert (tmp_path / "small").read_text() == "secret"
     # Before its permissions are set nobody else can read it.
     assert (tmp_path / "small").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_file_elsewhere_that_a_link_makes_the_sites_settings_counts(tmp_path):
+    for name in ("etc", "srv"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "srv/daemon.json").write_text("{}")
+    (tmp_path / "etc/daemon.json").symlink_to("../srv/daemon.json")
+    links = [str(tmp_path / "etc/daemon.json"), str(tmp_path / "etc/hosts")]
+    files = system_state.read_state([str(tmp_path / "etc")], links)["files"]
+    assert {*files} == {links[0], str(tmp_path / "srv/daemon.json")}
+    assert files[links[0]] == {"target": "../srv/daemon.json"}

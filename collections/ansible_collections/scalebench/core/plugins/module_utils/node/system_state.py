@@ -27,6 +27,8 @@ __all__ = ["FOLDERS", "copy_files", "file_state", "is_copy", "make_file", "read_
 
 # Below these a change of any file is seen.
 FOLDERS = ("/etc", "/usr/share/keyrings", "/usr/local/bin", "/usr/local/sbin")
+# Provisioning merges its settings into these, and where one is a link, into the file it points to.
+_MERGED = ("/etc/hosts", "/etc/docker/daemon.json")
 # Rewritten by programs on their own, or accounts, which packages make and Debian never removes.
 _NOT_FILES = {
     f"/etc/{name}{end}"
@@ -42,11 +44,16 @@ FileState = Dict[str, Any]  # mode, uid, gid and one of target, sha256, folder
 State = Dict[str, Dict[str, Any]]
 
 
-def read_state(folders: Sequence[str] = FOLDERS) -> State:
-    """Return packages, holds, services, kernel parameters, groups, rules of firewalld and files."""
+def read_state(folders: Sequence[str] = FOLDERS, merged: Sequence[str] = _MERGED) -> State:
+    """Return packages, holds, services, kernel parameters, groups, rules of firewalld and files.
+
+    :param merged: links to files, which count too, wherever they are.
+    """
     units = dict.fromkeys(_units(), True)
+    linked = {os.path.realpath(path) for path in merged if os.path.islink(path)}
+    targets = {path: file_state(path) for path in sorted(linked) if os.path.isfile(path)}
     return {
-        "files": dict(_files(folders)),
+        "files": {**targets, **dict(_files(folders))},
         "packages": dict(_packages()),
         "holds": dict.fromkeys(_lines("apt-mark", "showhold"), True),
         "services": dict.fromkeys(_services(units), True),
