@@ -42,7 +42,7 @@ class ActionModule(ActionBase):
                 " -e scalebench_take_over=true",
             )
         if other:
-            claim = f"{self._task.args['work_dir']}/claim.json"
+            claim = f"{answer.get('held_in', self._task.args['work_dir'])}/claim.json"
             campaign = str(other.get("campaign"))
             what = campaign if campaign.endswith(".yml") else f"campaign {campaign}"
             result.update(

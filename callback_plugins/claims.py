@@ -10,15 +10,19 @@ description:
   - A play releases the nodes at its end. Nodes that failed or were lost, and all nodes after
     Ctrl-C, are not reached by it. Until their holder's next run nobody else could use them.
   - So C(playbooks/release.yml) is run for what is left, with the inventory, the variables, the
-    passwords and the vaults of this run, for at most two minutes. A controller that is killed or
-    loses its power cannot do so; its own next run takes over what it held.
+    passwords and the vaults of this run, for at most two minutes. Where C(provision.yml) had begun
+    to record the changes of a server, that ends the record too, as root, for C(uninstall.yml).
+  - A controller that is killed or loses its power cannot do so; its own next run takes over what it
+    held.
 """
 
 import atexit
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -57,9 +61,14 @@ WAY_IN = {
 }
 
 
-def _claims(task):
-    """Return whether a task claims or releases a node."""
-    return task.action.rpartition(".")[2] == "node_claim"
+def _claims(task, module="node_claim"):
+    """Return whether a task claims or releases a node, or runs another module."""
+    return task.action.rpartition(".")[2] == module
+
+
+def _records(task):
+    """Return what a task does with the record of a server's changes, begun or recorded."""
+    return task.args.get("state") if _claims(task, "system_changes") else None
 
 
 class CallbackModule(CallbackBase):
@@ -71,10 +80,13 @@ class CallbackModule(CallbackBase):
 
     def __init__(self):
         super().__init__()
-        self._held = set()
-        # Whether this play goes through the system's sshd, and is root; and how a claim was taken.
-        self._first_contact = self._root = self._through_system = self._as_root = False
+        # Whether this play is root and goes through the system's sshd; and how claims were taken.
+        self._way = (False, False)
+        self._held = {}
+        # Servers whose changes are not recorded yet.
+        self._begun = set()
         self._passwords = {}
+        self._writers, self._folder = [], ""
         self._process = os.getpid()
         atexit.register(self.give_back)
         keep_interrupts()
@@ -88,28 +100,40 @@ class CallbackModule(CallbackBase):
 
     def v2_playbook_on_play_start(self, play):
         """Note how the play connects."""
-        self._first_contact = bool(play.get_vars().get("scalebench_first_contact"))
-        self._root = bool(play.become)
+        through_system = play.get_vars().get("scalebench_first_contact")
+        self._way = (bool(play.become), bool(through_system))
 
     def v2_runner_on_start(self, host, task):
         """Note a claim that may be taken: Ctrl-C may come before its answer."""
         # Nodes of a job cannot be reached without it; the holder's next run takes over.
         of_job = "scalebench_carrier_job" in host.get_vars()
+        checks = context.CLIARGS.get("check")
         # A release that is skipped has no answer: that of a node which another holds.
         takes = _claims(task) and task.args.get("state") != "released"
-        if takes and not of_job and not context.CLIARGS.get("check"):
-            self._held.add(host.get_name())
-            self._through_system, self._as_root = self._first_contact, self._root
+        name = host.get_name()
+        if takes and not of_job and not checks:
+            # What root claimed, only root gives back, with what the account claimed later.
+            self._held[name] = max(self._way, self._held.get(name, self._way))
+        if _records(task) == "begun" and not checks:
+            self._begun.add(name)
 
     def v2_runner_on_ok(self, result):
-        """Note a claim that was taken or released."""
+        """Note a claim that was taken or released, and a finished record."""
         if _claims(result.task) and not result.result.get("holds"):
-            self._held.discard(result.host.get_name())
+            self._held.pop(result.host.get_name(), None)
+        if _records(result.task) == "recorded":
+            self._begun.discard(result.host.get_name())
 
     def v2_runner_on_failed(self, result, ignore_errors=False):
-        """Forget a node that somebody else holds or owns."""
-        if _claims(result.task):
-            self._held.discard(result.host.get_name())
+        """Forget a node that somebody else holds or owns, or whose record did not begin.
+
+        But not what root claimed before.
+        """
+        name = result.host.get_name()
+        if _claims(result.task) and self._held.get(name) == self._way:
+            del self._held[name]
+        if _records(result.task) == "begun":
+            self._begun.discard(name)
 
     def v2_playbook_on_stats(self, stats):
         """Give back what failed nodes hold."""
@@ -117,16 +141,21 @@ class CallbackModule(CallbackBase):
 
     def give_back(self):
         """Release the nodes that are still held; also after Ctrl-C, when Python ends."""
-        nodes = sorted(self._held)
         # A worker of Ansible is a copy of this process. And release.yml, which this starts,
         # must not start itself again for nodes that it cannot reach.
-        if not nodes or os.getpid() != self._process or HOLDER_VARIABLE in os.environ:
+        if os.getpid() != self._process or HOLDER_VARIABLE in os.environ:
             return
+        ways = {**self._held, **dict.fromkeys(self._begun, (True, True))}
+        for way in sorted({*ways.values()}, reverse=True):
+            self._give_back_by(way, sorted(name for name, one in ways.items() if one == way))
+
+    def _give_back_by(self, way, nodes):
         self._say(self._display.display, f"Giving back {folded(nodes)}")
         secrets = self.secrets()
+        command = [*self.command(nodes, *way), *(word for one in secrets.values() for word in one)]
         try:
             done = run_to_end(
-                [*self.command(nodes), *(word for switch in secrets.values() for word in switch)],
+                [*command, *self.passwords()],
                 env={
                     **os.environ,
                     **NOTHING_ASKED,
@@ -136,14 +165,15 @@ class CallbackModule(CallbackBase):
                 timeout=PATIENCE_SECONDS,
             )
             # After Ctrl-C until here they are given back once more, when Python ends.
-            self._held.clear()
+            self._forget(nodes)
         except (OSError, subprocess.TimeoutExpired) as error:
-            self._held.clear()
+            self._forget(nodes)
             self._say(self._display.warning, f"{folded(nodes)}: not given back: {error}")
             return
         finally:
             for pipe in secrets:
                 os.close(pipe)
+            self._end_writers()
         if done.returncode or "UNREACHABLE" in done.stdout:
             self._say(
                 self._display.warning,
@@ -151,14 +181,23 @@ class CallbackModule(CallbackBase):
                 f" over what it held. {done.stdout[-2000:]}",
             )
 
+    def _forget(self, nodes):
+        self._begun.difference_update(nodes)
+        for name in nodes:
+            self._held.pop(name, None)
+
     @staticmethod
     def _say(way, text):
         # Ctrl-C ended the program too that the output went to, such as tee.
         with suppress(OSError):
             way(text)
 
-    def command(self, nodes):
-        """Return the command that releases nodes, with inventory and variables of this run."""
+    def command(self, nodes, as_root, through_system):
+        """Return the command that releases nodes, with inventory and variables of this run.
+
+        :param as_root: release as root, and record what provisioning changed.
+        :param through_system: connect to the system's sshd.
+        """
         given = context.CLIARGS
         words = [sys.executable, "-m", "ansible", "playbook", str(RELEASE), "--limit"]
         words.append(",".join(nodes))
@@ -166,9 +205,9 @@ class CallbackModule(CallbackBase):
             words += [word for value in given.get(key) or () for word in (switch, str(value))]
         # With = , as arguments for ssh begin with a dash.
         words += [f"{switch}={given[key]}" for key, switch in WAY_IN.items() if given.get(key)]
-        if self._through_system:
+        if through_system:
             words += ["-e", "scalebench_first_contact=true"]
-        return [*words, "-e", "release_become=true"] if self._as_root else words
+        return [*words, "-e", "release_become=true"] if as_root else words
 
     def secrets(self):
         """Return words of the command by pipe: passwords, of vaults too, that nobody types twice.
@@ -178,13 +217,40 @@ class CallbackModule(CallbackBase):
         """
         current = VaultSecretsContext.current(optional=True)
         vaults = current.secrets if current else []
-        held = [("--vault-id", f"{name}@", secret.bytes) for name, secret in vaults]
-        held += [(switch, "", to_bytes(word)) for switch, word in self._passwords.items() if word]
         words = {}
-        for switch, name, secret in held:
+        for name, secret in vaults:
             # A pipe holds 64 KiB, more than any password.
             pipe, inlet = os.pipe()
-            os.write(inlet, secret)
+            os.write(inlet, secret.bytes)
             os.close(inlet)
-            words[pipe] = [switch, f"{name}/dev/fd/{pipe}"]
+            words[pipe] = ["--vault-id", f"{name}@/dev/fd/{pipe}"]
         return words
+
+    def passwords(self):
+        """Return words of the command as :meth:`secrets`, by pipes with a name.
+
+        For Ansible follows links in the paths of these two, and where /dev/fd leads is no path.
+        """
+        words = []
+        for switch, word in self._passwords.items():
+            if word:
+                self._folder = self._folder or tempfile.mkdtemp()
+                words += [switch, os.path.join(self._folder, switch)]
+                os.mkfifo(words[-1], 0o600)
+                # Waits for the reader; Ctrl-C must not end it.
+                writer = subprocess.Popen(
+                    ["sh", "-c", 'exec cat >"$0"', words[-1]],
+                    stdin=subprocess.PIPE, start_new_session=True,
+                )  # fmt: skip
+                writer.stdin.write(to_bytes(word))
+                writer.stdin.close()
+                self._writers.append(writer)
+        return words
+
+    def _end_writers(self):
+        for writer in self._writers:
+            writer.kill()
+            writer.wait()
+        if self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
+        self._writers, self._folder = [], ""

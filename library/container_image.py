@@ -91,6 +91,7 @@ import shlex
 from typing import Any, Dict, Optional
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.scalebench.core.plugins.module_utils.node.work import BUILT
 
 PROXIES = ("http_proxy", "https_proxy", "no_proxy")
 
@@ -120,7 +121,7 @@ def build(module: AnsibleModule, wanted: Dict[str, Any]) -> None:
     published = f"{name}-published"
     # Docker hands a build argument of these names to each step; without a value it takes its own.
     proxies = [f"--build-arg={variable}" for variable in PROXIES if os.environ.get(variable)]
-    options = ("build", "--network=host", *proxies)
+    options = ("build", "--network=host", f"--label={BUILT}=true", *proxies)
     run(module, *options, f"--tag={published}", wanted["context"])
     last = (f"--build-arg=BASE={published}", f"--tag={name}", "-")
     run(module, *options, *last, text=wanted["dockerfile"])

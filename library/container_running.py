@@ -51,8 +51,7 @@ import json
 from typing import List
 
 from ansible.module_utils.basic import AnsibleModule
-
-LABEL = "scalebench.start"
+from ansible_collections.scalebench.core.plugins.module_utils.node.work import STARTED
 
 
 def checksum(command: List[str], image_id: str) -> str:
@@ -73,13 +72,15 @@ def main() -> None:
     name, command = module.params["name"], module.params["command"]
     engine = command[0]
     label = checksum(command, module.params["image_id"])
-    shown = f'{{{{index .Config.Labels "{LABEL}"}}}} {{{{.State.Running}}}}'
+    shown = f'{{{{index .Config.Labels "{STARTED}"}}}} {{{{.State.Running}}}}'
     rc, state, _ = module.run_command([engine, "container", "inspect", "--format", shown, name])
     present, changed = rc == 0, state.strip() != f"{label} true"
     if changed and not module.check_mode:
         if present:
             module.run_command([engine, "rm", "--force", name], check_rc=True)
-        module.run_command([*command[:3], f"--label={LABEL}={label}", *command[3:]], check_rc=True)
+        module.run_command(
+            [*command[:3], f"--label={STARTED}={label}", *command[3:]], check_rc=True
+        )
     module.exit_json(changed=changed, replaced=present and changed)
 
 

@@ -10,7 +10,8 @@ description:
   - Counts the files and bytes of each form, compares indexes with the files that they index, and
     computes a digest for comparing nodes.
   - Forms are folders of O(data_dir), C(images), C(tfrecord), C(dali_idx), C(recordio) and
-    C(ofrecord), and C(image_lists), files in C(images); see C(docs/data.md).
+    C(ofrecord), and C(image_lists), files in C(images); see C(docs/data.md). Images may also be
+    in C(train) and C(val) of O(data_dir) itself.
 options:
   data_dir:
     description: Folder of the data set.
@@ -21,6 +22,10 @@ options:
     type: str
     choices: [imagenet, small]
     required: true
+  index_dir:
+    description: Folder of the indexes, if it is not C(dali_idx) and exists.
+    type: path
+    default: ""
   every_record:
     description:
       - Read the length of every record, which finds truncated files.
@@ -57,6 +62,8 @@ forms:
       digest: 9f2c
 """
 
+import os
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.scalebench.core.plugins.module_utils.dataset.layouts import KINDS, LAYOUTS
 from ansible_collections.scalebench.core.plugins.module_utils.node.dataset_files import look
@@ -68,14 +75,16 @@ def main() -> None:
         argument_spec={
             "data_dir": {"type": "path", "required": True},
             "kind": {"type": "str", "choices": list(KINDS), "required": True},
+            "index_dir": {"type": "path", "default": ""},
             "every_record": {"type": "bool", "default": False},
         },
         supports_check_mode=True,
     )
     given = module.params
+    index_dir = given["index_dir"] if os.path.isdir(given["index_dir"]) else ""
     try:
         forms = {
-            form: look(given["data_dir"], given["kind"], form, given["every_record"])
+            form: look(given["data_dir"], given["kind"], form, given["every_record"], index_dir)
             for form in LAYOUTS
         }
     except OSError as error:

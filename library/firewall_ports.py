@@ -7,8 +7,10 @@ DOCUMENTATION = r"""
 module: firewall_ports
 short_description: Open TCP ports to some addresses in firewalld and ufw
 description:
-  - Adds permanent rules to firewalld where it runs and to ufw where it is enabled; both keep the
-    rules that are there. Rules of C(nftables.service) are written by hand and are left alone.
+  - Adds rules to firewalld where it runs and to ufw where it is active; both keep the rules that
+    are there. Rules of C(nftables.service) are written by hand and are left alone.
+  - firewalld gets each rule at once and for good, in the zone of its source, or else of the
+    interface that leads there. It is not reloaded, which would drop the site's rules of the moment.
   - Asks systemd for three services only; M(ansible.builtin.service_facts) asks for hundreds.
 options:
   ports:
@@ -53,12 +55,14 @@ added:
 """
 
 import itertools
+import re
 from typing import Callable, List, Sequence, Tuple
 
 from ansible.module_utils.basic import AnsibleModule
 
 Run = Callable[[List[str]], Tuple[int, str, str]]
-# The property and its value that show that a firewall filters, or will after the next boot.
+# The property and its value that show that a firewall filters, or will after the next boot. The
+# unit of ufw is enabled on every Ubuntu; whether its rules are in force, ufw itself says.
 FILTERS = {
     "firewalld": "ActiveState=active",
     "ufw": "UnitFileState=enabled",
@@ -78,34 +82,51 @@ def firewalls(run: Run) -> List[str]:
         name
         for name, value in FILTERS.items()
         if any(f"Id={name}.service" in lines and value in lines for lines in shown)
+        and (name != "ufw" or "Status: active" in checked(run, ["ufw", "status"]).splitlines())
     ]
+
+
+def zone_of(run: Run, source: str) -> str:
+    """Return the zone of firewalld whose rules hold for what comes from an address or network.
+
+    :raises ValueError: firewalld does not answer.
+    """
+    _, route, _ = run(["ip", "-oneline", "route", "get", source.partition("/")[0]])
+    asked = [f"--get-zone-of-source={source}"]
+    asked += [f"--get-zone-of-interface={name}" for name in re.findall(r" dev (\S+)", route)[:1]]
+    for question in asked:
+        rc, answer, _ = run(["firewall-cmd", question])
+        if rc == 0:
+            return answer.strip()
+    return checked(run, ["firewall-cmd", "--get-default-zone"]).strip()
 
 
 def open_in_firewalld(
     run: Run, check: bool, ports: Sequence[str], sources: Sequence[str]
 ) -> List[str]:
-    """Add the missing rules to the permanent configuration, load it, and return them.
+    """Add the rules that are missing now or for good, and return them with their zones.
 
     :raises ValueError: firewalld refuses a rule.
     """
-    command = ["firewall-cmd", "--permanent"]
-    missing = []
-    for port, source in itertools.product(ports, sources):
-        rule = (
-            f'rule family="ipv4" source address="{source}" port port="{port}" protocol="tcp" accept'
-        )
-        query = [*command, f"--query-rich-rule={rule}"]
-        rc, _, stderr = run(query)
-        if rc not in (0, 1):  # 0 is yes and 1 is no
-            raise ValueError(f"{' '.join(query)}: {stderr.strip()}")
-        if rc:
-            missing.append(rule)
-    if missing and not check:
-        for rule in missing:
-            checked(run, [*command, f"--add-rich-rule={rule}"])
-        # Open connections stay open.
-        checked(run, ["firewall-cmd", "--reload"])
-    return missing
+    added = []
+    for source in sources:
+        zone = f"--zone={zone_of(run, source)}"
+        for port in ports:
+            rule = (
+                f'rule family="ipv4" source address="{source}"'
+                f' port port="{port}" protocol="tcp" accept'
+            )
+            for kind in ([], ["--permanent"]):
+                command = ["firewall-cmd", *kind, zone]
+                query = [*command, f"--query-rich-rule={rule}"]
+                rc, _, stderr = run(query)
+                if rc not in (0, 1):  # 0 is yes and 1 is no
+                    raise ValueError(f"{' '.join(query)}: {stderr.strip()}")
+                if rc and not check:
+                    checked(run, [*command, f"--add-rich-rule={rule}"])
+                if rc:
+                    added.append(" ".join([*kind, zone, rule]))
+    return added
 
 
 def open_in_ufw(run: Run, check: bool, ports: Sequence[str], sources: Sequence[str]) -> List[str]:
@@ -140,6 +161,7 @@ def main() -> None:
         supports_check_mode=True,
     )
     wanted = (module.check_mode, module.params["ports"], module.params["sources"])
+    module.run_command_environ_update = {"LC_ALL": "C"}
     added: List[str] = []
     try:
         names = firewalls(module.run_command)

@@ -31,9 +31,15 @@ options:
     description: The account that owns O(work_dir), where root claims it; another needs root.
     type: str
   existing:
-    description: Claim O(work_dir) only if it exists; without it nobody can hold the node.
+    description: Claim O(work_dir) only if it exists; without it no campaign can hold the node.
     type: bool
     default: false
+  system_dir:
+    description:
+      - Folder for root only that is claimed beside O(work_dir), which a node that was never
+        provisioned does not have.
+    type: path
+    default: ""
   owner:
     description:
       - Name of the controller that provisions the node. The first one owns it, and others are
@@ -73,6 +79,11 @@ held_by:
   type: dict
   returned: always
   sample: null
+held_in:
+  description: The folder of the claim of another campaign.
+  type: str
+  returned: if another campaign holds the node
+  sample: /var/tmp/scalebench
 holds:
   description: Whether the node is held afterwards by this ansible-playbook.
   type: bool
@@ -94,6 +105,7 @@ ended:
 import contextlib
 import os
 import time
+from typing import ContextManager, List, Tuple
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.scalebench.core.plugins.module_utils.node.account import acting_as
@@ -135,6 +147,7 @@ def main() -> None:
             "campaign": {"type": "str", "required": True},
             "user": {"type": "str"},
             "existing": {"type": "bool", "default": False},
+            "system_dir": {"type": "path", "default": ""},
             "owner": {"type": "str", "default": ""},
             "take_over": {"type": "bool", "default": False},
             "holder": {"type": "dict"},
@@ -144,42 +157,80 @@ def main() -> None:
         supports_check_mode=True,
     )
     args = module.params
-    if args["existing"] and not os.path.isdir(args["work_dir"]):
-        module.exit_json(changed=False, held_by=None, holds=False, ended=[])
     try:
-        with acting_as(args["user"]) if args["user"] else contextlib.nullcontext():
-            named = (args["work_dir"], args["owner"], args["take_over"])
-            owner = args["owner"] and own(*named, True)
-            if owner != args["owner"] and not args["take_over"]:
-                module.exit_json(changed=False, held_by=None, holds=False, ended=[], owned_by=owner)
-            result = change(module, {"campaign": args["campaign"], **(args["holder"] or {})})
-            # Only with a claim that was granted.
-            if args["owner"] and result["held_by"] is None:
-                owner = own(*named, module.check_mode)
-            result["owned_by"] = owner
+        owner = foreign_owner(args)
+        if owner:
+            result = {"changed": False, "held_by": None, "holds": False, "ended": []}
+        else:
+            result = change_all(module, {"campaign": args["campaign"], **(args["holder"] or {})})
     except (OSError, ValueError) as error:
         module.fail_json(msg=str(error))
-    module.exit_json(**result)
+    module.exit_json(**result, owned_by=owner or args["owner"])
 
 
-def change(module: AnsibleModule, claim: dict) -> dict:
-    """Claim or release the node; return the result."""
-    args, work_dir = module.params, module.params["work_dir"]
+def places(args: dict) -> List[Tuple[str, ContextManager[None]]]:
+    """Return the folders that are claimed, and as which account."""
+    found = []
+    if not args["existing"] or os.path.isdir(args["work_dir"]):
+        user = args["user"]
+        found.append((args["work_dir"], acting_as(user) if user else contextlib.nullcontext()))
+    if args["system_dir"]:
+        found.append((args["system_dir"], contextlib.nullcontext()))
+    return found
+
+
+def foreign_owner(args: dict) -> str:
+    """Return the controller that owns the node, if that is another; else nothing."""
+    for place, account in places(args) if args["owner"] and not args["take_over"] else ():
+        with account:
+            owner = own(place, args["owner"], False, True)
+        if owner != args["owner"]:
+            return owner
+    return ""
+
+
+def change_all(module: AnsibleModule, claim: dict) -> dict:
+    """Claim or release all folders; return the result. Of a claim that is refused nothing stays."""
+    args = module.params
+    result = {"changed": False, "held_by": None, "holds": False, "ended": []}
+    for place, account in places(args):
+        with account:
+            done = change(module, place, claim)
+        ended = [*result["ended"], *done["ended"]]
+        result = {**done, "changed": done["changed"] or result["changed"], "ended": ended}
+        if done["held_by"]:
+            result["held_in"] = place
+            break
+    for place, account in places(args) if not module.check_mode else ():
+        with account:
+            if result["held_by"]:
+                release(place, claim)
+            # Only with claims that were granted.
+            elif result["holds"] and args["owner"]:
+                own(place, args["owner"], args["take_over"])
+    return result
+
+
+def change(module: AnsibleModule, place: str, claim: dict) -> dict:
+    """Claim or release a folder; return the result."""
+    args = module.params
     other, ended = None, []
     if module.check_mode:
-        return {"changed": False, "held_by": held(work_dir), "holds": False, "ended": []}
+        return {"changed": False, "held_by": held(place), "holds": False, "ended": []}
     if args["state"] == "released":
         # Otherwise processes of a killed supervisor would run until the next campaign.
-        if take(work_dir, claim) is None and list(marked(work_dir)):
+        if os.path.isdir(place) and take(place, claim) is None and list(marked(place)):
             ended = end_leftovers(module)
         return {
-            "changed": release(work_dir, claim),
+            "changed": release(place, claim),
             "held_by": None,
             "holds": False,
             "ended": ended,
         }
-    other = take(work_dir, claim, args["dead"])
-    if other is None and list(marked(work_dir)):
+    if place == args["system_dir"]:
+        os.makedirs(place, mode=0o700, exist_ok=True)
+    other = take(place, claim, args["dead"])
+    if other is None and list(marked(place)):
         ended = end_leftovers(module)
     return {"changed": bool(ended), "held_by": other, "holds": other is None, "ended": ended}
 

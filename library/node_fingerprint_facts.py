@@ -105,6 +105,11 @@ data_dir:
   type: str
   returned: always
   sample: /datasets/ImageNet
+images_dir:
+  description: Folder of its images, by part and class.
+  type: str
+  returned: always
+  sample: /datasets/ImageNet/images
 """
 
 import os
@@ -118,6 +123,9 @@ from ansible_collections.scalebench.core.plugins.module_utils.evidence.fingerpri
     fingerprint,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.node import nvidia_smi
+from ansible_collections.scalebench.core.plugins.module_utils.node.dataset_files import (
+    images_folder,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.node.interpreters import (
     environment_facts,
     why_not,
@@ -189,6 +197,7 @@ def main() -> None:
         runs=runs,
         workload=workload,
         data_dir=data_dir if os.path.isdir(data_dir) else "",
+        images_dir=images_folder(data_dir) if os.path.isdir(data_dir) else "",
     )
 
 

@@ -11,9 +11,10 @@ description:
     differences to C(changes.json) in O(directory). Files of C(/etc), C(/usr/share/keyrings) and
     C(/usr/local/bin), packages, holds, active services, kernel parameters that changed files of
     sysctl set, and members of groups count. Copies of the files that changed are kept.
-  - What anybody changes on the server between the two counts as provisioning's. A V(begun) without
-    V(recorded), of a run that failed, is continued within an hour, and dropped later; V(undone)
-    then names the packages and files that are new since.
+  - What anybody changes on the server between the two counts as provisioning's, but for packages
+    that programs other than apt-get installed, by C(/var/log/apt/history.log), and kernels. A
+    V(begun) without V(recorded), of a run that was cut off, is continued within an hour, and
+    dropped later; V(undone) then names the packages and files that are new since.
   - V(undone) removes packages that were not there, unless others need them, releases holds, and
     makes files, services, kernel parameters and groups what they were. What somebody else changed
     since stays, and is named. Packages that were upgraded stay so, and are named; those that were
@@ -29,7 +30,9 @@ options:
     type: path
     default: /var/lib/scalebench
   folders:
-    description: Folders that provisioning makes; those that were not there before are removed.
+    description:
+      - For O(state=begun), folders that provisioning makes. Those that were not there before are
+        removed by V(undone).
     type: list
     elements: path
     default: []
@@ -67,6 +70,13 @@ summary:
   elements: str
   returned: with O(state=undone)
   sample: ["remove packages: chrony"]
+last:
+  description:
+    - A command of the shell that removes the Python which ran this module, if C(python_bootstrap)
+      installed it; no module can run afterwards.
+  type: str
+  returned: with O(state=undone)
+  sample: apt-get --yes remove python3 && dpkg --purge python3
 problems:
   description: What failed.
   type: list
@@ -79,18 +89,22 @@ import errno
 import json
 import os
 import re
+import shlex
 import shutil
 import time
-from typing import Any, Dict, List, Mapping, Optional, Set
+from typing import Any, Dict, List, Mapping, Optional, Set, Tuple
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.scalebench.core.plugins.module_utils.node.system_changes import (
     Undo,
+    attributed,
     commands_after_files,
     commands_before_files,
     differences,
+    installed_by_others,
     kernel_keys,
     merged,
+    not_ours,
     plan_undo,
     unrecorded,
     words_of,
@@ -103,6 +117,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.system_state 
 )
 
 _SECONDS = 3600
+_APT_HISTORY = "/var/log/apt/history.log"
 _SET_BY_DOCKER = ("net.ipv4.ip_forward",)
 _REMOVED = re.compile(r"^(?:Remv|Purg) (\S+)", re.MULTILINE)
 
@@ -144,14 +159,24 @@ class Record:
         if self.unfinished():
             return
         self.drop_originals(self.read(self.changes))
-        state = read_state()
+        early = self.before_begin()
+        folders = [*folders, *early.get("folders", ())]
+        state = without(read_state(), early, self.read(self.changes))
+        there = without({"folders": existing(folders)}, early, {})["folders"]
         lost = self.not_recorded()
         if any(lost.values()):
             self.write(self.lost, lost)
         copy_files(state["files"], self.originals)
-        self.write(
-            self.begun, {"time": time.time(), "state": {**state, "folders": existing(folders)}}
-        )
+        begun = {"time": time.time(), "watched": folders}
+        self.write(self.begun, {**begun, "state": {**state, "folders": there}})
+
+    def before_begin(self) -> Dict[str, List[str]]:
+        """Return what role python_bootstrap installed, by kind: this module needs its Python."""
+        early: Dict[str, List[str]] = {}
+        for line in text_of(os.path.join(self.directory, "python_bootstrap")).splitlines():
+            kind, _, name = line.partition(" ")
+            early.setdefault(kind, []).append(name)
+        return early
 
     def not_recorded(self) -> Dict[str, List[str]]:
         """Return the packages and files that came after runs began which were not recorded."""
@@ -161,13 +186,13 @@ class Record:
             new = unrecorded(dropped["state"], read_state())
         return {kind: sorted({*lost.get(kind, []), *new.get(kind, [])}) for kind in {*lost, *new}}
 
-    def all_changes(self, folders: List[str], begun: Mapping[str, Any]) -> Dict[str, Any]:
+    def all_changes(self, begun: Mapping[str, Any]) -> Dict[str, Any]:
         """Return what is recorded, with what changed since a run began that was not recorded."""
         recorded = self.read(self.changes)
         if not begun:
             return recorded
         before = begun["state"]
-        after = {**read_state(), "folders": existing(folders)}
+        after = {**read_state(), "folders": existing(begun.get("watched", []))}
         files = {**before["files"], **after["files"]}
         texts = [
             text_of(path)
@@ -175,13 +200,14 @@ class Record:
             if path.startswith("/etc/sysctl")
             and before["files"].get(path) != after["files"].get(path)
         ]
-        return merged(
-            recorded, differences(before, after, {*kernel_keys(texts), *_SET_BY_DOCKER}), before
-        )
+        new = differences(before, after, {*kernel_keys(texts), *_SET_BY_DOCKER})
+        since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(begun["time"]))
+        others = installed_by_others(text_of(_APT_HISTORY), since)
+        return merged(recorded, attributed(new, others), before)
 
-    def finish(self, folders: List[str], begun: Mapping[str, Any]) -> Dict[str, Any]:
+    def finish(self, begun: Mapping[str, Any]) -> Dict[str, Any]:
         """Add what changed since the run began to the record; return all changes."""
-        changes = self.all_changes(folders, begun)
+        changes = self.all_changes(begun)
         if os.path.exists(self.begun):
             self.write(self.changes, changes)
             os.remove(self.begun)
@@ -203,6 +229,19 @@ class Record:
                     os.remove(path)
             if not os.listdir(folder):
                 os.rmdir(folder)
+
+
+def without(
+    state: Mapping[str, Mapping[str, Any]],
+    early: Mapping[str, List[str]],
+    recorded: Mapping[str, Any],
+) -> Dict[str, Any]:
+    """Return a state without the names of `early`, but for those that are recorded already."""
+    gone = {kind: {*names} - {*recorded.get(kind, ())} for kind, names in early.items()}
+    return {
+        kind: {name: one for name, one in names.items() if name not in gone.get(kind, ())}
+        for kind, names in state.items()
+    }
 
 
 def text_of(path: str) -> str:
@@ -273,13 +312,38 @@ def undo(module: AnsibleModule, record: Record, plan: Undo) -> List[str]:
             else:
                 problems.append(f"{path}: {error.strerror}")
     purge(module, plan)
-    run(commands_after_files(plan))
+    run(commands_after_files(plan, shutil.which))
     for path in filter(os.path.isdir, plan.folders):
         try:
             shutil.rmtree(path)
         except OSError as error:
             problems.append(f"{error.filename}: {error.strerror}")
     return problems
+
+
+def set_apart(plan: Undo, early: Mapping[str, List[str]]) -> Tuple[Undo, str]:
+    """Return the plan without the Python that runs this module, and the command to remove that."""
+    packages, folders, files = (
+        [name for name in getattr(plan, kind) if name in early.get(kind, ())]
+        for kind in ("packages", "folders", "files")
+    )
+    commands = []
+    if packages:
+        commands.append(["apt-get", "--yes", "remove", *packages])
+        if not {*plan.stays} & {*early.get("files", ())}:
+            commands.append(["dpkg", "--purge", *packages])
+    if folders:
+        commands.append(["rm", "-rf", *folders])
+    words = [" ".join(map(shlex.quote, command)) for command in commands]
+    if files:
+        # Deepest first; a folder with files of others stays, and is no failure.
+        words.append(f"{{ rm -df {' '.join(map(shlex.quote, files))} 2>/dev/null || true; }}")
+    rest = plan._replace(
+        packages=[name for name in plan.packages if name not in packages],
+        folders=[path for path in plan.folders if path not in folders],
+        files={path: state for path, state in plan.files.items() if path not in files},
+    )
+    return rest, " && ".join(words)
 
 
 def purge(module: AnsibleModule, plan: Undo) -> None:
@@ -357,14 +421,15 @@ def main() -> None:
         if not module.check_mode:
             # This run's own, however long it took.
             own = record.read(record.begun)
-            record.begin(folders) if state == "begun" else record.finish(folders, own)
+            record.begin(folders) if state == "begun" else record.finish(own)
             place = {"work_dir": module.params["work_dir"]}
             if place["work_dir"] and record.read(record.place) != place:
                 record.write(record.place, place)
         module.exit_json(changed=False)
     lost = record.not_recorded()
     changes_since = record.all_changes if module.check_mode else record.finish
-    changes = changes_since(folders, record.unfinished())
+    changes = changes_since(record.unfinished())
+    folders = [*changes.get("folders", {})]
     held = {path for path in existing(folders) if mounted_below(path)}
     now = {**read_state(), "folders": dict.fromkeys({*existing(folders)} - held, True)}
     new = [
@@ -373,7 +438,8 @@ def main() -> None:
         if one["before"] is None and name in now["packages"]
     ]
     owners = package_files(module, new)
-    plan = plan_undo(changes, now, kept_packages(module, new), owners)
+    ours = [name for name in new if name not in not_ours(changes)]
+    plan = plan_undo(changes, now, kept_packages(module, ours), owners)
     for path, state in list(plan.files.items()):
         if state and not is_copy(record.originals + path, state):
             del plan.files[path]
@@ -385,14 +451,16 @@ def main() -> None:
         for name in found:
             what = f"package {name}" if kind == "packages" else name
             plan.stays[what] = "it came after a run began that failed: ours, or somebody else's"
+    apart, last = set_apart(plan, record.before_begin())
     problems: List[str] = []
     if not module.check_mode and changes:
-        problems = undo(module, record, plan)
+        problems = undo(module, record, apart)
         if not problems:
             shutil.rmtree(record.directory)
     result = {
         "changed": any(plan._replace(stays={})),
         "undo": plan._asdict(),
+        "last": last,
         "summary": [
             *([refused] if refused else []),
             *(words_of(plan, owners) or ["nothing is recorded that could be undone"]),

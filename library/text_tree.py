@@ -39,7 +39,9 @@ options:
     type: bool
     default: false
   mode:
-    description: Permissions of the files, in octal digits; by default they are not changed.
+    description:
+      - Permissions of the files, in octal digits. By default a file keeps its own, its owner and
+        group, and one that is reached by a link is changed where it is.
     type: str
 attributes:
   check_mode:
@@ -93,7 +95,13 @@ def read(path: str) -> str:
         return ""
 
 
-def write(path: str, text: str, mode: Optional[int], check: Callable[[str], None]) -> None:
+def write(
+    module: AnsibleModule,
+    path: str,
+    text: str,
+    mode: Optional[int],
+    check: Callable[[str], None],
+) -> None:
     """Write the file completely or not at all, never with wider permissions than the final ones.
 
     :param check: raises for the path of a file that must not replace the old one.
@@ -102,8 +110,10 @@ def write(path: str, text: str, mode: Optional[int], check: Callable[[str], None
     part = path + ".part"
     with contextlib.suppress(FileNotFoundError):
         os.remove(part)
+    kept = mode is None and os.path.exists(path)
+    first = mode if mode is not None else os.stat(path).st_mode & 0o777 if kept else 0o666
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-    with open(os.open(part, flags, 0o666 if mode is None else mode), "w", encoding="utf-8") as file:
+    with open(os.open(part, flags, first), "w", encoding="utf-8") as file:
         file.write(text)
     if mode is not None:
         os.chmod(part, mode)
@@ -112,7 +122,8 @@ def write(path: str, text: str, mode: Optional[int], check: Callable[[str], None
     except ValueError:
         os.remove(part)
         raise
-    os.replace(part, path)
+    # The former keeps owner, group, permissions and their extension to more accounts.
+    module.atomic_move(part, path) if kept else os.replace(part, path)
 
 
 def is_current(path: str, text: str, mode: Optional[int]) -> bool:
@@ -153,6 +164,7 @@ def main() -> None:
         with acting_as(user) if user else contextlib.nullcontext():
             for name, text in sorted(module.params["texts"].items()):
                 path = os.path.join(module.params["destination"], name)
+                path = os.path.realpath(path) if mode is None else path
                 if is_current(path, text, mode):
                     continue
                 before = read(path)
@@ -162,7 +174,7 @@ def main() -> None:
                 if not module.check_mode:
                     if module.params["backup"] and os.path.exists(path):
                         module.backup_local(path)
-                    write(path, text, mode, partial(validate, module, name))
+                    write(module, path, text, mode, partial(validate, module, name))
     except OSError as error:
         module.fail_json(msg=f"{path}: {error.strerror}", written=written)
     except ValueError as error:

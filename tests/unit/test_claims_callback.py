@@ -3,9 +3,11 @@
 import json
 import os
 import subprocess
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from ansible.utils.path import unfrackpath
 
 from callback_plugins import claims
 
@@ -13,9 +15,16 @@ from callback_plugins import claims
 @pytest.fixture
 def callback(monkeypatch):
     """Return the callback, and a list of what it started in place of ansible-playbook."""
-    started, secrets = [], []
+    started, secrets, told_by_name = [], [], []
 
     def run(command, env, pass_fds, **_):
+        named = {"--become-password-file", "--connection-password-file"} & {*command}
+        for switch in sorted(named):
+            at = command.index(switch)
+            # As Ansible's arguments do.
+            path = unfrackpath(command.pop(at + 1))
+            assert os.path.exists(path) and os.stat(path).st_mode & 0o77 == 0
+            told_by_name.append((switch, Path(path).read_bytes()))
         told = {pipe: os.read(pipe, 100) for pipe in pass_fds}
         words = [f"{name}/dev/fd/{pipe}" for pipe in told for name in ("", "site@", "default@")]
         command = [word for word in command if word not in words]
@@ -28,7 +37,9 @@ def callback(monkeypatch):
     monkeypatch.setattr(claims, "keep_interrupts", lambda: None)
     given = {"inventory": ("inventory/mine",), "extra_vars": ("precision=amp", "@vars.yml")}
     monkeypatch.setattr(claims.context, "CLIARGS", given)
-    return SimpleNamespace(plugin=claims.CallbackModule(), started=started, secrets=secrets)
+    return SimpleNamespace(
+        plugin=claims.CallbackModule(), started=started, secrets=secrets, named=told_by_name
+    )
 
 
 def told(callback, host, action="node_claim", event="ok", state="taken", **answer):
@@ -81,18 +92,64 @@ def test_a_claim_that_root_took_for_another_account_is_given_back_by_root(callba
     assert callback.started[0][0][-2:] == ["-e", "release_become=true"]
 
 
+def test_what_root_claimed_is_given_back_by_root_whatever_came_later(callback):
+    play(callback, become=True, scalebench_first_contact=True)
+    told(callback, "node1", holds=True)
+    told(callback, "node2", holds=True)
+    play(callback)
+    told(callback, "node1", holds=True)
+    # A campaign took the work folder in between.
+    told(callback, "node2", event="failed", held_by={"campaign": "night"})
+    told(callback, "local1", holds=True)
+    callback.plugin.give_back()
+    given = [(command[6], command[-1]) for command, _ in callback.started]
+    assert given == [("node1,node2", "release_become=true"), ("local1", "@vars.yml")]
+
+
+def test_a_provisioning_that_ends_early_is_recorded_by_root_through_the_systems_sshd(callback):
+    play(callback, become=True, scalebench_first_contact=True)
+    for host in ("node1", "node2", "node3", "node4"):
+        told(callback, host, holds=False)
+    told(callback, "node1", action="system_changes", state="begun")
+    told(callback, "node2", action="system_changes", state="begun", event="failed")
+    told(callback, "node3", action="system_changes", state="begun")
+    told(callback, "node5", holds=True)
+    play(callback)
+    told(callback, "node1", holds=True)
+    told(callback, "node6", holds=True)
+    told(callback, "node3", action="system_changes", state="recorded")
+    callback.plugin.v2_playbook_on_stats(None)
+    callback.plugin.give_back()
+    as_root = ["-e", "scalebench_first_contact=true", "-e", "release_become=true"]
+    first, second = [command for command, _ in callback.started]
+    assert (first[6], first[-4:]) == ("node1,node5", as_root)
+    assert (second[6], second[-2:]) == ("node6", ["-e", "@vars.yml"])
+
+
+def test_nothing_is_recorded_after_check_mode(callback, monkeypatch):
+    monkeypatch.setitem(claims.context.CLIARGS, "check", True)
+    told(callback, "node1", action="system_changes", state="begun", event="")
+    callback.plugin.give_back()
+    assert callback.started == []
+
+
 def test_passwords_and_vaults_of_the_run_are_handed_on_by_pipe(callback, monkeypatch):
     vaults = SimpleNamespace(secrets=[("site", SimpleNamespace(bytes=b"vault's"))])
     monkeypatch.setattr(claims.VaultSecretsContext, "current", lambda **_: vaults)
     monkeypatch.setitem(claims.context.CLIARGS, "remote_user", "ubuntu")
     monkeypatch.setitem(claims.context.CLIARGS, "ssh_common_args", "-o ProxyJump=bastion")
-    callback.plugin.set_play_context(SimpleNamespace(password="", become_pass="sudo's"))
+    callback.plugin.set_play_context(SimpleNamespace(password="ssh's", become_pass="sudo's"))
     told(callback, "node1", holds=True)
     callback.plugin.give_back()
     ((command, _),) = callback.started
     words = ["--user=ubuntu", "--ssh-common-args=-o ProxyJump=bastion"]
-    assert command[-4:] == [*words, "--vault-id", "--become-password-file"]
-    assert callback.secrets == [b"vault's", b"sudo's"]
+    assert command[-5:] == [
+        *words, "--vault-id", "--connection-password-file", "--become-password-file"
+    ]  # fmt: skip
+    assert callback.secrets == [b"vault's"]
+    assert callback.named == [
+        ("--become-password-file", b"sudo's"), ("--connection-password-file", b"ssh's")
+    ]  # fmt: skip
     # They stand in no argument, which other accounts could read, and the pipes are closed.
     assert not any("sudo's" in word or "vault's" in word for word in command)
 

@@ -25,7 +25,24 @@ def test_needrestart_only_lists_services_whichever_play_installs():
     installing = [play for play in plays if {"host_baseline", "framework"} & roles(play)]
     assert len(installing) == 2
     for play in installing:
-        assert evaluated(play["environment"], **play["vars"])["NEEDRESTART_MODE"] == "l"
+        assert environment(play)["NEEDRESTART_MODE"] == "l"
+
+
+def environment(play, *groups):
+    texts = {
+        name: trust_as_template(value) if isinstance(value, str) else value
+        for name, value in play["vars"].items()
+    }
+    known = {"scalebench_work_dir": "/opt/scalebench", "group_names": list(groups)}
+    return evaluated(play["environment"], **texts, **known)
+
+
+def test_pip_keeps_what_it_downloads_in_the_work_folder_but_on_the_users_own_machine():
+    plays = yaml.safe_load((ROOT / "playbooks/provision.yml").read_text())
+    (play,) = [play for play in plays if "framework" in roles(play)]
+    for group in ("nodes", "unprivileged_nodes"):
+        assert environment(play, group)["PIP_CACHE_DIR"] == "/opt/scalebench/pip"
+    assert "PIP_CACHE_DIR" not in environment(play, "nodes", "local_nodes")
 
 
 def roles(play):
@@ -168,3 +185,100 @@ def test_gpus_that_are_not_to_be_used_get_neither_driver_nor_toolkit(choice, use
     }
     assert len(evaluated(facts[0], **variables)["gpus"]) == used
     assert len(evaluated(engine["__container_engine_gpus"], **variables)) == used
+
+
+@pytest.mark.parametrize(
+    ("modes", "kept"), [(["Enabled"] * 2, True), (["Enabled", "Disabled"], False), ([], False)]
+)
+def test_a_persistence_daemon_that_does_its_work_is_left_alone(tmp_path, monkeypatch, modes, kept):
+    smi = tmp_path / "nvidia-smi"
+    smi.write_text(
+        "#!/bin/sh\n"
+        '[ "$1 $2" = "--query-gpu=persistence_mode --format=csv,noheader" ] || exit 2\n'
+        + "".join(f"echo {mode}\n" for mode in modes)
+    )
+    smi.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    code, output = play(
+        tmp_path, "nvidia_driver", "services", "--check",
+        stack_hardware={"gpus": [{"architecture": ""}] * 2, "nvswitches": [], "hcas": [],
+                        "driver_loaded": None},
+        stack_definition={},
+    )  # fmt: skip
+    assert code == 0, output
+    assert ("Write the persistence daemon's unit" not in output) is kept, output
+
+
+@pytest.mark.parametrize(
+    ("there", "images", "indexes"),
+    [
+        ([True, False, False], "/data/images", "/data/dali_idx"),
+        ([True, True, True], "/data/images", "/opt/scalebench/dali_idx/data"),
+        ([False, True, False], "/data", "/data/dali_idx"),
+        ([False, False, False], "/data/images", "/data/dali_idx"),
+    ],
+)
+def test_a_container_gets_images_and_indexes_from_where_they_are(there, images, indexes):
+    texts = yaml.safe_load((ROOT / "roles/framework/vars/main.yml").read_text())
+    node = texts["__framework_container_node"]
+    known = {
+        "framework_data_dir": "/data",
+        "scalebench_work_dir": "/opt/scalebench",
+        "__framework_data": {"results": [{"stat": {"exists": one}} for one in there]},
+        **{
+            name: trust_as_template(texts[name])
+            for name in ("__framework_places", "__framework_there")
+        },
+    }
+    assert evaluated(node["images_dir"], **known) == images
+    assert evaluated(node["index_dir"], **known) == indexes
+    chosen = evaluated(node["index_dir"], dataset_index_dir="/scratch/dali", **known)
+    assert chosen == "/scratch/dali"
+
+
+def test_folders_of_our_own_are_recorded_and_those_that_the_nodes_share_are_not():
+    plays = yaml.safe_load((ROOT / "playbooks/provision.yml").read_text())
+    (play,) = [play for play in plays if "host_baseline" in roles(play)]
+    (begun,) = [
+        task["system_changes"] for task in play["pre_tasks"] if "system_changes" in task
+    ]  # fmt: skip
+    named = ("__framework_folders", "__workload_folder", "__dataset_folder")
+    known = {
+        **{name: trusted(play["vars"][name]) for name in named},
+        **dict.fromkeys(
+            ("nvidia_driver_download_dir", "mlnx_ofed_download_dir", "nccl_download_dir"), "/cache"
+        ),
+        "scalebench_work_dir": "/opt/scalebench",
+        "nccl_tests_dir": "/opt/nccl-tests",
+        "framework_dir": "/srv/venvs",
+        "workload_dir": "/srv/workloads",
+        "dataset": "small",
+        "scalebench_data_dir": "/srv/small",
+    }
+    ours = {"/opt/scalebench", "/cache", "/opt/nccl-tests"}
+    elsewhere = {"/srv/venvs", "/opt/scalebench/sources", "/srv/workloads", "/srv/small"}
+    assert {*evaluated(begun["folders"], **known)} == ours | elsewhere
+    shared = dict.fromkeys(("framework_shared", "workload_shared", "dataset_shared"), "true")
+    assert {*evaluated(begun["folders"], **known, **shared)} == ours
+    # A data set of the site is none of ours.
+    assert "/srv/small" not in evaluated(begun["folders"], **{**known, "dataset": "imagenet"})
+
+
+def trusted(value):
+    if isinstance(value, list):
+        return [trust_as_template(one) for one in value]
+    return trust_as_template(value)
+
+
+def test_our_own_containers_do_not_keep_uninstall_from_removing_them():
+    plays = yaml.safe_load((ROOT / "playbooks/uninstall.yml").read_text())
+    (task,) = [
+        task for task in plays[1]["tasks"] if "__uninstall_disturbed" in task.get("vars", {})
+    ]  # fmt: skip
+    left = evaluated(
+        task["vars"]["__uninstall_disturbed"],
+        __uninstall_work={"gpu_users": ["process 7 (a) on a GPU"],
+                          "containers": ["container 3f2a9c01d77e", "container site-db"]},
+        __uninstall_own={"known_as": ["container ours", "container 3f2a9c01d77e"]},
+    )  # fmt: skip
+    assert left == ["process 7 (a) on a GPU", "container site-db"]

@@ -11,7 +11,12 @@ from pathlib import Path
 from statistics import fmean
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.node import interpreters, repeat, runs
+from ansible_collections.scalebench.core.plugins.module_utils.node import (
+    dataset_files,
+    interpreters,
+    repeat,
+    runs,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.node import (
     kernel_parameters as kernel,
 )
@@ -184,6 +189,31 @@ def test_a_node_is_taken_from_nobody_or_the_dead_and_released(run, tmp_path):
     assert (released["changed"], released["held_by"], released["ended"]) == (True, None, [])
 
 
+def test_first_runs_on_a_node_without_a_work_folder_exclude_each_other(run, tmp_path):
+    system, work = tmp_path / "system", tmp_path / "work"
+    both = {"work_dir": str(work), "system_dir": str(system), "existing": True}
+    anna = {**both, "campaign": "provision.yml", "holder": HOLDER, "owner": "anna"}
+    bert = {**anna, "holder": {**HOLDER, "pid": 9}, "owner": "bert"}
+    assert run(node_claim, check=True, **anna)["holds"] is False and not system.exists()
+    assert run(node_claim, **anna)["holds"]
+    assert system.stat().st_mode & 0o777 == 0o700 and not work.exists()
+    assert run(node_claim, **bert)["owned_by"] == "anna"
+    taken_over = {**bert, "take_over": True}
+    for check in (True, False):
+        refused = run(node_claim, check=check, **taken_over)
+        assert (refused["held_by"]["pid"], refused["held_in"]) == (HOLDER["pid"], str(system))
+    # The work folder comes in the middle of the first run: what was taken of it is given back.
+    work.mkdir()
+    assert run(node_claim, **taken_over)["held_in"] == str(system)
+    assert [path.name for path in work.iterdir()] == ["claim.lock"]
+    user = {key: anna[key] for key in ("work_dir", "campaign", "holder")}
+    assert run(node_claim, **user)["holds"]
+    assert run(node_claim, state="released", **{**anna, "owner": ""})["changed"]
+    assert not [*tmp_path.glob("*/claim.json")]
+    assert run(node_claim, **taken_over)["holds"]
+    assert run(node_claim, **anna)["owned_by"] == "bert"
+
+
 def test_who_takes_a_node_ends_what_was_left_and_waits_for_what_is_watched(run, tmp_path):
     given = {"work_dir": str(tmp_path), "campaign": "c", "holder": HOLDER, "patience": 0.1}
     environment = {"SCALEBENCH_RUN": f"{tmp_path}/runs/old"}
@@ -240,6 +270,35 @@ def test_the_forms_of_a_data_set_and_their_indexes(run, tmp_path):
     assert run(dataset_info, **given)["forms"]["dali_idx"]["state"] == "complete"
     (tmp_path / "tfrecord" / names[3]).write_bytes(TFRECORD[:15])
     assert names[3] in run(dali_index, data_dir=str(tmp_path))["msg"]
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_indexes_of_a_set_that_is_shared_or_cannot_be_written_are_elsewhere(
+    run, tmp_path, monkeypatch, shared
+):
+    site, own = tmp_path / "site", tmp_path / "work/dali_idx/site"
+    (site / "tfrecord").mkdir(parents=True)
+    (site / "tfrecord/train-00000-of-00008").write_bytes(TFRECORD)
+    given = {"data_dir": str(site), "own_dir": str(own), "shared": shared}
+    if not shared:
+        # Root may write to whatever is not mounted read-only.
+        monkeypatch.setattr(dataset_files.os, "access", lambda path, mode: False)
+    made = run(dali_index, **given)
+    assert made["made"] == [f"{own}/train-00000-of-00008"] and made["index_dir"] == str(own)
+    assert not (site / "dali_idx").exists()
+    monkeypatch.undo()
+    # The next run finds them there.
+    assert not run(dali_index, data_dir=str(site), own_dir=str(own))["changed"]
+    found = run(dataset_info, data_dir=str(site), kind="small", index_dir=str(own))
+    assert found["forms"]["dali_idx"]["files"] == 1
+    (site / "tfrecord/train-00000-of-00008").write_bytes(TFRECORD * 2)
+    found = run(dataset_info, data_dir=str(site), kind="small", index_dir=str(own))
+    assert "its index ends at byte" in str(found["forms"]["dali_idx"]["problems"])
+    chosen = run(dali_index, **given, index_dir=str(tmp_path / "there"))
+    assert chosen["index_dir"] == str(tmp_path / "there")
+    # Those of the site are used as they are.
+    run(dali_index, data_dir=str(site))
+    assert run(dali_index, **given)["index_dir"] == str(site / "dali_idx")
 
 
 @pytest.mark.parametrize("module", [dataset_info, dali_index])

@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import time
 from functools import partial
 
 import pytest
@@ -39,7 +41,7 @@ def step(run, etc, tmp_path):
         system_changes,
         state=state,
         directory=str(tmp_path / "record"),
-        folders=[str(tmp_path / "work")],
+        **({"folders": [str(tmp_path / "work")]} if state == "begun" else {}),
         **more,
     )
 
@@ -80,6 +82,23 @@ def test_all_is_as_before_afterwards(step, etc, tmp_path):
     assert would["undo"] == done["undo"]
     assert (tmp_path / "calls").read_text() == "systemctl daemon-reload\n"
     assert step("undone")["changed"] is False
+
+
+def test_what_another_program_installed_meanwhile_is_noted(step, tmp_path, monkeypatch):
+    history, packages = tmp_path / "history.log", {}
+    read = system_changes.read_state
+    monkeypatch.setattr(system_changes, "read_state", lambda: {**read(), "packages": {**packages}})
+    monkeypatch.setattr(system_changes, "_APT_HISTORY", str(history))
+    step("begun")
+    packages.update(htop="3")
+    now = time.strftime("%Y-%m-%d  %H:%M:%S", time.localtime(time.time() + 1))
+    history.write_text(
+        f"\nStart-Date: {now}\nCommandline: apt install htop\nInstall: htop:amd64 (3)\n"
+    )
+    step("recorded")
+    done = step("undone")
+    assert done["undo"]["packages"] == []
+    assert done["undo"]["stays"] == {"package htop": "apt installed it meanwhile"}
 
 
 def test_a_run_that_failed_is_recorded_by_the_next(step, etc, tmp_path):
@@ -172,7 +191,7 @@ def test_a_work_folder_that_is_reached_by_a_link_stays(run, etc, tmp_path):
             system_changes,
             state=state,
             directory=str(tmp_path / "record"),
-            folders=[str(tmp_path / "scratch/work")],
+            folders=[str(tmp_path / "scratch/work")] if state == "begun" else [],
         )
 
     (tmp_path / "disk").mkdir()
@@ -221,3 +240,36 @@ def test_another_work_folder_is_refused_while_that_of_the_record_is_there(step, 
 def test_a_work_folder_that_is_gone_binds_nobody(step, etc, tmp_path):
     step("begun", work_dir=str(tmp_path / "gone"))
     assert "msg" not in step("begun", work_dir=str(tmp_path / "work"))
+
+
+def test_what_came_before_python_is_undone_too_and_python_last(step, etc, tmp_path):
+    """Role python_bootstrap lists what it installed before this module could run."""
+    (tmp_path / "record").mkdir()
+    early = [etc / "python3", etc / "python3/debian_config"]
+    early[0].mkdir()
+    early[1].write_text("[DEFAULT]\n")
+    (tmp_path / "work").mkdir()
+    lines = [*(f"files {path}" for path in early), f"folders {tmp_path}/work"]
+    (tmp_path / "record/python_bootstrap").write_text("\n".join(lines) + "\n")
+    for _ in range(2):  # A second run finds them, and takes none for the site's or for edited.
+        step("begun")
+        step("recorded")
+    done = step("undone")
+    assert done["undo"]["stays"] == {}
+    assert {str(path): None for path in early} == done["undo"]["files"]
+    assert done["undo"]["folders"] == [f"{tmp_path}/work"]
+    # The interpreter still runs then.
+    assert early[1].exists() and (tmp_path / "work").exists()
+    subprocess.run(["sh", "-ec", done["last"]], check=True)
+    assert not early[0].exists() and not (tmp_path / "work").exists()
+
+
+def test_pythons_packages_are_removed_last_but_not_configuration_that_was_changed():
+    empty = system_changes.Undo(**dict.fromkeys(system_changes.Undo._fields, ()))
+    plan = empty._replace(packages=["chrony", "python3"], files={}, stays={})
+    early = {"packages": ["python3"], "files": ["/etc/python3/debian_config"]}
+    rest, last = system_changes.set_apart(plan, early)
+    assert rest.packages == ["chrony"]
+    assert last == "apt-get --yes remove python3 && dpkg --purge python3"
+    changed = plan._replace(stays={"/etc/python3/debian_config": "somebody else changed it since"})
+    assert system_changes.set_apart(changed, early)[1] == "apt-get --yes remove python3"

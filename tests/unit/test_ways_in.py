@@ -40,7 +40,7 @@ def said(tmp_path, inventory, *arguments, roles=(), shown=(), hosts="nodes", tas
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     found = re.findall(r"^(\S+) \| SUCCESS => (\{.*?^\})", done.stdout, re.MULTILINE | re.DOTALL)
-    return {name: json.loads(text)["msg"] for name, text in found}
+    return {name: json.loads(text).get("msg") for name, text in found}
 
 
 def written(tmp_path, hosts, **variables):
@@ -129,6 +129,67 @@ def test_servers_with_and_without_root_in_one_cluster_are_refused(
     assert (words in " ".join(done.stdout.split())) is (code == 2)
 
 
+SEMANAGE = """#!/bin/sh
+# The words of policycoreutils 3.4, on a policy that gives 10000 to another service.
+echo "$2" >> {calls}
+for port in "$@"; do :; done
+case "$2" in
+--list) echo 'ndmp_port_t                    tcp      10000'
+    echo 'unreserved_port_t              tcp      61000-65535, 1024-32767'
+    cat {ports} 2>/dev/null || true ;;
+--add)
+    if [ "$port" = 10000 ]; then echo "ValueError: Port tcp/10000 already defined" >&2; exit 1; fi
+    echo "ssh_port_t                     tcp      $port, 22" > {ports} ;;
+--modify)
+    if [ "$port" != 10000 ]; then echo "ValueError: Port tcp/$port is not defined" >&2; exit 1; fi
+    echo "ssh_port_t                     tcp      $port, 22" > {ports} ;;
+esac
+"""
+
+
+@pytest.mark.parametrize(
+    ("port", "asked"), [(10000, ["--list", "--modify"]), (10022, ["--list", "--add"])]
+)
+def test_selinux_lets_sshd_have_a_port_of_another_service_and_one_of_none(tmp_path, port, asked):
+    calls, ports = tmp_path / "calls", tmp_path / "ports"
+    program = tmp_path / "semanage"
+    program.write_text(SEMANAGE.format(calls=calls, ports=ports))
+    program.chmod(0o755)
+    block = yaml.safe_load((ROOT / "roles/cluster_ssh/tasks/service.yml").read_text())[0]
+    assert block["block"][0]["distribution_packages"]["name"] == ["policycoreutils-python-utils"]
+    play = {"hosts": "localhost", "connection": "local", "gather_facts": False,
+            "vars": {"cluster_ssh_port": port, "ansible_python_interpreter": sys.executable},
+            "environment": {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"},
+            "tasks": block["block"][1:]}  # fmt: skip
+    (tmp_path / "play.yml").write_text(yaml.safe_dump([play]))
+    for expected in (asked, [*asked, "--list"]):  # The second run only looks.
+        done = subprocess.run(
+            [Path(sys.executable).parent / "ansible-playbook", tmp_path / "play.yml"],
+            env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg")},
+            capture_output=True, text=True, check=False, timeout=60,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout
+        assert calls.read_text().split() == expected
+
+
+@pytest.mark.parametrize(
+    ("family", "expected"),
+    [("Debian", ["g++", "git", "openmpi-bin"]), ("RedHat", ["gcc-c++", "git", "openmpi"])],
+)
+def test_programs_have_the_names_of_the_distributions_packages(tmp_path, family, expected):
+    found = {"path": None}
+    named = {"git": "git", "mpirun": "openmpi-bin", "g++": "g++", "cmake": "cmake"}
+    programs = {**dict.fromkeys(named, found), "cmake": {"path": "/usr/bin/cmake"}}
+    given = {"__framework_programs": {"programs": programs}, "__framework_set": {"programs": named}}
+    facts = {"ansible.builtin.set_fact": {"os_family": family, "cacheable": True}}
+    inventory = written(tmp_path, {"node1": {}}, **given)
+    shown = ["__framework_lacking"]
+    (told,) = said(
+        tmp_path, inventory, roles=["framework"], shown=shown, pre_tasks=[facts]
+    ).values()
+    assert told[shown[0]] == expected
+
+
 def test_programs_are_installed_with_sudo_where_the_user_has_it(tmp_path):
     groups = {
         "nodes": {"hosts": {"gpu01": {}, "gpu02": {}, "here": {}}},
@@ -137,7 +198,8 @@ def test_programs_are_installed_with_sudo_where_the_user_has_it(tmp_path):
     }
     (tmp_path / "hosts.yml").write_text(yaml.safe_dump(groups))
     tasks = yaml.safe_load((ROOT / "roles/framework/tasks/programs.yml").read_text())
-    (given,) = [task["vars"] for task in tasks[1]["block"] if "ansible.builtin.apt" in task]
+    given, same = [task["vars"] for task in tasks[1]["block"] if "vars" in task]
+    assert given == same
     plays = yaml.safe_load((ROOT / "playbooks/provision.yml").read_text())
     (play,) = [play for play in plays if play["name"] == "Provision the nodes"]
     shown = {"ansible.builtin.debug": {"msg": "{{ [ansible_become, scalebench_first_contact] }}"}}
@@ -248,3 +310,142 @@ def test_an_ipv6_address_is_refused_with_the_remedy():
         capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
     assert "::1 is no IPv4 address: set scalebench_address" in done.stdout, done.stdout
+
+
+WAYS_OUT = {
+    "scalebench_proxy": "http://me:a$b@proxy.example:3128",
+    "scalebench_mirrors": {"downloads": "https://files.example/"},
+    "python_bootstrap_archive": {
+        "version": "3.11.9", "sha256": "0" * 64,
+        "url": "https://www.example.org/python.tar.gz",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("mirrors", "expected"),
+    [
+        ({}, "https://download.example/whl"),
+        ({"pip": "https://pypi.example"}, ""),
+        ({"pip": "https://pypi.example", "downloads": "x"}, "https://download.example/whl"),
+    ],
+)
+def test_a_mirror_of_pip_alone_has_the_packages_of_the_second_index_too(
+    tmp_path, mirrors, expected
+):
+    stack = {"frameworks": {"pytorch": {"url": "https://download.example/whl"}}}
+    given = {"stack_definition": stack, "__framework_name": "pytorch"}
+    inventory = written(tmp_path, {"node1": {}}, **given, scalebench_mirrors=mirrors)
+    shown = ["__framework_index"]
+    (told,) = said(tmp_path, inventory, roles=["framework"], shown=shown).values()
+    assert told[shown[0]] == expected
+
+
+def listed(tmp_path, *arguments, **variables):
+    """Return what playbooks/site_files.yml lists, without connecting to a node."""
+    inventory = written(tmp_path, {"gpu01": {"ansible_host": "192.0.2.1"}}, **variables)
+    done = subprocess.run(
+        [Path(sys.executable).parent / "ansible-playbook", "-i", inventory,
+         ROOT / "playbooks/site_files.yml", *arguments],
+        env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1",
+             "ANSIBLE_STDOUT_CALLBACK": "minimal", "ANSIBLE_CALLBACK_RESULT_FORMAT": "json"},
+        capture_output=True, text=True, check=False, timeout=100,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(re.search(r"\{.*?^\}", done.stdout, re.MULTILINE | re.DOTALL)[0])["msg"]
+
+
+def test_the_files_of_a_site_without_network_are_listed(tmp_path):
+    found = listed(tmp_path, "-e", "benchmark=pytorch", stack_name="v100-2026")
+    whole = yaml.safe_load((ROOT / "stacks/v100-2026.yml").read_text())
+    own = whole["frameworks"]["pytorch"]
+    for package in own["packages"]:
+        assert f"pip {package} with all it requires, from {own['url']}" in found
+    # Those of the stack take the place of the framework's own.
+    assert len([line for line in found if line.startswith("pip torch==")]) == 1
+    url = whole["nccl_tests"]["url"]
+    assert f"downloads {url} as {url[len('https://') :]}" in found
+
+
+def test_published_programs_need_repositories_and_images_but_not_on_cpus(tmp_path):
+    arguments = ("-e", "benchmark=mxnet_ngc", "-e", "recipe=upstream")
+    found = listed(tmp_path, *arguments)
+    (recipe,) = [
+        yaml.safe_load((ROOT / "benchmarks/mxnet_ngc.yml").read_text())["recipes"]["upstream"]
+    ]
+    assert f"images {recipe['container']['image']}" in found
+    for source in recipe["sources"]:
+        assert any(line.startswith(f"git {source['repository']} (") for line in found)
+
+
+@pytest.fixture
+def before_python(tmp_path):
+    """Return a function that runs a script of role python_bootstrap with programs of the test."""
+    programs, state = tmp_path / "bin", tmp_path / "state"
+    programs.mkdir()
+    for name, script in {
+        "dpkg-query": f"echo 'ii  packages libc6:amd64'; cat {tmp_path}/installed 2>/dev/null",
+        "apt-get": f"env > {tmp_path}/env; echo 'ii  packages python3' > {tmp_path}/installed",
+        "curl": f"env > {tmp_path}/env; echo $* > {tmp_path}/curl; exit 22",
+    }.items():
+        (programs / name).write_text(f"#!/bin/sh\n{script}\n")
+        (programs / name).chmod(0o755)
+    place = tmp_path / "opt/scalebench/python"
+    given = {**WAYS_OUT, "python_bootstrap_directory": str(place)}
+
+    def script_ended(name):
+        inventory = written(tmp_path, {"node1": {}}, **given)
+        (told,) = said(tmp_path, inventory, roles=["python_bootstrap"], shown=[name]).values()
+        path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+        script = told[name].replace("/var/lib/scalebench", str(state))
+        assert str(state) in script
+        done = subprocess.run(["sh", "-c", script], env={"PATH": path}, check=False)
+        env = dict(line.split("=", 1) for line in (tmp_path / "env").read_text().splitlines())
+        return done.returncode, env, (state / "python_bootstrap").read_text().splitlines()
+
+    return script_ended
+
+
+def test_python_is_installed_through_the_proxy_and_listed_for_uninstall(before_python):
+    code, env, new = before_python("__python_bootstrap_install")
+    assert (code, new) == (0, ["packages python3"])
+    assert env["https_proxy"] == WAYS_OUT["scalebench_proxy"]
+    assert env["NEEDRESTART_MODE"] == "l"
+
+
+def test_an_archive_of_python_comes_from_the_mirror_and_a_failure_leaves_nothing(
+    before_python, tmp_path
+):
+    code, env, new = before_python("__python_bootstrap_unpack")
+    assert code == 22 and env["http_proxy"] == WAYS_OUT["scalebench_proxy"]
+    assert "https://files.example/www.example.org/python.tar.gz" in (tmp_path / "curl").read_text()
+    # Not the folder of the half-done work, but the one that was made for it.
+    assert new == [f"folders {tmp_path}/opt"]
+    assert not (tmp_path / "opt/scalebench/python.new").exists()
+
+
+def test_raw_tasks_of_servers_have_no_environment_of_which_ansible_would_warn(tmp_path):
+    plays = yaml.safe_load((ROOT / "playbooks/provision.yml").read_text())
+    given = [play for play in plays if "environment" in play]
+    assert len(given) == 2
+    tasks = [
+        task
+        for role in ("python_bootstrap", "cluster_ssh", "host_baseline")
+        for path in sorted((ROOT / "roles" / role / "tasks").glob("*.yml"))
+        for task in yaml.safe_load(path.read_text())
+        if "ansible.builtin.raw" in task
+    ]
+    assert len(tasks) == 6
+    raw = {"name": "raw", "ansible.builtin.raw": "true", "delegate_to": "localhost"}
+    empty = [{**raw, "vars": task["vars"]} for task in tasks]
+    plain = {key: given[0][key] for key in ("vars", "environment")}
+    for number, some in enumerate((empty, [raw])):
+        play = {"hosts": "localhost", "connection": "local", "gather_facts": False, **plain}
+        (tmp_path / "play.yml").write_text(yaml.safe_dump([{**play, "tasks": some}]))
+        done = subprocess.run(
+            [Path(sys.executable).parent / "ansible-playbook", tmp_path / "play.yml"],
+            env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
+                 "ANSIBLE_STDOUT_CALLBACK": "default"},
+            capture_output=True, text=True, check=True, timeout=60,
+        )  # fmt: skip
+        assert ("raw module does not support the environment" in done.stderr) is (number == 1)

@@ -22,6 +22,8 @@ sys.path.insert(0, str(MAKER.parent))
 import record_files
 from pictures import TEXTURES, pixels
 
+from resnet50 import images
+
 CLASSES = ["bands", "bars", "bricks", "checks", "dots", "grid", "slants", "zigzag"]
 # CRC-32 of one picture of each class, as CPython on x86-64 computes it.
 PIXELS = [
@@ -228,10 +230,14 @@ def inspected(folder: Path, layout: str) -> dict:
     return dataset_files.look(str(folder), "small", layout, every_record=True)
 
 
+def missing(folder: Path) -> list:
+    return dataset_files.missing_indexes(str(folder), str(folder / "dali_idx"))
+
+
 @pytest.fixture
 def indexed(tmp_path):
     make(tmp_path / "set")
-    for shard, index in dataset_files.missing_indexes(str(tmp_path / "set")):
+    for shard, index in missing(tmp_path / "set"):
         dataset_files.write_index(shard, index)
     return tmp_path / "set"
 
@@ -239,7 +245,7 @@ def indexed(tmp_path):
 def test_the_set_with_its_indexes_is_complete_in_every_form(indexed):
     assert all(inspected(indexed, layout)["problems"] == [] for layout in LAYOUTS)
     assert all(inspected(indexed, layout)["state"] == "complete" for layout in LAYOUTS)
-    assert dataset_files.missing_indexes(str(indexed)) == []
+    assert missing(indexed) == []
 
 
 @pytest.mark.parametrize(
@@ -265,15 +271,32 @@ def test_an_index_of_another_shard_is_reported_and_rewritten(indexed):
     shard.write_bytes(shard.read_bytes() * 2)
     (problem,) = inspected(indexed, "dali_idx")["problems"]
     assert problem.startswith("train-00000-of-00008: its index ends at byte ")
-    assert [Path(path) for path, _ in dataset_files.missing_indexes(str(indexed))] == [shard]
+    assert [Path(path) for path, _ in missing(indexed)] == [shard]
 
 
 def test_a_damaged_shard_gets_no_index(indexed):
     shard = indexed / "tfrecord/train-00000-of-00008"
     shard.write_bytes(b"no record")
-    (pair,) = dataset_files.missing_indexes(str(indexed))
+    (pair,) = missing(indexed)
     with pytest.raises(ValueError, match="train-00000-of-00008: record 0 at byte 0"):
         dataset_files.write_index(*pair)
+
+
+def test_images_without_a_folder_of_their_own_are_found(indexed):
+    before = inspected(indexed, "images")
+    for part in ("train", "val"):
+        (indexed / "images" / part).rename(indexed / part)
+    for name in ("train_list.txt", "val_list.txt"):
+        (indexed / "images" / name).rename(indexed / name)
+    (indexed / "images").rmdir()
+    assert inspected(indexed, "images") == before
+    assert inspected(indexed, "image_lists")["state"] == "complete"
+    assert dataset_files.images_folder(str(indexed)) == str(indexed)
+    assert len(images.labelled_images(indexed)) == 24
+    assert len(images.images_to_evaluate(indexed)) == 16
+    # Files alone may be OneFlow's or others'.
+    (indexed / "images/train").mkdir(parents=True)
+    assert dataset_files.images_folder(str(indexed)) == str(indexed / "images")
 
 
 def test_one_changed_byte_changes_the_digest(indexed):

@@ -1,5 +1,7 @@
 """A data set of images on disk: images/train and images/val, with one folder per class.
 
+Both may also stand in the data set's own folder.
+
 Pillow and NumPy are imported only to decode images.
 """
 
@@ -52,7 +54,7 @@ def labelled_images(data_dir, part="train"):
     :param part: `train` or `val`.
     :raises ValueError: as :func:`class_folders`, or if no class folder holds an image.
     """
-    folder = Path(data_dir) / "images" / part
+    folder = images_folder(data_dir) / part
     images = [
         (str(path), label)
         for label, class_folder in enumerate(class_folders(folder))
@@ -71,7 +73,7 @@ def images_to_evaluate(data_dir):
         different classes: a label is the position of its class folder.
     """
     train, val = (
-        [folder.name for folder in class_folders(Path(data_dir) / "images" / part)]
+        [folder.name for folder in class_folders(images_folder(data_dir) / part)]
         for part in ("train", "val")
     )
     if train != val:
@@ -81,6 +83,12 @@ def images_to_evaluate(data_dir):
             f"{odd[0]} the first of them"
         )
     return labelled_images(data_dir, "val")
+
+
+def images_folder(data_dir):
+    """Return the folder with `train` and `val`: `images`, or where there is none, `data_dir`."""
+    folder = Path(data_dir) / "images"
+    return Path(data_dir) if (Path(data_dir) / "train").is_dir() and not folder.is_dir() else folder
 
 
 def class_folders(folder):

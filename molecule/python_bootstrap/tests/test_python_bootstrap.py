@@ -57,6 +57,16 @@ def test_packages_can_be_installed_where_there_was_no_python():
     assert "SUCCESS" in said, said
 
 
+def test_what_came_is_listed_for_uninstall():
+    for name, line in {
+        "node1": "packages python3-minimal",
+        "node3": f"files {UNPACKED}",
+    }.items():
+        file = "/var/lib/scalebench/python_bootstrap"
+        said = ansible("ansible", name, "-m", "raw", "-a", f"cat {file}").stdout
+        assert line in said.splitlines(), said
+
+
 def test_nothing_is_left_of_the_unpacking():
     said = ansible("ansible", "node3", "-m", "raw", "-a", "ls /opt/scalebench").stdout
     assert "python" in said.split() and "python.new" not in said.split()

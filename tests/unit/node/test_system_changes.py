@@ -1,9 +1,11 @@
 """What provisioning changed, over several runs, and how it is undone."""
 
 from ansible_collections.scalebench.core.plugins.module_utils.node.system_changes import (
+    attributed,
     commands_after_files,
     commands_before_files,
     differences,
+    installed_by_others,
     kernel_keys,
     merged,
     plan_undo,
@@ -16,7 +18,17 @@ OLD, NEW, NEWER = ({**FILE, "sha256": letter * 64} for letter in "abc")
 
 
 def state(**kinds):
-    empty = {"files", "packages", "holds", "services", "units", "kernel", "groups", "folders"}
+    empty = {
+        "files",
+        "packages",
+        "holds",
+        "services",
+        "units",
+        "kernel",
+        "groups",
+        "folders",
+        "rules",
+    }
     return {**{kind: {} for kind in empty}, **kinds}
 
 
@@ -68,7 +80,7 @@ def test_everything_that_was_changed_is_undone_and_nothing_else():
         ["systemctl", "stop", "our-sshd.service"],
         ["apt-mark", "unhold", "chrony"],
         ["apt-get", "--yes", "remove", "chrony"],
-        ["apt-get", "--yes", "install", "systemd-timesyncd"],
+        ["apt-get", "--yes", "install", "--no-install-recommends", "systemd-timesyncd"],
     ]
     assert commands_after_files(plan) == [
         ["systemctl", "daemon-reload"],
@@ -158,8 +170,103 @@ def test_files_of_a_package_that_stays_stay():
     }
 
 
+# Of Ubuntu 22.04 (apt 2.4), cut.
+HISTORY = """
+Start-Date: 2026-11-25  03:10:00
+Commandline: /usr/bin/unattended-upgrade
+Install: earlier:amd64 (1, automatic)
+End-Date: 2026-11-25  03:10:09
+
+Start-Date: 2026-11-25  03:40:00
+Commandline: /usr/bin/unattended-upgrade
+Install: linux-modules-6.8.0-90-generic:amd64 (6.8.0-90.91~22.04.1, automatic), needrestart:amd64 (3.5-5)
+Upgrade: libc6:amd64 (2.35-0ubuntu3.10, 2.35-0ubuntu3.11)
+End-Date: 2026-11-25  03:41:13
+
+Start-Date: 2026-11-25  03:42:00
+Commandline: /usr/bin/apt-get -y -o Dpkg::Options::=--force-confdef install chrony
+Requested-By: ubuntu (1000)
+Install: chrony:amd64 (4.2-2ubuntu2)
+End-Date: 2026-11-25  03:42:05
+
+Start-Date: 2026-11-25  03:43:00
+Commandline: apt install htop
+Install: htop:amd64 (3.0.5-7build2)
+"""  # noqa: E501
+
+
+def test_packages_that_other_programs_installed_meanwhile_stay_with_their_files():
+    others = installed_by_others(HISTORY, "2026-11-25 03:39:59")
+    assert others == {
+        "linux-modules-6.8.0-90-generic:amd64": "unattended-upgrade",
+        "needrestart:amd64": "unattended-upgrade",
+        "htop:amd64": "apt",
+    }
+    after = {
+        **AFTER,
+        "packages": {**AFTER["packages"], "needrestart": "3.5", "linux-image-6.8.0-90": "6.8"},
+        "files": {**AFTER["files"], "/etc/needrestart/needrestart.conf": NEW},
+    }
+    changes = merged({}, attributed(differences(BEFORE, after, KEYS), others), BEFORE)
+    # What they are is known after later runs too.
+    changes = merged(changes, differences(after, after, KEYS), after)
+    plan = plan_undo(changes, after, {}, {"/etc/needrestart/needrestart.conf": "needrestart"})
+    assert plan.packages == ["chrony"]
+    assert plan.stays == {
+        "package bash": "it was 5, is 6",
+        "package needrestart": "unattended-upgrade installed it meanwhile",
+        "package linux-image-6.8.0-90": "kernels are the site's",
+        "/etc/needrestart/needrestart.conf": "package needrestart stays",
+    }
+
+
+def test_holds_that_were_released_or_went_with_a_package_are_set_again():
+    before = {**BEFORE, "holds": {"systemd-timesyncd": True, "bash": True, "docker-ce": True}}
+    gone = {**AFTER, "packages": {"bash": "6", "chrony": "4"}, "holds": {"chrony": True}}
+    changes = merged({}, differences(before, gone, KEYS), before)
+    plan = plan_undo(changes, gone, {})
+    assert plan.hold == ["bash", "docker-ce", "systemd-timesyncd"]
+    assert commands_before_files(plan)[-4:] == [
+        ["apt-get", "--yes", "install", "--no-install-recommends", "docker-ce",
+         "systemd-timesyncd"],
+        *(["apt-mark", "hold", name] for name in plan.hold),
+    ]  # fmt: skip
+    again = {**gone, "holds": {"bash": True}}
+    assert plan_undo(changes, again, {}).hold == ["docker-ce", "systemd-timesyncd"]
+
+
+def test_the_initial_ram_disk_is_made_again_by_the_program_that_the_system_has():
+    after = {**AFTER, "files": {**AFTER["files"], "/etc/modprobe.d/nouveau.conf": NEW}}
+    plan = plan_undo(recorded(after=after), after, {})
+    for has, command in (
+        ("update-initramfs", ["update-initramfs", "-u", "-k", "all"]),
+        ("dracut", ["dracut", "--force", "--regenerate-all"]),
+    ):
+        assert commands_after_files(plan, has.__eq__)[1] == command
+    assert commands_after_files(plan_undo(recorded(), AFTER, {}), lambda name: True)[1][0] not in (
+        "update-initramfs", "dracut"
+    )  # fmt: skip
+
+
 def test_what_is_new_since_a_run_that_was_not_recorded_is_listed():
     assert unrecorded(BEFORE, AFTER) == {
         "packages": ["chrony"],
         "files": ["/etc/chrony/chrony.conf", "/etc/systemd/system/our-sshd.service"],
     }
+
+
+def test_rules_of_firewalld_are_removed_without_a_reload():
+    ours = ['public rule family="ipv4" source address="10.0.0.1" accept', "ib rule accept"]
+    before = state(rules={"public rule drop": True})
+    after = state(
+        rules={**before["rules"], **dict.fromkeys(ours, True)},
+        files={"/etc/firewalld/zones/public.xml": NEW},
+    )
+    later = {**after, "rules": {"public rule drop": True, ours[0]: True, "ib rule mine": True}}
+    plan = plan_undo(recorded(before, after), later, {})
+    assert plan.rules == ours[:1]
+    rule = ["--zone=public", f"--remove-rich-rule={ours[0][len('public ') :]}"]
+    assert commands_before_files(plan) == [
+        ["firewall-cmd", *rule], ["firewall-cmd", "--permanent", *rule],
+    ]  # fmt: skip
+    assert not any("--reload" in command for command in commands_after_files(plan))

@@ -16,6 +16,8 @@ ACTIVE = The high-level unit activation state, i.e. generalization of SUB.
 23 loaded units listed.
 """,
     "dpkg-query": "ii \tadduser\t3.134\nrc \tgone\t1.0\nhi \tlibc6:amd64\t2.36-9\n",
+    "firewall-cmd": 'rule family="ipv4" source address="10.0.0.1" accept\n',
+    "firewall-cmd --get-zones": "docker public\n",
     "apt-mark": "openssh-server\n",
     "sysctl": "vm.swappiness = 60\nnet.ipv4.tcp_rmem = 4096\t131072\t6291456\n",
 }
@@ -41,6 +43,8 @@ def test_what_programs_print_is_read(monkeypatch, tmp_path):
     state = system_state.read_state([str(tmp_path)])
     assert state["services"] == {"chrony.service": True, "apt-daily.timer": True}
     assert state["packages"] == {"adduser": "3.134", "libc6:amd64": "2.36-9"}
+    rule = 'rule family="ipv4" source address="10.0.0.1" accept'
+    assert state["rules"] == {f"docker {rule}": True, f"public {rule}": True}
     assert state["holds"] == {"openssh-server": True}
     assert state["kernel"]["net.ipv4.tcp_rmem"] == "4096\t131072\t6291456"
 
@@ -78,3 +82,14 @@ def test_a_copy_is_whole_or_missing_and_private(tmp_path, monkeypatch):
     assert (tmp_path / "small").read_text() == "secret"
     # Before its permissions are set nobody else can read it.
     assert (tmp_path / "small").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_file_elsewhere_that_a_link_makes_the_sites_settings_counts(tmp_path):
+    for name in ("etc", "srv"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "srv/daemon.json").write_text("{}")
+    (tmp_path / "etc/daemon.json").symlink_to("../srv/daemon.json")
+    links = [str(tmp_path / "etc/daemon.json"), str(tmp_path / "etc/hosts")]
+    files = system_state.read_state([str(tmp_path / "etc")], links)["files"]
+    assert {*files} == {links[0], str(tmp_path / "srv/daemon.json")}
+    assert files[links[0]] == {"target": "../srv/daemon.json"}

@@ -38,6 +38,17 @@ def node(**more):
     }
 
 
+def test_images_and_indexes_are_mounted_from_where_they_are():
+    mounts = ["{data_dir}/images:/data/image", "{data_dir}/dali_idx:/data/dali_idx"]
+    container = {**CONTAINER, "mounts": mounts}
+    elsewhere = {"images_dir": "/data", "index_dir": "/opt/scalebench/dali_idx/data"}
+    command = start_command(container, node(**elsewhere), "mine", "x")
+    assert "type=bind,source=/data,target=/data/image,readonly" in command
+    assert f"type=bind,source={elsewhere['index_dir']},target=/data/dali_idx,readonly" in command
+    command = start_command(container, node(), "mine", "x")
+    assert "type=bind,source=/data/images,target=/data/image,readonly" in command
+
+
 def test_a_container_gets_what_rdma_needs_and_no_privilege():
     assert start_command(CONTAINER, node(), "mine", "sha256:1") == [
         *["docker", "run", "--detach", "--init", "--name", "mine", "--network", "host"],

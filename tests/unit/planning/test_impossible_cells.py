@@ -90,6 +90,29 @@ def test_the_gpus_of_a_given_interpreter_are_its_own_affair_but_not_of_an_image(
     assert {bool(cell["not_there"]) for cell in made} == {judged}
 
 
+def test_a_cell_does_not_mix_models_of_gpus_unless_that_is_asked_for():
+    nodes = v100_nodes()
+    for node in nodes.values():
+        node["pythons"] = {"pytorch": "/opt/venvs/pytorch/bin/python"}
+    last = list(nodes)[-1]
+    gpus = nodes[last]["fingerprint"]["gpus"]
+    nodes[last]["fingerprint"]["gpus"] = [{**gpu, "name": "NVIDIA H100"} for gpu in gpus]
+    asked = {"benchmark": "pytorch", "topology": f"1n8g,{len(nodes)}n8g", "precision": "fp32"}
+    whole = {
+        bool(flag): [
+            (cell["topology"], cell["not_there"])
+            for cell in plan.build(BENCHMARKS, parse_options({**asked, **flag}), nodes)["cells"]
+        ]
+        for flag in ({}, {"mixed_gpus": "true"})
+    }
+    assert {tuple(reasons) for _, reasons in whole[True]} == {()}
+    for topology, reasons in whole[False]:
+        assert bool(reasons) is (topology != "1n8g")
+        if reasons:
+            assert reasons[0].startswith("it would mix models of GPUs, ")
+            assert f", NVIDIA H100 on {last}: choose nodes of one" in reasons[0]
+
+
 def test_a_package_that_no_index_has_is_excused():
     nodes = v100_nodes()
     for node in nodes.values():

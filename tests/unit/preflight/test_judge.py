@@ -143,7 +143,7 @@ FAULTS = [
     (lose_a_gpu, [("GPUs", "fail")]),
     (lambda node: node.update(gpus_silent=["0000:3e:00.0"]), [("GPUs on the bus", "fail")]),
     (lambda node: node.update(gpu_remarks="WARNING: infoROM"), [("nvidia-smi", "warn")]),
-    (other_gpus, [("GPU model", "fail")]),
+    (other_gpus, [("GPU model", "warn")]),
     (other_driver, [("driver", "fail")]),
     (two_drivers, [("driver", "fail")]),
     (lambda node: node["fingerprint"].update(cuda_driver="12.4"), [("CUDA of the driver", "fail")]),
@@ -211,6 +211,26 @@ def test_one_faulty_node_is_named_and_no_other(fault, expected):
     assert sorted(found) == sorted((check, "node3", word) for check, word in expected)
     rows = judge(nodes, {"free_mib": 500})["rows"]
     assert all(row["todo"] for row in rows if row["verdict"] in ("fail", "warn"))
+
+
+def test_nodes_of_two_models_are_compared_with_those_of_their_own():
+    nodes = cluster()
+    for name in ("node3", "node4"):
+        other_gpus(nodes[name])
+        other_driver(nodes[name])
+        nodes[name]["fingerprint"].update(nccl="2.27.7", cuda_driver="12.8")
+    models = [("GPU model", name, "warn") for name in ("node3", "node4")]
+    assert sorted(wrong(nodes)) == models
+    nodes["node4"]["fingerprint"]["nccl"] = "2.28.1"
+    lose_a_gpu(nodes["node2"])
+    found = [("GPUs", "node2", "fail"), ("NCCL", "node4", "fail")]
+    assert sorted(wrong(nodes)) == sorted([*models, *found])
+
+
+def test_a_node_that_lost_all_its_gpus_is_still_compared():
+    nodes = cluster()
+    nodes["node3"]["fingerprint"]["gpus"] = []
+    assert ("GPUs", "node3", "fail") in wrong(nodes)
 
 
 def test_the_inventorys_expectation_has_precedence_over_the_majority():

@@ -48,11 +48,15 @@ def test_the_state_of_a_server_is_read_before_it_is_changed_and_after():
     begun = [task.get("system_changes", {}).get("state") for task in SERVERS["pre_tasks"]]
     assert begun == [None, None, "begun"]
     last, released = PLAYS[-2:]
-    assert released["name"] == "Release the nodes"
+    assert released["name"] == "Release the nodes without root"
     assert last["hosts"] == SERVERS["hosts"]
-    assert [task["system_changes"]["state"] for task in last["tasks"]] == ["recorded"]
+    assert last["tasks"][0]["system_changes"]["state"] == "recorded"
+    # As root, who claimed the folder that a node has without a work folder.
+    assert last["become"] and last["tasks"][1]["ansible.builtin.import_role"]["name"] == "claim"
+    assert last["tasks"][1]["vars"] == SERVERS["pre_tasks"][1]["vars"]
     # Whatever the tags of a run.
     assert SERVERS["pre_tasks"][2]["tags"] == last["tasks"][0]["tags"] == ["always"]
+    assert last["tasks"][1]["tags"] == ["always"]
 
 
 @pytest.mark.parametrize(

@@ -54,13 +54,21 @@ def test_a_version_that_begins_alike_is_another_one():
 def test_a_daemon_that_keeps_the_clock_stays_and_the_message_says_whether_it_is_in_sync(keeper):
     kept = clock_kept({"keeper": keeper, "synchronised": True}, False)
     assert kept == (
-        f"the clock, which {keeper} keeps, is in sync. {keeper} stays; chrony takes its place with"
+        f"the clock, which {keeper} keeps, is in sync. That stays; chrony takes its place with"
         " -e host_baseline_clock_replace_allowed=true"
     )
     assert "is NOT in sync" in clock_kept({"keeper": keeper, "synchronised": False}, False)
     assert clock_kept({"keeper": keeper, "synchronised": True}, True) == ""
 
 
-@pytest.mark.parametrize("keeper", ["", "chronyd"])
-def test_chrony_is_configured_where_nobody_or_chrony_keeps_the_clock(keeper):
-    assert clock_kept({"keeper": keeper, "synchronised": True}, False) == ""
+def test_a_clock_in_sync_stays_with_whatever_daemon_keeps_it():
+    clock = {"keeper": "", "synchronised": True}
+    assert clock_kept(clock, False).startswith(
+        "the clock, which a daemon unknown here keeps, is in sync. That stays;"
+    )
+    assert clock_kept(clock, True) == ""
+
+
+@pytest.mark.parametrize(("keeper", "in_sync"), [("", False), ("chronyd", True)])
+def test_chrony_is_configured_where_nobody_or_chrony_keeps_the_clock(keeper, in_sync):
+    assert clock_kept({"keeper": keeper, "synchronised": in_sync}, False) == ""

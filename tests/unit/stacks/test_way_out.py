@@ -10,11 +10,13 @@ from ansible_collections.scalebench.core.plugins.module_utils.stacks.way_out imp
 PROXY = "http://proxy.example.org:3128"
 
 
-def git(url, mirrors):
-    """Return the address that git itself would use."""
+def git(url, mirrors, old=False):
+    """Return the address that git itself would use, with what an old git reads alone."""
+    given = way_out("", [], mirrors)
+    read = {name: value for name, value in given.items() if not old or "COUNT" not in name}
     done = subprocess.run(
         ["git", "ls-remote", "--get-url", url],
-        env={**os.environ, **way_out("", [], mirrors)},
+        env={**os.environ, **read},
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     return done.stdout.strip()
@@ -34,8 +36,11 @@ def test_a_proxy_in_both_spellings():
 def test_git_clones_from_the_mirror():
     url = "https://github.com/NVIDIA/nccl.git"
     assert git(url, {}) == url
-    for mirror in ("https://git.example.org/mirror", "file:///srv/git/"):
-        assert git(url, {"git": mirror}) == f"{mirror.rstrip('/')}/github.com/NVIDIA/nccl.git"
+    for mirror in ("https://git.example.org/mirror", "file:///srv/git/", "file:///srv/o'brien"):
+        expected = f"{mirror.rstrip('/')}/github.com/NVIDIA/nccl.git"
+        assert git(url, {"git": mirror}) == git(url, {"git": mirror}, old=True) == expected
+    mirror = "https://git.example.org/?from="
+    assert git(url, {"git": mirror}) == f"{mirror}/github.com/NVIDIA/nccl.git"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 from typing import Any, Dict, List, Mapping, Tuple, TypedDict
@@ -15,7 +16,7 @@ from ..dataset.records import (
     tfrecord_spans,
 )
 
-__all__ = ["look", "missing_indexes", "write_index"]
+__all__ = ["images_folder", "index_folder", "look", "missing_indexes", "write_index"]
 
 # Bytes read at both ends of a file for the digest: its head, and where a copy was cut off.
 _SAMPLE = 4096
@@ -32,19 +33,55 @@ class LayoutState(TypedDict):
     digest: str  # SHA-256 of all names and sizes, and of both ends of a sample of files
 
 
-def look(data_dir: str, kind: str, layout: str, every_record: bool) -> LayoutState:
+def images_folder(data_dir: str) -> str:
+    """Return the folder with ``train/`` and ``val/``: ``images/``, or the data set's own."""
+    folder = os.path.join(data_dir, "images")
+    train = os.path.join(data_dir, "train")
+    direct = not os.path.isdir(folder) and os.path.isdir(train)
+    with contextlib.suppress(OSError):
+        # Files alone may be those of another layout.
+        if direct and any(entry.is_dir() for entry in os.scandir(train)):
+            return data_dir
+    return folder
+
+
+def index_folder(data_dir: str, own: str = "", shared: bool = False) -> str:
+    """Return where the DALI indexes of a data set are, or belong.
+
+    :param own: a folder for those that cannot be in the data set: it is read-only, or ``shared``,
+        where the nodes would write the same files. Empty if there is none.
+    """
+    beside = os.path.join(data_dir, "dali_idx")
+    if not own or not missing_indexes(data_dir, beside):
+        return beside
+    writable = os.access(beside if os.path.isdir(beside) else data_dir, os.W_OK)
+    return own if shared or not writable or os.path.isdir(own) else beside
+
+
+def look(
+    data_dir: str, kind: str, layout: str, every_record: bool, index_dir: str = ""
+) -> LayoutState:
     """Return the state of a data set in one layout.
 
     :param kind: imagenet or small.
     :param layout: one of ``layouts.LAYOUTS``.
     :param every_record: whether to walk through the record files, record by record.
+    :param index_dir: the folder of DALI's indexes, if it is not ``dali_idx/``.
     """
-    folder = os.path.join(data_dir, FOLDERS.get(layout, layout))
+    folder = os.path.join(data_dir, layout)
+    if "images" in (layout, FOLDERS.get(layout)):
+        folder = images_folder(data_dir)
+    elif layout == "dali_idx" and index_dir:
+        folder = index_dir
     sizes = _sizes(folder, lists=layout in FOLDERS)
+    if layout == "images" and folder == data_dir:
+        # Other layouts lie beside them.
+        parts = ("train/", "val/")
+        sizes = {name: size for name, size in sizes.items() if name.startswith(parts)}
     problems: List[str] = []
     if sizes:
         problems = lacking(kind, layout, sizes)
-        problems += _broken(folder, layout, sizes, every_record)[:_MOST_PROBLEMS]
+        problems += _broken(data_dir, folder, layout, sizes, every_record)[:_MOST_PROBLEMS]
     state = "incomplete" if problems else "complete"
     return {
         "state": state if sizes else "absent",
@@ -55,12 +92,12 @@ def look(data_dir: str, kind: str, layout: str, every_record: bool) -> LayoutSta
     }
 
 
-def missing_indexes(data_dir: str) -> List[Tuple[str, str]]:
+def missing_indexes(data_dir: str, index_dir: str) -> List[Tuple[str, str]]:
     """Return the paths of shard and index for each shard whose index is missing or wrong."""
     missing = []
     folder = os.path.join(data_dir, "tfrecord")
     for name, size in sorted(_sizes(folder).items()):
-        index = os.path.join(data_dir, "dali_idx", name)
+        index = os.path.join(index_dir, name)
         if not os.path.exists(index) or dali_index_problem(_text(index), size):
             missing.append((os.path.join(folder, name), index))
     return missing
@@ -98,13 +135,15 @@ def _sizes(folder: str, lists: bool = False) -> Dict[str, int]:
     return sizes
 
 
-def _broken(folder: str, layout: str, sizes: Mapping[str, int], every_record: bool) -> List[str]:
+def _broken(
+    data_dir: str, folder: str, layout: str, sizes: Mapping[str, int], every_record: bool
+) -> List[str]:
     """Return a sentence for each file whose records or index are inconsistent."""
     problems = []
     for name, size in sorted(sizes.items()):
         path, problem = os.path.join(folder, name), ""
         if layout == "dali_idx":
-            shard = os.path.join(os.path.dirname(folder), "tfrecord", name)
+            shard = os.path.join(data_dir, "tfrecord", name)
             if os.path.exists(shard):
                 problem = dali_index_problem(_text(path), os.path.getsize(shard))
         elif name.endswith(".idx"):

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Set
+from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Set
 
 __all__ = [
     "Undo",
+    "attributed",
     "commands_after_files",
     "commands_before_files",
     "differences",
+    "installed_by_others",
     "kernel_keys",
     "merged",
+    "not_ours",
     "plan_undo",
     "unrecorded",
     "words_of",
@@ -64,9 +68,50 @@ def merged(recorded: Changes, new: Changes, at_begin: State) -> Changes:
                 found = at_begin.get(kind, {}).get(name)
                 if first.get("edited") or (kind == "files" and found != first["after"]):
                     change["edited"] = True
+                if "by" in first:
+                    change["by"] = first["by"]
             if change["before"] != change["after"]:
                 result[kind][name] = change
     return result
+
+
+_ENTRY = re.compile(r"^Start-Date: (.+)$", re.MULTILINE)
+_LINE = re.compile(r"^(Commandline|Install): (.+)$", re.MULTILINE)
+# Of the site, never needed for software of ours, and without one the server does not boot.
+_KERNELS = "linux-image-"
+
+
+def installed_by_others(history: str, since: str) -> Dict[str, str]:
+    """Return the packages that programs other than apt-get installed, and the program of each.
+
+    Provisioning calls apt-get alone; unattended-upgrades, PackageKit and an administrator's
+    ``apt install`` do not.
+
+    :param history: text of /var/log/apt/history.log.
+    :param since: local time as in it, ``2026-11-25  03:36:39``; what is earlier does not count.
+    """
+    found: Dict[str, str] = {}
+    _, *entries = _ENTRY.split(history)
+    for start, entry in zip(entries[::2], entries[1::2]):
+        named = dict(_LINE.findall(entry))
+        program = named.get("Commandline", "").split(" ")[0].rpartition("/")[2]
+        if start.split() >= since.split() and program not in ("", "apt-get"):
+            for package in re.sub(r" \([^)]*\)", "", named.get("Install", "")).split(", "):
+                found[package] = program
+    return found
+
+
+def attributed(changes: Changes, installed: Mapping[str, str]) -> Changes:
+    """Return the changes with ``by`` at new packages that are not provisioning's.
+
+    :param installed: programs by package and architecture, of ``installed_by_others``.
+    """
+    plain = {_plain(name): program for name, program in installed.items()}
+    for name, one in changes.get("packages", {}).items():
+        program = installed.get(name) or (plain.get(name) if ":" not in name else None)
+        if one["before"] is None and program:
+            one["by"] = program
+    return changes
 
 
 class Undo(NamedTuple):
@@ -75,6 +120,8 @@ class Undo(NamedTuple):
     packages: List[str]  # that were not there, to be removed
     reinstalled: List[str]  # packages that were removed
     release: List[str]  # holds
+    rules: List[str]  # of firewalld, after their zone
+    hold: List[str]  # packages that were on hold
     files: Dict[str, Optional[Dict[str, Any]]]  # made what they were, deepest first
     start: List[str]  # services
     stop: List[str]
@@ -92,7 +139,8 @@ def plan_undo(
     :param kept: packages of ours that stay, and why; their files stay too.
     :param owners: packages by the files that they own.
     """
-    stays = {f"package {name}": why for name, why in kept.items()}
+    kept = {**kept, **not_ours(changes)}
+    stays = {f"package {name}": why for name, why in kept.items() if name in now["packages"]}
     new_files = {path for path, one in changes.get("files", {}).items() if one["before"] is None}
     packages, gone, installed = [], [], now["packages"]
     for name, one in changes.get("packages", {}).items():
@@ -102,6 +150,7 @@ def plan_undo(
             gone.append(name)
         elif one["before"] is not None and installed.get(name) != one["before"]:
             stays[f"package {name}"] = f"it was {one['before']}, is {installed.get(name, 'gone')}"
+    there = {_plain(name) for name in (*gone, *installed)}
     files: Dict[str, Optional[Dict[str, Any]]] = {}
     for path, one in sorted(changes.get("files", {}).items(), reverse=True):
         found = now["files"].get(path)
@@ -122,6 +171,16 @@ def plan_undo(
             name
             for name, one in changes.get("holds", {}).items()
             if one["after"] and name in now["holds"]
+        ],
+        rules=[
+            name
+            for name, one in changes.get("rules", {}).items()
+            if one["after"] and name in now.get("rules", {})
+        ],
+        hold=[
+            name
+            for name, one in changes.get("holds", {}).items()
+            if one["before"] and name not in now["holds"] and _plain(name) in there
         ],
         files=files,
         start=[
@@ -154,6 +213,25 @@ def plan_undo(
     )
 
 
+def _plain(package: str) -> str:
+    """Return the name without the architecture."""
+    return package.partition(":")[0]
+
+
+def not_ours(changes: Changes) -> Dict[str, str]:
+    """Return the new packages that are not provisioning's, and why they stay."""
+    new = {
+        name: one.get("by")
+        for name, one in changes.get("packages", {}).items()
+        if one["before"] is None
+    }
+    return {
+        name: f"{by} installed it meanwhile" if by else "kernels are the site's"
+        for name, by in new.items()
+        if by or name.startswith(_KERNELS)
+    }
+
+
 def _owner(path: str, state: Optional[Mapping[str, Any]], owners: Mapping[str, str]) -> str:
     """Return the package of a file, or that of the file that a link points to; else nothing.
 
@@ -178,26 +256,39 @@ def commands_before_files(plan: Undo) -> List[List[str]]:
     """Return the commands that stop services, remove packages and bring removed ones back."""
     commands = [["systemctl", "stop", name] for name in plan.stop]
     commands += [["apt-mark", "unhold", name] for name in plan.release]
+    # Not by a reload, which would drop the site's rules of the moment.
+    for zone, _, rule in (name.partition(" ") for name in plan.rules):
+        removed = [f"--zone={zone}", f"--remove-rich-rule={rule}"]
+        commands += [["firewall-cmd", *removed], ["firewall-cmd", "--permanent", *removed]]
     if plan.packages:
         commands.append(["apt-get", "--yes", "remove", *plan.packages])
     if plan.reinstalled:
-        commands.append(["apt-get", "--yes", "install", *plan.reinstalled])
+        only = "--no-install-recommends"
+        commands.append(["apt-get", "--yes", "install", only, *plan.reinstalled])
+    commands += [["apt-mark", "hold", name] for name in plan.hold]
     return commands
 
 
 # What reads the files of a folder again.
 _READERS = (
     ("/etc/ufw/", ["ufw", "reload"]),
-    ("/etc/firewalld/", ["firewall-cmd", "--reload"]),
     ("/etc/hostname", ["hostname", "-F", "/etc/hostname"]),
+    # The initial RAM disk holds these: nouveau would stay on its list.
+    ("/etc/modprobe.d/", ["update-initramfs", "-u", "-k", "all"]),
+    ("/etc/modprobe.d/", ["dracut", "--force", "--regenerate-all"]),
 )
 
 
-def commands_after_files(plan: Undo) -> List[List[str]]:
-    """Return the commands that make the system read the files, and start services."""
+def commands_after_files(
+    plan: Undo, has: Callable[[str], object] = lambda program: True
+) -> List[List[str]]:
+    """Return the commands that make the system read the files, and start services.
+
+    :param has: tells whether the system has a program that reads files.
+    """
     commands = [["systemctl", "daemon-reload"]]
     for folder, command in _READERS:
-        if any(path.startswith(folder) for path in plan.files):
+        if any(path.startswith(folder) for path in plan.files) and has(command[0]):
             commands.append(command)
     commands += [["sysctl", "-w", f"{key}={value}"] for key, value in plan.kernel.items()]
     for group, members in plan.members.items():
@@ -210,6 +301,8 @@ _VERBS = {
     "packages": "remove packages",
     "reinstalled": "install packages again",
     "release": "release holds of packages",
+    "rules": "remove rules of firewalld",
+    "hold": "hold packages again",
     "files": "restore files",
     "kernel": "set kernel parameters",
     "members": "remove members of groups",

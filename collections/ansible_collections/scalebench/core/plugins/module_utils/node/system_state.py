@@ -27,6 +27,8 @@ __all__ = ["FOLDERS", "copy_files", "file_state", "is_copy", "make_file", "read_
 
 # Below these a change of any file is seen.
 FOLDERS = ("/etc", "/usr/share/keyrings", "/usr/local/bin", "/usr/local/sbin")
+# Provisioning merges its settings into these, and where one is a link, into the file it points to.
+_MERGED = ("/etc/hosts", "/etc/docker/daemon.json")
 # Rewritten by programs on their own, or accounts, which packages make and Debian never removes.
 _NOT_FILES = {
     f"/etc/{name}{end}"
@@ -42,16 +44,22 @@ FileState = Dict[str, Any]  # mode, uid, gid and one of target, sha256, folder
 State = Dict[str, Dict[str, Any]]
 
 
-def read_state(folders: Sequence[str] = FOLDERS) -> State:
-    """Return packages, holds, active services, kernel parameters, groups and files."""
+def read_state(folders: Sequence[str] = FOLDERS, merged: Sequence[str] = _MERGED) -> State:
+    """Return packages, holds, services, kernel parameters, groups, rules of firewalld and files.
+
+    :param merged: links to files, which count too, wherever they are.
+    """
     units = dict.fromkeys(_units(), True)
+    linked = {os.path.realpath(path) for path in merged if os.path.islink(path)}
+    targets = {path: file_state(path) for path in sorted(linked) if os.path.isfile(path)}
     return {
-        "files": dict(_files(folders)),
+        "files": {**targets, **dict(_files(folders))},
         "packages": dict(_packages()),
         "holds": dict.fromkeys(_lines("apt-mark", "showhold"), True),
         "services": dict.fromkeys(_services(units), True),
         "units": units,
         "kernel": dict(_kernel_parameters()),
+        "rules": dict.fromkeys(_rules(), True),
         "groups": {one.gr_name: sorted(one.gr_mem) for one in grp.getgrall()},
     }
 
@@ -107,6 +115,13 @@ def _kernel_parameters() -> Iterator[Tuple[str, str]]:
         key, mark, value = line.partition(" = ")
         if mark:
             yield key, value
+
+
+def _rules() -> Iterator[str]:
+    """Yield the rich rules in force by firewalld's zones: ``public rule family="ipv4" …``."""
+    for zone in " ".join(_lines("firewall-cmd", "--get-zones")).split():
+        for rule in _lines("firewall-cmd", f"--zone={zone}", "--list-rich-rules"):
+            yield f"{zone} {rule}"
 
 
 def _files(folders: Sequence[str]) -> Iterator[Tuple[str, FileState]]:

@@ -10,7 +10,10 @@ from typing import List, Set
 
 from .processes import processes
 
-__all__ = ["GPU_DEVICES", "containers", "gpu_users"]
+__all__ = ["BUILT", "GPU_DEVICES", "STARTED", "containers", "gpu_users"]
+
+# Labels of containers that provisioning starts, and of images that it builds.
+STARTED, BUILT = "scalebench.start", "scalebench.built"
 
 # Of the driver, one for each GPU. /dev/nvidiactl alone is opened by whatever looks for GPUs.
 GPU_DEVICES = "/dev/nvidia[0-9]*"

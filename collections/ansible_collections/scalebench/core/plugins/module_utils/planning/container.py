@@ -71,10 +71,11 @@ def start_command(
 
     :param container: ``container`` of a recipe; its mounts are ``HOST:CONTAINER`` with the node's
         placeholders.
-    :param node: ``container_engine``, ``data_dir``, ``workload_dir``, ``ssh_dir`` (its ssh
-        client's configuration and keys), ``gpu_access`` (a key of ``GPU_ACCESS``, or ``auto`` with
-        ``has_gpus`` and ``engine_version``, the engine's answer to ``--version``), ``devices``
-        (those that the recipe names and the node has).
+    :param node: ``container_engine``, ``data_dir``, ``images_dir`` and ``index_dir`` (where images
+        and DALI indexes of the data set are, by default in it), ``workload_dir``, ``ssh_dir`` (its
+        ssh client's configuration and keys), ``gpu_access`` (a key of ``GPU_ACCESS``, or ``auto``
+        with ``has_gpus`` and ``engine_version``, the engine's answer to ``--version``),
+        ``devices`` (those that the recipe names and the node has).
     :param image: reference or id of the image.
     :raises ValueError: a path that cannot be mounted, an unknown ``gpu_access``, or an engine that
         cannot give containers GPUs.
@@ -174,7 +175,13 @@ def _mounts(
     places: Dict[str, str] = {}
     for mount in container.get("mounts", []):
         host, _, inside = mount.rpartition(":")
-        places[inside] = host.format(**{"data_dir": node["data_dir"]})
+        data_dir = node["data_dir"]
+        images, indexes = f"{data_dir}/images", f"{data_dir}/dali_idx"
+        host = host.format(data_dir=data_dir)
+        # Which may be elsewhere.
+        places[inside] = {
+            images: node.get("images_dir", images), indexes: node.get("index_dir", indexes)
+        }.get(host, host)  # fmt: skip
     for folder in folders:
         places[node[folder]] = node[folder]
     for path in [*places, *places.values()]:

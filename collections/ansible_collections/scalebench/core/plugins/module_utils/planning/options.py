@@ -115,6 +115,8 @@ SINGLE: Mapping[str, Parser] = {
     "max_repeats": _parse_repeats,
     "duration": _parse_duration,
     "packing": _parse_packing,
+    # Whether cells may have GPUs of several models.
+    "mixed_gpus": parse_flag,
     # A file of variants.
     "variants": parse_text,
     # Whether to look for the first slow one of them.

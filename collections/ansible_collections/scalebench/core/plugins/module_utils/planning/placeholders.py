@@ -20,7 +20,7 @@ _DERIVED = (
     *("total_iterations", "world_size", "batch_size_per_node", "global_batch_size", "node_rank"),
     *("python", "leading_address", "node_addresses", "rank_port", "gpu_indices", "local_ranks"),
     *("total_samples", "learning_rate", "sources_dir", "workers", "node_endpoints"),
-    "tokens_per_device",
+    *("tokens_per_device", "images_dir"),
     # The name of total_samples in version 0.1.
     "total_images",
 )
@@ -60,6 +60,7 @@ def values_for(
         **dict.fromkeys(("total_samples", "total_images"), times(ranks * iterations)),
         "learning_rate": _times(batches[rate["of"]], rate["per_sample"]) if rate else None,
         "tokens_per_device": times(factors.get(_LENGTH) or 0),
+        "images_dir": nodes[name].get("images_dir") or f"{nodes[name]['data_dir']}/images",
         "local_ranks": ",".join(str(rank) for rank in range(per_node)),
         "sources_dir": f"{nodes[name]['sources_dir']}/{cell['benchmark']}-{cell['recipe']}",
         "world_size": ranks,

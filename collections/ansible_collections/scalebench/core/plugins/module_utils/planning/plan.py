@@ -15,7 +15,7 @@ from .container import container_name
 from .parts import settings_of
 from .plan_changes import changed_files
 from .recipes import TO_TARGET, matching, recipe_of
-from .seating import oversubscribed
+from .seating import models_of, oversubscribed
 from .variants import check_in_turns, in_turns
 
 __all__ = [
@@ -70,6 +70,13 @@ def build(
         recipe = recipe_of(benchmarks[cell["benchmark"]], cell)
         cell["reading"] = _reading(cell, recipe)
         cell["not_there"] = _impossible(cell, recipe, nodes)
+        models = models_of(cell, nodes)
+        if len(models) > 1 and not options.get("mixed_gpus"):
+            found = ", ".join(f"{model} on {folded(names)}" for model, names in models.items())
+            cell["not_there"].append(
+                f"it would mix models of GPUs, {found}: choose nodes of one (--limit, -e exclude),"
+                " or -e mixed_gpus=true"
+            )
         cell["over_ssh"] = launch.LAUNCHERS[recipe["launcher"]].over_ssh
         cell["commands"] = launch.commands(cell, recipe, nodes)
         if recipe.get("container", {}).get("variant"):

@@ -13,6 +13,7 @@ __all__ = [
     "data_workers",
     "device_ids",
     "machines_shared",
+    "models_of",
     "oversubscribed",
 ]
 
@@ -81,6 +82,20 @@ def assign_gpus(
         assigned[name] = [gpu["index"] for gpu in free[:per_node]]
         taken.update(gpu["uuid"] for gpu in free[:per_node])
     return assigned
+
+
+def models_of(cell: Cell, nodes: Nodes) -> Dict[str, List[str]]:
+    """Return the nodes of a cell on GPUs by the model of the GPUs that it takes."""
+    found: Dict[str, List[str]] = {}
+    names = cell["node_names"]
+    assigned = assign_gpus(names, cell["devices_per_node"], nodes) or {}
+    for name in names if cell["device"] == "gpu" else ():
+        taken = [
+            gpu for gpu in nodes[name]["fingerprint"]["gpus"] if gpu["index"] in assigned[name]
+        ]
+        for model in {gpu.get("name", ""): None for gpu in taken}:
+            found.setdefault(model, []).append(name)
+    return found
 
 
 def oversubscribed(cell: Cell, nodes: Nodes) -> bool:

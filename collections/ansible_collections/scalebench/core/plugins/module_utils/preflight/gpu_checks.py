@@ -43,15 +43,27 @@ def gpu_checks(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
     """
     rows = _presence(nodes, expected)
     install = "install {wanted} on this node as on the others: playbooks/provision.yml"
-    rows += agreement("driver", nodes, _driver, FAIL, install, expected.get("driver"))
-    for check, key in (("CUDA of the driver", "cuda_driver"), ("NCCL", "nccl")):
-        rows += agreement(check, nodes, _of_fingerprint(key), FAIL, install)
     todo = "set clocks, power limit, ECC and persistence as on the others: nvidia-smi -q"
-    rows += agreement("GPU settings", nodes, _settings, WARN, todo)
+    for alike in _by_model(nodes):
+        rows += agreement("driver", alike, _driver, FAIL, install, expected.get("driver"))
+        for check, key in (("CUDA of the driver", "cuda_driver"), ("NCCL", "nccl")):
+            rows += agreement(check, alike, _of_fingerprint(key), FAIL, install)
+        rows += agreement("GPU settings", alike, _settings, WARN, todo)
     for name, node in nodes.items():
         if _gpus(node):
             rows += [_bus(name, node, expected), *(check(name, node) for check in _CHECKS)]
     return rows
+
+
+def _by_model(nodes: Nodes) -> List[Nodes]:
+    """Return the nodes by model of their GPUs, those without any beside the most frequent one."""
+    known = [model for node in nodes.values() for model in (_model(node),) if model]
+    usual = max(known, key=known.count) if known else None
+    models = {name: _model(node) or usual for name, node in nodes.items()}
+    return [
+        {name: nodes[name] for name, model in models.items() if model == one}
+        for one in dict.fromkeys(models.values())
+    ]
 
 
 def cuda_problem(state: Mapping[str, Any], gpus: int) -> Tuple[str, str]:
@@ -131,7 +143,10 @@ def _presence(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
     todo = "{wanted} should be there: see lspci -d 10de: and dmesg on the node"
     # Which of its GPUs a node may use is its own affair.
     whole = {name: node for name, node in nodes.items() if not node.get("gpus_chosen")}
-    rows = agreement("GPUs", whole, lambda node: len(_gpus(node)), FAIL, todo, expected.get("gpus"))
+    rows: List[Row] = []
+    for alike in _by_model(whole):
+        wanted = expected.get("gpus")
+        rows += agreement("GPUs", alike, lambda node: len(_gpus(node)), FAIL, todo, wanted)
     for name in nodes.keys() - whole.keys():
         chosen = ", ".join(str(gpu["index"]) for gpu in _gpus(nodes[name]))
         rows.append(verdict("GPUs", name, PASS, f"{chosen} of scalebench_gpus"))
@@ -147,8 +162,8 @@ def _presence(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
             elif _gpus(node):
                 rows.append(verdict("GPU model", name, PASS, _model(node) or ""))
         return rows
-    advice = "nodes with {wanted} and others cannot be compared: measure them apart"
-    return rows + agreement("GPU model", nodes, _model, FAIL, advice)
+    advice = "cells on {wanted} and others together are unavailable: measure each model apart"
+    return rows + agreement("GPU model", nodes, _model, WARN, f"{advice} (--limit, -e exclude)")
 
 
 def _model(node: Mapping[str, Any]) -> Optional[str]:

@@ -67,6 +67,7 @@ class Settings(_Settings, total=False):
     ``path``, the process manager of MPI systems (``mpi``) and whether it starts ``containers``.
     """
 
+    images_dir: str
     python_given: bool
     architectures: List[str]
     rdma_adapters: Any
@@ -81,7 +82,8 @@ class _Node(Settings):
 class Node(_Node, total=False):
     """What planning knows of a node.
 
-    ``interface`` (a name or a network) and ``data_dir`` may be empty. ``threads`` are CPU threads
+    ``interface`` (a name or a network) and ``data_dir`` may be empty; ``images_dir`` is the folder
+    of its images, unknown in plans of version 0.2. ``threads`` are CPU threads
     of a rank, ``pythons`` interpreters by package set, ``device`` is cpu or gpu, ``devices`` how
     many there are. ``unusable`` has by package set why its interpreter cannot be used,
     ``python_given`` says that -e framework_python names it, ``architectures`` are those of the GPUs

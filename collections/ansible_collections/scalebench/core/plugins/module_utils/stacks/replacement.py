@@ -80,11 +80,12 @@ def clock_kept(clock: Mapping[str, Any], allowed: bool) -> str:
     :param clock: ``keeper`` and ``synchronised``, as ``clock_state`` returns them.
     :param allowed: whether chrony may take the place of another daemon.
     """
-    keeper = clock["keeper"]
+    # A daemon that clock_state does not know, as sfptpd or timemaster, keeps it in sync too.
+    keeper = clock["keeper"] or ("a daemon unknown here" if clock["synchronised"] else "")
     if not keeper or keeper == "chronyd" or allowed:
         return ""
     told = "is in sync" if clock["synchronised"] else "is NOT in sync: correct its time servers"
     return (
-        f"the clock, which {keeper} keeps, {told}. {keeper} stays; chrony takes its place with -e"
+        f"the clock, which {keeper} keeps, {told}. That stays; chrony takes its place with -e"
         " host_baseline_clock_replace_allowed=true"
     )

@@ -48,13 +48,15 @@ def way_out(proxy: str, no_proxy: Sequence[str], mirrors: Mapping[str, str]) -> 
             # pip leaves out, with a warning, an index without TLS that is not named here.
             environment["PIP_TRUSTED_HOST"] = urlsplit(pip).netloc.rpartition("@")[2]
     if mirrors.get("git"):
+        key = f"url.{mirrors['git'].rstrip('/')}/.insteadOf"
         environment.update(
-            {
-                "GIT_CONFIG_COUNT": "1",
-                "GIT_CONFIG_KEY_0": f"url.{mirrors['git'].rstrip('/')}/.insteadOf",
-                "GIT_CONFIG_VALUE_0": "https://",
-            }
+            {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": key, "GIT_CONFIG_VALUE_0": "https://"}
         )
+        # What `git -c` passes on: before 2.31 (Ubuntu 20.04, Debian 11) git knows nothing else.
+        # It divides at the first equals sign.
+        if "=" not in key:
+            quoted = key.replace("'", r"'\''")
+            environment["GIT_CONFIG_PARAMETERS"] = f"'{quoted}=https://'"
     return environment
 
 
