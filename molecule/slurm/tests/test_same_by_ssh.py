@@ -19,8 +19,12 @@ OPTIONS = {
 }
 # What may differ. The controllers are the login node, which has no ssh settings of nodes and no
 # checkout, and this machine; a node's sshd says its name only once provision.yml was there.
+# What a node can start by srun is of the carrier.
 CONTROLLER = ["/controller/*", "/settings/*/ssh_config", "/settings/*/sources_dir", "/nodes/*/node"]
-PLAN = ["/carrier", "/created", "/nodes/*/load", "/nodes/*/disk_free_mib", *CONTROLLER]
+PLAN = [
+    *("/carrier", "/settings/*/slurm/*", "/created", "/nodes/*/load", "/nodes/*/disk_free_mib"),
+    *CONTROLLER,
+]
 RECORD = [
     *("/session", "/recorded", "/started", "/seconds", "/nodes/*/started", "/nodes/*/seconds"),
     *("/nodes/*/telemetry/*", "/disturbances", "/disturbances/*", "/facts/logs/*/path"),
