@@ -34,7 +34,9 @@ def test_every_node_is_known_by_its_name(host):
 def test_a_session_has_the_limits_that_were_given_and_larger_ones_stay(host, name):
     only(name, "node1")
     memlock, stack, files = host.check_output("ulimit -H -l; ulimit -H -s; ulimit -S -n").split()
-    assert files == "8192" and memlock in ("4096", "unlimited")
+    assert files == "8192"
+    # What this machine gives its containers may be more.
+    assert memlock == "unlimited" or int(memlock) >= 4096
     assert stack == "unlimited"
 
 
