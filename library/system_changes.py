@@ -96,6 +96,8 @@ from typing import Any, Dict, List, Mapping, Optional, Set, Tuple
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.scalebench.core.plugins.module_utils.node.system_changes import (
+    FORWARDING,
+    REDIRECTS,
     Undo,
     attributed,
     commands_after_files,
@@ -118,7 +120,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.system_state 
 
 _SECONDS = 3600
 _APT_HISTORY = "/var/log/apt/history.log"
-_SET_BY_DOCKER = ("net.ipv4.ip_forward",)
+_SET_BY_DOCKER = (FORWARDING, REDIRECTS)
 _REMOVED = re.compile(r"^(?:Remv|Purg) (\S+)", re.MULTILINE)
 
 

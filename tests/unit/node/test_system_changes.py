@@ -1,5 +1,6 @@
 """What provisioning changed, over several runs, and how it is undone."""
 
+import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.node.system_changes import (
     attributed,
     commands_after_files,
@@ -127,6 +128,17 @@ def test_a_package_that_others_need_stays():
     plan = plan_undo(recorded(), AFTER, {"chrony": "site-monitor needs it"})
     assert plan.packages == []
     assert plan.stays["package chrony"] == "site-monitor needs it"
+
+
+@pytest.mark.parametrize(("before", "during"), [("1", "0"), ("0", "0")])
+def test_redirects_are_what_they_were_after_forwarding_was_set_back(before, during):
+    forward, redirects = "net.ipv4.ip_forward", "net.ipv4.conf.all.accept_redirects"
+    old = state(kernel={forward: "0", redirects: before})
+    new = state(kernel={forward: "1", redirects: during})
+    changes = differences(old, new, [forward, redirects])
+    plan = plan_undo(changes, new, {}, {})
+    # The kernel sets them to 1 when forwarding goes.
+    assert list(plan.kernel.items()) == [(forward, "0"), (redirects, before)]
 
 
 def test_kernel_parameters_of_files():

@@ -7,6 +7,8 @@ from collections import Counter
 from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Set
 
 __all__ = [
+    "FORWARDING",
+    "REDIRECTS",
     "Undo",
     "attributed",
     "commands_after_files",
@@ -75,6 +77,8 @@ def merged(recorded: Changes, new: Changes, at_begin: State) -> Changes:
     return result
 
 
+# A change of the first sets the second to its opposite: inet_forward_change, net/ipv4/devinet.c.
+FORWARDING, REDIRECTS = "net.ipv4.ip_forward", "net.ipv4.conf.all.accept_redirects"
 _ENTRY = re.compile(r"^Start-Date: (.+)$", re.MULTILINE)
 _LINE = re.compile(r"^(Commandline|Install): (.+)$", re.MULTILINE)
 # Of the site, never needed for software of ours, and without one the server does not boot.
@@ -194,11 +198,7 @@ def plan_undo(
             for name, one in services.items()
             if one["after"] and _on(name, now) and f"/etc/systemd/system/{name}" in new_files
         ],
-        kernel={
-            key: one["before"]
-            for key, one in changes.get("kernel", {}).items()
-            if one["before"] is not None and now["kernel"].get(key) == one["after"]
-        },
+        kernel=_kernel(changes.get("kernel", {}), now["kernel"]),
         members={
             name: gone
             for name, one in changes.get("groups", {}).items()
@@ -211,6 +211,18 @@ def plan_undo(
         ],
         stays=stays,
     )
+
+
+def _kernel(changes: Mapping[str, Mapping[str, Any]], now: Mapping[str, str]) -> Dict[str, str]:
+    """Return the kernel parameters to set, in order: what a site has stays beside the others."""
+    found = {
+        key: one["before"]
+        for key, one in changes.items()
+        if one["before"] is not None and now.get(key) == one["after"]
+    }
+    if FORWARDING in found and REDIRECTS in now:
+        found[REDIRECTS] = found.pop(REDIRECTS, now[REDIRECTS])
+    return found
 
 
 def _plain(package: str) -> str:
