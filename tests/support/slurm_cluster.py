@@ -32,6 +32,9 @@ _BENCHMARK = """\
 # A benchmark that trains nothing: each of its ranks takes some seconds.
 benchmark: fixed_time
 model: fixed_time
+factors:
+  # Of cells that differ in nothing else.
+  number: {type: count, token: "n{}"}
 recipes:
   portable: &portable
     framework: none
@@ -40,7 +43,12 @@ recipes:
     choices: {precision: [fp32]}
     defaults:
       cpu:
-        {precision: [fp32], batch_size_per_device: [1], topology: [1n1g], warmup: 2, iterations: 5}
+        precision: [fp32]
+        batch_size_per_device: [1]
+        topology: [1n1g]
+        number: [1]
+        warmup: 2
+        iterations: 5
     arguments: ["SECONDS", "{world_size}", "{total_iterations}", "{batch_size_per_device}"]
   # Its ranks ignore SIGTERM.
   deaf:
