@@ -92,7 +92,10 @@ def _node_run(run: Mapping[str, Any]) -> NodeRun:
     if "ending" in run:
         return cast(NodeRun, {key: run.get(key) for key in NodeRun.__annotations__})
     what = "unreachable" if run.get("unreachable") else "the node gave no result"
-    return {"ending": "launch_failed", "reason": f"{what}: {run.get('msg', 'no message')}"}
+    # Of a program that was killed Ansible says only that it printed no result.
+    said = [run.get("msg", "no message"), *str(run.get("module_stderr") or "").split("\n")]
+    told = [line.strip() for line in said if line.strip()]
+    return {"ending": "launch_failed", "reason": f"{what}: {told[-1]}"}
 
 
 def _interfaces(telemetry: Optional[NodeTelemetry]) -> List[str]:
