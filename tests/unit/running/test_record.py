@@ -46,8 +46,11 @@ def test_a_repeat_is_ok_when_nodes_and_log_are():
         ({"node2": {"unreachable": True, "msg": "timed out"}}, {}, "launch_failed",
          "node2: unreachable: timed out"),
         ({"node2": {"failed": True, "msg": "no space"}}, {}, "launch_failed", "no space"),
-        ({"node2": {"failed": True, "msg": "no JSON", "module_stderr": "n2: task 0: Killed\n"}}, {},
-         "launch_failed", "node2: the node gave no result: n2: task 0: Killed"),
+        ({"node2": {"failed": True, "msg": "no JSON", "module_stderr": "bash: Killed\n"}}, {},
+         "launch_failed", "node2: the node gave no result: bash: Killed"),
+        ({"node2": {"failed": True, "msg": "no JSON", "module_stderr":
+          "srun: error: n2: task 0: Killed\nsrun: launch/slurm: _step_signal: Terminating\n"}}, {},
+         "launch_failed", "node2: the node gave no result: srun: error: n2: task 0: Killed"),
         ({"node1": {**OK, "ending": "crashed", "reason": "exit code 1"}},
          {"ending": {"kind": "out_of_memory", "detail": "CUDA out of memory"}},
          "out_of_memory", "CUDA out of memory"),
