@@ -217,6 +217,31 @@ def test_content_is_on_the_disk_before_its_name_and_its_record(tmp_path, monkeyp
     ]
 
 
+def test_the_log_of_a_failed_attempt_goes_after_its_copy_is_on_the_disk(tmp_path, monkeypatch):
+    steps = []
+    unlink, fsync = Path.unlink, os.fsync
+
+    def sync(opened):
+        there = sorted(path.name for path in Path(f"/proc/self/fd/{opened}").iterdir())
+        steps.append(f"sync {there}")
+        fsync(opened)
+
+    def remove(path, missing_ok=False):
+        steps.append(f"remove {path.name}")
+        unlink(path, missing_ok)
+
+    (tmp_path / "r50_1.log").touch()
+    (tmp_path / "r50_1.run.json").touch()
+    monkeypatch.setattr(os, "fsync", sync)
+    monkeypatch.setattr(Path, "unlink", remove)
+    files.set_aside(tmp_path, {"log": "r50_1.log"})
+    assert steps == [
+        "remove r50_1.attempt1.out",
+        "sync ['r50_1.attempt1.json', 'r50_1.attempt1.out', 'r50_1.log']",
+        "remove r50_1.log",
+    ]
+
+
 def test_a_link_where_a_record_is_written_is_replaced(tmp_path):
     other = tmp_path / "other"
     other.write_text("precious")
