@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = ROOT / "scripts/programs.txt"
-SYSTEM = ("/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin")
 
 
 class Declared(NamedTuple):
@@ -57,18 +56,3 @@ def of_every_debian(path: str) -> bool:
 def _dpkg(*words: str) -> str:
     command = ["dpkg-query", *words]
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout
-
-
-def undeclared(program: str, part: str, path: str | None = None) -> str | None:
-    """Return the name of a program of the system that a part starts without having declared it.
-
-    Programs outside the system's folders are the tests' own, or come from pip; Python is there.
-
-    :param program: its name or path.
-    :param path: where the system looks for names; the variable PATH by default.
-    """
-    found = shutil.which(program, path=path)
-    folder, name = os.path.split(found or "")
-    if folder not in SYSTEM or re.fullmatch(r"python[\d.]*", name) or name in declared_for(part):
-        return None
-    return None if of_every_debian(str(found)) else name
