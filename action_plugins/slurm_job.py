@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from contextlib import suppress
 from typing import ClassVar
 
 from ansible_collections.scalebench.core.plugins.module_utils.slurm import answers, commands, srun
@@ -98,19 +99,36 @@ def _srun(wanted):
 def _tried(campaign, options, minutes):
     """Return the batch script and what Slurm says about it.
 
-    :param minutes: the time limit where none is set; left out where Slurm refuses it, since what is
-        not done at the partition's own limit runs in another job.
+    :param minutes: the time limit where none is set, at most the partition's; left out where Slurm
+        refuses it. What is not done by then runs in another job.
     """
-    if minutes and options.get("time") in (None, ""):
-        limited = {**options, "time": str(minutes)}
-        script = commands.batch_script(campaign, directives(limited))
-        try:
-            return script, ask(["sbatch", "--test-only"], script, with_errors=True)
-        except ValueError:
-            # Another cause is told by the next try.
-            pass
+    if not minutes or options.get("time") not in (None, ""):
+        return _asked(campaign, options)
+    try:
+        found = _asked(campaign, {**options, "time": str(minutes)})
+    except ValueError:
+        # Another cause is told by this try.
+        found = _asked(campaign, options)
+    # Slurm takes a limit above the partition's by default (EnforcePartLimits), and the job would
+    # wait for ever.
+    longest = _longest(found[1])
+    if longest is not None and longest < minutes:
+        with suppress(ValueError):
+            found = _asked(campaign, {**options, "time": str(longest)})
+    return found
+
+
+def _asked(campaign, options):
     script = commands.batch_script(campaign, directives(options))
     return script, ask(["sbatch", "--test-only"], script, with_errors=True)
+
+
+def _longest(tried):
+    """Return the minutes that the partition of Slurm's choice allows; None for no limit."""
+    partition = answers.tried_partition(tried)
+    if not partition:
+        return None
+    return answers.longest_minutes(ask(commands.describe_partition(partition)))
 
 
 def _submit(script):

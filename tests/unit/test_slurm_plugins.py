@@ -201,7 +201,7 @@ def test_the_accounting_says_why_a_step_ended_that_srun_does_not_explain(
         "Slurm job 7 on n2: out of memory: sacct says OUT_OF_MEMORY, exit code 0:125, on n2"
     )
     # Its command was killed by somebody else.
-    slurm.says("sacct", f'echo "7.3|$(cat {tmp_path}/name)|FAILED|0:9|n2"')
+    slurm.says("sacct", f'echo "7.3|$(cat {tmp_path}/name)|CANCELLED|0:9|n2"')
     assert connection.exec_command("x")[0] == 137
 
 
@@ -368,9 +368,22 @@ def test_an_estimated_time_limit_is_asked_for_where_none_is_set_and_slurm_takes_
         )["text"]
         return [line for line in text.splitlines() if "--time" in line]
 
+    def partition(longest):
+        told = f"PartitionName=main MaxTime={longest} State=UP"
+        slurm.says(
+            "scontrol", f'case "$*" in *" partition main") echo "{told}";; *) echo "{NODES}";; esac'
+        )
+
+    partition("UNLIMITED")
     assert limits(25) == ["#SBATCH --time=25"]
+    # Slurm takes longer limits, and lets the job wait for ever, unless EnforcePartLimits is set.
+    partition("00:10:00")
+    assert limits(25) == ["#SBATCH --time=10"]
     assert limits(25, time="1h") == ["#SBATCH --time=60"]
     assert limits(0) == []
+    refuses = f"grep -qE -- '--time=(25|60)' && exit 1; echo '{TRIED}' >&2"
+    slurm.says("sbatch", refuses)
+    assert limits(25) == ["#SBATCH --time=10"]
     refuses = f"grep -q -- --time && exit 1; echo '{TRIED}' >&2"
     slurm.says("sbatch", refuses)
     assert limits(25) == []

@@ -70,7 +70,17 @@ def test_the_nodes_of_a_try_are_found():
         " partition main"
     )
     assert answers.tried(told) == "n[1-4]"
+    assert answers.tried_partition(told) == "main"
     assert answers.tried("allocation failure: Invalid partition name specified") == ""
+    assert answers.tried_partition("allocation failure: Invalid partition name specified") == ""
+
+
+@pytest.mark.parametrize(
+    ("limit", "minutes"), [("00:10:00", 10), ("1-00:00:00", 1440), ("UNLIMITED", None)]
+)
+def test_a_partition_has_its_longest_time(limit, minutes):
+    told = f"PartitionName=main DefaultTime=NONE MaxNodes=UNLIMITED MaxTime={limit} State=UP"
+    assert answers.longest_minutes(told) == minutes
 
 
 def end(errors, state="RUNNING", code=143):
@@ -174,6 +184,18 @@ def test_exhausted_memory_is_a_crash_whose_words_say_so(told):
     assert next(scan(found.reason))[0] == "out_of_memory"
 
 
+def test_a_step_that_srun_gave_up_did_not_end_well():
+    """It exits with 0, and what the command would have answered is missing (22.05.8)."""
+    killed = (
+        "slurmstepd-n4: error: StepId=5.3 exceeded memory limit (230 > 104), being killed\n"
+        "srun: Job step aborted: Waiting up to 5 seconds for job step to finish.\n"
+        "slurmstepd-n4: error: *** STEP 5.3 ON n4 CANCELLED AT 2026-11-25T10:14:52 ***\n"
+        "srun: error: Timed out waiting for job step to complete\n"
+    )
+    assert end(killed, code=0).ending == "crashed"
+    assert end(killed.splitlines(keepends=True)[3], code=0).ending == "launch_failed"
+
+
 def test_an_error_of_srun_itself_is_a_failed_launch():
     told = "srun: error: Unable to create step for job 5: Unable to contact slurm controller\n"
     found = end(told, code=1)
@@ -204,6 +226,7 @@ def test_what_passes_does_not_end_the_job(state):
     [
         *(("QOSMaxWallDurationPerJobLimit", 1), ("AssocMaxWallDurationPerJobLimit", 1)),
         *(("AssocMaxNodePerJobLimit", 1), ("QOSMaxGRESPerJob", 1), ("QOSMinGRES", 1)),
+        *(("QOSMaxGRESPerNode", 1), ("AssocMaxCpuPerNode", 1), ("MaxMemPerLimit", 1)),
         *(("PartitionNodeLimit", 1), ("PartitionTimeLimit", 1), ("BadConstraints", 1)),
         # Others of the user's jobs end.
         *(("QOSMaxJobsPerUserLimit", 0), ("AssocGrpCpuLimit", 0), ("QOSMaxGRESPerUser", 0)),
@@ -274,8 +297,9 @@ def test_slurmctld_says_why_a_job_is_ending(state, reason, found):
     ("state", "ending"),
     [
         *(("OUT_OF_MEMORY", "crashed"), ("NODE_FAIL", "launch_failed")),
-        *(("CANCELLED by 0", "interrupted"), ("TIMEOUT", "interrupted"), ("FAILED", None)),
-        ("COMPLETED", None),
+        *(("PREEMPTED", "interrupted"), ("TIMEOUT", "interrupted"), ("FAILED", None)),
+        # As 22.05.8 records a step whose task got SIGKILL from outside of Slurm.
+        *(("CANCELLED", None), ("COMPLETED", None)),
     ],
 )
 def test_the_recorded_state_of_a_step_has_its_ending(state, ending):

@@ -142,6 +142,7 @@ def test_a_value_with_a_comma_is_left_out_since_it_would_end_there():
     [
         STEP[:-3],
         commands.describe_nodes("n[1-4]"),
+        commands.describe_partition("batch"),
         commands.in_queue("7"),
         commands.waiting("batch"),
         commands.account("7"),

@@ -21,12 +21,14 @@ __all__ = [
     "end_of_step",
     "fields",
     "gpus_among",
+    "longest_minutes",
     "needs_record",
     "needs_state",
     "nodes",
     "not_yet",
     "queued",
     "tried",
+    "tried_partition",
     "waiting_text",
 ]
 
@@ -42,7 +44,7 @@ _STUCK = re.compile(
     "DependencyNeverSatisfied|BadConstraints|JobHeldAdmin|InvalidAccount|InvalidQOS"
     "|Partition(Time|Node)Limit"
     # What one job may ask for, not what all jobs of a user have by now.
-    r"|(Assoc|QOS)Max\w+PerJob(Limit)?|QOSMin\w+"
+    r"|(Assoc|QOS)Max\w+Per(Job|Node)(Limit)?|MaxMemPerLimit|QOSMin\w+"
 )
 # How a job that has ended did, in words.
 STATES = {
@@ -55,11 +57,12 @@ STATES = {
     "COMPLETING": "it is ending",
 }
 # The state of a step in Slurm's accounting, and our ending: sacct(1), JOB STATE CODES. A step that
-# FAILED ended by itself.
+# FAILED ended by itself. One whose task was killed by anybody is CANCELLED too, since srun ends it
+# then (--kill-on-bad-exit); that Slurm cancelled it say the words of slurmstepd.
 _STEP_STATES = {
     "OUT_OF_MEMORY": "crashed",
     "NODE_FAIL": "launch_failed",
-    **dict.fromkeys(("CANCELLED", "DEADLINE", "PREEMPTED", "TIMEOUT"), "interrupted"),
+    **dict.fromkeys(("DEADLINE", "PREEMPTED", "TIMEOUT"), "interrupted"),
 }
 # Why a job ends, while its state is only that it does: scontrol(1), Reason.
 _REASON_STATES = {"TimeLimit": "TIMEOUT", "NodeDown": "NODE_FAIL", "OutOfMemory": "OUT_OF_MEMORY"}
@@ -77,6 +80,8 @@ _EXITED = re.compile(r"^srun: error: \S+: tasks? [\d,-]+: Exited with exit code 
 _SPOKE = re.compile(r"^(?:srun|slurmstepd\S*): ", re.MULTILINE)
 # srun's own errors; "srun: error: n1: task 0: Killed" is the command's.
 _OWN_ERROR = re.compile(r"^srun: (?:error|fatal): (?!\S+: tasks? [\d,-]+: )", re.MULTILINE)
+# srun gave up a step that was to end, and exits with 0 where no task's exit code came (22.05.8).
+_GIVEN_UP = re.compile(r"^srun: error: Timed out waiting for job step to complete", re.MULTILINE)
 # No task was started, because slurmctld did not answer or could not create a step now: the same
 # line may be tried again. After its restart it counts memory of steps of before, until they have
 # ended (22.05.8), although a step of ours takes none (--mem=0). "Disabled" it is while the job is
@@ -119,15 +124,8 @@ class Queued(NamedTuple):
 
     @property
     def seconds_left(self) -> Optional[int]:
-        """Return the seconds until its time limit; None where it has none.
-
-        squeue(1), %L: days-hours:minutes:seconds, from the left as far as needed.
-        """
-        match = re.fullmatch(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d\d)", self.left)
-        if not match:
-            return None
-        days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
-        return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+        """Return the seconds until its time limit; None where it has none."""
+        return _seconds(self.left)
 
     @property
     def stuck(self) -> bool:
@@ -228,6 +226,30 @@ def tried(answer: str) -> str:
     return match[1] if match else ""
 
 
+def tried_partition(answer: str) -> str:
+    """Return the partition that ``sbatch --test-only`` would choose, or nothing."""
+    match = re.search(r" on nodes \S+ in partition (\S+)", answer)
+    return match[1] if match else ""
+
+
+def longest_minutes(answer: str) -> Optional[int]:
+    """Return the time limit of an answer to ``commands.describe_partition``; None for none."""
+    seconds = _seconds(fields(answer).get("MaxTime", ""))
+    return None if seconds is None else seconds // 60
+
+
+def _seconds(text: str) -> Optional[int]:
+    """Return a time in seconds; None for none, as UNLIMITED.
+
+    squeue(1), %L: days-hours:minutes:seconds, from the left as far as needed.
+    """
+    match = re.fullmatch(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d\d)", text)
+    if not match:
+        return None
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+
+
 def fields(line: str) -> Dict[str, str]:
     """Return the fields of a line of ``scontrol --oneliner``: ``NodeName=n1 Arch=x86_64 ...``.
 
@@ -285,7 +307,9 @@ def needs_state(exit_code: int, errors: str) -> bool:
     :param exit_code: of srun; below 0 if a signal ended srun.
     :param errors: what srun wrote to standard error.
     """
-    if exit_code == 0 or (_EXITED.search(errors) and not _cause(errors)):
+    if exit_code == 0:
+        return bool(_GIVEN_UP.search(errors))
+    if _EXITED.search(errors) and not _cause(errors):
         return False
     return exit_code < 0 or bool(_SPOKE.search(errors))
 

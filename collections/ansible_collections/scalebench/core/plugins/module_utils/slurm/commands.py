@@ -17,6 +17,7 @@ __all__ = [
     "batch_script",
     "describe_job",
     "describe_nodes",
+    "describe_partition",
     "in_queue",
     "step",
     "waiting",
@@ -150,6 +151,11 @@ def describe_nodes(names: str) -> List[str]:
     :param names: a list of nodes in Slurm's form, as ``n[1-4]``.
     """
     return ["scontrol", "--oneliner", "show", "node", names]
+
+
+def describe_partition(name: str) -> List[str]:
+    """Return the words that ask for all that Slurm knows of a partition, in one line."""
+    return ["scontrol", "--oneliner", "show", "partition", name]
 
 
 def in_queue(job: str) -> List[str]:
