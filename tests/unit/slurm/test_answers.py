@@ -46,8 +46,8 @@ def test_a_job_has_its_place_in_the_queue():
     waits = answers.queued("PENDING|Resources|2026-11-23T02:00:00||1:00:00|batch|12\n", "12")
     assert (waits.waits, waits.runs) == (True, False)
     assert answers.waiting_text("12", waits, ["9", "12", "13"]) == (
-        "Slurm job 12 waits, number 2 of 3 waiting jobs of partition batch, reason Resources,"
-        " expected to start at 2026-11-23T02:00:00"
+        "Slurm job 12 waits, number 2 of 3 waiting jobs that squeue shows of partition batch,"
+        " reason Resources, expected to start at 2026-11-23T02:00:00"
     )
     runs = answers.queued("RUNNING|None|2026-11-23T00:56:18|n[1-4]|59:01|batch|12\n", "12")
     assert (runs.waits, runs.runs, runs.nodes) == (False, True, "n[1-4]")

@@ -211,7 +211,8 @@ def waiting_text(job: str, found: Queued, pending: Sequence[str]) -> str:
     """
     words = [f"Slurm job {job} waits"]
     if job in pending:
-        place = f"number {pending.index(job) + 1} of {len(pending)} waiting jobs"
+        # Of other users' jobs it may show none (PrivateData).
+        place = f"number {pending.index(job) + 1} of {len(pending)} waiting jobs that squeue shows"
         words.append(f"{place} of partition {found.partition}")
     if found.reason not in ("None", ""):
         words.append(f"reason {found.reason}")
