@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lookup_plugins import node_address
+from lookup_plugins import controller, node_address
 
 ROOT = Path(__file__).resolve().parents[2]
 PLACES = {"scalebench_work_dir": "/opt/scalebench", "scalebench_state_dir": "/var/empty"}
@@ -449,3 +449,15 @@ def test_raw_tasks_of_servers_have_no_environment_of_which_ansible_would_warn(tm
             capture_output=True, text=True, check=True, timeout=60,
         )  # fmt: skip
         assert ("raw module does not support the environment" in done.stderr) is (number == 1)
+
+
+def test_the_controller_is_named_as_its_programs_name_it(monkeypatch):
+    lookup = controller.LookupModule()
+    said = [
+        subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+        for command in (["id", "-un"], ["uname", "-n"])
+    ]
+    assert lookup.run(["account", "host"]) == said
+    monkeypatch.setattr(controller.os, "geteuid", lambda: 2**31 - 2)
+    with pytest.raises(controller.AnsibleLookupError, match="has no name: add it to /etc/passwd"):
+        lookup.run(["account"])
