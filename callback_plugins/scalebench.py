@@ -122,12 +122,14 @@ class CallbackModule(Default):
         elif action == "debug":
             self._print_once(str(answer.get("msg", answer.get(result.task.args.get("var"), ""))))
         elif answer.get("changed") and action not in ("training_runs", "include_tasks"):
-            self._changed.setdefault(result.task.get_name(), []).append(result.host.get_name())
+            # What runs once is not of the first node alone.
+            host = "localhost" if result.task.run_once else result.host.get_name()
+            self._changed.setdefault(result.task.get_name(), []).append(host)
 
     @unless_verbose
     def v2_runner_on_failed(self, result, ignore_errors=False):
         # With --check a refusal is ignored, so that the rest is shown.
-        if ignore_errors and result.task.action.rpartition(".")[2] == "assert":
+        if ignore_errors and result.task.action.rpartition(".")[2] in ("assert", "node_claim"):
             self._print_failure("WOULD FAIL", result)
         # Of a loop the items were printed.
         elif not (ignore_errors or (result.task.loop and "results" in result.result)):

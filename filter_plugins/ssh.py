@@ -13,6 +13,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.running.cluster_no
     authorized_keys_lines,
     known_hosts_lines,
     other_controllers,
+    with_public_keys,
 )
 
 
@@ -27,4 +28,5 @@ class FilterModule:
             "folded_words": by_words,
             "known_hosts_lines": known_hosts_lines,
             "other_controllers": other_controllers,
+            "with_public_keys": with_public_keys,
         }

@@ -18,17 +18,24 @@ options:
     choices: [started, stopped]
     default: started
   config:
-    description: Path of the configuration, whose PidFile is C(sshd.pid) in the same folder.
+    description:
+      - Path of the configuration, whose PidFile is C(sshd.pid) in the same folder. Required without
+        O(each).
     type: path
-    required: true
   address:
     description: The IPv4 address in the configuration; sshd is started when the port there is free.
     type: str
-    required: true
+    default: ""
   port:
     description: The port in the configuration.
     type: int
-    required: true
+    default: 0
+  each:
+    description:
+      - For several daemons in one call, a mapping of O(config), O(address) and O(port) for each.
+        One that fails does not stop the others.
+    type: list
+    elements: dict
 attributes:
   check_mode:
     support: full
@@ -48,13 +55,19 @@ EXAMPLES = r"""
     config: /home/me/node1/sshd/sshd_config
     address: 127.0.0.2
     port: 10000
+
+- name: Run the sshd of two nodes
+  scalebench_sshd:
+    each:
+      - {config: /home/me/node1/sshd/sshd_config, address: 127.0.0.2, port: 10000}
+      - {config: /home/me/node2/sshd/sshd_config, address: 127.0.0.3, port: 10000}
 """
 
 RETURN = r"""
 pid:
-  description: Process id of the daemon; 0 if it does not run.
+  description: Process id of the daemon, the first one of O(each); 0 if it does not run.
   type: int
-  returned: always
+  returned: success
   sample: 4242
 ended:
   description: Ids of the processes that were ended, including sessions.
@@ -64,40 +77,56 @@ ended:
   sample: [4242, 4310]
 """
 
+from typing import Any, Dict, List, Tuple
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.scalebench.core.plugins.module_utils.node.sshd import Sshd
 
+DAEMON = {
+    "config": {"type": "path"},
+    "address": {"type": "str", "default": ""},
+    "port": {"type": "int", "default": 0},
+}
+
+
+def keep(wanted: Dict[str, Any], state: str, check_mode: bool) -> Tuple[bool, int, List[int]]:
+    """Start or stop a daemon; return whether it was, its pid, and the processes that were ended."""
+    sshd = Sshd(wanted["config"])
+    running = sshd.process()
+    start = state == "started" and not (running and sshd.is_current())
+    stop = running is not None and (state == "stopped" or start)
+    ended = []
+    if not check_mode:
+        ended = sshd.stop() if stop else []
+        if start:
+            sshd.start(wanted["address"], wanted["port"])
+        running = sshd.process()
+    return start or stop, running.pid if running else 0, [process.pid for process in ended]
+
 
 def main() -> None:
-    """Start or stop the daemon."""
+    """Start or stop the daemons."""
     module = AnsibleModule(
         argument_spec={
             "state": {"type": "str", "choices": ["started", "stopped"], "default": "started"},
-            "config": {"type": "path", "required": True},
-            "address": {"type": "str", "required": True},
-            "port": {"type": "int", "required": True},
+            **DAEMON,
+            "each": {"type": "list", "elements": "dict", "options": DAEMON},
         },
+        required_one_of=[["config", "each"]],
         supports_check_mode=True,
     )
-    wanted = module.params
-    sshd = Sshd(wanted["config"])
-    running = sshd.process()
-    start = wanted["state"] == "started" and not (running and sshd.is_current())
-    stop = running is not None and (wanted["state"] == "stopped" or start)
-    ended = []
-    if not module.check_mode:
+    every: List[Dict[str, Any]] = module.params["each"] or [module.params]
+    changed, pids, ended, problems = False, [], [], []
+    for wanted in every:
         try:
-            ended = sshd.stop() if stop else []
-            if start:
-                sshd.start(wanted["address"], wanted["port"])
+            done, pid, gone = keep(wanted, module.params["state"], module.check_mode)
         except ValueError as error:
-            module.fail_json(msg=str(error))
-        running = sshd.process()
-    module.exit_json(
-        changed=start or stop,
-        pid=running.pid if running else 0,
-        ended=[process.pid for process in ended],
-    )
+            problems.append(f"{wanted['config']}: {error}")
+            continue
+        changed, pids, ended = changed or done, [*pids, pid], [*ended, *gone]
+    if problems:
+        module.fail_json(msg="\n".join(problems))
+    module.exit_json(changed=changed, pid=pids[0], ended=ended)
 
 
 if __name__ == "__main__":

@@ -11,9 +11,8 @@ description:
   - Private keys never leave the host.
 options:
   folder:
-    description: Absolute path.
+    description: Absolute path; required without O(each).
     type: path
-    required: true
   names:
     description:
       - Names in O(folder) that end in the type of the key, C(_ed25519) or C(_rsa).
@@ -21,11 +20,11 @@ options:
         O(folder), where version 0.1 had the host keys, are removed.
     type: list
     elements: str
-    required: true
+    default: []
   comment:
     description: Comment of the public keys.
     type: str
-    required: true
+    default: ""
   renew:
     description: Whether to replace existing pairs.
     type: bool
@@ -38,6 +37,12 @@ options:
   user:
     description: The account that they belong to; another than the connection's needs root.
     type: str
+  each:
+    description:
+      - For several folders in one call, a mapping of O(folder), O(names), O(comment) and
+        O(own_folder) for each. The names are absolute paths, by which RV(public) has the keys.
+    type: list
+    elements: dict
 attributes:
   check_mode:
     support: full
@@ -50,6 +55,12 @@ EXAMPLES = r"""
     folder: /opt/scalebench/sshd
     names: [/opt/scalebench/sshd_host/host_ed25519, id_ed25519]
     comment: node1
+
+- name: Create the user keys of two nodes of this machine
+  ssh_key_pairs:
+    each:
+      - {folder: /srv/node1/sshd, names: [/srv/node1/sshd/id_ed25519], comment: node1}
+      - {folder: /srv/node2/sshd, names: [/srv/node2/sshd/id_ed25519], comment: node2}
 """
 
 RETURN = r"""
@@ -67,42 +78,60 @@ made:
 """
 
 import contextlib
+from typing import Any, Dict, List
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.scalebench.core.plugins.module_utils.node.account import acting_as
 from ansible_collections.scalebench.core.plugins.module_utils.node.own_folder import keep_own
 from ansible_collections.scalebench.core.plugins.module_utils.node.ssh import SshKeys
 
+PAIRS = {
+    "folder": {"type": "path"},
+    "names": {"type": "list", "elements": "str", "default": []},
+    "comment": {"type": "str", "default": ""},
+    "own_folder": {"type": "path"},
+}
+
+
+def make(module: AnsibleModule, wanted: Dict[str, Any], done: Dict[str, Any]) -> None:
+    """Create the missing pairs of a folder, and add to what was done."""
+    keys = SshKeys(wanted["folder"])
+    if wanted["own_folder"]:
+        keep_own(wanted["own_folder"], only_verify=module.check_mode)
+    missing = wanted["names"] if module.params["renew"] else keys.missing(wanted["names"])
+    opened = keys.make_private(wanted["names"], only_verify=module.check_mode)
+    misplaced = keys.remove_misplaced(wanted["names"], only_verify=module.check_mode)
+    for name in [] if module.check_mode else missing:
+        keys.make(name, name.rpartition("_")[2], wanted["comment"])
+    done["changed"] = done["changed"] or bool(missing) or opened or misplaced
+    done["made"] += missing
+    done["public"].update({name: keys.public(name) for name in wanted["names"]})
+
 
 def main() -> None:
     """Create the missing pairs."""
     module = AnsibleModule(
         argument_spec={
-            "folder": {"type": "path", "required": True},
-            "names": {"type": "list", "elements": "str", "required": True},
-            "comment": {"type": "str", "required": True},
+            **PAIRS,
             "renew": {"type": "bool", "default": False},
-            "own_folder": {"type": "path"},
             "user": {"type": "str"},
+            "each": {"type": "list", "elements": "dict", "options": PAIRS},
         },
+        required_one_of=[["folder", "each"]],
         supports_check_mode=True,
     )
-    wanted = module.params
-    keys = SshKeys(wanted["folder"])
-    user = wanted["user"]
+    user = module.params["user"]
+    every: List[Dict[str, Any]] = module.params["each"] or [module.params]
+    done: Dict[str, Any] = {"changed": False, "public": {}, "made": []}
+    folder = ""
     try:
         with acting_as(user) if user else contextlib.nullcontext():
-            if wanted["own_folder"]:
-                keep_own(wanted["own_folder"], only_verify=module.check_mode)
-            missing = wanted["names"] if wanted["renew"] else keys.missing(wanted["names"])
-            opened = keys.make_private(wanted["names"], only_verify=module.check_mode)
-            misplaced = keys.remove_misplaced(wanted["names"], only_verify=module.check_mode)
-            for name in [] if module.check_mode else missing:
-                keys.make(name, name.rpartition("_")[2], wanted["comment"])
-            public = {name: keys.public(name) for name in wanted["names"]}
+            for wanted in every:
+                folder = wanted["folder"]
+                make(module, wanted, done)
     except (OSError, ValueError) as error:
-        module.fail_json(msg=f"{wanted['folder']}: {error}")
-    module.exit_json(changed=bool(missing) or opened or misplaced, public=public, made=missing)
+        module.fail_json(msg=f"{folder}: {error}")
+    module.exit_json(**done)
 
 
 if __name__ == "__main__":

@@ -18,9 +18,8 @@ options:
     type: str
     default: "**/*.py"
   destination:
-    description: Folder on the node; created if it is missing.
+    description: Folder on the node; created if it is missing. Required without O(each).
     type: path
-    required: true
   texts:
     description: The files' texts by relative path; the action plugin adds those of O(source).
     type: dict
@@ -43,6 +42,12 @@ options:
       - Permissions of the files, in octal digits. By default a file keeps its own, its owner and
         group, and one that is reached by a link is changed where it is.
     type: str
+  each:
+    description:
+      - For several folders in one call, a mapping of O(destination) and O(texts) for each. Those of
+        the task are in every one of them.
+    type: list
+    elements: dict
 attributes:
   check_mode:
     support: full
@@ -65,11 +70,19 @@ EXAMPLES = r"""
       known_hosts: "{{ lookup('ansible.builtin.template', 'known_hosts.j2') }}"
     destination: /opt/scalebench/sshd
     mode: "0600"
+
+- name: Write a file that differs into two folders, and one that is the same
+  text_tree:
+    texts: {known_hosts: "{{ lookup('ansible.builtin.template', 'known_hosts.j2') }}"}
+    each:
+      - {destination: /srv/node1/sshd, texts: {address: 127.0.0.2}}
+      - {destination: /srv/node2/sshd, texts: {address: 127.0.0.3}}
 """
 
 RETURN = r"""
 written:
-  description: The files that were written, relative to the destination.
+  description:
+    - The files that were written, relative to the destination; their paths with O(each).
   type: list
   elements: str
   returned: always
@@ -80,10 +93,15 @@ import contextlib
 import os
 import shlex
 from functools import partial
-from typing import Callable, Optional
+from typing import Callable, Iterator, Optional, Tuple
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.scalebench.core.plugins.module_utils.node.account import acting_as
+
+TREE = {
+    "destination": {"type": "path"},
+    "texts": {"type": "dict", "default": {}},
+}
 
 
 def read(path: str) -> str:
@@ -142,19 +160,28 @@ def validate(module: AnsibleModule, name: str, path: str) -> None:
             raise ValueError(f"{command}: {(stderr or stdout).strip()}")
 
 
+def files(module: AnsibleModule) -> Iterator[Tuple[str, str, str]]:
+    """Yield folder, relative path and text of every file."""
+    of_all = module.params["texts"]
+    for tree in module.params["each"] or [module.params]:
+        for name, text in sorted({**of_all, **tree["texts"]}.items()):
+            yield tree["destination"], name, text
+
+
 def main() -> None:
     """Write the files that differ."""
     module = AnsibleModule(
         argument_spec={
             "source": {"type": "path"},
             "pattern": {"type": "str", "default": "**/*.py"},
-            "destination": {"type": "path", "required": True},
-            "texts": {"type": "dict", "default": {}},
+            **TREE,
             "validate": {"type": "dict", "default": {}},
             "user": {"type": "str"},
             "backup": {"type": "bool", "default": False},
             "mode": {"type": "str"},
+            "each": {"type": "list", "elements": "dict", "options": TREE},
         },
+        required_one_of=[["destination", "each"]],
         supports_check_mode=True,
     )
     mode = int(module.params["mode"], 8) if module.params["mode"] else None
@@ -162,13 +189,13 @@ def main() -> None:
     written, diff, path = [], [], module.params["destination"]
     try:
         with acting_as(user) if user else contextlib.nullcontext():
-            for name, text in sorted(module.params["texts"].items()):
-                path = os.path.join(module.params["destination"], name)
+            for folder, name, text in files(module):
+                path = os.path.join(folder, name)
                 path = os.path.realpath(path) if mode is None else path
                 if is_current(path, text, mode):
                     continue
                 before = read(path)
-                written.append(name)
+                written.append(path if module.params["each"] else name)
                 names = {"before_header": path, "after_header": path}
                 diff.append({"before": before, "after": text, **names})
                 if not module.check_mode:

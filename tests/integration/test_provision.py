@@ -51,7 +51,7 @@ def test_a_second_run_changes_nothing(cluster):
     assert sum(again.stats["changed"].values()) == 0
     assert set(again.stats["ok"]) >= set(NODES)
     # Each costs the controller some 0.03 s of CPU time a node, whatever it does.
-    assert again.stats["ok"]["node4"] + again.stats["skipped"]["node4"] <= 40
+    assert again.stats["ok"]["node4"] + again.stats["skipped"]["node4"] <= 6
 
 
 def test_check_mode_on_provisioned_nodes_would_change_nothing(cluster):
@@ -79,7 +79,8 @@ def test_check_mode_on_a_clean_machine_tells_and_changes_nothing(cluster, tmp_pa
         "provision.yml", "--check", "--tags", "local_cluster", scalebench_state_dir=str(clean)
     )
     assert checked.rc == 0, failures(checked)
-    assert checked.stats["changed"]["node4"] >= 3
+    # The first node's tasks work for all.
+    assert checked.stats["changed"]["node1"] >= 3
     assert not clean.exists()
 
 

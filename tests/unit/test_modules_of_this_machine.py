@@ -91,6 +91,27 @@ def test_host_keys_that_version_0_1_left_with_the_clients_files_are_removed(run,
     assert not run(ssh_key_pairs, **given)["changed"]
 
 
+def test_the_pairs_of_several_nodes_are_made_in_one_call_and_a_folder_of_another_is_named(
+    run, tmp_path
+):
+    nodes = [tmp_path / "node1", tmp_path / "node2"]
+    pairs = [
+        {"folder": f"{node}/sshd", "names": [f"{node}/sshd/id_ed25519"], "comment": node.name,
+         "own_folder": str(node)}
+        for node in nodes
+    ]  # fmt: skip
+    made = run(ssh_key_pairs, each=pairs)
+    assert made["changed"] and made["made"] == [f"{node}/sshd/id_ed25519" for node in nodes]
+    assert [key.split()[2] for key in made["public"].values()] == ["node1", "node2"]
+    (nodes[0] / "sshd/id_ed25519").unlink()
+    again = run(ssh_key_pairs, each=pairs)
+    assert again["made"] == made["made"][:1]
+    assert again["public"][made["made"][1]] == made["public"][made["made"][1]]
+    (nodes[1] / "node.json").write_text('{"hostname": "elsewhere"}')
+    refused = run(ssh_key_pairs, each=pairs)["msg"]
+    assert refused.startswith(f"{nodes[1]}/sshd: the folder is of machine elsewhere")
+
+
 @pytest.fixture
 def sshd(run, tmp_path):
     """Return the arguments of an sshd on a free port of this machine; end it afterwards."""
@@ -137,6 +158,18 @@ def test_an_sshd_that_cannot_start_says_why(run, tmp_path, sshd):
     with (tmp_path / "sshd_config").open("a") as config:
         config.write("Nonsense yes\n")
     assert "Bad configuration option: Nonsense" in run(scalebench_sshd, **sshd)["msg"]
+
+
+def test_one_of_several_sshds_that_cannot_start_does_not_stop_the_others(run, tmp_path, sshd):
+    broken = {**sshd, "config": str(tmp_path / "broken/sshd_config")}
+    (tmp_path / "broken").mkdir()
+    Path(broken["config"]).write_text("Nonsense yes\n")
+    failed = run(scalebench_sshd, each=[broken, sshd])
+    assert failed["msg"].startswith(f"{broken['config']}: sshd -t -f {broken['config']}")
+    started = run(scalebench_sshd, each=[sshd])
+    assert not started["changed"] and started["pid"] == int((tmp_path / "sshd.pid").read_text())
+    stopped = run(scalebench_sshd, state="stopped", each=[broken, sshd])
+    assert stopped["changed"] and started["pid"] in stopped["ended"]
 
 
 def test_parameters_of_the_kernel_are_set_where_they_differ(run, tmp_path, monkeypatch):

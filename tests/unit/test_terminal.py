@@ -189,6 +189,16 @@ def test_a_failure_of_what_runs_once_for_all_nodes_names_none(tmp_path):
     assert printed(tmp_path, tasks=[task])[1:3] == ["FAILED Judge", "  not good"]
 
 
+def test_a_change_by_what_runs_once_for_all_nodes_names_none(tmp_path):
+    tasks = [
+        {"name": name, "ansible.builtin.command": "true", "run_once": once}
+        for name, once in (("Write all", True), ("Write one", False))
+    ]
+    tasks = [*tasks, fail("end")]
+    lines = printed(tmp_path, hosts="n1\nn2", tasks=tasks, ansible_connection="local")
+    assert lines[1:3] == ["  changed: Write all", "  changed: Write one (n[1-2])"]
+
+
 @pytest.mark.parametrize("name", ["bench", "preflight", "provision", "teardown"])
 def test_an_inventory_without_nodes_is_refused(tmp_path, name):
     (tmp_path / "hosts").write_text("[servers]\nn1 ansible_connection=local\n")

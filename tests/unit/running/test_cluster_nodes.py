@@ -5,6 +5,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.running.cluster_no
     known_hosts_lines,
     node_problems,
     other_controllers,
+    with_public_keys,
 )
 
 KNOWN = """# Ansible managed
@@ -102,6 +103,18 @@ def test_a_missing_framework_matters_only_when_no_other_is_there():
     # What no provisioning repairs makes cells unavailable.
     absent = {**WELL, "unusable": {"pytorch": "no package index has torch==0.1: …"}}
     assert problems(absent, {"pytorch": "/no/python"}) == []
+
+
+def test_every_node_gets_the_keys_of_its_own_files():
+    nodes = [
+        {"name": name, "host_names": [f"/{name}/h1", f"/{name}/h2"], "user_names": [f"/{name}/u"]}
+        for name in ("node1", "node2")
+    ]
+    public = {f"/{name}/{file}": f"{name} {file}" for name in ("node1", "node2")
+              for file in ("u", "h2", "h1")}  # fmt: skip
+    one, two = with_public_keys(nodes, public)
+    assert (one["name"], one["host_keys"]) == ("node1", ["node1 h1", "node1 h2"])
+    assert (two["host_keys"][1], two["user_keys"]) == ("node2 h2", ["node2 u"])
 
 
 def test_other_controllers_keep_their_access():

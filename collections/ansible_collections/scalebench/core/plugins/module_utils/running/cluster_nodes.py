@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Collection, List, Mapping
+from typing import Any, Collection, Dict, List, Mapping
 
 from ..planning.plan import NOT_INSTALLABLE
 
-__all__ = ["authorized_keys_lines", "known_hosts_lines", "node_problems", "other_controllers"]
+__all__ = [
+    "authorized_keys_lines",
+    "known_hosts_lines",
+    "node_problems",
+    "other_controllers",
+    "with_public_keys",
+]
 
 # Owner of a controller's key; before version 0.2 every controller was named so.
 _CONTROLLER = "controller"
@@ -78,6 +84,24 @@ def other_controllers(existing: str, own: Collection[str], name: str) -> List[st
             and tuple(line.split()[:2]) not in mine
         }
     )
+
+
+def with_public_keys(
+    nodes: Collection[Mapping[str, Any]], public: Mapping[str, str]
+) -> List[Dict[str, Any]]:
+    """Return the nodes with the lists ``host_keys`` and ``user_keys``.
+
+    :param nodes: each with the lists ``host_names`` and ``user_names``, paths of private keys.
+    :param public: public keys by these paths.
+    """
+    return [
+        {
+            **node,
+            "host_keys": [public[name] for name in node["host_names"]],
+            "user_keys": [public[name] for name in node["user_names"]],
+        }
+        for node in nodes
+    ]
 
 
 def node_problems(
