@@ -212,7 +212,7 @@ def test_a_node_that_another_uses_is_refused_by_name_and_the_rest_goes_on(cluste
     assert claims(cluster) == ["node1"]
     code, out = finish(cluster, "--check")
     assert code == 0, out
-    assert "campaign night has been running here" in out
+    assert "WOULD FAIL node1: claim : Claim the node campaign night has been running here" in out
 
 
 def test_controllers_in_containers_of_one_machine_use_the_nodes_by_turns(cluster):

@@ -93,7 +93,7 @@ class Repeat:
         for name, node in nodes.items():
             node.update(
                 address=ADDRESSES[name],
-                workload_dir=str(cluster.state / "nodes" / name / "workloads"),
+                workload_dir=str(cluster.state / "workloads"),
                 ssh_config=str(cluster.state / "nodes" / name / "sshd/ssh_config"),
                 pythons={"pytorch": sys.executable},
             )

@@ -156,7 +156,7 @@ def test_the_container_has_no_privilege_and_cannot_write_the_data(prepared):
 
 
 def test_a_patch_of_another_version_is_refused(prepared, published):
-    file = prepared.state / "nodes/node1/sources/mine-upstream/source/program/train.py"
+    file = prepared.state / "sources/mine-upstream/source/program/train.py"
     patched = file.read_text()
     file.write_text(patched.replace("threads = 4", "threads = 5"))
     refused = prepare(prepared, published[0])
@@ -171,11 +171,10 @@ def start(cluster, published, stay):
     folder, recipe = published
     nodes = cluster_of(2)
     for number, (name, node) in enumerate(nodes.items(), 2):
-        place = cluster.state / "nodes" / name
-        ssh = f"{place}/sshd"
+        ssh = f"{cluster.state}/nodes/{name}/sshd"
         port = cluster.port("ranks") + 60
         node.update(address=f"127.0.0.{number}", interface="lo", rank_port=port, ssh_dir=ssh)
-        node.update(ssh_config=f"{ssh}/ssh_config", workload_dir=f"{place}/workloads")
+        node.update(ssh_config=f"{ssh}/ssh_config", workload_dir=f"{cluster.state}/workloads")
         node.update(data_dir=str(folder / "data"), gpu_access="none")
     docker("rm", "--force", OTHER)
     built = docker("inspect", "--format", "{{.Image}}", CONTAINER).stdout.strip()
