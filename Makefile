@@ -120,7 +120,8 @@ benchmark: $(TEST)  ## Measure our own cost (reading, packing, telemetry, orches
 	@PYTHONPATH=collections python tests/benchmarks/orchestration.py $(ARGS)
 	@python tests/benchmarks/slurm_overhead.py
 	@python tests/benchmarks/predicted_speedup.py --rates 500 --repeats 1
-	@python tests/benchmarks/provision.py
+	@PYTHONPATH=collections python tests/benchmarks/provision.py
+	@PYTHONPATH=collections python tests/benchmarks/provision.py --local --nodes 4 16 64
 	@PYTHONPATH=collections python tests/benchmarks/transformer.py
 
 clean:  ## End the local nodes; remove environments, keys and caches. Results stay.

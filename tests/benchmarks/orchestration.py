@@ -78,11 +78,15 @@ class Nodes:
         self.inventory.write_text(json.dumps(groups))
         (folder / "group_vars").symlink_to(ROOT / "inventory/local/group_vars")
 
+    def arguments(self, **variables: object) -> list[str]:
+        """Return the arguments of ansible-playbook for the nodes."""
+        own = {"scalebench_state_dir": str(self.folder), "cluster_ssh_port": PORT, **variables}
+        return ["-i", str(self.inventory), "-e", json.dumps(own)]
+
     def play(self, playbook: str, *arguments: str, **variables: object) -> Cost:
         """Run a playbook on the nodes; return what it cost."""
-        own = {"scalebench_state_dir": str(self.folder), "cluster_ssh_port": PORT, **variables}
-        command = ["ansible-playbook", "-i", str(self.inventory), f"playbooks/{playbook}.yml"]
-        return measure([*command, "-e", json.dumps(own), *arguments])
+        command = ["ansible-playbook", f"playbooks/{playbook}.yml"]
+        return measure([*command, *self.arguments(**variables), *arguments])
 
     def bench(self, campaign: str, count: int) -> Cost:
         """Run a campaign of so many repeats."""

@@ -1,9 +1,10 @@
 """Measure provision.yml when nothing has to change, for several numbers of nodes.
 
-The nodes are systemd containers of the testbed on this machine (``TESTBED_PREFIX``). They share its
-cores with Ansible, so they compute one after the other what the nodes of a cluster compute in
-parallel. The output therefore also has the CPU time of the controller's processes, and the time of
-simultaneous bare ssh logins on all nodes. Unknown arguments are passed on to provision.yml.
+The nodes are systemd containers of the testbed on this machine (``TESTBED_PREFIX``), or with
+``--local`` local nodes, which use the frameworks of ``.state/venvs``. They share its cores with
+Ansible, so they compute one after the other what the nodes of a cluster compute in parallel. The
+output therefore also has the CPU time of the controller's processes, and the time of simultaneous
+bare ssh logins on all nodes of the testbed. Unknown arguments are passed on to provision.yml.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
+from orchestration import Nodes
 from testbed import __main__ as testbed
 from testbed import machine
 from testbed.settings import Settings, settings
@@ -31,7 +34,8 @@ from testbed.settings import Settings, settings
 VARIABLES = {"container_engine_started": False}
 # Fresh nodes change in the first run; a node that still changes in the third is an error.
 _MAX_RUNS = 3
-_ROW = "{:>6} {:>7} {:>9} {:>12} {:>15} {:>14}"
+_ROW = "{:>6} {:>7} {:>9} {:>9} {:>12} {:>15} {:>7}"
+FRAMEWORKS = ROOT / ".state/venvs"
 
 
 @dataclass(frozen=True)
@@ -43,13 +47,12 @@ class Run:
     output: str
 
 
-def provision(inventory: Path, arguments: list[str]) -> Run:
-    """Run provision.yml with the testbed's inventory and an additional one."""
-    command = ["ansible-playbook", "-i", "inventory/testbed", "-i", str(inventory)]
+def provision(arguments: list[str]) -> Run:
+    """Run provision.yml."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.monotonic()
     completed = subprocess.run(
-        [*command, "playbooks/provision.yml", "-e", json.dumps(VARIABLES), *arguments],
+        ["ansible-playbook", "playbooks/provision.yml", *arguments],
         cwd=ROOT,
         env={**os.environ, "ANSIBLE_STDOUT_CALLBACK": "default", "ANSIBLE_FORCE_COLOR": "false"},
         stdout=subprocess.PIPE,
@@ -75,36 +78,60 @@ def logins(config: Settings, names: list[str]) -> float:
     return time.monotonic() - start
 
 
-def run_without_changes(inventory: Path, arguments: list[str]) -> Run:
+def run_without_changes(arguments: list[str]) -> Run:
     """Run provision.yml until nothing changes; return the first run without changes."""
     for _ in range(_MAX_RUNS):
-        run = provision(inventory, arguments)
+        run = provision(arguments)
         changed = re.findall(r"^(\S.*?) +: ok=.*changed=[1-9]", run.output, re.MULTILINE)
         if not changed:
             return run
     raise SystemExit(f"run {_MAX_RUNS} still changed {', '.join(changed)}")
 
 
+def row(count: int, arguments: list[str], bare: Callable[[], str]) -> None:
+    """Measure ``count`` nodes and print one row.
+
+    :param bare: returns the time of bare logins.
+    """
+    print(f"provisioning {count} nodes until nothing changes …", flush=True)
+    first = run_without_changes(arguments)
+    load = os.getloadavg()[0]
+    again = run_without_changes(arguments)
+    tasks = len(re.findall(r"^TASK \[", again.output, re.MULTILINE))
+    best = min(first, again, key=lambda run: run.cpu)
+    print(
+        _ROW.format("nodes", "tasks", "wall, s", "CPU, s", "CPU/node, s", "bare logins, s", "load")
+    )
+    figures = (f"{best.wall:.1f}", f"{best.cpu:.1f}", f"{best.cpu / count:.2f}", bare())
+    print(_ROW.format(count, tasks, *figures, f"{load:.1f}"), flush=True)
+
+
 def measure(config: Settings, count: int, arguments: list[str]) -> None:
-    """Measure ``count`` nodes and print one row."""
+    """Measure ``count`` nodes of the testbed."""
     nodes = config.first(count)
     testbed.up(config, nodes, False)
-    print(f"provisioning {count} nodes until nothing changes …", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         inventory = Path(folder) / "hosts.yml"
         # The testbed's inventory sets it relative to its own path.
         state = {"scalebench_state_dir": str(config.state)}
         hosts = {name: {"ansible_host": address, **state} for name, address in nodes.items()}
         inventory.write_text(json.dumps({"nodes": {"hosts": hosts}}))
-        first = run_without_changes(inventory, arguments)
-        load = os.getloadavg()[0]
-        again = run_without_changes(inventory, arguments)
-    bare = min(logins(config, list(nodes)) for _ in range(3))
-    tasks = len(re.findall(r"^TASK \[", again.output, re.MULTILINE))
-    best = min(first, again, key=lambda run: run.wall)
-    print(_ROW.format("nodes", "tasks", "wall, s", "CPU, s", "bare logins, s", "load before"))
-    figures = (f"{best.wall:.1f}", f"{best.cpu:.1f}", f"{bare:.2f}", f"{load:.1f}")
-    print(_ROW.format(count, tasks, *figures), flush=True)
+        given = ["-i", "inventory/testbed", "-i", str(inventory), "-e", json.dumps(VARIABLES)]
+        row(
+            count,
+            [*given, *arguments],
+            lambda: f"{min(logins(config, list(nodes)) for _ in range(3)):.2f}",
+        )
+
+
+def measure_local(count: int, arguments: list[str]) -> None:
+    """Measure ``count`` local nodes."""
+    with tempfile.TemporaryDirectory(prefix="provision") as folder:
+        nodes = Nodes(Path(folder), count)
+        try:
+            row(count, [*nodes.arguments(framework_dir=str(FRAMEWORKS)), *arguments], lambda: "-")
+        finally:
+            nodes.play("teardown")
 
 
 def main() -> None:
@@ -113,7 +140,12 @@ def main() -> None:
     parser.add_argument(
         "--nodes", type=int, nargs="+", default=[4], help="numbers of nodes; default 4"
     )
+    parser.add_argument("--local", action="store_true", help="local nodes, without the testbed")
     options, arguments = parser.parse_known_args()
+    if options.local:
+        for count in sorted(options.nodes):
+            measure_local(count, arguments)
+        return
     config = settings()
     with machine.room_for(max(options.nodes)):
         try:
