@@ -352,7 +352,8 @@ def listed(tmp_path, *arguments, **variables):
         capture_output=True, text=True, check=False, timeout=100,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    return json.loads(re.search(r"\{.*?^\}", done.stdout, re.MULTILINE | re.DOTALL)[0])["msg"]
+    (found,) = re.findall(r"^\S.*?(\{.*?^\})", done.stdout, re.MULTILINE | re.DOTALL)
+    return json.loads(found)["msg"].splitlines()
 
 
 def test_the_files_of_a_site_without_network_are_listed(tmp_path):
