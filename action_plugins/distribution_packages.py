@@ -51,10 +51,17 @@ class ActionModule(ActionBase):
             # apt would remove what conflicts, as docker-ce for docker.io; dnf refuses by itself.
             args["fail_on_autoremove"] = True
         result = run_action(self, "ansible.builtin.package", args, task_vars)
+        node = task_vars["inventory_hostname"]
         if result.get("failed") and "remove is disabled" in str(result):
             result["msg"] = (
-                f"{task_vars['inventory_hostname']}: {' '.join(names)} would remove packages that"
+                f"{node}: {' '.join(names)} would remove packages that"
                 f" are there, and what is there stays. `apt-get install --simulate"
                 f" {' '.join(names)}` names them: remove them yourself, or do without"
+            )
+        elif result.get("failed") and "No package" in str(result):
+            # What apt's and dnf's modules say of one that no source has.
+            result["msg"] = (
+                f"{node}: {result['msg']}. It is sought in the sources of packages that the node"
+                " has: add it to the mirror that they name"
             )
         return result

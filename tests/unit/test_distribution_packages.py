@@ -11,6 +11,7 @@ from ansible.errors import AnsibleActionFail
 from action_plugins import distribution_packages
 from action_plugins.distribution_packages import ActionModule
 
+NODE = {"inventory_hostname": "node1"}
 CONNECTION = SimpleNamespace(_shell=SimpleNamespace(tmpdir=""))
 
 
@@ -77,11 +78,28 @@ def test_apt_may_remove_nothing_and_the_message_says_what_to_do(monkeypatch, kee
     monkeypatch.setattr(distribution_packages, "run_action", install)
     task = SimpleNamespace(args={}, async_val=0, check_mode=False)
     plugin = ActionModule(task, CONNECTION, None, None, None, None)
-    answer = plugin._install(["docker.io"], True, not keep, {"inventory_hostname": "node1"})
+    answer = plugin._install(["docker.io"], True, not keep, NODE)
     assert given.get("fail_on_autoremove", False) == keep
     # docker.io recommends needrestart, which would restart services of the site from then on.
     assert given["install_recommends"] is False
     assert answer["msg"].startswith("node1: docker.io would remove packages that are there")
+
+
+@pytest.mark.parametrize(
+    "answered",
+    [
+        {"msg": "No package matching 'chrony' is available"},
+        {"msg": "Failed to install", "failures": ["No package chrony available."]},
+    ],
+)
+def test_a_package_that_no_source_has_is_to_be_added_to_the_mirror(monkeypatch, answered):
+    failed = {"failed": True, **answered}
+    monkeypatch.setattr(distribution_packages, "run_action", lambda *_: failed)
+    task = SimpleNamespace(args={}, async_val=0, check_mode=False)
+    plugin = ActionModule(task, CONNECTION, None, None, None, None)
+    said = plugin._install(["chrony"], True, False, NODE)["msg"]
+    assert said.startswith(f"node1: {answered['msg']}. It is sought in the sources")
+    assert "mirror" in said
 
 
 def test_dnf_gets_no_options_of_apt(monkeypatch):
