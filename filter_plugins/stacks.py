@@ -18,7 +18,10 @@ from ansible_collections.scalebench.core.plugins.module_utils.stacks.replacement
     replacement,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.stacks.schema import resolved_stack
-from ansible_collections.scalebench.core.plugins.module_utils.stacks.way_out import way_out
+from ansible_collections.scalebench.core.plugins.module_utils.stacks.way_out import (
+    way_named,
+    way_out,
+)
 
 
 class FilterModule:
@@ -36,5 +39,6 @@ class FilterModule:
             "replacement": replacement,
             "resolved_stack": resolved_stack,
             "stack_problems": stack_problems,
+            "way_named": way_named,
             "way_out": way_out,
         }

@@ -5,7 +5,10 @@ import subprocess
 import sys
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.stacks.way_out import way_out
+from ansible_collections.scalebench.core.plugins.module_utils.stacks.way_out import (
+    way_named,
+    way_out,
+)
 
 PROXY = "http://proxy.example.org:3128"
 
@@ -83,3 +86,21 @@ def test_pip_uses_the_mirror(mirror, expected):
 def test_a_wrong_value_is_named(proxy, mirrors, problem):
     with pytest.raises(ValueError, match=problem.replace("{", r"\{")):
         way_out(proxy, [], mirrors)
+
+
+@pytest.mark.parametrize(
+    ("proxy", "mirrors", "named"),
+    [
+        (PROXY, {}, f"scalebench_proxy ({PROXY})"),
+        ("", {"pip": "http://a/simple"}, "scalebench_mirrors.pip (http://a/simple)"),
+        (
+            PROXY,
+            {"pip": "http://a"},
+            f"scalebench_mirrors.pip (http://a) and scalebench_proxy ({PROXY})",
+        ),
+        (PROXY, {"pip": "/srv/wheels"}, "scalebench_mirrors.pip (/srv/wheels)"),
+        ("", {"git": "http://a"}, "the node's own settings, without scalebench_mirrors or _proxy"),
+    ],
+)
+def test_the_options_that_led_a_download_are_named(proxy, mirrors, named):
+    assert way_named(proxy, mirrors, "pip") == named

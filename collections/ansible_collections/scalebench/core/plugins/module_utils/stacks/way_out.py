@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, List, Mapping, Sequence
 from urllib.parse import urlsplit
 
-__all__ = ["MIRRORS", "way_out"]
+__all__ = ["MIRRORS", "way_named", "way_out"]
 
 # What each mirror stands for.
 MIRRORS = {
@@ -58,6 +58,19 @@ def way_out(proxy: str, no_proxy: Sequence[str], mirrors: Mapping[str, str]) -> 
             quoted = key.replace("'", r"'\''")
             environment["GIT_CONFIG_PARAMETERS"] = f"'{quoted}=https://'"
     return environment
+
+
+def way_named(proxy: str, mirrors: Mapping[str, str], key: str) -> str:
+    """Return by which options something was sought, with their values, for a message.
+
+    :param proxy: as for :func:`way_out`; a folder is reached without it.
+    :param key: one of ``MIRRORS``.
+    """
+    mirror = mirrors.get(key, "")
+    named = [f"scalebench_mirrors.{key} ({mirror})"] if mirror else []
+    if proxy and not mirror.startswith(("file:", "/")):
+        named.append(f"scalebench_proxy ({proxy})")
+    return " and ".join(named) or "the node's own settings, without scalebench_mirrors or _proxy"
 
 
 def _problems_of_proxy(proxy: Any) -> List[str]:
