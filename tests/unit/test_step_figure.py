@@ -15,12 +15,18 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.step_figure import
 CELL = {
     "topology": "4n1g",
     "devices": 4,
+    "batch_size_per_device": 4,
     "oversubscribed": False,
+    "cores": None,
+    "speedup": 2.5,
+    "one_device_seconds": 0.1,
+    "small_batch_seconds": None,
+    "input_seconds": None,
     "all_reduce_seconds": None,
     "all_reduce_error": None,
     "hidden_seconds": None,
 }
-MS = {"one_device": 100.0, "exchange": 30.0, "imbalance": 20.0, "core_wait": 4.0}
+MS = {"compute": 100.0, "exchange": 30.0, "imbalance": 20.0, "core_wait": 4.0}
 
 
 def parts(**ms):
@@ -28,7 +34,8 @@ def parts(**ms):
     given = {**MS, "unexplained": 6.0, **ms}
     seconds = {f"{name}_seconds": value and value / 1000 for name, value in given.items()}
     step = sum(value or 0.0 for value in seconds.values())
-    group = {"benchmark": "b", "precision": "fp32", "variant": "bz4", "model": "m"}
+    names = {"benchmark": "b", "precision": "fp32", "variant": "bz4", "model": "m"}
+    group = {**names, "scaling": "weak"}
     cells = [{**CELL, **seconds, "step_seconds": step}]
     return {"step_parts": {"groups": [{**group, "gradient_bytes": None, "cells": cells}]}}
 
@@ -46,7 +53,8 @@ def bars(results):
 
 def test_the_parts_stand_beside_each_other_up_to_the_measured_step():
     found = bars(parts())
-    assert [name for name, _, _ in found] == list(DRAWN_PARTS.values())
+    drawn = [name for name in DRAWN_PARTS.values() if name not in ("smaller batch", "input")]
+    assert [name for name, _, _ in found] == drawn
     ends = [end for _, _, end in found]
     assert ends == pytest.approx([100, 130, 150, 154, 160])
     assert [begin for _, begin, _ in found] == pytest.approx([0, *ends[:-1]])
@@ -54,10 +62,13 @@ def test_the_parts_stand_beside_each_other_up_to_the_measured_step():
     assert axes.get_lines()[0].get_xdata() == pytest.approx([160, 160])
 
 
-def test_an_unexplained_part_below_0_stands_left_of_it():
+def test_parts_below_0_stand_left_of_it_beside_each_other():
     found = bars(parts(unexplained=-24.0))
     assert found[-2][2] == pytest.approx(154)
     assert found[-1][1:] == pytest.approx((-24, 0))
+    found = bars(parts(small_batch=-5.0, unexplained=-24.0))
+    assert found[1][1:] == pytest.approx((-5, 0))
+    assert found[-1][1:] == pytest.approx((-29, -5))
 
 
 def test_a_part_that_nobody_measured_is_none_of_the_drawing():
@@ -69,7 +80,7 @@ def test_a_report_with_parts_has_the_plot_and_its_words():
     results = parts()
     described = describe_parts(results)
     assert described["step_parts"] == (
-        "Parts of a step by topology. b fp32 bz4 4n1g, 160.0 ms: one device 100.0 ms, exposed"
+        "Parts of a step by topology. b fp32 bz4 4n1g, 160.0 ms: computation 100.0 ms, exposed"
         " exchange 30.0 ms, imbalance 20.0 ms, no core 4.0 ms, unexplained 6.0 ms."
     )
     assert set(_plots({"cells": [], **results}, described, png=True)) == {

@@ -75,9 +75,10 @@ def test_what_follows_the_law_is_predicted_exactly():
         assert row["step_seconds"] == pytest.approx(ALONE + all_reduce(devices)), kind
         assert row["speedup"] == pytest.approx(devices * ALONE / row["step_seconds"])
         assert row["error"] == pytest.approx(0, abs=1e-9)
-    left_out = rows["left_out", "4n1g"]
-    assert (left_out["base"], left_out["network"]) == ("2n1g", ["2n1g"])
-    assert (rows["parts", "4n1g"]["base"], rows["parts", "4n1g"]["network"]) == ("1n1g", ["4n1g"])
+    left_out, own = rows["left_out", "4n1g"], rows["parts", "4n1g"]
+    assert (left_out["steps"], left_out["network"]) == (["2n1g"], ["2n1g"])
+    assert (own["steps"], own["network"]) == (["1n1g"], ["4n1g"])
+    assert own["samples"] == 4 * BATCH
 
 
 def test_a_log_states_the_parameters_where_the_benchmark_does_not():
@@ -115,12 +116,19 @@ def test_a_latency_below_0_is_none():
 
 def test_what_the_ranks_waited_for_is_added_to_the_parts_of_their_topology():
     results = measured()
-    delays = {"imbalance_seconds": 0.01, "core_wait_seconds": 0.02}
-    cells = [{"topology": "4n1g", **delays}, {"topology": "2n1g", **dict.fromkeys(delays)}]
-    names = {key: results["cells"][0][key] for key in ("benchmark", "precision", "variant")}
+    delays = {"imbalance_seconds": 0.01, "core_wait_seconds": 0.02, "input_seconds": 0.005}
+    one = {"one_device_seconds": ALONE, "compute_seconds": ALONE - 0.001}
+    one["small_batch_seconds"] = None
+    cells = [
+        {"topology": "4n1g", **delays, **one},
+        {"topology": "2n1g", **dict.fromkeys(delays), **one},
+    ]
+    names = {
+        key: results["cells"][0][key] for key in ("benchmark", "precision", "variant", "model")
+    }
     found = predictions(results["cells"], {"groups": [{**names, "cells": cells}]})
     rows = {(row["kind"], row["topology"]): row for row in found["groups"][0]["rows"]}
-    assert rows["parts", "4n1g"]["step_seconds"] == pytest.approx(ALONE + all_reduce(4) + 0.03)
+    assert rows["parts", "4n1g"]["step_seconds"] == pytest.approx(ALONE + all_reduce(4) + 0.034)
     assert rows["parts", "2n1g"]["step_seconds"] == pytest.approx(ALONE + all_reduce(2))
     assert rows["left_out", "4n1g"]["step_seconds"] == pytest.approx(ALONE + all_reduce(4))
 
@@ -131,7 +139,7 @@ def test_a_topology_that_was_not_measured_is_predicted_from_all_smaller_ones():
     truth = ALONE + all_reduce(64)
     assert row["step_seconds"] == pytest.approx(truth, rel=0.02)
     assert row["step_low"] < truth < row["step_high"]
-    assert (row["base"], row["network"]) == ("4n1g", ["2n1g", "4n1g"])
+    assert (row["steps"], row["network"]) == (["4n1g"], ["2n1g", "4n1g"])
     assert (row["measured_speedup"], row["error"]) == (None, None)
 
 
@@ -177,8 +185,101 @@ def test_what_cannot_be_predicted_says_why(results, asked, reason):
 
 def test_other_training_has_no_prediction():
     assert "predictions" not in measured(network=())
-    assert "predictions" not in measured(scaling="strong", global_batch_size=16)
     assert "predictions" not in measured(own_factors={"sharding": "fsdp"})
+
+
+# s of a step of strong scaling that every device needs, and that they share out.
+SERIAL, SHARED, GLOBAL = 0.05, 0.4, 16
+
+
+def strong(topologies=("1n1g", "2n1g", "4n1g"), noise=0.0, seed=0, alone=(4,), base=None):
+    """Return results of strong scaling, of all-reduces, and of one device with smaller batches."""
+    draw = random.Random(seed)
+
+    def noisy(seconds):
+        return seconds * (1 + noise * draw.gauss(0, 1))
+
+    results = measured(noise=noise, seed=seed)
+    cells = [one for one in results["cells"] if one["benchmark"] == "all_reduce"]
+    steps = {name: SERIAL + SHARED / int(name[0]) for name in topologies}
+    speeds = {
+        name: [GLOBAL / noisy(step + all_reduce(int(name[0]))) for _ in range(5)]
+        for name, step in steps.items()
+    }
+    of = {"scaling": "strong", "global_batch_size": GLOBAL, "variant": "gb16-strong"}
+    plan, runs = campaign(speeds, model_data=MODEL, **of)
+    for one in plan["cells"]:
+        one["batch_size_per_device"] = GLOBAL // one["nodes"]
+    cells += build_results(plan, runs)["cells"]
+    for batch in alone:
+        step = SERIAL + SHARED * batch / GLOBAL
+        speeds = {"1n1g": [batch / noisy(step) for _ in range(5)]}
+        names = {"batch_size_per_device": batch, "variant": f"bz{batch}"}
+        cells += build_results(*campaign(speeds, model_data=MODEL, **names))["cells"]
+    return {"cells": cells}
+
+
+def strong_rows(results, asked=""):
+    found = predictions(results["cells"], None, wanted_topologies(asked))
+    (group,) = [one for one in found["groups"] if one["scaling"] == "strong"]
+    return {(row["kind"], row["topology"]): row for row in group["rows"]}
+
+
+def test_steps_of_strong_scaling_are_predicted():
+    rows = strong_rows(strong(), "8n1g")
+    for (kind, topology), row in rows.items():
+        if (kind, topology) == ("parts", "2n1g"):
+            continue
+        n = int(topology[0])
+        step = SERIAL + SHARED / n + all_reduce(n)
+        assert row["step_seconds"] == pytest.approx(step), kind
+        assert row["speedup"] == pytest.approx((SERIAL + SHARED) / step)
+        assert row["samples"] == GLOBAL
+    left_out, asked = rows["left_out", "4n1g"], rows["asked", "8n1g"]
+    assert (left_out["steps"], left_out["network"]) == (["1n1g", "2n1g"], ["2n1g"])
+    assert left_out["error"] == pytest.approx(0, abs=1e-9)
+    assert (asked["steps"], asked["network"]) == (["2n1g", "4n1g"], ["2n1g", "4n1g"])
+    assert (rows["parts", "4n1g"]["steps"], rows["parts", "4n1g"]["error"]) == (
+        ["1n1g"],
+        pytest.approx(0, abs=1e-9),
+    )
+    # Batches of 8 were not measured on one device.
+    none = rows["parts", "2n1g"]
+    assert none["step_seconds"] is None
+    assert "-e scaling=weak,strong -e batch_size_per_device=8" in none["reason"]
+
+
+def test_an_interval_of_strong_scaling_has_the_truth_as_often_as_it_says():
+    inside = 0
+    truth = SERIAL + SHARED / 8 + all_reduce(8)
+    for seed in range(200):
+        row = strong_rows(strong(noise=0.02, seed=seed), "8n1g")["asked", "8n1g"]
+        inside += row["step_low"] < truth < row["step_high"]
+    # 95 %, with a standard error of 1.5 %.
+    assert 180 <= inside <= 200
+
+
+def test_a_speed_up_of_strong_scaling_is_that_over_the_smallest_topology():
+    rows = strong_rows(strong(topologies=("2n1g", "4n1g")), "8n1g")
+    one, step = (SERIAL + SHARED / n + all_reduce(n) for n in (2, 8))
+    assert rows["asked", "8n1g"]["speedup"] == pytest.approx(one / step)
+    left_out = rows["left_out", "4n1g"]
+    assert left_out["reason"] == "steps on two topologies smaller than 4n1g are needed"
+
+
+def test_a_batch_that_does_not_divide_is_not_predicted():
+    row = strong_rows(strong(), "3n1g")["asked", "3n1g"]
+    assert row["reason"] == "the global batch of 16 does not divide over 3 devices"
+
+
+def test_a_law_that_gives_no_time_is_none():
+    results = strong()
+    (slow,) = [one for one in results["cells"] if one["batch_size_per_device"] == GLOBAL]
+    for repeat in slow["repeats"]:
+        repeat["throughput"] /= 10
+    row = strong_rows(results)["left_out", "4n1g"]
+    assert row["step_seconds"] is None
+    assert "the steps on 1n1g and 2n1g do not follow s + p / N: 4n1g would take no" in row["reason"]
 
 
 def test_one_repeat_gives_no_interval():
@@ -206,8 +307,12 @@ def test_the_report_and_the_terminal_mark_predictions():
     (figure, none) = [line for line in step_lines(results) if "prediction" in line]
     assert "64n1g (prediction, not measured): 785.3 images/s (785.3 to 785.3), a" in figure
     assert "from the step on 4n1g and the all-reduces on 2n1g, 4n1g." in figure
+    made = strong()
+    made["step_parts"], made["predictions"] = None, predictions(made["cells"], None, ["8n1g"])
+    (said,) = [line for line in step_lines(made) if "gb16-strong 8n1g" in line]
+    assert "from the steps on 2n1g, 4n1g and the all-reduces on 2n1g, 4n1g." in said
     assert "8n8g (prediction): none, 3 sizes" in none
     assert "64n1g (prediction, not measured)" in report_markdown(page(results))
     terminal = terminal_table(results)
-    assert "4n1g: by the time of the steps" in terminal and "64n1g (prediction," in terminal
+    assert "4n1g: 3.19 of 4" in terminal and "64n1g (prediction," in terminal
     assert max(map(len, terminal.splitlines())) <= 100

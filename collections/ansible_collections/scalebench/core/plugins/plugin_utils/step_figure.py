@@ -21,28 +21,33 @@ from matplotlib.figure import Figure
 
 __all__ = ["step_figure"]
 
-_COLOURS = dict(zip(DRAWN_PARTS, [*COLOURS[:4], GREY], strict=True))
+_COLOURS = dict(zip(DRAWN_PARTS, [*COLOURS[: len(DRAWN_PARTS) - 1], GREY], strict=True))
 _LONGEST_LABEL = 60
 
 
 def step_figure(parts: StepParts) -> Figure:
     """Return the plot: a bar for each topology, of parts beside each other that add up to the step.
 
-    An unexplained part below 0 stands left of 0, so that the others reach as far beyond the line
-    that marks the measured step.
+    Parts below 0 stand left of 0, so that the others reach as far beyond the line that marks the
+    measured step.
     """
     steps = drawn_steps(parts)
     with matplotlib.rc_context(STYLE):
         plot = Figure(figsize=(6.0, 2.8 + 0.32 * len(steps)), layout="constrained")
         axes = plot.subplots()
-        ends = [0.0] * len(steps)
+        above, below = [0.0] * len(steps), [0.0] * len(steps)
         for key, name in DRAWN_PARTS.items():
+            if all(dict(cell)[key] is None for _, cell in steps):
+                continue
             widths = [1000 * (dict(cell)[key] or 0.0) for _, cell in steps]
-            starts = [end if width > 0 else 0.0 for width, end in zip(widths, ends, strict=True)]
+            starts = []
+            for row, width in enumerate(widths):
+                ends = above if width > 0 else below
+                starts.append(ends[row])
+                ends[row] += width
             axes.barh(
                 range(len(steps)), widths, left=starts, height=0.62, color=_COLOURS[key], label=name
             )
-            ends = [end + max(width, 0) for end, width in zip(ends, widths, strict=True)]
         for row, (_, cell) in enumerate(steps):
             measured = 1000 * cell["step_seconds"]
             axes.plot([measured] * 2, [row - 0.42, row + 0.42], color=INK, linewidth=1.6)

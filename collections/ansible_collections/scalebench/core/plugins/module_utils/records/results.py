@@ -398,16 +398,23 @@ class Collectives(TypedDict):
 class StepCell(TypedDict):
     """A step on several devices and its parts, in seconds, None where one was not measured.
 
-    ``step_seconds`` = ``one_device_seconds`` + ``exchange_seconds`` + ``imbalance_seconds``
-    + ``core_wait_seconds`` + ``unexplained_seconds``, a ``core_wait_seconds`` that is None taken
-    as 0; see ``results.step_parts``. ``all_reduce_error`` is a standard error.
+    ``step_seconds`` is the sum of the parts from ``compute_seconds`` to ``unexplained_seconds``,
+    None taken as 0; see ``results.step_parts``. ``one_device_seconds`` is the step on one device
+    with the same batch per device, ``all_reduce_error`` a standard error, ``cores`` those of all
+    machines together.
     """
 
     topology: str
     devices: int
+    batch_size_per_device: int
     oversubscribed: bool
+    cores: Optional[int]
     step_seconds: float
+    speedup: float
     one_device_seconds: Optional[float]
+    compute_seconds: float
+    small_batch_seconds: Optional[float]
+    input_seconds: Optional[float]
     exchange_seconds: Optional[float]
     imbalance_seconds: Optional[float]
     core_wait_seconds: Optional[float]
@@ -424,29 +431,32 @@ class StepGroup(TypedDict):
     precision: str
     variant: str
     model: str
+    scaling: str
     gradient_bytes: Optional[int]
     cells: List[StepCell]
 
 
 class StepParts(TypedDict):
-    """What the steps of weak scaling are made of."""
+    """What the steps on several devices are made of."""
 
     groups: List[StepGroup]
 
 
 class Prediction(TypedDict):
-    """The predicted step of a topology, from the ``base``'s and the all-reduces of ``network``.
+    """The predicted step of a topology, from the ``steps`` and all-reduces (``network``) of others.
 
-    ``kind`` is ``parts``, ``left_out`` or ``asked``, see ``results.prediction``. ``error`` is
+    ``kind`` is ``parts``, ``left_out`` or ``asked``, see ``results.prediction``. ``samples`` are of
+    a step of all devices, in what the throughput counts. ``error`` is
     predicted / measured - 1 of the speed-up. What is not known is None, and ``reason`` says why.
     """
 
     kind: str
     topology: str
     devices: int
-    base: str
+    steps: List[str]
     network: List[str]
     oversubscribed: bool
+    samples: float
     step_seconds: Optional[float]
     step_low: Optional[float]
     step_high: Optional[float]
@@ -457,23 +467,20 @@ class Prediction(TypedDict):
 
 
 class PredictionGroup(TypedDict):
-    """Predictions of cells that differ in topology alone.
-
-    ``samples_per_device`` are of a step, in what the throughput counts, whose name is ``unit``.
-    """
+    """Predictions of cells that differ in topology alone; ``unit`` is that of the throughput."""
 
     benchmark: str
     precision: str
     variant: str
     model: str
+    scaling: str
     gradient_bytes: int
-    samples_per_device: float
     unit: Optional[str]
     rows: List[Prediction]
 
 
 class Predictions(TypedDict):
-    """Predicted steps of weak scaling; ``level`` of the intervals."""
+    """Predicted steps; ``level`` of the intervals."""
 
     level: float
     groups: List[PredictionGroup]

@@ -145,10 +145,12 @@ class RankWaits(_RankWaits, total=False):
     """How long a rank waited for the others, s of a step: means of ``every`` steps, in their order.
 
     ``step_seconds`` is the median of all its steps, ``core_wait_seconds`` the mean time of a step
-    in which its main thread was ready and had no core.
+    in which its main thread was ready and had no core, ``input_seconds`` that in which it waited
+    for its next batch.
     """
 
     core_wait_seconds: float
+    input_seconds: float
 
 
 class LogEnd(TypedDict, total=False):

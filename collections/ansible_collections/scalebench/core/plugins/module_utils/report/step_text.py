@@ -18,7 +18,9 @@ __all__ = [
 
 # What adds up to a step, in the order of the plot: the name of a part by the key of a cell.
 DRAWN_PARTS = {
-    "one_device_seconds": "one device",
+    "compute_seconds": "computation",
+    "small_batch_seconds": "smaller batch",
+    "input_seconds": "input",
     "exchange_seconds": "exposed exchange",
     "imbalance_seconds": "imbalance",
     "core_wait_seconds": "no core",
@@ -31,38 +33,38 @@ _MOST_LINES = 6
 # Columns of the table by the key of a cell, in milliseconds.
 _PARTS = {
     "step, ms": "step_seconds",
-    "one device, ms": "one_device_seconds",
-    "exposed exchange, ms": "exchange_seconds",
-    "imbalance, ms": "imbalance_seconds",
-    "no core, ms": "core_wait_seconds",
-    "unexplained, ms": "unexplained_seconds",
+    **{f"{name}, ms": key for key, name in DRAWN_PARTS.items()},
     "all-reduce alone, ms": "all_reduce_seconds",
     "hidden, ms": "hidden_seconds",
 }
 
 
 _ABOUT_PARTS = (
-    "A step of weak scaling is that of one device with the same batch, plus the exchange of"
-    " gradients as far as it is exposed, plus the imbalance of the ranks, plus the time without"
-    " a core, plus what none of them explains. The exposed exchange is what the last rank waits"
-    " after its backward pass, the imbalance by how much longer the middle rank waits, and the time"
-    " without a core how long the middle rank is ready to run while others have the cores, on a"
+    "A step is the sum of its parts. The computation is the step of one device without its input:"
+    " in weak scaling with the same batch, in strong scaling its N-th part, and smaller batch is by"
+    " how much longer one device alone takes for a device's batch. Input is what the middle rank"
+    " waits for its batch. The exposed exchange is what the last rank waits"
+    " after its backward pass, the imbalance by how much longer the middle rank waits, and no core"
+    " how long the middle rank is ready to run while others have the cores, on a"
     " CPU. The unexplained part is computation that is slower than on one device (shared caches or"
     " memory, more than one thread, a lower clock,"
-    " communication beside it), input, and noise; it may be below 0. The all-reduce alone is"
+    " communication beside it), what has no column of its own here, and noise; it may be below 0."
+    " The all-reduce alone is"
     " that of benchmark all_reduce in this campaign for the model's gradients, and hidden is"
     " how much longer it takes than what is exposed."
 )
 _ABOUT_PREDICTIONS = (
-    "A predicted step is the measured one of the base, plus by how much longer an all-reduce of"
-    " the model's gradients takes, by the law of a ring that is fitted to the all-reduces of the"
-    " topologies named. All else stays as on the base: what is hidden stays hidden. The interval is"
+    "A predicted step is measured ones without the all-reduce of the model's gradients, and the"
+    " all-reduce of its own topology, by the law of a ring that is fitted to the all-reduces of the"
+    " topologies named. In weak scaling all else is as in the step named; in strong scaling it"
+    " is s + p / N on N devices, through the two steps named, or that of one device with the same"
+    " batch per device. What is hidden stays hidden. The interval is"
     " that of the measured times alone; how far the law itself is off is the error beside measured"
     " topologies."
 )
 # What a prediction knows of its topology.
 _KINDS = {
-    "parts": "from 1n1g and its own all-reduces",
+    "parts": "from one device and its own all-reduces",
     "left_out": "from smaller topologies",
     "asked": "from smaller topologies, as asked",
 }
@@ -156,44 +158,79 @@ def _row(cell: StepCell) -> Dict[str, Any]:
 
 
 def _sentence(cell: StepCell, group: StepGroup) -> str:
-    one_device, step = cell["one_device_seconds"] or 0.0, cell["step_seconds"]
-    speedup = cell["devices"] * one_device / step
-    said = (
-        f"{cell['topology']}: by the time of the steps the speed-up is {speedup:.2f} of"
-        f" {cell['devices']}; a step takes {_ms(step)}, {_ms(step - one_device)} more than on one"
-        " device."
-    )
-    return f"{said} {_parts(cell)}{_all_reduce(cell, group)}"
-
-
-def _parts(cell: StepCell) -> str:
-    if cell["exchange_seconds"] is None:
-        return "Its trainer did not measure the waits of the ranks, so that no part is known"
-    shared = " (the ranks share cores)" if cell["oversubscribed"] else ""
-    core = (
-        f" no free core{shared} {_ms(cell['core_wait_seconds'])},"
-        if cell["core_wait_seconds"]
-        else ""
-    )
+    devices, step = cell["devices"], cell["step_seconds"]
+    clauses = [*_cores(cell), *_exchange(cell, group), *_waits(cell, group)]
     return (
-        f"Of these the exchange is {_ms(cell['exchange_seconds'])}, the imbalance of the ranks"
-        f" {_ms(cell['imbalance_seconds'])},{core} and {_ms(cell['unexplained_seconds'])} are"
-        f" unexplained{'' if core else shared}"
+        f"{cell['topology']}: {cell['speedup']:.2f} of {devices} (efficiency"
+        f" {cell['speedup'] / devices:.0%}) by the time of the steps, {_ms(step)} (100%):"
+        f" {'; '.join(clauses)}."
     )
 
 
-def _all_reduce(cell: StepCell, group: StepGroup) -> str:
-    size = group["gradient_bytes"]
-    if size is None:
-        return "."
-    if cell["all_reduce_seconds"] is None:
-        return (
-            f"; how long {size / 1e6:.1f} MB take alone, benchmark all_reduce on {cell['topology']}"
-            " in the same campaign would say."
+def _cores(cell: StepCell) -> List[str]:
+    """Return whether ranks have to share cores, and what share of a step that costs."""
+    waited = cell["core_wait_seconds"]
+    cost = None if waited is None else f"no free core for {_share(waited, cell)}"
+    if not cell["oversubscribed"]:
+        return [cost] if cost else []
+    devices, cores = cell["devices"], cell["cores"]
+    shared = f"{devices} ranks share {cores or 'too few'} cores"
+    if cores and devices <= cores:
+        shared = f"{devices} ranks have more threads than their {cores} cores"
+    return [f"{shared}, {f'with {cost}' if cost else 'what that costs was not measured'}"]
+
+
+def _exchange(cell: StepCell, group: StepGroup) -> List[str]:
+    """Return how long the exchange of gradients takes, and what the ranks see of it."""
+    size, alone, hidden = (
+        group["gradient_bytes"],
+        cell["all_reduce_seconds"],
+        cell["hidden_seconds"],
+    )
+    exposed = cell["exchange_seconds"]
+    what = "the exchange of gradients" if size is None else f"the exchange of {size / 1e6:.1f} MB"
+    if size is None or alone is None:
+        unknown = (
+            f" (how much is hidden, benchmark all_reduce on {cell['topology']} in the same campaign"
+            " would say)"
         )
+        seen = f"{_share(exposed, cell)} of {what} are exposed{unknown if size else ''}"
+        return [] if exposed is None else [seen]
     error = f" +- {_ms(cell['all_reduce_error'])}" if cell["all_reduce_error"] else ""
-    taken = f"{_ms(cell['all_reduce_seconds'])}{error}"
-    return f"; an all-reduce of {size / 1e6:.1f} MB takes {taken} alone."
+    said = f"{what} at {size / alone / 1e9:.3g} GB/s takes {_ms(alone)}{error}"
+    if hidden is None:
+        return [f"{said} alone"]
+    if hidden < 0:
+        return [f"{said} alone and {_share(exposed, cell)} in the step, nothing of it hidden"]
+    return [f"{said}, of which {_ms(hidden)} are hidden and {_share(exposed, cell)} exposed"]
+
+
+def _waits(cell: StepCell, group: StepGroup) -> List[str]:
+    """Return the other parts of a step, and why one is not known."""
+    said = []
+    if cell["small_batch_seconds"] is not None:
+        said.append(
+            f"batches of {cell['batch_size_per_device']} instead of"
+            f" {cell['batch_size_per_device'] * cell['devices']} cost"
+            f" {_share(cell['small_batch_seconds'], cell)}"
+        )
+    if cell["exchange_seconds"] is None:
+        return [
+            *said,
+            "its trainer did not measure the waits of the ranks, so that nothing else is known",
+        ]
+    said.append(f"the middle rank waits {_share(cell['imbalance_seconds'], cell)} for the last one")
+    given = cell["input_seconds"]
+    said.append("input was not measured" if given is None else f"input takes {_share(given, cell)}")
+    unexplained = f"{(cell['unexplained_seconds'] or 0.0) / cell['step_seconds']:.0%} unexplained"
+    if group["scaling"] == "strong" and cell["small_batch_seconds"] is None:
+        unexplained += f", with what batches of {cell['batch_size_per_device']} cost in it"
+    return [*said, unexplained]
+
+
+def _share(seconds: Optional[float], cell: StepCell) -> str:
+    """Return a part of a step in ms and percent."""
+    return f"{_ms(seconds)} ({(seconds or 0.0) / cell['step_seconds']:.0%})"
 
 
 def _ms(seconds: Optional[float]) -> str:
@@ -208,21 +245,21 @@ def _prediction_row(row: Prediction, group: PredictionGroup) -> Dict[str, Any]:
         "prediction": _KINDS[
             "left_out" if row["measured_speedup"] and row["kind"] == "asked" else row["kind"]
         ],
-        "base": row["base"],
+        "steps of": ", ".join(row["steps"]),
         "all-reduces of": ", ".join(row["network"]),
         "step, ms": None if row["step_seconds"] is None else row["step_seconds"] * 1000,
         "interval, ms": ""
         if low is None or high is None
         else f"{low * 1000:.1f} to {high * 1000:.1f}",
-        f"throughput, {group['unit'] or 'samples/s'}": _throughput(row, group, row["step_seconds"]),
+        f"throughput, {group['unit'] or 'samples/s'}": _throughput(row, row["step_seconds"]),
         "speed-up predicted": row["speedup"],
         "speed-up measured": row["measured_speedup"],
         "error, %": None if row["error"] is None else row["error"] * 100,
     }
 
 
-def _throughput(row: Prediction, group: PredictionGroup, step: Optional[float]) -> Optional[float]:
-    return row["devices"] * group["samples_per_device"] / step if step else None
+def _throughput(row: Prediction, step: Optional[float]) -> Optional[float]:
+    return row["samples"] / step if step else None
 
 
 def _asked(group: PredictionGroup) -> List[str]:
@@ -238,15 +275,17 @@ def _asked(group: PredictionGroup) -> List[str]:
             continue
         between = ""
         if row["step_high"] and row["step_low"]:
-            low = _throughput(row, group, row["step_high"]) or 0.0
-            high = _throughput(row, group, row["step_low"]) or 0.0
+            low = _throughput(row, row["step_high"]) or 0.0
+            high = _throughput(row, row["step_low"]) or 0.0
             between = f" ({low:,.1f} to {high:,.1f})"
-        figure = _throughput(row, group, row["step_seconds"]) or 0.0
-        shared = "; the ranks of the base share cores" if row["oversubscribed"] else ""
+        figure = _throughput(row, row["step_seconds"]) or 0.0
+        shared = "; ranks of these share cores" if row["oversubscribed"] else ""
+        steps = "step" if len(row["steps"]) == 1 else "steps"
         lines.append(
             f"{start}, not measured): {figure:,.1f} {unit}{between}, a speed-up of"
-            f" {row['speedup']:.2f} of {row['devices']}, from the step on {row['base']} and the"
-            f" all-reduces on {', '.join(row['network'])}{shared}."
+            f" {row['speedup']:.2f} of {row['devices']}, from the {steps} on"
+            f" {', '.join(row['steps'])} and the all-reduces on {', '.join(row['network'])}"
+            f"{shared}."
         )
     return lines
 

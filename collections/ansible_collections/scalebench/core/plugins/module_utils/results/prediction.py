@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import math
-from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from ..records.cells import cell_key
-from ..records.results import MeasuredCell, Prediction, PredictionGroup, Predictions, StepParts
+from ..records.factors import is_strong
+from ..records.results import (
+    MeasuredCell,
+    Prediction,
+    PredictionGroup,
+    Predictions,
+    StepCell,
+    StepParts,
+)
 from ..stats.statistics import mean, median
 from ..stats.student_t import quantile
 from ..topology import parse_topology, world_size
 from .collectives import all_reduce_times
 from .ring_law import FEWEST_SIZES, Times, ring_law
-from .scaling import BASELINE
-from .step_parts import gradient_bytes, weak_groups
+from .scaling import BASELINE, base_topology
+from .step_parts import gradient_bytes, one_device_cell, scaling_groups
 from .strong_scaling import step_times
 
 __all__ = ["predictions", "wanted_topologies"]
@@ -27,6 +35,45 @@ class _Step(NamedTuple):
     seconds: float
     variance: float
     freedom: float
+
+
+class _Known(NamedTuple):
+    """A measured step that counts ``weight`` times."""
+
+    weight: float
+    topology: str
+    times: Sequence[float]
+
+
+class _Group(NamedTuple):
+    """Cells that differ in topology alone, and what is known of their steps."""
+
+    members: Sequence[MeasuredCell]
+    times: Mapping[str, Sequence[float]]
+    cells: Sequence[MeasuredCell]
+    alone: Times
+    size: int
+    parts: Mapping[str, StepCell]
+
+    @property
+    def strong(self) -> bool:
+        return is_strong(self.members[0])
+
+    def samples(self, topology: str) -> float:
+        """Return what a step of all devices trains on, in what the throughput counts."""
+        first = self.members[0]
+        each = first.get("units_per_sample", 1)
+        if self.strong:
+            return float((first["global_batch_size"] or 0) * each)
+        sizes = (cell["batch_size_per_device"] for cell in self.members)
+        batch = next(size for size in sizes if isinstance(size, int))
+        return float(batch * world_size(topology) * each)
+
+    def smaller(self, name: str, among: Mapping[str, object]) -> List[str]:
+        """Return those of several nodes with as many devices each, but fewer nodes; in order."""
+        nodes, devices = parse_topology(name)
+        able = [one for one in among if parse_topology(one)[1] == devices]
+        return sorted((one for one in able if 1 < _nodes(one) < nodes), key=world_size)
 
 
 def wanted_topologies(text: str) -> List[str]:
@@ -43,143 +90,172 @@ def wanted_topologies(text: str) -> List[str]:
 def predictions(
     cells: Sequence[MeasuredCell], parts: Optional[StepParts], wanted: Sequence[str] = ()
 ) -> Optional[Predictions]:
-    """Return the predicted steps of weak scaling of data-parallel training; None without any.
+    """Return the predicted steps of data-parallel training; None without any.
 
-    A step takes what that on a measured topology takes, the base, plus by how much longer the
-    all-reduce of the model's gradients takes. So what the base hides of it beside the backward pass
-    stays hidden, and all else stays as it is. The all-reduce follows ``ring_law.RingLaw``, fitted
-    to measured ones with as many devices on each node.
+    A step takes what measured ones take without their all-reduce of the model's gradients, and the
+    all-reduce of its own topology. So what is hidden of it beside the backward pass stays hidden,
+    and all else stays as it is. The all-reduce follows ``ring_law.RingLaw``, fitted to measured
+    ones with as many devices on each node.
 
-    - ``parts``: a measured topology, of 1n1g as base, its own all-reduce, and what its ranks
-      measured: their imbalance and their waits for a core.
+    What steps take without it is the same on all topologies in weak scaling. In strong scaling it
+    is s + p / n on n devices, by Amdahl's law through the two largest topologies that are known.
+
+    - ``parts``: of a measured topology, by its own all-reduce, one device with the same batch per
+      device, and what its ranks measured: imbalance, waits for cores, more input.
     - ``left_out``: the largest measured one, of smaller topologies only.
     - ``asked``: each of ``wanted``, of all smaller ones.
 
     :param parts: of the same cells.
     """
     alone = all_reduce_times(cells)
-    late = _delays(parts)
-    found = [_group(members, alone, late, wanted) for members in weak_groups(cells)]
-    said = [one for one in found if one and one["rows"]]
+    found = []
+    for members in scaling_groups(cells):
+        size, times = gradient_bytes(members), step_times(members)
+        if size and base_topology(members) in times:
+            own = _parts_of(members, parts)
+            found.append(_group(_Group(members, times, cells, alone, size, own), wanted))
+    said = [one for one in found if one["rows"]]
     return {"level": LEVEL, "groups": said} if said else None
 
 
-def _delays(parts: Optional[StepParts]) -> Dict[Tuple[str, ...], float]:
-    """Return how long a step waits for its last rank and for cores, by group and topology."""
+def _parts_of(members: Sequence[MeasuredCell], parts: Optional[StepParts]) -> Dict[str, StepCell]:
+    """Return the parts of a group's steps by topology."""
+    key = cell_key(members[0])
     return {
-        (group["benchmark"], group["precision"], group["variant"], cell["topology"]): (
-            (cell["imbalance_seconds"] or 0.0) + (cell["core_wait_seconds"] or 0.0)
-        )
+        cell["topology"]: cell
         for group in (parts["groups"] if parts else [])
+        if (group["benchmark"], group["precision"], group["variant"], group["model"]) == key.group
         for cell in group["cells"]
     }
 
 
-def _group(
-    members: Sequence[MeasuredCell],
-    alone: Times,
-    late: Mapping[Tuple[str, ...], float],
-    wanted: Sequence[str],
-) -> Optional[PredictionGroup]:
-    times = step_times(members)
-    size = gradient_bytes(members)
-    if BASELINE not in times or not size:
-        return None
-    key = cell_key(members[0])
-    names = (key.benchmark, key.precision, key.variant)
-    several = sorted((name for name in times if _nodes(name) > 1), key=world_size)
-    rows = [
-        _row("parts", name, BASELINE, [name], times, alone, size, late.get((*names, name), 0.0))
-        for name in several
-        if name in alone
-    ]
-    if several and _smaller(several[-1], alone):
-        rows.append(_from_smaller("left_out", several[-1], times, alone, size))
-    rows += [_from_smaller("asked", name, times, alone, size) for name in wanted]
-    shared = {cell["topology"] for cell in members if cell["oversubscribed"]}
+def _group(group: _Group, wanted: Sequence[str]) -> PredictionGroup:
+    several = sorted((name for name in group.times if _nodes(name) > 1), key=world_size)
+    rows = [_from_parts(name, group) for name in several if name in group.alone]
+    if several and group.smaller(several[-1], group.alone):
+        rows.append(_from_smaller("left_out", several[-1], group))
+    rows += [_from_smaller("asked", name, group) for name in wanted]
+    shared = {cell["topology"] for cell in group.members if cell["oversubscribed"]}
     for row in rows:
-        row["oversubscribed"] = bool({row["topology"], row["base"]} & shared)
+        row["oversubscribed"] = bool({row["topology"], *row["steps"]} & shared)
+    key = cell_key(group.members[0])
     return {
         "benchmark": key.benchmark,
         "precision": key.precision,
         "variant": key.variant,
         "model": key.model,
-        "gradient_bytes": size,
-        "samples_per_device": _samples_per_device(members),
-        "unit": next((cell["unit"] for cell in members if cell["unit"]), None),
+        "scaling": "strong" if group.strong else "weak",
+        "gradient_bytes": group.size,
+        "unit": next((cell["unit"] for cell in group.members if cell["unit"]), None),
         "rows": rows,
     }
-
-
-def _samples_per_device(members: Sequence[MeasuredCell]) -> float:
-    """Return what one device trains on in a step, in what the throughput counts."""
-    counted = (
-        cell["batch_size_per_device"] * cell.get("units_per_sample", 1)
-        for cell in members
-        if isinstance(cell["batch_size_per_device"], int)
-    )
-    return float(next(counted))
 
 
 def _nodes(name: str) -> int:
     return parse_topology(name)[0]
 
 
-def _smaller(name: str, among: Mapping[str, object]) -> List[str]:
-    """Return those of several nodes with as many devices each, but fewer nodes; smallest first."""
-    nodes, devices = parse_topology(name)
-    able = [one for one in among if parse_topology(one)[1] == devices and 1 < _nodes(one) < nodes]
-    return sorted(able, key=world_size)
+def _from_parts(name: str, group: _Group) -> Prediction:
+    cell = next(one for one in group.members if one["topology"] == name)
+    batch, times = cell["batch_size_per_device"], group.times.get(BASELINE)
+    if group.strong:
+        like = one_device_cell(group.cells, cell, batch)
+        times = step_times([like])[BASELINE] if like else None
+    if times is None:
+        reason = (
+            f"1n1g with batch size {batch} is needed in the same campaign:"
+            f" -e scaling=weak,strong -e batch_size_per_device={batch}"
+        )
+        return _row("parts", name, group, [], [name], reason)
+    step = _step(name, [_Known(1.0, BASELINE, times)], [name], group)
+    own = group.parts.get(name)
+    return _row("parts", name, group, [BASELINE], [name], step, _delay(own) if own else 0.0)
 
 
-def _from_smaller(
-    kind: str, name: str, times: Mapping[str, Sequence[float]], alone: Times, size: int
-) -> Prediction:
-    base = [BASELINE, *_smaller(name, times)][-1]
-    return _row(kind, name, base, _smaller(name, alone), times, alone, size)
+def _delay(cell: StepCell) -> float:
+    """Return how long a step waits for its last rank and for cores, and longer for its input."""
+    late = (cell["imbalance_seconds"] or 0.0) + (cell["core_wait_seconds"] or 0.0)
+    if cell["input_seconds"] is not None and cell["one_device_seconds"] is not None:
+        computing = cell["compute_seconds"] + (cell["small_batch_seconds"] or 0.0)
+        late += cell["input_seconds"] - (cell["one_device_seconds"] - computing)
+    return late
+
+
+def _from_smaller(kind: str, name: str, group: _Group) -> Prediction:
+    network = group.smaller(name, group.alone)
+    able = [one for one in (BASELINE,) if one in group.times and one != name]
+    bases = [*able, *group.smaller(name, group.times)][-(2 if group.strong else 1) :]
+    if world_size(name) == 1:
+        return _row(kind, name, group, bases, network, "one device has nothing to exchange")
+    if group.strong:
+        batch = group.members[0]["global_batch_size"] or 0
+        if batch % world_size(name):
+            reason = f"the global batch of {batch} does not divide over {world_size(name)} devices"
+            return _row(kind, name, group, bases, network, reason)
+        if len(bases) < 2:
+            reason = f"steps on two topologies smaller than {name} are needed"
+            return _row(kind, name, group, bases, network, reason)
+    step = _step(name, _weighted(name, bases, group), network, group)
+    return _row(kind, name, group, bases, network, step)
+
+
+def _weighted(name: str, bases: Sequence[str], group: _Group) -> List[_Known]:
+    """Return the steps that add up to one on a topology, all without their all-reduce.
+
+    Of two, s + p / n is that of the second and so much of the difference.
+    """
+    *others, last = bases
+    if not others:
+        return [_Known(1.0, last, group.times[last])]
+    n, below, above = world_size(name), world_size(others[0]), world_size(last)
+    more = (1 / above - 1 / n) / (1 / below - 1 / above)
+    return [
+        _Known(-more, others[0], group.times[others[0]]),
+        _Known(1 + more, last, group.times[last]),
+    ]
 
 
 def _row(
     kind: str,
     name: str,
-    base: str,
+    group: _Group,
+    steps: Sequence[str],
     network: Sequence[str],
-    times: Mapping[str, Sequence[float]],
-    alone: Times,
-    size: int,
+    step: Union[_Step, str],
     late: float = 0.0,
 ) -> Prediction:
     """Return a row; without figures, and with the reason, where they cannot be known.
 
-    :param late: seconds of a step by :func:`_delays`, where the base is one rank.
+    :param step: or why it is not known.
+    :param late: seconds by :func:`_delay`.
     """
-    devices = world_size(name)
-    step, reason = _step(name, base, network, times, alone, size)
     row: Prediction = {
         "kind": kind,
         "topology": name,
-        "devices": devices,
-        "base": base,
+        "devices": world_size(name),
+        "steps": [*steps],
         "network": [*network],
         "oversubscribed": False,
+        "samples": group.samples(name),
         "step_seconds": None,
         "step_low": None,
         "step_high": None,
         "speedup": None,
         "measured_speedup": None,
         "error": None,
-        "reason": reason,
+        "reason": step if isinstance(step, str) else "",
     }
-    one = median(times[BASELINE])
-    if name in times:
-        row["measured_speedup"] = devices * one / median(times[name])
-    if step is None:
+    base = base_topology(group.members)
+    speed = group.samples(base) / median(group.times[base])
+    if name in group.times:
+        row["measured_speedup"] = row["samples"] / median(group.times[name]) / speed
+    if isinstance(step, str):
         return row
     seconds = step.seconds + late
     row["step_seconds"] = seconds
-    row["speedup"] = devices * one / seconds
-    if name in times:
-        row["error"] = median(times[name]) / seconds - 1
+    row["speedup"] = row["samples"] / seconds / speed
+    if name in group.times:
+        row["error"] = median(group.times[name]) / seconds - 1
     if step.freedom:
         reach = quantile((1 + LEVEL) / 2, step.freedom) * math.sqrt(step.variance)
         row["step_low"], row["step_high"] = max(seconds - reach, 0.0), seconds + reach
@@ -187,31 +263,40 @@ def _row(
 
 
 def _step(
-    name: str,
-    base: str,
-    network: Sequence[str],
-    times: Mapping[str, Sequence[float]],
-    alone: Times,
-    size: int,
-) -> Tuple[Optional[_Step], str]:
-    if world_size(name) == 1:
-        return None, "one device has nothing to exchange"
-    law = ring_law(alone, network, size)
+    name: str, known: Sequence[_Known], network: Sequence[str], group: _Group
+) -> Union[_Step, str]:
+    """Return the sum of measured steps without their all-reduce, with that of a topology.
+
+    Or why it is not known.
+    """
+    law = ring_law(group.alone, network, group.size)
     if law is None:
         per_node = parse_topology(name)[1]
-        return None, (
+        return (
             f"{FEWEST_SIZES} sizes of benchmark all_reduce on two or more nodes with {per_node}"
             f" device(s) each, below {name}, are needed: -e benchmark=TRAINING,all_reduce"
         )
-    measured = times[base]
-    exchange = law.seconds(name) - law.seconds(base)
-    variance = law.variance_of_difference(name, base)
-    own = sum((one - mean(measured)) ** 2 for one in measured)
-    freedom = len(measured) - 1
-    of_base = own / freedom / len(measured) if freedom else 0.0
-    both = of_base + variance
-    known = 0.0
-    if freedom and law.line.freedom and both:
+    seconds = law.seconds(name) + math.fsum(
+        one.weight * (median(one.times) - law.seconds(one.topology)) for one in known
+    )
+    if seconds <= 0:
+        bases = " and ".join(one.topology for one in known)
+        return f"the steps on {bases} do not follow s + p / N: {name} would take no time"
+    weights = {name: 1.0, **{one.topology: -one.weight for one in known}}
+    variances = [(law.variance(weights), float(law.line.freedom))]
+    variances += [_variance(one) for one in known]
+    both = math.fsum(variance for variance, _ in variances)
+    freedom = 0.0
+    if both and all(own for _, own in variances):
         # Welch and Satterthwaite.
-        known = both**2 / (of_base**2 / freedom + variance**2 / law.line.freedom)
-    return _Step(median(measured) + exchange, both, known), ""
+        freedom = both**2 / math.fsum(variance**2 / own for variance, own in variances)
+    return _Step(seconds, both, freedom)
+
+
+def _variance(known: _Known) -> Tuple[float, float]:
+    """Return the variance of a weighted mean of times, and its degrees of freedom."""
+    freedom = len(known.times) - 1
+    squares = math.fsum((one - mean(known.times)) ** 2 for one in known.times)
+    if not freedom:
+        return 0.0, 0.0
+    return known.weight**2 * squares / freedom / len(known.times), float(freedom)

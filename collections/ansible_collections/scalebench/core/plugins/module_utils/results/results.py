@@ -81,7 +81,7 @@ def build_results(
     messages = collectives(cells, plan.get("nodes") or {})
     if messages:
         results["collectives"] = messages
-    parts = step_parts(cells)
+    parts = step_parts(cells, plan.get("nodes") or {})
     if parts:
         results["step_parts"] = parts
     predicted = predictions(cells, parts)

@@ -32,10 +32,12 @@ class RingLaw(NamedTuple):
         u, v = _ring(topology, self.size)
         return max(0.0, self.line.first * u + self.line.second * v)
 
-    def variance_of_difference(self, topology: str, base: str) -> float:
-        """Return the variance of by how much longer it takes on a topology than on another."""
-        (u, v), (of_u, of_v) = _ring(topology, self.size), _ring(base, self.size)
-        u, v, line = u - of_u, v - of_v, self.line
+    def variance(self, weights: Mapping[str, float]) -> float:
+        """Return the variance of a sum of durations: a weight of each topology's."""
+        rings = [(weight, *_ring(name, self.size)) for name, weight in weights.items()]
+        u = math.fsum(weight * u for weight, u, _ in rings)
+        v = math.fsum(weight * v for weight, _, v in rings)
+        line = self.line
         return max(0.0, u * u * line.of_first + v * v * line.of_second + 2 * u * v * line.both)
 
 

@@ -1,33 +1,56 @@
-"""What a step of several devices is made of: one device's step, the exchange, slower ranks."""
+"""What a step of several devices is made of: computation, input, the exchange, slower ranks."""
 
 from __future__ import annotations
 
 import math
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from ..records.cells import cell_key
-from ..records.factors import is_strong
+from ..records.factors import factor_values, is_strong
 from ..records.results import MeasuredCell, StepCell, StepGroup, StepParts
 from ..records.runs import RankWaits
 from ..stats.statistics import median
 from ..topology import world_size
 from .collectives import all_reduce_times
+from .repeats import machines_of
 from .ring_law import Times, ring_law
 from .scaling import BASELINE, base_topology
 from .strong_scaling import step_times
 
-__all__ = ["gradient_bytes", "step_parts", "weak_groups"]
+__all__ = ["gradient_bytes", "one_device_cell", "scaling_groups", "step_parts"]
 
+Nodes = Mapping[str, Mapping[str, Any]]
 # Bytes of a parameter's gradient by precision: automatic mixed precision keeps them in fp32.
 _GRADIENT_BYTES = {"fp32": 4, "amp": 4, "bf16": 2, "fp16": 2}
+# Factors that one device with the same batch may differ in.
+_OF_BATCH = ("batch_size_per_device", "global_batch_size", "scaling")
 
 
-def step_parts(cells: Sequence[MeasuredCell]) -> Optional[StepParts]:
-    """Return the parts of the steps of weak scaling; None where neither part was measured.
+class _Alone(NamedTuple):
+    """A step of one device in s, and how long it waits in it for input and for a core."""
+
+    step: float
+    input: Optional[float]
+    core: Optional[float]
+
+    def over(self, devices: int) -> _Alone:
+        """Return the share of each of so many devices."""
+        waits = [None if part is None else part / devices for part in self[1:]]
+        return _Alone(self.step / devices, *waits)
+
+
+def step_parts(
+    cells: Sequence[MeasuredCell], nodes: Mapping[str, Mapping[str, Any]] = {}
+) -> Optional[StepParts]:
+    """Return the parts of steps; None where neither exchange nor all-reduce was measured.
 
     Every part is measured by itself, and what is left is ``unexplained_seconds``, also below 0.
 
-    - One device: the step of the same batch on one device, in the same campaign.
+    - Compute: the step on one device in the same campaign, without its input. Of weak scaling that
+      of the same batch; of strong scaling the device's share of the global batch's.
+    - Small batch, of strong scaling: by how much longer one device computes on a device's batch
+      than that share, where the campaign has one device with this batch.
+    - Input: how long the middle rank waits for its batch.
     - Exchange: the wait of the rank that reached it last, from the end of its backward pass. What
       was exchanged before that end, beside computation, is hidden.
     - Imbalance: by how much longer the middle rank waited, so by how much the last one was later.
@@ -37,89 +60,143 @@ def step_parts(cells: Sequence[MeasuredCell]) -> Optional[StepParts]:
     ``all_reduce_seconds`` is the duration of one all-reduce of the model's gradients on the same
     topology, with nothing beside it, by the ``ring_law`` of this topology's; ``hidden_seconds`` is
     how much longer that takes than the exposed exchange.
+
+    :param nodes: fingerprints by name, for the number of cores.
     """
     alone = all_reduce_times(cells)
-    found = [_group(members, alone) for members in weak_groups(cells)]
+    found = [_group(members, cells, alone, nodes) for members in scaling_groups(cells)]
     explained = [one for one in found if any(_measured(cell) for cell in one["cells"])]
     return {"groups": explained} if explained else None
 
 
-def weak_groups(cells: Sequence[MeasuredCell]) -> List[List[MeasuredCell]]:
-    """Return the cells of weak scaling that differ in topology alone, group by group."""
+def scaling_groups(cells: Sequence[MeasuredCell]) -> List[List[MeasuredCell]]:
+    """Return the cells that differ in topology alone, group by group."""
     groups: Dict[Tuple[str, ...], List[MeasuredCell]] = {}
     for cell in cells:
-        if not is_strong(cell):
-            groups.setdefault(cell_key(cell).group, []).append(cell)
+        groups.setdefault(cell_key(cell).group, []).append(cell)
     return list(groups.values())
+
+
+def one_device_cell(
+    cells: Sequence[MeasuredCell], like: MeasuredCell, batch: int
+) -> Optional[MeasuredCell]:
+    """Return the cell of one device that trains as ``like`` does, on a batch of this size.
+
+    Of weak or of strong scaling; None where none was measured.
+    """
+    return next(
+        (
+            cell
+            for cell in cells
+            if cell["topology"] == BASELINE
+            and cell["batch_size_per_device"] == batch
+            and _training(cell) == _training(like)
+            and step_times([cell])
+        ),
+        None,
+    )
+
+
+def _training(cell: MeasuredCell) -> Dict[str, Any]:
+    """Return what a cell trains, without topology and batch."""
+    values = {name: one for name, one in factor_values(cell).items() if name not in _OF_BATCH}
+    return {**values, "benchmark": cell["benchmark"], "model": cell["model"]}
 
 
 def _measured(cell: StepCell) -> bool:
     return cell["exchange_seconds"] is not None or cell["all_reduce_seconds"] is not None
 
 
-def _group(members: Sequence[MeasuredCell], alone: Times) -> StepGroup:
+def _group(
+    members: Sequence[MeasuredCell], cells: Sequence[MeasuredCell], alone: Times, nodes: Nodes
+) -> StepGroup:
     times = step_times(members)
     base = base_topology(members)
     several = [
         cell for cell in members if cell["devices"] > world_size(base) and cell["topology"] in times
     ]
     several.sort(key=lambda cell: (cell["devices"], cell["nodes"]))
-    size = gradient_bytes(members)
-    one_device = median(times[base]) if base in times and world_size(base) == 1 else None
-    single = next((cell for cell in members if cell["topology"] == base), None)
     key = cell_key(members[0])
-    return {
+    found: StepGroup = {
         "benchmark": key.benchmark,
         "precision": key.precision,
         "variant": key.variant,
         "model": key.model,
-        "gradient_bytes": size,
-        "cells": [
-            _cell(cell, median(times[cell["topology"]]), one_device, size, alone, single)
-            for cell in several
-            if one_device is not None
-        ],
+        "scaling": "strong" if is_strong(members[0]) else "weak",
+        "gradient_bytes": gradient_bytes(members),
+        "cells": [],
     }
+    single = next((cell for cell in members if cell["topology"] == base), None)
+    if single is not None and base in times and world_size(base) == 1:
+        one = _alone(single, times[base])
+        found["cells"] = [
+            _cell(cell, times[cell["topology"]], one, cells, found, alone, nodes)
+            for cell in several
+        ]
+    return found
+
+
+def _alone(cell: MeasuredCell, times: Sequence[float]) -> _Alone:
+    return _Alone(
+        median(times), _of_ranks(cell, "input_seconds"), _of_ranks(cell, "core_wait_seconds")
+    )
 
 
 def _cell(
     cell: MeasuredCell,
-    step: float,
-    one_device: Optional[float],
-    size: Optional[int],
+    times: Sequence[float],
+    one: _Alone,
+    cells: Sequence[MeasuredCell],
+    group: StepGroup,
     alone: Times,
-    base: Optional[MeasuredCell],
+    nodes: Nodes,
 ) -> StepCell:
+    """Return the parts of a step.
+
+    :param one: the step on one device, of strong scaling with the batch of all devices.
+    """
     of_repeats = [_waited(repeat["waits"]) for repeat in cell["repeats"] if repeat.get("waits")]
-    waited = [one for one in of_repeats if one is not None]
-    exchange = median([one[0] for one in waited]) if waited else None
-    imbalance = median([one[1] for one in waited]) if waited else None
-    topology = cell["topology"]
+    waited = [found for found in of_repeats if found is not None]
+    exchange = median([found[0] for found in waited]) if waited else None
+    imbalance = median([found[1] for found in waited]) if waited else None
+    topology, step, size = cell["topology"], median(times), group["gradient_bytes"]
+    share, same = (one.over(cell["devices"]), None) if is_strong(cell) else (one, one)
+    if is_strong(cell):
+        like = one_device_cell(cells, cell, cell["batch_size_per_device"])
+        same = _alone(like, step_times([like])[BASELINE]) if like else None
+    reference = same or share
+    given, core = _of_ranks(cell, "input_seconds"), _of_ranks(cell, "core_wait_seconds")
+    known = given is not None and None not in (share.input, reference.input)
+    compute = share.step - (share.input or 0.0 if known else 0.0)
+    small = None
+    if same is not None and same is not share:
+        small = same.step - (same.input or 0.0 if known else 0.0) - compute
+    if core is not None:
+        core = None if reference.core is None else core - reference.core
+    parts = [compute, small, given if known else None, exchange, imbalance, core]
     law = ring_law(alone, [topology], size) if size and topology in alone else None
     all_reduce = law.seconds(topology) if law else None
-    rest = None
-    shared, own = _without_core(cell), _without_core(base) if base else None
-    core = None if shared is None or own is None else shared - own
-    if exchange is not None and imbalance is not None and one_device is not None:
-        rest = step - one_device - exchange - imbalance - (core or 0.0)
-    hidden = None
-    if all_reduce is not None and exchange is not None:
-        hidden = all_reduce - exchange
     return {
         "topology": topology,
         "devices": cell["devices"],
+        "batch_size_per_device": cell["batch_size_per_device"],
         "oversubscribed": bool(cell["oversubscribed"]),
+        "cores": _cores(cell, nodes),
         "step_seconds": step,
-        "one_device_seconds": one_device,
+        "speedup": share.step * cell["devices"] / step,
+        "one_device_seconds": same.step if same else None,
+        "compute_seconds": compute,
+        "small_batch_seconds": small,
+        "input_seconds": given if known else None,
         "exchange_seconds": exchange,
         "imbalance_seconds": imbalance,
         "core_wait_seconds": core,
-        "unexplained_seconds": rest,
+        "unexplained_seconds": None
+        if exchange is None
+        else step - math.fsum(part for part in parts if part is not None),
         "all_reduce_seconds": all_reduce,
-        "all_reduce_error": math.sqrt(law.variance_of_difference(topology, BASELINE))
-        if law
-        else None,
-        "hidden_seconds": hidden,
+        "all_reduce_error": math.sqrt(law.variance({topology: 1.0})) if law else None,
+        "hidden_seconds": None if all_reduce is None or exchange is None else all_reduce - exchange,
     }
 
 
@@ -134,15 +211,26 @@ def _waited(waits: Sequence[RankWaits]) -> Optional[Tuple[float, float]]:
     return median(least), median(more)
 
 
-def _without_core(cell: MeasuredCell) -> Optional[float]:
-    """Return how long a rank was ready to run and had no core, s of a step; None if unknown."""
-    waits = [repeat["waits"] for repeat in cell["repeats"] if repeat.get("waits")]
+def _of_ranks(cell: MeasuredCell, key: str) -> Optional[float]:
+    """Return a figure of the middle rank, s of a step; None where a rank does not know it."""
+    waits: List[List[Dict[str, Any]]] = [
+        [{**rank} for rank in repeat["waits"]] for repeat in cell["repeats"] if repeat.get("waits")
+    ]
     known = [
-        median([rank["core_wait_seconds"] for rank in ranks])
+        median([rank[key] for rank in ranks])
         for ranks in waits
-        if all("core_wait_seconds" in rank for rank in ranks)
+        if all(key in rank for rank in ranks)
     ]
     return median(known) if known else None
+
+
+def _cores(cell: MeasuredCell, nodes: Nodes) -> Optional[int]:
+    """Return how many cores the machines of a cell have; None where that is not known."""
+    machines = machines_of(nodes)
+    names = cell["node_names"] or ()
+    cores = {machines[name]: nodes[name].get("cores") for name in names if name in nodes}
+    known = [count for count in cores.values() if isinstance(count, int)]
+    return sum(known) if known and len(known) == len(cores) else None
 
 
 def gradient_bytes(cells: Sequence[MeasuredCell]) -> Optional[int]:
