@@ -41,6 +41,12 @@ def test_paddle_trains_over_nodes_and_oneflow_without_a_python_stops_nothing(
     reading = read(text)
     assert (reading["reader"], len(reading["observations"])) == ("paddle_fluid", 4)
     assert reading["summary"]["weights_equal"] is True
+    waits = reading["summary"]["waits"]
+    assert [one["node"] for one in waits] == ["node1", "node2"]
+    for one in waits:
+        assert len(one["wait_seconds"]) == 4
+        assert 0 < sorted(one["wait_seconds"])[2] < one["step_seconds"]
+        assert 0 < one["input_seconds"] < one["step_seconds"]
 
 
 def test_a_package_in_no_index_makes_its_cells_unavailable(cluster, tmp_path):

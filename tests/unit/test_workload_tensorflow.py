@@ -35,7 +35,7 @@ def model():
     return tf.keras.Model(inputs, tf.keras.layers.Dense(1000)(inputs))
 def ours(xla, autocast=None):
     trained = model()
-    step = Step(trained, Place(0, 1, 0, 1), Settings(False, "", autocast, "NHWC", xla), 0.5)
+    step = Step(trained, Place(0, 1, 0, 1), Settings(False, "", autocast, "NHWC", xla), 0.5, None)
     for _ in range(3):
         step(images, labels)
     return trained.get_weights()
@@ -109,6 +109,12 @@ def test_two_ranks_end_with_the_same_weights(python):
     assert '"rank":1,"local_rank":1' in ended.stdout
     assert ended.stdout.count("imgs_per_sec") == 6
     assert facts(ended.stdout, "end")["weights_equal"] is True
+    waits = log_facts(logs.read(ended.stdout), parameters={"warmup": 1, "iterations": 5})["waits"]
+    assert [(one["rank"], len(one["wait_seconds"])) for one in waits] == [(0, 6), (1, 6)]
+    for one in waits:
+        assert 0 < sorted(one["wait_seconds"])[3] < one["step_seconds"]
+        assert 0 < one["input_seconds"] < one["step_seconds"]
+        assert "core_wait_seconds" not in one
 
 
 def test_amp_reads_real_images_and_names_a_bad_one(python, tmp_path):

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils import logs
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
 from ansible_collections.scalebench.core.plugins.module_utils.results.stragglers import waited_for
 from torch_trainers import FOLDER, facts, interpreter
+
+from common.ranks import Place
+from common.waits import Waits
 
 BERT = ("transformer/train_bert.py", "--sequence-length=32", "--batch-size=1")
 RESNET = ("resnet50/train_pytorch.py", "--batch-size=2")
@@ -104,3 +108,64 @@ def test_sharded_ranks_measure_none():
     waits, text = waits_of((*BERT, "--sharding=fsdp"), 2)
     assert waits is None
     assert "[scalebench] wait" not in text
+
+
+SLOW_FEED = """
+import os, sys, time
+from common.process import end_now
+from resnet50 import pytorch_data, train_pytorch
+synthetic = pytorch_data.synthetic
+def slow(*options):
+    for number, batch in enumerate(synthetic(*options)):
+        # Not the first, which is made before the clock starts.
+        if number and os.environ.get("RANK") == "1":
+            time.sleep(0.2)
+        yield batch
+pytorch_data.synthetic = slow
+end_now(train_pytorch.main())
+"""
+
+
+def test_the_rank_that_waits_for_its_batches_says_so(tmp_path):
+    (tmp_path / "slow.py").write_text(SLOW_FEED)
+    trainer = (str(tmp_path / "slow.py"), *RESNET[1:])
+    waits, _ = waits_of(trainer, 4, PYTHONPATH=str(FOLDER))
+    first, second = waits
+    assert 0.2 <= second["input_seconds"] < second["step_seconds"]
+    assert 0 < first["input_seconds"] < second["input_seconds"] / 2
+    # What it waits is no wait at the exchange: the other one waits there.
+    assert sum(first["wait_seconds"]) - sum(second["wait_seconds"]) > 4 * 0.1
+
+
+def test_one_rank_states_its_input_and_no_exchange():
+    def feed():
+        yield "first"
+        time.sleep(0.05)
+        yield "second"
+
+    batches = feed()
+    waits = Waits(Place(), 2)
+    assert next(batches) == "first"
+    assert waits.take(batches) == "second"
+    waits.end_step()
+    waits.end_step()
+    found = waits.facts()
+    assert (found["rank"], found["wait_seconds"], found["every"]) == (0, [], 1)
+    # Of one batch: nothing is taken in the last step.
+    assert 0.05 <= found["input_seconds"] < 5
+    assert found["core_wait_seconds"] >= 0
+    assert "core_wait_seconds" not in done(Waits(Place(), 2, computes=False))
+    assert done(Waits(Place(), 2, measured=False)) is None
+
+
+def done(waits):
+    waits.end_step()
+    return waits.facts()
+
+
+def test_moments_of_a_framework_are_its_waits():
+    waits = Waits(Place(0, 2, 0, 1), 1)
+    waits.reach()
+    time.sleep(0.05)
+    waits.leave()
+    assert 0.05 <= done(waits)["wait_seconds"][0] < 5

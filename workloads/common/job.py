@@ -65,7 +65,17 @@ def begin_job(place, header, ranks):
 
 
 def run_iterations(
-    options, place, feed, step, *, line, rate, first=1, wait_for_ranks=None, evaluation=None
+    options,
+    place,
+    feed,
+    step,
+    *,
+    line,
+    rate,
+    first=1,
+    wait_for_ranks=None,
+    evaluation=None,
+    waits=None,
 ):
     """Do the warm-up and the measured iterations, print each, and evaluate after each epoch.
 
@@ -80,11 +90,13 @@ def run_iterations(
         step.
     :param wait_for_ranks: called before the clock starts.
     :param evaluation: a ``target_training.EpochEvaluation``.
+    :param waits: a ``waits.Waits``, of a framework that can measure them.
     :returns: how many iterations were done, and the wall time of all this in seconds.
     :raises StoppedError: if the loss is not finite; all ranks see the same mean.
     """
     samples = options.batch_size * place.world_size
     total = options.warmup + options.iterations
+    take = next if waits is None else waits.take
     prepared = next(feed)
     if wait_for_ranks is not None:
         wait_for_ranks()
@@ -96,7 +108,7 @@ def run_iterations(
             step.set_rate(rate)
         result = step(*inputs)
         if done < total:
-            prepared = next(feed)  # while the device still computes
+            prepared = take(feed)  # while the device still computes
         values = step.values(result)
         now = time.perf_counter()
         number = first + done - 1

@@ -93,15 +93,15 @@ def waiting_line(rank, steps, wait_seconds):
     )
 
 
-def waits_line(rank, node, every, wait_seconds, step_seconds, core_wait_seconds=None):
+def waits_line(rank, node, every, wait_seconds, step_seconds, **known):
     """Return the line on one rank, of which the first rank prints one for each before the end line.
 
     :param node: the node's name in the inventory.
     :param every: how many steps a value of `wait_seconds` is the mean of; the last is of the rest.
     :param wait_seconds: of a step at the exchange of gradients.
     :param step_seconds: the median of all steps.
-    :param core_wait_seconds: of a step in which the rank is ready to run and has no core, on
-        average; None where that is not known.
+    :param known: on average of a step: core_wait_seconds, in which the rank is ready to run and has
+        no core; input_seconds, in which it waits for its batch.
     """
     facts = {
         "rank": rank,
@@ -110,7 +110,6 @@ def waits_line(rank, node, every, wait_seconds, step_seconds, core_wait_seconds=
         "wait_seconds": wait_seconds,
         "step_seconds": step_seconds,
     }
-    known = {} if core_wait_seconds is None else {"core_wait_seconds": core_wait_seconds}
     return _fact_line("waits", {**facts, **known})
 
 

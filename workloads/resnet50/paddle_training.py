@@ -18,6 +18,7 @@ from common import paddle_ranks as ranks
 from common.job import begin_job, checksum, end_job, run_iterations
 from common.ranks import Place, processor_name
 from common.report_lines import paddle_line
+from common.waits import Waits
 from resnet50.images import CHANNEL_DEVIATION, CHANNEL_MEAN, image_batches
 from resnet50.layers import CLASSES, FEATURES, STEM_FILTERS, Block, blocks
 from resnet50.recipe import LABEL_SMOOTHING, MOMENTUM, WEIGHT_DECAY, header_facts, learning_rate
@@ -116,8 +117,14 @@ def _convolution(
 class Step:
     """One iteration of `model`, with its gradients averaged over all ranks."""
 
-    def __init__(self, model: nn.Layer, place: Place, rate: float, amp: bool, on_gpu: bool) -> None:
+    def __init__(
+        self, model: nn.Layer, place: Place, rate: float, amp: bool, on_gpu: bool, waits: Waits
+    ) -> None:
         self.world_size, self.amp, self.on_gpu = place.world_size, amp, on_gpu
+        self.waits = waits
+        if waits.several:
+            # The first layer's gradient is a rank's last, and Paddle exchanges it after this hook.
+            model.stem[0].weight.register_hook(waits.reach)
         self.model = distribute(model, place, on_gpu)
         self.optimizer = paddle.optimizer.Momentum(
             rate, MOMENTUM, parameters=model.parameters(), weight_decay=WEIGHT_DECAY
@@ -135,6 +142,7 @@ class Step:
             means = means / self.world_size
             exchange = dist.all_reduce(means, sync_op=False)
         self.scaler.scale(loss).backward()
+        self.waits.leave()
         self.scaler.step(self.optimizer)
         self.scaler.update()
         self.optimizer.clear_grad()
@@ -147,6 +155,7 @@ class Step:
         values = dict(zip(("loss", "top1", "top5"), means.numpy().tolist(), strict=True))
         if self.on_gpu:
             paddle.device.synchronize()
+        self.waits.end_step()
         return values
 
 
@@ -204,16 +213,22 @@ def train(options: Namespace, images: Images) -> None:
     }
     begin_job(place, header, ranks.gather(place, place.facts()))
     rate = learning_rate(options, place.world_size)
+    # On a GPU calls return before it has computed.
+    waits = Waits(place, options.warmup + options.iterations, measured=not on_gpu)
     done, seconds = run_iterations(
         options,
         place,
         make_feed(options, images, place, layout),
-        Step(model, place, rate, amp, on_gpu),
+        Step(model, place, rate, amp, on_gpu, waits),
         line=paddle_line,
         rate=rate,
         first=0,
         wait_for_ranks=partial(ranks.wait_for_ranks, place),
+        waits=waits,
     )
     end = checksum(weight.numpy() for weight in weights), ranks.peak_memory(on_gpu)
-    end_job(place, done, seconds, ranks.gather(place, end))
+    end_job(
+        *(place, done, seconds, ranks.gather(place, end)),
+        waits=ranks.gather(place, waits.facts()),
+    )
     ranks.wait_for_ranks(place)

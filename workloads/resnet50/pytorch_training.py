@@ -18,7 +18,7 @@ from torch.nn.utils import skip_init
 
 from common import pytorch_ranks as ranks
 from common.job import begin_job, end_job, run_iterations
-from common.pytorch_waits import Waits
+from common.pytorch_waits import PytorchWaits
 from common.ranks import Place, keep_freed_memory
 from common.report_lines import StoppedError, iteration_line
 from common.target_training import EpochEvaluation, TargetTraining
@@ -166,7 +166,7 @@ def _convolution(channels: int, filters: int, side: int, stride: int = 1) -> nn.
 class Step:
     """One iteration of `model`, with its gradients averaged over all ranks."""
 
-    waits: Waits
+    waits: PytorchWaits
 
     def __init__(self, model: nn.Module, settings: Settings, rate: float) -> None:
         self.settings = settings
@@ -195,7 +195,7 @@ class Step:
         self.optimizer.zero_grad(set_to_none=True)
         self.waits.before_backward(loss)
         self.scaler.scale(loss).backward()
-        self.waits.after_backward()
+        self.waits.leave()
         self.scaler.step(self.optimizer)
         self.scaler.update()
         if exchange is not None:
@@ -355,7 +355,7 @@ def train(
     step = Step(
         captured(model, options, settings) if options.cuda_graphs else model, settings, rate
     )
-    step.waits = Waits(place, device, options.warmup + options.iterations)
+    step.waits = PytorchWaits(place, device, options.warmup + options.iterations)
     if options.compile:
         step.model = torch.compile(step.model)
     gc.freeze()
@@ -369,6 +369,7 @@ def train(
         rate=rate,
         wait_for_ranks=partial(ranks.synchronise, place, device),
         evaluation=evaluation,
+        waits=step.waits,
     )
     if evaluation is not None:
         evaluation.close()

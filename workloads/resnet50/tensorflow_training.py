@@ -14,6 +14,7 @@ from common.job import begin_job, checksum, end_job, run_iterations
 from common.ranks import keep_freed_memory
 from common.report_lines import dllogger_line
 from common.target_training import EpochEvaluation
+from common.waits import Waits
 from resnet50.layers import CLASSES, STEM_FILTERS, blocks
 from resnet50.recipe import LABEL_SMOOTHING, MOMENTUM, WEIGHT_DECAY, header_facts, learning_rate
 from resnet50.tensorflow_data import evaluation_batches, make_feed
@@ -128,8 +129,8 @@ class Step:
     Batch statistics stay local to a rank.
     """
 
-    def __init__(self, model, place, settings, rate):
-        self.model, self.settings = model, settings
+    def __init__(self, model, place, settings, rate, waits):
+        self.model, self.settings, self.waits = model, settings, waits
         self._rate = tf.Variable(rate, dtype=tf.float32)
         self.world_size = place.world_size
         self.weights = model.trainable_variables
@@ -140,12 +141,18 @@ class Step:
         self._train = tf.function(self._step)
 
     def __call__(self, images, labels):
-        """Return cross entropy and the weights' share of the loss, averaged over the ranks."""
+        """Return cross entropy and the weights' share of the loss, averaged over the ranks.
+
+        And when the gradients were computed and exchanged, in s.
+        """
         return self._train(images, labels)
 
-    def values(self, losses):
+    def values(self, result):
         """Wait for the device and return the parts of the loss."""
+        losses, *moments = result
         cross_entropy, l2 = losses.numpy().tolist()
+        self.waits.exchanged(*(moment.numpy() for moment in moments))
+        self.waits.end_step()
         return {"loss": cross_entropy + l2, "cross_entropy": cross_entropy, "l2": l2}
 
     def set_rate(self, rate):
@@ -154,9 +161,11 @@ class Step:
 
     def _step(self, images, labels):
         losses, gradients = self._gradients(images, labels)
+        reached = left = moment_after(gradients)
         if self.world_size > 1:
             losses = hvd.allreduce(losses, op=hvd.Average)
             gradients = [hvd.allreduce(gradient, op=hvd.Average) for gradient in gradients]
+            left = moment_after(gradients)
         for weight, speed, gradient in zip(self.weights, self.speeds, gradients):
             tf.raw_ops.ResourceApplyMomentum(
                 var=weight.handle,
@@ -165,7 +174,7 @@ class Step:
                 grad=gradient,
                 momentum=MOMENTUM,
             )
-        return losses
+        return losses, reached, left
 
     def _compute(self, images, labels):
         scale = self.settings.loss_scale
@@ -178,6 +187,12 @@ class Step:
         if scale != 1.0:
             gradients = [gradient / scale for gradient in gradients]
         return tf.stack([cross_entropy, l2]), gradients
+
+
+def moment_after(tensors):
+    """Return the time at which all these are computed, in s; on a CPU alone."""
+    with tf.control_dependencies(tensors):
+        return tf.timestamp()
 
 
 def smoothed_cross_entropy(logits, labels):
@@ -244,7 +259,10 @@ def train(options, images, target=None, evaluated=None):
     if place.world_size > 1:
         hvd.broadcast_variables(model.variables, root_rank=0)
     rate = learning_rate(options, place.world_size)
-    step = Step(model, place, settings, rate)
+    # On a GPU calls return before it has computed; on a CPU a pool's threads compute, not this one.
+    measured = not settings.on_gpu
+    waits = Waits(place, options.warmup + options.iterations, measured, computes=False)
+    step = Step(model, place, settings, rate, waits)
     evaluation = None
     if target is not None:
         evaluation = Evaluation(target, evaluated, model, options, place, settings.layout)
@@ -258,8 +276,12 @@ def train(options, images, target=None, evaluated=None):
         first=0,
         wait_for_ranks=partial(ranks.gather, place, place.rank),
         evaluation=evaluation,
+        waits=waits,
     )
     if evaluation is not None:
         evaluation.close()
     end = checksum(weight.numpy() for weight in weights), ranks.peak_memory(settings.on_gpu)
-    end_job(place, done, seconds, ranks.gather(place, end))
+    end_job(
+        *(place, done, seconds, ranks.gather(place, end)),
+        waits=ranks.gather(place, waits.facts()),
+    )

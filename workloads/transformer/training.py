@@ -21,7 +21,7 @@ from common import pytorch_peak
 from common import pytorch_ranks as ranks
 from common.figures import FirstStep, TimedLine, figures
 from common.job import begin_job, end_job, job_facts, run_iterations
-from common.pytorch_waits import Waits
+from common.pytorch_waits import PytorchWaits
 from common.ranks import Place, keep_freed_memory
 from common.report_lines import StoppedError, iteration_line
 
@@ -80,7 +80,7 @@ def train(options: Namespace, workload: Workload, first_step: FirstStep) -> None
     begin_job(place, header, ranks.gather(place, place.facts()))
     rate = options.learning_rate or workload.rate
     step = Step(model, options, device, rate, workload.method)
-    step.waits = Waits(place, device, step.steps, measured=not is_sharded(options))
+    step.waits = PytorchWaits(place, device, step.steps, measured=not is_sharded(options))
     line = TimedLine(iteration_line, first_step, workload.units_per_sample, unit=workload.unit)
     feed = workload.batches(place, device)
     gc.freeze()
@@ -94,6 +94,7 @@ def train(options: Namespace, workload: Workload, first_step: FirstStep) -> None
         line=line,
         rate=rate,
         wait_for_ranks=partial(ranks.synchronise, place, device),
+        waits=step.waits,
     )
     memory = ranks.peak_memory(device)  # before the weights are put together for their checksum
     ends = ranks.gather(place, (ranks.checksum_of_weights(place, model), memory))
@@ -191,7 +192,7 @@ def shard(model: nn.Module, precision: str, device: torch.device) -> None:
 class Step:
     """One iteration of `model`, with its gradients averaged over all ranks."""
 
-    waits: Waits
+    waits: PytorchWaits
 
     def __init__(
         self,
@@ -232,7 +233,7 @@ class Step:
         self.optimizer.zero_grad(set_to_none=True)
         self.waits.before_backward(loss)
         self.scaler.scale(loss).backward()
-        self.waits.after_backward()
+        self.waits.leave()
         if self.method.largest_gradient:
             self.scaler.unscale_(self.optimizer)
             nn.utils.clip_grad_norm_(self.weights, self.method.largest_gradient)
