@@ -75,9 +75,11 @@ def test_several_weak_batch_sizes_do_not_multiply_the_strong_cells():
     assert sorted(cell["variant"] for cell in made) == ["bz4", "bz8", "gb32-strong", "gb64-strong"]
 
 
-@pytest.mark.parametrize("name", sorted(benchmarks()))
+@pytest.mark.parametrize(
+    "name", sorted(name for name, one in benchmarks().items() if "no_speedup" not in one)
+)
 @pytest.mark.parametrize("gpus", [0, 8])
-def test_every_benchmark_has_both_modes(name, gpus):
+def test_every_benchmark_with_a_speedup_has_both_modes(name, gpus):
     nodes = cluster(4, gpus=gpus, pythons=defaultdict(lambda: "/python"))
     known = {name: benchmarks()[name]}
     for recipe in known[name]["recipes"]:
@@ -94,6 +96,20 @@ def test_every_benchmark_has_both_modes(name, gpus):
             ("1n1g", 64),
             ("2n1g", 32),
         }
+
+
+def test_what_has_no_speedup_runs_once_beside_both_modes():
+    several = {**BOTH, "batch_size_per_device": "16,8", "benchmark": "pytorch,all_reduce"}
+    beside, alone = planned(**several), planned(benchmark="all_reduce")
+    ours = [cell for cell in beside["cells"] if cell["benchmark"] == "all_reduce"]
+    assert [(cell["directory"], cell["name"]) for cell in ours] == [
+        (cell["directory"], cell["name"]) for cell in alone["cells"]
+    ]
+    known = benchmarks()
+    known["pytorch"]["no_speedup"] = "why"
+    told = {**BOTH, "batch_size_per_device": "16,8", "benchmark": "pytorch"}
+    variants = {cell["variant"] for cell in planned(known=known, **told)["cells"]}
+    assert variants == {"bz16", "bz8"}
 
 
 def test_a_topology_that_does_not_divide_is_unavailable_and_no_failure():

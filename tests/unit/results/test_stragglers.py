@@ -77,4 +77,12 @@ def test_the_report_says_it_in_words():
     assert "repeat 1: the others wait for rank 1 on node2 since step 31, " in text
     assert "repeat 2: no rank stands out." in text
     (table,) = section["tables"]
+    assert [one["name"] for one in table["columns"]] == [
+        *("cell", "repeat", "rank", "node", "wait, ms", "step, ms")
+    ]
+    results["cells"][1]["repeats"][0]["waits"][1].update(input_seconds=0.5, core_wait_seconds=0.25)
+    (known,) = waits_sections(results)[0]["tables"]
+    assert [one["name"] for one in known["columns"]][5:7] == ["input, ms", "no core, ms"]
+    assert [cell["value"] for cell in known["rows"][1][5:7]] == [500, 250]
+    assert [cell["value"] for cell in known["rows"][0][5:7]] == [None, None]
     assert len(table["rows"]) == 4

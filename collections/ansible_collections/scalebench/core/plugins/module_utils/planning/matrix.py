@@ -72,6 +72,8 @@ def _expand_one(
     if {*options} - {*OPTIONS, *(factor.name for factor in factors)}:
         # A factor that only other benchmarks have selects these.
         return []
+    if "no_speedup" in benchmark:
+        options = _without_batch(options, recipe)
     defaults = recipe["defaults"][device]
     method = {key: options.get(key, defaults.get(key, METHOD[key])) for key in METHOD}
     cells: Dict[str, Cell] = {}
@@ -103,6 +105,18 @@ def _expand_one(
                 _name(cell, benchmark, defaults)
                 _add(cells, cast(Cell, cell))
     return list(cells.values())
+
+
+def _without_batch(options: Mapping[str, Any], recipe: Mapping[str, Any]) -> Dict[str, Any]:
+    """Return the options of a benchmark without speed-ups, which runs beside others.
+
+    It has no mode of scaling, and no batch unless its program is told one: it would measure the
+    same once for each.
+    """
+    of_batch = {"scaling", "global_batch_size"}
+    if "{batch_size" not in str(recipe):
+        of_batch.add("batch_size_per_device")
+    return {name: value for name, value in options.items() if name not in of_batch}
 
 
 def _check_scaling(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterator, List
+from typing import Any, Dict, Iterator, List, Optional
 
 from ..layout.groups import named_cells
-from ..layout.sections import Section, section, table, unquoted
+from ..layout.sections import Section, filled, section, table, unquoted
 from ..records.results import Repeat, Results
 from ..results.stragglers import LEAST_SHARE, LEVEL, waited_for
 from ..stats.statistics import median
@@ -30,13 +30,14 @@ def waits_sections(results: Results) -> List[Section]:
         "From the end of a rank's own backward pass to that of the exchange of gradients. All leave"
         " it together, so the rank that waits least reached it last. It is named where that is no"
         f" chance (at most {LEVEL:.0%} of repeats of equal ranks) and is at least"
-        f" {LEAST_SHARE:.0%} of a step."
+        f" {LEAST_SHARE:.0%} of a step. Input is what a rank waits for its batch, no core how long it"
+        " is ready to run while others have the cores, both on average."
     )
     rows = [row for cell, repeat in measured for row in _rows(cell, repeat)]
     sentences = [_sentence(cell, repeat) for cell, repeat in measured]
     if len(rows) > _MOST_ROWS:
         sentences.append(f"The first {_MOST_ROWS} of {len(rows)} ranks; results.json has them all.")
-    tables = [table("Waits of the ranks", rows[:_MOST_ROWS])]
+    tables = [table("Waits of the ranks", rows[:_MOST_ROWS], filled(rows))]
     return [section("waits", "Waits", [about], tables, sentences)]
 
 
@@ -56,6 +57,12 @@ def _rows(cell: str, repeat: Repeat) -> Iterator[Dict[str, Any]]:
         waits = rank["wait_seconds"]
         yield {
             **{"cell": cell, "repeat": repeat["repeat"], "rank": rank["rank"]},
-            **{"node": rank["node"], "wait, ms": median(waits) * 1000 if waits else None},
-            "step, ms": rank["step_seconds"] * 1000,
+            **{"node": rank["node"], "wait, ms": _ms(median(waits) if waits else None)},
+            "input, ms": _ms(rank.get("input_seconds")),
+            "no core, ms": _ms(rank.get("core_wait_seconds")),
+            "step, ms": _ms(rank["step_seconds"]),
         }
+
+
+def _ms(seconds: Optional[float]) -> Optional[float]:
+    return None if seconds is None else seconds * 1000
