@@ -5,7 +5,7 @@ reach as servers without root. A node sends at the rate of its link (``tc tbf``)
 core (cgroup), so that four together have what they have alone. Three models are trained on one, two
 and four nodes, with all-reduces between them. The figures compared are those of ``predictions`` in
 results.json: ``parts`` knows 1n1g and the all-reduces of the topology itself, ``left_out`` nothing
-of four nodes.
+of four nodes. ``--strong`` trains the same batch on all topologies, and has the latter alone.
 """
 
 from __future__ import annotations
@@ -80,14 +80,19 @@ def copy_benchmarks(folder: Path) -> Path:
     return copied
 
 
-def bench(inventory: Path, folder: Path, rate: int, repeats: int) -> dict:
-    """Run a campaign; return its results."""
-    name = f"rate{rate}"
+def bench(inventory: Path, folder: Path, rate: int, repeats: int, strong: int | None) -> dict:
+    """Run a campaign; return its results.
+
+    :param strong: global batch size; None: weak scaling.
+    """
+    name = f"rate{rate}{'-strong' if strong else ''}"
     variables = {
         **TRAINING, "topology": "1n1g,2n1g,4n1g", "repeats": repeats, "warmup": 2,
         "iterations": 8, "campaign": name, "cell_timeout": 3600,
         "campaign_results_dir": str(folder),
     }  # fmt: skip
+    if strong:
+        variables.update(scaling="strong", global_batch_size=strong)
     run(
         "ansible-playbook", "-i", str(inventory), "playbooks/bench.yml", "-e", json.dumps(variables)
     )
@@ -99,6 +104,9 @@ def print_rows(rate: int, results: dict) -> list[float]:
     errors = []
     for group in results["predictions"]["groups"]:
         for row in group["rows"]:
+            if row["kind"] == "parts" and group["scaling"] == "strong":
+                # It takes one device with the batch of each of several.
+                continue
             if row["error"] is None:
                 raise SystemExit(f"{group['benchmark']} {row['topology']}: {row['reason']}")
             errors.append(row["error"])
@@ -118,8 +126,12 @@ def main() -> None:
     parser.add_argument("--rates", type=int, nargs="+", default=[100, 500, 2000], help="Mbit/s")
     parser.add_argument("--cores", type=float, default=0.4, help="of a node; default 0.4")
     parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--strong", type=int, metavar="BATCH", help="strong scaling of this batch")
+    parser.add_argument("--models", help="benchmarks; default pytorch,llama,bert")
     parser.add_argument("--results", type=Path, help="folder to keep the results in")
     options = parser.parse_args()
+    if options.models:
+        TRAINING["benchmark"] = f"{options.models},all_reduce"
     if os.geteuid():
         print("Not root: predicted speed-ups are not compared with measured ones")
         return
@@ -140,7 +152,8 @@ def main() -> None:
         for rate in options.rates:
             for node in nodes:
                 node.shape_all(rate)
-            errors += print_rows(rate, bench(inventory, kept, rate, options.repeats))
+            results = bench(inventory, kept, rate, options.repeats, options.strong)
+            errors += print_rows(rate, results)
         close = sum(abs(error) <= CLOSE for error in errors)
         print(f"{close} of {len(errors)} within {CLOSE:.0%}")
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import socket
+
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils import logs
-from trainers import facts, folders_of_images, interpreter, run
+from trainers import FOLDER, facts, folders_of_images, interpreter, run
 
 SHORT = ("--warmup=1", "--iterations=5", "--device=cpu")
 
@@ -48,6 +50,42 @@ def test_one_rank_learns(python):
     assert reading["reader"] == "paddle_fluid"
     assert losses(ended.stdout)[-1] < losses(ended.stdout)[0] - 1
     assert reading["summary"]["iterations"] == 6
+
+
+SLOW_FEED = """
+import os, sys, time
+from common.process import end_now
+from resnet50 import paddle_training, train_paddle
+feed = paddle_training.make_feed
+def slow(*options):
+    for number, batch in enumerate(feed(*options)):
+        # Not the first, which is made before the clock starts.
+        if number and os.environ["PADDLE_TRAINER_ID"] == "1":
+            time.sleep(1)
+        yield batch
+paddle_training.make_feed = slow
+sys.stdout.reconfigure(line_buffering=True)
+end_now(train_paddle.main())
+"""
+
+
+def test_ranks_wait_for_the_one_that_waits_for_its_batches(python, tmp_path):
+    (tmp_path / "slow.py").write_text(SLOW_FEED)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    launch = [python, "-m", "paddle.distributed.launch", f"--master=127.0.0.1:{port}"]
+    launch += ["--nnodes=1", "--rank=0", "--host=127.0.0.1", "--nproc_per_node=2"]
+    launch += [f"--log_dir={tmp_path}", str(tmp_path / "slow.py"), *SHORT]
+    ended = run(launch, PYTHONPATH=str(FOLDER))
+    assert ended.returncode == 0, ended.stderr
+    waits = logs.read((tmp_path / "workerlog.0").read_text())["summary"]["waits"]
+    first, second = waits
+    assert [one["rank"] for one in waits] == [0, 1]
+    assert second["input_seconds"] >= 1 > 2 * first["input_seconds"]
+    # One batch of six is made before.
+    assert sum(first["wait_seconds"]) - sum(second["wait_seconds"]) > 5 * 0.5
+    assert all(one["core_wait_seconds"] >= 0 for one in waits)
 
 
 def test_real_images_are_read_and_a_bad_one_is_named(python, tmp_path):

@@ -137,12 +137,12 @@ class Step:
             scores = self.model(images)
         scores = scores.astype("float32")
         loss = functional.cross_entropy(scores, labels, label_smoothing=LABEL_SMOOTHING)
-        means, exchange = measures(loss, scores, labels), None
-        if self.world_size > 1:
-            means = means / self.world_size
-            exchange = dist.all_reduce(means, sync_op=False)
+        means, exchange = measures(loss, scores, labels) / self.world_size, None
         self.scaler.scale(loss).backward()
         self.waits.leave()
+        if self.world_size > 1:
+            # On a CPU it waits for all ranks: before the backward pass they would wait twice.
+            exchange = dist.all_reduce(means, sync_op=False)
         self.scaler.step(self.optimizer)
         self.scaler.update()
         self.optimizer.clear_grad()
