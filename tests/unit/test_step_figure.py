@@ -93,3 +93,13 @@ def test_a_report_with_parts_has_the_plot_and_its_words():
 def test_a_plot_of_an_earlier_report_is_no_unknown_file_of_a_tree(figure):
     found = group_logs([f"{figure}.svg", f"{figure}.png"])
     assert found["unmatched"] == []
+
+
+def test_the_words_above_the_bars_are_within_the_drawing():
+    results = parts()
+    results["step_parts"]["groups"][0]["variant"] = "gb1024-strong-amp-dali-real-224px"
+    figure = step_figure(results["step_parts"])
+    figure.canvas.draw()
+    for text in figure.axes[0].texts:
+        box = text.get_window_extent()
+        assert 0 <= box.x0 < box.x1 <= figure.bbox.width, text.get_text()

@@ -307,6 +307,12 @@ def test_the_report_and_the_terminal_mark_predictions():
     (figure, none) = [line for line in step_lines(results) if "prediction" in line]
     assert "64n1g (prediction, not measured): 785.3 images/s (785.3 to 785.3), a" in figure
     assert "from the step on 4n1g and the all-reduces on 2n1g, 4n1g." in figure
+    row = next(one for one in results["predictions"]["groups"][0]["rows"] if one["step_seconds"])
+    row.update(kind="asked", step_low=0.0, step_high=1.0)
+    assert "images/s (8.0 or more), a speed-up" in step_lines(results)[-3]
+    row.update(step_low=None, step_high=None)
+    assert "images/s (no interval: too few repeats), a" in step_lines(results)[-3]
+    row["kind"] = "parts"
     made = strong()
     made["step_parts"], made["predictions"] = None, predictions(made["cells"], None, ["8n1g"])
     (said,) = [line for line in step_lines(made) if "gb16-strong 8n1g" in line]

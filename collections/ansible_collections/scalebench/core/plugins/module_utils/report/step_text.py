@@ -170,7 +170,9 @@ def _sentence(cell: StepCell, group: StepGroup) -> str:
 def _cores(cell: StepCell) -> List[str]:
     """Return whether ranks have to share cores, and what share of a step that costs."""
     waited = cell["core_wait_seconds"]
-    cost = None if waited is None else f"no free core for {_share(waited, cell)}"
+    cost = None
+    if waited is not None:
+        cost = f"no free core for {_share(waited, cell)} longer than one device alone"
     if not cell["oversubscribed"]:
         return [cost] if cost else []
     devices, cores = cell["devices"], cell["cores"]
@@ -273,16 +275,14 @@ def _asked(group: PredictionGroup) -> List[str]:
         if row["step_seconds"] is None:
             lines.append(f"{start}): none, {row['reason']}.")
             continue
-        between = ""
-        if row["step_high"] and row["step_low"]:
-            low = _throughput(row, row["step_high"]) or 0.0
-            high = _throughput(row, row["step_low"]) or 0.0
-            between = f" ({low:,.1f} to {high:,.1f})"
+        low, high = (_throughput(row, row[key]) or 0.0 for key in ("step_high", "step_low"))
+        between = f"({low:,.1f} to {high:,.1f})" if high else f"({low:,.1f} or more)"
+        between = between if low else "(no interval: too few repeats)"
         figure = _throughput(row, row["step_seconds"]) or 0.0
         shared = "; ranks of these share cores" if row["oversubscribed"] else ""
         steps = "step" if len(row["steps"]) == 1 else "steps"
         lines.append(
-            f"{start}, not measured): {figure:,.1f} {unit}{between}, a speed-up of"
+            f"{start}, not measured): {figure:,.1f} {unit} {between}, a speed-up of"
             f" {row['speedup']:.2f} of {row['devices']}, from the {steps} on"
             f" {', '.join(row['steps'])} and the all-reduces on {', '.join(row['network'])}"
             f"{shared}."

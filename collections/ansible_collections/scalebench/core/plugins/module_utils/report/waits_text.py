@@ -30,8 +30,8 @@ def waits_sections(results: Results) -> List[Section]:
         "From the end of a rank's own backward pass to that of the exchange of gradients. All leave"
         " it together, so the rank that waits least reached it last. It is named where that is no"
         f" chance (at most {LEVEL:.0%} of repeats of equal ranks) and is at least"
-        f" {LEAST_SHARE:.0%} of a step. Input is what a rank waits for its batch, no core how long it"
-        " is ready to run while others have the cores, both on average."
+        f" {LEAST_SHARE:.0%} of a step. Input is what a rank waits for its batch, no core how long"
+        " it is ready to run while others have the cores, both on average."
     )
     rows = [row for cell, repeat in measured for row in _rows(cell, repeat)]
     sentences = [_sentence(cell, repeat) for cell, repeat in measured]
