@@ -1,6 +1,8 @@
 """Predicted steps, from steps and all-reduces that follow a law with noise."""
 
+import math
 import random
+import statistics
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.report.markdown import (
@@ -9,11 +11,16 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.markdown im
 from ansible_collections.scalebench.core.plugins.module_utils.report.page import page
 from ansible_collections.scalebench.core.plugins.module_utils.report.step_text import step_lines
 from ansible_collections.scalebench.core.plugins.module_utils.report.text import terminal_table
+from ansible_collections.scalebench.core.plugins.module_utils.results.collectives import (
+    all_reduce_times,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.results.prediction import (
     predictions,
     wanted_topologies,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
+from ansible_collections.scalebench.core.plugins.module_utils.results.ring_law import ring_law
+from ansible_collections.scalebench.core.plugins.module_utils.stats.student_t import quantile
 from report_data import campaign, cell, run
 
 PARAMETERS = 1_000_000
@@ -192,14 +199,14 @@ def test_other_training_has_no_prediction():
 SERIAL, SHARED, GLOBAL = 0.05, 0.4, 16
 
 
-def strong(topologies=("1n1g", "2n1g", "4n1g"), noise=0.0, seed=0, alone=(4,), base=None):
-    """Return results of strong scaling, of all-reduces, and of one device with smaller batches."""
+def strong(topologies=("1n1g", "2n1g", "4n1g"), noise=0.0, seed=0, network_noise=None):
+    """Return results of strong scaling, of all-reduces, and of one device with 4n1g's batch."""
     draw = random.Random(seed)
 
     def noisy(seconds):
         return seconds * (1 + noise * draw.gauss(0, 1))
 
-    results = measured(noise=noise, seed=seed)
+    results = measured(noise=noise if network_noise is None else network_noise, seed=seed)
     cells = [one for one in results["cells"] if one["benchmark"] == "all_reduce"]
     steps = {name: SERIAL + SHARED / int(name[0]) for name in topologies}
     speeds = {
@@ -211,11 +218,8 @@ def strong(topologies=("1n1g", "2n1g", "4n1g"), noise=0.0, seed=0, alone=(4,), b
     for one in plan["cells"]:
         one["batch_size_per_device"] = GLOBAL // one["nodes"]
     cells += build_results(plan, runs)["cells"]
-    for batch in alone:
-        step = SERIAL + SHARED * batch / GLOBAL
-        speeds = {"1n1g": [batch / noisy(step) for _ in range(5)]}
-        names = {"batch_size_per_device": batch, "variant": f"bz{batch}"}
-        cells += build_results(*campaign(speeds, model_data=MODEL, **names))["cells"]
+    speeds = {"1n1g": [BATCH / noisy(SERIAL + SHARED * BATCH / GLOBAL) for _ in range(5)]}
+    cells += build_results(*campaign(speeds, model_data=MODEL))["cells"]
     return {"cells": cells}
 
 
@@ -257,6 +261,32 @@ def test_an_interval_of_strong_scaling_has_the_truth_as_often_as_it_says():
         inside += row["step_low"] < truth < row["step_high"]
     # 95 %, with a standard error of 1.5 %.
     assert 180 <= inside <= 200
+
+
+def test_a_step_that_counts_half_counts_a_quarter_of_its_variance():
+    results = strong()
+    scattered = next(
+        one
+        for one in results["cells"]
+        if one["variant"] == "gb16-strong" and one["topology"] == "2n1g"
+    )
+    times = [0.28, 0.29, 0.3, 0.31, 0.32]
+    for repeat, seconds in zip(scattered["repeats"], times, strict=True):
+        repeat["throughput"] = GLOBAL / seconds
+    # s + p / 8 of the steps on two and on four is 3/2 of the latter without 1/2 of the former.
+    row = strong_rows(results, "8n1g")["asked", "8n1g"]
+    error = 0.5 * statistics.stdev(times) / math.sqrt(len(times))
+    reach = quantile(0.975, len(times) - 1) * error
+    assert (row["step_high"] - row["step_low"]) / 2 == pytest.approx(reach, rel=1e-3)
+
+
+def test_errors_of_all_reduces_that_cancel_do_not_count():
+    results = strong(network_noise=0.02)
+    row = strong_rows(results, "8n1g")["asked", "8n1g"]
+    line = ring_law(all_reduce_times(results["cells"]), ["2n1g", "4n1g"], GRADIENTS).line
+    # (n - 1) a: 7 - 3/2 of 3 + 1/2 of 1; (n - 1)/n S b: 7/8 - 3/2 of 3/4 + 1/2 of 1/2, so none.
+    reach = quantile(0.975, line.freedom) * 3 * math.sqrt(line.of_first)
+    assert (row["step_high"] - row["step_low"]) / 2 == pytest.approx(reach, rel=1e-3)
 
 
 def test_a_speed_up_of_strong_scaling_is_that_over_the_smallest_topology():
