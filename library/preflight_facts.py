@@ -37,6 +37,10 @@ options:
     description: Command of the container engine.
     type: str
     default: docker
+  work_dir:
+    description: The folder of the runs on the node; empty for none.
+    type: path
+    default: ""
   gpus:
     description: Whether to examine the GPUs.
     type: bool
@@ -66,6 +70,11 @@ memlock_kib:
   type: int
   returned: success
   sample: -1
+writable:
+  description: Whether O(work_dir) can be written to, if it is there.
+  type: bool
+  returned: success
+  sample: true
 addresses:
   description: The first IPv4 address of each interface that has one.
   type: dict
@@ -199,6 +208,7 @@ def main() -> None:
             "ssh_config": {"type": "path", "default": ""},
             "containers": {"type": "list", "elements": "str", "default": []},
             "engine": {"type": "str", "default": "docker"},
+            "work_dir": {"type": "path", "default": ""},
             "gpus": {"type": "bool", "default": True},
             "gpu_ids": {"type": "str", "default": "all"},
         },
@@ -215,6 +225,7 @@ def main() -> None:
         silent, remarks = nvidia_smi.roll_call() if gpus else ([], "")
         module.exit_json(
             memlock_kib=fitness.memlock_kib(),
+            writable=fitness.writable(args["work_dir"]),
             addresses=fitness.addresses(),
             routes=fitness.routes(),
             gpu_health=gpus,

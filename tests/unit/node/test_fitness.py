@@ -202,3 +202,16 @@ def test_routes_are_those_of_the_main_table_that_are_up():
         {"interface": "ib0", "network": "10.12.0.0/22", "metric": 0},
         {"interface": "", "network": "10.13.0.0/16", "metric": 0},
     ]
+
+
+def test_a_folder_that_is_there_must_take_files(tmp_path):
+    assert fitness.writable(str(tmp_path))
+    assert fitness.writable(str(tmp_path / "to be made"))
+    assert fitness.writable("")
+    # Root may write everywhere.
+    child = os.fork()
+    if not child:
+        if os.getuid() == 0:
+            os.setuid(65534)
+        os._exit(int(fitness.writable("/usr")))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -192,6 +192,7 @@ FAULTS = [
     ),
     (lambda node: node.update(memlock_kib=8192), [("memlock", "fail")]),
     (lambda node: node["fingerprint"].update(disk_free_mib=100), [("disk", "fail")]),
+    (lambda node: node.update(writable=False), [("disk", "fail")]),
     (lambda node: node.update(clock_skew=[1.0, 1.2]), [("clock", "warn")]),
     (lambda node: node.update(clock_skew=[-61.2, -60.9]), [("clock", "fail")]),
     (lambda node: node["fingerprint"].update(kernel="6.1.0-29-amd64"), [("kernel", "warn")]),

@@ -23,6 +23,7 @@ __all__ = [
     "gpu_processes",
     "memlock_kib",
     "routes",
+    "writable",
     "xid_codes",
 ]
 
@@ -70,6 +71,14 @@ def routes(text: Optional[str] = None) -> List[Dict[str, Any]]:
             own = "" if int(flags, 16) & _RTF_REJECT else name
             found.append({"interface": own, "network": f"{address}/{bits}", "metric": int(metric)})
     return found
+
+
+def writable(folder: str) -> bool:
+    """Return whether a folder can be written to; one that is not there yet counts as such.
+
+    A file system that an error made read-only cannot.
+    """
+    return not os.path.isdir(folder) or os.access(folder, os.W_OK | os.X_OK)
 
 
 def memlock_kib() -> int:

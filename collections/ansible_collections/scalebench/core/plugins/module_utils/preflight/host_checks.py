@@ -71,6 +71,9 @@ def _memlock(name: str, node: Mapping[str, Any]) -> Row:
 
 def _room(name: str, node: Mapping[str, Any], expected: Mapping[str, Any]) -> Row:
     free, needed = node["fingerprint"]["disk_free_mib"], expected.get("free_mib", 0)
+    if not node.get("writable", True):
+        todo = "let the account of the runs write there; a disk with errors is read-only"
+        return verdict("disk", name, FAIL, "scalebench_work_dir cannot be written", todo)
     if free < needed:
         todo = f"free {needed} MiB on the disk of scalebench_work_dir"
         return verdict("disk", name, FAIL, f"{free} MiB free", todo)
