@@ -26,6 +26,11 @@ def test_a_value_with_blanks_is_read_whole():
     assert answers.fields(NODE)["OS"] == "Linux 6.1.0 #1 SMP Debian"
 
 
+def test_words_of_an_administrator_are_no_fields():
+    line = NODE.replace("State=IDLE", "State=IDLE+DRAIN") + " Reason=was State=IDLE before [root@x]"
+    assert answers.nodes(line)[0].state == "IDLE+DRAIN"
+
+
 @pytest.mark.parametrize(
     ("gres", "gpus"),
     [

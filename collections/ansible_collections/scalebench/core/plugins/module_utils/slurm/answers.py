@@ -254,14 +254,13 @@ def _seconds(text: str) -> Optional[int]:
 def fields(line: str) -> Dict[str, str]:
     """Return the fields of a line of ``scontrol --oneliner``: ``NodeName=n1 Arch=x86_64 ...``.
 
-    A value with blanks (``OS=Linux 6.1``) goes up to the next name.
+    A value with blanks (``OS=Linux 6.1``) goes up to the next name. Of a name that is there twice
+    the first counts: what people write, as a node's ``Reason``, stands behind.
     """
-    return {
-        match[1]: match[2].strip()
-        for match in re.finditer(
-            r"(?:^|(?<=\s))([A-Za-z][\w/:]*)=(.*?)(?=\s[A-Za-z][\w/:]*=|$)", line
-        )
-    }
+    found: Dict[str, str] = {}
+    for match in re.finditer(r"(?:^|(?<=\s))([A-Za-z][\w/:]*)=(.*?)(?=\s[A-Za-z][\w/:]*=|$)", line):
+        found.setdefault(match[1], match[2].strip())
+    return found
 
 
 def nodes(answer: str) -> List[SlurmNode]:
