@@ -187,6 +187,8 @@ def test_nodes_that_fail_the_preflight_are_left_out_as_often_as_said(cluster, tm
         "n1",
         "n3",
     }
+    # The stand-in has the name of n2, and not its folder.
+    assert {folder.name for folder in (tmp_path / ".scalebench/nodes").iterdir()} == {"n1", "n3"}
     # Continued, it asks for the hosts that it ran on, not for those that its nodes are called by.
     again = cluster.run("bench.yml", "-e", json.dumps(words))
     assert again.returncode == 0, again.stdout
