@@ -44,7 +44,7 @@ def test_provision_runs_no_role_that_changes_the_system(machine):
     roles = {
         event["event_data"].get("role")
         for event in machine.provisioned.events
-        if event["event"] == "playbook_on_task_start"
+        if event["event"] == "runner_on_ok"
     }
     # hardware and stack only read; claim writes a file of Scalebench's own.
     read = {"hardware", "stack", "claim"}

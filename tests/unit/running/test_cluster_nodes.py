@@ -106,15 +106,15 @@ def test_a_missing_framework_matters_only_when_no_other_is_there():
 
 
 def test_every_node_gets_the_keys_of_its_own_files():
+    names = {node: [f"/{node}_host/h2", f"/{node}_host/h1", f"/{node}/u"] for node in ("n1", "n2")}
     nodes = [
-        {"name": name, "host_names": [f"/{name}/h1", f"/{name}/h2"], "user_names": [f"/{name}/u"]}
-        for name in ("node1", "node2")
+        {"name": node, "pairs": {"folder": f"/{node}", "names": names[node]}} for node in names
     ]
-    public = {f"/{name}/{file}": f"{name} {file}" for name in ("node1", "node2")
-              for file in ("u", "h2", "h1")}  # fmt: skip
-    one, two = with_public_keys(nodes, public)
-    assert (one["name"], one["host_keys"]) == ("node1", ["node1 h1", "node1 h2"])
-    assert (two["host_keys"][1], two["user_keys"]) == ("node2 h2", ["node2 u"])
+    one, two = with_public_keys(
+        nodes, {path: f"of {path}" for paths in names.values() for path in paths}
+    )
+    assert (one["name"], one["host_keys"]) == ("n1", ["of /n1_host/h2", "of /n1_host/h1"])
+    assert (one["user_keys"], two["user_keys"]) == (["of /n1/u"], ["of /n2/u"])
 
 
 def test_other_controllers_keep_their_access():

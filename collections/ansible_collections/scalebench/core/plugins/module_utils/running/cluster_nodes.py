@@ -91,17 +91,17 @@ def with_public_keys(
 ) -> List[Dict[str, Any]]:
     """Return the nodes with the lists ``host_keys`` and ``user_keys``.
 
-    :param nodes: each with the lists ``host_names`` and ``user_names``, paths of private keys.
+    :param nodes: each with ``pairs``, the ``names`` of its private keys, as absolute paths, and the
+        ``folder`` of those of its user; the host keys are outside.
     :param public: public keys by these paths.
     """
-    return [
-        {
-            **node,
-            "host_keys": [public[name] for name in node["host_names"]],
-            "user_keys": [public[name] for name in node["user_names"]],
-        }
-        for node in nodes
-    ]
+    found = []
+    for node in nodes:
+        keys: Dict[bool, List[str]] = {True: [], False: []}
+        for name in node["pairs"]["names"]:
+            keys[name.startswith(node["pairs"]["folder"] + "/")].append(public[name])
+        found.append({**node, "host_keys": keys[False], "user_keys": keys[True]})
+    return found
 
 
 def node_problems(
