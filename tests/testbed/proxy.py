@@ -24,6 +24,9 @@ def ensure(config: Settings) -> None:
         return
     say(f"starting a proxy for the nodes on {config.gateway} port {PORT}")
     configuration = config.state / "tinyproxy.conf"
+    log = config.state / "tinyproxy.log"
+    # It names every host that a node asks for.
+    log.unlink(missing_ok=True)
     configuration.write_text(
         f"Port {PORT}\n"
         f"Listen {config.gateway}\n"
@@ -32,8 +35,8 @@ def ensure(config: Settings) -> None:
         "MaxClients 200\n"
         "Timeout 600\n"
         f'PidFile "{pid_file}"\n'
-        f'LogFile "{config.state}/tinyproxy.log"\n'
-        "LogLevel Warning\n"
+        f'LogFile "{log}"\n'
+        "LogLevel Connect\n"
     )
     run("tinyproxy", "-c", str(configuration))
 
