@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import pwd
 import socket
 import time
 
@@ -47,8 +48,8 @@ class ActionModule(ActionBase):
             what = campaign if campaign.endswith(".yml") else f"campaign {campaign}"
             result.update(
                 failed=True,
-                msg=f"{what} has been running here since"
-                f" {other.get('taken')}, as process {other.get('pid')} on"
+                msg=f"{what} has been running on {task_vars['inventory_hostname']} since"
+                f" {other.get('taken')}, as process {other.get('pid')} of"
                 f" {other.get('controller')}. Wait for it, or end it; if that machine or"
                 f" container is gone, remove {claim} on the node.",
             )
@@ -69,7 +70,15 @@ def _this_playbook():
     if process is None or process["pid"] != os.getppid():
         raise AnsibleActionFail("the ansible-playbook that claims the node has ended")
     return {
-        "controller": socket.gethostname(),
+        "controller": f"{_account()}@{socket.gethostname()}",
         **process,
         "taken": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
+
+
+def _account():
+    """Return the name of this account; its number where a container has none."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())

@@ -169,13 +169,17 @@ def main() -> None:
 
 
 def places(args: dict) -> List[Tuple[str, ContextManager[None]]]:
-    """Return the folders that are claimed, and as which account."""
-    found = []
+    """Return the folders that are claimed, and as which account.
+
+    First the one for root, which decides between runs of provision.yml: whoever is refused there
+    must not hold the other for a moment, in which the holder claims it as the account.
+    """
+    found: List[Tuple[str, ContextManager[None]]] = []
+    if args["system_dir"]:
+        found.append((args["system_dir"], contextlib.nullcontext()))
     if not args["existing"] or os.path.isdir(args["work_dir"]):
         user = args["user"]
         found.append((args["work_dir"], acting_as(user) if user else contextlib.nullcontext()))
-    if args["system_dir"]:
-        found.append((args["system_dir"], contextlib.nullcontext()))
     return found
 
 
@@ -193,7 +197,9 @@ def change_all(module: AnsibleModule, claim: dict) -> dict:
     """Claim or release all folders; return the result. Of a claim that is refused nothing stays."""
     args = module.params
     result = {"changed": False, "held_by": None, "holds": False, "ended": []}
+    asked = 0
     for place, account in places(args):
+        asked += 1
         with account:
             done = change(module, place, claim)
         ended = [*result["ended"], *done["ended"]]
@@ -201,7 +207,7 @@ def change_all(module: AnsibleModule, claim: dict) -> dict:
         if done["held_by"]:
             result["held_in"] = place
             break
-    for place, account in places(args) if not module.check_mode else ():
+    for place, account in places(args)[:asked] if not module.check_mode else ():
         with account:
             if result["held_by"]:
                 release(place, claim)

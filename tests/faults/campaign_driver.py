@@ -186,7 +186,8 @@ def _claim(campaign: Campaign, state: str) -> None:
     tasks = {}
     for node in campaign.nodes:
         args = {"work_dir": str(campaign.work_dir(node)), "campaign": "random", "state": state}
-        tasks[node] = _action(Claim, args, _connection(campaign, node)).run
+        action = _action(Claim, args, _connection(campaign, node))
+        tasks[node] = partial(action.run, None, {"inventory_hostname": node})
     for node, answer in on_nodes(campaign.folder, tasks).items():
         if answer.get("failed"):
             raise AssertionError(f"{node} cannot be {state}: {answer['msg']}")

@@ -113,7 +113,7 @@ def refuse_a_second_campaign(cluster, first):
     """Require that it is refused, is told of the first, and leaves its ranks alone."""
     second = cluster.bench(campaign="second", **TWO)
     assert second.rc != 0
-    assert f"campaign {first} has been running here since" in failures(second)
+    assert f"campaign {first} has been running on node1 since" in failures(second)
     assert not (cluster.results / "second").exists()
     assert len(list(ranks_of(cluster))) == 8
 

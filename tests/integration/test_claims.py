@@ -50,7 +50,8 @@ threading.Thread(target=interrupt, daemon=True).start()
 main(sys.argv)
 """
 OTHER = {
-    **{"campaign": "night", "controller": "elsewhere", "boot_id": "b", "pid": 7, "start": 1},
+    **{"campaign": "night", "controller": "somebody@elsewhere"},
+    **{"boot_id": "b", "pid": 7, "start": 1},
     "taken": "2026-11-22T20:00:00Z",
 }
 
@@ -204,15 +205,43 @@ def test_a_node_that_another_uses_is_refused_by_name_and_the_rest_goes_on(cluste
     code, out = finish(cluster)
     assert code == 2, out
     assert (
-        "FAILED node1: claim : Claim the node campaign night has been running here since 2026"
+        "FAILED node1: claim : Claim the node campaign night has been running on node1 since 2026"
         in out
     )
-    assert "as process 7 on elsewhere" in out
+    assert "as process 7 of somebody@elsewhere" in out
     assert json.loads(held.read_text()) == OTHER
     assert claims(cluster) == ["node1"]
+    assert (cluster / "node2/owner.json").exists()
     code, out = finish(cluster, "--check")
     assert code == 0, out
-    assert "WOULD FAIL node1: claim : Claim the node campaign night has been running here" in out
+    assert (
+        "WOULD FAIL node1: claim : Claim the node campaign night has been running on node1" in out
+    )
+
+
+def test_of_two_that_begin_together_who_gets_the_first_node_gets_all(cluster):
+    """The winner, in the moment in which it has the first node alone, and the other on both."""
+    anna, ben = (("-e", f"scalebench_controller={name}") for name in ("anna@one", "ben@two"))
+    with start(cluster, *anna, "--limit", "node1", "-e", "seconds=300") as first:
+        try:
+            while claims(cluster) != ["node1"]:
+                assert first.poll() is None
+                time.sleep(0.1)
+            held = json.loads((cluster / "node1/claim.json").read_text())
+            # The owner is named later; here another controller takes what it may.
+            code, out = finish(cluster, *ben, "-e", "scalebench_take_over=true")
+            assert code == 2, out
+            assert "provision.yml has been running on node1 since 2" in out
+            assert f"as process {held['pid']} of {held['controller']}. Wait for it" in out
+            assert "Giving back" not in out
+            assert [*(cluster / "node2").iterdir()] == []
+            os.killpg(first.pid, signal.SIGINT)
+            first.communicate(timeout=120)
+        finally:
+            first.kill()
+    code, out = finish(cluster, *anna)
+    assert code == 0, out
+    assert claims(cluster) == []
 
 
 def test_controllers_in_containers_of_one_machine_use_the_nodes_by_turns(cluster):
@@ -228,7 +257,7 @@ def test_controllers_in_containers_of_one_machine_use_the_nodes_by_turns(cluster
             for inside in (container, ()):
                 code, out = finish(cluster, inside=inside)
                 assert code == 2, out
-                assert f"as process {json.loads(held[0])['pid']} on" in out
+                assert f"as process {json.loads(held[0])['pid']} of" in out
                 assert "if that machine or container is gone" in out
                 assert [(cluster / name / "claim.json").read_text() for name in NODES] == held
             os.killpg(first.pid, signal.SIGINT)

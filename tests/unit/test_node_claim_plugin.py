@@ -31,7 +31,7 @@ def claim(answers, queue, check):
     task = SimpleNamespace(args={"work_dir": "/nowhere"}, async_val=0, check_mode=check)
     plugin = Claim(task, CONNECTION, None, None, None, None)
     plugin.answers = answers
-    queue.put({**plugin.run(), "asked": 3 - len(answers)})
+    queue.put({**plugin.run(None, {"inventory_hostname": "node1"}), "asked": 3 - len(answers)})
 
 
 def claimed(*answers, check=False):

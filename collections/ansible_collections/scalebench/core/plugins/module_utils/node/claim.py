@@ -30,7 +30,7 @@ class Claim(TypedDict):
     """
 
     campaign: str
-    controller: str  # host name
+    controller: str  # account@host
     boot_id: str
     pid_namespace: str
     pid: int
