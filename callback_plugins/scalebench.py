@@ -67,11 +67,13 @@ class CallbackModule(Default):
         self._printer = None
         self._task_name = ""
         self._task_began = self._began
-        # Hosts by the name of the task that changed them.
+        # By the name of the running task the hosts that it changed, and by what --diff shows those
+        # where it shows that.
         self._changed = {}
-        # What the running task printed, and by failure the hosts that failed alike, the first
-        # of which is printed.
-        self._said = set()
+        self._diffs = {}
+        # By what the running task printed the hosts that say it, each by its own name, and by
+        # failure the hosts that failed alike; the first of them is printed.
+        self._said = {}
         self._alike = {}
         # Whether a campaign was planned, and then its progress.
         self._planned = False
@@ -116,15 +118,25 @@ class CallbackModule(Default):
             self._print_plan(answer)
         elif "allocation" in answer:
             self._only_asked = answer["allocation"].get("only_asked", False)
-            self._print_once(answer["allocation"].get("says", ""))
+            self._print_once(answer["allocation"].get("says", ""), result.host)
         elif action == "repeat_record":
             self._print_records(answer["records"])
         elif action == "debug":
-            self._print_once(str(answer.get("msg", answer.get(result.task.args.get("var"), ""))))
+            text = str(answer.get("msg", answer.get(result.task.args.get("var"), "")))
+            self._print_once(text, result.host)
         elif answer.get("changed") and action not in ("training_runs", "include_tasks"):
             # What runs once is not of the first node alone.
             host = "localhost" if result.task.run_once else result.host.get_name()
             self._changed.setdefault(result.task.get_name(), []).append(host)
+
+    @unless_verbose
+    def v2_on_file_diff(self, result):
+        answers = result.result["results"] if result.task.loop else [result.result]
+        shown_here = self._diffs.setdefault(result.task.get_name(), {})
+        for answer in answers:
+            text = self._get_diff(answer.get("diff") or []) if answer.get("changed") else ""
+            if text:
+                shown_here.setdefault(text.rstrip("\n"), []).append(result.host.get_name())
 
     @unless_verbose
     def v2_runner_on_failed(self, result, ignore_errors=False):
@@ -198,14 +210,23 @@ class CallbackModule(Default):
             self._heading = ""
         self._printer.print(text, style)
 
-    def _print_once(self, text):
-        """Print what several hosts of a task say alike for the first of them."""
-        if text and text not in self._said:
+    def _print_once(self, text, host):
+        """Print what several hosts of a task say alike, their own names aside, for the first."""
+        alike = without_own(text, _names(host))
+        hosts = self._said.setdefault(alike, [])
+        if text and not hosts:
             self._print(_clean(text))
-        self._said.add(text)
+        if alike == text:
+            # Nothing of it is a host's own.
+            hosts[:] = [host.get_name()]
+        else:
+            hosts.append(host.get_name())
 
     def _print_gathered(self):
-        """Print on which hosts the last task failed like the first, and what it changed where."""
+        """Print where else the last task said the same or failed alike, and what it changed."""
+        for hosts in self._said.values():
+            if len(hosts) > 1:
+                self._print(f"  likewise: {folded(hosts[1:])}")
         lines = {}
         for heading, hosts in self._alike.values():
             others = {*hosts} - {hosts[0]}
@@ -214,14 +235,19 @@ class CallbackModule(Default):
                 lines[f"{word} {folded(others)}: {task}, with the message of {hosts[0]}"] = True
         for line in lines:
             self._print(line, "red")
-        self._said, self._alike = set(), {}
+        self._said, self._alike = {}, {}
         verb = "would change" if self._check_mode else "changed"
         # The report describes what a campaign wrote.
         changed = {} if self._planned else self._changed
         for name, hosts in changed.items():
             where = f" ({folded(hosts)})" if {*hosts} != {"localhost"} else ""
             self._print(f"  {verb}: {name}{where}", "yellow")
-        self._changed = {}
+            diffs = self._diffs.get(name, {})
+            for text, some in diffs.items():
+                if len(diffs) > 1:
+                    self._print(f"  {folded(some)}:")
+                self._print(text)
+        self._changed, self._diffs = {}, {}
 
     def _print_failed(self, result):
         if not _is_rescued(result.task):
@@ -242,8 +268,7 @@ class CallbackModule(Default):
             output = _clean(answer.get(stream) or answer.get(f"module_{stream}") or "").splitlines()
             if output:
                 lines += [f"  {stream}:", *("    " + line for line in output[-LAST_LINES:])]
-        own = [host, str(result.host.get_vars().get("ansible_host", host))]
-        alike = without_own("\n".join([heading, *lines]), own)
+        alike = without_own("\n".join([heading, *lines]), _names(result.host))
         _, hosts = self._alike.setdefault(alike, (heading, []))
         hosts.append(host)
         if len(hosts) == 1:
@@ -299,6 +324,12 @@ class CallbackModule(Default):
 def _clean(text):
     """Return what a node said without secrets and what would reach the terminal as a command."""
     return shown("\n".join(printable(line.expandtabs()) for line in str(text).splitlines()))
+
+
+def _names(host):
+    """Return the name of a host, and that which is dialled."""
+    name = host.get_name()
+    return [name, str(host.get_vars().get("ansible_host", name))]
 
 
 def _is_rescued(task):

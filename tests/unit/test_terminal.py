@@ -89,6 +89,41 @@ def test_what_the_controller_does_alone_has_no_recap(tmp_path):
     assert lines == ["Try", "all say this", "  changed: Set a fact"]
 
 
+def test_what_hosts_say_by_their_own_names_is_printed_once_with_the_others(tmp_path):
+    say = {
+        "name": "Say",
+        "ansible.builtin.debug": {"msg": "{{ inventory_hostname }} is a container"},
+    }
+    lines = printed(tmp_path, hosts="n[1:3]", tasks=[say], code=0)
+    said = [line for line in lines if line.endswith(" is a container")]
+    assert len(said) == 1
+    others = {"n1": "n[2-3]", "n2": "n[1,3]", "n3": "n[1-2]"}[said[0].split()[0]]
+    assert lines[lines.index(said[0]) + 1] == f"  likewise: {others}"
+
+
+def test_a_difference_is_printed_once_below_its_task_with_the_hosts_that_differ(tmp_path):
+    (tmp_path / "both").write_text("old\n")
+    (tmp_path / "other").write_text("older\n")
+    tasks = [
+        {
+            "name": name,
+            "ansible.builtin.copy": {"content": "new\n", "dest": f"{tmp_path}/{path}"},
+        }
+        for name, path in (
+            ("Write one", "both"),
+            ("Write two", "{{ 'other' if inventory_hostname == 'n2' else 'both' }}"),
+        )
+    ]
+    lines = printed(tmp_path, "--check", "--diff", hosts="n[1:3]", tasks=tasks, code=0)
+    assert lines.count("-old") == 2 and lines.count("-older") == 1
+    at = lines.index("  would change: Write one (n[1-3])")
+    assert lines[at + 1].startswith("--- before") and "-old" in lines[at:]
+    at = lines.index("  would change: Write two (n[1-3])")
+    rest = lines[at:]
+    assert rest.index("  n2:") < rest.index("-older")
+    assert rest.index("  n[1,3]:") < rest.index("-old")
+
+
 def fail(message, **keys):
     return {"name": "Fail", "ansible.builtin.fail": {"msg": message}, **keys}
 
