@@ -2,6 +2,7 @@
 
 import socket
 import subprocess
+import venv
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.node.processes import read_process
@@ -71,6 +72,17 @@ def test_a_pytorch_without_cuda_is_found_before_a_campaign(cluster):
     assert refused.rc != 0
     assert "is built without CUDA, and the node has GPUs" in failures(refused)
     assert "choose the stack_name" in failures(refused)
+
+
+def test_check_mode_passes_without_what_pips_module_imports(cluster, tmp_path):
+    venv.create(tmp_path / "bare", with_pip=False)
+    checked = cluster.run(
+        "provision.yml", "-i inventory/this_machine --check --tags framework",
+        ansible_python_interpreter=str(tmp_path / "bare/bin/python"),
+        framework_dir=str(tmp_path / "venvs"), framework_names=["pytorch"],
+    )  # fmt: skip
+    assert checked.rc == 0, failures(checked)
+    assert checked.stats["changed"]["this_machine"] == 1
 
 
 def test_check_mode_on_a_clean_machine_tells_and_changes_nothing(cluster, tmp_path):
