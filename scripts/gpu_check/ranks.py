@@ -17,7 +17,7 @@ import torch
 import torch.distributed as dist
 
 from common.pytorch_ranks import checksum_of_weights
-from common.pytorch_waits import Waits
+from common.pytorch_waits import PytorchWaits
 from common.ranks import Place
 from resnet50.pytorch_training import ResNet50, Settings, Step
 
@@ -36,7 +36,7 @@ def train(rank: int, world: int, backend: str, kind: str, sizes: list[int]) -> N
     model = ResNet50().to(device).train()
     step = Step(model, settings, 0.01)
     place = Place(rank, world, 0, 1)
-    step.waits = Waits(place, device, iterations + 1, measured=False)
+    step.waits = PytorchWaits(place, device, iterations + 1, measured=False)
     torch.manual_seed(rank)  # other images on each rank, whose weights must stay equal
     images = torch.randn(batch, 3, pixels, pixels, device=device)
     labels = torch.randint(1000, (batch,), device=device)

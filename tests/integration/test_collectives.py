@@ -35,7 +35,7 @@ def measured(cluster):
     options = {**OPTIONS, "campaign_benchmarks_dir": str(benchmarks)}
     first = cluster.bench(**options)
     assert first.rc == 0, failures(first)
-    (lost,) = folder.glob("logs/all_reduce/bz2/2n1g/*.run.json")
+    (lost,) = folder.glob("logs/all_reduce/bz1/2n1g/*.run.json")
     lost.unlink()
     gate = folder / "gate.yml"
     gate.write_text(json.dumps({"rules": RULES}))
@@ -83,7 +83,7 @@ def test_only_the_missing_repeat_ran_again(cluster):
             sessions.setdefault(run["session"], []).append(run["log"])
     assert sorted(map(len, sessions.values())) == [1, 8]
     (log,) = min(sessions.values(), key=len)
-    assert log == "logs/all_reduce/bz2/2n1g/collective_b2_fp32_1.log"
+    assert log == "logs/all_reduce/bz1/2n1g/collective_b1_fp32_1.log"
 
 
 def test_the_report_has_the_plot_the_fitted_line_and_the_transport(measured):
