@@ -23,13 +23,13 @@ options:
         O(each).
     type: path
   address:
-    description: The IPv4 address in the configuration; sshd is started when the port there is free.
+    description:
+      - The IPv4 address in the configuration; sshd is started when the port there is free. Required
+        with O(config), as is O(port).
     type: str
-    default: ""
   port:
     description: The port in the configuration.
     type: int
-    default: 0
   each:
     description:
       - For several daemons in one call, a mapping of O(config), O(address) and O(port) for each.
@@ -82,11 +82,7 @@ from typing import Any, Dict, List, Tuple
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.scalebench.core.plugins.module_utils.node.sshd import Sshd
 
-DAEMON = {
-    "config": {"type": "path"},
-    "address": {"type": "str", "default": ""},
-    "port": {"type": "int", "default": 0},
-}
+DAEMON = (("config", "path"), ("address", "str"), ("port", "int"))
 
 
 def keep(wanted: Dict[str, Any], state: str, check_mode: bool) -> Tuple[bool, int, List[int]]:
@@ -109,10 +105,16 @@ def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "state": {"type": "str", "choices": ["started", "stopped"], "default": "started"},
-            **DAEMON,
-            "each": {"type": "list", "elements": "dict", "options": DAEMON},
+            **{name: {"type": kind} for name, kind in DAEMON},
+            "each": {
+                "type": "list",
+                "elements": "dict",
+                "options": {name: {"type": kind, "required": True} for name, kind in DAEMON},
+            },
         },
         required_one_of=[["config", "each"]],
+        mutually_exclusive=[["config", "each"]],
+        required_by={"config": ["address", "port"]},
         supports_check_mode=True,
     )
     every: List[Dict[str, Any]] = module.params["each"] or [module.params]

@@ -18,13 +18,12 @@ options:
       - Names in O(folder) that end in the type of the key, C(_ed25519) or C(_rsa).
       - Absolute paths are allowed, and their folders are made private too. Pairs of such names in
         O(folder), where version 0.1 had the host keys, are removed.
+      - Required with O(folder), as is O(comment).
     type: list
     elements: str
-    default: []
   comment:
     description: Comment of the public keys.
     type: str
-    default: ""
   renew:
     description: Whether to replace existing pairs.
     type: bool
@@ -87,10 +86,10 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.ssh import Ss
 
 PAIRS = {
     "folder": {"type": "path"},
-    "names": {"type": "list", "elements": "str", "default": []},
-    "comment": {"type": "str", "default": ""},
-    "own_folder": {"type": "path"},
+    "names": {"type": "list", "elements": "str"},
+    "comment": {"type": "str"},
 }
+OWN_FOLDER = {"own_folder": {"type": "path"}}
 
 
 def make(module: AnsibleModule, wanted: Dict[str, Any], done: Dict[str, Any]) -> None:
@@ -113,11 +112,21 @@ def main() -> None:
     module = AnsibleModule(
         argument_spec={
             **PAIRS,
+            **OWN_FOLDER,
             "renew": {"type": "bool", "default": False},
             "user": {"type": "str"},
-            "each": {"type": "list", "elements": "dict", "options": PAIRS},
+            "each": {
+                "type": "list",
+                "elements": "dict",
+                "options": {
+                    **{name: {**option, "required": True} for name, option in PAIRS.items()},
+                    **OWN_FOLDER,
+                },
+            },
         },
         required_one_of=[["folder", "each"]],
+        mutually_exclusive=[["folder", "each"]],
+        required_by={"folder": ["names", "comment"]},
         supports_check_mode=True,
     )
     user = module.params["user"]

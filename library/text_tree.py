@@ -98,10 +98,7 @@ from typing import Callable, Iterator, Optional, Tuple
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.scalebench.core.plugins.module_utils.node.account import acting_as
 
-TREE = {
-    "destination": {"type": "path"},
-    "texts": {"type": "dict", "default": {}},
-}
+TEXTS = {"texts": {"type": "dict", "default": {}}}
 
 
 def read(path: str) -> str:
@@ -174,14 +171,20 @@ def main() -> None:
         argument_spec={
             "source": {"type": "path"},
             "pattern": {"type": "str", "default": "**/*.py"},
-            **TREE,
+            "destination": {"type": "path"},
+            **TEXTS,
             "validate": {"type": "dict", "default": {}},
             "user": {"type": "str"},
             "backup": {"type": "bool", "default": False},
             "mode": {"type": "str"},
-            "each": {"type": "list", "elements": "dict", "options": TREE},
+            "each": {
+                "type": "list",
+                "elements": "dict",
+                "options": {"destination": {"type": "path", "required": True}, **TEXTS},
+            },
         },
         required_one_of=[["destination", "each"]],
+        mutually_exclusive=[["destination", "each"]],
         supports_check_mode=True,
     )
     mode = int(module.params["mode"], 8) if module.params["mode"] else None

@@ -111,6 +111,10 @@ def test_the_pairs_of_several_nodes_are_made_in_one_call_and_a_folder_of_another
     (nodes[1] / "node.json").write_text('{"hostname": "elsewhere"}')
     refused = run(ssh_key_pairs, each=pairs)["msg"]
     assert refused.startswith(f"{nodes[1]}/sshd: the folder is of machine elsewhere")
+    folder = pairs[0]["folder"]
+    assert "names, comment" in run(ssh_key_pairs, folder=folder)["msg"]
+    assert "comment, names" in run(ssh_key_pairs, each=[{"folder": folder}])["msg"]
+    assert "mutually exclusive: folder|each" in run(ssh_key_pairs, folder=folder, each=pairs)["msg"]
 
 
 @pytest.fixture
@@ -171,6 +175,8 @@ def test_one_of_several_sshds_that_cannot_start_does_not_stop_the_others(run, tm
     assert not started["changed"] and started["pid"] == int((tmp_path / "sshd.pid").read_text())
     stopped = run(scalebench_sshd, state="stopped", each=[broken, sshd])
     assert stopped["changed"] and started["pid"] in stopped["ended"]
+    assert "address, port" in run(scalebench_sshd, config=sshd["config"])["msg"]
+    assert "address, port" in run(scalebench_sshd, each=[{"config": sshd["config"]}])["msg"]
 
 
 def test_parameters_of_the_kernel_are_set_where_they_differ(run, tmp_path, monkeypatch):
