@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
-import pwd
 import socket
 import time
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
+from ansible_collections.scalebench.core.plugins.module_utils.node.account import own_name
 from ansible_collections.scalebench.core.plugins.module_utils.node.claim import (
     HOLDER_VARIABLE,
     has_ended,
@@ -70,15 +70,7 @@ def _this_playbook():
     if process is None or process["pid"] != os.getppid():
         raise AnsibleActionFail("the ansible-playbook that claims the node has ended")
     return {
-        "controller": f"{_account()}@{socket.gethostname()}",
+        "controller": f"{own_name() or os.geteuid()}@{socket.gethostname()}",
         **process,
         "taken": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
-
-
-def _account():
-    """Return the name of this account; its number where a container has none."""
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return str(os.getuid())

@@ -30,10 +30,10 @@ _raw:
 """
 
 import os
-import pwd
 
 from ansible.errors import AnsibleLookupError
 from ansible.plugins.lookup import LookupBase
+from ansible_collections.scalebench.core.plugins.module_utils.node.account import own_name
 
 
 class LookupModule(LookupBase):
@@ -46,12 +46,12 @@ class LookupModule(LookupBase):
 
 def account() -> str:
     """Return the name of the account that runs this process."""
-    try:
-        return pwd.getpwuid(os.geteuid()).pw_name
-    except KeyError:
+    name = own_name()
+    if name is None:
         raise AnsibleLookupError(
             f"user {os.geteuid()} of this machine has no name: add it to /etc/passwd"
-        ) from None
+        )
+    return name
 
 
 def host() -> str:

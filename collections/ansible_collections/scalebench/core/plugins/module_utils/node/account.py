@@ -5,9 +5,17 @@ from __future__ import annotations
 import contextlib
 import os
 import pwd
-from typing import Iterator
+from typing import Iterator, Optional
 
-__all__ = ["acting_as", "uid_of"]
+__all__ = ["acting_as", "own_name", "uid_of"]
+
+
+def own_name() -> Optional[str]:
+    """Return the name of the account that runs this process; None without one, as in containers."""
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return None
 
 
 def uid_of(user: str) -> int:
