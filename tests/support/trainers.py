@@ -41,6 +41,33 @@ def run(command: list[str], **environment: str) -> subprocess.CompletedProcess[s
     )
 
 
+_SLOW_FEED = """\
+import os, sys, time
+from resnet50 import {framework}_training as training, train_{framework}
+feed = training.make_feed
+def slow(*options):
+    for number, batch in enumerate(feed(*options)):
+        # Not the first, which is made before the clock starts.
+        if number and os.environ["{rank}"] == "1":
+            time.sleep(1)
+        yield batch
+training.make_feed = slow
+sys.stdout.reconfigure(line_buffering=True)
+sys.exit(train_{framework}.main())
+"""
+
+
+def slow_feed(folder: Path, framework: str, rank: str) -> str:
+    """Write the ResNet-50 trainer of a framework, whose rank 1 gets each batch a second late.
+
+    :param rank: the variable that has a rank's number.
+    :returns: its path; it needs workloads/ in PYTHONPATH.
+    """
+    program = folder / "slow.py"
+    program.write_text(_SLOW_FEED.format(framework=framework, rank=rank))
+    return str(program)
+
+
 def facts(text: str, kind: str) -> dict:
     """Return the facts in the first line of a kind (header, end, error)."""
     return json.loads(text.split(f"[scalebench] {kind} ", 1)[1].splitlines()[0])

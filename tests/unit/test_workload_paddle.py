@@ -6,7 +6,7 @@ import socket
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils import logs
-from trainers import FOLDER, facts, folders_of_images, interpreter, run
+from trainers import FOLDER, facts, folders_of_images, interpreter, run, slow_feed
 
 SHORT = ("--warmup=1", "--iterations=5", "--device=cpu")
 
@@ -52,31 +52,14 @@ def test_one_rank_learns(python):
     assert reading["summary"]["iterations"] == 6
 
 
-SLOW_FEED = """
-import os, sys, time
-from common.process import end_now
-from resnet50 import paddle_training, train_paddle
-feed = paddle_training.make_feed
-def slow(*options):
-    for number, batch in enumerate(feed(*options)):
-        # Not the first, which is made before the clock starts.
-        if number and os.environ["PADDLE_TRAINER_ID"] == "1":
-            time.sleep(1)
-        yield batch
-paddle_training.make_feed = slow
-sys.stdout.reconfigure(line_buffering=True)
-end_now(train_paddle.main())
-"""
-
-
 def test_ranks_wait_for_the_one_that_waits_for_its_batches(python, tmp_path):
-    (tmp_path / "slow.py").write_text(SLOW_FEED)
+    slow = slow_feed(tmp_path, "paddle", "PADDLE_TRAINER_ID")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     launch = [python, "-m", "paddle.distributed.launch", f"--master=127.0.0.1:{port}"]
     launch += ["--nnodes=1", "--rank=0", "--host=127.0.0.1", "--nproc_per_node=2"]
-    launch += [f"--log_dir={tmp_path}", str(tmp_path / "slow.py"), *SHORT]
+    launch += [f"--log_dir={tmp_path}", slow, *SHORT]
     ended = run(launch, PYTHONPATH=str(FOLDER))
     assert ended.returncode == 0, ended.stderr
     waits = logs.read((tmp_path / "workerlog.0").read_text())["summary"]["waits"]

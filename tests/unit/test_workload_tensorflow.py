@@ -7,7 +7,7 @@ import os
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils import logs
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
-from trainers import FOLDER, ROOT, facts, folders_of_images, interpreter, run
+from trainers import FOLDER, ROOT, facts, folders_of_images, interpreter, run, slow_feed
 
 SHORT = ("--warmup=1", "--iterations=5", "--device=cpu")
 # Ranks on one machine that communicate by TCP over loopback.
@@ -117,25 +117,9 @@ def test_two_ranks_end_with_the_same_weights(python):
         assert "core_wait_seconds" not in one
 
 
-SLOW_FEED = """
-import os, sys, time
-from resnet50 import tensorflow_training, train_tensorflow
-feed = tensorflow_training.make_feed
-def slow(*options):
-    for number, batch in enumerate(feed(*options)):
-        # Not the first, which is made before the clock starts.
-        if number and os.environ["OMPI_COMM_WORLD_RANK"] == "1":
-            time.sleep(1)
-        yield batch
-tensorflow_training.make_feed = slow
-sys.stdout.reconfigure(line_buffering=True)
-sys.exit(train_tensorflow.main())
-"""
-
-
 def test_ranks_wait_for_the_one_that_waits_for_its_batches(python, tmp_path):
-    (tmp_path / "slow.py").write_text(SLOW_FEED)
-    command = [*MPIRUN, python, str(tmp_path / "slow.py"), *SHORT]
+    slow = slow_feed(tmp_path, "tensorflow", "OMPI_COMM_WORLD_RANK")
+    command = [*MPIRUN, python, slow, *SHORT]
     ended = run(command, **AS_ROOT, PYTHONPATH=str(FOLDER))
     assert ended.returncode == 0, ended.stderr
     first, second = logs.read(ended.stdout)["summary"]["waits"]
