@@ -216,10 +216,8 @@ class CallbackModule(Default):
         hosts = self._said.setdefault(alike, [])
         if text and not hosts:
             self._print(_clean(text))
-        if alike == text:
-            # Nothing of it is a host's own.
-            hosts[:] = [host.get_name()]
-        else:
+        # Of what has nothing of a host's own one is enough.
+        if alike != text or not hosts:
             hosts.append(host.get_name())
 
     def _print_gathered(self):

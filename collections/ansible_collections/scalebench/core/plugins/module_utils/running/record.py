@@ -93,9 +93,9 @@ def _node_run(run: Mapping[str, Any]) -> NodeRun:
         return cast(NodeRun, {key: run.get(key) for key in NodeRun.__annotations__})
     what = "unreachable" if run.get("unreachable") else "the node gave no result"
     # Of a program that was killed Ansible says only that it printed no result.
-    told = [line.strip() for line in str(run.get("module_stderr") or "").split("\n")]
-    errors = [line for line in told if "error" in line.lower()] or [line for line in told if line]
-    reason = (errors or [run.get("msg", "no message")])[-1]
+    told = [line.strip() for line in (run.get("module_stderr") or "").split("\n") if line.strip()]
+    errors = [line for line in told if "error" in line.lower()]
+    reason = (errors or told or [run.get("msg", "no message")])[-1]
     return {"ending": "launch_failed", "reason": f"{what}: {reason}"}
 
 
