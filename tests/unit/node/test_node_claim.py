@@ -23,6 +23,16 @@ def test_one_campaign_at_a_time_has_a_node(tmp_path):
     assert held(node) == SECOND
 
 
+def test_a_node_that_is_claimed_again_is_held_since_the_first_time(tmp_path):
+    node = str(tmp_path)
+    take(node, {**FIRST, "taken": "1"})
+    take(node, {**FIRST, "taken": "2"})
+    assert held(node) == {**FIRST, "taken": "1"}
+    again = {**FIRST, "campaign": "second", "taken": "3"}
+    take(node, again)
+    assert held(node) == again
+
+
 def test_only_the_claim_that_is_known_to_be_dead_is_replaced(tmp_path):
     node = str(tmp_path)
     take(node, FIRST)

@@ -44,8 +44,15 @@ def keep_interrupts() -> None:
             dropped(unraisable)
         # A worker is ended by its parent.
         elif os.getpid() == process:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.signal(signal.SIGINT, interrupted_again)
             threading.Timer(AGAIN_SECONDS, interrupt_main).start()
+
+    def interrupted_again(number, frame):
+        signal.signal(number, signal.SIG_IGN)
+        # It ended meanwhile: the worker that was being forked is in this process's group until it
+        # leaves it, died of the same Ctrl-C, and Ansible found it dead.
+        if not leaving.is_set():
+            raise KeyboardInterrupt
 
     def interrupted(number, frame):
         if os.getpid() == process:

@@ -80,10 +80,12 @@ def take(work_dir: str, claim: Claim, dead: Optional[Claim] = None) -> Optional[
         holder = held(work_dir)
         if holder is not None and not _same(holder, claim) and not (dead and _same(holder, dead)):
             return holder
-        path = os.path.join(work_dir, _CLAIM)
-        with open(path + ".part", "w", encoding="utf-8") as file:
-            json.dump(claim, file)
-        os.replace(path + ".part", path)
+        # Claimed again by the same, it is held since the first time.
+        if holder is None or not _same(holder, claim) or holder["campaign"] != claim["campaign"]:
+            path = os.path.join(work_dir, _CLAIM)
+            with open(path + ".part", "w", encoding="utf-8") as file:
+                json.dump(claim, file)
+            os.replace(path + ".part", path)
     return None
 
 
