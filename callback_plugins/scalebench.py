@@ -131,12 +131,11 @@ class CallbackModule(Default):
 
     @unless_verbose
     def v2_on_file_diff(self, result):
-        answers = result.result["results"] if result.task.loop else [result.result]
-        shown_here = self._diffs.setdefault(result.task.get_name(), {})
-        for answer in answers:
-            text = self._get_diff(answer.get("diff") or []) if answer.get("changed") else ""
-            if text:
-                shown_here.setdefault(text.rstrip("\n"), []).append(result.host.get_name())
+        # The items of a loop come one by one.
+        answer, shown_here = result.result, self._diffs.setdefault(result.task.get_name(), {})
+        text = self._get_diff(answer.get("diff") or []) if answer.get("changed") else ""
+        if text:
+            shown_here.setdefault(text.rstrip("\n"), []).append(result.host.get_name())
 
     @unless_verbose
     def v2_runner_on_failed(self, result, ignore_errors=False):

@@ -54,7 +54,7 @@ attributes:
     description: Returns the files that it would write.
   diff_mode:
     support: full
-    description: The change of every file.
+    description: The change of every file; of new files of O(source), the paths only.
 """
 
 EXAMPLES = r"""
@@ -200,7 +200,11 @@ def main() -> None:
                 before = read(path)
                 written.append(path if module.params["each"] else name)
                 names = {"before_header": path, "after_header": path}
-                diff.append({"before": before, "after": text, **names})
+                # What is on the controller already would hide the changes of the site's files.
+                if module.params["source"] and not os.path.exists(path):
+                    diff.append({"prepared": f"new file: {path}\n"})
+                else:
+                    diff.append({"before": before, "after": text, **names})
                 if not module.check_mode:
                     if module.params["backup"] and os.path.exists(path):
                         module.backup_local(path)

@@ -52,6 +52,8 @@ def printed(folder, *options, hosts="n[1:12]", tasks=TASKS, code=2, **variables)
     (folder / "hosts").write_text(f"[nodes]\n{hosts}{connection}\n[nodes:vars]\n{values}")
     done = play_it(folder, folder / "play.yml", *options)
     assert done.returncode == code, done.stdout + done.stderr
+    # So Ansible warns of an error in a callback.
+    assert "Callback dispatch" not in done.stdout + done.stderr
     return done.stdout.splitlines()
 
 
@@ -114,8 +116,10 @@ def test_a_difference_is_printed_once_below_its_task_with_the_hosts_that_differ(
             ("Write two", "{{ 'other' if inventory_hostname == 'n2' else 'both' }}"),
         )
     ]
+    looped = {"content": "new\n", "dest": f"{tmp_path}/{{{{ item }}}}"}
+    tasks.append({"name": "Write three", "ansible.builtin.copy": looped, "loop": ["both", "third"]})
     lines = printed(tmp_path, "--check", "--diff", hosts="n[1:3]", tasks=tasks, code=0)
-    assert lines.count("-old") == 2 and lines.count("-older") == 1
+    assert lines.count("-old") == 3 and lines.count("-older") == 1
     at = lines.index("  would change: Write one (n[1-3])")
     assert lines[at + 1].startswith("--- before") and "-old" in lines[at:]
     at = lines.index("  would change: Write two (n[1-3])")
