@@ -314,5 +314,8 @@ def test_a_random_campaign_with_random_faults_ends_complete(seed):
             assert record["reason"] or record["ending"] == "ok", record
     assert code == 0, out
     cells = json.loads((slurm.HOME / f"scalebench/results/{name}/plan.json").read_text())["cells"]
-    endings = [record["ending"] for record in bench.records().values()]
-    assert endings == ["ok"] * (len(cells) * options["repeats"])
+    records = bench.records()
+    assert {record["ending"] for record in records.values()} == {"ok"}
+    # Where cells ran beside each other, one repeat is measured alone for comparison.
+    planned = [log for log in records if "_alone." not in log]
+    assert len(planned) == len(cells) * options["repeats"]
