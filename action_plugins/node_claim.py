@@ -28,7 +28,7 @@ class ActionModule(ActionBase):
         answer = self._ask(task_vars, holder=holder)
         other = answer.get("held_by")
         # A worker that a killed ansible-playbook left behind may claim the node in between.
-        while other and has_ended(other):
+        while other and has_ended(other, holder.get("controller", "")):
             answer = self._ask(task_vars, holder=holder, dead=other)
             other = answer.get("held_by") if not self._task.check_mode else None
         result.update(answer)

@@ -54,9 +54,10 @@ added:
   sample: [allow proto tcp from 10.11.0.2 to any port 10000]
 """
 
+import ipaddress
 import itertools
 import re
-from typing import Callable, List, Sequence, Tuple
+from typing import Any, Callable, List, Sequence, Tuple
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -86,16 +87,31 @@ def firewalls(run: Run) -> List[str]:
     ]
 
 
+def within(network: Any, bound: str) -> bool:
+    """Return whether a network lies in what a zone is bound to: a network, MAC or set."""
+    try:
+        return bool(network.subnet_of(ipaddress.ip_network(bound, strict=False)))
+    except (TypeError, ValueError):
+        return False
+
+
 def zone_of(run: Run, source: str) -> str:
     """Return the zone of firewalld whose rules hold for what comes from an address or network.
 
     :raises ValueError: firewalld does not answer.
     """
+    network = ipaddress.ip_network(source, strict=False)
+    zone = ""
+    # What is bound to a network goes before what is bound to an interface, zones by their names.
+    for line in checked(run, ["firewall-cmd", "--get-active-zones"]).splitlines():
+        key, _, rest = line.strip().partition(":")
+        if not line.startswith(" "):
+            zone = line.split()[0] if line.split() else ""
+        elif key == "sources" and any(within(network, bound) for bound in rest.split()):
+            return zone
     _, route, _ = run(["ip", "-oneline", "route", "get", source.partition("/")[0]])
-    asked = [f"--get-zone-of-source={source}"]
-    asked += [f"--get-zone-of-interface={name}" for name in re.findall(r" dev (\S+)", route)[:1]]
-    for question in asked:
-        rc, answer, _ = run(["firewall-cmd", question])
+    for name in re.findall(r" dev (\S+)", route)[:1]:
+        rc, answer, _ = run(["firewall-cmd", f"--get-zone-of-interface={name}"])
         if rc == 0:
             return answer.strip()
     return checked(run, ["firewall-cmd", "--get-default-zone"]).strip()

@@ -87,6 +87,7 @@ problems:
 
 import errno
 import json
+import glob
 import os
 import re
 import shlex
@@ -96,6 +97,7 @@ from typing import Any, Dict, List, Mapping, Optional, Set, Tuple
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.scalebench.core.plugins.module_utils.node.system_changes import (
+    APT_GET,
     FORWARDING,
     REDIRECTS,
     Undo,
@@ -116,11 +118,19 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.system_state 
     is_copy,
     make_file,
     read_state,
+    remove_blocks,
+    without_blocks,
 )
 
 _SECONDS = 3600
 _APT_HISTORY = "/var/log/apt/history.log"
+_APT_ARCHIVES = "/var/cache/apt/archives"
 _SET_BY_DOCKER = (FORWARDING, REDIRECTS)
+# Types of file systems, also after "fuse.": filesystems(5), and those of vendors.
+_ON_SERVERS = {
+    *("nfs", "nfs4", "cifs", "smb3", "ceph", "lustre", "gpfs", "beegfs", "glusterfs", "orangefs"),
+    *("pvfs2", "panfs", "afs", "9p", "wekafs", "sshfs", "juicefs", "JuiceFS", "quobyte"),
+}
 _REMOVED = re.compile(r"^(?:Remv|Purg) (\S+)", re.MULTILINE)
 
 
@@ -305,9 +315,15 @@ def undo(module: AnsibleModule, record: Record, plan: Undo) -> List[str]:
                 problems.append(f"{' '.join(command)}: {(error or output).strip()[-300:]}")
 
     run(commands_before_files(plan))
-    for path, state in plan.files.items():
+    # A package that could not be removed needs its files; the record waits for the next try.
+    if problems:
+        return problems
+    for path in [*plan.files, *plan.blocks]:
         try:
-            make_file(path, state, record.originals + path)
+            if path in plan.blocks:
+                remove_blocks(path)
+            else:
+                make_file(path, plan.files[path], record.originals + path)
         except OSError as error:
             if error.errno == errno.ENOTEMPTY:
                 plan.stays[path] = "it holds files of others"
@@ -331,7 +347,7 @@ def set_apart(plan: Undo, early: Mapping[str, List[str]]) -> Tuple[Undo, str]:
     )
     commands = []
     if packages:
-        commands.append(["apt-get", "--yes", "remove", *packages])
+        commands.append([*APT_GET, "remove", *packages])
         if not {*plan.stays} & {*early.get("files", ())}:
             commands.append(["dpkg", "--purge", *packages])
     if folders:
@@ -351,6 +367,8 @@ def set_apart(plan: Undo, early: Mapping[str, List[str]]) -> Tuple[Undo, str]:
 def purge(module: AnsibleModule, plan: Undo) -> None:
     """Forget the removed packages, but those of which the site has files of configuration."""
     for name in plan.packages:
+        for path in glob.glob(f"{_APT_ARCHIVES}/{glob.escape(name.partition(':')[0])}_*.deb"):
+            os.remove(path)
         _, text, _ = module.run_command(["dpkg-query", "-W", "-f", "${Conffiles}\\n", name])
         paths = [line.split()[0] for line in text.splitlines() if line.strip()]
         if any(os.path.lexists(path) for path in paths):
@@ -364,14 +382,24 @@ def existing(folders: List[str]) -> Dict[str, bool]:
     return dict.fromkeys(filter(os.path.isdir, folders), True)
 
 
-def mounted_below(path: str) -> bool:
-    """Return whether the folder is a link or holds a mount, below which others' data may lie."""
+def held_by_others(path: str, mountinfo: str = "/proc/self/mountinfo") -> str:
+    """Return why a folder may hold data of others, or of other nodes; nothing where it does not."""
     real = os.path.realpath(path)
     if real != os.path.normpath(path):
-        return True
-    mounts = (line.split()[4] for line in text_of("/proc/self/mountinfo").splitlines())
-    decoded = (re.sub(r"\\(\d{3})", lambda octal: chr(int(octal[1], 8)), one) for one in mounts)
-    return any(f"{mount.rstrip('/')}/".startswith(f"{real}/") for mount in decoded)
+        return "it is a link or holds a mount"
+    above = ("", "")
+    for line in text_of(mountinfo).splitlines():
+        words, _, rest = line.partition(" - ")
+        mount = re.sub(r"\\(\d{3})", lambda octal: chr(int(octal[1], 8)), words.split()[4])
+        mount = f"{mount.rstrip('/')}/"
+        if mount.startswith(f"{real}/"):
+            return "it is a link or holds a mount"
+        # Of two at one place the later one is seen.
+        if f"{real}/".startswith(mount) and len(mount) >= len(above[0]):
+            above = (mount, rest.split()[0])
+    if above[1].partition(".")[2] in _ON_SERVERS or above[1] in _ON_SERVERS:
+        return f"it is on a file server ({above[1]}), where other nodes may use it"
+    return ""
 
 
 def refuse_other(module: AnsibleModule, record: Record) -> str:
@@ -432,8 +460,8 @@ def main() -> None:
     changes_since = record.all_changes if module.check_mode else record.finish
     changes = changes_since(record.unfinished())
     folders = [*changes.get("folders", {})]
-    held = {path for path in existing(folders) if mounted_below(path)}
-    now = {**read_state(), "folders": dict.fromkeys({*existing(folders)} - held, True)}
+    reasons = {path: held_by_others(path) for path in existing(folders)}
+    now = {**read_state(), "folders": {path: True for path in reasons if not reasons[path]}}
     new = [
         name
         for name, one in changes.get("packages", {}).items()
@@ -446,8 +474,8 @@ def main() -> None:
         if state and not is_copy(record.originals + path, state):
             del plan.files[path]
             plan.stays[path] = "there is no copy of what it was"
-    for path in held & {*changes.get("folders", {})}:
-        plan.stays[path] = "it is a link or holds a mount"
+    plan.stays.update({path: why for path, why in reasons.items() if why})
+    plan.blocks.extend(path for path in plan.stays if without_blocks(path) is not None)
     for kind, names in sorted(lost.items()):
         found = (one for one in names if one in now[kind] and one not in changes.get(kind, {}))
         for name in found:

@@ -2,12 +2,14 @@
 
 import json
 import os
+import shlex
 import subprocess
 import time
 from functools import partial
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.node import system_state
+from ansible_collections.scalebench.core.plugins.module_utils.node.system_changes import APT_GET
 
 from library import system_changes
 
@@ -270,6 +272,60 @@ def test_pythons_packages_are_removed_last_but_not_configuration_that_was_change
     early = {"packages": ["python3"], "files": ["/etc/python3/debian_config"]}
     rest, last = system_changes.set_apart(plan, early)
     assert rest.packages == ["chrony"]
-    assert last == "apt-get --yes remove python3 && dpkg --purge python3"
+    assert last == f"{shlex.join(APT_GET)} remove python3 && dpkg --purge python3"
     changed = plan._replace(stays={"/etc/python3/debian_config": "somebody else changed it since"})
-    assert system_changes.set_apart(changed, early)[1] == "apt-get --yes remove python3"
+    assert system_changes.set_apart(changed, early)[1] == f"{shlex.join(APT_GET)} remove python3"
+
+
+BLOCK = "# BEGIN Scalebench: the nodes\n10.0.0.1 node1\n# END Scalebench: the nodes\n"
+
+
+def test_of_a_file_that_somebody_changed_since_our_marked_lines_go(step, etc, tmp_path):
+    hosts, copy = etc / "hosts", etc / "hosts.7.2026-11-25@14:07:09~"
+    step("begun")
+    copy.write_text(hosts.read_text())
+    hosts.write_text(f"127.0.0.1 localhost\n{BLOCK}")
+    step("recorded")
+    hosts.write_text(f"127.0.0.1 localhost\n{BLOCK}10.0.0.9 theirs\n")
+    done = step("undone")
+    assert hosts.read_text() == "127.0.0.1 localhost\n10.0.0.9 theirs\n"
+    assert hosts.stat().st_mode & 0o777 == 0o640
+    assert copy.exists()
+    assert f"remove only the lines of Scalebench from: {hosts}" in done["summary"]
+
+
+def test_nothing_is_removed_after_a_command_that_failed(step, etc, tmp_path, monkeypatch):
+    packages = {}
+    read = system_changes.read_state
+    monkeypatch.setattr(system_changes, "read_state", lambda: {**read(), "packages": {**packages}})
+    step("begun")
+    provision(etc, tmp_path)
+    packages.update(chrony="4")
+    step("recorded")
+    changed = tree(etc)
+    locked = '#!/bin/sh\ncase "$*" in *Simulate*) ;; *) echo locked >&2; exit 100;; esac\n'
+    (tmp_path / "bin/apt-get").write_text(locked)
+    failed = step("undone")
+    assert "remove chrony: locked" in failed["msg"]
+    assert tree(etc) == changed and (tmp_path / "work").exists()
+    (tmp_path / "bin/apt-get").write_text("#!/bin/sh\n")
+    assert step("undone")["changed"]
+    assert not (tmp_path / "work").exists()
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("/opt/own", ""),
+        ("/home/me/venvs", "it is on a file server (nfs4), where other nodes may use it"),
+        ("/scratch/x", "it is on a file server (fuse.sshfs), where other nodes may use it"),
+        ("/srv", "it is a link or holds a mount"),
+        ("/scratch/my disk", "it is a link or holds a mount"),
+    ],
+)
+def test_folders_that_others_may_use_stay(tmp_path, path, why):
+    mounts = [("/", "ext4"), ("/home", "nfs4"), ("/scratch", "fuse.sshfs"), ("/srv/data", "xfs")]
+    mounts.append(("/scratch/my\\040disk", "ext4"))
+    lines = [f"36 35 98:0 / {place} rw master:1 - {kind} x rw" for place, kind in mounts]
+    (tmp_path / "mountinfo").write_text("\n".join(lines) + "\n")
+    assert system_changes.held_by_others(path, str(tmp_path / "mountinfo")) == why

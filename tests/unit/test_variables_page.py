@@ -37,3 +37,13 @@ def test_every_variable_of_the_inventory_stands_there():
             found |= set(read.findall(path.read_text()))
     missing = {name for name in found - HANDED_ON if f"| `scalebench_{name}` |" not in PAGE}
     assert not missing
+
+
+def test_the_example_has_the_variables_of_the_page_about_sites():
+    page = (ROOT / "docs/your-site.md").read_text()
+    blocks = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    names = {name for block in blocks for name in re.findall(r"^(\w+):", block, re.MULTILINE)}
+    names |= {*re.findall(r"`(\w+_replace_allowed)`", page)}
+    example = "".join(path.read_text() for path in ROOT.glob("inventory/example/**/*.yml"))
+    assert {"scalebench_mirrors", "cuda_replace_allowed"} <= names
+    assert {name for name in names if f"{name}:" not in example} == set()

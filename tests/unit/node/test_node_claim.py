@@ -1,7 +1,9 @@
 """The claim of a campaign on a node."""
 
 import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.node import claim
 from ansible_collections.scalebench.core.plugins.module_utils.node.claim import (
+    has_ended,
     held,
     own,
     release,
@@ -78,3 +80,24 @@ def test_a_link_in_the_place_of_the_lock_is_not_followed(tmp_path):
     with pytest.raises(OSError, match="symbolic links"):
         take(str(tmp_path / "work"), FIRST)
     assert (tmp_path / "precious").read_text() == "mine"
+
+
+HERE = {"boot_id": "today", "machine_id": "m", "pid_namespace": "pid:[4026531836]"}
+BEFORE = {**HERE, "boot_id": "yesterday", "controller": "anna@head", "pid": 1, "start": 1}
+
+
+@pytest.mark.parametrize(
+    ("of_claim", "here", "ended"),
+    [
+        ({}, {}, True),
+        ({"machine_id": "other"}, {}, False),
+        ({"controller": "anna@other"}, {}, False),
+        ({"machine_id": ""}, {"machine_id": ""}, False),
+        # Of two containers of one image nothing is known, nor of a claim of version 0.1.
+        ({"pid_namespace": "pid:[1]"}, {"pid_namespace": "pid:[1]"}, False),
+        ({"machine_id": None, "pid_namespace": None}, {}, False),
+    ],
+)
+def test_a_reboot_of_its_machine_ends_an_ansible_playbook(monkeypatch, of_claim, here, ended):
+    monkeypatch.setattr(claim, "_place", lambda: {**HERE, **here})
+    assert has_ended({**BEFORE, **of_claim}, "anna@head") is ended

@@ -2,6 +2,7 @@
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.node.system_changes import (
+    APT_GET,
     attributed,
     commands_after_files,
     commands_before_files,
@@ -63,7 +64,8 @@ def recorded(before=BEFORE, after=AFTER, earlier=None):
 
 
 def test_everything_that_was_changed_is_undone_and_nothing_else():
-    plan = plan_undo(recorded(), AFTER, {})
+    owners = {"/usr/lib/systemd/system/chrony.service": "chrony"}
+    plan = plan_undo(recorded(), AFTER, {}, owners)
     assert plan.packages == ["chrony"]
     assert plan.release == ["chrony"]
     assert plan.files == {
@@ -80,8 +82,8 @@ def test_everything_that_was_changed_is_undone_and_nothing_else():
     assert commands_before_files(plan) == [
         ["systemctl", "stop", "our-sshd.service"],
         ["apt-mark", "unhold", "chrony"],
-        ["apt-get", "--yes", "remove", "chrony"],
-        ["apt-get", "--yes", "install", "--no-install-recommends", "systemd-timesyncd"],
+        [*APT_GET, "remove", "chrony"],
+        [*APT_GET, "install", "--no-install-recommends", "systemd-timesyncd"],
     ]
     assert commands_after_files(plan) == [
         ["systemctl", "daemon-reload"],
@@ -102,11 +104,43 @@ def test_what_was_not_changed_needs_nothing():
     assert words_of(plan) == []
 
 
-def test_a_file_that_somebody_changed_since_stays():
-    now = {**AFTER, "files": {**AFTER["files"], "/etc/hosts": NEWER}}
-    plan = plan_undo(recorded(), now, {})
-    assert "/etc/hosts" not in plan.files
+def test_a_file_that_somebody_changed_since_stays_with_the_copy_of_what_it_was():
+    copies = {f"/etc/{name}.7.2026-11-25@14:07:09~": OLD for name in ("hosts", "issue")}
+    after = {**AFTER, "files": {**AFTER["files"], **copies}}
+    now = {**after, "files": {**after["files"], "/etc/hosts": NEWER}}
+    plan = plan_undo(recorded(after=after), now, {})
+    of_hosts, of_issue = copies
+    assert "/etc/hosts" not in plan.files and of_hosts not in plan.files
+    assert plan.files[of_issue] is None
     assert plan.stays["/etc/hosts"] == "somebody else changed it since"
+    assert plan.stays[of_hosts] == "it is what /etc/hosts was"
+
+
+def test_what_was_there_and_did_not_run_is_stopped_and_what_ran_gets_its_unit_back():
+    units = {f"/etc/systemd/system/{name}": OLD for name in ("a.service", "b.service.d/x.conf")}
+    before = state(files=units, services={"a.service": True, "b.service": True})
+    running = ("a.service", "b.service", "docker.service", "chrony.service", "mine.service")
+    after = state(
+        files=dict.fromkeys(units, NEW),
+        packages={"chrony": "4"},
+        services=dict.fromkeys(running, True),
+    )
+    owners = {"/usr/lib/systemd/system/chrony.service": "chrony"}
+    plan = plan_undo(recorded(before, after), after, {}, owners)
+    assert plan.stop == ["docker.service"]
+    assert plan.restart == ["a.service", "b.service"]
+    assert commands_after_files(plan)[-1] == ["systemctl", "try-restart", "b.service"]
+
+
+def test_rules_of_a_firewall_are_removed_one_by_one():
+    rules = ("ufw allow from 10.0.0.2 to any port 10000 proto tcp", 'public rule family="ipv4"')
+    after = {**BEFORE, "rules": dict.fromkeys(rules, True)}
+    plan = plan_undo(recorded(after=after), after, {})
+    assert commands_before_files(plan) == [
+        ["firewall-cmd", "--zone=public", '--remove-rich-rule=rule family="ipv4"'],
+        ["firewall-cmd", "--permanent", "--zone=public", '--remove-rich-rule=rule family="ipv4"'],
+        ["ufw", "delete", *"allow from 10.0.0.2 to any port 10000 proto tcp".split()],
+    ]
 
 
 def test_a_second_run_keeps_the_state_before_the_first():
@@ -239,8 +273,7 @@ def test_holds_that_were_released_or_went_with_a_package_are_set_again():
     plan = plan_undo(changes, gone, {})
     assert plan.hold == ["bash", "docker-ce", "systemd-timesyncd"]
     assert commands_before_files(plan)[-4:] == [
-        ["apt-get", "--yes", "install", "--no-install-recommends", "docker-ce",
-         "systemd-timesyncd"],
+        [*APT_GET, "install", "--no-install-recommends", "docker-ce", "systemd-timesyncd"],
         *(["apt-mark", "hold", name] for name in plan.hold),
     ]  # fmt: skip
     again = {**gone, "holds": {"bash": True}}

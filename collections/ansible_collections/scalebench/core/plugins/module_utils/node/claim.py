@@ -26,12 +26,13 @@ class Claim(TypedDict):
     """A campaign, and the ansible-playbook that runs it.
 
     Claims of version 0.1 have no ``pid_namespace``, in which ``pid`` counts: a container has its
-    own.
+    own. Nor have they ``machine_id``.
     """
 
     campaign: str
     controller: str  # account@host
     boot_id: str
+    machine_id: str  # machine-id(5); empty without one
     pid_namespace: str
     pid: int
     start: int  # clock ticks since boot
@@ -49,24 +50,44 @@ def identity(pid: int) -> Optional[Dict[str, object]]:
     return {**_place(), "pid": process.pid, "start": process.start}
 
 
-def has_ended(claim: Mapping[str, Any]) -> bool:
-    """Return whether the ansible-playbook of a claim ran here and is gone.
+def has_ended(claim: Mapping[str, Any], controller: str = "") -> bool:
+    """Return whether the ansible-playbook of a claim ran here and is gone, also by a reboot.
 
     False for one of another machine or container, of which nothing is seen here.
+
+    :param controller: this one, account@host. Machines made of one image may have one machine-id.
     """
     here = _place()
     if claim.get("boot_id") != here["boot_id"]:
-        return False
+        # Containers have the machine-id of their image, wherever they run.
+        return (
+            here["machine_id"] != ""
+            and here["pid_namespace"] == claim.get("pid_namespace") == _OF_THE_MACHINE
+            and (claim.get("machine_id"), claim.get("controller"))
+            == (here["machine_id"], controller)
+        )
     if claim.get("pid_namespace", here["pid_namespace"]) != here["pid_namespace"]:
         return False
     process = read_process(int(claim["pid"]))
     return process is None or not process.alive or process.start != claim["start"]
 
 
+# That of no container: PROC_PID_INIT_INO in Linux's include/linux/proc_ns.h.
+_OF_THE_MACHINE = "pid:[4026531836]"
+
+
 def _place() -> Dict[str, str]:
     """Return what tells apart machines, reboots, and containers with pids of their own."""
     with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-        return {"boot_id": file.read().strip(), "pid_namespace": os.readlink("/proc/self/ns/pid")}
+        boot_id = file.read().strip()
+    machine_id = ""
+    with contextlib.suppress(OSError), open("/etc/machine-id", encoding="ascii") as file:
+        machine_id = file.read().strip()
+    return {
+        "boot_id": boot_id,
+        "machine_id": machine_id,
+        "pid_namespace": os.readlink("/proc/self/ns/pid"),
+    }
 
 
 def take(work_dir: str, claim: Claim, dead: Optional[Claim] = None) -> Optional[Claim]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Set
 
 __all__ = [
+    "APT_GET",
     "FORWARDING",
     "REDIRECTS",
     "Undo",
@@ -124,7 +126,7 @@ class Undo(NamedTuple):
     packages: List[str]  # that were not there, to be removed
     reinstalled: List[str]  # packages that were removed
     release: List[str]  # holds
-    rules: List[str]  # of firewalld, after their zone
+    rules: List[str]  # of firewalld, after their zone, and commands of ufw
     hold: List[str]  # packages that were on hold
     files: Dict[str, Optional[Dict[str, Any]]]  # made what they were, deepest first
     start: List[str]  # services
@@ -132,6 +134,8 @@ class Undo(NamedTuple):
     kernel: Dict[str, str]
     members: Dict[str, List[str]]  # accounts that leave a group
     folders: List[str]  # removed with all they hold
+    restart: List[str]  # services that ran before, with the units of then
+    blocks: List[str]  # files of which only our marked lines go
     stays: Dict[str, str]  # why
 
 
@@ -167,7 +171,13 @@ def plan_undo(
             stays[path] = "somebody else changed it since"
         else:
             files[path] = one["before"]
+    for copy in [path for path, state in files.items() if state is None]:
+        copied = _COPY.fullmatch(copy)
+        if copied and copied[1] in stays:
+            del files[copy]
+            stays[copy] = f"it is what {copied[1]} was"
     services = changes.get("services", {})
+    leaving = {_unit(path) for path, name in owners.items() if name in packages}
     return Undo(
         packages=packages,
         reinstalled=gone,
@@ -192,11 +202,17 @@ def plan_undo(
             for name, one in services.items()
             if one["before"] and not _on(name, now) and name in now.get("units", {})
         ],
-        # Of a unit of ours; those of packages are stopped as these are removed.
+        # Of a unit of ours, and what was there and did not run; those of packages are stopped as
+        # these are removed.
         stop=[
             name
             for name, one in services.items()
-            if one["after"] and _on(name, now) and f"/etc/systemd/system/{name}" in new_files
+            if one["after"]
+            and _on(name, now)
+            and (
+                f"/etc/systemd/system/{name}" in new_files
+                or (name in _STARTED and not one["before"] and name not in leaving)
+            )
         ],
         kernel=_kernel(changes.get("kernel", {}), now["kernel"]),
         members={
@@ -209,8 +225,33 @@ def plan_undo(
             for path, one in changes.get("folders", {}).items()
             if one["before"] is None and path in now["folders"]
         ],
+        restart=sorted(
+            name
+            for name in {_unit(path) for path in files}
+            if _on(name, now) and (name not in services or services[name]["before"])
+        ),
+        blocks=[],
         stays=stays,
     )
+
+
+# A copy that Ansible leaves beside a file: AnsibleModule.backup_local.
+_COPY = re.compile(r"(.+)\.\d+\.\d{4}-\d\d-\d\d@\d\d:\d\d:\d\d~")
+# What provisioning starts where it is there. Others may have been at work when it ended.
+_STARTED = frozenset(
+    f"{name}.service"
+    for name in (
+        *("chrony", "chronyd", "containerd", "docker", "openibd"),
+        *("nvidia-fabricmanager", "nvidia-persistenced"),
+    )
+) | {"docker.socket", "podman.socket"}
+_UNIT = re.compile(r"(?:/usr)?/(?:etc|lib)/systemd/system/([^/]+?)(?:\.d/.*)?")
+
+
+def _unit(path: str) -> str:
+    """Return the unit that a file defines or adds to; nothing for other files."""
+    found = _UNIT.fullmatch(path)
+    return found[1] if found else ""
 
 
 def _kernel(changes: Mapping[str, Mapping[str, Any]], now: Mapping[str, str]) -> Dict[str, str]:
@@ -271,16 +312,20 @@ def commands_before_files(plan: Undo) -> List[List[str]]:
     # Not by a reload, which would drop the site's rules of the moment.
     for zone, _, rule in (name.partition(" ") for name in plan.rules):
         removed = [f"--zone={zone}", f"--remove-rich-rule={rule}"]
-        commands += [["firewall-cmd", *removed], ["firewall-cmd", "--permanent", *removed]]
+        if zone == "ufw":
+            commands.append(["ufw", "delete", *shlex.split(rule)])
+        else:
+            commands += [["firewall-cmd", *removed], ["firewall-cmd", "--permanent", *removed]]
     if plan.packages:
-        commands.append(["apt-get", "--yes", "remove", *plan.packages])
+        commands.append([*APT_GET, "remove", *plan.packages])
     if plan.reinstalled:
-        only = "--no-install-recommends"
-        commands.append(["apt-get", "--yes", "install", only, *plan.reinstalled])
+        commands.append([*APT_GET, "install", "--no-install-recommends", *plan.reinstalled])
     commands += [["apt-mark", "hold", name] for name in plan.hold]
     return commands
 
 
+# Another program of the server may be at work on its packages, such as unattended-upgrades.
+APT_GET = ("apt-get", "--yes", "-o", "DPkg::Lock::Timeout=300")
 # What reads the files of a folder again.
 _READERS = (
     ("/etc/ufw/", ["ufw", "reload"]),
@@ -305,6 +350,7 @@ def commands_after_files(
     commands += [["sysctl", "-w", f"{key}={value}"] for key, value in plan.kernel.items()]
     for group, members in plan.members.items():
         commands += [["gpasswd", "-d", member, group] for member in members]
+    commands += [["systemctl", "try-restart", name] for name in plan.restart]
     return [*commands, *(["systemctl", "start", name] for name in plan.start)]
 
 
@@ -313,13 +359,15 @@ _VERBS = {
     "packages": "remove packages",
     "reinstalled": "install packages again",
     "release": "release holds of packages",
-    "rules": "remove rules of firewalld",
+    "rules": "remove rules of the firewall",
     "hold": "hold packages again",
     "files": "restore files",
     "kernel": "set kernel parameters",
     "members": "remove members of groups",
     "start": "start services",
+    "restart": "restart services",
     "folders": "remove folders",
+    "blocks": "remove only the lines of Scalebench from",
 }
 
 

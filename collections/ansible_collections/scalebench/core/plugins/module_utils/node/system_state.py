@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import grp
 import hashlib
+import io
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -23,7 +25,16 @@ from typing import (
     cast,
 )
 
-__all__ = ["FOLDERS", "copy_files", "file_state", "is_copy", "make_file", "read_state"]
+__all__ = [
+    "FOLDERS",
+    "copy_files",
+    "file_state",
+    "is_copy",
+    "make_file",
+    "read_state",
+    "remove_blocks",
+    "without_blocks",
+]
 
 # Below these a change of any file is seen.
 FOLDERS = ("/etc", "/usr/share/keyrings", "/usr/local/bin", "/usr/local/sbin")
@@ -45,7 +56,7 @@ State = Dict[str, Dict[str, Any]]
 
 
 def read_state(folders: Sequence[str] = FOLDERS, merged: Sequence[str] = _MERGED) -> State:
-    """Return packages, holds, services, kernel parameters, groups, rules of firewalld and files.
+    """Return packages, holds, services, kernel parameters, groups, rules of firewalls and files.
 
     :param merged: links to files, which count too, wherever they are.
     """
@@ -118,10 +129,17 @@ def _kernel_parameters() -> Iterator[Tuple[str, str]]:
 
 
 def _rules() -> Iterator[str]:
-    """Yield the rich rules in force by firewalld's zones: ``public rule family="ipv4" …``."""
+    """Yield the rules of the firewalls.
+
+    Of firewalld the rich ones in force, after their zone: ``public rule family="ipv4" …``; of ufw
+    the commands that added them: ``ufw allow from …``.
+    """
     for zone in " ".join(_lines("firewall-cmd", "--get-zones")).split():
         for rule in _lines("firewall-cmd", f"--zone={zone}", "--list-rich-rules"):
             yield f"{zone} {rule}"
+    for line in _lines("ufw", "show", "added"):
+        if line.startswith("ufw "):
+            yield line
 
 
 def _files(folders: Sequence[str]) -> Iterator[Tuple[str, FileState]]:
@@ -190,6 +208,50 @@ def is_copy(original: str, state: FileState) -> bool:
     return "sha256" not in state or (copy or {}).get("sha256") == state["sha256"]
 
 
+def _part(path: str) -> str:
+    """Return where a file is made before it replaces the old one; nothing is there any more."""
+    part = f"{path}.scalebench-part"
+    with contextlib.suppress(FileNotFoundError):
+        os.remove(part)
+    return part
+
+
+def _replace(path: str, state: FileState, source: BinaryIO) -> None:
+    """Write a regular file completely or not at all, with the owner and mode of a state."""
+    part = _part(path)
+    with _private(part) as file:
+        shutil.copyfileobj(source, file)
+    # In this order: a new owner takes the setuid bit away.
+    os.chown(part, state["uid"], state["gid"])
+    os.chmod(part, state["mode"])
+    os.replace(part, path)
+
+
+# Lines of ours in a file of the site, as ansible.builtin.blockinfile marks them.
+_BLOCK = re.compile(r"^# BEGIN (Scalebench: .*)\n(?:.*\n)*?# END \1(?:\n|$)", re.MULTILINE)
+
+
+def without_blocks(path: str) -> Optional[str]:
+    """Return a file's text without our marked lines; None where it has none of them."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+    except (OSError, UnicodeDecodeError):
+        return None
+    rest = _BLOCK.sub("", text)
+    return rest if rest != text else None
+
+
+def remove_blocks(path: str) -> None:
+    """Remove our marked lines from a file, which keeps owner and permissions.
+
+    :raises OSError: if it cannot be written.
+    """
+    place, rest = os.path.realpath(path), without_blocks(path)
+    if rest is not None:
+        _replace(place, cast(FileState, file_state(place)), io.BytesIO(rest.encode("utf-8")))
+
+
 def make_file(path: str, state: Optional[FileState], original: str) -> None:
     """Make a file, folder or link what it was; None removes it, a folder only if it is empty.
 
@@ -205,20 +267,14 @@ def make_file(path: str, state: Optional[FileState], original: str) -> None:
         return
     if "folder" in state:
         os.makedirs(path, exist_ok=True)
-    else:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        part = f"{path}.scalebench-part"
-        with contextlib.suppress(FileNotFoundError):
-            os.remove(part)
-        if "target" in state:
-            os.symlink(state["target"], part)
-        else:
-            with open(original, "rb") as source, _private(part) as file:
-                shutil.copyfileobj(source, file)
-            # In this order: a new owner takes the setuid bit away.
-            os.chown(part, state["uid"], state["gid"])
-            os.chmod(part, state["mode"])
-        os.replace(part, path)
+        os.chown(path, state["uid"], state["gid"])
+        os.chmod(path, state["mode"])
         return
-    os.chown(path, state["uid"], state["gid"])
-    os.chmod(path, state["mode"])
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    if "target" in state:
+        part = _part(path)
+        os.symlink(state["target"], part)
+        os.replace(part, path)
+    else:
+        with open(original, "rb") as source:
+            _replace(path, state, source)
