@@ -24,11 +24,11 @@ class ActionModule(ActionBase):
     def run(self, tmp=None, task_vars=None):
         """Return the module's result; failed where another living campaign holds the node."""
         result = super().run(tmp, task_vars)
-        holder = _this_playbook()
+        holder = {**_this_playbook(), "job": task_vars.get("scalebench_carrier_job", "")}
         answer = self._ask(task_vars, holder=holder)
         other = answer.get("held_by")
         # A worker that a killed ansible-playbook left behind may claim the node in between.
-        while other and has_ended(other, holder.get("controller", "")):
+        while other and self._has_ended(other, holder):
             answer = self._ask(task_vars, holder=holder, dead=other)
             other = answer.get("held_by") if not self._task.check_mode else None
         result.update(answer)
@@ -54,6 +54,13 @@ class ActionModule(ActionBase):
                 f" container is gone, remove {claim} on the node.",
             )
         return result
+
+    def _has_ended(self, other, holder):
+        """Return whether who holds the node has ended, on this machine or with a carrier's job."""
+        is_over = getattr(self._connection, "is_over", None)
+        if has_ended(other, holder.get("controller", "")):
+            return True
+        return bool(is_over and other.get("job") and is_over(other["job"]))
 
     def _ask(self, task_vars, **more):
         return self._execute_module(module_args={**self._task.args, **more}, task_vars=task_vars)

@@ -99,20 +99,22 @@ def _srun(wanted):
 def _tried(campaign, options, minutes):
     """Return the batch script and what Slurm says about it.
 
-    :param minutes: the time limit where none is set, at most the partition's; left out where Slurm
-        refuses it. What is not done by then runs in another job.
+    :param minutes: the time limit where none is set, at most the partition's, and that where it is
+        0 or Slurm refuses it. What is not done by then runs in another job.
     """
-    if not minutes or options.get("time") not in (None, ""):
+    if options.get("time") not in (None, ""):
         return _asked(campaign, options)
     try:
-        found = _asked(campaign, {**options, "time": str(minutes)})
+        found = _asked(campaign, {**options, "time": str(minutes)} if minutes else options)
     except ValueError:
+        if not minutes:
+            raise
         # Another cause is told by this try.
-        found = _asked(campaign, options)
+        minutes, found = 0, _asked(campaign, options)
+    default, longest = _limits(found[1])
     # Slurm takes a limit above the partition's by default (EnforcePartLimits), and the job would
-    # wait for ever.
-    longest = _longest(found[1])
-    if longest is not None and longest < minutes:
+    # wait for ever. One that asks for none has the partition's DefaultTime, often some minutes.
+    if longest is not None and (longest < minutes if minutes else default is not None):
         with suppress(ValueError):
             found = _asked(campaign, {**options, "time": str(longest)})
     return found
@@ -123,12 +125,12 @@ def _asked(campaign, options):
     return script, ask(["sbatch", "--test-only"], script, with_errors=True)
 
 
-def _longest(tried):
-    """Return the minutes that the partition of Slurm's choice allows; None for no limit."""
+def _limits(tried):
+    """Return the default and the longest minutes of the partition of Slurm's choice, or None."""
     partition = answers.tried_partition(tried)
     if not partition:
-        return None
-    return answers.longest_minutes(ask(commands.describe_partition(partition)))
+        return None, None
+    return answers.limits_of_time(ask(commands.describe_partition(partition)))
 
 
 def _submit(script):
@@ -159,7 +161,8 @@ def _of_campaign(args):
     there = usable(described, [node.name for node in _described(excluded)] if excluded else [])
     # sbatch refuses to exclude a node that it does not know.
     known = [node.name for node in described]
-    others = _others(args, known, len(names) - len(there)) if len(there) < len(names) else []
+    gone = [node for node in described if node.name not in there]
+    others = _others(args, known, len(names) - len(there), gone) if len(there) < len(names) else []
     return {"nodes": len(names), "nodelist": ",".join([*there, *others])}
 
 
@@ -173,17 +176,27 @@ def _described(names):
         return answers.nodes(error.stdout)
 
 
-def _others(args, names, count):
-    """Return the nodes that Slurm would choose for those that are gone.
+def _others(args, names, count, gone):
+    """Return the nodes that Slurm would choose for those that are gone, of their hardware.
 
     Slurm 22.05 takes no list of nodes that is shorter than their number.
+
+    :param gone: what Slurm still knows of them.
+    :raises ValueError: it has none.
     """
-    left_out = ",".join(filter(None, [*names, args["options"].get("exclude")]))
+    wanted = {(node.cpus, node.gpus) for node in gone}
     # The user's list of nodes names those that are gone.
-    options = {**args["options"], "nodes": count, "exclude": left_out}
-    options["nodelist"] = ""
-    _, tried = _tried(args["campaign"], options, 0)
-    return [node.name for node in _chosen(tried)]
+    options = {**args["options"], "nodes": count, "nodelist": ""}
+    left_out = [*names, *filter(None, [args["options"].get("exclude")])]
+    while True:
+        _, tried = _tried(args["campaign"], {**options, "exclude": ",".join(left_out)}, 0)
+        chosen = _chosen(tried)
+        other = [node.name for node in chosen if wanted and (node.cpus, node.gpus) not in wanted]
+        if not other:
+            return [node.name for node in chosen]
+        if {*other} & {*left_out}:
+            raise ValueError(f"Slurm would take {', '.join(other)}, which --exclude names")
+        left_out += other
 
 
 def _chosen(tried):

@@ -86,8 +86,8 @@ problems:
 """
 
 import errno
-import json
 import glob
+import json
 import os
 import re
 import shlex

@@ -78,3 +78,14 @@ def test_nobody_takes_a_node_without_an_ansible_playbook_above():
     task = SimpleNamespace(args={"work_dir": "/nowhere"}, async_val=0, check_mode=False)
     with pytest.raises(AnsibleActionFail, match="has ended"):
         Claim(task, CONNECTION, None, None, None, None).run()
+
+
+@pytest.mark.parametrize(
+    ("of_holder", "asked"), [({"job": "6"}, 2), ({"job": "7"}, 1), ({"job": ""}, 1), ({}, 1)]
+)
+def test_a_claim_of_another_machine_ends_with_the_job_that_held_the_node(
+    monkeypatch, of_holder, asked
+):
+    monkeypatch.setattr(CONNECTION, "is_over", lambda job: job == "6", raising=False)
+    answer = claimed({**ENDED, "boot_id": "another machine", **of_holder})
+    assert (answer["asked"], answer.get("failed", False)) == (asked, asked == 1)

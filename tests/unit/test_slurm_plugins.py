@@ -287,9 +287,9 @@ def job(tmp_path, check=False, **args):
 def test_a_job_is_tried_and_then_submitted(slurm, tmp_path):
     answer = job(tmp_path)
     assert (answer["job"], answer["own"]) == ("7", True)
-    asked = "scontrol --oneliner show node n[1-2]"
+    asked = [f"scontrol --oneliner show {what}" for what in ("partition main", "node n[1-2]")]
     of_srun = ["srun --mpi=list", "srun --help"]
-    assert slurm.calls() == ["sbatch --test-only", asked, *of_srun, "sbatch --parsable"]
+    assert slurm.calls() == ["sbatch --test-only", *asked, *of_srun, "sbatch --parsable"]
     assert answer["srun"]["path"].endswith("/srun")
     assert (answer["srun"]["mpi"], answer["srun"]["containers"]) == ("pmix", True)
 
@@ -368,8 +368,8 @@ def test_an_estimated_time_limit_is_asked_for_where_none_is_set_and_slurm_takes_
         )["text"]
         return [line for line in text.splitlines() if "--time" in line]
 
-    def partition(longest):
-        told = f"PartitionName=main MaxTime={longest} State=UP"
+    def partition(longest, default="NONE"):
+        told = f"PartitionName=main DefaultTime={default} MaxTime={longest} State=UP"
         slurm.says(
             "scontrol", f'case "$*" in *" partition main") echo "{told}";; *) echo "{NODES}";; esac'
         )
@@ -383,10 +383,16 @@ def test_an_estimated_time_limit_is_asked_for_where_none_is_set_and_slurm_takes_
     assert limits(0) == []
     refuses = f"grep -qE -- '--time=(25|60)' && exit 1; echo '{TRIED}' >&2"
     slurm.says("sbatch", refuses)
-    assert limits(25) == ["#SBATCH --time=10"]
+    # The partition's limit, which jobs have that ask for none.
+    assert limits(25) == []
     refuses = f"grep -q -- --time && exit 1; echo '{TRIED}' >&2"
     slurm.says("sbatch", refuses)
     assert limits(25) == []
+    # Jobs that ask for none would have the default, whatever the campaign needs.
+    partition("02:00:00", "00:10:00")
+    assert limits(0) == []
+    slurm.says("sbatch", f"grep -q -- --time=25 && exit 1; echo '{TRIED}' >&2")
+    assert limits(25) == limits(0) == ["#SBATCH --time=120"]
 
 
 def test_check_mode_shows_the_script_and_each_step(slurm, tmp_path):
@@ -612,6 +618,48 @@ def test_a_campaign_asks_for_those_of_its_nodes_that_are_there(slurm, tmp_path, 
     slurm.says("squeue", f"echo '{JOB}'")
     found = run("slurm_nodes", {"job": "7", "campaign": "c", "results_dir": str(tmp_path)})["nodes"]
     assert [(node["name"], node["host"]) for node in found] == [("n1", "n1"), ("n3", "n2")]
+
+
+def test_a_node_that_is_gone_is_replaced_by_one_of_its_hardware(slurm, tmp_path, monkeypatch):
+    of_campaign = (
+        "ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files.kept_plan"
+    )
+    monkeypatch.setattr(of_campaign, lambda _folder: {"nodes": {"n1": {}, "n2": {}}})
+    slurm.says(
+        "scontrol",
+        """case "$*" in *n1,n2) echo 'NodeName=n1 CPUTot=96 Gres=gpu:a100:8 State=IDLE'
+        echo 'NodeName=n2 CPUTot=96 Gres=gpu:a100:8 State=DOWN+DRAIN';;
+        *" v9") echo 'NodeName=v9 CPUTot=40 Gres=gpu:v100:4 State=IDLE';;
+        *" n3") echo 'NodeName=n3 CPUTot=96 Gres=gpu:a100:8 State=IDLE';;
+        *" n1,n3") echo 'NodeName=n1 State=IDLE'; echo 'NodeName=n3 State=IDLE';; esac""",
+    )
+    tried = {name: TRIED.replace("n[1-2]", name) for name in ("v9", "n3", "n1,n3")}
+    slurm.says(
+        "sbatch",
+        f"""case "$(cat)" in *exclude=n1,n2,v9*) echo '{tried["n3"]}' >&2;;
+        *exclude=n1,n2*) echo '{tried["v9"]}' >&2;; *) echo '{tried["n1,n3"]}' >&2;; esac""",
+    )
+    text = job(tmp_path, check=True, campaign="c", options={"gres": "none"})["text"]
+    assert "#SBATCH --nodelist=n1,n3" in text.splitlines()
+    slurm.says("sbatch", f"echo '{tried['v9']}' >&2")
+    with pytest.raises(Exception, match="Slurm would take v9, which --exclude names"):
+        job(tmp_path, check=True, campaign="c", options={"gres": "none"})
+
+
+@pytest.mark.parametrize(
+    ("answer", "over"),
+    [
+        (f"echo '{JOB}'", False),
+        (f"echo '{JOB.replace('RUNNING', 'SUSPENDED')}'", False),
+        (f"echo '{JOB.replace('RUNNING', 'COMPLETING')}'", False),
+        (f"echo '{JOB.replace('RUNNING', 'TIMEOUT')}'", True),
+        ("echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1", True),
+        ("echo 'Unable to contact slurm controller' >&2; exit 1", False),
+    ],
+)
+def test_a_claim_ends_with_the_job_that_held_the_node(connection, slurm, answer, over):
+    slurm.says("squeue", answer)
+    assert connection.is_over("7") is over
 
 
 def test_a_planned_node_that_slurm_has_no_more_is_replaced(slurm, tmp_path, monkeypatch):

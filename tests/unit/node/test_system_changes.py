@@ -139,7 +139,11 @@ def test_rules_of_a_firewall_are_removed_one_by_one():
     assert commands_before_files(plan) == [
         ["firewall-cmd", "--zone=public", '--remove-rich-rule=rule family="ipv4"'],
         ["firewall-cmd", "--permanent", "--zone=public", '--remove-rich-rule=rule family="ipv4"'],
-        ["ufw", "delete", *"allow from 10.0.0.2 to any port 10000 proto tcp".split()],
+        [
+            "ufw",
+            "delete",
+            *["allow", "from", "10.0.0.2", "to", "any", "port", "10000", "proto", "tcp"],
+        ],
     ]
 
 

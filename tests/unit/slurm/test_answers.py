@@ -81,11 +81,24 @@ def test_the_nodes_of_a_try_are_found():
 
 
 @pytest.mark.parametrize(
-    ("limit", "minutes"), [("00:10:00", 10), ("1-00:00:00", 1440), ("UNLIMITED", None)]
+    ("default", "limit", "minutes"),
+    [
+        ("NONE", "00:10:00", (None, 10)),
+        ("00:30:00", "1-00:00:00", (30, 1440)),
+        ("01:00:00", "UNLIMITED", (60, None)),
+    ],
 )
-def test_a_partition_has_its_longest_time(limit, minutes):
-    told = f"PartitionName=main DefaultTime=NONE MaxNodes=UNLIMITED MaxTime={limit} State=UP"
-    assert answers.longest_minutes(told) == minutes
+def test_a_partition_has_a_default_and_a_longest_time(default, limit, minutes):
+    told = f"PartitionName=main DefaultTime={default} MaxNodes=UNLIMITED MaxTime={limit} State=UP"
+    assert answers.limits_of_time(told) == minutes
+
+
+def test_a_job_that_may_start_no_more_steps_is_over():
+    # ESLURM_STEP_LIMIT in Slurm's slurm_errno.c.
+    told = "srun: error: Unable to create step for job 7: Step limit reached for this job"
+    found = end(told, code=1)
+    assert (found.ending, found.job_over) == ("interrupted", True)
+    assert "Step limit reached" in found.reason
 
 
 def end(errors, state="RUNNING", code=143):

@@ -27,19 +27,24 @@ def test_the_batch_script_asks_for_what_was_given():
 
 @pytest.fixture
 def held(tmp_path):
-    """Run the batch script with a stand-in of squeue and without waiting; return its looks."""
+    """Run the batch script with a stand-in of scontrol and without waiting; return its looks.
+
+    Answers name steps, whose lines are as 22.05.8 prints them.
+    """
 
     def run(answers, looks=40):
         script = commands.batch_script("x", [])
         for name, text in {
             "sleep": "exit 0",
-            "squeue": f"""
+            "scontrol": f"""
             echo "$*" >> {tmp_path}/asked
             n=$(wc -l < {tmp_path}/asked)
             [ "$n" -gt {looks} ] && kill "$PPID"
             answer=$(sed -n "${{n}}p" {tmp_path}/answers)
             [ "$answer" = fails ] && exit 1
-            printf '%s' "$answer" | tr ' ' '\\n'""",
+            for step in $answer; do
+              echo "StepId=$step UserId=2000 TimeLimit=UNLIMITED State=RUNNING Name=x Tasks=1"
+            done""",
         }.items():
             (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
             (tmp_path / name).chmod(0o755)
@@ -50,7 +55,7 @@ def held(tmp_path):
             check=False,
         )
         asked = (tmp_path / "asked").read_text().splitlines()
-        assert {*asked} == {"--noheader --steps --jobs=7 --format=%i"}
+        assert {*asked} == {"--oneliner show step 7"}
         return done.returncode, len(asked)
 
     return run

@@ -74,6 +74,12 @@ class Connection(ConnectionBase):
         """Nothing is open."""
         self._connected = False
 
+    @staticmethod
+    def is_over(job):
+        """Return whether a job has ended, and all that it ran; not where Slurm does not answer."""
+        known, state = _asked_state(job)
+        return known and answers.is_over(state) and state != "COMPLETING"
+
     def exec_command(self, cmd, in_data=None, sudoable=True):
         """Run a command of the shell as a step; return its exit code, output and errors.
 

@@ -26,7 +26,7 @@ class Claim(TypedDict):
     """A campaign, and the ansible-playbook that runs it.
 
     Claims of version 0.1 have no ``pid_namespace``, in which ``pid`` counts: a container has its
-    own. Nor have they ``machine_id``.
+    own. Nor have they ``machine_id`` and ``job``.
     """
 
     campaign: str
@@ -36,6 +36,7 @@ class Claim(TypedDict):
     pid_namespace: str
     pid: int
     start: int  # clock ticks since boot
+    job: str  # of a carrier, which held the nodes; empty over ssh
     taken: str  # time
 
 

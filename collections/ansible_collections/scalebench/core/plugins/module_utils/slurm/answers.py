@@ -21,7 +21,8 @@ __all__ = [
     "end_of_step",
     "fields",
     "gpus_among",
-    "longest_minutes",
+    "is_over",
+    "limits_of_time",
     "needs_record",
     "needs_state",
     "nodes",
@@ -233,10 +234,16 @@ def tried_partition(answer: str) -> str:
     return match[1] if match else ""
 
 
-def longest_minutes(answer: str) -> Optional[int]:
-    """Return the time limit of an answer to ``commands.describe_partition``; None for none."""
-    seconds = _seconds(fields(answer).get("MaxTime", ""))
-    return None if seconds is None else seconds // 60
+def limits_of_time(answer: str) -> Tuple[Optional[int], Optional[int]]:
+    """Return a partition's time limits in minutes: of jobs that ask for none, and the longest.
+
+    None where there is none: jobs that ask for none have the longest then.
+
+    :param answer: to ``commands.describe_partition``.
+    """
+    found = fields(answer)
+    default, longest = (_seconds(found.get(name, "")) for name in ("DefaultTime", "MaxTime"))
+    return default and default // 60, longest and longest // 60
 
 
 def _seconds(text: str) -> Optional[int]:
@@ -322,13 +329,14 @@ def needs_record(errors: str, state: Optional[str]) -> str:
     """
     if state is None or _cause(errors) or (state == RUNNING and _DONE.search(errors)):
         return ""
-    if _is_over(state):
+    if is_over(state):
         known = state.split(maxsplit=1)[0] if state else ""
         return "" if known in STATES and known != "COMPLETING" else "job"
     return "" if _OWN_ERROR.search(errors) else "step"
 
 
-def _is_over(state: str) -> bool:
+def is_over(state: str) -> bool:
+    """Return whether a job in this state ends or has ended; an empty one is forgotten."""
     return state != RUNNING and state not in WAITING
 
 
@@ -362,7 +370,7 @@ def end_of_step(
     if state == RUNNING and _DONE.search(errors):
         state = "TIMEOUT"
     state = RUNNING if state is None else state
-    over = _is_over(state)
+    over = is_over(state)
     cause = _cause(errors)
     if cause:
         return _ended(job, node, *cause, state, over)
@@ -372,7 +380,10 @@ def end_of_step(
     own = _OWN_ERROR.search(errors)
     if own:
         told = errors[own.start() :].splitlines()[0]
-        return StepEnd("launch_failed", f"Slurm job {job} on {node}: {told}", False)
+        # MaxStepCount: another job can start steps again (ESLURM_STEP_LIMIT).
+        full = "Step limit reached" in told
+        words = f"Slurm job {job} on {node}: {told}"
+        return StepEnd("interrupted" if full else "launch_failed", words, full)
     # As "CANCELLED by 1000".
     ending = _STEP_STATES.get(record.state.split(maxsplit=1)[0]) if record else None
     return _ended(job, node, ending, str(record), state, over) if ending else None

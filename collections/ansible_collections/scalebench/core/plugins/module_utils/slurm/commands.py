@@ -53,13 +53,15 @@ PATIENCE_SECONDS = 60
 _WITH_BEATS = "exec 3<&0; head -c {size} <&3 | {{ {command}\n}}"
 
 # A job ends with its batch script. It gives the nodes back by itself when no step ran for ten
-# minutes: the controller was killed, or its machine is gone. Without an answer of squeue it waits.
+# minutes: the controller was killed, or its machine is gone. Without an answer it waits.
+# squeue would not do: with SlurmctldParameters=enable_stepmgr slurmctld tells of steps only who
+# asks for one job, which squeue --steps does not (src/squeue/squeue.c of 25.05).
 _HOLD = """\
 idle=0
 while [ "$idle" -lt {looks} ]; do
   sleep {seconds}
-  if steps=$(squeue --noheader --steps --jobs="$SLURM_JOB_ID" --format=%i) &&
-    [ -z "$(printf '%s\\n' "$steps" | grep -v -e '[.]batch$' -e '[.]extern$')" ]; then
+  if steps=$(scontrol --oneliner show step "$SLURM_JOB_ID") &&
+    [ -z "$(printf '%s\\n' "$steps" | grep -v -E '^(StepId=[0-9]+[.](batch|extern) .*)?$')" ]; then
     idle=$((idle + 1))
   else
     idle=0
