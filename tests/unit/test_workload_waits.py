@@ -137,6 +137,15 @@ def test_the_rank_that_waits_for_its_batches_says_so(tmp_path):
     assert sum(first["wait_seconds"]) - sum(second["wait_seconds"]) > 4 * 0.1
 
 
+def test_what_follows_the_last_step_is_no_part_of_the_wait_for_a_core(monkeypatch):
+    figures = iter([1.0, 1.5, 3.0, 99.0])
+    monkeypatch.setattr("common.waits.seconds_without_core", lambda: next(figures))
+    waits = Waits(Place(), 2)
+    waits.end_step()
+    waits.end_step()
+    assert waits.facts()["core_wait_seconds"] == 1.0
+
+
 def test_one_rank_states_its_input_and_no_exchange():
     def feed():
         yield "first"

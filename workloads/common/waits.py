@@ -45,6 +45,7 @@ class Waits:
         self.between_lines = max(self.every, FEWEST_STEPS)
         self.seconds, self.inputs, self.steps = [], [], []
         self.no_core = seconds_without_core() if measured and computes else None
+        self._no_core_at_end = None
         self._before = time.perf_counter()
         self._asked = self._given = self._reached = self._left = None
 
@@ -82,6 +83,9 @@ class Waits:
         now = time.perf_counter()
         self.steps.append(now - self._before)
         self._before = now
+        # At each step, since what follows the last one is no part of any.
+        if self.no_core is not None:
+            self._no_core_at_end = seconds_without_core()
         if self.measured and self._asked is not None:
             self.inputs.append(self.between(self._asked, self._given))
             self._asked = None  # nothing is taken in the last step
@@ -103,9 +107,9 @@ class Waits:
         ]
         who = self.place.facts()
         known = {}
-        without = None if self.no_core is None else seconds_without_core()
-        if without is not None:
-            known["core_wait_seconds"] = round((without - self.no_core) / len(self.steps), 6)
+        if self._no_core_at_end is not None:
+            without = self._no_core_at_end - self.no_core
+            known["core_wait_seconds"] = round(without / len(self.steps), 6)
         if self.inputs:
             known["input_seconds"] = round(statistics.mean(self.inputs), 6)
         return {

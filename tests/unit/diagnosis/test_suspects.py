@@ -109,6 +109,29 @@ def test_a_pair_is_not_slow_by_repeats_that_disagree():
     assert (verdict["verdict"], verdict["seen"]["link"] > 30) == (UNDECIDED, True)
 
 
+@pytest.mark.parametrize("count", [3, 4, 5])
+def test_a_pair_that_was_disturbed_and_is_sound_when_measured_again_is_no_suspect(count):
+    for seed in range(20):
+        data = measured(count, seed, noise=0.01)
+        sound = [[*pair["rates"][:5]] for pair in data["pairs"]]
+        for disturbed in (0.1, 0.2, 0.3):
+            for pair, rates in zip(data["pairs"], sound, strict=True):
+                pair["rates"] = [*rates]
+            again = random.Random(seed)
+            data["pairs"][0]["rates"] = [
+                *(rate * (1 - disturbed) for rate in sound[0]),
+                *(rate * math.exp(again.gauss(0, 0.01)) for rate in sound[0]),
+            ]
+            assert judge(data, {})["suspects"] == [], (seed, disturbed)
+
+
+def test_a_node_without_a_pair_leaves_it_undecided():
+    data = measured(4, 1)
+    data["pairs"] = [pair for pair in data["pairs"] if "node1" not in pair["nodes"]]
+    verdict = judge(data, {})
+    assert (verdict["verdict"], verdict["seen"]["network"]) == (UNDECIDED, 100.0)
+
+
 def test_noise_that_hides_large_deficits_leaves_it_undecided():
     assert judge(measured(4, 1, noise=0.02), {})["verdict"] == SOUND
     assert judge(measured(4, 1, noise=0.2), {})["verdict"] == UNDECIDED
@@ -138,9 +161,22 @@ def test_what_would_have_been_seen_is_seen():
     seen = judge(measured(8, 1), {})["seen"]
 
     assert set(seen) == {"node", "network", "link"}
-    assert seen["network"] < seen["link"] < 20
+    assert max(seen.values()) < 20
     share = fmean(judge(measured(8, seed), {})["seen"]["link"] for seed in range(10)) / 100
     found = [judge(measured(8, seed, link={(0, 1): share}), {})["suspects"] for seed in range(40)]
+    assert sum(map(bool, found)) >= 34
+
+
+@pytest.mark.parametrize("count", [4, 8])
+@pytest.mark.parametrize("kind", ["network", "uplink"])
+def test_what_would_have_been_seen_of_several_pairs_is_seen(count, kind):
+    half = count // 2
+    names = [f"node{number + 1}" for number in range(count)]
+    racks = {"rack1": names[:half], "rack2": names[half:]} if kind == "uplink" else {}
+    shares = [judge(measured(count, seed), racks)["seen"][kind] for seed in range(10)]
+    share = fmean(shares) / 100
+    slow = {"across": (half, share)} if kind == "uplink" else {"network": {0: share}}
+    found = [judge(measured(count, seed, **slow), racks)["suspects"] for seed in range(40)]
     assert sum(map(bool, found)) >= 34
 
 

@@ -121,6 +121,16 @@ def test_a_latency_below_0_is_none():
     )
 
 
+def test_sizes_that_take_no_longer_than_smaller_ones_say_nothing_of_the_gradients():
+    results = measured(noise=0.0)
+    for one in results["cells"]:
+        for repeat in one["repeats"]:
+            if "message" in repeat:
+                repeat["message"]["seconds"] = 1e-3 / repeat["message"]["bytes"] ** 0.1
+    assert ring_law({"2n1g": {1e3: [1.1e-3], 1e4: [1e-3], 1e5: [9e-4]}}, ["2n1g"], 1e6) is None
+    assert page(results)
+
+
 def test_what_the_ranks_waited_for_is_added_to_the_parts_of_their_topology():
     results = measured()
     delays = {"imbalance_seconds": 0.01, "core_wait_seconds": 0.02, "input_seconds": 0.005}

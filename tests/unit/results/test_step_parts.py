@@ -73,7 +73,7 @@ def test_a_step_is_the_sum_of_its_parts():
     assert (cell["all_reduce_seconds"], cell["hidden_seconds"]) == (None, None)
 
 
-@pytest.mark.parametrize(("precision", "each"), [("fp32", 4), ("amp", 4), ("bf16", 2)])
+@pytest.mark.parametrize(("precision", "each"), [("fp32", 4), ("amp", 4), ("bf16", 4), ("fp16", 2)])
 def test_an_all_reduce_alone_says_what_is_hidden(precision, each):
     cell = only_cell(results(alone=True, precision=precision))
     taken = LATENCY + each * PARAMETERS * PER_BYTE

@@ -44,9 +44,30 @@ def test_it_is_named_with_its_node_and_the_first_step(ranks, since):
         assert found["share"] == pytest.approx(found["seconds"] / 0.2)
 
 
+def on_nodes(made, each):
+    """Return waits whose ranks are on nodes with so many of them each."""
+    return [{**one, "node": f"node{one['rank'] // each + 1}"} for one in made]
+
+
+@pytest.mark.parametrize(("nodes", "each"), [(2, 2), (2, 4), (2, 8), (4, 8)])
+def test_a_node_is_named_whose_ranks_are_late_together(nodes, each):
+    for seed in range(10):
+        made = waits(nodes * each, seed)
+        for place in range(40):
+            for one in made[:each]:
+                one["wait_seconds"][place] -= 0.05
+        found = waited_for(on_nodes(made, each))
+        assert (found["rank"], found["node"]) == (None, "node1")
+        assert found["seconds"] == pytest.approx(0.05, abs=0.01)
+    one = waited_for(on_nodes(waits(nodes * each, late=0.05), each))
+    assert (one["rank"], one["node"]) == (1, "node1")
+
+
+@pytest.mark.parametrize("each", [1, 2, 4])
 @pytest.mark.parametrize("ranks", [2, 4, 32])
-def test_of_equal_ranks_none_is_named_more_often_than_said(ranks):
-    named = sum(waited_for(waits(ranks, seed)) is not None for seed in range(150))
+def test_of_equal_ranks_none_is_named_more_often_than_said(ranks, each):
+    made = (on_nodes(waits(ranks, seed), each) for seed in range(150))
+    named = sum(waited_for(one) is not None for one in made)
     assert named <= 150 * LEVEL + 3
 
 

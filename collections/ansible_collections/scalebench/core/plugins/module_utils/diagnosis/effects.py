@@ -122,18 +122,40 @@ def find(
             break
         levels = {name: level for name, level in fit.levels.items() if name != worst.name}
         fit = _fitted(measured, precision, causes, levels, fit.base)
-    others = precision.of_mean(fit.figures(None))
-    needed = quantile(1 - ALPHA / comparisons, precision.freedom)
-    needed += quantile(_POWER, precision.freedom)
     return Found(
         sorted(tested, key=lambda one: (one.p, one.effect)),
         {
-            name: 1 - math.exp(-TOLERANCE - needed * math.sqrt(precision.of_mean(covered) + others))
+            name: _seen(covered, measured, fit, precision, comparisons)
             for name, covered in causes.items()
             if name not in fit.levels and len(covered) < len(measured.values)
         },
         measured.unsure,
     )
+
+
+def _seen(
+    covered: FrozenSet[str],
+    measured: Figures,
+    fit: _Fit,
+    precision: _Precision,
+    comparisons: int,
+) -> float:
+    """Return the deficit of a cause that would have been found with a chance of :data:`_POWER`."""
+    free = fit.figures(None)
+    beside = [name for name in free if name not in covered] or free
+    needed = quantile(1 - ALPHA / comparisons, precision.freedom)
+    power = quantile(_POWER, precision.freedom)
+    error = math.sqrt(precision.of_mean(covered) + precision.of_mean(beside))
+    depth = (needed + power) * error
+    if len(covered) > 1:
+        # Several slow figures count as usual up to there: _usual.
+        depth = max(depth, _CONTRADICTS * _noise(measured) + power * error)
+    return 1 - math.exp(-TOLERANCE - depth)
+
+
+def _noise(measured: Figures) -> float:
+    """Return the standard deviation of a figure, with that assumed between sound ones."""
+    return math.sqrt(median(measured.variances.values()) + _UNLIKE**2)
 
 
 def _usual(measured: Figures, nodes: Sequence[FrozenSet[str]]) -> tuple[float, _Precision]:
@@ -145,8 +167,8 @@ def _usual(measured: Figures, nodes: Sequence[FrozenSet[str]]) -> tuple[float, _
     values = measured.values
     best = sorted((max(values[name] for name in own) for own in nodes if own), reverse=True)
     reached = median_low(best[: (len(best) + 1) // 2]) if best else median(values.values())
-    noise = math.sqrt(median(measured.variances.values()) + _UNLIKE**2)
-    usual = [one for one in values.values() if one >= reached - TOLERANCE - _CONTRADICTS * noise]
+    lowest = reached - TOLERANCE - _CONTRADICTS * _noise(measured)
+    usual = [one for one in values.values() if one >= lowest]
     base = median(usual)
     scatter = (1.4826 * median(abs(one - base) for one in usual)) ** 2
     # The median absolute deviation is as precise as a standard deviation of 0.37 as many values.

@@ -105,6 +105,10 @@ def judge(measured: Mapping[str, Any], groups: Mapping[str, Sequence[str]]) -> D
         for name, share in found.seen.items():
             kind = name.partition(":")[0]
             seen[kind] = max(seen.get(kind, 0.0), round(100 * share, 1))
+    with_pairs = {node for row in measured["pairs"] for node in row["nodes"]}
+    if not with_pairs.issuperset(measured["nodes"]):
+        # Whatever is wrong with the network of the others would not have been seen.
+        seen["network"] = 100.0
     hidden = any(share > MOST_SEEN for share in seen.values())
     return {
         "verdict": SLOW if suspects else UNDECIDED if hidden else SOUND,
@@ -129,12 +133,13 @@ def _logarithms(rows: Sequence[Tuple[str, Sequence[float]]]) -> Dict[str, List[f
     figures = {name: [math.log(rate) for rate in rates] for name, rates in rows}
     # Without the figures' own levels: else a repeat's median would wander between slow and usual.
     own = {name: median(values) for name, values in figures.items()}
+    lengths = [len(values) for values in figures.values()]
+    # Of what was measured again not all have a repeat: a median of few would be their own noise.
     common = [
-        median(
-            values[number] - own[name] for name, values in figures.items() if number < len(values)
-        )
-        for number in range(max(map(len, figures.values()), default=0))
+        median(values[number] - own[name] for name, values in figures.items())
+        for number in range(min(lengths, default=0))
     ]
+    common += [0.0] * (max(lengths, default=0) - len(common))
     return {
         name: [value - shift for value, shift in zip(values, common)]
         for name, values in figures.items()

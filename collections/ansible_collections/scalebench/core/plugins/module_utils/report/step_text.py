@@ -193,8 +193,8 @@ def _exchange(cell: StepCell, group: StepGroup) -> List[str]:
     what = "the exchange of gradients" if size is None else f"the exchange of {size / 1e6:.1f} MB"
     if size is None or alone is None:
         unknown = (
-            f" (how much is hidden, benchmark all_reduce on {cell['topology']} in the same campaign"
-            " would say)"
+            f" (how much is hidden, benchmark all_reduce on {cell['topology']} in the same"
+            " campaign, with sizes near this one, would say)"
         )
         seen = f"{_share(exposed, cell)} of {what} are exposed{unknown if size else ''}"
         return [] if exposed is None else [seen]

@@ -29,9 +29,10 @@ def waits_sections(results: Results) -> List[Section]:
     about = (
         "From the end of a rank's own backward pass to that of the exchange of gradients. All leave"
         " it together, so the rank that waits least reached it last. It is named where that is no"
-        f" chance (at most {LEVEL:.0%} of repeats of equal ranks) and is at least"
-        f" {LEAST_SHARE:.0%} of a step. Input is what a rank waits for its batch, no core how long"
-        " it is ready to run while others have the cores, both on average."
+        f" chance (at most {LEVEL:.0%} of repeats of equal ranks that are late at random in each"
+        f" interval) and is at least {LEAST_SHARE:.0%} of a step. Input is what a rank waits for"
+        " its batch, no core how long it is ready to run while others have the cores, both on"
+        " average."
     )
     rows = [row for cell, repeat in measured for row in _rows(cell, repeat)]
     sentences = [_sentence(cell, repeat) for cell, repeat in measured]
@@ -46,8 +47,9 @@ def _sentence(cell: str, repeat: Repeat) -> str:
     where = f"{unquoted(cell)}, repeat {repeat['repeat']}"
     if found is None:
         return f"{where}: no rank stands out."
+    who = "the ranks" if found["rank"] is None else f"rank {found['rank']}"
     return (
-        f"{where}: the others wait for rank {found['rank']} on {unquoted(found['node'])} since step"
+        f"{where}: the others wait for {who} on {unquoted(found['node'])} since step"
         f" {found['since']}, {found['seconds'] * 1000:.1f} ms of a step ({found['share']:.0%})."
     )
 

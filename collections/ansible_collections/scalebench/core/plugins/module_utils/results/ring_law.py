@@ -45,7 +45,8 @@ def ring_law(times: Times, topologies: Iterable[str], size: float) -> Optional[R
     """Return the law for messages of a size; None with fewer than FEWEST_SIZES sizes measured.
 
     It is fitted to sizes within a factor of 32, and at least to the three nearest. Without a
-    latency above 0 it has none.
+    latency above 0 it has none. None too where larger sizes take no longer: all are bound by
+    latency, and say nothing of this one.
 
     :param times: seconds above 0 of each repeat, by size in bytes, by topology.
     :param topologies: those of ``times`` to fit it to, of two devices or more.
@@ -60,7 +61,7 @@ def ring_law(times: Times, topologies: Iterable[str], size: float) -> Optional[R
     line = fitted_line(points, lambda place: _ring(*place))
     if line.first < 0:
         line = _without_latency(points)
-    return RingLaw(line, size)
+    return RingLaw(line, size) if line.second > 0 else None
 
 
 def _near(sizes: Sequence[float], size: float) -> List[float]:

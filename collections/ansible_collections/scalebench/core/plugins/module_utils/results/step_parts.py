@@ -20,8 +20,9 @@ from .strong_scaling import step_times
 __all__ = ["gradient_bytes", "one_device_cell", "scaling_groups", "step_parts"]
 
 Nodes = Mapping[str, Mapping[str, Any]]
-# Bytes of a parameter's gradient by precision: automatic mixed precision keeps them in fp32.
-_GRADIENT_BYTES = {"fp32": 4, "amp": 4, "bf16": 2, "fp16": 2}
+# Bytes of a parameter's gradient by precision: automatic mixed precision, of bfloat16 too, keeps
+# weights and gradients in fp32.
+_GRADIENT_BYTES = {"fp32": 4, "tf32": 4, "amp": 4, "bf16": 4, "fp16": 2}
 # Factors that one device with the same batch may differ in.
 _OF_BATCH = ("batch_size_per_device", "global_batch_size", "scaling")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Optional, Sequence, TypedDict, cast
+from typing import FrozenSet, Optional, Sequence, TypedDict, cast
 
 from ..records.runs import RankWaits
 from ..stats.statistics import median
@@ -19,10 +19,11 @@ class Straggler(TypedDict):
     """A rank that the others wait for, ``since`` a step, counted from 1.
 
     It reaches the exchange ``seconds`` later than the middle one of the others, ``share`` of a
-    step; ``p`` is the probability of that by chance.
+    step; ``p`` is the probability of that by chance. ``rank`` is None where it is all ranks of the
+    node.
     """
 
-    rank: int
+    rank: Optional[int]
     node: str
     since: int
     seconds: float
@@ -34,8 +35,9 @@ def waited_for(waits: Sequence[RankWaits]) -> Optional[Straggler]:
     """Return the rank that waits least from some step to the end, None where none stands out.
 
     All ranks leave an exchange together, so that the one that waited least reached it last. By
-    chance each of n is that with 1 / n in an interval. The p-value of k of m intervals is the
-    binomial one, times the ranks and the beginnings that could have been found.
+    chance each of n is that with 1 / n in an interval, and one of m on a node with m / n: ranks of
+    a slow node are equally late, and each of them is seldom the last. The p-value of k intervals is
+    the binomial one, times the ranks, nodes and beginnings that could have been found.
 
     :param waits: of all ranks of a repeat.
     """
@@ -44,20 +46,47 @@ def waited_for(waits: Sequence[RankWaits]) -> Optional[Straggler]:
         return None
     columns = [[rank["wait_seconds"][place] for rank in waits] for place in range(count)]
     last = [column.index(min(column)) for column in columns]
-    trials = len(waits) * count
-    p, index = min(
-        (trials * _at_least(last[begin:].count(index), count - begin, 1 / len(waits)), index)
-        for begin, index in enumerate(last)
+    alone = [frozenset({index}) for index in range(len(waits))]
+    nodes = [rank["node"] for rank in waits]
+    together = [
+        ranks
+        for node in sorted({*nodes})
+        for ranks in [frozenset(index for index, one in enumerate(nodes) if one == node)]
+        if 1 < len(ranks) < len(waits)
+    ]
+    p, _, _, ranks = min(
+        (_chance(last, ranks, len(waits)), len(ranks), min(ranks), ranks)
+        for ranks in [*alone, *together]
+        if not ranks.isdisjoint(last)
     )
-    late = [median(column[:index] + column[index + 1 :]) - column[index] for column in columns]
-    begin = _change(late)
-    seconds, rank = median(late[begin:]), waits[index]
-    share = seconds / rank["step_seconds"] if rank["step_seconds"] > 0 else 0.0
+    p *= (len(alone) + len(together)) * count
+    late = [
+        median([wait for index, wait in enumerate(column) if index not in ranks])
+        - median([column[index] for index in ranks])
+        for column in columns
+    ]
+    begin, first = _change(late), waits[min(ranks)]
+    seconds = median(late[begin:])
+    share = seconds / first["step_seconds"] if first["step_seconds"] > 0 else 0.0
     if p > LEVEL or share < LEAST_SHARE:
         return None
-    since = begin * rank["every"] + 1
-    found = {"rank": rank["rank"], "node": rank["node"], "since": since}
-    return cast(Straggler, {**found, "seconds": seconds, "share": share, "p": p})
+    found = {"rank": first["rank"] if len(ranks) == 1 else None, "node": first["node"]}
+    since = begin * first["every"] + 1
+    return cast(Straggler, {**found, "since": since, "seconds": seconds, "share": share, "p": p})
+
+
+def _chance(last: Sequence[int], ranks: FrozenSet[int], count: int) -> float:
+    """Return how likely it is by chance that ranks are last so often, at the best beginning.
+
+    :param last: the rank that was last in each interval.
+    :param count: of all ranks.
+    """
+    return min(
+        _at_least(
+            sum(index in ranks for index in last[begin:]), len(last) - begin, len(ranks) / count
+        )
+        for begin in range(len(last))
+    )
 
 
 def _change(late: Sequence[float]) -> int:
