@@ -95,19 +95,32 @@ def within(network: Any, bound: str) -> bool:
         return False
 
 
-def zone_of(run: Run, source: str) -> str:
-    """Return the zone of firewalld whose rules hold for what comes from an address or network.
+def bindings(run: Run) -> List[Tuple[str, str]]:
+    """Return the zones of firewalld with what they are bound to, in its order, by their names.
 
     :raises ValueError: firewalld does not answer.
     """
-    network = ipaddress.ip_network(source, strict=False)
-    zone = ""
-    # What is bound to a network goes before what is bound to an interface, zones by their names.
+    found, zone = [], ""
     for line in checked(run, ["firewall-cmd", "--get-active-zones"]).splitlines():
         key, _, rest = line.strip().partition(":")
         if not line.startswith(" "):
-            zone = line.split()[0] if line.split() else ""
-        elif key == "sources" and any(within(network, bound) for bound in rest.split()):
+            zone = line.partition(" ")[0]
+        elif key == "sources":
+            found += [(zone, bound) for bound in rest.split()]
+    return found
+
+
+def zone_of(run: Run, source: str, bound: Sequence[Tuple[str, str]]) -> str:
+    """Return the zone of firewalld whose rules hold for what comes from an address or network.
+
+    What is bound to a network goes before what is bound to an interface.
+
+    :param bound: what :func:`bindings` returned.
+    :raises ValueError: firewalld does not answer.
+    """
+    network = ipaddress.ip_network(source, strict=False)
+    for zone, place in bound:
+        if within(network, place):
             return zone
     _, route, _ = run(["ip", "-oneline", "route", "get", source.partition("/")[0]])
     for name in re.findall(r" dev (\S+)", route)[:1]:
@@ -124,9 +137,9 @@ def open_in_firewalld(
 
     :raises ValueError: firewalld refuses a rule.
     """
-    added = []
+    added, bound = [], bindings(run)
     for source in sources:
-        zone = f"--zone={zone_of(run, source)}"
+        zone = f"--zone={zone_of(run, source, bound)}"
         for port in ports:
             rule = (
                 f'rule family="ipv4" source address="{source}"'

@@ -93,7 +93,8 @@ import re
 import shlex
 import shutil
 import time
-from typing import Any, Dict, List, Mapping, Optional, Set, Tuple
+from functools import partial
+from typing import Any, Callable, Dict, List, Mapping, Optional, Set, Tuple
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.scalebench.core.plugins.module_utils.node.system_changes import (
@@ -318,12 +319,14 @@ def undo(module: AnsibleModule, record: Record, plan: Undo) -> List[str]:
     # A package that could not be removed needs its files; the record waits for the next try.
     if problems:
         return problems
-    for path in [*plan.files, *plan.blocks]:
+    steps: Dict[str, Callable[[], None]] = {
+        path: partial(make_file, path, state, record.originals + path)
+        for path, state in plan.files.items()
+    }
+    steps.update((path, partial(remove_blocks, path)) for path in plan.blocks)
+    for path, change in steps.items():
         try:
-            if path in plan.blocks:
-                remove_blocks(path)
-            else:
-                make_file(path, plan.files[path], record.originals + path)
+            change()
         except OSError as error:
             if error.errno == errno.ENOTEMPTY:
                 plan.stays[path] = "it holds files of others"
@@ -385,20 +388,18 @@ def existing(folders: List[str]) -> Dict[str, bool]:
 def held_by_others(path: str, mountinfo: str = "/proc/self/mountinfo") -> str:
     """Return why a folder may hold data of others, or of other nodes; nothing where it does not."""
     real = os.path.realpath(path)
-    if real != os.path.normpath(path):
-        return "it is a link or holds a mount"
-    above = ("", "")
+    mounts = []
     for line in text_of(mountinfo).splitlines():
         words, _, rest = line.partition(" - ")
-        mount = re.sub(r"\\(\d{3})", lambda octal: chr(int(octal[1], 8)), words.split()[4])
-        mount = f"{mount.rstrip('/')}/"
-        if mount.startswith(f"{real}/"):
-            return "it is a link or holds a mount"
-        # Of two at one place the later one is seen.
-        if f"{real}/".startswith(mount) and len(mount) >= len(above[0]):
-            above = (mount, rest.split()[0])
-    if above[1].partition(".")[2] in _ON_SERVERS or above[1] in _ON_SERVERS:
-        return f"it is on a file server ({above[1]}), where other nodes may use it"
+        place = re.sub(r"\\(\d{3})", lambda octal: chr(int(octal[1], 8)), words.split()[4])
+        mounts.append((f"{place.rstrip('/')}/", rest.split()[0]))
+    if real != os.path.normpath(path) or any(one.startswith(f"{real}/") for one, _ in mounts):
+        return "it is a link or holds a mount"
+    # The closest one above; of two at one place the later one is seen.
+    above = [(len(one), at) for at, (one, _) in enumerate(mounts) if f"{real}/".startswith(one)]
+    kind = mounts[max(above)[1]][1] if above else ""
+    if {kind, kind.partition(".")[2]} & _ON_SERVERS:
+        return f"it is on a file server ({kind}), where other nodes may use it"
     return ""
 
 
