@@ -57,10 +57,9 @@ class ActionModule(ActionBase):
 
     def _has_ended(self, other, holder):
         """Return whether who holds the node has ended, on this machine or with a carrier's job."""
-        is_over = getattr(self._connection, "is_over", None)
-        if has_ended(other, holder.get("controller", "")):
-            return True
-        return bool(is_over and other.get("job") and is_over(other["job"]))
+        is_over = getattr(self._connection, "is_over", lambda job: False)
+        here = has_ended(other, holder.get("controller", ""))
+        return here or bool(other.get("job") and is_over(other["job"]))
 
     def _ask(self, task_vars, **more):
         return self._execute_module(module_args={**self._task.args, **more}, task_vars=task_vars)

@@ -189,7 +189,7 @@ def _others(args, names, count, gone):
     options = {**args["options"], "nodes": count, "nodelist": ""}
     left_out = [*names, *filter(None, [args["options"].get("exclude")])]
     while True:
-        _, tried = _tried(args["campaign"], {**options, "exclude": ",".join(left_out)}, 0)
+        _, tried = _asked(args["campaign"], {**options, "exclude": ",".join(left_out)})
         chosen = _chosen(tried)
         other = [node.name for node in chosen if wanted and (node.cpus, node.gpus) not in wanted]
         if not other:

@@ -591,11 +591,15 @@ def test_a_job_that_cannot_start_is_not_waited_for(slurm, tmp_path, reason):
         run("slurm_nodes", {"job": "7"})
 
 
+def planned(monkeypatch, *names):
+    """Have every campaign planned on these nodes."""
+    plugins = "ansible_collections.scalebench.core.plugins.plugin_utils"
+    plan = {"nodes": {name: {} for name in names}}
+    monkeypatch.setattr(f"{plugins}.campaign_files.kept_plan", lambda _folder: plan)
+
+
 def test_a_campaign_asks_for_those_of_its_nodes_that_are_there(slurm, tmp_path, monkeypatch):
-    of_campaign = (
-        "ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files.kept_plan"
-    )
-    monkeypatch.setattr(of_campaign, lambda _folder: {"nodes": {"n1": {}, "n3": {}}})
+    planned(monkeypatch, "n1", "n3")
     gone = "NodeName=n1 State=DOWN*+DRAIN"
     slurm.says(
         "scontrol",
@@ -621,10 +625,7 @@ def test_a_campaign_asks_for_those_of_its_nodes_that_are_there(slurm, tmp_path, 
 
 
 def test_a_node_that_is_gone_is_replaced_by_one_of_its_hardware(slurm, tmp_path, monkeypatch):
-    of_campaign = (
-        "ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files.kept_plan"
-    )
-    monkeypatch.setattr(of_campaign, lambda _folder: {"nodes": {"n1": {}, "n2": {}}})
+    planned(monkeypatch, "n1", "n2")
     slurm.says(
         "scontrol",
         """case "$*" in *n1,n2) echo 'NodeName=n1 CPUTot=96 Gres=gpu:a100:8 State=IDLE'
@@ -663,10 +664,7 @@ def test_a_claim_ends_with_the_job_that_held_the_node(connection, slurm, answer,
 
 
 def test_a_planned_node_that_slurm_has_no_more_is_replaced(slurm, tmp_path, monkeypatch):
-    of_campaign = (
-        "ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files.kept_plan"
-    )
-    monkeypatch.setattr(of_campaign, lambda _folder: {"nodes": {"n1": {}, "gone": {}}})
+    planned(monkeypatch, "n1", "gone")
     slurm.says(
         "scontrol",
         """case "$*" in

@@ -246,8 +246,8 @@ def test_what_is_removed_is_removed_as_the_account_whose_folder_it_is(entered):
     if os.geteuid() != 0 or not shutil.which("su"):
         pytest.skip("needs root and su")
     (entered / "victim/sshd").mkdir(parents=True)
-    (entered / "home/work/sshd").mkdir(parents=True)
-    for path in (entered / "home", entered / "home/work", entered / "home/work/sshd"):
+    (entered / "home/folder/sshd").mkdir(parents=True)
+    for path in (entered / "home", entered / "home/folder", entered / "home/folder/sshd"):
         os.chown(path, STRANGER, -1)
     tasks = yaml.safe_load((ROOT / "roles/cluster_ssh/tasks/absent.yml").read_text())
     given = {
@@ -263,11 +263,11 @@ def test_what_is_removed_is_removed_as_the_account_whose_folder_it_is(entered):
     play["tasks"] = [task for task in tasks if "Remove" in task["name"]]
     (entered / "play.yml").write_text(yaml.safe_dump([play]))
     (entered / "link").symlink_to(entered / "victim")
-    for folder, code in (("home/work", 0), ("link", 2)):
+    for folder, code in (("home/folder", 0), ("link", 2)):
         work = f"scalebench_work_dir={entered}/{folder} ansible_python_interpreter=/usr/bin/python3"
         said = run_playbook("-i", "localhost,", "-c", "local", "-e", work, entered / "play.yml")
         assert said.returncode == code, said.stdout
-    assert (entered / "victim/sshd").exists() and not (entered / "home/work/sshd").exists()
+    assert (entered / "victim/sshd").exists() and not (entered / "home/folder/sshd").exists()
 
 
 def bootstrap(folder, path=os.environ["PATH"]):
