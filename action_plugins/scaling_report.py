@@ -160,7 +160,7 @@ def _measured(args):
     results = measured.results
     asked = wanted_topologies(args["predict"])
     if asked:
-        predicted = predictions(results["cells"], results.get("step_parts"), asked)
+        predicted = predictions(results["cells"], asked)
         if predicted:
             results["predictions"] = predicted
     archive = Path(args["archive"]) if args["archive"] else None

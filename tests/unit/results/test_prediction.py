@@ -1,5 +1,6 @@
 """Predicted steps, from steps and all-reduces that follow a law with noise."""
 
+import itertools
 import math
 import random
 import statistics
@@ -69,7 +70,7 @@ def measured(topologies=("2n1g", "4n1g"), network=None, noise=0.0, seed=0, **cha
 
 
 def rows_of(results, asked=""):
-    found = predictions(results["cells"], results.get("step_parts"), wanted_topologies(asked))
+    found = predictions(results["cells"], wanted_topologies(asked))
     (group,) = found["groups"]
     return {(row["kind"], row["topology"]): row for row in group["rows"]}
 
@@ -131,23 +132,63 @@ def test_sizes_that_take_no_longer_than_smaller_ones_say_nothing_of_the_gradient
     assert page(results)
 
 
-def test_what_the_ranks_waited_for_is_added_to_the_parts_of_their_topology():
-    results = measured()
-    delays = {"imbalance_seconds": 0.01, "core_wait_seconds": 0.02, "input_seconds": 0.005}
-    one = {"one_device_seconds": ALONE, "compute_seconds": ALONE - 0.001}
-    one["small_batch_seconds"] = None
-    cells = [
-        {"topology": "4n1g", **delays, **one},
-        {"topology": "2n1g", **dict.fromkeys(delays), **one},
+def waits(ranks, late, core, given):
+    """Return waits of ranks of which the first is late, all without a core and without input."""
+    return [
+        {
+            "rank": rank,
+            "node": f"node{rank + 1}",
+            "every": 2,
+            "step_seconds": 1.0,
+            "wait_seconds": [0.01 + (late if rank else 0.0)] * 3,
+            "core_wait_seconds": core,
+            "input_seconds": given,
+        }
+        for rank in range(ranks)
     ]
-    names = {
-        key: results["cells"][0][key] for key in ("benchmark", "precision", "variant", "model")
-    }
-    found = predictions(results["cells"], {"groups": [{**names, "cells": cells}]})
-    rows = {(row["kind"], row["topology"]): row for row in found["groups"][0]["rows"]}
-    assert rows["parts", "4n1g"]["step_seconds"] == pytest.approx(ALONE + all_reduce(4) + 0.034)
+
+
+def with_waits(results, late, core, given, topology="4n1g"):
+    """Add waits to the repeats of one device, 1 ms each, and of a topology."""
+    for one in results["cells"]:
+        for repeat in one["repeats"]:
+            if one["topology"] == "1n1g":
+                repeat["waits"] = waits(1, 0.0, 0.001, 0.001)
+            elif one["topology"] == topology and "message" not in repeat:
+                repeat["waits"] = waits(4, next(late), core, given)
+    return results
+
+
+def test_what_the_ranks_waited_for_is_added_to_the_parts_of_their_topology():
+    rows = rows_of(with_waits(measured(), itertools.repeat(0.01), 0.02, 0.006))
+    truth = ALONE + all_reduce(4) + 0.01 + 0.019 + 0.005
+    assert rows["parts", "4n1g"]["step_seconds"] == pytest.approx(truth)
     assert rows["parts", "2n1g"]["step_seconds"] == pytest.approx(ALONE + all_reduce(2))
     assert rows["left_out", "4n1g"]["step_seconds"] == pytest.approx(ALONE + all_reduce(4))
+
+
+@pytest.mark.parametrize("key", ["core_wait_seconds", "input_seconds"])
+def test_a_wait_that_one_device_does_not_know_is_not_added(key):
+    results = with_waits(measured(), itertools.repeat(0.0), 0.021, 0.021)
+    for repeat in results["cells"][0]["repeats"]:
+        del repeat["waits"][0][key]
+    assert rows_of(results)["parts", "4n1g"]["step_seconds"] == pytest.approx(
+        ALONE + all_reduce(4) + 0.02
+    )
+
+
+def test_an_interval_knows_how_the_waits_vary():
+    """Waits that vary by more than the steps do: without them one in four would have the truth."""
+    inside = 0
+    for seed in range(200):
+        draw = random.Random(seed)
+        late = iter([draw.gauss(0.02, 0.004) for _ in range(5)])
+        results = measured(noise=0.002, seed=seed)
+        row = rows_of(with_waits(results, late, 0.001, 0.001))
+        truth = ALONE + all_reduce(4) + 0.02
+        inside += row["parts", "4n1g"]["step_low"] < truth < row["parts", "4n1g"]["step_high"]
+    # 95 %, with a standard error of 1.5 %.
+    assert 180 <= inside <= 200
 
 
 def test_a_topology_that_was_not_measured_is_predicted_from_all_smaller_ones():
@@ -234,7 +275,7 @@ def strong(topologies=("1n1g", "2n1g", "4n1g"), noise=0.0, seed=0, network_noise
 
 
 def strong_rows(results, asked=""):
-    found = predictions(results["cells"], None, wanted_topologies(asked))
+    found = predictions(results["cells"], wanted_topologies(asked))
     (group,) = [one for one in found["groups"] if one["scaling"] == "strong"]
     return {(row["kind"], row["topology"]): row for row in group["rows"]}
 
@@ -285,7 +326,8 @@ def test_a_step_that_counts_half_counts_a_quarter_of_its_variance():
         repeat["throughput"] = GLOBAL / seconds
     # s + p / 8 of the steps on two and on four is 3/2 of the latter without 1/2 of the former.
     row = strong_rows(results, "8n1g")["asked", "8n1g"]
-    error = 0.5 * statistics.stdev(times) / math.sqrt(len(times))
+    # A median's is at most sqrt(pi / 2) of a mean's.
+    error = 0.5 * statistics.stdev(times) / math.sqrt(len(times)) * math.sqrt(math.pi / 2)
     reach = quantile(0.975, len(times) - 1) * error
     assert (row["step_high"] - row["step_low"]) / 2 == pytest.approx(reach, rel=1e-3)
 
@@ -343,7 +385,7 @@ def test_the_report_and_the_terminal_mark_predictions():
     text = report_markdown(page(results))
     assert "predictions" in text
     assert "from smaller topologies" in text
-    results["predictions"] = predictions(results["cells"], None, ["64n1g", "8n8g"])
+    results["predictions"] = predictions(results["cells"], ["64n1g", "8n8g"])
     (figure, none) = [line for line in step_lines(results) if "prediction" in line]
     assert "64n1g (prediction, not measured): 785.3 images/s (785.3 to 785.3), a" in figure
     assert "from the step on 4n1g and the all-reduces on 2n1g, 4n1g." in figure
@@ -354,7 +396,7 @@ def test_the_report_and_the_terminal_mark_predictions():
     assert "images/s (no interval: too few repeats), a" in step_lines(results)[-3]
     row["kind"] = "parts"
     made = strong()
-    made["step_parts"], made["predictions"] = None, predictions(made["cells"], None, ["8n1g"])
+    made["step_parts"], made["predictions"] = None, predictions(made["cells"], ["8n1g"])
     (said,) = [line for line in step_lines(made) if "gb16-strong 8n1g" in line]
     assert "from the steps on 2n1g, 4n1g and the all-reduces on 2n1g, 4n1g." in said
     assert "8n8g (prediction): none, 3 sizes" in none

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from ..records.cells import cell_key
 from ..records.factors import is_strong
@@ -12,8 +12,6 @@ from ..records.results import (
     Prediction,
     PredictionGroup,
     Predictions,
-    StepCell,
-    StepParts,
 )
 from ..stats.statistics import mean, median
 from ..stats.student_t import quantile
@@ -21,7 +19,7 @@ from ..topology import parse_topology, world_size
 from .collectives import all_reduce_times
 from .ring_law import FEWEST_SIZES, Times, ring_law
 from .scaling import BASELINE, base_topology
-from .step_parts import gradient_bytes, one_device_cell, scaling_groups
+from .step_parts import delays, gradient_bytes, one_device_cell, scaling_groups
 from .strong_scaling import step_times
 
 __all__ = ["predictions", "wanted_topologies"]
@@ -38,10 +36,13 @@ class _Step(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """A measured step that counts ``weight`` times."""
+    """A measured duration that counts ``weight`` times.
+
+    It is a step of a topology, with its all-reduce, or has none.
+    """
 
     weight: float
-    topology: str
+    topology: Optional[str]
     times: Sequence[float]
 
 
@@ -53,7 +54,6 @@ class _Group(NamedTuple):
     cells: Sequence[MeasuredCell]
     alone: Times
     size: int
-    parts: Mapping[str, StepCell]
 
     @property
     def strong(self) -> bool:
@@ -87,9 +87,7 @@ def wanted_topologies(text: str) -> List[str]:
     return names
 
 
-def predictions(
-    cells: Sequence[MeasuredCell], parts: Optional[StepParts], wanted: Sequence[str] = ()
-) -> Optional[Predictions]:
+def predictions(cells: Sequence[MeasuredCell], wanted: Sequence[str] = ()) -> Optional[Predictions]:
     """Return the predicted steps of data-parallel training; None without any.
 
     A step takes what measured ones take without their all-reduce of the model's gradients, and the
@@ -104,29 +102,15 @@ def predictions(
       device, and what its ranks measured: imbalance, waits for cores, more input.
     - ``left_out``: the largest measured one, of smaller topologies only.
     - ``asked``: each of ``wanted``, of all smaller ones.
-
-    :param parts: of the same cells.
     """
     alone = all_reduce_times(cells)
     found = []
     for members in scaling_groups(cells):
         size, times = gradient_bytes(members), step_times(members)
         if size and base_topology(members) in times:
-            own = _parts_of(members, parts)
-            found.append(_group(_Group(members, times, cells, alone, size, own), wanted))
+            found.append(_group(_Group(members, times, cells, alone, size), wanted))
     said = [one for one in found if one["rows"]]
     return {"level": LEVEL, "groups": said} if said else None
-
-
-def _parts_of(members: Sequence[MeasuredCell], parts: Optional[StepParts]) -> Dict[str, StepCell]:
-    """Return the parts of a group's steps by topology."""
-    key = cell_key(members[0])
-    return {
-        cell["topology"]: cell
-        for group in (parts["groups"] if parts else [])
-        if (group["benchmark"], group["precision"], group["variant"], group["model"]) == key.group
-        for cell in group["cells"]
-    }
 
 
 def _group(group: _Group, wanted: Sequence[str]) -> PredictionGroup:
@@ -161,24 +145,18 @@ def _from_parts(name: str, group: _Group) -> Prediction:
     if group.strong:
         like = one_device_cell(group.cells, cell, batch)
         times = step_times([like])[BASELINE] if like else None
-    if times is None:
+    else:
+        like = next((one for one in group.members if one["topology"] == BASELINE), None)
+    if like is None or times is None:
         reason = (
             f"1n1g with batch size {batch} is needed in the same campaign:"
             f" -e scaling=weak,strong -e batch_size_per_device={batch}"
         )
         return _row("parts", name, group, [], [name], reason)
-    step = _step(name, [_Known(1.0, BASELINE, times)], [name], group)
-    own = group.parts.get(name)
-    return _row("parts", name, group, [BASELINE], [name], step, _delay(own) if own else 0.0)
-
-
-def _delay(cell: StepCell) -> float:
-    """Return how long a step waits for its last rank and for cores, and longer for its input."""
-    late = (cell["imbalance_seconds"] or 0.0) + (cell["core_wait_seconds"] or 0.0)
-    if cell["input_seconds"] is not None and cell["one_device_seconds"] is not None:
-        computing = cell["compute_seconds"] + (cell["small_batch_seconds"] or 0.0)
-        late += cell["input_seconds"] - (cell["one_device_seconds"] - computing)
-    return late
+    waits = zip((1.0, -1.0), delays(cell, like))
+    known = [_Known(weight, None, seconds) for weight, seconds in waits if seconds]
+    known.append(_Known(1.0, BASELINE, times))
+    return _row("parts", name, group, [BASELINE], [name], _step(name, known, [name], group))
 
 
 def _from_smaller(kind: str, name: str, group: _Group) -> Prediction:
@@ -222,12 +200,10 @@ def _row(
     steps: Sequence[str],
     network: Sequence[str],
     step: Union[_Step, str],
-    late: float = 0.0,
 ) -> Prediction:
     """Return a row; without figures, and with the reason, where they cannot be known.
 
     :param step: or why it is not known.
-    :param late: seconds by :func:`_delay`.
     """
     row: Prediction = {
         "kind": kind,
@@ -251,7 +227,7 @@ def _row(
         row["measured_speedup"] = row["samples"] / median(group.times[name]) / speed
     if isinstance(step, str):
         return row
-    seconds = step.seconds + late
+    seconds = step.seconds
     row["step_seconds"] = seconds
     row["speedup"] = row["samples"] / seconds / speed
     if name in group.times:
@@ -265,7 +241,7 @@ def _row(
 def _step(
     name: str, known: Sequence[_Known], network: Sequence[str], group: _Group
 ) -> Union[_Step, str]:
-    """Return the sum of measured steps without their all-reduce, with that of a topology.
+    """Return the sum of measured durations without their all-reduce, with that of a topology.
 
     Or why it is not known.
     """
@@ -276,13 +252,12 @@ def _step(
             f"{FEWEST_SIZES} sizes of benchmark all_reduce on two or more nodes with {per_node}"
             f" device(s) each, below {name}, are needed: -e benchmark=TRAINING,all_reduce"
         )
-    seconds = law.seconds(name) + math.fsum(
-        one.weight * (median(one.times) - law.seconds(one.topology)) for one in known
-    )
+    weights = {name: 1.0, **{one.topology: -one.weight for one in known if one.topology}}
+    seconds = math.fsum(weight * law.seconds(one) for one, weight in weights.items())
+    seconds += math.fsum(one.weight * median(one.times) for one in known)
     if seconds <= 0:
-        bases = " and ".join(one.topology for one in known)
+        bases = " and ".join(one.topology for one in known if one.topology)
         return f"the steps on {bases} do not follow s + p / N: {name} would take no time"
-    weights = {name: 1.0, **{one.topology: -one.weight for one in known}}
     variances = [(law.variance(weights), float(law.line.freedom))]
     variances += [_variance(one) for one in known]
     both = math.fsum(variance for variance, _ in variances)
@@ -294,9 +269,13 @@ def _step(
 
 
 def _variance(known: _Known) -> Tuple[float, float]:
-    """Return the variance of a weighted mean of times, and its degrees of freedom."""
+    """Return the variance of a weighted median of times, and its degrees of freedom.
+
+    For normal times it is at most pi / 2 that of their mean, and of two times equal to that.
+    """
     freedom = len(known.times) - 1
     squares = math.fsum((one - mean(known.times)) ** 2 for one in known.times)
     if not freedom:
         return 0.0, 0.0
-    return known.weight**2 * squares / freedom / len(known.times), float(freedom)
+    above = math.pi / 2 if freedom > 1 else 1.0
+    return known.weight**2 * above * squares / freedom / len(known.times), float(freedom)

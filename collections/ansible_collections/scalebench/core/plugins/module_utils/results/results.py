@@ -84,7 +84,7 @@ def build_results(
     parts = step_parts(cells, plan.get("nodes") or {})
     if parts:
         results["step_parts"] = parts
-    predicted = predictions(cells, parts)
+    predicted = predictions(cells)
     if predicted:
         results["predictions"] = predicted
     return results

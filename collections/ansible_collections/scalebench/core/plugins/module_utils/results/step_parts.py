@@ -17,12 +17,13 @@ from .ring_law import Times, ring_law
 from .scaling import BASELINE, base_topology
 from .strong_scaling import step_times
 
-__all__ = ["gradient_bytes", "one_device_cell", "scaling_groups", "step_parts"]
+__all__ = ["delays", "gradient_bytes", "one_device_cell", "scaling_groups", "step_parts"]
 
 Nodes = Mapping[str, Mapping[str, Any]]
 # Bytes of a parameter's gradient by precision: automatic mixed precision, of bfloat16 too, keeps
 # weights and gradients in fp32.
 _GRADIENT_BYTES = {"fp32": 4, "tf32": 4, "amp": 4, "bf16": 4, "fp16": 2}
+_WAITS = ("input_seconds", "exchange_seconds", "imbalance_seconds", "core_wait_seconds")
 # Factors that one device with the same batch may differ in.
 _OF_BATCH = ("batch_size_per_device", "global_batch_size", "scaling")
 
@@ -138,8 +139,9 @@ def _group(
 
 
 def _alone(cell: MeasuredCell, times: Sequence[float]) -> _Alone:
+    waits = _waits(cell)
     return _Alone(
-        median(times), _of_ranks(cell, "input_seconds"), _of_ranks(cell, "core_wait_seconds")
+        median(times), _middle(waits, "input_seconds"), _middle(waits, "core_wait_seconds")
     )
 
 
@@ -156,17 +158,14 @@ def _cell(
 
     :param one: the step on one device, of strong scaling with the batch of all devices.
     """
-    of_repeats = [_waited(repeat["waits"]) for repeat in cell["repeats"] if repeat.get("waits")]
-    waited = [found for found in of_repeats if found is not None]
-    exchange = median([found[0] for found in waited]) if waited else None
-    imbalance = median([found[1] for found in waited]) if waited else None
+    waits = _waits(cell)
+    given, exchange, imbalance, core = (_middle(waits, key) for key in _WAITS)
     topology, step, size = cell["topology"], median(times), group["gradient_bytes"]
     share, same = (one.over(cell["devices"]), None) if is_strong(cell) else (one, one)
     if is_strong(cell):
         like = one_device_cell(cells, cell, cell["batch_size_per_device"])
         same = _alone(like, step_times([like])[BASELINE]) if like else None
     reference = same or share
-    given, core = _of_ranks(cell, "input_seconds"), _of_ranks(cell, "core_wait_seconds")
     known = given is not None and None not in (share.input, reference.input)
     compute = share.step - (share.input or 0.0 if known else 0.0)
     small = None
@@ -212,17 +211,47 @@ def _waited(waits: Sequence[RankWaits]) -> Optional[Tuple[float, float]]:
     return median(least), median(more)
 
 
-def _of_ranks(cell: MeasuredCell, key: str) -> Optional[float]:
-    """Return a figure of the middle rank, s of a step; None where a rank does not know it."""
-    waits: List[List[Dict[str, Any]]] = [
-        [{**rank} for rank in repeat["waits"]] for repeat in cell["repeats"] if repeat.get("waits")
-    ]
-    known = [
-        median([rank[key] for rank in ranks])
-        for ranks in waits
-        if all(key in rank for rank in ranks)
-    ]
+def _waits(cell: MeasuredCell) -> List[Dict[str, float]]:
+    """Return what the ranks of each repeat waited for, s of a step, without what is not known."""
+    found = []
+    for repeat in cell["repeats"]:
+        ranks: List[Dict[str, Any]] = [{**rank} for rank in repeat.get("waits") or ()]
+        if not ranks:
+            continue
+        middle = {
+            key: median([rank[key] for rank in ranks])
+            for key in ("input_seconds", "core_wait_seconds")
+            if all(key in rank for rank in ranks)
+        }
+        waited = _waited(repeat["waits"])
+        if waited is not None:
+            middle["exchange_seconds"], middle["imbalance_seconds"] = waited
+        found.append(middle)
+    return found
+
+
+def _middle(waits: Sequence[Mapping[str, float]], key: str) -> Optional[float]:
+    """Return the median over the repeats that know it; None without any."""
+    known = [one[key] for one in waits if key in one]
     return median(known) if known else None
+
+
+def delays(*cells: MeasuredCell) -> List[List[float]]:
+    """Return what imbalance and waits for input and cores add to a step, by cell and repeat, in s.
+
+    What only some of the cells know of all their repeats counts for none, but for the imbalance,
+    which one device does not have.
+    """
+    waits = [_waits(cell) for cell in cells]
+    known = [
+        key
+        for key in ("input_seconds", "core_wait_seconds")
+        if all(own and all(key in one for one in own) for own in waits)
+    ]
+    return [
+        [math.fsum(one.get(key, 0.0) for key in (*known, "imbalance_seconds")) for one in own]
+        for own in waits
+    ]
 
 
 def _cores(cell: MeasuredCell, nodes: Nodes) -> Optional[int]:
