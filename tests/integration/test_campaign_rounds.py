@@ -14,7 +14,7 @@ from local_nodes import TIMED_STEPS, events, failures
 @pytest.fixture
 def bench(cluster):
     """Return a function that runs bench.yml with the stand-in whose steps are slept."""
-    given = {**TIMED_STEPS, "batch_size_per_device": 1, "preflight": False}
+    given = {**TIMED_STEPS, "batch_size_per_device": 1}
     return lambda **more: cluster.bench(**{**given, **more})
 
 

@@ -6,7 +6,7 @@ import statistics
 
 import pytest
 import yaml
-from local_nodes import ROOT, events, failures
+from local_nodes import ROOT, WHOLE, events, failures
 
 SIZES = (1024, 262144, 4194304)
 OPTIONS = {
@@ -32,7 +32,7 @@ def measured(cluster):
             # As an option it would leave out the training, which has no such factor.
             content["recipes"]["portable"]["defaults"]["cpu"]["message_bytes"] = list(SIZES)
         (benchmarks / f"{name}.yml").write_text(json.dumps(content))
-    options = {**OPTIONS, "campaign_benchmarks_dir": str(benchmarks)}
+    options = {**OPTIONS, **WHOLE, "campaign_benchmarks_dir": str(benchmarks)}
     first = cluster.bench(**options)
     assert first.rc == 0, failures(first)
     (lost,) = folder.glob("logs/all_reduce/bz1/2n1g/*.run.json")

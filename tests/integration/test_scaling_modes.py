@@ -11,7 +11,7 @@ BOTH = {"scaling": "weak,strong", "global_batch_size": 4, "batch_size_per_device
 @pytest.fixture(scope="module")
 def measured(cluster):
     """Measure both modes; of strong scaling 3n1g cannot run. Return its results and folder."""
-    options = {**BOTH, "topology": "1n1g,2n1g,3n1g", "campaign": "modes"}
+    options = {**BOTH, "topology": "1n1g,2n1g,3n1g", "campaign": "modes", "report_plots": True}
     runner = cluster.bench(**options)
     assert runner.rc == 0, failures(runner)
     folder = cluster.results / "modes"

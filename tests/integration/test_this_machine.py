@@ -190,7 +190,7 @@ def test_a_failed_preflight_gives_the_node_back(tmp_path):
     nodes = Cluster(tmp_path / "state", tmp_path / "results")
     given = toy(ROOT / "tests/integration/workloads")
     claim = tmp_path / "state/nodes/this_machine/claim.json"
-    done = nodes.bench(*INVENTORY, **given, campaign="early", preflight_gpus=1000)
+    done = nodes.bench(*INVENTORY, **given, campaign="early", preflight=True, preflight_gpus=1000)
     assert done.rc != 0
     assert "1 check(s) failed" in failures(done)
     # It had been taken.

@@ -29,7 +29,6 @@ def bench(cluster, tmp_path):
             "topology": "1n1g",
             "batch_size_per_device": 1,
             "iterations": 50,
-            "preflight": False,
             "cell_sample_interval": 0,
         }
         runner = cluster.bench(campaign=campaign, **{**given, **more})

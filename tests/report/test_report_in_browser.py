@@ -16,7 +16,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.step_text i
 from ansible_collections.scalebench.core.plugins.plugin_utils.measured import Measured
 from ansible_collections.scalebench.core.plugins.plugin_utils.report_files import report_files
 from browser import SCHEMES, WIDTHS, overflowing_elements, serious_violations
-from local_nodes import failures
+from local_nodes import WHOLE, failures
 from page_data import HOSTILE, eventful_results, hostile_results
 from playwright.sync_api import expect
 
@@ -68,7 +68,7 @@ def made(tmp_path_factory, request):
             assert runner.rc == 0, failures(runner)
             return campaign
         if name == "campaign":
-            runner = cluster.bench(campaign="page", topology="1n1g,2n1g")
+            runner = cluster.bench(campaign="page", topology="1n1g,2n1g", **WHOLE)
             assert runner.rc == 0, failures(runner)
             return cluster.results / "page"
         if name == "compared":
@@ -76,7 +76,7 @@ def made(tmp_path_factory, request):
             gate = folder / "gate.yml"
             gate.write_text(json.dumps(GATE))
             given = {"campaign": "again", "baseline": "page", "gate": str(gate)}
-            runner = cluster.bench(**given, topology="1n1g")
+            runner = cluster.bench(**given, **WHOLE, topology="1n1g")
             assert "1 rule(s) of the gate undecided, which fails it" in failures(runner)
             return cluster.results / "again"
         tree = ROOT.parent / "shared/logs" / TF2

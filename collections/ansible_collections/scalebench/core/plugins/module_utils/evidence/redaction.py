@@ -7,7 +7,7 @@ them as secret.
 from __future__ import annotations
 
 import re
-from functools import partial
+from functools import lru_cache, partial
 from typing import (
     Any,
     Dict,
@@ -61,6 +61,8 @@ _KEY_BEGIN = re.compile(rb"-----BEGIN [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----")
 _KEY_END = re.compile(rb"-----END [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----")
 _PRIVATE_KEY = "private key"
 _MASKED = "[redacted]"
+# Characters of a text that is kept with what is shown of it.
+_LONGEST_WORD = 300
 # What may be a command to a terminal, or have no shape.
 _ODD = re.compile(rb"[^\t\r\n -~]")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -329,9 +331,7 @@ def shown(value: Any) -> Any:
     characters but line ends and tabs, which would reach a terminal, stand as their escapes.
     """
     if isinstance(value, str):
-        redacted = Redactor(RULES).redact([value.encode("utf-8", "replace")])
-        text = b"".join(redacted).decode("utf-8")
-        return _CONTROL.sub(lambda match: ascii(match.group())[1:-1], text)
+        return _shown_word(value) if len(value) < _LONGEST_WORD else _shown_text(value)
     if isinstance(value, Mapping):
         return {
             key: _MASKED if _is_secret(key, each) else shown(each) for key, each in value.items()
@@ -343,6 +343,16 @@ def shown(value: Any) -> Any:
             for last, each in zip(before, value)
         ]
     return value
+
+
+def _shown_text(text: str) -> str:
+    redacted = Redactor(RULES).redact([text.encode("utf-8", "replace")])
+    without = b"".join(redacted).decode("utf-8")
+    return _CONTROL.sub(lambda match: ascii(match.group())[1:-1], without)
+
+
+# Records repeat the words of commands and environments, repeat after repeat and node after node.
+_shown_word = lru_cache(maxsize=1 << 12)(_shown_text)
 
 
 def _is_option_of(last: Any, value: Any) -> bool:
