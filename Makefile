@@ -117,6 +117,8 @@ benchmark: $(TEST)  ## Measure our own cost (reading, packing, telemetry, orches
 	@PYTHONPATH=collections python tests/benchmarks/diagnosis_rates.py --cases 20
 	@PYTHONPATH=collections python tests/benchmarks/telemetry.py
 	@PYTHONPATH=collections python tests/benchmarks/collectives.py
+	@ansible-playbook playbooks/provision.yml -e benchmark=all_reduce -e recipe=mpi --tags framework
+	@PYTHONPATH=collections python tests/benchmarks/collectives.py --library mpi
 	@PYTHONPATH=collections python tests/benchmarks/orchestration.py $(ARGS)
 	@python tests/benchmarks/slurm_overhead.py
 	@python tests/benchmarks/predicted_speedup.py --rates 500 --repeats 1

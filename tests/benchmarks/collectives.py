@@ -1,40 +1,92 @@
-"""Compare all_reduce over gloo as a repeat measures it with a bare torchrun of the same program.
+"""Compare all_reduce as a repeat measures it with what measures the same without Scalebench.
 
-Run ``python tests/benchmarks/collectives.py [--pairs N] [--bytes N] [--python FILE]``. Two ranks on
-this machine, in pairs of runs in alternating order: one below the supervisor of repeats, with its
-samples of telemetry, read by the reader and the rule of the benchmark; one started by hand, its
-lines reckoned here. It fails where the median ratio is more than 3 % from 1.
+Run ``python tests/benchmarks/collectives.py [--pairs N] [--bytes N] [--library torch|mpi]``. Two
+ranks on this machine, in pairs of runs in alternating order: one below the supervisor of repeats,
+with its samples of telemetry, read by the reader and the rule of the benchmark; one started by
+hand, its lines reckoned here. Over gloo that is the same program below a bare torchrun, by Open MPI
+a loop in C. It fails where the median ratio is more than 3 % from 1.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import facts_of_text
 from telemetry import supervised
 
 ROOT = Path(__file__).resolve().parents[2]
+VENVS = ROOT / ".state/venvs"
 WARMUP, ITERATIONS = 5, 200
 # Seconds between two samples, as campaign_sample_interval has it.
 INTERVAL = 2.0
 LINE = re.compile(r"all_reduce (\d+) bytes .* busbw ([0-9.]+) MB/s")
 GOAL = 0.03
+# As launch_mpirun.py starts the ranks of CPUs; between two of this machine memory is the path.
+MPIRUN = (
+    *("mpirun", "--allow-run-as-root", "--bind-to", "none", "--oversubscribe", "-np", "2"),
+    *("--gmca", "pml", "ob1", "--gmca", "btl", "^openib", "--gmca", "mpi_yield_when_idle", "1"),
+)
 
 
-def command(python: str, size: int) -> list[str]:
-    """Return what starts two ranks of the benchmark's program, as launcher torchrun does."""
+def program(python: Path, size: int, library: str) -> list[str]:
+    """Return the command of a rank, as the recipes of the benchmark have it."""
     return [
-        *(python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"),
-        str(ROOT / "workloads/collectives/measure.py"),
+        *(str(python), str(ROOT / "workloads/collectives/measure.py"), f"--library={library}"),
         *("--collective=all_reduce", f"--bytes={size}", f"--warmup={WARMUP}"),
         *(f"--iterations={ITERATIONS}", "--device=cpu"),
     ]
+
+
+def over_gloo(size: int, _folder: str) -> tuple[list[str], Callable[[], float]]:
+    """Return the command of a repeat by launcher torchrun, and the same command started bare."""
+    python, *words = program(VENVS / "pytorch/bin/python", size, "torch")
+    argv = [python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", *words]
+
+    def bare() -> float:
+        kept = [
+            float(rate)
+            for number, rate in LINE.findall(_output(argv))
+            if WARMUP < int(number) <= WARMUP + ITERATIONS
+        ]
+        return statistics.harmonic_mean(_all(kept))
+
+    return argv, bare
+
+
+def by_open_mpi(size: int, folder: str) -> tuple[list[str], Callable[[], float]]:
+    """Return the command of a repeat by launcher mpirun, and a compiled loop of the operation."""
+    source = Path(__file__).with_name("workloads") / "all_reduce_loop.c"
+    loop = f"{folder}/all_reduce_loop"
+    subprocess.run(["mpicc", "-O2", "-o", loop, source], check=True)
+    argv = [*MPIRUN, *program(VENVS / "mpi/bin/python", size, "mpi")]
+
+    def bare() -> float:
+        printed = _output([*MPIRUN, loop, str(size), str(WARMUP), str(ITERATIONS)])
+        # On two ranks bus and algorithm bandwidth are the same.
+        return size / statistics.fmean(_all([float(line) for line in printed.split()])) / 1e6
+
+    return argv, bare
+
+
+LIBRARIES = {"torch": over_gloo, "mpi": by_open_mpi}
+
+
+def _output(argv: list[str]) -> str:
+    return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+
+
+def _all(figures: list[float]) -> list[float]:
+    if len(figures) != ITERATIONS:
+        raise SystemExit(f"{len(figures)} figures of {ITERATIONS} operations")
+    return figures
 
 
 def of_a_repeat(argv: list[str], log: str) -> float:
@@ -47,35 +99,23 @@ def of_a_repeat(argv: list[str], log: str) -> float:
     return float(facts_of_text(text, "harmonic_mean", parameters)["throughput"])
 
 
-def of_a_bare_run(argv: list[str]) -> float:
-    """Return the bus bandwidth in MB/s by the lines that the program prints."""
-    done = subprocess.run(argv, capture_output=True, text=True, check=True)
-    kept = [
-        float(rate)
-        for number, rate in LINE.findall(done.stdout)
-        if WARMUP < int(number) <= WARMUP + ITERATIONS
-    ]
-    if len(kept) != ITERATIONS:
-        raise SystemExit(f"{len(kept)} lines of {ITERATIONS} operations:\n{done.stdout[-2000:]}")
-    return statistics.harmonic_mean(kept)
-
-
 def main() -> int:
     """Measure, print, and return whether the two are apart."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--pairs", type=int, default=16)
     parser.add_argument("--bytes", type=int, default=1 << 22)
-    parser.add_argument("--python", default=str(ROOT / ".state/venvs/pytorch/bin/python"))
+    parser.add_argument("--library", choices=LIBRARIES, default="torch")
     arguments = parser.parse_args()
-    argv = command(arguments.python, arguments.bytes)
+    os.environ["OMP_NUM_THREADS"] = "1"
     ratios = []
     with tempfile.TemporaryDirectory() as folder:
+        argv, bare_run = LIBRARIES[arguments.library](arguments.bytes, folder)
         log = f"{folder}/x.log"
         for number in range(arguments.pairs):
             if number % 2:
-                bare, repeat = of_a_bare_run(argv), of_a_repeat(argv, log)
+                bare, repeat = bare_run(), of_a_repeat(argv, log)
             else:
-                repeat, bare = of_a_repeat(argv, log), of_a_bare_run(argv)
+                repeat, bare = of_a_repeat(argv, log), bare_run()
             ratios.append(repeat / bare)
             print(f"{arguments.bytes} bytes: {repeat:8.2f} MB/s, bare {bare:8.2f} MB/s", flush=True)
     ratios.sort()

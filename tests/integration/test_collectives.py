@@ -1,12 +1,16 @@
 """Benchmark all_reduce beside a training through bench.yml: one campaign, that is continued."""
 
 import json
+import os
 import re
 import statistics
+import subprocess
 
 import pytest
 import yaml
 from local_nodes import ROOT, WHOLE, events, failures
+
+from collectives.definitions import COLLECTIVES
 
 SIZES = (1024, 262144, 4194304)
 OPTIONS = {
@@ -133,3 +137,58 @@ def test_the_throughput_of_eight_nodes_is_predicted_from_both_benchmarks(measure
     asked = rows["asked", "8n1g"]
     assert asked["step_seconds"] > 0 or asked["reason"]
     assert "8n1g" in (folder / "report.md").read_text()
+
+
+@pytest.fixture(scope="module")
+def by_mpi(cluster):
+    """Install mpi4py and measure two sizes by Open MPI; return the campaign's folder."""
+    chosen = {"benchmark": "all_reduce", "recipe": "mpi"}
+    installed = cluster.run("provision.yml", "--tags", "framework,workload", **chosen)
+    assert installed.rc == 0, failures(installed)
+    sizes = {"topology": "2n1g", "message_bytes": "1024,1048576"}
+    done = cluster.bench(campaign="by-mpi", **chosen, **sizes)
+    assert done.rc == 0, failures(done)
+    return cluster.results / "by-mpi"
+
+
+def test_open_mpi_measures_the_same(by_mpi):
+    cells = results(by_mpi)["cells"]
+    assert [cell["own_factors"]["message_bytes"] for cell in cells] == [1024, 1048576]
+    for cell in cells:
+        (repeat,) = cell["repeats"]
+        log = (by_mpi / repeat["log"]).read_text()
+        assert '"backend":"mpi"' in log and '"framework_version":"Open MPI v' in log
+        lines = LINE.findall(log)
+        assert len(lines) == 4
+        # On two ranks the bus bandwidth is the algorithm's; durations are printed to 0.1 us.
+        size = cell["own_factors"]["message_bytes"]
+        mean = statistics.fmean(float(time) for number, time, _ in lines if int(number) > 1)
+        assert cell["median_speed"] == pytest.approx(size / mean, rel=0.01)
+
+
+@pytest.mark.parametrize("name", COLLECTIVES)
+def test_a_wrong_result_of_open_mpi_ends_the_job(by_mpi, tmp_path, name):
+    (tmp_path / "program.py").write_text(
+        f"import os, sys\nsys.path.insert(0, {str(ROOT / 'workloads')!r})\n"
+        "from collectives import measure, mpi_operations\n"
+        "fill = mpi_operations.Operation.fill\n"
+        "def faulty(self):\n"
+        "    fill(self)\n"
+        "    self.buffer[0] += self.rank == int(os.environ['WRONG'])\n"
+        "mpi_operations.Operation.fill = faulty\n"
+        "from common.process import end_now\n"
+        "end_now(measure.main())\n"
+    )
+    python = ROOT / ".state/venvs/mpi/bin/python"
+    mpirun = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", "3", "-x", "WRONG"]
+    program = [python, tmp_path / "program.py", "--library=mpi", f"--collective={name}"]
+    ended = {}
+    for wrong in (-1, 0):
+        ended[wrong] = subprocess.run(
+            [*mpirun, *program, "--warmup=1", "--iterations=2", "--bytes=4096"],
+            env={**os.environ, "WRONG": str(wrong)},
+            capture_output=True, text=True, check=False, timeout=60,
+        )  # fmt: skip
+    assert ended[-1].returncode == 0, ended[-1].stderr
+    assert ended[0].returncode != 0
+    assert '"kind":"wrong_result"' in ended[0].stdout

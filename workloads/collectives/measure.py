@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Time one collective operation of torch.distributed at one message size, on each rank of a job.
+"""Time one collective operation at one message size, on each rank of a job.
 
-For example two ranks on this machine:
+For example two ranks on this machine, by torch.distributed or an MPI library:
   torchrun --standalone --nproc-per-node 2 measure.py --collective=all_reduce --bytes=1048576
+  mpirun -np 2 python measure.py --library=mpi --collective=all_reduce --bytes=1048576
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from collectives.definitions import COLLECTIVES
+from collectives.timed import measure
 from common.job import run_rank
 from common.options import ShowDefaults, add_collective_timeout, add_measurement, positive
 from common.process import end_now
@@ -24,9 +26,16 @@ from common.process import end_now
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     parser = argparse.ArgumentParser(
-        description="Time a collective operation, one rank of a torchrun job, over gloo on CPUs "
-        "and NCCL on GPUs. Every result of the warm-up is checked.",
+        description="Time a collective operation, one rank of a job. Every result of the warm-up "
+        "is checked.",
         formatter_class=ShowDefaults,
+    )
+    parser.add_argument(
+        "--library",
+        choices=("torch", "mpi"),
+        default="torch",
+        help="torch: torch.distributed of a torchrun job, over gloo on CPUs and NCCL on GPUs; mpi: "
+        "the MPI library of mpirun by mpi4py, on CPUs",
     )
     parser.add_argument(
         "--collective", choices=COLLECTIVES, default="all_reduce", help="the operation"
@@ -48,17 +57,26 @@ def main() -> int:
     """Check the command line, measure, and return the exit status."""
     parser = make_parser()
     options = parser.parse_args()
-    if int(os.environ.get("WORLD_SIZE", "1")) < 2:
-        parser.error("a collective needs two ranks at least: start it with torchrun")
+    size, rank = (
+        int(os.environ.get(name, os.environ.get(f"OMPI_COMM_WORLD_{name[-4:]}", default)))
+        for name, default in (("WORLD_SIZE", "1"), ("RANK", "0"))
+    )
+    if size < 2:
+        parser.error("a collective needs two ranks at least: start it with torchrun or mpirun")
     gc.disable()  # a collection would be time of the operation
 
     def measure_rank() -> None:
-        # Bad options need no PyTorch.
-        from collectives.operations import measure  # noqa: PLC0415
+        # Bad options need no library.
+        if options.library == "mpi":
+            from collectives.mpi_operations import Mpi  # noqa: PLC0415
 
-        measure(options)
+            measure(options, Mpi())
+        else:
+            from collectives.operations import TorchDistributed  # noqa: PLC0415
 
-    return run_rank(measure_rank, int(os.environ.get("RANK", "0")))
+            measure(options, TorchDistributed(options))
+
+    return run_rank(measure_rank, rank)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from argparse import Namespace
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
 import torch
@@ -13,11 +12,11 @@ import torch.distributed as dist
 
 from collectives.definitions import operation_line
 from collectives.doubts import repeated_rounds, unclear
-from collectives.operations import header
+from collectives.operations import TorchDistributed
 from collectives.rounds import EVERY_PAIR, Pair, rounds
 from common import pytorch_ranks as ranks
 from common.job import begin_job
-from common.ranks import Place, keep_freed_memory
+from common.ranks import Place
 from common.report_lines import StoppedError, end_line, measured_line, put
 
 # A repeat of a test is long enough for a CPU quota, which the kernel gives out every 100 ms.
@@ -31,17 +30,10 @@ def measure(options: Namespace) -> None:
 
     :raises StoppedError: a transfer brought other bytes, or there is no device.
     """
-    place = ranks.find_place()
-    device = ranks.choose_device(options.device, place)
-    torch.set_num_threads(options.threads)
-    if device.type == "cuda":
-        torch.cuda.set_device(device)
-    else:
-        keep_freed_memory()
-    backend = ranks.join(place, device, timedelta(seconds=options.collective_timeout))
-    own = {"message_bytes": options.bytes}
+    job = TorchDistributed(options)
+    place, device = job.place, job.device
     facts = ranks.gather(place, place.facts())
-    begin_job(place, header(options, place, device, backend, own), facts)
+    begin_job(place, job.header(options, {"message_bytes": options.bytes}), facts)
     begin = time.perf_counter()
     names = [rank["node"] for rank in facts]
     for test, work in _tests(device).items():

@@ -1,9 +1,7 @@
-"""Run, check and time a collective of torch.distributed on this rank."""
+"""Collectives of torch.distributed on this rank."""
 
 from __future__ import annotations
 
-import platform
-import time
 from argparse import Namespace
 from collections.abc import Callable
 from datetime import timedelta
@@ -12,25 +10,20 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from collectives.definitions import ELEMENT_BYTES, elements, operation_line
+from collectives.timed import PERIOD, header_facts
 from common import pytorch_ranks as ranks
-from common.job import begin_job
 from common.ranks import Place, keep_freed_memory
-from common.report_lines import StoppedError, end_line, put
-
-# Sums of small whole numbers are exact in fp32, so a result is either right or wrong.
-PERIOD = 31
 
 
 class Operation:
-    """One collective with its buffers. ``fill`` sets them, calling runs it, ``expected`` is known.
+    """One collective with its buffers; see ``timed.Operation``.
 
     :param count: elements of the whole message.
     """
 
     def __init__(self, name: str, count: int, place: Place, device: torch.device) -> None:
         size, rank = place.world_size, place.rank
-        self.place = place
+        self.place, self.device = place, device
         # What rank r has: (position modulo PERIOD) + r.
         self.ramp = torch.arange(count, device=device).remainder_(PERIOD).float()
         share = slice(rank * (count // size), (rank + 1) * (count // size))
@@ -63,6 +56,12 @@ class Operation:
         self.buffer.copy_(self.ramp[: self.buffer.numel()])
         self.buffer.add_(self.place.rank)
 
+    def __call__(self) -> None:
+        """Do the operation, to its end on the device."""
+        self.call()
+        if self.device.type == "cuda":
+            torch.cuda.synchronize(self.device)
+
     def _all_reduce(self) -> None:
         dist.all_reduce(self.buffer)
 
@@ -91,93 +90,51 @@ class Operation:
         return int((self.result != self.expected).sum().item())
 
 
-def measure(options: Namespace) -> None:
-    """Do the checked and the measured operations; the first rank prints them.
+class TorchDistributed:
+    """The ranks of a torchrun job, over gloo on CPUs and NCCL on GPUs, as a ``timed.Library``.
 
-    The duration of an operation is the mean over the ranks, as nccl-tests reports by default.
-
-    :raises StoppedError: a result is wrong, or there is no device.
+    :raises StoppedError: there is no device.
     """
-    place = ranks.find_place()
-    device = ranks.choose_device(options.device, place)
-    torch.set_num_threads(options.threads)
-    if device.type == "cuda":
-        torch.cuda.set_device(device)
-    else:
-        keep_freed_memory()
-    backend = ranks.join(place, device, timedelta(seconds=options.collective_timeout))
-    count = elements(options.collective, options.bytes, place.world_size)
-    own = {"collective": options.collective, "message_bytes": options.bytes}
-    facts = ranks.gather(place, place.facts())
-    begin_job(place, header(options, place, device, backend, own), facts)
-    operation = Operation(options.collective, count, place, device)
-    begin = time.perf_counter()
-    timed = [_time(operation, device, check=True) for _ in range(options.warmup)]
-    ranks.synchronise(place, device)
-    operation.fill()
-    ranks.synchronise(place, device)
-    timed += [_time(operation, device, check=False) for _ in range(options.iterations)]
-    total = time.perf_counter() - begin
-    _time(operation, device, check=True)
-    of_ranks = ranks.gather(place, [seconds for seconds, _ in timed])
-    memory = max(ranks.gather(place, ranks.peak_memory(device)))
-    if place.rank == 0:
-        for number, (seconds, (_, ended)) in enumerate(zip(zip(*of_ranks), timed), 1):
-            mean = sum(seconds) / len(seconds)
-            size = count * ELEMENT_BYTES
-            put(operation_line(options.collective, number, size, place.world_size, mean, ended))
-        put(end_line(len(timed), total, memory, "", True))
-    ranks.leave(place)
 
+    def __init__(self, options: Namespace) -> None:
+        self.place = ranks.find_place()
+        self.device = ranks.choose_device(options.device, self.place)
+        torch.set_num_threads(options.threads)
+        if self.device.type == "cuda":
+            torch.cuda.set_device(self.device)
+        else:
+            keep_freed_memory()
+        timeout = timedelta(seconds=options.collective_timeout)
+        self.backend = ranks.join(self.place, self.device, timeout)
 
-def _time(operation: Operation, device: torch.device, check: bool) -> tuple[float, float]:
-    """Return the seconds of one operation, and when it ended.
+    def header(self, options: Namespace, own_factors: dict[str, Any]) -> dict[str, Any]:
+        """Return what the header line states."""
+        return {
+            **header_facts(options, self.place, own_factors),
+            "framework": "pytorch",
+            "framework_version": torch.__version__,
+            "device": self.device.type.replace("cuda", "gpu"),
+            "device_name": ranks.device_name(self.device),
+            **ranks.cuda_facts(self.device),
+            "backend": self.backend,
+        }
 
-    :param check: fill the buffers before it, and compare the result after it.
-    :raises StoppedError: the result is wrong on any rank.
-    """
-    if check:
-        operation.fill()
-        ranks.synchronise(operation.place, device)
-    before = time.perf_counter()
-    operation.call()
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-    seconds, ended = time.perf_counter() - before, time.time()
-    if check:
-        wrong = ranks.gather(operation.place, operation.wrong())
-        if any(wrong):
-            raise StoppedError(
-                "wrong_result",
-                f"wrong elements by rank, of {operation.expected.numel()}: "
-                + ", ".join(map(str, wrong)),
-            )
-    return seconds, ended
+    def operation(self, name: str, count: int) -> Operation:
+        """Return a collective of so many elements of fp32."""
+        return Operation(name, count, self.place, self.device)
 
+    def gather(self, value: Any) -> list[Any]:
+        """Return every rank's value, by rank, on every rank."""
+        return ranks.gather(self.place, value)
 
-def header(
-    options: Namespace,
-    place: Place,
-    device: torch.device,
-    backend: str | None,
-    own_factors: dict[str, Any],
-) -> dict[str, Any]:
-    """Return what the header line states of a program of this folder."""
-    return {
-        "model": "collective",
-        "framework": "pytorch",
-        "framework_version": torch.__version__,
-        "python": platform.python_version(),
-        "world_size": place.world_size,
-        "nodes": place.nodes,
-        "devices_per_node": place.local_size,
-        "precision": "fp32",
-        "warmup": options.warmup,
-        "iterations": options.iterations,
-        "threads_per_rank": options.threads,
-        "device": device.type.replace("cuda", "gpu"),
-        "device_name": ranks.device_name(device),
-        **ranks.cuda_facts(device),
-        "backend": backend,
-        "own_factors": own_factors,
-    }
+    def synchronise(self) -> None:
+        """Wait until all ranks and their devices are ready."""
+        ranks.synchronise(self.place, self.device)
+
+    def peak_memory(self) -> float:
+        """Return this rank's peak in MiB: allocated on a GPU, else resident memory."""
+        return ranks.peak_memory(self.device)
+
+    def leave(self) -> None:
+        """Disconnect from the other ranks once all are done."""
+        ranks.leave(self.place)

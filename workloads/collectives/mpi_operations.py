@@ -1,0 +1,104 @@
+"""Collectives of an MPI library between CPUs, by mpi4py, on this rank."""
+
+from __future__ import annotations
+
+import os
+import socket
+from argparse import Namespace
+from collections.abc import Callable
+from typing import Any
+
+import mpi4py
+import numpy as np
+from mpi4py import MPI
+
+from collectives.timed import PERIOD, header_facts
+from common.ranks import Place, peak_resident_mib, processor_name
+
+
+class Operation:
+    """One collective with its buffers; see ``timed.Operation``."""
+
+    def __init__(self, name: str, count: int, ranks: MPI.Comm) -> None:
+        size, self.rank = ranks.size, ranks.rank
+        share = count // size
+        # What rank r has: (position modulo PERIOD) + r.
+        self.ramp = (np.arange(count) % PERIOD).astype(np.float32)
+        everyone = self.ramp * size + sum(range(size))
+        self.buffer, self.result = np.empty_like(self.ramp), np.empty_like(self.ramp)
+        call: Callable[[], Any]
+        if name == "all_reduce":
+            self.result, self.expected = self.buffer, everyone
+            call = lambda: ranks.Allreduce(MPI.IN_PLACE, self.buffer)  # noqa: E731
+        elif name == "broadcast":
+            self.result, self.expected = self.buffer, self.ramp
+            call = lambda: ranks.Bcast(self.buffer)  # noqa: E731
+        elif name == "all_gather":
+            self.buffer = self.buffer[:share].copy()
+            self.expected = np.concatenate([self.ramp[:share] + rank for rank in range(size)])
+            call = lambda: ranks.Allgather(self.buffer, self.result)  # noqa: E731
+        elif name == "reduce_scatter":
+            self.result = self.result[:share].copy()
+            self.expected = everyone[self.rank * share : (self.rank + 1) * share]
+            call = lambda: ranks.Reduce_scatter_block(self.buffer, self.result)  # noqa: E731
+        else:
+            before, after = (self.rank - 1) % size, (self.rank + 1) % size
+            self.expected = self.ramp + before
+            call = lambda: ranks.Sendrecv(  # noqa: E731
+                self.buffer, after, recvbuf=self.result, source=before
+            )
+        self.call = call
+
+    def fill(self) -> None:
+        """Give the buffer this rank's values, and the result none of the right ones."""
+        self.result.fill(-1.0)
+        self.buffer[:] = self.ramp[: self.buffer.size] + self.rank
+
+    def __call__(self) -> None:
+        self.call()
+
+    def wrong(self) -> int:
+        """Return how many elements of the result are not what they should be."""
+        return int((self.result != self.expected).sum())
+
+
+class Mpi:
+    """The ranks of an MPI job, as a ``timed.Library``."""
+
+    def __init__(self) -> None:
+        self.ranks = MPI.COMM_WORLD
+        node = os.environ.get("SCALEBENCH_NODE", socket.gethostname())
+        of_node = self.ranks.Split(self.ranks.allgather(node).index(node))
+        self.place = Place(self.ranks.rank, self.ranks.size, of_node.rank, of_node.size)
+
+    def header(self, options: Namespace, own_factors: dict[str, Any]) -> dict[str, Any]:
+        """Return what the header line states."""
+        return {
+            **header_facts(options, self.place, own_factors),
+            "framework": "mpi",
+            "framework_version": MPI.Get_library_version().partition(",")[0],
+            "mpi4py": mpi4py.__version__,
+            "device": "cpu",
+            "device_name": processor_name(),
+            "backend": "mpi",
+        }
+
+    def operation(self, name: str, count: int) -> Operation:
+        """Return a collective of so many elements of fp32."""
+        return Operation(name, count, self.ranks)
+
+    def gather(self, value: Any) -> list[Any]:
+        """Return every rank's value, by rank, on every rank."""
+        return self.ranks.allgather(value)
+
+    def synchronise(self) -> None:
+        """Wait until all ranks are ready."""
+        self.ranks.Barrier()
+
+    def peak_memory(self) -> float:
+        """Return this rank's peak of resident memory in MiB."""
+        return peak_resident_mib()
+
+    def leave(self) -> None:
+        """Leave MPI. A rank that ends without it ends the job, with an error, for all."""
+        MPI.Finalize()
