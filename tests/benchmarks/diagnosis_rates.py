@@ -43,18 +43,21 @@ PORT = 29500
 CORE = max(os.sched_getaffinity(0))
 SECONDS = 300
 MBIT = 100
-# What is made slower, by how much, and the share of the cases; "busy": another process that
-# computes takes half of the node's part.
+# What is made slower, by how much, and the share of the cases. "busy": another process that
+# computes takes half of the node's part. "uplink": the pairs between two halves, which are groups.
 KINDS = {
-    "sound": (None, 0.0, 10),
-    "link -10 %": ("link", 0.1, 1),
-    "link -20 %": ("link", 0.2, 2),
-    "link -50 %": ("link", 0.5, 1),
-    "network -20 %": ("network", 0.2, 1),
-    "node -10 %": ("node", 0.1, 2),
-    "node -30 %": ("node", 0.3, 1),
-    "node busy": ("busy", 0.5, 1),
-    "link and node -20 %": ("both", 0.2, 1),
+    "sound": ((), 0.0, 10),
+    "link -10 %": (("link",), 0.1, 1),
+    "link -20 %": (("link",), 0.2, 6),
+    "link -50 %": (("link",), 0.5, 1),
+    "network -20 %": (("network",), 0.2, 1),
+    "node -10 %": (("node",), 0.1, 4),
+    "node -30 %": (("node",), 0.3, 1),
+    "node busy": (("busy",), 0.5, 1),
+    "link and node -20 %": (("link", "node"), 0.2, 1),
+    "two links -20 %": (("link", "link"), 0.2, 1),
+    "two nodes -20 %": (("node", "node"), 0.2, 1),
+    "way out of a group -20 %": (("uplink",), 0.2, 1),
 }
 GOALS = {"sound": 0.99, "link -20 %": 0.95, "node -10 %": 0.95}
 ENOUGH = 50
@@ -67,27 +70,40 @@ class Case:
     links: dict[frozenset[int], float] = field(default_factory=dict)
     nodes: dict[int, float] = field(default_factory=dict)
     busy: int | None = None
+    groups: dict[str, list[str]] = field(default_factory=dict)
     expected: set[tuple[str, str]] = field(default_factory=set)
 
 
 def make_case(kind: str, count: int, dice: random.Random) -> Case:
     """Return a case of a kind; which node and link is by the dice."""
-    what, share, _ = KINDS[kind]
-    one, other, third = (number + 1 for number in dice.sample(range(count), 3))
+    parts, share, _ = KINDS[kind]
+    everyone = [*range(1, count + 1)]
+    # Each part takes nodes of its own.
+    left = dice.sample(everyone, count)
     case = Case()
-    if what in ("link", "both"):
-        case.links[frozenset({one, other})] = share
-        case.expected.add(("link", pair_name([f"node{one}", f"node{other}"])))
-    if what in ("node", "both"):
-        case.nodes[third] = share
-    if what == "busy":
-        case.busy = third
-    if what in ("node", "both", "busy"):
-        case.expected.add(("node", f"node{third}"))
-    if what == "network":
-        everyone = range(1, count + 1)
-        case.links = {frozenset({one, peer}): share for peer in everyone if peer != one}
-        case.expected.add(("network", f"node{one}"))
+    for part in parts:
+        one = left.pop()
+        if part == "link":
+            other = left.pop()
+            case.links[frozenset({one, other})] = share
+            case.expected.add(("link", pair_name([f"node{one}", f"node{other}"])))
+        elif part == "network":
+            case.links |= {frozenset({one, peer}): share for peer in everyone if peer != one}
+            case.expected.add(("network", f"node{one}"))
+        elif part == "uplink":
+            here, there = everyone[: count // 2], everyone[count // 2 :]
+            case.links |= {frozenset({near, far}): share for near in here for far in there}
+            halves = {"rack1": here, "rack2": there}
+            case.groups = {
+                name: [f"node{number}" for number in half] for name, half in halves.items()
+            }
+            case.expected.add(("uplink", "rack1 and rack2"))
+        else:
+            case.expected.add(("node", f"node{one}"))
+            if part == "busy":
+                case.busy = one
+            else:
+                case.nodes[one] = share
     return case
 
 
@@ -188,7 +204,7 @@ def main() -> int:
             measured = measurement({"log": log})
         except ValueError as error:
             raise SystemExit(f"{error}\n{log[-2000:]}") from None
-        verdict = judge(measured, {})
+        verdict = judge(measured, case.groups)
         tried[kind] += 1
         right[kind] += named(verdict) == case.expected
         said = "" if named(verdict) == case.expected else f" {sorted(case.expected)}: WRONG"

@@ -6,6 +6,7 @@ import os
 import socket
 from argparse import Namespace
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import mpi4py
@@ -26,40 +27,41 @@ class Operation:
         self.ramp = (np.arange(count) % PERIOD).astype(np.float32)
         everyone = self.ramp * size + sum(range(size))
         self.buffer, self.result = np.empty_like(self.ramp), np.empty_like(self.ramp)
-        call: Callable[[], Any]
+        self.run: Callable[[], Any]
         if name == "all_reduce":
             self.result, self.expected = self.buffer, everyone
-            call = lambda: ranks.Allreduce(MPI.IN_PLACE, self.buffer)  # noqa: E731
+            self.run = partial(ranks.Allreduce, MPI.IN_PLACE, _floats(self.buffer))
         elif name == "broadcast":
             self.result, self.expected = self.buffer, self.ramp
-            call = lambda: ranks.Bcast(self.buffer)  # noqa: E731
+            self.run = partial(ranks.Bcast, _floats(self.buffer))
         elif name == "all_gather":
             self.buffer = self.buffer[:share].copy()
             self.expected = np.concatenate([self.ramp[:share] + rank for rank in range(size)])
-            call = lambda: ranks.Allgather(self.buffer, self.result)  # noqa: E731
+            self.run = partial(ranks.Allgather, _floats(self.buffer), _floats(self.result))
         elif name == "reduce_scatter":
             self.result = self.result[:share].copy()
             self.expected = everyone[self.rank * share : (self.rank + 1) * share]
-            call = lambda: ranks.Reduce_scatter_block(self.buffer, self.result)  # noqa: E731
+            both = _floats(self.buffer), _floats(self.result)
+            self.run = partial(ranks.Reduce_scatter_block, *both)
         else:
             before, after = (self.rank - 1) % size, (self.rank + 1) % size
             self.expected = self.ramp + before
-            call = lambda: ranks.Sendrecv(  # noqa: E731
-                self.buffer, after, recvbuf=self.result, source=before
-            )
-        self.call = call
+            received = {"recvbuf": _floats(self.result), "source": before}
+            self.run = partial(ranks.Sendrecv, _floats(self.buffer), after, **received)
 
     def fill(self) -> None:
         """Give the buffer this rank's values, and the result none of the right ones."""
         self.result.fill(-1.0)
         self.buffer[:] = self.ramp[: self.buffer.size] + self.rank
 
-    def __call__(self) -> None:
-        self.call()
-
     def wrong(self) -> int:
         """Return how many elements of the result are not what they should be."""
         return int((self.result != self.expected).sum())
+
+
+def _floats(array: np.ndarray) -> list[Any]:
+    """Return a buffer with its type, which mpi4py need not find out at every operation."""
+    return [array, MPI.FLOAT]
 
 
 class Mpi:

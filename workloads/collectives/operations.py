@@ -49,6 +49,7 @@ class Operation:
             self.expected = self.ramp + (rank - 1) % size
             call = self._send_receive
         self.call = call
+        self.run = self._run_on_gpu if device.type == "cuda" else call
 
     def fill(self) -> None:
         """Give the buffer this rank's values, and the result none of the right ones."""
@@ -56,11 +57,9 @@ class Operation:
         self.buffer.copy_(self.ramp[: self.buffer.numel()])
         self.buffer.add_(self.place.rank)
 
-    def __call__(self) -> None:
-        """Do the operation, to its end on the device."""
+    def _run_on_gpu(self) -> None:
         self.call()
-        if self.device.type == "cuda":
-            torch.cuda.synchronize(self.device)
+        torch.cuda.synchronize(self.device)
 
     def _all_reduce(self) -> None:
         dist.all_reduce(self.buffer)

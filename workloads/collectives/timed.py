@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import time
 from argparse import Namespace
-from collections.abc import Sized
+from collections.abc import Callable, Sized
 from typing import Any, Protocol
 
 from collectives.definitions import ELEMENT_BYTES, elements, operation_line
@@ -18,14 +18,13 @@ PERIOD = 31
 
 
 class Operation(Protocol):
-    """One collective with its buffers; calling it does the operation, to its end on the device."""
+    """One collective with its buffers; ``run`` does it, to its end on the device."""
 
     expected: Sized
+    run: Callable[[], Any]
 
     def fill(self) -> None:
         """Give the buffer this rank's values, and the result none of the right ones."""
-
-    def __call__(self) -> None: ...
 
     def wrong(self) -> int:
         """Return how many elements of the result are not what they should be."""
@@ -105,8 +104,8 @@ def measure(options: Namespace, library: Library) -> None:
 
 def _timed(operation: Operation) -> tuple[float, float]:
     """Return the seconds of one operation, and when it ended."""
-    before = time.perf_counter()
-    operation()
+    run, before = operation.run, time.perf_counter()
+    run()
     return time.perf_counter() - before, time.time()
 
 
