@@ -166,6 +166,18 @@ def test_open_mpi_measures_the_same(by_mpi):
         assert cell["median_speed"] == pytest.approx(size / mean, rel=0.01)
 
 
+def test_a_library_that_does_not_know_of_the_ranks_is_refused(by_mpi):
+    program = [ROOT / ".state/venvs/mpi/bin/python", ROOT / "workloads/collectives/measure.py"]
+    ended = subprocess.run(
+        [*program, "--library=mpi", "--device=cpu"],
+        env={**os.environ, "OMPI_COMM_WORLD_SIZE": "2"},
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert ended.returncode == 1
+    assert "Open MPI v" in ended.stderr
+    assert "knows of 1 rank(s), the launcher started 2" in ended.stderr
+
+
 @pytest.mark.parametrize("name", COLLECTIVES)
 def test_a_wrong_result_of_open_mpi_ends_the_job(by_mpi, tmp_path, name):
     (tmp_path / "program.py").write_text(

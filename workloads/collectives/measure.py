@@ -61,8 +61,10 @@ def main() -> int:
         int(os.environ.get(name, os.environ.get(f"OMPI_COMM_WORLD_{name[-4:]}", default)))
         for name, default in (("WORLD_SIZE", "1"), ("RANK", "0"))
     )
-    if size < 2:
-        parser.error("a collective needs two ranks at least: start it with torchrun or mpirun")
+    if options.library == "mpi" and options.device == "gpu":
+        parser.error("--library=mpi measures between CPUs")
+    if options.library == "torch" and size < 2:
+        parser.error("a collective needs two ranks at least: start it with torchrun")
     gc.disable()  # a collection would be time of the operation
 
     def measure_rank() -> None:
@@ -70,7 +72,7 @@ def main() -> int:
         if options.library == "mpi":
             from collectives.mpi_operations import Mpi  # noqa: PLC0415
 
-            measure(options, Mpi())
+            measure(options, Mpi(size))
         else:
             from collectives.operations import TorchDistributed  # noqa: PLC0415
 

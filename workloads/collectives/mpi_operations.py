@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 from argparse import Namespace
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import mpi4py
 import numpy as np
-from mpi4py import MPI
 
 from collectives.timed import PERIOD, header_facts
-from common.ranks import Place, peak_resident_mib, processor_name
+from common.ranks import Place, keep_freed_memory, peak_resident_mib, processor_name
+
+
+def _name_library() -> None:
+    """Have mpi4py take the library beside mpirun, where it is not where the loader looks."""
+    mpirun = shutil.which("mpirun")
+    beside = Path(mpirun).resolve().parents[1] / "lib" if mpirun else Path()
+    found = sorted(beside.glob("libmpi.so*"))
+    if found:
+        os.environ.setdefault("MPI4PY_LIBMPI", str(found[0]))
+
+
+_name_library()
+from mpi4py import MPI
 
 
 class Operation:
@@ -65,10 +79,21 @@ def _floats(array: np.ndarray) -> list[Any]:
 
 
 class Mpi:
-    """The ranks of an MPI job, as a ``timed.Library``."""
+    """The ranks of an MPI job, as a ``timed.Library``.
 
-    def __init__(self) -> None:
+    :param started: ranks by the launcher's variables, 1 where it sets none.
+    :raises SystemExit: there is one rank, or the library knows of another number of them.
+    """
+
+    def __init__(self, started: int) -> None:
+        keep_freed_memory()
         self.ranks = MPI.COMM_WORLD
+        if self.ranks.size < max(started, 2):
+            raise SystemExit(
+                f"measure.py: error: {MPI.Get_library_version().partition(',')[0]} knows of"
+                f" {self.ranks.size} rank(s), the launcher started {started}, and two are needed:"
+                " start it with the mpirun of this library, or name that of mpirun in MPI4PY_LIBMPI"
+            )
         node = os.environ.get("SCALEBENCH_NODE", socket.gethostname())
         of_node = self.ranks.Split(self.ranks.allgather(node).index(node))
         self.place = Place(self.ranks.rank, self.ranks.size, of_node.rank, of_node.size)

@@ -90,7 +90,7 @@ def add_collective_timeout(group):
         type=positive,
         default=300,
         metavar="S",
-        help="seconds a rank waits for the others",
+        help="seconds a rank waits for the others, of torch.distributed",
     )
 
 

@@ -177,6 +177,18 @@ def test_a_wait_that_one_device_does_not_know_is_not_added(key):
     )
 
 
+def test_waits_that_a_step_on_one_device_has_in_it_vary_nothing():
+    draw = random.Random(1)
+    waited = [draw.uniform(0.0, 0.05) for _ in range(5)]
+    results = with_waits(measured(), itertools.repeat(0.0), 0.001, 0.001)
+    for repeat, wait in zip(results["cells"][0]["repeats"], waited, strict=True):
+        repeat["throughput"] = BATCH / (ALONE + wait)
+        repeat["waits"] = waits(1, 0.0, wait, 0.0)
+    row = rows_of(results)["parts", "4n1g"]
+    assert row["step_seconds"] == pytest.approx(ALONE + all_reduce(4) + 0.002)
+    assert row["step_high"] - row["step_low"] < 1e-6
+
+
 def test_an_interval_knows_how_the_waits_vary():
     """Waits that vary by more than the steps do: without them one in four would have the truth."""
     inside = 0

@@ -153,9 +153,14 @@ def _from_parts(name: str, group: _Group) -> Prediction:
             f" -e scaling=weak,strong -e batch_size_per_device={batch}"
         )
         return _row("parts", name, group, [], [name], reason)
-    waits = zip((1.0, -1.0), delays(cell, like))
-    known = [_Known(weight, None, seconds) for weight, seconds in waits if seconds]
-    known.append(_Known(1.0, BASELINE, times))
+    own, alone = delays(cell, like)
+    if len(alone) == len(times):
+        # A step has its own waits in it: of one repeat the two are no independent figures.
+        known = [_Known(1.0, BASELINE, [step - wait for step, wait in zip(times, alone)])]
+    else:
+        known = [_Known(1.0, BASELINE, times), _Known(-1.0, None, alone)]
+    known.append(_Known(1.0, None, own))
+    known = [one for one in known if one.times]
     return _row("parts", name, group, [BASELINE], [name], _step(name, known, [name], group))
 
 
