@@ -31,23 +31,16 @@ LINE = re.compile(r"all_reduce (\d+) bytes .* busbw ([0-9.]+) MB/s")
 GOAL = 0.03
 # As launch_mpirun.py starts the ranks of CPUs, with TCP as between nodes: through shared memory the
 # place of a buffer in it decides, by 15 % either way.
-MPIRUN = (
+_PARAMETERS = {
+    "pml": "ob1",
+    "btl": "tcp,self",
+    "btl_tcp_if_include": "lo",
+    "mpi_yield_when_idle": "1",
+}
+MPIRUN = [
     *("mpirun", "--allow-run-as-root", "--bind-to", "none", "--oversubscribe", "-np", "2"),
-    *(
-        "--gmca",
-        "pml",
-        "ob1",
-        "--gmca",
-        "btl",
-        "tcp,self",
-        "--gmca",
-        "btl_tcp_if_include",
-        "lo",
-        "--gmca",
-        "mpi_yield_when_idle",
-        "1",
-    ),
-)
+    *(word for pair in _PARAMETERS.items() for word in ("--gmca", *pair)),
+]
 
 
 def program(python: Path, size: int, library: str) -> list[str]:

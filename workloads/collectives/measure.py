@@ -21,6 +21,13 @@ from collectives.timed import measure
 from common.job import run_rank
 from common.options import ShowDefaults, add_collective_timeout, add_measurement, positive
 from common.process import end_now
+from common.ranks import PLACE_VARIABLES, place_from
+
+# The variables of a rank's place, by library.
+PLACES = {
+    "torch": PLACE_VARIABLES,
+    "mpi": tuple(f"OMPI_COMM_WORLD_{of}" for of in ("RANK", "SIZE", "LOCAL_RANK", "LOCAL_SIZE")),
+}
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -32,7 +39,7 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--library",
-        choices=("torch", "mpi"),
+        choices=PLACES,
         default="torch",
         help="torch: torch.distributed of a torchrun job, over gloo on CPUs and NCCL on GPUs; mpi: "
         "the MPI library of mpirun by mpi4py, on CPUs",
@@ -57,13 +64,10 @@ def main() -> int:
     """Check the command line, measure, and return the exit status."""
     parser = make_parser()
     options = parser.parse_args()
-    size, rank = (
-        int(os.environ.get(name, os.environ.get(f"OMPI_COMM_WORLD_{name[-4:]}", default)))
-        for name, default in (("WORLD_SIZE", "1"), ("RANK", "0"))
-    )
+    place = place_from(os.environ, PLACES[options.library])
     if options.library == "mpi" and options.device == "gpu":
         parser.error("--library=mpi measures between CPUs")
-    if options.library == "torch" and size < 2:
+    if options.library == "torch" and place.world_size < 2:
         parser.error("a collective needs two ranks at least: start it with torchrun")
     gc.disable()  # a collection would be time of the operation
 
@@ -72,13 +76,13 @@ def main() -> int:
         if options.library == "mpi":
             from collectives.mpi_operations import Mpi  # noqa: PLC0415
 
-            measure(options, Mpi(size))
+            measure(options, Mpi(place.world_size))
         else:
             from collectives.operations import TorchDistributed  # noqa: PLC0415
 
             measure(options, TorchDistributed(options))
 
-    return run_rank(measure_rank, rank)
+    return run_rank(measure_rank, place.rank)
 
 
 if __name__ == "__main__":
