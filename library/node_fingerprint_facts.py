@@ -90,6 +90,17 @@ unusable:
   type: dict
   returned: always
   sample: {pytorch: no such file}
+pythons:
+  description: O(pythons) as it was given.
+  type: dict
+  returned: always
+  sample: {pytorch: /opt/venvs/pytorch/bin/python}
+pci:
+  description: NVIDIA's devices on the PCI bus, as M(pci_devices_info) returns them.
+  type: list
+  elements: dict
+  returned: always
+  sample: []
 runs:
   description: Repeats of earlier calls whose processes still run, with the process ids.
   type: dict
@@ -126,6 +137,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.node import nvidia
 from ansible_collections.scalebench.core.plugins.module_utils.node.dataset_files import (
     images_folder,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.node.drivers import pci_devices
 from ansible_collections.scalebench.core.plugins.module_utils.node.interpreters import (
     environment_facts,
     why_not,
@@ -194,6 +206,8 @@ def main() -> None:
         changed=False,
         fingerprint=facts,
         unusable=unusable,
+        pythons=module.params["pythons"],
+        pci=pci_devices("10de"),
         runs=runs,
         workload=workload,
         data_dir=data_dir if os.path.isdir(data_dir) else "",

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Print docs/variables.md: its own part, up to the mark, and what the roles' argument_specs say.
+"""Print docs/variables.md: its own part, up to the mark, and what specs and defaults say.
 
 Usage: variable_reference.py > variables.md.new && mv variables.md.new docs/variables.md
 """
@@ -25,9 +25,12 @@ def reference():
     parts = [own + MARK]
     for path in sorted((ROOT / "roles").glob("*/meta/argument_specs.yml")):
         options, summary = {}, ""
+        defaults = yaml.safe_load((path.parents[1] / "defaults/main.yml").read_text()) or {}
         for entry in yaml.safe_load(path.read_text())["argument_specs"].values():
             summary = summary or entry["short_description"]
             options = {**entry.get("options", {}), **options}
+        for name in defaults.keys() & options.keys():
+            options[name]["default"] = defaults[name]
         if options:
             parts.append(f"\n## Role {path.parts[-3]}\n\n{summary}.\n\n{table(options)}")
     return "".join(parts)
