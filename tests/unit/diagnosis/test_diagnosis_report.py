@@ -208,7 +208,7 @@ def test_nothing_found_says_what_would_have_been_seen():
 
 
 def test_what_noise_hides_is_undecided_and_said():
-    diagnosis = diagnosis_of(measured(4, 1, noise=0.2))
+    diagnosis = diagnosis_of(measured(4, 2, noise=0.2))
 
     assert headline(diagnosis).startswith("Undecided: nothing slow was found, but only a slow ")
     assert "a slow link from" in headline(diagnosis)

@@ -83,7 +83,7 @@ def test_a_slow_node_is_told_by_the_pairs_that_its_group_does_not_slow_down_more
 
 
 def test_the_mean_of_the_tests_names_a_node_that_none_of_them_names():
-    cases = [measured(8, seed, node={0: 0.12}, noise=0.05, unlike=0.02) for seed in range(20)]
+    cases = [measured(8, seed, node={0: 0.1}, noise=0.05, unlike=0.02) for seed in range(20)]
 
     suspects = [suspect for one in cases for suspect in judge(one, {})["suspects"]]
 
@@ -93,7 +93,7 @@ def test_the_mean_of_the_tests_names_a_node_that_none_of_them_names():
 
 
 def test_sound_nodes_that_differ_more_than_assumed_are_seldom_suspects():
-    found = [judge(measured(4, n, noise=0.005, unlike=0.03), {})["suspects"] for n in range(100)]
+    found = [judge(measured(4, n, noise=0.005, unlike=0.02), {})["suspects"] for n in range(100)]
 
     assert sum(map(bool, found)) <= 1
 
@@ -134,7 +134,7 @@ def test_a_node_without_a_pair_leaves_it_undecided():
 
 def test_noise_that_hides_large_deficits_leaves_it_undecided():
     assert judge(measured(4, 1, noise=0.02), {})["verdict"] == SOUND
-    assert judge(measured(4, 1, noise=0.2), {})["verdict"] == UNDECIDED
+    assert judge(measured(4, 2, noise=0.2), {})["verdict"] == UNDECIDED
     assert judge(measured(4, 1, noise=0.02, link={(0, 1): 0.5}), {})["verdict"] == SLOW
 
 
@@ -228,11 +228,29 @@ def test_figures_that_differ_count_with_their_own_few_degrees_of_freedom():
     # Four figures of hardly any noise, sound ones 2.5 % apart: they are three, not four times 9.
     figures = {
         name: [value - 1e-4, value, value + 1e-4] * 3
-        for name, value in (("a", -0.025), ("b", 0.0), ("c", 0.025), ("d", -0.12))
+        for name, value in (("a", -0.025), ("b", 0.0), ("c", 0.025), ("d", -0.1))
     }
     causes = {name: frozenset({name}) for name in figures}
 
     assert find(figures, causes, list(causes.values()), 20).deficits == []
+
+
+def test_where_noise_is_larger_than_the_tolerance_a_deficit_must_be_clearer():
+    def found(deficit):
+        figures = {
+            name: [level + 0.12 * step for step in (-6, -4, -2, 0, 2, 4, 6)]
+            for name, level in zip("abcdef", (0, 0.01, -0.01, 0.02, 0, -deficit), strict=True)
+        }
+        causes = {name: frozenset({name}) for name in figures}
+        return find(figures, causes, list(causes.values()), 20).deficits
+
+    # p is 0.018 at 0.75 and 0.009 at 0.8, with the tolerance of 0.03; without it 0.012 and 0.006.
+    assert found(0.75) == []
+    (deficit,) = found(0.8)
+    assert (deficit.p, deficit.by_chance) == (
+        pytest.approx(0.0094, rel=0.01),
+        pytest.approx(0.0063, rel=0.01),
+    )
 
 
 def test_the_noise_of_repeats_is_that_of_the_undisturbed():

@@ -12,8 +12,10 @@ from .repeats import Figures, of_repeats
 
 __all__ = ["ALPHA", "TOLERANCE", "Deficit", "Found", "find"]
 
-# Chance of a false alarm over all comparisons of a diagnosis (Bonferroni).
-ALPHA = 0.005
+# Chance to name a cause that is within TOLERANCE of the others, and chance to name one where all
+# are sound, each over all comparisons of a diagnosis (Bonferroni). Where the figures are known
+# better than the tolerance the former decides, else the latter.
+ALPHA, FALSE_ALARMS = 0.05, 0.01
 # Sound nodes and links differ by so much, as a logarithm: 3 %.
 TOLERANCE = 0.03
 # Chance to see a deficit of the stated size.
@@ -31,7 +33,8 @@ class Deficit:
     """A cause and how much slower than the others it is, as logarithms (negative).
 
     ``low`` and ``high``: interval of 95 %. ``p``: probability of such an effect if the cause were
-    within :data:`TOLERANCE` of the others, corrected for the number of comparisons.
+    within :data:`TOLERANCE` of the others, ``by_chance`` the same if it were as fast as they are;
+    both corrected for the number of comparisons.
     """
 
     name: str
@@ -39,6 +42,12 @@ class Deficit:
     low: float
     high: float
     p: float
+    by_chance: float
+
+    @property
+    def doubt(self) -> float:
+        """From 0 to 1 where the cause is a suspect."""
+        return max(self.p / ALPHA, self.by_chance / FALSE_ALARMS)
 
 
 @dataclass(frozen=True)
@@ -90,8 +99,8 @@ def find(
     the groups it leaves), or at the base where none is slow. So a cause is slow only if all of its
     figures are. Candidates are taken one after the other by medians, with an upper half of the
     nodes as what is usual, so that several do not hide each other. Then all are fitted together by
-    least squares, and the one with the largest p = P(t), t = (deficit - tolerance) / error, drops
-    out until all are significant. The variance of a figure is that of its repeats and that between
+    least squares, and the least clear one drops out until all are significant: p = P(t) with
+    t = (deficit - tolerance) / error, and the same without tolerance. The variance of a figure is that of its repeats and that between
     sound figures; the degrees of freedom are Satterthwaite's of both.
 
     :param figures: logarithms of rates, the repeats of each figure by its name.
@@ -117,8 +126,8 @@ def find(
         tested = [
             _tested(name, measured, causes, fit, precision, comparisons) for name in fit.levels
         ]
-        worst = max(tested, key=lambda one: one.p, default=None)
-        if worst is None or worst.p < ALPHA:
+        worst = max(tested, key=lambda one: one.doubt, default=None)
+        if worst is None or worst.doubt < 1:
             break
         levels = {name: level for name, level in fit.levels.items() if name != worst.name}
         fit = _fitted(measured, precision, causes, levels, fit.base)
@@ -143,9 +152,12 @@ def _seen(
     """Return the deficit of a cause that would have been found with a chance of :data:`_POWER`."""
     free = fit.figures(None)
     beside = [name for name in free if name not in covered] or free
-    needed = quantile(1 - ALPHA / comparisons, precision.freedom)
     power = quantile(_POWER, precision.freedom)
     error = math.sqrt(precision.of_mean(covered) + precision.of_mean(beside))
+    needed = max(
+        quantile(1 - ALPHA / comparisons, precision.freedom),
+        quantile(1 - FALSE_ALARMS / comparisons, precision.freedom) - TOLERANCE / error,
+    )
     depth = (needed + power) * error
     if len(covered) > 1:
         # Several slow figures count as usual up to there: _usual.
@@ -292,7 +304,10 @@ def _tested(
     ]
     error = math.sqrt(precision.of_mean(inside) + precision.of_mean(fit.figures(None)))
     gain = fmean(without) - fit.levels[name]
-    p = min(1.0, upper_tail((gain - TOLERANCE) / error, precision.freedom) * comparisons)
+    p, by_chance = (
+        min(1.0, upper_tail((gain - alike) / error, precision.freedom) * comparisons)
+        for alike in (TOLERANCE, 0.0)
+    )
     wide = quantile(0.975, precision.freedom) * error
     level = fit.levels[name]
-    return Deficit(name, level, level - wide, level + wide, p)
+    return Deficit(name, level, level - wide, level + wide, p, by_chance)
