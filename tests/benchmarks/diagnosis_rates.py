@@ -45,6 +45,7 @@ SECONDS = 300
 MBIT = 100
 # What is made slower, by how much, and the share of the cases. "busy": another process that
 # computes takes half of the node's part. "uplink": the pairs between two halves, which are groups.
+# "path": a link whose packets go through a third node, which forwards them slowly.
 KINDS = {
     "sound": ((), 0.0, 10),
     "link -10 %": (("link",), 0.1, 1),
@@ -58,6 +59,7 @@ KINDS = {
     "two links -20 %": (("link", "link"), 0.2, 1),
     "two nodes -20 %": (("node", "node"), 0.2, 1),
     "way out of a group -20 %": (("uplink",), 0.2, 1),
+    "path through a node -20 %": (("path",), 0.2, 1),
 }
 GOALS = {"sound": 0.99, "link -20 %": 0.95, "node -10 %": 0.95}
 ENOUGH = 50
@@ -65,9 +67,13 @@ ENOUGH = 50
 
 @dataclass
 class Case:
-    """Shares that links and nodes lose, by number, and the suspects that should be named."""
+    """Shares that links and nodes lose, by number, and the suspects that should be named.
+
+    ``paths``: of a link the node through which it leads, and the share that is lost there.
+    """
 
     links: dict[frozenset[int], float] = field(default_factory=dict)
+    paths: dict[frozenset[int], tuple[int, float]] = field(default_factory=dict)
     nodes: dict[int, float] = field(default_factory=dict)
     busy: int | None = None
     groups: dict[str, list[str]] = field(default_factory=dict)
@@ -83,9 +89,12 @@ def make_case(kind: str, count: int, dice: random.Random) -> Case:
     case = Case()
     for part in parts:
         one = left.pop()
-        if part == "link":
+        if part in ("link", "path"):
             other = left.pop()
-            case.links[frozenset({one, other})] = share
+            if part == "link":
+                case.links[frozenset({one, other})] = share
+            else:
+                case.paths[frozenset({one, other})] = (left.pop(), share)
             case.expected.add(("link", pair_name([f"node{one}", f"node{other}"])))
         elif part == "network":
             case.links |= {frozenset({one, peer}): share for peer in everyone if peer != one}
@@ -116,7 +125,15 @@ def prepare(case: Case, nodes: list[Node], cores: float) -> None:
             for other, peer in enumerate(nodes, 1)
             if other != number
         }
-        node.shape_each(rates)
+        routes, forwarded = {}, {}
+        for ends, (through, share) in case.paths.items():
+            one, other = (nodes[end - 1].address for end in ends)
+            if through == number:
+                forwarded |= dict.fromkeys([(one, other), (other, one)], MBIT * (1 - share))
+            elif number in ends:
+                routes = {other if node.address == one else one: nodes[through - 1].address}
+        node.send_through(routes)
+        node.shape_each(rates, forwarded)
 
 
 def measure(case: Case, nodes: list[Node], folder: Path) -> str:

@@ -79,19 +79,39 @@ class Node:
         run(*self.inside, "tc", "qdisc", "replace", "dev", "eth0", "root", "tbf",
             "rate", f"{mbit}mbit", "burst", "256k", "latency", "50ms")  # fmt: skip
 
-    def shape_each(self, rates: dict[str, float]) -> None:
-        """Have the node send at most so many Mbit/s to each address."""
+    def shape_each(
+        self, rates: dict[str, float], forwarded: dict[tuple[str, str], float] | None = None
+    ) -> None:
+        """Have the node send at most so many Mbit/s to each address.
+
+        :param forwarded: Mbit/s of what the node forwards, by source and destination.
+        """
+        flows = {
+            ("src", source, "dst", to): mbit for (source, to), mbit in (forwarded or {}).items()
+        }
+        flows |= {("dst", to): mbit for to, mbit in rates.items()}
         tc = (*self.inside, "tc")
         # An htb in use cannot be replaced by another.
         run(*tc, "qdisc", "replace", "dev", "eth0", "root", "pfifo")
         run(*tc, "qdisc", "replace", "dev", "eth0", "root", "handle", "1:", "htb")
-        for number, (address, mbit) in enumerate(rates.items(), 1):
+        for number, (words, mbit) in enumerate(flows.items(), 1):
             flow = f"1:{number}"
+            matches = [
+                word
+                for end, address in zip(words[::2], words[1::2], strict=True)
+                for word in ("match", "ip", end, f"{address}/32")
+            ]
             run(*tc, "class", "replace", "dev", "eth0", "parent", "1:", "classid", flow,
                 "htb", "rate", f"{int(mbit * 1000)}kbit", "burst", "16k")  # fmt: skip
             run(*tc, "filter", "replace", "dev", "eth0", "parent", "1:", "protocol", "ip",
-                "prio", str(number), "u32", "match", "ip", "dst", f"{address}/32",
-                "flowid", flow)  # fmt: skip
+                "prio", str(number), "u32", *matches, "flowid", flow)  # fmt: skip
+
+    def send_through(self, routes: dict[str, str]) -> None:
+        """Have the node send to each address through another, and to all others directly."""
+        run(*self.inside, "ip", "route", "flush", "proto", "static")
+        for address, through in routes.items():
+            run(*self.inside, "ip", "route", "add", f"{address}/32", "via", through,
+                "proto", "static")  # fmt: skip
 
 
 def start_nodes(count: int, cores: float, network: str = "10.98.0") -> list[Node]:
@@ -115,6 +135,9 @@ def _start(name: str, address: str, cores: float) -> Node:
     run(*inside, "ip", "link", "set", "lo", "up")
     run(*inside, "ip", "address", "add", f"{address}/24", "dev", "eth0")
     run(*inside, "ip", "link", "set", "eth0", "up")
+    # It forwards what is sent through it, and tells nobody of a shorter way.
+    run(*inside, "sh", "-c", "cd /proc/sys/net/ipv4 && echo 1 >ip_forward"
+        " && echo 0 >conf/all/send_redirects && echo 0 >conf/eth0/send_redirects")  # fmt: skip
     old = CGROUPS / "cpu"
     cgroup = (old if old.is_dir() else CGROUPS) / f"scalebench-{os.environ[OUTSIDE]}-{name}"
     cgroup.mkdir()
