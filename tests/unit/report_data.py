@@ -106,3 +106,18 @@ def treated(of, repeats=10, topology="1n1g", variants=None):
             log = f"logs/{made['directory']}/{number}.log"
             runs.append({**run(made, number, speed, **ending), "log": log})
     return {"campaign": "c", "cells": cells, "variants": variants or {}, "seed": "s"}, runs
+
+
+def waits_of(step, seconds, every=2, **more):
+    """Return what ranks report of a step of `step` s: `seconds` has the waits of each, in order."""
+    return [
+        {
+            "rank": rank,
+            "node": f"node{rank + 1}",
+            "every": every,
+            "step_seconds": step,
+            "wait_seconds": [*own],
+            **more,
+        }
+        for rank, own in enumerate(seconds)
+    ]

@@ -22,7 +22,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.results.prediction
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from ansible_collections.scalebench.core.plugins.module_utils.results.ring_law import ring_law
 from ansible_collections.scalebench.core.plugins.module_utils.stats.student_t import quantile
-from report_data import campaign, cell, run
+from report_data import campaign, cell, run, waits_of
 
 PARAMETERS = 1_000_000
 GRADIENTS = 4 * PARAMETERS
@@ -134,18 +134,8 @@ def test_sizes_that_take_no_longer_than_smaller_ones_say_nothing_of_the_gradient
 
 def waits(ranks, late, core, given):
     """Return waits of ranks of which the first is late, all without a core and without input."""
-    return [
-        {
-            "rank": rank,
-            "node": f"node{rank + 1}",
-            "every": 2,
-            "step_seconds": 1.0,
-            "wait_seconds": [0.01 + (late if rank else 0.0)] * 3,
-            "core_wait_seconds": core,
-            "input_seconds": given,
-        }
-        for rank in range(ranks)
-    ]
+    seconds = ([0.01 + (late if rank else 0.0)] * 3 for rank in range(ranks))
+    return waits_of(1.0, seconds, core_wait_seconds=core, input_seconds=given)
 
 
 def with_waits(results, late, core, given, topology="4n1g"):

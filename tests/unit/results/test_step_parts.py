@@ -13,7 +13,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.results.results im
 from ansible_collections.scalebench.core.plugins.module_utils.results.step_parts import step_parts
 from collective_data import LATENCY, PER_BYTE
 from collective_data import results_of as messages_of
-from report_data import campaign
+from report_data import campaign, waits_of
 
 PARAMETERS = 1_000_000
 MODEL = {"name": "r50", "parameters": {"figure": PARAMETERS, "source": "counted"}}
@@ -25,16 +25,9 @@ BATCH = 4
 
 def waits(late=IMBALANCE, ranks=4):
     """Return waits of ranks of which the last but one is late in every interval."""
-    return [
-        {
-            "rank": rank,
-            "node": f"node{rank + 1}",
-            "every": 2,
-            "step_seconds": STEP,
-            "wait_seconds": [EXCHANGE if rank == ranks - 2 else EXCHANGE + late] * 3,
-        }
-        for rank in range(ranks)
-    ]
+    return waits_of(
+        STEP, ([EXCHANGE if rank == ranks - 2 else EXCHANGE + late] * 3 for rank in range(ranks))
+    )
 
 
 def results(alone=False, measured=True, **changes):

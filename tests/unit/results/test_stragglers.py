@@ -11,25 +11,18 @@ from ansible_collections.scalebench.core.plugins.module_utils.results.stragglers
     LEVEL,
     waited_for,
 )
-from report_data import campaign
+from report_data import campaign, waits_of
 
 
 def waits(ranks, seed=0, late=0.0, who=1, since=0, noise=0.01, intervals=40):
     """Return waits of ranks whose arrivals scatter; from an interval on one is late, s."""
     draw = random.Random(seed)
-    made = [
-        {"rank": rank, "node": f"node{rank + 1}", "every": 3, "step_seconds": 0.2}
-        for rank in range(ranks)
-    ]
     columns = []
     for interval in range(intervals):
         arrivals = [draw.gauss(0, noise) for _ in range(ranks)]
         arrivals[who] += late if interval >= since else 0.0
         columns.append([max(arrivals) + 0.02 - arrival for arrival in arrivals])
-    return [
-        {**one, "wait_seconds": list(column)}
-        for one, column in zip(made, zip(*columns, strict=True), strict=True)
-    ]
+    return waits_of(0.2, zip(*columns, strict=True), every=3)
 
 
 @pytest.mark.parametrize("ranks", [2, 4, 32])
