@@ -7,8 +7,8 @@ DOCUMENTATION = r"""
 module: node_fingerprint_facts
 short_description: Read a node's hardware, software, free space and running repeats
 description:
-  - Hardware and system facts that make measurements comparable, free space, the interpreters of the
-    frameworks, and processes that earlier repeats left behind.
+  - Hardware and system facts that make measurements comparable, NVIDIA's PCI devices, free space,
+    the interpreters of the frameworks, and processes that earlier repeats left behind.
 options:
   work_dir:
     description: Scalebench's folder on the node; its disk space and its runs are reported.
@@ -100,7 +100,12 @@ pci:
   type: list
   elements: dict
   returned: always
-  sample: []
+  sample:
+    - slot: "0000:3b:00.0"
+      vendor: 10de
+      device: 1db1
+      device_class: "030200"
+      driver: nvidia
 runs:
   description: Repeats of earlier calls whose processes still run, with the process ids.
   type: dict

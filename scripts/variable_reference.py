@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Print docs/variables.md: its own part, up to the mark, and what specs and defaults say.
+"""Print docs/variables.md: its own part, up to the mark, and what the roles' argument_specs say.
 
 Usage: variable_reference.py > variables.md.new && mv variables.md.new docs/variables.md
 """
@@ -10,6 +10,8 @@ from pathlib import Path
 
 import yaml
 
+# Ansible leaves such a text as it is, where it would resolve its templates for each node.
+yaml.SafeLoader.add_constructor("!unsafe", yaml.SafeLoader.construct_yaml_str)
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs/variables.md"
 MARK = "<!-- From here on written by scripts/variable_reference.py. -->\n"
@@ -25,12 +27,9 @@ def reference():
     parts = [own + MARK]
     for path in sorted((ROOT / "roles").glob("*/meta/argument_specs.yml")):
         options, summary = {}, ""
-        defaults = yaml.safe_load((path.parents[1] / "defaults/main.yml").read_text()) or {}
         for entry in yaml.safe_load(path.read_text())["argument_specs"].values():
             summary = summary or entry["short_description"]
             options = {**entry.get("options", {}), **options}
-        for name in defaults.keys() & options.keys():
-            options[name]["default"] = defaults[name]
         if options:
             parts.append(f"\n## Role {path.parts[-3]}\n\n{summary}.\n\n{table(options)}")
     return "".join(parts)

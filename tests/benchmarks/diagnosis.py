@@ -34,13 +34,15 @@ from diagnosis_data import measured, named
 from collectives.rounds import rounds
 
 DRAWN = ROOT / "tests/fixtures/diagnosis_noise.json"
-SIZES = (4, 8, 16, 32, 64, 512)
+SIZES = (3, 4, 8, 16, 32, 64, 512)
 EFFECTS = (0.05, 0.08, 0.10, 0.15, 0.20, 0.30)
-# What is made slower in a case; "own": the first link is one of the first node's.
+# What is made slower in a case; "own": the first link is one of the first node's; "uplink": the
+# pairs between two halves, which are groups.
 KINDS = {
     "node": ("node",),
     "network": ("network",),
     "link": ("link",),
+    "uplink": ("uplink",),
     "two nodes": ("node", "node"),
     "two networks": ("network", "network"),
     "two links": ("link", "link"),
@@ -60,6 +62,8 @@ def make_case(kind: str, count: int, seed: int, share: float):
     # Above 32 nodes most links are not measured: one of those that are.
     pairs = [pair for one in rounds(count) for pair in one]
     dice.shuffle(pairs)
+    if kind == "uplink":
+        return {"across": (count // 2, share)}, {("uplink", "rack1 and rack2")}
     deficits: dict[str, dict] = {"node": {}, "network": {}, "link": {}}
     for number, what in enumerate(KINDS[kind]):
         if what in ("node", "network"):
@@ -81,11 +85,17 @@ def make_case(kind: str, count: int, seed: int, share: float):
 def rates(kind: str, count: int, share: float, trials: int, noise: dict) -> tuple[float, float]:
     """Return the shares of trials that are named exactly, and that are undecided."""
     right = undecided = 0
+    halves = {"rack1": range(count // 2), "rack2": range(count // 2, count)}
+    groups = {
+        rack: [f"node{one + 1}" for one in half]
+        for rack, half in halves.items()
+        if kind == "uplink"
+    }
     for seed in range(trials):
         deficits, expected = ({}, set())
         if kind != "sound":
             deficits, expected = make_case(kind, count, seed, share)
-        verdict = judge(measured(count, seed, **deficits, **noise), {})
+        verdict = judge(measured(count, seed, **deficits, **noise), groups)
         right += named(verdict) == expected
         undecided += verdict["verdict"] == UNDECIDED
     return right / trials, undecided / trials

@@ -13,8 +13,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 CGROUPS = Path("/sys/fs/cgroup")
-# Both are of this cgroup's scheduler alone: a period short beside what is measured.
-PERIOD_US = 10_000
+# Of this cgroup's scheduler alone: a period short beside what is measured, a longer one for a small
+# part of a core, of which the kernel gives no less than 1 ms.
+PERIOD_US, SMALL_CORES = 10_000, 0.2
 WEIGHT = 10_000
 OUTSIDE = "SCALEBENCH_SHAPED_BY"
 _NAMESPACES = ("unshare", "--net", "--pid", "--fork", "--kill-child", "--mount-proc")
@@ -52,6 +53,7 @@ class Node:
     address: str
     inside: tuple[str, ...]
     cgroup: Path
+    period_us: int
 
     @property
     def limited(self) -> tuple[str, ...]:
@@ -65,12 +67,12 @@ class Node:
 
     def give_cores(self, cores: float) -> None:
         """Set the node's part of a core, which it has at every load of the machine."""
-        quota = int(cores * PERIOD_US)
+        quota = int(cores * self.period_us)
         if (self.cgroup / "cpu.max").exists():
-            (self.cgroup / "cpu.max").write_text(f"{quota} {PERIOD_US}")
+            (self.cgroup / "cpu.max").write_text(f"{quota} {self.period_us}")
             (self.cgroup / "cpu.weight").write_text(str(WEIGHT))
         else:
-            (self.cgroup / "cpu.cfs_period_us").write_text(str(PERIOD_US))
+            (self.cgroup / "cpu.cfs_period_us").write_text(str(self.period_us))
             (self.cgroup / "cpu.cfs_quota_us").write_text(str(quota))
             (self.cgroup / "cpu.shares").write_text(str(WEIGHT))
 
@@ -141,6 +143,7 @@ def _start(name: str, address: str, cores: float) -> Node:
     old = CGROUPS / "cpu"
     cgroup = (old if old.is_dir() else CGROUPS) / f"scalebench-{os.environ[OUTSIDE]}-{name}"
     cgroup.mkdir()
-    node = Node(name, address, inside, cgroup)
+    period = PERIOD_US if cores >= SMALL_CORES else 2 * PERIOD_US
+    node = Node(name, address, inside, cgroup, period)
     node.give_cores(cores)
     return node

@@ -3,11 +3,14 @@
 import json
 
 import pytest
+import yaml
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.scalebench.core.plugins.module_utils.records import factors
 from hypothesis import settings
 from torch_trainers import python  # noqa: F401 (a fixture)
 
+# As Ansible reads it: a text without templates.
+yaml.SafeLoader.add_constructor("!unsafe", yaml.SafeLoader.construct_yaml_str)
 # How long an example takes depends on what else the machine does.
 settings.register_profile("any_machine", deadline=None)
 settings.load_profile("any_machine")

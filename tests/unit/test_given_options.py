@@ -105,12 +105,11 @@ def test_a_message_names_a_variable_as_such():
 
 
 def test_every_option_is_a_variable_of_role_campaign():
-    role = ROOT / "roles/campaign"
-    specs = yaml.safe_load((role / "meta/argument_specs.yml").read_text())
-    defaults = yaml.safe_load((role / "defaults/main.yml").read_text())
+    specs = yaml.safe_load((ROOT / "roles/campaign/meta/argument_specs.yml").read_text())
+    options = specs["argument_specs"]["main"]["options"]
     given_empty = {
-        name.removeprefix("campaign_"): defaults[name]
-        for name, option in specs["argument_specs"]["main"]["options"].items()
+        name.removeprefix("campaign_"): option["default"]
+        for name, option in options.items()
         if option["type"] == "raw"
     }
     assert given_empty == {name: f"{{{{ {name} | default('') }}}}" for name in OPTIONS}

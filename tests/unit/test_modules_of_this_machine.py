@@ -419,6 +419,7 @@ def test_a_node_asks_the_others_under_its_own_name(run, monkeypatch):
 
 def test_the_fingerprint_of_this_machine(run, tmp_path, monkeypatch):
     monkeypatch.setenv("SCALEBENCH_NODE", "node1")
+    monkeypatch.setattr(node_fingerprint_facts, "pci_devices", lambda vendor: [{"vendor": vendor}])
     pythons = {"pytorch": sys.executable, "paddle": "/none/python"}
     given = {"work_dir": str(tmp_path / "later"), "pythons": pythons, "gpus": False}
     left = subprocess.Popen(["sleep", "91"], env={"SCALEBENCH_RUN": f"{tmp_path}/later/r"})
@@ -439,6 +440,7 @@ def test_the_fingerprint_of_this_machine(run, tmp_path, monkeypatch):
         "pytorch": "i", "paddle": None,
     }  # fmt: skip
     assert list(found["unusable"]) == ["paddle"]
+    assert (found["pci"], found["pythons"]) == ([{"vendor": "10de"}], pythons)
     assert found["runs"] == {f"{tmp_path}/later/r": [left.pid]}
     assert found["data_dir"] == ""
     found = run(node_fingerprint_facts, data_dir=str(tmp_path), **given)

@@ -61,6 +61,7 @@ def sections(diagnosis: Diagnosis) -> List[Section]:
             "slower by %": deficit["deficit"],
             "95 % interval": f"{deficit['low']} to {deficit['high']}",
             "p": f"{deficit['p']:.2g}",
+            "by chance": f"{deficit['by_chance']:.2g}",
         }
         for one in suspects
         for deficit in one["deficits"]
@@ -72,16 +73,24 @@ def sections(diagnosis: Diagnosis) -> List[Section]:
         for kind, share in diagnosis["seen"].items()
     ]
     method = (
-        f"{diagnosis['comparisons']} comparisons; p is corrected for them (Bonferroni), and a"
-        f" suspect has p below {diagnosis['alpha']}. Differences of up to"
-        f" {diagnosis['tolerance']} % between nodes and between links count as normal."
+        f"{diagnosis['comparisons']} comparisons, for which both chances are corrected."
+        f" Differences of up to {diagnosis['tolerance']} % between nodes and between links count as"
+        f" normal: p is the chance of such a deficit at that difference, of a suspect below"
+        f" {diagnosis['alpha']}; by chance that at none, below {diagnosis['false_alarms']}."
     )
+    hidden = [
+        f"Not seen, since every measured pair touches it: slow {one}."
+        for one in diagnosis["unseen"]
+    ]
     return [
         section("suspects", "Suspects", [headline(diagnosis)], listed, list(actions)),
         section(
             "seen",
             "What would have been seen",
-            ["A deficit of this size is found with a chance of 95 %, at the noise of this run."],
+            [
+                "A deficit of this size is found with a chance of 95 %, at the noise of this run.",
+                *hidden,
+            ],
             [table("Smallest deficits", seen, decimals={"would have been seen from %": 1})],
             [method],
         ),

@@ -10,7 +10,7 @@ from typing import Dict, FrozenSet, Iterable, List, Mapping, Optional, Sequence
 from ..stats.student_t import quantile, upper_tail
 from .repeats import Figures, of_repeats
 
-__all__ = ["ALPHA", "TOLERANCE", "Deficit", "Found", "find"]
+__all__ = ["ALPHA", "FALSE_ALARMS", "TOLERANCE", "Deficit", "Found", "find"]
 
 # Chance to name a cause that is within TOLERANCE of the others, and chance to name one where all
 # are sound, each over all comparisons of a diagnosis (Bonferroni). Where the figures are known
@@ -100,8 +100,9 @@ def find(
     figures are. Candidates are taken one after the other by medians, with an upper half of the
     nodes as what is usual, so that several do not hide each other. Then all are fitted together by
     least squares, and the least clear one drops out until all are significant: p = P(t) with
-    t = (deficit - tolerance) / error, and the same without tolerance. The variance of a figure is that of its repeats and that between
-    sound figures; the degrees of freedom are Satterthwaite's of both.
+    t = (deficit - tolerance) / error, and the same without tolerance. The variance of a figure is
+    that of its repeats and that between sound figures; the degrees of freedom are Satterthwaite's
+    of both.
 
     :param figures: logarithms of rates, the repeats of each figure by its name.
     :param causes: the figures that each cause slows down, by its name.
@@ -160,8 +161,8 @@ def _seen(
     )
     depth = (needed + power) * error
     if len(covered) > 1:
-        # Several slow figures count as usual up to there: _usual.
-        depth = max(depth, _CONTRADICTS * _noise(measured) + power * error)
+        # Several slow figures count as usual up to there, each beside a best one: _usual.
+        depth = max(depth, (_CONTRADICTS + math.sqrt(2) * power) * _noise(measured))
     return 1 - math.exp(-TOLERANCE - depth)
 
 

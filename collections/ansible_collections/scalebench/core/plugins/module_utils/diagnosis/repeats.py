@@ -10,8 +10,9 @@ __all__ = ["Figures", "of_repeats"]
 
 # A repeat further from its figure's median, in standard deviations of all repeats, is disturbed.
 _FAR = 4.0
-# With so many of its repeats disturbed nobody can tell which of them are the usual ones.
-_UNSURE = 0.4
+# With so many of its repeats disturbed, or with so many times the spread of the others, nobody can
+# tell which of a figure's repeats are the usual ones.
+_UNSURE, _WIDE = 0.4, 4.0
 # Makes the median absolute deviation of so many normal values, times 1.4826, right on average:
 # C. Croux, P. J. Rousseeuw, Time-efficient algorithms for two highly robust estimators of scale,
 # COMPSTAT 1992. Of more: n / (n - 0.8).
@@ -30,7 +31,7 @@ class Figures:
 
     values: Dict[str, float]
     variances: Dict[str, float]
-    freedom: int
+    freedom: float
     unsure: List[str]
 
 
@@ -39,12 +40,20 @@ def of_repeats(figures: Mapping[str, Sequence[float]]) -> Figures:
 
     What is disturbed is told by the median and the median absolute deviation. The other repeats of
     all figures have one variance, so that few repeats of each make many degrees of freedom. A
-    figure of which two fifths are disturbed keeps them, with the variance that they have.
+    figure of which two fifths are disturbed, or which scatters four times as much as usual, keeps
+    them, with the variance that they have.
+
+    :param figures: without what a repeat of all has in common, which takes its part of the freedom.
     """
-    spread = _robust_spread(figures)
+    own = {name: _robust_spread(repeats) for name, repeats in figures.items()}
+    spread = max(median(own.values()), _LEAST)
     for _ in range(_PASSES):
         kept = {name: _kept(repeats, _FAR * spread) for name, repeats in figures.items()}
-        unsure = [name for name, repeats in figures.items() if _disagree(repeats, kept[name])]
+        unsure = [
+            name
+            for name, repeats in figures.items()
+            if _disagree(repeats, kept[name]) or own[name] > _WIDE * spread
+        ]
         sure = [kept[name] for name in figures if name not in unsure and len(kept[name]) > 1]
         freedom = sum(len(repeats) - 1 for repeats in sure)
         squares = sum(map(_squares, sure))
@@ -52,26 +61,29 @@ def of_repeats(figures: Mapping[str, Sequence[float]]) -> Figures:
         if abs(spread - before) <= 1e-3 * spread:
             break
     used = {name: repeats if name in unsure else kept[name] for name, repeats in figures.items()}
+    left = 1 - 1 / len(figures)
     return Figures(
         {name: fmean(repeats) for name, repeats in used.items()},
         {
-            name: max(_squares(repeats) / (len(repeats) - 1) if name in unsure else 0.0, spread**2)
-            / len(repeats)
+            name: max(_own_variance(repeats) if name in unsure else 0.0, spread**2)
+            / (left * len(repeats))
             for name, repeats in used.items()
         },
-        freedom,
+        left * freedom,
         unsure,
     )
 
 
-def _robust_spread(figures: Mapping[str, Sequence[float]]) -> float:
-    """Return the standard deviation of a repeat, by the figures' median absolute deviations."""
-    spreads = []
-    for repeats in figures.values():
-        count, centre = len(repeats), median(repeats)
-        correction = 1.4826 * (_SMALL.get(count) or count / (count - 0.8))
-        spreads.append(correction * median(abs(value - centre) for value in repeats))
-    return max(median(spreads), _LEAST)
+def _robust_spread(repeats: Sequence[float]) -> float:
+    """Return the standard deviation of a repeat, by the median absolute deviation."""
+    count, centre = len(repeats), median(repeats)
+    correction = 1.4826 * (_SMALL.get(count) or count / (count - 0.8))
+    return correction * median(abs(value - centre) for value in repeats)
+
+
+def _own_variance(repeats: Sequence[float]) -> float:
+    """Return the variance of repeats, as large as Student's t with so few has it."""
+    return _squares(repeats) / max(len(repeats) - 3, 1)
 
 
 def _squares(repeats: Sequence[float]) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean, median
 from typing import Any, Dict, FrozenSet, List, Mapping, Sequence, Tuple
 
-from .effects import ALPHA, TOLERANCE, Deficit, find
+from .effects import ALPHA, FALSE_ALARMS, TOLERANCE, Deficit, find
 
 __all__ = [
     "KINDS",
@@ -92,8 +92,11 @@ def judge(measured: Mapping[str, Any], groups: Mapping[str, Sequence[str]]) -> D
     :param groups: nodes by the name of an inventory group, such as those of a switch.
     :raises ValueError: fewer than three nodes, pairs or repeats, or a rate that is not above 0.
     """
-    tables = [*_alone_tables(measured), _pair_table(measured, groups)]
-    comparisons = sum(len(causes) for _, _, causes, _ in tables)
+    pairs = _pair_table(measured, groups)
+    # What slows down every pair alike cannot be told from what is usual.
+    unseen = [name for name, covered in pairs[2].items() if len(covered) == len(pairs[1])]
+    tables = [*_alone_tables(measured), pairs]
+    comparisons = sum(len(causes) for _, _, causes, _ in tables) - len(unseen)
     suspects: Dict[Tuple[str, str], Dict[str, Any]] = {}
     seen: Dict[str, float] = {}
     unsure: List[str] = []
@@ -117,6 +120,8 @@ def judge(measured: Mapping[str, Any], groups: Mapping[str, Sequence[str]]) -> D
         "seen": seen,
         "comparisons": comparisons,
         "alpha": ALPHA,
+        "false_alarms": FALSE_ALARMS,
+        "unseen": [name.replace(":", " ") for name in unseen],
     }
 
 
@@ -248,6 +253,7 @@ def _add(
             "low": _percent(deficit.high),
             "high": _percent(deficit.low),
             "p": float(f"{deficit.p:.2g}"),
+            "by_chance": float(f"{deficit.by_chance:.2g}"),
         }
     )
 
