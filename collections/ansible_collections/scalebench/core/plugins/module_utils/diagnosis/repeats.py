@@ -40,27 +40,25 @@ def of_repeats(figures: Mapping[str, Sequence[float]]) -> Figures:
 
     What is disturbed is told by the median and the median absolute deviation. The other repeats of
     all figures have one variance, so that few repeats of each make many degrees of freedom. A
-    figure of which two fifths are disturbed, or which scatters four times as much as usual, keeps
-    them, with the variance that they have.
+    figure of which two fifths are disturbed keeps them. It has a variance of its own, and so has
+    one that scatters four times as much as usual.
 
     :param figures: without what a repeat of all has in common, which takes its part of the freedom.
     """
     own = {name: _robust_spread(repeats) for name, repeats in figures.items()}
     spread = max(median(own.values()), _LEAST)
     for _ in range(_PASSES):
-        kept = {name: _kept(repeats, _FAR * spread) for name, repeats in figures.items()}
-        unsure = [
-            name
-            for name, repeats in figures.items()
-            if _disagree(repeats, kept[name]) or own[name] > _WIDE * spread
-        ]
+        near = {name: one if one > _WIDE * spread else spread for name, one in own.items()}
+        kept = {name: _kept(repeats, _FAR * near[name]) for name, repeats in figures.items()}
+        disagree = {name for name, repeats in figures.items() if _disagree(repeats, kept[name])}
+        unsure = [name for name in figures if name in disagree or near[name] > spread]
         sure = [kept[name] for name in figures if name not in unsure and len(kept[name]) > 1]
         freedom = sum(len(repeats) - 1 for repeats in sure)
         squares = sum(map(_squares, sure))
         before, spread = spread, max((squares / freedom) ** 0.5, _LEAST) if freedom else spread
         if abs(spread - before) <= 1e-3 * spread:
             break
-    used = {name: repeats if name in unsure else kept[name] for name, repeats in figures.items()}
+    used = {name: repeats if name in disagree else kept[name] for name, repeats in figures.items()}
     left = 1 - 1 / len(figures)
     return Figures(
         {name: fmean(repeats) for name, repeats in used.items()},
