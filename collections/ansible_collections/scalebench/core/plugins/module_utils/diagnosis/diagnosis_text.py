@@ -73,10 +73,11 @@ def sections(diagnosis: Diagnosis) -> List[Section]:
         for kind, share in diagnosis["seen"].items()
     ]
     method = (
-        f"{diagnosis['comparisons']} comparisons, for which both chances are corrected."
-        f" Differences of up to {diagnosis['tolerance']} % between nodes and between links count as"
-        f" normal: p is the chance of such a deficit at that difference, of a suspect below"
-        f" {diagnosis['alpha']}; by chance that at none, below {diagnosis['false_alarms']}."
+        f"Differences of up to {diagnosis['tolerance']} % between nodes and between links count as"
+        " normal. p is the probability of such a deficit if the cause were that much slower (of a"
+        f" suspect below {diagnosis['alpha']}), by chance the probability if it were as fast as the"
+        f" others (below {diagnosis['false_alarms']}). Both are corrected for"
+        f" {diagnosis['comparisons']} comparisons (Bonferroni)."
     )
     hidden = [
         f"Not seen, since every measured pair touches it: slow {one}."
