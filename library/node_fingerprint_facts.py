@@ -100,12 +100,7 @@ pci:
   type: list
   elements: dict
   returned: always
-  sample:
-    - slot: "0000:3b:00.0"
-      vendor: 10de
-      device: 1db1
-      device_class: "030200"
-      driver: nvidia
+  sample: [{slot: "0000:3b:00.0", vendor: 10de, device: 1db1, device_class: "030200", driver: null}]
 runs:
   description: Repeats of earlier calls whose processes still run, with the process ids.
   type: dict
