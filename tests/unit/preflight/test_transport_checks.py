@@ -68,6 +68,13 @@ def test_what_cannot_be_known_before_a_repeat_is_skipped(asked):
     assert verdicts(cluster(**asked)) == ["skip"] * 3
 
 
+def test_two_nodes_are_checked():
+    two = {f"node{number}": node(number, transport="TCP/eth0") for number in (1, 2)}
+    assert verdicts(two) == ["pass"] * 2
+    two["node2"]["interface"] = "eth1"
+    assert verdicts(two) == ["pass", "fail"]
+
+
 def test_one_node_is_skipped():
     (row,) = transport_checks({"node1": node(1, transport="TCP/eth9")})
     assert (row["verdict"], row["found"]) == ("skip", "one node has no other")
