@@ -29,7 +29,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.suspects
     judge,
     pair_name,
 )
-from diagnosis_data import measured, named
+from diagnosis_data import measured, named, two_racks
 
 from collectives.rounds import rounds
 
@@ -85,12 +85,7 @@ def make_case(kind: str, count: int, seed: int, share: float):
 def rates(kind: str, count: int, share: float, trials: int, noise: dict) -> tuple[float, float]:
     """Return the shares of trials that are named exactly, and that are undecided."""
     right = undecided = 0
-    halves = {"rack1": range(count // 2), "rack2": range(count // 2, count)}
-    groups = {
-        rack: [f"node{one + 1}" for one in half]
-        for rack, half in halves.items()
-        if kind == "uplink"
-    }
+    groups = two_racks(count, count // 2) if kind == "uplink" else {}
     for seed in range(trials):
         deficits, expected = ({}, set())
         if kind != "sound":

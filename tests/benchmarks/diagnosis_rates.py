@@ -34,7 +34,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.suspects
     judge,
     pair_name,
 )
-from diagnosis_data import named
+from diagnosis_data import named, two_racks
 from shaped_nodes import Node, in_namespaces, start_nodes
 
 PYTHON = ROOT / ".state/venvs/pytorch/bin/python"
@@ -102,10 +102,7 @@ def make_case(kind: str, count: int, dice: random.Random) -> Case:
         elif part == "uplink":
             here, there = everyone[: count // 2], everyone[count // 2 :]
             case.links |= {frozenset({near, far}): share for near in here for far in there}
-            halves = {"rack1": here, "rack2": there}
-            case.groups = {
-                name: [f"node{number}" for number in half] for name, half in halves.items()
-            }
+            case.groups = two_racks(count, count // 2)
             case.expected.add(("uplink", "rack1 and rack2"))
         else:
             case.expected.add(("node", f"node{one}"))

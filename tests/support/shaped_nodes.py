@@ -89,20 +89,16 @@ class Node:
         :param forwarded: Mbit/s of what the node forwards, by source and destination.
         """
         flows = {
-            ("src", source, "dst", to): mbit for (source, to), mbit in (forwarded or {}).items()
+            (*_match("src", source), *_match("dst", to)): mbit
+            for (source, to), mbit in (forwarded or {}).items()
         }
-        flows |= {("dst", to): mbit for to, mbit in rates.items()}
+        flows |= {_match("dst", to): mbit for to, mbit in rates.items()}
         tc = (*self.inside, "tc")
         # An htb in use cannot be replaced by another.
         run(*tc, "qdisc", "replace", "dev", "eth0", "root", "pfifo")
         run(*tc, "qdisc", "replace", "dev", "eth0", "root", "handle", "1:", "htb")
-        for number, (words, mbit) in enumerate(flows.items(), 1):
+        for number, (matches, mbit) in enumerate(flows.items(), 1):
             flow = f"1:{number}"
-            matches = [
-                word
-                for end, address in zip(words[::2], words[1::2], strict=True)
-                for word in ("match", "ip", end, f"{address}/32")
-            ]
             run(*tc, "class", "replace", "dev", "eth0", "parent", "1:", "classid", flow,
                 "htb", "rate", f"{int(mbit * 1000)}kbit", "burst", "16k")  # fmt: skip
             run(*tc, "filter", "replace", "dev", "eth0", "parent", "1:", "protocol", "ip",
@@ -114,6 +110,11 @@ class Node:
         for address, through in routes.items():
             run(*self.inside, "ip", "route", "add", f"{address}/32", "via", through,
                 "proto", "static")  # fmt: skip
+
+
+def _match(end: str, address: str) -> tuple[str, ...]:
+    """Return the words of a u32 filter for packets from or to an address."""
+    return ("match", "ip", end, f"{address}/32")
 
 
 def start_nodes(count: int, cores: float, network: str = "10.98.0") -> list[Node]:

@@ -86,6 +86,12 @@ def measured(
     }
 
 
+def two_racks(count: int, first: int) -> dict[str, list[str]]:
+    """Return two groups: the first nodes, and the others."""
+    names = [f"node{number + 1}" for number in range(count)]
+    return {"rack1": names[:first], "rack2": names[first:]}
+
+
 def named(verdict) -> set[tuple[str, str]]:
     """Return kind and subject of each suspect."""
     return {(one["kind"], one["subject"]) for one in verdict["suspects"]}

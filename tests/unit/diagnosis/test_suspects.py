@@ -11,7 +11,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.suspects
     UNDECIDED,
     judge,
 )
-from diagnosis_data import measured, named
+from diagnosis_data import measured, named, two_racks
 
 CASES = [
     ({"node": {2: 0.10}}, {("node", "node3")}),
@@ -68,14 +68,14 @@ def test_half_of_the_nodes_can_be_slow():
 
 @pytest.mark.parametrize("deficit", [0.1, 0.5])
 def test_a_slow_group_is_named_and_not_its_nodes_and_links(deficit):
-    racks = {"rack1": ["node1", "node2", "node3"], "rack2": [f"node{n}" for n in range(4, 9)]}
+    racks = two_racks(8, 3)
     slow = dict.fromkeys(range(3), deficit)
 
     assert named(judge(measured(8, 1, network=slow), racks)) == {("group", "rack1")}
 
 
 def test_a_slow_node_is_told_by_the_pairs_that_its_group_does_not_slow_down_more():
-    racks = {"rack1": ["node1", "node2", "node3"], "rack2": [f"node{n}" for n in range(4, 9)]}
+    racks = two_racks(8, 3)
 
     verdict = judge(measured(8, 1, across=(3, 0.5), network={0: 0.2}), racks)
 
@@ -139,7 +139,7 @@ def test_noise_that_hides_large_deficits_leaves_it_undecided():
 
 
 def test_the_way_out_of_a_group_is_told_from_its_nodes():
-    racks = {"rack1": ["node1", "node2", "node3"], "rack2": [f"node{n}" for n in range(4, 9)]}
+    racks = two_racks(8, 3)
 
     verdict = judge(measured(8, 1, across=(3, 0.3)), racks)
 
@@ -170,13 +170,11 @@ def test_what_would_have_been_seen_is_seen():
 @pytest.mark.parametrize("count", [4, 8])
 @pytest.mark.parametrize("kind", ["network", "uplink"])
 def test_what_would_have_been_seen_of_several_pairs_is_seen(count, kind):
-    half = count // 2
-    names = [f"node{number + 1}" for number in range(count)]
-    racks = {"rack1": names[:half], "rack2": names[half:]} if kind == "uplink" else {}
-    shares = [judge(measured(count, seed), racks)["seen"][kind] for seed in range(10)]
+    groups = two_racks(count, count // 2) if kind == "uplink" else {}
+    shares = [judge(measured(count, seed), groups)["seen"][kind] for seed in range(10)]
     share = fmean(shares) / 100
-    slow = {"across": (half, share)} if kind == "uplink" else {"network": {0: share}}
-    found = [judge(measured(count, seed, **slow), racks)["suspects"] for seed in range(40)]
+    slow = {"across": (count // 2, share)} if kind == "uplink" else {"network": {0: share}}
+    found = [judge(measured(count, seed, **slow), groups)["suspects"] for seed in range(40)]
     assert sum(map(bool, found)) >= 34
 
 

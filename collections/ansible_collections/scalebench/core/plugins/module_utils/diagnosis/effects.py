@@ -46,7 +46,7 @@ class Deficit:
 
     @property
     def doubt(self) -> float:
-        """From 0 to 1 where the cause is a suspect."""
+        """Below 1 for a suspect."""
         return max(self.p / ALPHA, self.by_chance / FALSE_ALARMS)
 
 
