@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import FrozenSet, Optional, Sequence, TypedDict, cast
 
 from ..records.runs import RankWaits
@@ -60,6 +61,8 @@ def waited_for(waits: Sequence[RankWaits]) -> Optional[Straggler]:
         if not ranks.isdisjoint(last)
     )
     p *= (len(alone) + len(together)) * count
+    if p > LEVEL:
+        return None
     late = [
         median([wait for index, wait in enumerate(column) if index not in ranks])
         - median([column[index] for index in ranks])
@@ -68,7 +71,7 @@ def waited_for(waits: Sequence[RankWaits]) -> Optional[Straggler]:
     begin, first = _change(late), waits[min(ranks)]
     seconds = median(late[begin:])
     share = seconds / first["step_seconds"] if first["step_seconds"] > 0 else 0.0
-    if p > LEVEL or share < LEAST_SHARE:
+    if share < LEAST_SHARE:
         return None
     found = {"rank": first["rank"] if len(ranks) == 1 else None, "node": first["node"]}
     since = begin * first["every"] + 1
@@ -96,13 +99,14 @@ def _change(late: Sequence[float]) -> int:
     """
 
     def misfit(begin: int) -> float:
-        parts = [part for part in (late[:begin], late[begin:]) if part]
-        return math.fsum(abs(one - median(part)) for part in parts for one in part)
+        parts = [(part, median(part)) for part in (late[:begin], late[begin:]) if part]
+        return math.fsum(abs(one - middle) for part, middle in parts for one in part)
 
     best = min(range(len(late)), key=misfit)
     return best if best and median(late[best:]) > 2 * median(late[:best]) else 0
 
 
+@lru_cache(maxsize=10_000)
 def _at_least(times: int, trials: int, chance: float) -> float:
     """Return the probability of at least so many of the trials, each with `chance`."""
     return math.fsum(
