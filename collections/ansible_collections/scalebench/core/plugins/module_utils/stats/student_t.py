@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from statistics import NormalDist
 
 __all__ = ["CERTAIN", "f_upper_tail", "quantile", "upper_tail"]
 
@@ -44,7 +45,10 @@ def f_upper_tail(f: float, above: float, below: float) -> float:
 
 @lru_cache(maxsize=256)
 def quantile(probability: float, degrees_of_freedom: float) -> float:
-    """Return the value below which lies ``probability`` of the distribution, by bisection.
+    """Return the value below which lies ``probability`` of the distribution, by Newton's method.
+
+    It begins at the quantile of the normal distribution, which lies nearer to 0. The upper tail is
+    convex there, so that each step ends short of the quantile or on it.
 
     :raises ValueError: the probability is not between 0 and 1; degrees of freedom not above 0.
     """
@@ -52,16 +56,20 @@ def quantile(probability: float, degrees_of_freedom: float) -> float:
         raise ValueError(f"probability {probability!r}: a number between 0 and 1 is needed")
     if probability < 0.5:
         return -quantile(1 - probability, degrees_of_freedom)
-    low, high = 0.0, 1.0
-    while upper_tail(high, degrees_of_freedom) > 1 - probability:
-        low, high = high, high * 2
-    while high - low > 1e-12 * high:
-        middle = (low + high) / 2
-        if upper_tail(middle, degrees_of_freedom) > 1 - probability:
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2
+    value = NormalDist().inv_cdf(probability)
+    while True:
+        excess = upper_tail(value, degrees_of_freedom) - (1 - probability)
+        step = excess / _density(value, degrees_of_freedom)
+        value += step
+        if not step > 1e-13 * value:
+            return value
+
+
+def _density(t: float, degrees_of_freedom: float) -> float:
+    half = (degrees_of_freedom + 1) / 2
+    log_front = math.lgamma(half) - math.lgamma(degrees_of_freedom / 2)
+    log_power = half * math.log1p(t * t / degrees_of_freedom)
+    return math.exp(log_front - log_power) / math.sqrt(math.pi * degrees_of_freedom)
 
 
 def _beta(x: float, complement: float, a: float, b: float) -> float:
@@ -80,22 +88,16 @@ def _beta(x: float, complement: float, a: float, b: float) -> float:
 
 def _fraction(x: float, a: float, b: float) -> float:
     """Return the continued fraction of DLMF 8.17.22, evaluated as Lentz (1976) does."""
-    value, upper, lower = 1.0, 1.0, 0.0
-    for term in range(_MOST_TERMS):
-        m = term // 2
-        if term == 0:
-            numerator = 1.0
-        elif term % 2:
-            numerator = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
-        else:
-            numerator = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
-        lower = 1 / _not_zero(1 + numerator * lower)
-        upper = _not_zero(1 + numerator / upper)
-        value *= upper * lower
+    value, upper, lower = 2.0, 2.0, 1.0
+    for m in range(_MOST_TERMS):
+        begin = a + 2 * m
+        for numerator in (
+            -(a + m) * (a + b + m) * x / (begin * (begin + 1)),
+            (m + 1) * (b - m - 1) * x / ((begin + 1) * (begin + 2)),
+        ):
+            lower = 1 / ((1 + numerator * lower) or _LEAST)
+            upper = (1 + numerator / upper) or _LEAST
+            value *= upper * lower
         if abs(upper * lower - 1) < _PRECISION:
             break
     return value - 1
-
-
-def _not_zero(number: float) -> float:
-    return number if abs(number) > _LEAST else _LEAST
