@@ -1,4 +1,4 @@
-"""Loads all filters and tests before Ansible forks, so that no task has to load them again."""
+"""Loads all filters and tests before Ansible forks, and has Python look for cycles less often."""
 
 from __future__ import annotations
 
@@ -12,14 +12,18 @@ description:
     the parent process has imported them before it forks.
   - A C(provision.yml) that changes nothing on the four local nodes costs the controller 9 s of CPU
     time, and 17 s without this callback.
+  - Python looks for cycles of objects after every 700 new ones, in each of those processes. After
+    every 100,000, a C(bench.yml) costs the controller a tenth less CPU time and 1 MB more memory.
 """
+
+import gc
 
 from ansible.plugins.callback import CallbackBase
 from ansible.plugins.loader import filter_loader, test_loader
 
 
 class CallbackModule(CallbackBase):
-    """Loads filters and tests when a playbook starts; prints nothing."""
+    """Prepares the process that forks when a playbook starts; prints nothing."""
 
     CALLBACK_VERSION = 2.0
     CALLBACK_TYPE = "aggregate"
@@ -27,5 +31,6 @@ class CallbackModule(CallbackBase):
 
     def v2_playbook_on_start(self, playbook):
         """Look up one filter and one test, which loads all of them."""
+        gc.set_threshold(100_000)
         filter_loader.get("ansible.builtin.default")
         test_loader.get("ansible.builtin.defined")

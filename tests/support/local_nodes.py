@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -96,7 +97,11 @@ class Cluster:
         )
 
     def bench(self, *arguments: str, **variables: Any) -> Any:
-        """Run bench.yml with the options SMALL, and without what is WHOLE."""
+        """Run bench.yml with the options SMALL, and without what is WHOLE.
+
+        A run of one or two nodes is limited to them: each other one costs a second of work.
+        """
+        arguments += _limit(variables.get("topology", ""))
         return self.run("bench.yml", *arguments, **{**_BRIEF, **variables})
 
     def start_bench(
@@ -138,6 +143,14 @@ class Cluster:
     def running(self) -> list[str]:
         """Return the command lines of the running processes that repeats have started."""
         return [process.command for process in self.processes()]
+
+
+def _limit(asked: str | Sequence[str]) -> tuple[str, ...]:
+    names = asked.split(",") if isinstance(asked, str) else asked
+    sizes = [int(found) for name in names for found in re.findall(r"^([1-4])n\d+g$", name)]
+    if not sizes or len(sizes) < len(names) or max(sizes) > 2:
+        return ()
+    return ("--limit", ",".join(f"node{number + 1}" for number in range(max(sizes))))
 
 
 def events(runner: Any, action: str) -> list[dict[str, Any]]:
