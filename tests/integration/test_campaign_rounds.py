@@ -15,7 +15,7 @@ from local_nodes import TIMED_STEPS, events, failures
 def bench(cluster):
     """Return a function that runs bench.yml with the stand-in whose steps are slept."""
     given = {**TIMED_STEPS, "batch_size_per_device": 1}
-    return lambda **more: cluster.bench(**{**given, **more})
+    return lambda *arguments, **more: cluster.bench(*arguments, **{**given, **more})
 
 
 def results(cluster, campaign):
@@ -23,7 +23,8 @@ def results(cluster, campaign):
 
 
 def test_packed_repeats_run_at_once_and_a_sample_of_them_alone(bench, cluster):
-    runner = bench(campaign="packed", topology="2n1g", repeats=2, packing="nodes")
+    options = {"topology": "2n1g", "repeats": 2, "packing": "nodes"}
+    runner = bench("--limit", "all", campaign="packed", **options)
     assert runner.rc == 0, failures(runner)
     assert len(events(runner, "repeat_record")) == 2
     records = cluster.records("packed")

@@ -99,9 +99,10 @@ class Cluster:
     def bench(self, *arguments: str, **variables: Any) -> Any:
         """Run bench.yml with the options SMALL, and without what is WHOLE.
 
-        A run of one or two nodes is limited to them: each other one costs a second of work.
+        A run on one or two nodes is limited to them: each other one costs a second of work.
         """
-        arguments += _limit(variables.get("topology", ""))
+        if "--limit" not in arguments:
+            arguments += _limit(variables.get("topology", ""))
         return self.run("bench.yml", *arguments, **{**_BRIEF, **variables})
 
     def start_bench(
