@@ -36,13 +36,17 @@ from collectives.rounds import rounds
 DRAWN = ROOT / "tests/fixtures/diagnosis_noise.json"
 SIZES = (3, 4, 8, 16, 32, 64, 512)
 EFFECTS = (0.05, 0.08, 0.10, 0.15, 0.20, 0.30)
+# Of a node, in the cases with a slow device.
+DEVICES = 8
 # What is made slower in a case; "own": the first link is one of the first node's; "uplink": the
-# pairs between two halves, which are groups.
+# pairs between two halves, which are groups; "group": the pairs that touch a group, of a quarter.
 KINDS = {
     "node": ("node",),
+    "device": ("device",),
     "network": ("network",),
     "link": ("link",),
     "uplink": ("uplink",),
+    "group": ("group",),
     "two nodes": ("node", "node"),
     "two networks": ("network", "network"),
     "two links": ("link", "link"),
@@ -50,6 +54,12 @@ KINDS = {
     "node and link": ("node", "link"),
     "network and link": ("network", "link"),
     "node and its link": ("node", "own"),
+}
+# Sound clusters, by what stands in the table; the word at the end as of a case.
+SOUND = {
+    "nothing": "sound",
+    f"nothing, {DEVICES} devices": "sound device",
+    "nothing, two groups": "sound group",
 }
 GOALS = {("node", 0.10): 0.95, ("link", 0.20): 0.95}
 MOST_ALARMS = 0.01
@@ -62,8 +72,13 @@ def make_case(kind: str, count: int, seed: int, share: float):
     # Above 32 nodes most links are not measured: one of those that are.
     pairs = [pair for one in rounds(count) for pair in one]
     dice.shuffle(pairs)
+    if kind == "device":
+        place = nodes[0], dice.randrange(DEVICES)
+        return {"device": {place: share}}, {("device", f"node{place[0] + 1} {place[1]}")}
     if kind == "uplink":
-        return {"across": (count // 2, share)}, {("uplink", "rack1 and rack2")}
+        return {"across": (first_rack(kind, count), share)}, {("uplink", "rack1 and rack2")}
+    if kind == "group":
+        return {"touching": (first_rack(kind, count), share)}, {("group", "rack1")}
     deficits: dict[str, dict] = {"node": {}, "network": {}, "link": {}}
     for number, what in enumerate(KINDS[kind]):
         if what in ("node", "network"):
@@ -82,13 +97,20 @@ def make_case(kind: str, count: int, seed: int, share: float):
     return deficits, expected
 
 
+def first_rack(kind: str, count: int) -> int:
+    """Return how many nodes the first of two groups has."""
+    return count // 2 if kind == "uplink" else max(2, count // 4)
+
+
 def rates(kind: str, count: int, share: float, trials: int, noise: dict) -> tuple[float, float]:
     """Return the shares of trials that are named exactly, and that are undecided."""
     right = undecided = 0
-    groups = two_racks(count, count // 2) if kind == "uplink" else {}
+    with_groups = kind.endswith(("uplink", "group"))
+    groups = two_racks(count, first_rack(kind, count)) if with_groups else {}
+    noise = {**noise, "devices": DEVICES if kind.endswith("device") else 1}
     for seed in range(trials):
         deficits, expected = ({}, set())
-        if kind != "sound":
+        if not kind.startswith("sound"):
             deficits, expected = make_case(kind, count, seed, share)
         verdict = judge(measured(count, seed, **deficits, **noise), groups)
         right += named(verdict) == expected
@@ -117,15 +139,14 @@ def main() -> int:
     print("| ---: | --- | ---: |" + " ---: |" * len(options.effects))
     missed = []
     for count in options.sizes:
-        if options.sound:
-            right, undecided = rates("sound", count, 0.0, options.sound, noise)
-            print(
-                f"| {count} | nothing | {options.sound} | {right:.1%}, undecided {undecided:.1%} |"
-            )
+        for name, kind in SOUND.items() if options.sound else ():
+            right, undecided = rates(kind, count, 0.0, options.sound, noise)
+            shares = f"{right:.1%}, undecided {undecided:.1%}"
+            print(f"| {count} | {name} | {options.sound} | {shares} |", flush=True)
             # So few trials cannot show a rate: more alarms than the goal's would be by chance.
             allowed = MOST_ALARMS + 2 * math.sqrt(MOST_ALARMS / options.sound)
             if 1 - right > allowed:
-                missed.append(f"{count} nodes, nothing: {1 - right:.1%} alarms")
+                missed.append(f"{count} nodes, {name}: {1 - right:.1%} alarms")
         trials = options.trials if count <= 8 else max(10, options.trials * 8 // count)
         for kind in options.kinds:
             found = [rates(kind, count, share, trials, noise)[0] for share in options.effects]

@@ -23,6 +23,9 @@ def measured(
     repeats: int = 5,
     alone: int = 9,
     across: tuple[int, float] | None = None,
+    touching: tuple[int, float] | None = None,
+    devices: int = 1,
+    device: dict[tuple[int, int], float] | None = None,
     disturbed: float = 0.0,
     drawn: dict[str, list[list[float]]] | None = None,
 ):
@@ -32,6 +35,8 @@ def measured(
     :param unlike: the same between sound nodes and links.
     :param repeats, alone: figures of each pair, and of each node alone.
     :param across: the first nodes of a group, and the deficit of its way out.
+    :param touching: the first nodes of a group, and the deficit of all pairs with one of them.
+    :param devices: of each node; ``device`` their deficits, by node and number on it.
     :param disturbed: share of the repeats that lose 40 %.
     :param drawn: by test, measured logarithms of the repeats of a sound figure against the usual of
         its test and of the moment, to draw from instead of all noise.
@@ -50,10 +55,12 @@ def measured(
             for _ in range(repeats)
         ]
 
+    places = [(number, one) for number in range(count) for one in range(devices)]
+
     def alone_rates(test: str, scale: float) -> list[list[float]]:
-        shares = [1 - (node or {}).get(number, 0.0) for number in range(count)]
-        base = [scale * share * math.exp(sound()) for share in shares]
-        found: list[list[float]] = [[] for _ in names]
+        shares = [max((node or {}).get(at[0], 0.0), (device or {}).get(at, 0.0)) for at in places]
+        base = [scale * (1 - share) * math.exp(sound()) for share in shares]
+        found: list[list[float]] = [[] for _ in places]
         for _ in range(3):
             for number, level in enumerate(base):
                 found[number] += rates(test, level, alone)
@@ -63,9 +70,11 @@ def measured(
 
     def way(pair: tuple[int, int]) -> float:
         crossing = across is not None and (pair[0] < across[0]) != (pair[1] < across[0])
+        touched = touching is not None and min(pair) < touching[0]
         shares = [(network or {}).get(one, 0.0) for one in pair]
+        shares += [across[1] if crossing else 0.0, touching[1] if touched else 0.0]
         # A pair runs at the rate of the slowest part of its way.
-        return max([*shares, (link or {}).get(pair, 0.0), across[1] if crossing else 0.0])
+        return max([*shares, (link or {}).get(pair, 0.0)])
 
     planned = rounds(count)
     base = {pair: 110.0 * (1 - way(pair)) * math.exp(sound()) for one in planned for pair in one}
@@ -76,9 +85,9 @@ def measured(
     return {
         "nodes": names,
         "alone": [
-            {"test": test, "node": name, "device": 0, "rates": found}
+            {"test": test, "node": names[number], "device": one, "rates": found}
             for test, scale in (("matrix_product", 40.0), ("memory_copy", 9000.0))
-            for name, found in zip(names, alone_rates(test, scale), strict=True)
+            for (number, one), found in zip(places, alone_rates(test, scale), strict=True)
         ],
         "pairs": [
             {"nodes": [names[one] for one in pair], "rates": found} for pair, found in pairs.items()
