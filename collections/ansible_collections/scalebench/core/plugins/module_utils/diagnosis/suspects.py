@@ -92,11 +92,12 @@ def judge(measured: Mapping[str, Any], groups: Mapping[str, Sequence[str]]) -> D
     :param groups: nodes by the name of an inventory group, such as those of a switch.
     :raises ValueError: fewer than three nodes, pairs or repeats, or a rate that is not above 0.
     """
-    pairs = _pair_table(measured, groups)
+    test, figures, causes, nodes = _pair_table(measured, groups)
     # What slows down every pair alike cannot be told from what is usual.
-    unseen = [name for name, covered in pairs[2].items() if len(covered) == len(pairs[1])]
-    tables = [*_alone_tables(measured), pairs]
-    comparisons = sum(len(causes) for _, _, causes, _ in tables) - len(unseen)
+    unseen = [name for name, covered in causes.items() if len(covered) == len(figures)]
+    told = {name: covered for name, covered in causes.items() if name not in unseen}
+    tables = [*_alone_tables(measured), (test, figures, told, nodes)]
+    comparisons = sum(len(causes) for _, _, causes, _ in tables)
     suspects: Dict[Tuple[str, str], Dict[str, Any]] = {}
     seen: Dict[str, float] = {}
     unsure: List[str] = []
