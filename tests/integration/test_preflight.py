@@ -128,7 +128,7 @@ def test_suspects_fail_and_can_be_left_out(cluster, tmp_path):
 
 def test_bench_looks_first_and_says_when_it_does_not(cluster):
     options = {**TIMED_STEPS, "topology": "1n1g", "campaign": "preflight", "preflight_gpus": 8}
-    done = cluster.bench(**options, preflight=True)
+    done = cluster.bench("--limit", "all", **options, preflight=True)
     assert done.rc != 0
     assert cluster.records("preflight") == {}
     verdicts = json.loads((cluster.results / "preflight/preflight.json").read_text())
