@@ -99,7 +99,7 @@ def test_baseline_and_gate_are_described(tmp_path, campaign):
     with pytest.raises(AnsibleActionFail, match="margin"):
         result(comparison_check, {**args, "equivalence_margin": 0})
     other = [{**cell, "precision": "amp", "variant": "x"} for cell in cells]
-    with pytest.raises(AnsibleActionFail, match="cell"):
+    with pytest.raises(AnsibleActionFail, match=r"no cell is in both: here .* in the baseline "):
         result(comparison_check, {**args, "cells": other})
     assert result(comparison_check, {})["text"] == ""
 
@@ -195,6 +195,22 @@ def test_a_baseline_of_several_that_cannot_be_used_is_refused(tmp_path, given, s
     args = {"results_dir": str(tmp_path), "cells": plan["cells"], "nodes": plan["nodes"]}
     with pytest.raises(AnsibleActionFail, match=said):
         result(comparison_check, {**args, "baseline": given})
+
+
+def test_a_baseline_is_computed_anew_where_its_logs_are_there(tmp_path):
+    plan = nights(tmp_path, "n1", "n2", "n3")
+    args = {"results_dir": str(tmp_path), "cells": plan["cells"], "nodes": plan["nodes"]}
+    for name in ("n1", "n3"):
+        (tmp_path / name / "results.json").write_text("[]")
+    for name in ("n2", "n3"):
+        (tmp_path / name / "plan.json").unlink()
+    shutil.rmtree(tmp_path / "n2/logs")
+    for given in ("n1", f"{tmp_path}/n2", f"{tmp_path}/n3"):
+        found = result(comparison_check, {**args, "baseline": given})
+        assert found["text"].startswith(f"Baseline: {given[-2:]}, 2 cell(s)\n")
+    (tmp_path / "n2/results.json").write_text("[]")
+    with pytest.raises(AnsibleActionFail, match=f": {tmp_path}/n2: it is not a results.json"):
+        result(comparison_check, {**args, "baseline": f"n1,{tmp_path}/n2"})
 
 
 def test_none_of_the_same_hardware_is_told_with_the_reasons(tmp_path):
