@@ -213,6 +213,17 @@ def test_a_baseline_is_computed_anew_where_its_logs_are_there(tmp_path):
         result(comparison_check, {**args, "baseline": f"n1,{tmp_path}/n2"})
 
 
+def test_a_campaign_is_no_baseline_of_itself(tmp_path):
+    plan = nights(tmp_path, "n1", "n2")
+    args = {"results_dir": str(tmp_path), "cells": plan["cells"], "nodes": plan["nodes"]}
+    args["campaign_dir"] = str(tmp_path / "n2")
+    for given in ("n2", f"{tmp_path}/n2/results.json"):
+        with pytest.raises(AnsibleActionFail, match=f"baseline {given}: it is the campaign itself"):
+            result(comparison_check, {**args, "baseline": given})
+    found = result(comparison_check, {**args, "baseline": f"{tmp_path}/n1/results.json"})
+    assert found["text"].startswith("Baseline: n1, ")
+
+
 def test_none_of_the_same_hardware_is_told_with_the_reasons(tmp_path):
     plan = nights(tmp_path, "n1", "n2")
     moved = {name: {**node, "cores": 9} for name, node in plan["nodes"].items()}
