@@ -347,6 +347,29 @@ def test_a_plan_is_made_kept_and_continued(tmp_path, forks):
         result(campaign_plan, plan_args(tmp_path, {**variables, "repeats": 3}, nodes=cluster(2)))
 
 
+def test_a_host_that_stands_in_for_a_planned_one_is_told_with_the_cause(tmp_path, forks):
+    for hosts in ({"node1": "spare", "node2": "node2"}, {"node1": "spare", "node2": "other"}):
+        args = plan_args(tmp_path, {"topology": "2n1g"}, nodes=cluster(2), hosts=hosts)
+        result(campaign_plan, args)
+    planned = json.loads((tmp_path / "c/plan.json").read_text())
+    assert [one["changes"] for one in planned["continued"]] == [
+        ["node1 was replaced by spare, since the preflight failed"],
+        ["node2 was replaced by other, of the same hardware"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("carrier", "started"), [("ssh", ["scalebench-pytorch-upstream"]), ("slurm", [])]
+)
+def test_the_containers_of_the_cells_are_started_unless_steps_start_their_own(
+    tmp_path, forks, carrier, started
+):
+    variables = {"recipe": "upstream", "topology": "1n1g"}
+    more = {"carrier": carrier, "srun": {"mpi": "pmix", "containers": True}}
+    args = plan_args(tmp_path, variables, nodes=cluster(1, gpus=1), **more)
+    assert result(campaign_plan, args)["containers"] == started
+
+
 def test_a_campaign_goes_on_with_a_part_of_its_nodes(tmp_path, forks):
     variables, nodes = {"topology": "1n1g,3n1g", "repeats": 3, "packing": "nodes"}, cluster(3)
     result(campaign_plan, plan_args(tmp_path, variables, nodes=nodes))
