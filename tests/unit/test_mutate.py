@@ -21,6 +21,11 @@ def test_equal_changes_of_a_function_have_places_of_their_own():
     assert places == ["a.py:f: 1 -> 2", "a.py:f: 1 -> 2 (2)"]
 
 
+@pytest.mark.parametrize("test", ["TYPE_CHECKING", "__name__ == '__main__'"])
+def test_what_no_import_runs_is_not_changed(test):
+    assert mutations("a.py", f"if {test}:\n    main(1)\n") == []
+
+
 @pytest.mark.parametrize(
     ("statuses", "result"),
     [
