@@ -125,6 +125,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.system_state 
 
 _SECONDS = 3600
 _APT_HISTORY = "/var/log/apt/history.log"
+_SYSCTL = "/etc/sysctl"
 _APT_ARCHIVES = "/var/cache/apt/archives"
 _SET_BY_DOCKER = (FORWARDING, REDIRECTS)
 # Types of file systems, also after "fuse.": filesystems(5), and those of vendors.
@@ -210,8 +211,7 @@ class Record:
         texts = [
             text_of(path)
             for path in files
-            if path.startswith("/etc/sysctl")
-            and before["files"].get(path) != after["files"].get(path)
+            if path.startswith(_SYSCTL) and before["files"].get(path) != after["files"].get(path)
         ]
         new = differences(before, after, {*kernel_keys(texts), *_SET_BY_DOCKER})
         since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(begun["time"]))

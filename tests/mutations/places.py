@@ -27,6 +27,7 @@ ARITHMETIC = {
 }
 CALLS = {"min": "max", "max": "min", "any": "all", "all": "any", "sorted": "list"}
 TEXTS = (ast.JoinedStr, ast.Constant)
+UNTESTED = ("TYPE_CHECKING", "__name__ == '__main__'")
 
 
 @dataclass(frozen=True)
@@ -125,8 +126,8 @@ class Places(ast.NodeVisitor):
     """Collect the mutations of one file.
 
     What only documents or declares is left out: annotations, decorators, `__all__`, imports for
-    types, documentation in YAML. So is the inside of f-strings, whose columns Python 3.11 does
-    not know.
+    types, documentation in YAML. So is what runs only where a file is started as a program, and
+    the inside of f-strings, whose columns Python 3.11 does not know.
     """
 
     def __init__(self, path):
@@ -146,7 +147,7 @@ class Places(ast.NodeVisitor):
         )  # fmt: skip
 
     def visit(self, node):
-        if isinstance(node, ast.If) and expression(node.test) == "TYPE_CHECKING":
+        if isinstance(node, ast.If) and expression(node.test) in UNTESTED:
             return
         for kind, new in changed_statement(node):
             self.add(kind, node.test if kind == "if" else node, new)

@@ -146,16 +146,20 @@ class Selection:
         return re.search(rf"\b{Path(path).stem}\b", (self.tree / user).read_text()) is not None
 
     def chosen(self, mutation, seconds):
-        """Return the tests to run for a mutation, the mirror of its file first."""
+        """Return the tests to run for a mutation: those that run it first."""
         path = Path(mutation.path)
         own, folder = path.stem.strip("_"), str(path.parent)
-        found = self.tests_of([f"{mutation.path}:{mutation.name}"])
+        running = self.tests_of([f"{mutation.path}:{mutation.name}"])
+        found = dict(running)
         # Tables that tests are made of are read when their files are imported, by no test.
-        if not found or folder == "filter_plugins":
+        if not running or folder == "filter_plugins":
             found |= self.tests_of(self.users(mutation.path, mutation.name.split(".")[0]))
             for word in {own, folder} & {own, "action_plugins", "filter_plugins", "library"}:
                 found |= self.tests_that_name(word)
-        order = sorted(found, key=lambda test: (own not in test.split("::")[0], found[test]))
+        order = sorted(
+            found,
+            key=lambda test: (test not in running, own not in test.split("::")[0], found[test]),
+        )
         chosen, spent = [], 0.0
         for test in order:
             spent += found[test]

@@ -99,7 +99,7 @@ def test_baseline_and_gate_are_described(tmp_path, campaign):
     with pytest.raises(AnsibleActionFail, match="margin"):
         result(comparison_check, {**args, "equivalence_margin": 0})
     other = [{**cell, "precision": "amp", "variant": "x"} for cell in cells]
-    with pytest.raises(AnsibleActionFail, match="cell"):
+    with pytest.raises(AnsibleActionFail, match=r"no cell is in both: here .* in the baseline "):
         result(comparison_check, {**args, "cells": other})
     assert result(comparison_check, {})["text"] == ""
 
@@ -195,6 +195,33 @@ def test_a_baseline_of_several_that_cannot_be_used_is_refused(tmp_path, given, s
     args = {"results_dir": str(tmp_path), "cells": plan["cells"], "nodes": plan["nodes"]}
     with pytest.raises(AnsibleActionFail, match=said):
         result(comparison_check, {**args, "baseline": given})
+
+
+def test_a_baseline_is_computed_anew_where_its_logs_are_there(tmp_path):
+    plan = nights(tmp_path, "n1", "n2", "n3")
+    args = {"results_dir": str(tmp_path), "cells": plan["cells"], "nodes": plan["nodes"]}
+    for name in ("n1", "n3"):
+        (tmp_path / name / "results.json").write_text("[]")
+    for name in ("n2", "n3"):
+        (tmp_path / name / "plan.json").unlink()
+    shutil.rmtree(tmp_path / "n2/logs")
+    for given in ("n1", f"{tmp_path}/n2", f"{tmp_path}/n3"):
+        found = result(comparison_check, {**args, "baseline": given})
+        assert found["text"].startswith(f"Baseline: {given[-2:]}, 2 cell(s)\n")
+    (tmp_path / "n2/results.json").write_text("[]")
+    with pytest.raises(AnsibleActionFail, match=f": {tmp_path}/n2: it is not a results.json"):
+        result(comparison_check, {**args, "baseline": f"n1,{tmp_path}/n2"})
+
+
+def test_a_campaign_is_no_baseline_of_itself(tmp_path):
+    plan = nights(tmp_path, "n1", "n2")
+    args = {"results_dir": str(tmp_path), "cells": plan["cells"], "nodes": plan["nodes"]}
+    args["campaign_dir"] = str(tmp_path / "n2")
+    for given in ("n2", f"{tmp_path}/n2/results.json"):
+        with pytest.raises(AnsibleActionFail, match=f"baseline {given}: it is the campaign itself"):
+            result(comparison_check, {**args, "baseline": given})
+    found = result(comparison_check, {**args, "baseline": f"{tmp_path}/n1/results.json"})
+    assert found["text"].startswith("Baseline: n1, ")
 
 
 def test_none_of_the_same_hardware_is_told_with_the_reasons(tmp_path):
@@ -318,6 +345,29 @@ def test_a_plan_is_made_kept_and_continued(tmp_path, forks):
     assert again["missing"] == 4 and not (tmp_path / "c" / log).exists()
     with pytest.raises(AnsibleActionFail, match="repeats"):
         result(campaign_plan, plan_args(tmp_path, {**variables, "repeats": 3}, nodes=cluster(2)))
+
+
+def test_a_host_that_stands_in_for_a_planned_one_is_told_with_the_cause(tmp_path, forks):
+    for hosts in ({"node1": "spare", "node2": "node2"}, {"node1": "spare", "node2": "other"}):
+        args = plan_args(tmp_path, {"topology": "2n1g"}, nodes=cluster(2), hosts=hosts)
+        result(campaign_plan, args)
+    planned = json.loads((tmp_path / "c/plan.json").read_text())
+    assert [one["changes"] for one in planned["continued"]] == [
+        ["node1 was replaced by spare, since the preflight failed"],
+        ["node2 was replaced by other, of the same hardware"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("carrier", "started"), [("ssh", ["scalebench-pytorch-upstream"]), ("slurm", [])]
+)
+def test_the_containers_of_the_cells_are_started_unless_steps_start_their_own(
+    tmp_path, forks, carrier, started
+):
+    variables = {"recipe": "upstream", "topology": "1n1g"}
+    more = {"carrier": carrier, "srun": {"mpi": "pmix", "containers": True}}
+    args = plan_args(tmp_path, variables, nodes=cluster(1, gpus=1), **more)
+    assert result(campaign_plan, args)["containers"] == started
 
 
 def test_a_campaign_goes_on_with_a_part_of_its_nodes(tmp_path, forks):

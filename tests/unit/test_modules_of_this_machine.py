@@ -27,6 +27,7 @@ from library import (
     dali_index,
     dataset_info,
     kernel_parameters,
+    listener_info,
     nccl_info,
     node_claim,
     node_fingerprint_facts,
@@ -479,6 +480,15 @@ def test_what_preflight_asks_of_a_node(run, tmp_path, monkeypatch):
     assert (found["cuda"], found["gpus_silent"], found["gpu_remarks"]) == ("state", ["1"], "remark")
     monkeypatch.setattr(preflight_facts, "unreachable", gone)
     assert run(preflight_facts)["msg"] == "it is gone"
+
+
+def test_what_listens_where_the_node_should_is_named(run):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        given = {"address": "127.0.0.1", "port": server.getsockname()[1]}
+        taken = run(listener_info, **given)
+    assert taken["own"] and f"process {os.getpid()} (" in taken["listener"]
+    assert (run(listener_info, **given).items()) >= {"own": True, "listener": ""}.items()
+    assert run(listener_info, **{**given, "address": "192.0.2.1"})["own"] is False
 
 
 def test_a_run_is_supervised_with_its_arguments_and_recorded(run, tmp_path, monkeypatch):

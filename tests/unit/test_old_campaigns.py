@@ -55,6 +55,12 @@ def test_what_is_named_or_old_is_removed(run, runs, given, left):
     assert run(old_campaigns, path=str(runs), **given)["changed"] is False
 
 
+def test_a_campaign_is_as_old_as_its_newest_file(run, runs):
+    os.utime(runs / "nccl-b/pytorch/1n1g/one.log")
+    run(old_campaigns, path=str(runs), older_than=30)
+    assert names(runs) == sorted({*ALL} - {"nccl-a"})
+
+
 def test_the_campaign_that_holds_the_node_stays(run, runs):
     (runs.parent / "claim.json").write_text(json.dumps({"campaign": "nccl-b"}))
     done = run(old_campaigns, path=str(runs), work_dir=str(runs.parent), older_than=30)

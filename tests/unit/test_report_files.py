@@ -105,6 +105,17 @@ def test_a_link_out_of_the_folder_is_neither_read_nor_quoted(tmp_path):
     assert len(files_below(folder)[0]) == 1
 
 
+def test_files_come_in_the_order_of_their_names_on_every_file_system(tmp_path):
+    names = ["d.log", "a.log", "e.log", "b.log", "c.log"]
+    for folder in (tmp_path, tmp_path / "2n1g", tmp_path / "1n1g"):
+        folder.mkdir(exist_ok=True)
+        for name in names:
+            (folder / name).touch()
+    parts = [path.rpartition("/") for path in files_below(tmp_path)[0]]
+    assert [name for *_, name in parts] == sorted(names) * 3
+    assert [folder for folder, *_ in parts][::5] == ["", "1n1g", "2n1g"]
+
+
 def test_a_log_with_an_impossible_name_is_not_quoted(tmp_path):
     assert tail(tmp_path, "a\0b.log") is None
 

@@ -58,8 +58,14 @@ def test_the_parts_stand_beside_each_other_up_to_the_measured_step():
     ends = [end for _, _, end in found]
     assert ends == pytest.approx([100, 130, 150, 154, 160])
     assert [begin for _, begin, _ in found] == pytest.approx([0, *ends[:-1]])
+
+
+def test_a_line_across_the_bar_marks_the_measured_step():
     (axes,) = step_figure(parts()["step_parts"]).axes
-    assert axes.get_lines()[0].get_xdata() == pytest.approx([160, 160])
+    line, bar = axes.get_lines()[0], axes.patches[0]
+    assert line.get_xdata() == pytest.approx([160, 160])
+    low, high = sorted(line.get_ydata())
+    assert low < bar.get_y() < bar.get_y() + bar.get_height() < high
 
 
 def test_parts_below_0_stand_left_of_it_beside_each_other():

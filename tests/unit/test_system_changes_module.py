@@ -103,6 +103,19 @@ def test_what_another_program_installed_meanwhile_is_noted(step, tmp_path, monke
     assert done["undo"]["stays"] == {"package htop": "apt installed it meanwhile"}
 
 
+def test_kernel_parameters_are_undone_where_a_file_of_the_run_sets_them(step, etc, monkeypatch):
+    kernel = {"vm.swappiness": "60", "net.core.rmem_max": "212992"}
+    read = system_changes.read_state
+    monkeypatch.setattr(system_changes, "read_state", lambda: {**read(), "kernel": {**kernel}})
+    monkeypatch.setattr(system_changes, "_SYSCTL", f"{etc}/sysctl")
+    (etc / "sysctl.conf").write_text("vm.swappiness = 60\n")
+    step("begun")
+    (etc / "sysctl-scalebench.conf").write_text("net.core.rmem_max = 67108864\n")
+    kernel.update({"vm.swappiness": "1", "net.core.rmem_max": "67108864"})
+    step("recorded")
+    assert step("undone")["undo"]["kernel"] == {"net.core.rmem_max": "212992"}
+
+
 def test_a_run_that_failed_is_recorded_by_the_next(step, etc, tmp_path):
     before = tree(etc)
     step("begun")

@@ -74,6 +74,7 @@ def test_an_index_has_offset_and_size_a_line_and_fits():
         ("0 19\n20 20\n", "line 2 of its index begins at byte 20, not 19"),
         ("0 19\n19\n", "line 2 of its index is not 'offset size'"),
         ("nonsense\n", "line 1 of its index is not 'offset size'"),
+        ("0 many\n", "line 1 of its index is not 'offset size'"),
         ("", "its index ends at byte 0, the shard at 40"),
     ],
 )

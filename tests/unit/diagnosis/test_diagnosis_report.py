@@ -1,6 +1,7 @@
 """Lines of logs to a measurement, and a diagnosis in words."""
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 from ansible.errors import AnsibleActionFail
@@ -231,8 +232,11 @@ def test_the_action_judges_the_complete_logs_of_a_campaign(tmp_path):
     folder = write_campaign(tmp_path / "first", {"4n1g": 12.0}, repeats=2)
     logs = [path.with_suffix("").with_suffix(".log") for path in folder.glob("logs/**/*.run.json")]
     data = measured(4, 1, link={(0, 1): 0.5})
-    for log in logs:
+    for day, log in enumerate(sorted(logs, reverse=True), 1):
         log.write_text(log_of(data))
+        record = json.loads(log.with_suffix(".run.json").read_text())
+        record["recorded"] = f"2026-11-0{day}T00:00:00+00:00"
+        log.with_suffix(".run.json").write_text(json.dumps(record))
     args = {"campaign_dir": str(folder), "templates": TEMPLATES}
     args["groups"] = {"rack": ["node1", "node2", "other"], "everyone": data["nodes"]}
 
@@ -243,6 +247,7 @@ def test_the_action_judges_the_complete_logs_of_a_campaign(tmp_path):
     written = json.loads((folder / "diagnosis.json").read_text())
     assert written["groups"] == {"rack": ["node1", "node2"]}
     assert written["tolerance"] == 3.0
+    assert datetime.fromtimestamp(written["ended"], UTC).day == 2
     # The slow pair and one beside it were measured again.
     assert sorted(len(row["rates"]) for row in written["pairs"]) == [10, 10, 10, 10, 20, 20]
     assert "slow link" in (folder / "diagnosis.html").read_text()

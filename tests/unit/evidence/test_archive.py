@@ -122,6 +122,8 @@ def test_secrets_in_records_are_refused_with_their_place():
     assert "01.json line 1: NGC key; 02.json line 2: NGC key" in message
     assert "; 2 more" in message
     assert "11.json" not in message
+    ten = refusal(dict(list(found.items())[:10]))
+    assert "10.json line 10: NGC key. Remove" in ten
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,12 @@ def test_only_the_gpus_of_the_job_are_looked_at(gpus, run, tmp_path, monkeypatch
     monkeypatch.setenv("SCALEBENCH_GPUS", "2,5")
     health = run(preflight_facts)["gpu_health"]
     assert [gpu["index"] for gpu in health] == [2, 5]
+    monkeypatch.setenv("SCALEBENCH_GPUS", "")
+    assert run(preflight_facts)["gpu_health"] == []
+
+
+def test_no_gpu_is_examined_where_none_is_to_be(gpus, run):
+    assert run(preflight_facts, gpus=False)["gpu_health"] == []
 
 
 def test_an_uncorrected_error_is_reported_for_its_gpu(gpus):

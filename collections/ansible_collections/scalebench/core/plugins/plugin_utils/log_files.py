@@ -27,8 +27,9 @@ MANY = 60
 def files_below(folder: Path) -> tuple[list[str], list[dict[str, str]]]:
     """Return every file below a folder, relative to it, and what could not be looked into.
 
-    Links to folders are followed, each folder once, but no link out of the folder: a log would be
-    quoted on a page. Folders of version control are passed over.
+    The order is that of the names, folder by folder. Links to folders are followed, each folder
+    once, but no link out of the folder: a log would be quoted on a page. Folders of version control
+    are passed over.
     """
     paths: list[str] = []
     problems: list[dict[str, str]] = []
@@ -53,7 +54,7 @@ def files_below(folder: Path) -> tuple[list[str], list[dict[str, str]]]:
         seen.add(real)
         folders[:] = sorted(name for name in folders if name not in (".git", ".hg", ".svn"))
         folders[:] = [name for name in folders if inside(os.path.join(root, name))]
-        found = [os.path.join(root, name) for name in names]
+        found = [os.path.join(root, name) for name in sorted(names)]
         paths += [os.path.relpath(path, folder) for path in found if inside(path)]
     shown = {path: os.fsencode(path).decode("utf-8", "backslashreplace") for path in paths}
     problems += [

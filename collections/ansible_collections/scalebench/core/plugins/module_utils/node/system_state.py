@@ -62,7 +62,7 @@ def read_state(folders: Sequence[str] = FOLDERS, merged: Sequence[str] = _MERGED
     """
     units = dict.fromkeys(_units(), True)
     linked = {os.path.realpath(path) for path in merged if os.path.islink(path)}
-    targets = {path: file_state(path) for path in sorted(linked) if os.path.isfile(path)}
+    targets = {path: file_state(path) for path in linked if os.path.isfile(path)}
     return {
         "files": {**targets, **dict(_files(folders))},
         "packages": dict(_packages()),
@@ -150,7 +150,7 @@ def _files(folders: Sequence[str]) -> Iterator[Tuple[str, FileState]]:
                 for name in names
                 if name not in _STORES and os.path.join(folder, name) not in _NOT_FOLDERS
             ]
-            for name in sorted([*names, *files]):
+            for name in (*names, *files):
                 path = os.path.join(folder, name)
                 if path not in _NOT_FILES:
                     state = file_state(path)
