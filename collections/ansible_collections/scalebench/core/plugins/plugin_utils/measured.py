@@ -172,8 +172,9 @@ def _load(folder: Path) -> tuple[dict[str, Any], list[RunRecord], Problems]:
     check_logs(folder)
     paths, problems = files_below(folder) if folder.is_dir() else ([], [])
     plan: dict[str, Any] = {"campaign": Path(os.path.abspath(folder)).name}
+    records = sorted(path for path in paths if path.endswith(".run.json"))
     runs = []
-    for path in [PLAN, *(path for path in paths if path.endswith(".run.json"))]:
+    for path in [PLAN, *records]:
         try:
             if path == PLAN:
                 plan.update(read_plan(folder))
