@@ -85,6 +85,15 @@ def test_a_retry_that_goes_well_settles_the_repeat():
     assert [record["ending"] for record in campaign.records.values()] == ["ok"]
 
 
+def test_attempts_at_a_repeat_are_counted():
+    campaign = Campaign(topology="1n1g", repeats=1)
+    (repeat,) = campaign.left()["repeats"]
+    for number in (1, 2, 3):
+        ledger = Ledger("c", campaign.records, campaign.attempts)
+        assert ledger.attempt(repeat["log"]) == number
+        campaign.end(repeat, "crashed")
+
+
 def test_retrying_stops_when_all_fails():
     campaign = Campaign(topology="1n1g", repeats=6, retry={"give_up_after": 3})
     assert len(campaign.run(lambda repeat: "crashed")) == 6
