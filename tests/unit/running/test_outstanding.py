@@ -179,6 +179,18 @@ def test_adaptive_repeats_go_on_until_the_interval_is_narrow():
     assert "6 repeats: ±1.00%, asked for ±5.00%" in campaign.left()["remarks"][0]
 
 
+def test_the_figure_of_a_repeat_that_failed_does_not_count():
+    campaign = Campaign(topology="1n1g", repeats=3, half_width=0.05, max_repeats=12)
+    *good, last = plan.repeats([{**campaign.cells[0], "repeats": 7}])
+    for repeat in good:
+        campaign.end(repeat)
+    campaign.session = NOW
+    campaign.end(last, "invalid", facts={"throughput": 50.0})
+    left = campaign.left()
+    assert left["repeats"] == []
+    assert "6 repeats: ±0.00%, asked for ±5.00%" in left["remarks"][0]
+
+
 def test_adaptive_repeats_end_at_the_maximum_whatever_failed():
     campaign = Campaign(topology="1n1g", repeats=3, half_width=0.01, max_repeats=7)
     campaign.run(lambda repeat: "invalid" if repeat["repeat"] == 5 else "ok")
