@@ -221,6 +221,12 @@ def test_the_largest_batch_is_searched_on_the_widest_topology_and_then_measured(
     assert ran[len(searched) :] == [f"r50_b{threshold}_fp32_{i}.log" for i in (1, 1, 2, 2)]
 
 
+def test_a_search_that_never_runs_out_of_memory_ends_at_the_largest_batch():
+    campaign = Campaign(topology="1n1g", batch_size_per_device="max", repeats=1)
+    *_, last = campaign.run()
+    assert last == "r50_b65536_fp32_1.log"
+
+
 def test_a_batch_that_ran_out_of_memory_after_all_sends_the_search_below_it():
     campaign = Campaign(topology="1n1g", batch_size_per_device="max", repeats=1)
 
