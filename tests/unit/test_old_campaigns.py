@@ -72,6 +72,14 @@ def test_the_campaign_that_holds_the_node_stays(run, runs):
     )
 
 
+def test_campaigns_that_stay_for_the_same_reason_are_told_together(run, runs):
+    done = run(old_campaigns, path=str(runs), older_than=1000, in_use=["nccl-b"])
+    assert done["summary"] == (
+        "1 kept, a node is claimed for it, 0.1 MiB (nccl-b);"
+        " 3 kept, not older than 1000 days, 0.3 MiB (nccl-a, new, week)"
+    )
+
+
 def test_a_folder_without_a_plan_is_no_campaign_of_this_machine(run, runs):
     (runs / "week/plan.json").write_text("{}")
     run(old_campaigns, path=str(runs), campaigns=["*"], holding="plan.json")

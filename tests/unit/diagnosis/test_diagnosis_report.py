@@ -75,7 +75,7 @@ def test_a_log_that_cannot_be_used_is_refused(log, message):
         ('alone {"test": "a", "node": "b", "device": 0, "rates": [true]}', "it.rates[0] is True"),
         ('alone {"test": "a", "node": "b", "device": 0, "rates": [1e999]}', "inf"),
         ('alone {"test": "a", "node": "b", "device": 0, "rates": []}', "no rates above 0"),
-        ('pair {"nodes": ["a", "b"], "rates": [0]}', "no rates above 0"),
+        ('pair {"nodes": ["a", "b"], "rates": [1, 0]}', "no rates above 0"),
         ('pair {"nodes": ["a"], "rates": [1]}', "a pair has two nodes"),
         ('pair {"nodes": ["a", "a"], "rates": [1]}', "a pair has two nodes"),
         ('pair {"nodes": ["a", "b", "c"], "rates": [1]}', "a pair has two nodes"),
@@ -124,6 +124,8 @@ def test_a_suspect_is_told_with_its_deficit_and_what_to_do():
     ("nodes", "name", "widest"),
     [
         (4, "node{}", "| node4 "),
+        # The map of all pairs has exactly a hundred.
+        (8, "machine{}", "| machine8 "),
         (12, "node{}", "| 12 node12 | "),
         (14, "gpu{:02}", "| 14 gpu14 | "),
         (20, "node{}", "the 20 slowest of 190"),

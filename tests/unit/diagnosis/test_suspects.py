@@ -82,6 +82,18 @@ def test_a_slow_node_is_told_by_the_pairs_that_its_group_does_not_slow_down_more
     assert named(verdict) == {("uplink", "rack1 and rack2"), ("network", "node1")}
 
 
+def test_slow_pairs_of_a_slow_node_are_its_own_and_named():
+    slow = {"node": {2: 0.3}, "link": {(0, 2): 0.25, (1, 2): 0.25}}
+
+    [suspect] = judge(measured(4, 1, **slow), {})["suspects"]
+
+    assert (suspect["kind"], suspect["subject"]) == ("node", "node3")
+    assert [one["test"] for one in suspect["deficits"]] == [
+        *("matrix_product", "memory_copy", "mean of the tests"),
+        *("pair_transfer node1 - node3", "pair_transfer node2 - node3"),
+    ]
+
+
 def test_the_mean_of_the_tests_names_a_node_that_none_of_them_names():
     cases = [measured(8, seed, node={0: 0.1}, noise=0.05, unlike=0.02) for seed in range(20)]
 
@@ -136,6 +148,8 @@ def test_noise_that_hides_large_deficits_leaves_it_undecided():
     assert judge(measured(4, 1, noise=0.02), {})["verdict"] == SOUND
     assert judge(measured(4, 2, noise=0.2), {})["verdict"] == UNDECIDED
     assert judge(measured(4, 1, noise=0.02, link={(0, 1): 0.5}), {})["verdict"] == SLOW
+    # None is slower than by all of its speed.
+    assert set(judge(measured(4, 2, noise=10.0), {})["seen"].values()) == {100.0}
 
 
 def test_the_way_out_of_a_group_is_told_from_its_nodes():
@@ -190,7 +204,10 @@ def test_a_device_is_told_from_its_node():
         for device in range(4)
         for rate in [70.0 if (node, device) == ("node2", 3) else 100.0 + device / 10]
     ]
-    assert named(judge(one, {})) == {("device", "node2 3")}
+    verdict = judge(one, {})
+    assert named(verdict) == {("device", "node2 3")}
+    # Of one test there is no mean.
+    assert [found["test"] for found in verdict["suspects"][0]["deficits"]] == ["matrix_product"]
 
     for row in one["alone"]:
         row["rates"] = [70.0 if row["node"] == "node2" else 100.0 + row["device"] / 10] * 3

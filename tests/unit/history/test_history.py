@@ -72,6 +72,9 @@ def test_the_markdown_tells_it_all(slower):
     assert re.search(r"Change of -[45]\.\d% with c10 \(2026-09-11T02:30:00Z\)", text)
     assert "from 535.54 to 550.90 on node1" in text
     assert "Outlier: c03" in text
+    marks = re.findall(r"\| (c\d\d) .* \| (\S+) +\|$", text, re.MULTILINE)
+    assert [mark for mark in marks if mark[1] != "-"] == [("c03", "outlier"), ("c10", "change")]
+    assert re.search(r"\| -4\.8 % \| 2026-09-11 \|$", history_table(slower), re.MULTILINE)
     assert "](trend" not in history_markdown(slower, False)
     assert history_markdown(slower, True) == text
 

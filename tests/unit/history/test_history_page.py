@@ -7,7 +7,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.history.history_te
     plots_shown,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.history.trends import entry
-from history_data import nightly
+from history_data import nightly, results_of
 
 DROP = [100] * 10 + [95] * 5
 DRIVERS = ["535.54"] * 10 + ["550.90"] * 5
@@ -54,6 +54,13 @@ def test_the_days_and_the_benchmarks_are_named():
     made = history(nightly([100] * 3))
     assert history_page(made, ())["head"]["where"] == (
         "pytorch: campaigns from 2026-09-01 to 2026-09-03."
+    )
+    later = [
+        results_of(day, {"1n1g": [100.0]}, variant=variant)
+        for variant, day in (("bz1", 5), ("bz2", 0), ("bz3", 3))
+    ]
+    assert history_page(history(later), ())["head"]["where"] == (
+        "pytorch: campaigns from 2026-09-01 to 2026-09-06."
     )
     alone = history(nightly([100]))
     assert history_page(alone, ())["head"]["where"] == "pytorch: campaigns on 2026-09-01."

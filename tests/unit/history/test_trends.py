@@ -79,6 +79,15 @@ def test_other_hardware_is_another_trend_and_another_driver_is_not():
     assert len(gathered(first, second)[0]) == 2
 
 
+def test_gpus_of_several_kinds_are_told_in_one_order():
+    results = results_of(0, {"1n1g": [100.0]})
+    names = ["V100", "H100", "T4", "A100", "H100", "L4"]
+    results["provenance"]["nodes"]["node1"]["gpus"] = [{"name": name} for name in names]
+    ((trend,), _) = gathered(results)
+    gpus = "1 x A100, 2 x H100, 1 x L4, 1 x T4, 1 x V100"
+    assert trend["conditions"]["hardware"] == f"{gpus}, 40 cores of Xeon"
+
+
 def test_repeats_beside_others_are_another_trend():
     first, second = nightly([100, 100])
     second["cells"][0]["repeats"][0]["packed_with"] = ["logs/other.log"]

@@ -47,6 +47,8 @@ def test_a_text_without_a_format_is_kept_up_to_a_size_and_its_end_told(monkeypat
     with pytest.raises(ValueError, match=r"no known format .* traceback: KeyError: 'x'"):
         logs.read(text)
     assert logs.read(text + "".join(lines("oneflow")))["reader"] == "oneflow"
+    with pytest.raises(ValueError, match="no known format in 101 lines"):
+        logs.read("no format\n" * 100)
 
 
 def test_a_few_lines_of_another_format_do_not_matter():

@@ -51,6 +51,10 @@ def test_a_rate_over_the_time_of_the_steps_counts_before_the_mean_of_rates():
     assert made["flops_per_second"] == FLOPS * RATE / 2
 
 
+def test_less_than_one_in_a_second_is_a_rate():
+    assert figures_of(CELL, facts(rate=0.5))["flops_per_second"] == FLOPS / 2
+
+
 def test_sequences_are_so_many_tokens():
     in_sequences = facts(rate=RATE / 8192, unit="sequences/s")
     made = figures_of({**CELL, "unit": "sequences/s"}, in_sequences)

@@ -78,6 +78,7 @@ def test_utilisation_is_of_all_devices():
         ("Tesla V100-SXM2-16GB", "amp", 125),
         ("Tesla V100-SXM2-16GB", "bf16", None),
         ("Tesla V100-PCIE-16GB", "fp32", 14),
+        ("Tesla T4", "amp", 65),
         ("NVIDIA B200", "bf16", 2250),
         ("NVIDIA GB200", "bf16", None),
         ("NVIDIA H20", "bf16", None),

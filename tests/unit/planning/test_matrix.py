@@ -68,6 +68,11 @@ def test_options_vary_and_restrict():
     ]
 
 
+def test_smaller_topologies_come_first_in_whatever_order_they_are_asked_for():
+    made = cells(cluster(4), topology="4n1g,1n1g,2n1g")
+    assert [cell["topology"] for cell in made] == ["1n1g", "2n1g", "4n1g"]
+
+
 def test_every_varied_factor_is_in_the_log_path():
     made = cells(
         cluster(4), precision="fp32,amp", batch_size_per_device="4,8", data="synthetic,real",

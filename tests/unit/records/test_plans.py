@@ -29,6 +29,9 @@ def test_a_plan_has_the_keys_of_its_types():
 
 def test_a_plan_is_read_as_it_was_written():
     assert plans.check_plan(planned()) == planned()
+    large = planned()
+    large["cells"] = [{**large["cells"][0], "repeats": 10_000}] * 5
+    assert plans.check_plan(large) == large
 
 
 @pytest.mark.parametrize(

@@ -236,6 +236,20 @@ def test_commands_of_a_large_cell_are_those_of_its_first_nodes():
     assert made["more"] == 56
 
 
+@pytest.mark.parametrize(
+    ("cells", "nodes", "shown_nodes"), [(100, 8, 8), (101, 8, 1), (101, 2, 2), (100, 9, 8)]
+)
+def test_of_too_many_commands_only_those_of_the_leading_nodes_are_shown(cells, nodes, shown_nodes):
+    plan, runs = campaign({f"{count}n1g": [10.0] for count in range(1, cells + 1)})
+    commands = {f"n{rank}": {"rank": rank, "argv": ["x"], "env": {}} for rank in range(nodes)}
+    for cell in plan["cells"]:
+        cell["commands"] = commands
+    made = cell_commands(build_results(plan, runs), plan, [])
+    assert {(len(cell["nodes"]), cell["more"]) for cell in made} == {
+        (shown_nodes, nodes - shown_nodes)
+    }
+
+
 def test_logs_alone_have_no_commands_and_no_machines():
     made = page(results_of({"1n1g": [10.0]}), {}, [], {})
     assert made["commands"] == []

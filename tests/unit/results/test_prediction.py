@@ -10,7 +10,10 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.markdown im
     report_markdown,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.report.page import page
-from ansible_collections.scalebench.core.plugins.module_utils.report.step_text import step_lines
+from ansible_collections.scalebench.core.plugins.module_utils.report.step_text import (
+    step_lines,
+    step_sections,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.report.text import terminal_table
 from ansible_collections.scalebench.core.plugins.module_utils.results.collectives import (
     all_reduce_times,
@@ -218,6 +221,9 @@ def test_a_topology_that_is_twice_as_fast_as_predicted_is_an_error_of_half():
     for repeat in slow["repeats"]:
         repeat["throughput"] *= 2
     assert rows_of(results)["left_out", "4n1g"]["error"] == pytest.approx(-0.5)
+    results["predictions"] = predictions(results["cells"])
+    (part,) = step_sections(results | {"step_parts": None})
+    assert part["tables"][0]["rows"][-1][-1]["text"] == "-50.00"
 
 
 @pytest.mark.parametrize(
@@ -380,6 +386,26 @@ def test_wanted_topologies_are_a_list():
     assert wanted_topologies("") == []
     with pytest.raises(ValueError, match="64x8"):
         wanted_topologies("64x8")
+
+
+def test_the_table_tells_what_each_prediction_is_made_of():
+    results = measured()
+    results["predictions"] = predictions(results["cells"], ["64n1g", "4n1g", "8n8g"])
+    (part,) = step_sections(results | {"step_parts": None})
+    (table,) = part["tables"]
+    rows = [[cell["text"] for cell in row] for row in table["rows"]]
+    of_4n1g = ["251.00", "251.0 to 251.0", "63.75", "3.187", "3.187", "0.00"]
+    assert [column["name"] for column in table["columns"]][:2] == ["topology", "prediction"]
+    assert rows[1:] == [
+        ["4n1g", "from one device and its own all-reduces", "1n1g", "4n1g", *of_4n1g],
+        ["4n1g", "from smaller topologies", "2n1g", "2n1g", *of_4n1g],
+        [
+            *("64n1g", "from smaller topologies, as asked", "4n1g", "2n1g, 4n1g"),
+            *("326.00", "326.0 to 326.0", "785.28", "39.264", "-", "-"),
+        ],
+        ["4n1g", "from smaller topologies", "2n1g", "2n1g", *of_4n1g],
+        ["8n8g", "from smaller topologies, as asked", "1n1g", "", "-", "", *"----"],
+    ]
 
 
 def test_the_report_and_the_terminal_mark_predictions():

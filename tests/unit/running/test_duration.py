@@ -84,6 +84,15 @@ def test_a_cell_that_fails_again_and_again_is_left_out():
     assert len(campaign.records) == 4
 
 
+def test_the_last_repeats_are_those_of_the_highest_numbers():
+    campaign = Campaign(duration="1h", topology="1n1g", repeats=12)
+    for repeat in campaign.left():
+        campaign.end(repeat, "ok" if repeat["repeat"] < 10 else "invalid")
+    # As files are listed: 1, 10, 11, 12, 2, 3.
+    campaign.records = dict(sorted(campaign.records.items()))
+    assert campaign.left() == []
+
+
 def test_without_a_duration_the_number_of_repeats_is_fixed():
     campaign = Campaign()
     campaign.run()

@@ -85,6 +85,15 @@ def test_a_retry_that_goes_well_settles_the_repeat():
     assert [record["ending"] for record in campaign.records.values()] == ["ok"]
 
 
+def test_attempts_at_a_repeat_are_counted():
+    campaign = Campaign(topology="1n1g", repeats=1)
+    (repeat,) = campaign.left()["repeats"]
+    for number in (1, 2, 3):
+        ledger = Ledger("c", campaign.records, campaign.attempts)
+        assert ledger.attempt(repeat["log"]) == number
+        campaign.end(repeat, "crashed")
+
+
 def test_retrying_stops_when_all_fails():
     campaign = Campaign(topology="1n1g", repeats=6, retry={"give_up_after": 3})
     assert len(campaign.run(lambda repeat: "crashed")) == 6
@@ -170,6 +179,18 @@ def test_adaptive_repeats_go_on_until_the_interval_is_narrow():
     assert "6 repeats: ±1.00%, asked for ±5.00%" in campaign.left()["remarks"][0]
 
 
+def test_the_figure_of_a_repeat_that_failed_does_not_count():
+    campaign = Campaign(topology="1n1g", repeats=3, half_width=0.05, max_repeats=12)
+    *good, last = plan.repeats([{**campaign.cells[0], "repeats": 7}])
+    for repeat in good:
+        campaign.end(repeat)
+    campaign.session = NOW
+    campaign.end(last, "invalid", facts={"throughput": 50.0})
+    left = campaign.left()
+    assert left["repeats"] == []
+    assert "6 repeats: ±0.00%, asked for ±5.00%" in left["remarks"][0]
+
+
 def test_adaptive_repeats_end_at_the_maximum_whatever_failed():
     campaign = Campaign(topology="1n1g", repeats=3, half_width=0.01, max_repeats=7)
     campaign.run(lambda repeat: "invalid" if repeat["repeat"] == 5 else "ok")
@@ -198,6 +219,12 @@ def test_the_largest_batch_is_searched_on_the_widest_topology_and_then_measured(
     measured = {(cell["topology"], cell["batch_size_per_device"]) for cell in cells}
     assert measured == {("1n1g", threshold), ("4n1g", threshold)}
     assert ran[len(searched) :] == [f"r50_b{threshold}_fp32_{i}.log" for i in (1, 1, 2, 2)]
+
+
+def test_a_search_that_never_runs_out_of_memory_ends_at_the_largest_batch():
+    campaign = Campaign(topology="1n1g", batch_size_per_device="max", repeats=1)
+    *_, last = campaign.run()
+    assert last == "r50_b65536_fp32_1.log"
 
 
 def test_a_batch_that_ran_out_of_memory_after_all_sends_the_search_below_it():

@@ -75,6 +75,11 @@ def test_a_rule_gives_its_number(strategy, parameters, expected):
     assert result(RAMP, strategy, **parameters) == expected
 
 
+def test_a_trimmed_mean_leaves_out_the_lowest_and_the_highest_wherever_they_are():
+    values = [10.0, 1000.0, 12.0, 1.0, 14.0]
+    assert result(values, "trimmed_mean", trim_least=1) == 12.0
+
+
 # No two ranges of these lines have one mean, nor one time per step.
 CURVE = [1000 + n * n * 1.23456789 for n in range(1, 131)]
 SQUARES = [n * n for n in range(1, 131)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isfinite
+from math import inf
 from typing import Any, Dict, Iterator, Mapping, Optional, cast
 
 from ..records.factors import own_values
@@ -138,8 +138,9 @@ def _model(facts: LogFacts) -> Mapping[str, Any]:
 def _rate(facts: LogFacts) -> Optional[float]:
     """Return units per second of all devices: over the time of the steps, if the log tells it."""
     for value in (facts.get("harmonic_throughput"), facts.get("throughput")):
-        if value and isfinite(value) and value > 0:
-            return float(value)
+        rate = float(value or 0.0)
+        if 0.0 < rate < inf:
+            return rate
     return None
 
 

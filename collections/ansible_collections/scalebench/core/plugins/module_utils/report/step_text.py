@@ -241,7 +241,7 @@ def _ms(seconds: Optional[float]) -> str:
 
 
 def _prediction_row(row: Prediction, group: PredictionGroup) -> Dict[str, Any]:
-    low, high = row["step_low"], row["step_high"]
+    ends = [end for end in (row["step_low"], row["step_high"]) if end is not None]
     return {
         "topology": row["topology"],
         "prediction": _KINDS[
@@ -250,9 +250,7 @@ def _prediction_row(row: Prediction, group: PredictionGroup) -> Dict[str, Any]:
         "steps of": ", ".join(row["steps"]),
         "all-reduces of": ", ".join(row["network"]),
         "step, ms": None if row["step_seconds"] is None else row["step_seconds"] * 1000,
-        "interval, ms": ""
-        if low is None or high is None
-        else f"{low * 1000:.1f} to {high * 1000:.1f}",
+        "interval, ms": " to ".join(f"{end * 1000:.1f}" for end in ends),
         f"throughput, {group['unit'] or 'samples/s'}": _throughput(row, row["step_seconds"]),
         "speed-up predicted": row["speedup"],
         "speed-up measured": row["measured_speedup"],
