@@ -12,8 +12,8 @@ from local_nodes import ROOT, failures
 sys.path.insert(0, str(ROOT / "tests/benchmarks"))
 from diagnosis_rates import KINDS
 
-# Eleven kinds, one of them twice. A deficit of 10 % may be missed beside the other tests.
-CASES = [*((kind, 1) for kind in KINDS if "-10 %" not in kind), ("sound", 2)]
+# A deficit of 10 % may be missed beside the other tests.
+CASES = [*((kind, 1) for kind in KINDS if "-10 %" not in kind), ("node -30 %", 2)]
 
 
 def diagnosed(kind, seed, rows):
@@ -30,11 +30,12 @@ def diagnosed(kind, seed, rows):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     row = json.loads(rows.read_text().splitlines()[-1])
-    found = sorted([one["kind"], one["subject"]] for one in row["suspects"])
-    if not any(what in ("node", "busy") for what in KINDS[kind][0]):
-        # Other work of this machine can slow down what computes.
-        found = [one for one in found if one[0] != "node"]
-    return found, row["expected"], done.stdout
+    found = {(one["kind"], one["subject"]) for one in row["suspects"]}
+    expected = {(kind, subject) for kind, subject in row["expected"]}
+    if not any(kind == "node" for kind, _ in expected):
+        # Other work of this machine can slow down what computes on one node more than on others.
+        found -= set([one for one in found if one[0] == "node"][:1])
+    return found, expected, done.stdout
 
 
 @pytest.mark.parametrize(("kind", "seed"), CASES)
@@ -42,8 +43,8 @@ def test_a_real_deficit_is_named(tmp_path, kind, seed):
     if os.geteuid() != 0 or not all(map(shutil.which, ("tc", "nsenter"))):
         pytest.skip("needs root for network namespaces, and tc and nsenter")
     found, expected, out = diagnosed(kind, seed, tmp_path / "rows.jsonl")
-    if not found and expected:
-        # Other work can hide it, too: one more with other dice.
+    if found < expected:
+        # It can hide one, too: one more with other dice.
         found, expected, out = diagnosed(kind, seed + 10, tmp_path / "rows.jsonl")
     assert found == expected, out
 

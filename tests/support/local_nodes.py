@@ -99,7 +99,7 @@ class Cluster:
     def bench(self, *arguments: str, **variables: Any) -> Any:
         """Run bench.yml with the options SMALL, and without what is WHOLE.
 
-        A run on one or two nodes is limited to them: each other one costs a second of work.
+        A run on one or two nodes is limited to them: every further node costs a second.
         """
         if "--limit" not in arguments:
             arguments += _limit(variables.get("topology", ""))
@@ -112,9 +112,10 @@ class Cluster:
 
         :param inside: the command that starts it in a container of its own.
         """
-        extra_variables = {**self.variables, **_BRIEF, "campaign": campaign, **variables}
+        limit = _limit(variables.get("topology", ""))
+        given = json.dumps({**self.variables, **_BRIEF, "campaign": campaign, **variables})
         return subprocess.Popen(
-            [*inside, "ansible-playbook", "playbooks/bench.yml", "-e", json.dumps(extra_variables)],
+            [*inside, "ansible-playbook", "playbooks/bench.yml", *limit, "-e", given],
             cwd=ROOT,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -124,7 +124,7 @@ def test_a_suspect_is_told_with_its_deficit_and_what_to_do():
     ("nodes", "name", "widest"),
     [
         (4, "node{}", "| node4 "),
-        # The map of all pairs has exactly a hundred.
+        # The map of all pairs is exactly 100 columns wide.
         (8, "machine{}", "| machine8 "),
         (12, "node{}", "| 12 node12 | "),
         (14, "gpu{:02}", "| 14 gpu14 | "),

@@ -148,7 +148,7 @@ def test_noise_that_hides_large_deficits_leaves_it_undecided():
     assert judge(measured(4, 1, noise=0.02), {})["verdict"] == SOUND
     assert judge(measured(4, 2, noise=0.2), {})["verdict"] == UNDECIDED
     assert judge(measured(4, 1, noise=0.02, link={(0, 1): 0.5}), {})["verdict"] == SLOW
-    # None is slower than by all of its speed.
+    # A deficit is at most 100 %.
     assert set(judge(measured(4, 2, noise=10.0), {})["seen"].values()) == {100.0}
 
 

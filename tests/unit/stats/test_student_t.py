@@ -21,10 +21,14 @@ def test_tail_is_scipys(t, degrees):
 
 
 @pytest.mark.parametrize("degrees", DEGREES[1:])
-@pytest.mark.parametrize("probability", [0.001, 0.025, 0.5, 0.9, 0.975, 0.9999])
+@pytest.mark.parametrize("probability", [1e-9, 0.001, 0.025, 0.5, 0.9, 0.975, 0.9999])
 def test_quantile_is_scipys(probability, degrees):
     expected = stats.t.ppf(probability, degrees)
     assert quantile(probability, degrees) == pytest.approx(expected, rel=1e-7, abs=1e-9)
+
+
+def test_a_quantile_beyond_all_numbers_is_infinite():
+    assert quantile(1 - 1e-9, 0.05) == math.inf
 
 
 @given(st.floats(-1e6, 1e6), st.floats(0.5, 1e5))

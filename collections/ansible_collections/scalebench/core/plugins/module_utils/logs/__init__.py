@@ -164,5 +164,5 @@ def _why_not(waiting: List[str]) -> str:
         return "the log is empty"
     ending = judge({kind: (0, line) for kind, _, line in scan(text)}, -1, -1, False, False)
     crash = f"; it ends with {ending['kind']}: {ending['detail']}" if ending["detail"] else ""
-    lines = text.count("\n") + 1
+    lines = len(text.splitlines())
     return f"no known format in {lines} lines (sought: {', '.join(READERS)}){crash}"

@@ -48,7 +48,8 @@ def quantile(probability: float, degrees_of_freedom: float) -> float:
     """Return the value below which lies ``probability`` of the distribution, by Newton's method.
 
     It begins at the quantile of the normal distribution, which lies nearer to 0. The upper tail is
-    convex there, so that each step ends short of the quantile or on it.
+    convex there, so that each step ends short of the quantile or on it. Infinite where the quantile
+    is too large for a number, with a small part of one degree of freedom.
 
     :raises ValueError: the probability is not between 0 and 1; degrees of freedom not above 0.
     """
@@ -58,8 +59,10 @@ def quantile(probability: float, degrees_of_freedom: float) -> float:
         return -quantile(1 - probability, degrees_of_freedom)
     value = NormalDist().inv_cdf(probability)
     while True:
-        excess = upper_tail(value, degrees_of_freedom) - (1 - probability)
-        step = excess / _density(value, degrees_of_freedom)
+        density = _density(value, degrees_of_freedom)
+        if not density:
+            return math.inf
+        step = (upper_tail(value, degrees_of_freedom) - (1 - probability)) / density
         value += step
         if not step > 1e-13 * value:
             return value
