@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT / "tests/benchmarks"))
 from diagnosis_rates import KINDS
 
 # A deficit of 10 % may be missed beside the other tests.
-CASES = [*((kind, 1) for kind in KINDS if "-10 %" not in kind), ("node -30 %", 2)]
+CASES = [*((kind, 1) for kind in KINDS if "-10 %" not in kind), ("link -20 %", 2)]
 
 
 def diagnosed(kind, seed, rows):
@@ -42,10 +42,11 @@ def diagnosed(kind, seed, rows):
 def test_a_real_deficit_is_named(tmp_path, kind, seed):
     if os.geteuid() != 0 or not all(map(shutil.which, ("tc", "nsenter"))):
         pytest.skip("needs root for network namespaces, and tc and nsenter")
-    found, expected, out = diagnosed(kind, seed, tmp_path / "rows.jsonl")
-    if found < expected:
-        # It can hide one, too: one more with other dice.
-        found, expected, out = diagnosed(kind, seed + 10, tmp_path / "rows.jsonl")
+    # It can hide one, too: two more tries with other dice.
+    for again in range(3):
+        found, expected, out = diagnosed(kind, seed + 10 * again, tmp_path / "rows.jsonl")
+        if not found < expected:
+            break
     assert found == expected, out
 
 
