@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from diagnosis_data import named
 from local_nodes import ROOT, failures
 
 sys.path.insert(0, str(ROOT / "tests/benchmarks"))
@@ -30,9 +31,8 @@ def diagnosed(kind, seed, rows):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     row = json.loads(rows.read_text().splitlines()[-1])
-    found = {(one["kind"], one["subject"]) for one in row["suspects"]}
-    expected = {(kind, subject) for kind, subject in row["expected"]}
-    if not any(kind == "node" for kind, _ in expected):
+    found, expected = named(row), set(map(tuple, row["expected"]))
+    if not any(what == "node" for what, _ in expected):
         # Other work of this machine can slow down what computes on one node more than on others.
         found -= set([one for one in found if one[0] == "node"][:1])
     return found, expected, done.stdout

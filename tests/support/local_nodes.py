@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import re
 import signal
 import socket
 import subprocess
@@ -21,6 +20,7 @@ import ansible_runner
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.node.processes import Process
 from ansible_collections.scalebench.core.plugins.module_utils.node.runs import marked
+from ansible_collections.scalebench.core.plugins.module_utils.topology import parse_topology
 
 ROOT = Path(__file__).resolve().parents[2]
 # A repeat with these options takes seconds; only its start-up is as long as usual.
@@ -149,10 +149,12 @@ class Cluster:
 
 def _limit(asked: str | Sequence[str]) -> tuple[str, ...]:
     names = asked.split(",") if isinstance(asked, str) else asked
-    sizes = [int(found) for name in names for found in re.findall(r"^([1-4])n\d+g$", name)]
-    if not sizes or len(sizes) < len(names) or max(sizes) > 2:
+    try:
+        most = max(parse_topology(name)[0] for name in names)
+    except ValueError:
+        # None, those of the benchmark, or what bench.yml refuses.
         return ()
-    return ("--limit", ",".join(f"node{number + 1}" for number in range(max(sizes))))
+    return ("--limit", ",".join(["node1", "node2"][:most])) if most <= 2 else ()
 
 
 def events(runner: Any, action: str) -> list[dict[str, Any]]:
