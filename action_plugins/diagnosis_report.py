@@ -13,12 +13,12 @@ from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.diagnosi
     sections,
     terminal,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.effects import TOLERANCE
 from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.exclusion import to_exclude
 from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.measurement import (
     measurement,
     schedule,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.repeats import TOLERANCE
 from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.suspects import judge
 from ansible_collections.scalebench.core.plugins.module_utils.records.load_time import ended_at
 from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files import records

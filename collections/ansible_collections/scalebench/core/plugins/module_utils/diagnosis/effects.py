@@ -5,24 +5,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from statistics import fmean, median, median_low
-from typing import Dict, FrozenSet, Iterable, List, Mapping, Optional, Sequence
+from typing import Dict, FrozenSet, List, Mapping, Optional, Sequence
 
 from ..stats.student_t import quantile, upper_tail
-from .repeats import Figures, of_repeats
+from .repeats import TOLERANCE, Figures, Precision, noise, of_repeats, precision_at
 
-__all__ = ["ALPHA", "FALSE_ALARMS", "TOLERANCE", "Deficit", "Found", "find"]
+__all__ = ["ALPHA", "FALSE_ALARMS", "Deficit", "Found", "find"]
 
 # Chance to name a cause that is within TOLERANCE of the others, and chance to name one where all
 # are sound, each over all comparisons of a diagnosis (Bonferroni). Where the figures are known
 # better than the tolerance the former decides, else the latter.
 ALPHA, FALSE_ALARMS = 0.05, 0.01
-# Sound nodes and links differ by so much, as a logarithm: 3 %.
-TOLERANCE = 0.03
 # Chance to see a deficit of the stated size.
 _POWER = 0.95
-# Standard deviation between sound figures that is assumed before they are seen, and for as many
-# degrees of freedom: few figures alone cannot tell.
-_UNLIKE, _ASSUMED = TOLERANCE / 3, 4
 # A cause is looked at closer from here, and a figure contradicts one: standard deviations.
 _WORTH_A_LOOK, _CONTRADICTS = 2.5, 4.0
 _PASSES = 10
@@ -73,18 +68,6 @@ class _Fit:
     def figures(self, cause: Optional[str]) -> List[str]:
         """Return what a cause holds down; None for what none does."""
         return [name for name, held_by in self.holder.items() if held_by == cause]
-
-
-@dataclass(frozen=True)
-class _Precision:
-    """Variance of each figure, its difference from other sound ones included, and its freedom."""
-
-    variances: Dict[str, float]
-    freedom: float
-
-    def of_mean(self, names: Iterable[str]) -> float:
-        """Return the variance of the weighted mean of figures."""
-        return 1 / sum(1 / self.variances[name] for name in names)
 
 
 def find(
@@ -147,7 +130,7 @@ def _seen(
     covered: FrozenSet[str],
     measured: Figures,
     fit: _Fit,
-    precision: _Precision,
+    precision: Precision,
     comparisons: int,
 ) -> float:
     """Return the deficit of a cause that would have been found with a chance of :data:`_POWER`."""
@@ -162,16 +145,11 @@ def _seen(
     depth = (needed + power) * error
     if len(covered) > 1:
         # Several slow figures count as usual up to there, each beside a best one: _usual.
-        depth = max(depth, (_CONTRADICTS + math.sqrt(2) * power) * _noise(measured))
+        depth = max(depth, (_CONTRADICTS + math.sqrt(2) * power) * noise(measured))
     return 1 - math.exp(-TOLERANCE - depth)
 
 
-def _noise(measured: Figures) -> float:
-    """Return the standard deviation of a figure, with that assumed between sound ones."""
-    return math.sqrt(median(measured.variances.values()) + _UNLIKE**2)
-
-
-def _usual(measured: Figures, nodes: Sequence[FrozenSet[str]]) -> tuple[float, _Precision]:
+def _usual(measured: Figures, nodes: Sequence[FrozenSet[str]]) -> tuple[float, Precision]:
     """Return the level of what is not slow, and the precision by what lies around it.
 
     A node is as fast as its best figure at least. Half of them reach a level; what is not clearly
@@ -180,15 +158,15 @@ def _usual(measured: Figures, nodes: Sequence[FrozenSet[str]]) -> tuple[float, _
     values = measured.values
     best = sorted((max(values[name] for name in own) for own in nodes if own), reverse=True)
     reached = median_low(best[: (len(best) + 1) // 2]) if best else median(values.values())
-    lowest = reached - TOLERANCE - _CONTRADICTS * _noise(measured)
+    lowest = reached - TOLERANCE - _CONTRADICTS * noise(measured)
     usual = [one for one in values.values() if one >= lowest]
     base = median(usual)
     scatter = (1.4826 * median(abs(one - base) for one in usual)) ** 2
     # The median absolute deviation is as precise as a standard deviation of 0.37 as many values.
-    return base, _with_unlike(measured, scatter, 0.37 * (len(usual) - 1))
+    return base, precision_at(measured, scatter, 0.37 * (len(usual) - 1))
 
 
-def _precision(measured: Figures, fit: _Fit) -> _Precision:
+def _precision(measured: Figures, fit: _Fit) -> Precision:
     """Return the precision by what a fit leaves."""
     left = [
         measured.values[name] - fit.base - (fit.levels[cause] if cause else 0.0)
@@ -197,22 +175,11 @@ def _precision(measured: Figures, fit: _Fit) -> _Precision:
     ]
     freedom = len(left) - 1 - len(fit.levels)
     scatter = sum(one * one for one in left) / freedom if freedom > 0 else 0.0
-    return _with_unlike(measured, scatter, max(freedom, 0))
-
-
-def _with_unlike(measured: Figures, scatter: float, freedom: float) -> _Precision:
-    """Return the precision at a scatter of sound figures, with what was assumed before."""
-    repeats = median(measured.variances.values())
-    excess = max(scatter - repeats, 0.0)
-    known = _ASSUMED + freedom
-    unlike = (_ASSUMED * _UNLIKE**2 + freedom * excess) / known
-    both = (repeats + unlike) ** 2 / (repeats**2 / max(measured.freedom, 1) + unlike**2 / known)
-    variances = {name: one + unlike for name, one in measured.variances.items()}
-    return _Precision(variances, both)
+    return precision_at(measured, scatter, max(freedom, 0))
 
 
 def _candidate(
-    measured: Figures, causes: Mapping[str, FrozenSet[str]], fit: _Fit, precision: _Precision
+    measured: Figures, causes: Mapping[str, FrozenSet[str]], fit: _Fit, precision: Precision
 ) -> Optional[Dict[str, float]]:
     """Return the cause that explains most of what a fit leaves, with its level, if it is clear."""
     best, clearest = None, (_WORTH_A_LOOK, 0)
@@ -253,7 +220,7 @@ def _holders(
 
 def _fitted(
     measured: Figures,
-    precision: _Precision,
+    precision: Precision,
     causes: Mapping[str, FrozenSet[str]],
     levels: Mapping[str, float],
     base: float,
@@ -276,7 +243,7 @@ def _fitted(
     return fit
 
 
-def _mean(measured: Figures, precision: _Precision, names: Sequence[str]) -> float:
+def _mean(measured: Figures, precision: Precision, names: Sequence[str]) -> float:
     weights = [1 / precision.variances[name] for name in names]
     total = sum(weight * measured.values[name] for name, weight in zip(names, weights))
     return total / sum(weights)
@@ -287,7 +254,7 @@ def _tested(
     measured: Figures,
     causes: Mapping[str, FrozenSet[str]],
     fit: _Fit,
-    precision: _Precision,
+    precision: Precision,
     comparisons: int,
 ) -> Deficit:
     """Return the deficit of a cause; p against the level that its figures have without it."""

@@ -1,13 +1,19 @@
-"""From repeats of figures to one value each, with its variance, without disturbed repeats."""
+"""From repeats of figures to one value each, without disturbed repeats; how well it is known."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from statistics import fmean, median
-from typing import Dict, List, Mapping, Sequence
+from typing import Dict, Iterable, List, Mapping, Sequence
 
-__all__ = ["Figures", "of_repeats"]
+__all__ = ["TOLERANCE", "Figures", "Precision", "noise", "of_repeats", "precision_at"]
 
+# Sound nodes and links differ by so much, as a logarithm: 3 %.
+TOLERANCE = 0.03
+# Standard deviation between sound figures that is assumed before they are seen, and for as many
+# degrees of freedom: few figures alone cannot tell.
+_UNLIKE, _ASSUMED = TOLERANCE / 3, 4
 # A repeat further from its figure's median, in standard deviations of all repeats, is disturbed.
 _FAR = 4.0
 # With so many of its repeats disturbed, or with so many times the spread of the others, nobody can
@@ -33,6 +39,18 @@ class Figures:
     variances: Dict[str, float]
     freedom: float
     unsure: List[str]
+
+
+@dataclass(frozen=True)
+class Precision:
+    """Variance of each figure, its difference from other sound ones included, and its freedom."""
+
+    variances: Dict[str, float]
+    freedom: float
+
+    def of_mean(self, names: Iterable[str]) -> float:
+        """Return the variance of the weighted mean of figures."""
+        return 1 / sum(1 / self.variances[name] for name in names)
 
 
 def of_repeats(figures: Mapping[str, Sequence[float]]) -> Figures:
@@ -70,6 +88,22 @@ def of_repeats(figures: Mapping[str, Sequence[float]]) -> Figures:
         left * freedom,
         unsure,
     )
+
+
+def noise(measured: Figures) -> float:
+    """Return the standard deviation of a figure, with that assumed between sound ones."""
+    return math.sqrt(median(measured.variances.values()) + _UNLIKE**2)
+
+
+def precision_at(measured: Figures, scatter: float, freedom: float) -> Precision:
+    """Return the precision at a scatter of sound figures, with what was assumed before."""
+    repeats = median(measured.variances.values())
+    excess = max(scatter - repeats, 0.0)
+    known = _ASSUMED + freedom
+    unlike = (_ASSUMED * _UNLIKE**2 + freedom * excess) / known
+    both = (repeats + unlike) ** 2 / (repeats**2 / max(measured.freedom, 1) + unlike**2 / known)
+    variances = {name: one + unlike for name, one in measured.variances.items()}
+    return Precision(variances, both)
 
 
 def _robust_spread(repeats: Sequence[float]) -> float:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from statistics import fmean, median
 from typing import Any, Dict, FrozenSet, List, Mapping, Sequence, Tuple
 
-from .effects import ALPHA, FALSE_ALARMS, TOLERANCE, Deficit, find
+from .effects import ALPHA, FALSE_ALARMS, Deficit, find
+from .repeats import TOLERANCE
 
 __all__ = [
     "KINDS",
