@@ -261,6 +261,7 @@ INDIRECT: dict[str, list[str]] = {
     "roles/framework/tasks/container.yml": ["docker --version"],
     "roles/framework/tasks/gpus.yml": ["python3 -"],
     "roles/framework/tasks/import.yml": ["python3 -c"],
+    "roles/framework/tasks/set.yml": ["python3 -c"],
     "roles/framework/tasks/programs.yml": [
         *("mpirun --version", "mpicxx --version", "cmake --version", "g++ --version")
     ],
