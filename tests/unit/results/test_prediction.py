@@ -381,8 +381,14 @@ def test_one_repeat_gives_no_interval():
     assert (row["step_low"], row["step_high"]) == (None, None)
 
 
+def test_a_topology_that_is_left_out_and_asked_for_has_one_row_of_smaller_ones():
+    found = predictions(measured()["cells"], wanted_topologies("2n1g,4n1g,8n1g"))
+    kinds = [(row["kind"], row["topology"]) for row in found["groups"][0]["rows"]]
+    assert kinds[-3:] == [("left_out", "4n1g"), ("asked", "2n1g"), ("asked", "8n1g")]
+
+
 def test_wanted_topologies_are_a_list():
-    assert wanted_topologies(" 16n8g,64n8g ,") == ["16n8g", "64n8g"]
+    assert wanted_topologies(" 16n8g,64n8g ,16n8g") == ["16n8g", "64n8g"]
     assert wanted_topologies("") == []
     with pytest.raises(ValueError, match="64x8"):
         wanted_topologies("64x8")

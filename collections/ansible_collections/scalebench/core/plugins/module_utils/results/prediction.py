@@ -77,11 +77,11 @@ class _Group(NamedTuple):
 
 
 def wanted_topologies(text: str) -> List[str]:
-    """Return the topologies of a list with commas, such as ``16n8g,64n8g``; none of ``""``.
+    """Return the topologies of a list with commas, such as ``16n8g,64n8g``; each once.
 
     :raises ValueError: one is no topology.
     """
-    names = [name.strip() for name in text.split(",") if name.strip()]
+    names = list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
     for name in names:
         parse_topology(name)
     return names
@@ -101,7 +101,7 @@ def predictions(cells: Sequence[MeasuredCell], wanted: Sequence[str] = ()) -> Op
     - ``parts``: of a measured topology, by its own all-reduce, one device with the same batch per
       device, and what its ranks measured: imbalance, waits for cores, more input.
     - ``left_out``: the largest measured one, of smaller topologies only.
-    - ``asked``: each of ``wanted``, of all smaller ones.
+    - ``asked``: each other of ``wanted``, of all smaller ones.
     """
     alone = all_reduce_times(cells)
     found = []
@@ -116,9 +116,9 @@ def predictions(cells: Sequence[MeasuredCell], wanted: Sequence[str] = ()) -> Op
 def _group(group: _Group, wanted: Sequence[str]) -> PredictionGroup:
     several = sorted((name for name in group.times if _nodes(name) > 1), key=world_size)
     rows = [_from_parts(name, group) for name in several if name in group.alone]
-    if several and group.smaller(several[-1], group.alone):
-        rows.append(_from_smaller("left_out", several[-1], group))
-    rows += [_from_smaller("asked", name, group) for name in wanted]
+    left_out = several[-1:] if several and group.smaller(several[-1], group.alone) else []
+    rows += [_from_smaller("left_out", name, group) for name in left_out]
+    rows += [_from_smaller("asked", name, group) for name in wanted if name not in left_out]
     shared = {cell["topology"] for cell in group.members if cell["oversubscribed"]}
     for row in rows:
         row["oversubscribed"] = bool({row["topology"], *row["steps"]} & shared)

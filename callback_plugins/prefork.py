@@ -1,11 +1,11 @@
-"""Loads all filters and tests before Ansible forks, and has Python look for cycles less often."""
+"""Prepares the process that Ansible forks: all filters loaded, the search for cycles rarer."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
-name: shared_filters
+name: prefork
 type: aggregate
-short_description: Load filters and tests once, before Ansible forks
+short_description: Prepare the process that Ansible forks for every task and node
 description:
   - Ansible runs every task on every node in a process of its own. Each of them would import all
     filters and tests, those of Ansible included, which takes 0.06 s of CPU time. With this callback
@@ -28,7 +28,7 @@ class CallbackModule(CallbackBase):
 
     CALLBACK_VERSION = 2.0
     CALLBACK_TYPE = "aggregate"
-    CALLBACK_NAME = "shared_filters"
+    CALLBACK_NAME = "prefork"
 
     def v2_playbook_on_start(self, playbook):
         """Look up one filter and one test, which loads all of them."""
