@@ -95,9 +95,9 @@ def _good(folder):
     :raises ValueError: there is none; how each repeat ended.
     """
     runs = records(folder)
-    good = {log: run for log, run in sorted(runs.items()) if run["ending"] == "ok"}
+    good = {log: run for log, run in runs.items() if run["ending"] == "ok"}
     if not good:
-        ended = "; ".join(f"{log}: {run['ending']}" for log, run in sorted(runs.items()))
+        ended = "; ".join(f"{log}: {run['ending']}" for log, run in runs.items())
         raise ValueError(f"{folder}: nothing was measured ({ended or 'no repeat ran'})")
     return good
 

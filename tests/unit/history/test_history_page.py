@@ -94,6 +94,12 @@ def test_a_long_table_has_the_latest_campaigns_and_says_so():
     assert "latest 100 campaigns" in part["paragraphs"][-1]
 
 
+def test_a_table_of_a_hundred_campaigns_is_whole_and_says_nothing_of_it():
+    (part,) = history_page(history(nightly([100] * 100)), ())["trends"]
+    assert len(part["tables"][0]["rows"]) == 100
+    assert not any("latest" in words for words in part["paragraphs"])
+
+
 def test_what_was_left_out_is_counted_and_named():
     shown = history_page(history(nightly([100]), [{"folder": "x", "reason": "no JSON"}]), ())
     (figure, *_) = shown["head"]["figures"]

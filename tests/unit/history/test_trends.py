@@ -63,6 +63,11 @@ def test_other_conditions_make_another_trend(changes):
     assert len(gathered(first, results_of(1, {"1n1g": [100.0]}))[0]) == 1
 
 
+def test_trends_are_in_the_order_of_their_cells():
+    trends, _ = gathered(results_of(0, {"1n8g": [100.0]}), results_of(1, {"1n2g": [100.0]}))
+    assert [trend["conditions"]["topology"] for trend in trends] == ["1n2g", "1n8g"]
+
+
 def test_results_older_than_a_factor_have_its_plain_value(later_factor):
     first, second, third = nightly([100, 100, 100])
     second["cells"][0]["accumulation"] = 1
