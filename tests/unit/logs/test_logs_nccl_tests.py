@@ -110,13 +110,14 @@ def test_a_sweep_over_sizes_has_a_figure_for_each_and_no_message():
         "  1310720000    1310720000   uint8",
     ],
 )
-def test_older_versions_have_fewer_columns_and_do_not_name_the_operation(operation):
+@pytest.mark.parametrize("time", ["1101445", "14456", "9999.1"])
+def test_older_versions_have_fewer_columns_and_do_not_name_the_operation(operation, time):
     log = (
         "# nThread 1 nGpus 1 minBytes 1310720000 maxBytes 1310720000 step: 1048576(bytes)"
         " warmup iters: 5 iters: 20 validation: 1 \n#\n# Using devices\n"
         "#   Rank  0 Pid   2066 on ip-172-31-22-230 device  0 [0x00] Tesla V100-SXM2-16GB\n"
         "#   Rank  1 Pid   1320 on ip-172-31-20-228 device  0 [0x00] Tesla V100-SXM2-16GB\n#\n"
-        f"{operation}  1101445    1.19    1.19  0e+00  1101429    1.19    1.19  3e+02\n"
+        f"{operation}  {time}    1.19    1.19  0e+00  {time}    1.19    1.19  3e+02\n"
         "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 1.19 \n#\n"
     )
     facts = facts_of_text(log, *STRATEGY)

@@ -33,10 +33,11 @@ _TYPES = (
     *("bfloat16", "f8e4m3", "f8e5m2", "fp8_e4m3", "fp8_e5m2"),
 )
 # Size, count and type; then the reduction and the root, each in the operations that have it, and
-# before 2.12 in no others; time, algorithm bandwidth, bus bandwidth and what was wrong.
+# before 2.12 in no others; time, algorithm bandwidth, bus bandwidth and what was wrong. A time
+# without decimals has five digits or more, a root has fewer.
 _ROW = (
     rf"(?P<size>[1-9]\d{{0,14}}) +\d{{1,15}} +(?:{'|'.join(_TYPES)})(?: +[a-z]{{3,6}})?"
-    rf"(?: +-?\d{{1,6}})? +(?P<time>{NUMBER}) +{NUMBER} +(?P<throughput>{NUMBER})"
+    rf"(?: +-?\d{{1,4}})? +(?P<time>{NUMBER}) +{NUMBER} +(?P<throughput>{NUMBER})"
     rf" +(?:{NUMBER}|N/A)(?= |$)"
 )
 _LINE = re.compile(rf"^[^\n]{{0,120}}? {_ROW}", re.MULTILINE)
