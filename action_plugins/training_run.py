@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import shlex
 from pathlib import Path
 
@@ -40,6 +41,8 @@ REASONS = {
     "timeout": "the node gave no answer within {timeout:g} s and {grace:g} s more",
     "cancelled": "ended, because another node of the repeat failed",
 }
+# sftp reads its commands as lines of words in quotes, and has other rules for these than shells.
+_FETCHED = re.compile(r"/[^'\"\\\x00-\x1f\x7f]*")
 
 
 class ActionModule(ActionBase):
@@ -132,8 +135,18 @@ class ActionModule(ActionBase):
             if content is not None:
                 write_files({target: content}, False, False)
                 return
+            self._verify_path(log)
             part.unlink(missing_ok=True)  # A link would be followed.
             self._connection.fetch_file(log, str(part))
             put_in_place(part, target)
         except OSError as error:
             raise AnsibleError(f"{target}: {error.strerror}: the log stays at {log}") from error
+
+    def _verify_path(self, log: str) -> None:
+        """Refuse a path, which is the node's word, that is not that of the repeat's log."""
+        ending = f"/{self._task.args['directory']}/{self._task.args['name']}.log"
+        if not (_FETCHED.fullmatch(log) and log.endswith(ending)):
+            raise AnsibleError(
+                f"the node says that the log is {log!r}, which is no path that ends with"
+                f" {ending!r}; a work_dir must not have quotes, backslashes or control characters"
+            )

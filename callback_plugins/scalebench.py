@@ -133,7 +133,9 @@ class CallbackModule(Default):
     def v2_on_file_diff(self, result):
         # The items of a loop come one by one.
         answer, shown_here = result.result, self._diffs.setdefault(result.task.get_name(), {})
-        text = self._get_diff(answer.get("diff") or []) if answer.get("changed") else ""
+        found = answer.get("diff") or []
+        found = [_clean_difference(one) for one in (found if isinstance(found, list) else [found])]
+        text = self._get_diff(found) if answer.get("changed") else ""
         if text:
             shown_here.setdefault(text.rstrip("\n"), []).append(result.host.get_name())
 
@@ -282,7 +284,7 @@ class CallbackModule(Default):
         for repeat in plan["not_run"]:
             self._print(f"  {repeat['log']}: {repeat['ending']}: {repeat['reason']}", "yellow")
         for remark in plan["remarks"]:
-            self._print(f"  {remark}")
+            self._print(f"  {_clean(remark)}")
         self._wave_began = time.monotonic()
         if first:
             self._progress = Progress(plan["campaign"])
@@ -321,6 +323,21 @@ class CallbackModule(Default):
 def _clean(text):
     """Return what a node said without secrets and what would reach the terminal as a command."""
     return shown("\n".join(printable(line.expandtabs()) for line in str(text).splitlines()))
+
+
+def _clean_difference(difference):
+    """Return a difference of --diff whose lines are as :func:`_clean` has them."""
+    return {
+        key: "".join(map(_clean_line, value.splitlines(keepends=True)))
+        if key in ("before", "after", "prepared") and isinstance(value, str)
+        else value
+        for key, value in difference.items()
+    }
+
+
+def _clean_line(line):
+    text = line.rstrip("\r\n")
+    return (_clean(text) if text else "") + line[len(text) :].replace("\r", "")
 
 
 def _names(host):

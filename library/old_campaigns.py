@@ -99,9 +99,12 @@ from ansible_collections.scalebench.core.plugins.module_utils.records.old_campai
 def planned_nodes(path: str) -> Optional[List[str]]:
     """Return the names of the nodes in a plan; None where it has none that can be read."""
     try:
+        # A pipe would never end.
+        if not os.path.isfile(path):
+            return None
         with open(path, encoding="utf-8") as file:
             return [*json.load(file)["nodes"]]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 
@@ -137,7 +140,7 @@ def main() -> None:
     )
     args = module.params
     claim = held(args["work_dir"]) if args["work_dir"] else None
-    in_use = [*args["in_use"], *([claim["campaign"]] if claim else [])]
+    in_use = [*args["in_use"], *([claim.get("campaign", "")] if claim else [])]
     try:
         entries = [
             entry

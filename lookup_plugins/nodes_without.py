@@ -51,10 +51,9 @@ class LookupModule(LookupBase):
             for word in str(text).split(",")
             if word.strip()
         ]
-        names = []
+        names, known = [], [*groups, *groups["all"]]
         for word in words:
-            names += suspects_of(Path(word)) if word.endswith(".json") else [word]
-        known = [*groups, *groups["all"]]
+            names += suspects_of(Path(word), known) if word.endswith(".json") else [word]
         for name in names:
             if not any(fnmatchcase(one, name) for one in known):
                 raise AnsibleLookupError(f"-e exclude: the inventory has no host or group {name}")
@@ -67,10 +66,12 @@ class LookupModule(LookupBase):
         return [":!".join(["nodes", *dict.fromkeys(names)])]
 
 
-def suspects_of(path: Path) -> list[str]:
+def suspects_of(path: Path, known: list[str]) -> list[str]:
     """Return the nodes to leave out for a diagnosis.
 
-    :raises AnsibleLookupError: the file cannot be read, or leaving out nodes does not help.
+    :param known: the names in the inventory; a pattern in the file could add hosts to the play.
+    :raises AnsibleLookupError: the file cannot be read, names a node that is not known, or leaving
+        out nodes does not help.
     """
     try:
         suspects = read_json(path.expanduser())["suspects"]
@@ -85,4 +86,7 @@ def suspects_of(path: Path) -> list[str]:
             f"-e exclude: {path} suspects {', '.join(others)}, all nodes of a group or its way out:"
             " name the nodes to leave out"
         )
+    for name in found:
+        if name not in known:
+            raise AnsibleLookupError(f"-e exclude: the inventory has no host or group {name}")
     return found

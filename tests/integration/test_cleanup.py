@@ -19,7 +19,9 @@ def campaigns(cluster):
             plan = {"nodes": {node: {} for node in nodes}}
             (folder / name / "plan.json").write_text(json.dumps(plan))
     claim = cluster.state / "nodes/node3/claim.json"
-    claim.write_text(json.dumps({"campaign": "cleanup-running"}))
+    claim.write_text(
+        json.dumps({"boot_id": "b", "pid": 1, "start": 1, "campaign": "cleanup-running"})
+    )
     yield {**runs, "results": cluster.results}
     claim.unlink()
 

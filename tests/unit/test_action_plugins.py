@@ -7,7 +7,7 @@ import zlib
 from types import SimpleNamespace
 
 import pytest
-from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
+from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleError
 from ansible_collections.scalebench.core.plugins.module_utils.node import runs
 from ansible_collections.scalebench.core.plugins.plugin_utils.carrier import EndedByCarrierError
 from ansible_collections.scalebench.core.plugins.plugin_utils.measured import read_campaign
@@ -560,20 +560,22 @@ def trained(tmp_path, monkeypatch):
 
 def test_a_run_that_went_well_is_fetched(tmp_path, trained):
     target = tmp_path / "logs" / "x.log"
-    answer = trained({"ending": "ok", "log": "/w/x"}, fetch_to=str(target), timeout="60", grace=5)
+    answer = trained(
+        {"ending": "ok", "log": "/w/d/n.log"}, fetch_to=str(target), timeout="60", grace=5
+    )
     assert answer["ending"] == "ok" and target.read_text() == "log"
     assert [path.name for path in target.parent.iterdir()] == ["x.log"]
     assert (Watch.last.seconds, Watch.last.failed_file, Watch.last.failures) == (65.0, None, [])
-    trained({"ending": "ok", "log": "/w/x"}, failed_file=str(tmp_path / "failed"))
+    trained({"ending": "ok", "log": "/w/d/n.log"}, failed_file=str(tmp_path / "failed"))
     assert (Watch.last.seconds, Watch.last.failed_file) == (0.0, tmp_path / "failed")
-    trained({"failed": True, "log": "/w/x"}, fetch_to=str(tmp_path / "none.log"))
+    trained({"failed": True, "log": "/w/d/n.log"}, fetch_to=str(tmp_path / "none.log"))
     assert not (tmp_path / "none.log").exists()
 
 
 def test_a_log_that_came_with_the_answer_is_not_fetched(tmp_path, trained):
     source, target = tmp_path / "x", tmp_path / "x.log"
     source.write_bytes(b"iteration 1\n\xff\x00")
-    answer = {"ending": "ok", "log": "/w/x", "packed_log": runs.packed(str(source))}
+    answer = {"ending": "ok", "log": "/w/d/n.log", "packed_log": runs.packed(str(source))}
     assert "packed_log" not in trained(answer, fetch_to=str(target))
     assert target.read_bytes() == source.read_bytes()
     source.write_bytes(bytes((1 << 20) + 1))
@@ -587,9 +589,26 @@ def test_a_log_that_came_damaged_or_too_large_is_fetched(tmp_path, trained, cont
     text = base64.b64encode(zlib.compress(content)).decode()
     for packed in (text if len(content) > 9 else text[:-8], "no base64"):
         target = tmp_path / "x.log"
-        trained({"ending": "ok", "log": "/w/x", "packed_log": packed}, fetch_to=str(target))
+        trained({"ending": "ok", "log": "/w/d/n.log", "packed_log": packed}, fetch_to=str(target))
         assert target.read_text() == "log"
         target.unlink()
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        "/etc/d/x.log",
+        "/w/a\\'\" /w/b\n!id\n/d/n.log",
+        "/w/a'/d/n.log",
+        '/w/a"/d/n.log',
+        "/w/a\\/d/n.log",
+        "d/n.log",
+    ],
+)
+def test_a_log_elsewhere_is_not_fetched(tmp_path, trained, log):
+    with pytest.raises(AnsibleError, match="the node says that the log is"):
+        trained({"ending": "ok", "log": log}, fetch_to=str(tmp_path / "x.log"))
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

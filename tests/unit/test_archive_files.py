@@ -150,8 +150,12 @@ def test_a_killed_writer_leaves_no_partial_archive(campaign, tmp_path):
     writer.wait()
     assert not path.exists()
     write_campaign(campaign)
+    for other in ("evil", "9" * 30):
+        (tmp_path / f".mine.tar.gz.{other}.part").touch()
     make(campaign, path)
     assert sorted(item.name for item in tmp_path.iterdir()) == [
+        f".mine.tar.gz.{'9' * 30}.part",
+        ".mine.tar.gz.evil.part",
         "mine",
         "mine.tar.gz",
         "mine.tar.gz.sha256",

@@ -28,6 +28,18 @@ def test_what_differs_is_written_and_shown(tmp_path):
     assert write_texts({same: "ä", other: "b\n"}, False, False) == {"changed": False, "paths": []}
 
 
+def test_nothing_of_what_a_link_leads_to_is_shown_or_changed(tmp_path):
+    (tmp_path / "other").write_text("another's")
+    for name in ("written", "removed"):
+        (tmp_path / name).symlink_to(tmp_path / "other")
+    contents = {tmp_path / "written": b"ours"}
+    made = write_only(contents, [tmp_path / "removed"], False, True)
+    assert [(diff["before"], diff["after"]) for diff in made["diff"]] == [("", "ours"), ("", "")]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "written"]
+    assert (tmp_path / "written").read_text() == "ours"
+    assert (tmp_path / "other").read_text() == "another's"
+
+
 def test_check_mode_writes_and_removes_nothing(tmp_path):
     old = tmp_path / "old"
     old.write_text("figures")

@@ -62,7 +62,9 @@ def test_a_campaign_is_as_old_as_its_newest_file(run, runs):
 
 
 def test_the_campaign_that_holds_the_node_stays(run, runs):
-    (runs.parent / "claim.json").write_text(json.dumps({"campaign": "nccl-b"}))
+    (runs.parent / "claim.json").write_text(
+        json.dumps({"boot_id": "b", "pid": 1, "start": 1, "campaign": "nccl-b"})
+    )
     done = run(old_campaigns, path=str(runs), work_dir=str(runs.parent), older_than=30)
     assert names(runs) == sorted({*ALL} - {"nccl-a"})
     assert done["in_use"] == ["nccl-b"]
@@ -101,3 +103,11 @@ def test_a_campaign_stays_whose_nodes_were_not_all_asked(run, runs):
 def test_a_node_without_runs_has_nothing_to_remove(run, tmp_path):
     done = run(old_campaigns, path=str(tmp_path / "none"), campaigns=["*"])
     assert (done["changed"], done["summary"]) == (False, "no campaigns")
+
+
+def test_a_plan_that_is_none_names_no_nodes(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "deep").write_text("[" * 100_000)
+    (tmp_path / "plan").write_text('{"nodes": {"a": {}}}')
+    found = [old_campaigns.planned_nodes(str(tmp_path / name)) for name in ("pipe", "deep", "plan")]
+    assert found == [None, None, ["a"]]

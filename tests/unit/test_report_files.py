@@ -43,10 +43,19 @@ def test_a_huge_log_costs_nothing(tmp_path):
     with (tmp_path / "a.log").open("wb") as file:
         file.truncate(3 << 30)
         file.seek(0, os.SEEK_END)
-        file.write(b"\n" + b"x" * 10_000_000)
+        file.write(b"x" * 10_000_000 + b"\nlast words")
     start = time.monotonic()
-    assert tail(tmp_path, "a.log") == ["x" * 299 + "…"]
+    assert tail(tmp_path, "a.log") == ["last words"]
     assert time.monotonic() - start < 1
+
+
+def test_the_rest_of_a_secret_is_not_shown(tmp_path, monkeypatch):
+    monkeypatch.setitem(log_tails.__globals__, "_LAST_BYTES", 50)
+    key = f"{'x' * 99}\n-----END OPENSSH PRIVATE {'KEY'}-----\n"
+    for log in (f"{key[60:]}last", f"begin api_key={'x' * 20}\nlast {'y' * 20}"):
+        (tmp_path / "a.log").write_text(log)
+        assert "x" not in "".join(tail(tmp_path, "a.log"))
+        assert tail(tmp_path, "a.log")[-1].startswith("last")
 
 
 def test_secrets_are_replaced(tmp_path):

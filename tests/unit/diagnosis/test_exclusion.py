@@ -66,6 +66,8 @@ def test_the_pattern_leaves_out_what_was_named_in_each_form(tmp_path):
         ('{"suspects": [{"kind": "node"}]}', "no diagnosis.json"),
         ('{"suspects": [{"kind": "uplink", "subject": "rack2"}]}', "suspects rack2, all nodes of"),
         ('{"suspects": [{"kind": "node", "subject": "node9"}]}', "no host or group node9"),
+        ('{"suspects": [{"kind": "node", "subject": "node[1,login,]"}]}', "no host or group node"),
+        ('{"suspects": [{"kind": "node", "subject": "node[1]"}]}', "no host or group node"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused(tmp_path, content, message):

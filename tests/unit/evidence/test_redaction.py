@@ -72,6 +72,8 @@ def test_values_are_replaced_and_their_names_stay(text, secret):
         "SSH_KEY_FILE=/root/.ssh/id_ed25519",
         "A_TOKEN= B=1, B_TOKEN='' C_TOKEN=$HF_TOKEN D_TOKEN=*** 'E_TOKEN': null",
         "http://node1:29500/a@b and git@example.org:x/y",
+        "forward_pass=12.5ms, backward_pass: 123.456 two-pass = 7654321 images/s pwd=/home/user",
+        "usage: login <password> <name> passwords: 3",
         "PASS: 12 of 12 OLDPWD=/root PWD=/home/user N_PASSES=12345678 password: **",
         "Authorization: required, \x1b[31mred\x1b[0m Grüße",
         "half_precision hf_short sha256:e3b0c44298fc1c149afbf4c8996fb924",
@@ -148,6 +150,15 @@ your key SG.<S>.<S>
 your key glrt-<S>
 your key ya29.<S>
 your key r8_<S>a1b2c3d4e5f6g
+node1 ansible_become_pass=<S> ansible_port=22
+ansible_ssh_pass: <S>
+SSHPASS=<S>
+db_pass=<S>
+Server=x;Uid=sa;Pwd=<S>;
+bindpw=<S>
+program --pass <S> --batch 4
+openssl rsa -passin pass:<S>
+<password><S></password>
 """
 VALUE = "Zq3" + "x9Kw7Lm2Pv5Rt8Yb1"
 

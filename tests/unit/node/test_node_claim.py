@@ -1,5 +1,8 @@
 """The claim of a campaign on a node."""
 
+import contextlib
+import json
+
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.node import claim
 from ansible_collections.scalebench.core.plugins.module_utils.node.claim import (
@@ -9,9 +12,10 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.claim import 
     release,
     take,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.node.runs import attended
 
-FIRST = {"campaign": "first", "boot_id": "b", "pid": 10, "start": 5}
-SECOND = {"campaign": "second", "boot_id": "b", "pid": 11, "start": 6}
+FIRST = {"campaign": "first", "taken": "0", "boot_id": "b", "pid": 10, "start": 5}
+SECOND = {**FIRST, "campaign": "second", "pid": 11, "start": 6}
 
 
 def test_one_campaign_at_a_time_has_a_node(tmp_path):
@@ -35,6 +39,15 @@ def test_a_node_that_is_claimed_again_is_held_since_the_first_time(tmp_path):
     assert held(node) == again
 
 
+def test_a_node_is_released_for_a_playbook_that_ended(tmp_path):
+    node = str(tmp_path)
+    take(node, FIRST)
+    holder = {key: FIRST[key] for key in ("boot_id", "pid", "start")}
+    assert take(node, holder | {"campaign": ""}) is None
+    assert release(node, holder)
+    assert held(node) is None
+
+
 def test_only_the_claim_that_is_known_to_be_dead_is_replaced(tmp_path):
     node = str(tmp_path)
     take(node, FIRST)
@@ -50,8 +63,19 @@ def test_equal_pids_of_two_containers_are_two_campaigns(tmp_path):
     assert not release(node, theirs)
 
 
-def test_a_truncated_claim_counts_as_none_and_releasing_nothing_is_not_an_error(tmp_path):
-    (tmp_path / "claim.json").write_text('{"campaign": "fi')
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"campaign": "fi',
+        "[1]",
+        "[" * 100_000,
+        json.dumps({**FIRST, "pid": [1]}),
+        json.dumps({**FIRST, "job": 1}),
+        json.dumps({"pid": 1, "start": 2}),
+    ],
+)
+def test_a_damaged_claim_counts_as_none_and_releasing_nothing_is_not_an_error(tmp_path, text):
+    (tmp_path / "claim.json").write_text(text)
     assert held(str(tmp_path)) is None
     assert take(str(tmp_path), SECOND) is None
     assert not release(str(tmp_path / "nowhere"), FIRST)
@@ -73,13 +97,20 @@ def test_a_truncated_name_of_an_owner_counts_as_none(tmp_path):
     assert own(str(tmp_path), "ben", take_over=False) == "ben"
 
 
-def test_a_link_in_the_place_of_the_lock_is_not_followed(tmp_path):
+@pytest.mark.parametrize("name", ["claim.lock", "claim.json.part", "owner.json.part", "busy.lock"])
+def test_a_link_in_the_place_of_a_file_is_not_followed(tmp_path, name):
     (tmp_path / "precious").write_text("mine")
     (tmp_path / "work").mkdir()
-    (tmp_path / "work/claim.lock").symlink_to(tmp_path / "precious")
-    with pytest.raises(OSError, match="symbolic links"):
-        take(str(tmp_path / "work"), FIRST)
+    (tmp_path / "work" / name).symlink_to(tmp_path / "precious")
+    work_dir = str(tmp_path / "work")
+    locked = name.endswith(".lock")
+    with pytest.raises(OSError, match="symbolic links") if locked else contextlib.nullcontext():
+        own(work_dir, "ben", take_over=False)
+        take(work_dir, FIRST)
+        with attended(work_dir, "run"):
+            pass
     assert (tmp_path / "precious").read_text() == "mine"
+    assert locked or held(work_dir) == FIRST
 
 
 HERE = {"boot_id": "today", "machine_id": "m", "pid_namespace": "pid:[4026531836]"}

@@ -147,6 +147,11 @@ NEW = (
 
 
 def test_words_are_those_of_the_table_or_the_name():
+    # The name may be that of a plan that somebody else wrote.
+    assert factor_words({"x{1}": "v", "a_b{:>9}": 2}) == {
+        "x{1}": "x{1} v",
+        "a_b{:>9}": "a b{:>9} 2",
+    }
     values = {"image_size": 64, "data": None, "sequence_length": 128, "precision": "amp"}
     assert factor_words(values) == {
         "image_size": "image size 64",

@@ -110,3 +110,8 @@ def test_the_address_that_ansible_cannot_reach_is_a_nodes_own(words):
         assert without_own(before + words.format(address), []) == before + words.format("")
         # The address of another node.
         assert without_own(words.format(address), []) == words.format(address)
+
+
+def test_numbers_of_any_length_are_sorted_as_numbers():
+    long = ["n" + "1" * 5000, "n" + "0" * 9 + "2" + "1" * 4999, "n9", "na"]
+    assert fold(long) == ["n9", long[0], long[1], "na"]

@@ -1,5 +1,6 @@
 """The run record: one ending out of what nodes and log say."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,8 @@ from ansible_collections.scalebench.core.plugins.module_utils import logs
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
 from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
+from ansible_collections.scalebench.core.plugins.module_utils.records.runs import check_run
+from ansible_collections.scalebench.core.plugins.module_utils.records.shape import parse_json
 from ansible_collections.scalebench.core.plugins.module_utils.running.record import not_run, record
 from campaign_data import benchmarks, cluster
 
@@ -72,6 +75,31 @@ def test_ending_and_reason_of_a_failed_repeat(runs, facts, ending, reason):
     kept = made(runs, facts)
     assert kept["ending"] == ending
     assert reason in kept["reason"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"ending": 5},
+        {"seconds": "x"},
+        {"seconds": float("inf")},
+        {"telemetry": [1]},
+        {"telemetry": {"network": 5}},
+        {"device_users": 5},
+        {"transport": ["TCP/eth0", 1]},
+        {"env": {"A": "\ud800"}},
+    ],
+)
+def test_an_answer_that_a_record_may_not_hold_is_a_failed_launch(changes):
+    kept = made({"node2": {**OK, **changes}})
+    assert (kept["ending"], kept["reason"][:24]) == ("launch_failed", "node2: the node gave no ")
+    again = check_run(parse_json(json.dumps(kept)), "x.log")
+    assert (again["ending"], again["nodes"]["node1"]["seconds"]) == ("launch_failed", 20.0)
+
+
+def test_the_last_words_of_a_node_may_be_of_any_type():
+    kept = made({"node2": {"failed": True, "module_stderr": ["x"], "msg": 5}})
+    assert kept["reason"] == "node2: the node gave no result: ['x']"
 
 
 def test_a_log_that_cannot_be_read_leaves_no_facts():

@@ -252,6 +252,8 @@ def _remove_partial_files(archive: Path) -> None:
     for part in archive.parent.glob(f".{archive.name}.*.part"):
         try:
             os.kill(int(part.suffixes[-2][1:]), 0)
+        except (ValueError, OverflowError):
+            continue  # not one of ours
         except ProcessLookupError:
             part.unlink(missing_ok=True)
         except PermissionError:

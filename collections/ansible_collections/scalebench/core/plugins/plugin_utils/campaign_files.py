@@ -176,8 +176,8 @@ def hold(folder: Path, campaign: str) -> None:
     if here and not claim.has_ended(holder):
         raise ValueError(
             f"{folder}: process {holder['pid']} of this machine has been running campaign"
-            f" {campaign} since {holder['taken'][:19]}Z. Wait for it, or end it, or give another"
-            " -e campaign=NAME"
+            f" {campaign} since {str(holder.get('taken'))[:19]}Z. Wait for it, or end it, or give"
+            " another -e campaign=NAME"
         )
     claim.take(str(folder), mine, dead=holder)
 
@@ -221,7 +221,11 @@ def attempts(folder: Path, problems: Problems | None = None) -> dict[str, list[R
 
 
 def _undamaged(folder: Path, name: str, problems: Problems | None) -> list[RunRecord]:
-    read = []
+    read: list[RunRecord] = []
+    if leads_outside(folder, folder / "logs"):
+        if problems is not None:
+            problems.append({"path": "logs", "reason": "it leads out of the campaign's folder"})
+        return read
     for file in sorted(folder.glob(f"logs/**/{name}"), key=_by_attempt):
         path = str(file.relative_to(folder))
         try:

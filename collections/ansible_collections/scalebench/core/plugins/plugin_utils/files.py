@@ -113,8 +113,9 @@ def put_in_place(part: Path, path: Path) -> None:
 
 
 def _before(path: Path) -> bytes | None:
+    """Return the content of a file, of a link nothing, and None where there is neither."""
     try:
-        return _whole(path)
+        return b"" if path.is_symlink() else _whole(path)
     except FileNotFoundError:
         return None
 

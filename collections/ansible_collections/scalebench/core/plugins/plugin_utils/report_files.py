@@ -9,10 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import (
-    RULES,
-    Redactor,
-)
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import redacted_end
 from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import last_lines
 from ansible_collections.scalebench.core.plugins.module_utils.report.exports import (
     csv_text,
@@ -137,8 +134,9 @@ def _last_text(path: Path) -> str:
     """Return the end of a file as text; empty for what is no regular file or cannot be read."""
     try:
         with open_regular(path) as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - _LAST_BYTES))
+            before = max(0, os.fstat(file.fileno()).st_size - _LAST_BYTES)
+            file.seek(before)
             text = file.read(_LAST_BYTES)
     except (OSError, ValueError):
         return ""
-    return b"".join(Redactor(RULES).redact([text])).decode("utf-8", "replace")
+    return redacted_end(text, not before).decode("utf-8", "replace")

@@ -51,7 +51,7 @@ def read_campaigns(folder: Path) -> tuple[list[dict[str, Any]], list[dict[str, s
                     "it has a plan and no results.json: playbooks/report.yml"
                     f" -e campaign={place.name} writes it"
                 )
-        except ValueError as error:
+        except (OSError, ValueError) as error:
             left_out.append({"folder": place.name, "reason": str(error)})
     return entries, left_out
 

@@ -24,7 +24,7 @@ from typing import (
 
 from ..layout.plain_text import without_commands
 
-__all__ = ["RULES", "Redactor", "Rule", "is_secret_name", "patterns", "shown"]
+__all__ = ["RULES", "Redactor", "Rule", "is_secret_name", "patterns", "redacted_end", "shown"]
 
 # Names of secrets: of variables, keys of JSON or YAML, attributes and long options. A longer word
 # has another meaning: TOKENIZERS_PARALLELISM, KEYRING, max_tokens. KEY alone counts in capitals.
@@ -35,7 +35,7 @@ _TOKENS = rb"TOKEN|CREDENTIALS?|" + _KEYS
 _HARMLESS = rb"(?!(?i:%s*[_-](?:FILE|PATH|DIR|PKEY|IDS?|COUNT|NAME|TYPE))(?!%s))"
 # Looked at once as a whole: a pattern that tries every part of a name takes quadratic time.
 _NAME = (
-    rb"(?<![A-Za-z0-9_])(?=[A-Z0-9_]*(?:(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|KEY)(?![A-Z])"
+    rb"(?<![A-Za-z0-9_])(?=[A-Z0-9_]*(?:(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|SSHPASS|KEY)(?![A-Z])"
     rb"|_(?:PASS|PWD)(?![A-Z0-9_])))" + _HARMLESS % ((rb"[A-Z0-9_]",) * 2) + rb"[A-Z0-9_]+"
 )
 _NAME_WITH = (
@@ -47,6 +47,10 @@ _NOTHING = (
     rb"|\[redacted|null\b|None\b|(?i:true|false)\b|(?i:[bfru]{0,2})\\?[\"']|[,\s])"
 )
 _NO_NUMBER = rb"(?![\d.,]+(?:\s|$))"
+# Neither a path nor a figure with its unit: PWD=/root, forward_pass=12.5ms.
+_NO_PATH = rb"(?![/.~]|[\d.,]+\s?[a-zA-Z/%]{0,8}(?![^\s,;)]))"
+# Names for a password that end in a short word, of Ansible, LDAP and ODBC among others.
+_SHORT = rb"(?i:(?<![\w-])(?:[\w-]*[_-](?:pass|pwd|pw)|sshpass|bindpw|pwd)(?![\w-]))"
 # A value in quotes, which end it where they are not escaped, or a word. A separator ends the word
 # before a space or the next name only; else it is a character of a password.
 _IN_QUOTES = (
@@ -194,6 +198,32 @@ RULES = (
         _NAME_WITH % (rb"--", _TOKENS) + _GIVEN + _NO_NUMBER + _NOTHING + _QUOTED + rb")",
     ),
     _rule(
+        "option of a command",
+        [b"pass", b"pwd", b"-pw"],
+        rb"(?i:(?<![\w-])--(?:[\w-]*-)?(?:pass|pwd|pw)(?![\w-]))"
+        + _GIVEN
+        + _NO_PATH
+        + _NOTHING
+        + _QUOTED
+        + rb")",
+    ),
+    _rule(
+        "option of a command",
+        [b"pass:"],
+        rb"-pass(?:in|out)?\s+pass:(?P<value>" + _NOTHING + rb"[^\s\"']+)",
+    ),
+    _rule(
+        "password of a document",
+        [b"</"],
+        rb"(?i:<[\w:-]{0,40}(?:password|passwd|passphrase|secret|token|apikey)(?:\s[^<>]{0,200})?>)"
+        rb"(?P<value>" + _NOTHING + rb"[^<>\r\n]+)</",
+    ),
+    _rule(
+        "value of a secret's name",
+        [b"_pass", b"-pass", b"sshpass", b"pwd", b"pw"],
+        _SHORT + _ASSIGNED + _NO_PATH + _NOTHING + _WORD % rb"",
+    ),
+    _rule(
         "ssh key",
         [b" AAAA"],
         rb"(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-[a-z0-9]+) (?P<value>AAAA[A-Za-z0-9+/=]{40,})",
@@ -322,6 +352,20 @@ class Redactor:
         line, count = self.findings.get(kind, (self._line, 0))
         self.findings[kind] = (min(line, self._line), count + 1)
         return b"[redacted: " + kind.encode("utf-8") + b"]"
+
+
+def redacted_end(text: bytes, whole: bool) -> bytes:
+    """Return the end of a file without secrets.
+
+    :param whole: whether it is the whole file; else its first line is dropped, which may be the
+        rest of a secret, as is all up to the end of a private key that begins before.
+    """
+    if not whole:
+        text = text.partition(b"\n")[2]
+        begin, end = _KEY_BEGIN.search(text), _KEY_END.search(text)
+        if end and not (begin and begin.start() < end.start()):
+            text = text[end.end() :]
+    return b"".join(Redactor(RULES).redact([text]))
 
 
 def shown(value: Any) -> Any:

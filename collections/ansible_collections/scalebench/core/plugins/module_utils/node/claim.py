@@ -20,6 +20,9 @@ FILES = frozenset({_CLAIM, f"{_CLAIM}.part", _LOCK})
 _OWNER = "owner.json"
 # Keys that identify one ansible-playbook process, also across machines, reboots and containers.
 _IDENTITY = ("boot_id", "pid_namespace", "pid", "start")
+# Of a claim that counts. playbooks/release.yml claims with its holder's identity alone.
+_REQUIRED = {"boot_id": str, "pid": int, "start": int}
+_OPTIONAL = ("campaign", "controller", "machine_id", "pid_namespace", "job", "taken")
 
 
 class Claim(TypedDict):
@@ -103,11 +106,12 @@ def take(work_dir: str, claim: Claim, dead: Optional[Claim] = None) -> Optional[
         if holder is not None and not _same(holder, claim) and not (dead and _same(holder, dead)):
             return holder
         # Claimed again by the same, it is held since the first time.
-        if holder is None or not _same(holder, claim) or holder["campaign"] != claim["campaign"]:
-            path = os.path.join(work_dir, _CLAIM)
-            with open(path + ".part", "w", encoding="utf-8") as file:
-                json.dump(claim, file)
-            os.replace(path + ".part", path)
+        if (
+            holder is None
+            or not _same(holder, claim)
+            or holder.get("campaign") != claim["campaign"]
+        ):
+            _put(os.path.join(work_dir, _CLAIM), claim)
     return None
 
 
@@ -124,13 +128,17 @@ def release(work_dir: str, claim: Claim) -> bool:
 
 
 def held(work_dir: str) -> Optional[Claim]:
-    """Return the claim on the node, or None. A truncated claim, left by a crash, counts as none."""
+    """Return the claim on the node, or None. A damaged claim, as by a crash, counts as none."""
     try:
         with open(os.path.join(work_dir, _CLAIM), encoding="utf-8") as file:
             claim = json.load(file)
-    except (FileNotFoundError, ValueError):
+    except (FileNotFoundError, ValueError, RecursionError):
         return None
-    return cast(Claim, claim) if isinstance(claim, dict) else None
+    if not isinstance(claim, dict):
+        return None
+    whole = all(isinstance(claim.get(key), kind) for key, kind in _REQUIRED.items())
+    whole = whole and all(isinstance(claim.get(key) or "", str) for key in _OPTIONAL)
+    return cast(Claim, claim) if whole else None
 
 
 def own(work_dir: str, owner: str, take_over: bool, only_read: bool = False) -> str:
@@ -151,10 +159,19 @@ def own(work_dir: str, owner: str, take_over: bool, only_read: bool = False) -> 
             present = ""
         if only_read or present == owner or (present and not take_over):
             return present or owner
-        with open(path + ".part", "w", encoding="utf-8") as file:
-            json.dump({"controller": owner}, file)
-        os.replace(path + ".part", path)
+        _put(path, {"controller": owner})
     return owner
+
+
+def _put(path: str, value: object) -> None:
+    """Write a file of JSON, never through a link: others may write in the folder."""
+    part = path + ".part"
+    with contextlib.suppress(FileNotFoundError):
+        os.remove(part)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    with open(os.open(part, flags, 0o666), "w", encoding="utf-8") as file:
+        json.dump(value, file)
+    os.replace(part, path)
 
 
 def _same(claim: Mapping[str, object], other: Mapping[str, object]) -> bool:

@@ -78,8 +78,10 @@ def attended(work_dir: str, run: str, devices: Sequence[int] = ()) -> Iterator[N
 
 
 def _take(locks: contextlib.ExitStack, work_dir: str, name: str, kind: int) -> TextIO:
-    path = os.path.join(work_dir, name)
-    lock = locks.enter_context(open(path, "a+", encoding="utf-8"))  # noqa: SIM115 - the stack closes it
+    # Never through a link: what it leads to would be emptied.
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
+    opened = os.open(os.path.join(work_dir, name), flags, 0o666)
+    lock = locks.enter_context(os.fdopen(opened, "a+", encoding="utf-8"))
     end = time.monotonic() + _PATIENCE
     while True:
         try:

@@ -10,7 +10,7 @@ import select
 import signal
 import subprocess
 import time
-from typing import Any, Dict, List, Mapping, Optional, TypedDict
+from typing import Any, Dict, Iterable, List, Mapping, Optional, TypedDict
 
 from .gpus import visible_gpus
 from .processes import adopt_orphans, descendants, end_processes, end_with_parent
@@ -24,6 +24,7 @@ _TAIL = 65536
 _ERROR = re.compile(r"\b([A-Za-z_][\w.]*(Error|Exception)|error|fatal)\s*:\s*\S", re.IGNORECASE)
 _WORDS = re.compile(r"[A-Za-z]{2}")
 _LONGEST = 300
+_KEY_MARK = re.compile(r"-----(BEGIN|END) [A-Z0-9 ]*PRIVATE KEY")
 
 
 class _InterruptedError(Exception):
@@ -204,12 +205,30 @@ def telling_line(output: str) -> str:
     """Return the first line that names an error, else the last with a word in it, else nothing.
 
     The first, because launchers print their own error after that of the rank that caused it.
-    Lines are cut at 300 characters.
+    Lines are cut after a word, at 300 characters: the controller looks for secrets in whole words.
     """
-    lines = [line.strip() for line in re.split(r"[\r\n]+", output)]
+    lines = _without_keys(line.strip() for line in re.split(r"[\r\n]+", output))
     errors = (line for line in lines if _ERROR.search(line))
     words = (line for line in reversed(lines) if _WORDS.search(line))
-    return next(errors, next(words, ""))[:_LONGEST]
+    line = next(errors, next(words, ""))
+    if len(line) <= _LONGEST:
+        return line
+    return line[: _LONGEST + 1].rpartition(" ")[0] or f"a word of {len(line)} characters"
+
+
+def _without_keys(lines: Iterable[str]) -> List[str]:
+    """Return the lines that are of no private key, which may begin before them."""
+    kept: List[str] = []
+    inside = False
+    for line in lines:
+        marks = _KEY_MARK.findall(line)
+        if marks:
+            if marks[0] == "END" and not inside:
+                kept.clear()
+            inside = marks[-1] == "BEGIN"
+        elif not inside:
+            kept.append(line)
+    return kept
 
 
 def _tail(log: str) -> str:

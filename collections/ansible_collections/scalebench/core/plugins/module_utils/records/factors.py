@@ -343,9 +343,9 @@ def factor_words(values: Mapping[str, Any]) -> Dict[str, str]:
 
     :param values: of factors by name, as :func:`factor_values` returns them.
     """
-    words = {factor.name: factor.words for factor in FACTORS}
+    words = {factor.name: factor.words for factor in FACTORS if factor.words}
     return {
-        name: (words.get(name) or f"{name.replace('_', ' ')} {{}}").format(value)
+        name: words[name].format(value) if name in words else f"{name.replace('_', ' ')} {value}"
         for name, value in values.items()
         if value not in (None, "")
     }

@@ -121,10 +121,11 @@ def _span(first: int, last: int, width: int) -> str:
     return f"{first:0{width}}" if first == last else f"{first:0{width}}-{last:0{width}}"
 
 
-def _natural(name: str) -> List[Tuple[bool, int, str]]:
-    """Return what to sort by: numbers as numbers, before words."""
+def _natural(name: str) -> List[Tuple[bool, int, str, str]]:
+    """Return what to sort by: numbers as numbers, of any length, before words."""
+    parts = [part for part in re.split(r"([0-9]+)", name) if part]
+    numbers = [part.lstrip("0") if part.isdecimal() else None for part in parts]
     return [
-        (not part.isdecimal(), int(part) if part.isdecimal() else 0, part)
-        for part in re.split(r"([0-9]+)", name)
-        if part
+        (number is None, len(number or ""), number or "", part)
+        for number, part in zip(numbers, parts)
     ]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, List, Mapping, Optional, Sequence, Tuple, cast
 
 from ..logs._ending import scan
 from ..records.endings import LOG, NODE, ending_names, ending_of_log
 from ..records.plans import Cell, PlannedRepeat
 from ..records.runs import Disturbance, LogFacts, NodeRun, NodeTelemetry, RunRecord
+from ..records.shape import check_shape, parse_json
 from ..telemetry import disturbances, nccl
 from . import invariants
 
@@ -90,13 +92,27 @@ def not_run(
 
 def _node_run(run: Mapping[str, Any]) -> NodeRun:
     if "ending" in run:
-        return cast(NodeRun, {key: run.get(key) for key in NodeRun.__annotations__})
+        try:
+            return _checked({key: run.get(key) for key in NodeRun.__annotations__})
+        except ValueError as error:
+            return {"ending": "launch_failed", "reason": f"the node gave no valid result: {error}"}
     what = "unreachable" if run.get("unreachable") else "the node gave no result"
     # Of a program that was killed Ansible says only that it printed no result.
-    told = [line.strip() for line in (run.get("module_stderr") or "").split("\n") if line.strip()]
+    lines = str(run.get("module_stderr") or "").split("\n")
+    told = [line.strip() for line in lines if line.strip()]
     errors = [line for line in told if "error" in line.lower()]
     reason = (errors or told or [run.get("msg", "no message")])[-1]
     return {"ending": "launch_failed", "reason": f"{what}: {reason}"}
+
+
+def _checked(run: Mapping[str, Any]) -> NodeRun:
+    """Return a node's answer, which comes from another machine, once a record may hold it.
+
+    :raises ValueError: it may not.
+    """
+    plain = parse_json(json.dumps(run))
+    check_shape(plain, NodeRun, "it", {})
+    return cast(NodeRun, plain)
 
 
 def _interfaces(telemetry: Optional[NodeTelemetry]) -> List[str]:
