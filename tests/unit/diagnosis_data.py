@@ -27,6 +27,7 @@ def measured(
     devices: int = 1,
     device: dict[tuple[int, int], float] | None = None,
     disturbed: float = 0.0,
+    scattered: tuple[int, float] | None = None,
     drawn: dict[str, list[list[float]]] | None = None,
 ):
     """Return what the trainer measures of `count` nodes, with deficits as shares from 0 to 1.
@@ -38,6 +39,7 @@ def measured(
     :param touching: the first nodes of a group, and the deficit of all pairs with one of them.
     :param devices: of each node; ``device`` their deficits, by node and number on it.
     :param disturbed: share of the repeats that lose 40 %.
+    :param scattered: a node, and the noise between the repeats of its pairs.
     :param drawn: by test, measured logarithms of the repeats of a sound figure against the usual of
         its test and of the moment, to draw from instead of all noise.
     """
@@ -47,7 +49,7 @@ def measured(
     def sound() -> float:
         return 0.0 if drawn else dice.gauss(0, unlike)
 
-    def rates(test: str, base: float, repeats: int) -> list[float]:
+    def rates(test: str, base: float, repeats: int, noise: float = noise) -> list[float]:
         if drawn:
             return [base * math.exp(one) for one in dice.choice(drawn[test])]
         return [
@@ -78,10 +80,15 @@ def measured(
 
     planned = rounds(count)
     base = {pair: 110.0 * (1 - way(pair)) * math.exp(sound()) for one in planned for pair in one}
-    pairs = {pair: rates("pair_transfer", base[pair], repeats) for pair in base}
+
+    def pair_rates(pair: tuple[int, int]) -> list[float]:
+        own = scattered[1] if scattered and scattered[0] in pair else noise
+        return rates("pair_transfer", base[pair], repeats, own)
+
+    pairs = {pair: pair_rates(pair) for pair in base}
     again = repeated_rounds(planned, pairs)
     for pair in (pair for one in again for pair in one):
-        pairs[pair] += rates("pair_transfer", base[pair], repeats)
+        pairs[pair] += pair_rates(pair)
     return {
         "nodes": names,
         "alone": [

@@ -44,6 +44,14 @@ def test_the_drawing_names_sizes_and_is_the_same_each_time():
     assert one == again
     texts = [node.text for node in ET.fromstring(one).iter() if node.tag.endswith("}text")]
     assert {"1 KiB", "64 KiB", "1 MiB", "16 MiB", "bus bandwidth, MB/s"} <= {*texts}
+    assert "marker: median of the repeats; dashed: the fitted law" in texts
+
+
+def test_curves_beyond_those_that_can_be_told_apart_are_counted():
+    found = {"groups": RESULTS["collectives"]["groups"] * 13}
+    (axes,) = message_figure(found).axes
+    assert len([line for line in axes.get_lines() if not line.is_dashed()]) == 24
+    assert any(note.get_text().endswith("law; 2 more in the table") for note in axes.texts)
 
 
 def test_a_report_of_collectives_has_the_plot_and_no_other_has():

@@ -47,6 +47,15 @@ def test_the_axis_has_the_unit_of_the_logs():
     assert axes.get_ylabel() == "throughput, tokens/s"
 
 
+def test_all_figures_are_within_the_axis():
+    series = plot_series(build_results(*campaign(REFERENCE_004)))
+    for figure in ("throughput", "speedup", "efficiency"):
+        for axes in scaling_figure(series, figure).axes:
+            low, high = axes.get_ylim()
+            drawn = [value for line in axes.get_lines() for value in line.get_ydata()]
+            assert drawn and low < min(drawn) and max(drawn) < high
+
+
 def test_oversubscribed_is_said():
     series = plot_series(build_results(*campaign({"1n1g": [10.0], "2n1g": [9.0]})))
     assert "hollow" not in " ".join(texts(draw(series, "speedup", "")))

@@ -75,6 +75,13 @@ def test_a_misspelt_option_is_told_with_the_one_meant(name, meant):
     ]
 
 
+def test_misspelt_options_are_in_order():
+    names = ["repeat", "batch", "dtype", "topologies", "precison", "campain"]
+    assert [said.split()[1] for said in misspelt(names, ["campaign"])] == [
+        f"{name}:" for name in sorted(names)
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "meant"),
     [

@@ -72,6 +72,15 @@ def test_a_plan_is_read_as_it_was_written():
             lambda made: made["cells"][0].update(model_data={"parameters": {"figure": 7}}),
             "model_data.parameters is .* with a source",
         ),
+        *(
+            (
+                lambda made, figure=figure: made["cells"][0].update(
+                    model_data={"parameters": {"figure": figure, "source": "a paper"}}
+                ),
+                "model_data.parameters is .* no figure",
+            )
+            for figure in (0, -1)
+        ),
         (lambda made: made["cells"].append("r50"), r"cells\[1\] is 'r50', not a mapping"),
         (lambda made: made["cells"][0].update(nodes=2), "topology 1n1g does not fit nodes"),
         (lambda made: made["cells"][0].pop("name"), r"cells\[0\] has no name"),

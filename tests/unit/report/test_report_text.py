@@ -194,6 +194,15 @@ def test_two_percent_of_drift_or_between_rates_and_clock_are_told(by, said):
     assert told.count("the wall clock differ by more than 2%") == said
 
 
+@pytest.mark.parametrize(("ending", "said"), [("crashed", 1), ("skipped", 0)])
+def test_a_cell_of_which_something_was_started_had_no_success(ending, said):
+    plan, runs = campaign({"1n1g": [10.0], "2n1g": [1.0, 1.0]})
+    for at, how in ((1, ending), (2, "skipped")):
+        runs[at] = run(runs[at]["cell"], at, None, ending=how, reason="x")
+    told = " ".join(remarks(build_results(plan, runs)))
+    assert told.count("no repeat succeeded") == said
+
+
 def test_markdown_quotes_what_comes_from_logs():
     plan, runs = campaign({"1n1g": [10.0, 11.0]})
     reason = "x | `code` <script>\n# heading"

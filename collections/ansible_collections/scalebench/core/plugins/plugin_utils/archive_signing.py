@@ -60,7 +60,7 @@ def _signed(key: str, data: IO[bytes]) -> str:
     if not path.is_file():
         raise ValueError(f"sign_key {key}: no such file")
     done = _keygen("sign", ["-f", str(path)], data)
-    if done.returncode == 0 and done.stdout:
+    if done.returncode == 0:
         return done.stdout
     said = " ".join(line for line in done.stderr.splitlines() if line != _NOTE)
     raise ValueError(f"sign_key {key}: it cannot sign: {said}. {_todo(path, said)}")

@@ -95,7 +95,7 @@ def find(
     """
     if len(figures) < 3:
         raise ValueError(f"{len(figures)} figures: three are needed to tell which one is slow")
-    measured = of_repeats(figures)
+    measured = of_repeats(figures, nodes)
     base, precision = _usual(measured, nodes)
     fit = _Fit(base, {}, _holders(measured, causes, {}))
     while len(fit.levels) < len(measured.values) // 2:
@@ -152,11 +152,13 @@ def _seen(
 def _usual(measured: Figures, nodes: Sequence[FrozenSet[str]]) -> tuple[float, Precision]:
     """Return the level of what is not slow, and the precision by what lies around it.
 
-    A node is as fast as its best figure at least. Half of them reach a level; what is not clearly
-    below that is usual.
+    A node is as fast as its best figure at least, of those whose repeats agree where there are any.
+    Half of them reach a level; what is not clearly below that is usual.
     """
-    values = measured.values
-    best = sorted((max(values[name] for name in own) for own in nodes if own), reverse=True)
+    values, unsure = measured.values, {*measured.unsure}
+    best = sorted(
+        (max(values[name] for name in own - unsure or own) for own in nodes if own), reverse=True
+    )
     reached = median_low(best[: (len(best) + 1) // 2]) if best else median(values.values())
     lowest = reached - TOLERANCE - _CONTRADICTS * noise(measured)
     usual = [one for one in values.values() if one >= lowest]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from statistics import fmean, median
-from typing import Dict, Iterable, List, Mapping, Sequence
+from typing import Dict, FrozenSet, Iterable, List, Mapping, Sequence
 
 __all__ = ["TOLERANCE", "Figures", "Precision", "noise", "of_repeats", "precision_at"]
 
@@ -19,6 +19,9 @@ _FAR = 4.0
 # With so many of its repeats disturbed, or with so many times the spread of the others, nobody can
 # tell which of a figure's repeats are the usual ones.
 _UNSURE, _WIDE = 0.4, 4.0
+# With so many times the spread of the others in the figures of one node, they are all unsure: of
+# five repeats each, some scatter little by chance.
+_SCATTERED = 2.5
 # Makes the median absolute deviation of so many normal values, times 1.4826, right on average:
 # C. Croux, P. J. Rousseeuw, Time-efficient algorithms for two highly robust estimators of scale,
 # COMPSTAT 1992. Of more: n / (n - 0.8).
@@ -53,23 +56,37 @@ class Precision:
         return 1 / sum(1 / self.variances[name] for name in names)
 
 
-def of_repeats(figures: Mapping[str, Sequence[float]]) -> Figures:
+def of_repeats(
+    figures: Mapping[str, Sequence[float]], nodes: Sequence[FrozenSet[str]] = ()
+) -> Figures:
     """Return each figure's mean without its disturbed repeats, and how well that is known.
 
     What is disturbed is told by the median and the median absolute deviation. The other repeats of
     all figures have one variance, so that few repeats of each make many degrees of freedom. A
     figure of which two fifths are disturbed keeps them. It has a variance of its own, and so has
-    one that scatters four times as much as usual.
+    one that scatters four times as much as usual, and all of a node whose figures scatter two and
+    a half times as much.
 
     :param figures: without what a repeat of all has in common, which takes its part of the freedom.
+    :param nodes: the figures of each node.
     """
-    own = {name: _robust_spread(repeats) for name, repeats in figures.items()}
+    own = {name: _robust_spread([repeats]) for name, repeats in figures.items()}
+    # Of one figure alone that is known too badly.
+    of_nodes = [
+        (one, _robust_spread([figures[name] for name in one])) for one in nodes if len(one) > 1
+    ]
     spread = max(median(own.values()), _LEAST)
     for _ in range(_PASSES):
-        near = {name: one if one > _WIDE * spread else spread for name, one in own.items()}
+        scattered = {name for one, wide in of_nodes if wide > _SCATTERED * spread for name in one}
+        near = {
+            name: one if one > _WIDE * spread or (name in scattered and one > spread) else spread
+            for name, one in own.items()
+        }
         kept = {name: _kept(repeats, _FAR * near[name]) for name, repeats in figures.items()}
         disagree = {name for name, repeats in figures.items() if _disagree(repeats, kept[name])}
-        unsure = [name for name in figures if name in disagree or near[name] > spread]
+        unsure = [
+            name for name in figures if name in disagree or name in scattered or near[name] > spread
+        ]
         sure = [kept[name] for name in figures if name not in unsure and len(kept[name]) > 1]
         freedom = sum(len(repeats) - 1 for repeats in sure)
         squares = sum(map(_squares, sure))
@@ -106,11 +123,14 @@ def precision_at(measured: Figures, scatter: float, freedom: float) -> Precision
     return Precision(variances, both)
 
 
-def _robust_spread(repeats: Sequence[float]) -> float:
+def _robust_spread(figures: Sequence[Sequence[float]]) -> float:
     """Return the standard deviation of a repeat, by the median absolute deviation."""
-    count, centre = len(repeats), median(repeats)
+    count = min(map(len, figures))
     correction = 1.4826 * (_SMALL.get(count) or count / (count - 0.8))
-    return correction * median(abs(value - centre) for value in repeats)
+    centred = [(median(repeats), repeats) for repeats in figures]
+    return correction * median(
+        abs(value - centre) for centre, repeats in centred for value in repeats
+    )
 
 
 def _own_variance(repeats: Sequence[float]) -> float:

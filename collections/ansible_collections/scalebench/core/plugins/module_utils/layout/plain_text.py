@@ -49,13 +49,13 @@ def without_commands(text: str, instead: str) -> str:
 def csv_value(value: Any) -> Any:
     """Return what a field of a CSV file holds; a text is :func:`plain`, and never a formula.
 
-    Spreadsheets compute a text that begins with one of ``=+-@``; an apostrophe keeps it a text
-    (OWASP, CSV injection).
+    Spreadsheets compute a text that begins with one of ``=+-@``, in full width too; an apostrophe
+    keeps it a text (OWASP, CSV injection).
     """
     if not isinstance(value, str):
         return value
     text = plain(value)
-    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
+    return f"'{text}" if text.startswith(tuple("=+-@\uff1d\uff0b\uff0d\uff20")) else text
 
 
 def last_lines(text: str, most: int = 20, longest: int = LONGEST) -> List[str]:

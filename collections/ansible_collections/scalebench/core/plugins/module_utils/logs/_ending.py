@@ -52,6 +52,7 @@ WORDS = (
 HARMLESS = r"not a failure|ran out of memory trying to allocate|garbage_collection"
 PREFIX = r"^(?:[^\[\n]{0,40}\[\d+,\d+\]<std\w{3}>:|\[\w+\d+\]:)"
 SEARCHED = 20_000
+_TO_LINE_END = re.compile(r"[^\n]*")
 
 
 def scan(text: str) -> Iterator[Tuple[str, str, str]]:
@@ -99,10 +100,8 @@ def judge(
 
 
 def _line(text: str, at: int) -> str:
-    start = text.rfind("\n", 0, at) + 1
-    end = text.find("\n", at)
-    line = text[start : end if end >= 0 else len(text)]
-    return re.sub(PREFIX, "", line).strip()[:500]
+    line = _TO_LINE_END.match(text, text.rfind("\n", 0, at) + 1)
+    return re.sub(PREFIX, "", line.group() if line else "").strip()[:500]
 
 
 def _raised(text: str, at: int) -> str:

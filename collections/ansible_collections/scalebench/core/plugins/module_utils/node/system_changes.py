@@ -389,7 +389,7 @@ def words_of(plan: Undo, owners: Mapping[str, str] = {}) -> List[str]:
     if others:
         lines.append(f"remove files: {', '.join(others)}")
     if new:
-        counted = (f"{top} ({count})" if count > 1 else top for top, count in sorted(new.items()))
+        counted = (f"{top} ({count})" if count > 1 else top for top, count in new.items())
         lines.append(f"remove files of packages: {', '.join(counted)}")
     return [*lines, *(f"{name} stays: {why}" for name, why in plan.stays.items())]
 

@@ -90,8 +90,8 @@ def _line_rate(
     members: Sequence[MeasuredCell], nodes: Mapping[str, Fingerprint]
 ) -> Optional[float]:
     good = [repeat for cell in members for repeat in cell["repeats"] if "message" in repeat]
-    ways = sorted({way for repeat in good for way in repeat.get("transport") or ()})
-    names = sorted({name for repeat in good for name in repeat.get("node_names") or ()})
+    ways = {way for repeat in good for way in repeat.get("transport") or ()}
+    names = {name for repeat in good for name in repeat.get("node_names") or ()}
     return line_rate(nodes, names, ways)
 
 

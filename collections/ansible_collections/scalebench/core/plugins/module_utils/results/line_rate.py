@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Mapping, Optional, Sequence
+from typing import Collection, Mapping, Optional
 
 from ..records.plans import Fingerprint
 
@@ -15,7 +15,7 @@ _PORT_RATE = re.compile(r"([0-9.]+) Gb/sec")
 
 
 def line_rate(
-    nodes: Mapping[str, Fingerprint], names: Sequence[str], transports: Sequence[str]
+    nodes: Mapping[str, Fingerprint], names: Collection[str], transports: Collection[str]
 ) -> Optional[float]:
     """Return the line rate of the slowest node in MB/s (10^6 bytes), one way, without headers.
 
