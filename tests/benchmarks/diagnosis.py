@@ -124,6 +124,9 @@ def main() -> int:
     parser.add_argument("--noise", type=float, default=0.02, help="of a repeat, as a logarithm")
     parser.add_argument("--unlike", type=float, default=0.005, help="between sound nodes and links")
     parser.add_argument("--disturbed", type=float, default=0.0, help="share of the repeats")
+    parser.add_argument(
+        "--scattered", type=float, metavar="NOISE", help="of the pairs of the first node"
+    )
     parser.add_argument("--drawn", action="store_true", help="draw from measured repeats")
     parser.add_argument("--trials", type=int, default=40, help="up to 8 nodes; above fewer")
     parser.add_argument("--sound", type=int, default=200, help="sound clusters of each size")
@@ -132,6 +135,8 @@ def main() -> int:
     parser.add_argument("--kinds", nargs="*", default=list(KINDS), choices=KINDS, metavar="KIND")
     options = parser.parse_args()
     noise = {"noise": options.noise, "unlike": options.unlike, "disturbed": options.disturbed}
+    if options.scattered:
+        noise["scattered"] = (0, options.scattered)
     if options.drawn:
         noise = {"drawn": json.loads(DRAWN.read_text())}
     print(f"{'measured repeats' if options.drawn else noise}: named exactly, in %")

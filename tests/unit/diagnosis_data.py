@@ -10,6 +10,8 @@ from collectives.rounds import rounds
 
 # What a disturbed repeat loses: as much as by another transfer at the same time.
 DISTURBED = math.log(1 - 0.4)
+# Usual rates of what is measured of a device alone.
+TESTS = {"training_step": 100.0, "matrix_product": 40.0, "memory_copy": 9000.0}
 
 
 def measured(
@@ -93,7 +95,7 @@ def measured(
         "nodes": names,
         "alone": [
             {"test": test, "node": names[number], "device": one, "rates": found}
-            for test, scale in (("matrix_product", 40.0), ("memory_copy", 9000.0))
+            for test, scale in TESTS.items()
             for (number, one), found in zip(places, alone_rates(test, scale), strict=True)
         ],
         "pairs": [

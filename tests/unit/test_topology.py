@@ -12,7 +12,7 @@ def test_read_and_write(text, pair):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "4n", "n8g", "04n8g", "4N8G", "4n8g ", "4n8g\n", "٤n8g", None, 4]
+    "text", ["", "4n", "n8g", "04n8g", "4N8G", "4n8g ", "4n8g\n", "٤n8g", "9" * 10 + "n1g", None, 4]
 )
 def test_what_is_no_topology(text):
     with pytest.raises(ValueError, match="is not a topology: write"):

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+from torch import nn
 
 from collectives.definitions import operation_line
 from collectives.doubts import repeated_rounds, unclear
@@ -58,8 +59,8 @@ def _put(place: Place, kind: str, facts: dict[str, Any]) -> None:
 def _tests(device: torch.device) -> dict[str, tuple[float, Callable[[], Any]]]:
     """Return what is measured of a device alone: the amount of one call, and the call.
 
-    matrix_product in 10^9 floating-point operations/s, the copies in 10^9 bytes/s; a copy in
-    memory reads and writes each byte.
+    training_step in steps/s, matrix_product in 10^9 floating-point operations/s, the copies in 10^9
+    bytes/s; a copy in memory reads and writes each byte.
     """
     on_gpu = device.type == "cuda"
     side, size = (8192, 1 << 30) if on_gpu else (512, 1 << 26)
@@ -68,6 +69,7 @@ def _tests(device: torch.device) -> dict[str, tuple[float, Callable[[], Any]]]:
     source = torch.zeros(size // 4, device=device)
     copy = torch.empty_like(source)
     tests: dict[str, tuple[float, Callable[[], Any]]] = {
+        "training_step": (1.0, _training_step(device, 4096 if on_gpu else 256)),
         "matrix_product": (2e-9 * side**3, lambda: torch.mm(left, right, out=product)),
         "memory_copy": (2e-9 * size, lambda: copy.copy_(source)),
     }
@@ -75,6 +77,24 @@ def _tests(device: torch.device) -> dict[str, tuple[float, Callable[[], Any]]]:
         host = torch.zeros(size // 4).pin_memory()
         tests["host_to_device"] = (1e-9 * size, lambda: copy.copy_(host, non_blocking=True))
     return tests
+
+
+def _training_step(device: torch.device, width: int) -> Callable[[], Any]:
+    """Return the step of a small perceptron: forward and backward pass, and SGD with momentum."""
+    model = nn.Sequential(
+        *(nn.Linear(width, width), nn.ReLU()),
+        *(nn.Linear(width, width), nn.ReLU()),
+        nn.Linear(width, 1),
+    ).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), 1e-3, 0.9)
+    samples = torch.rand(width, width, device=device)
+
+    def step() -> None:
+        optimizer.zero_grad()
+        model(samples).square().mean().backward()
+        optimizer.step()
+
+    return step
 
 
 def _rate(place: Place, device: torch.device, amount: float, call: Callable[[], Any]) -> float:

@@ -38,7 +38,14 @@ def log_of(data):
 
 
 def diagnosis_of(data):
-    return {"campaign": "one", **judge(data, {}), "tolerance": 3.0, "groups": {}, **data}
+    return {
+        "campaign": "one",
+        "ended": 1234.5,
+        **judge(data, {}),
+        "tolerance": 3.0,
+        "groups": {},
+        **data,
+    }
 
 
 def test_the_lines_of_several_logs_are_joined():
@@ -177,7 +184,13 @@ def test_prometheus_has_each_deficit_and_each_pair():
     assert rate in lines
     rates = [line for line in lines if line.startswith("scalebench_pair_rate")]
     assert len(rates) == 6
+    share = diagnosis["seen"]["link"]
+    assert f'scalebench_diagnosis_visible_deficit_percent{{kind="link"}} {share}' in lines
+    assert "scalebench_diagnosis_ended_timestamp_seconds 1234.5" in lines
+    assert 'scalebench_diagnosis_verdict{verdict="slow"} 1' in lines
     sound = prometheus(diagnosis_of(measured(4, 1)))
+    assert 'scalebench_diagnosis_verdict{verdict="slow"} 0' in sound
+    assert 'scalebench_diagnosis_verdict{verdict="sound"} 1' in sound
     assert "scalebench_suspect_deficit" not in sound and "scalebench_pair_rate" in sound
 
 

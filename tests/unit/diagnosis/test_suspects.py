@@ -52,6 +52,14 @@ def test_the_cause_is_named_and_nothing_else(count, deficits, expected):
     assert found.count(expected) >= 19, found
 
 
+@pytest.mark.parametrize(("count", "noise"), [(4, 0.2), (8, 0.1), (16, 0.1)])
+def test_a_node_whose_pairs_scatter_is_seldom_slow_and_makes_no_other_slow(count, noise):
+    data = [measured(count, seed, scattered=(0, noise)) for seed in range(1000, 1100)]
+    found = [{subject for _, subject in named(judge(one, {}))} for one in data]
+    assert sum(bool(one) for one in found) <= 4
+    assert not any("node1" not in subject.split(" - ") for one in found for subject in one)
+
+
 def test_slow_nodes_among_many_are_named():
     expected = {("network", "node41"), ("network", "node8"), ("node", "node3")}
     for seed in range(3):
@@ -89,7 +97,7 @@ def test_slow_pairs_of_a_slow_node_are_its_own_and_named():
 
     assert (suspect["kind"], suspect["subject"]) == ("node", "node3")
     assert [one["test"] for one in suspect["deficits"]] == [
-        *("matrix_product", "memory_copy", "mean of the tests"),
+        *("matrix_product", "memory_copy", "training_step", "mean of the tests"),
         *("pair_transfer node1 - node3", "pair_transfer node2 - node3"),
     ]
 

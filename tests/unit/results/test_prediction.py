@@ -81,6 +81,8 @@ def rows_of(results, asked=""):
 def test_what_follows_the_law_is_predicted_exactly():
     rows = rows_of(measured())
     assert set(rows) == {("parts", "2n1g"), ("parts", "4n1g"), ("left_out", "4n1g")}
+    # The largest has no smaller one with as many devices a node.
+    assert ("left_out", "4n1g") in rows_of(measured(("2n1g", "4n1g", "2n4g")))
     for (kind, topology), row in rows.items():
         devices = int(topology[0])
         assert row["step_seconds"] == pytest.approx(ALONE + all_reduce(devices)), kind
@@ -239,7 +241,9 @@ def test_a_topology_that_is_twice_as_fast_as_predicted_is_an_error_of_half():
             "8n8g",
             "3 sizes of benchmark all_reduce on two or more nodes with 8 device(s)",
         ),
-        (measured(), "2n1g", "each, below 2n1g, are needed: -e benchmark=TRAINING,all_reduce"),
+        (measured(), "2n1g", "nothing smaller than 2n1g has several nodes: measure it"),
+        (measured(), "1n8g", "nothing smaller than 1n8g has several nodes: measure it"),
+        (measured(), "3n2g", "each, below 3n2g, are needed: -e benchmark=TRAINING,all_reduce"),
         (measured(), "1n1g", "one device has nothing to exchange"),
     ],
 )

@@ -7,7 +7,7 @@ from typing import Any, Iterable, List, Tuple
 
 __all__ = ["format_topology", "parse_topology", "sort_topologies", "world_size"]
 
-_PATTERN = re.compile(r"([1-9][0-9]*)n([1-9][0-9]*)g", re.ASCII)
+_PATTERN = re.compile(r"([1-9][0-9]{0,8})n([1-9][0-9]{0,8})g", re.ASCII)
 
 
 def parse_topology(text: Any) -> Tuple[int, int]:

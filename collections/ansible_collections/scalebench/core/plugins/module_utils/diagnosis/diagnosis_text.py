@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Mapping
 from ..layout.metrics import metric
 from ..layout.sections import Section, Table, markdown, section, table, table_text
 from .measurement import EVERY_PAIR
-from .suspects import KINDS, MOST_SEEN, UNDECIDED, pair_name
+from .suspects import KINDS, MOST_SEEN, SLOW, SOUND, UNDECIDED, pair_name
 
 __all__ = ["headline", "prometheus", "report_markdown", "sections", "terminal"]
 
@@ -83,6 +83,11 @@ def sections(diagnosis: Diagnosis) -> List[Section]:
         f"Not seen, since every measured pair touches it: slow {one}."
         for one in diagnosis["unseen"]
     ]
+    if any(row["device"] for row in diagnosis["alone"]):
+        hidden.append(
+            "Pairs were measured by the first device of each node: another network adapter than"
+            " the one that it uses was not."
+        )
     return [
         section("suspects", "Suspects", [headline(diagnosis)], listed, list(actions)),
         section(
@@ -168,7 +173,10 @@ def _alone(diagnosis: Diagnosis) -> Table:
         }
         for row in diagnosis["alone"]
     ]
-    caption = "matrix_product in GFLOP/s, copies in GB/s (memory_copy: read and written)"
+    caption = (
+        "training_step in steps/s, matrix_product in GFLOP/s, copies in GB/s (memory_copy: read and"
+        " written)"
+    )
     return table(caption, rows, decimals={"device": 0})
 
 
@@ -215,7 +223,7 @@ def report_markdown(diagnosis: Diagnosis) -> str:
 
 
 def prometheus(diagnosis: Diagnosis) -> str:
-    """Return diagnosis.prom: suspects by kind, 0 too, their deficits, and the rates of pairs."""
+    """Return diagnosis.prom: verdict, suspects by kind, 0 too, their deficits, rates of pairs."""
     counts = dict.fromkeys(KINDS, 0)
     for suspect in diagnosis["suspects"]:
         counts[suspect["kind"]] += 1
@@ -224,12 +232,26 @@ def prometheus(diagnosis: Diagnosis) -> str:
         for one in diagnosis["suspects"]
         for deficit in one["deficits"]
     ]
+    verdicts = [
+        ({"verdict": one}, int(one == diagnosis["verdict"])) for one in (SLOW, SOUND, UNDECIDED)
+    ]
     blocks = [
+        metric("scalebench_diagnosis_verdict", "1 for the verdict of the last one.", verdicts),
+        metric(
+            "scalebench_diagnosis_ended_timestamp_seconds",
+            "When the last log of the diagnosis was recorded, in seconds since 1970.",
+            [({}, diagnosis["ended"])],
+        ),
+        metric(
+            "scalebench_diagnosis_visible_deficit_percent",
+            "Deficit of each kind that would have been seen with a chance of 95 %.",
+            [({"kind": kind}, share) for kind, share in diagnosis["seen"].items()],
+        ),
         metric(
             "scalebench_suspects",
             "Suspects of the last diagnosis by kind.",
             [({"kind": kind}, count) for kind, count in counts.items()],
-        )
+        ),
     ]
     blocks += [
         metric(name, about, [(labels, deficit[key]) for labels, deficit in deficits])

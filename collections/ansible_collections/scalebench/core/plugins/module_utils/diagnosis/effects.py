@@ -152,13 +152,13 @@ def _seen(
 def _usual(measured: Figures, nodes: Sequence[FrozenSet[str]]) -> tuple[float, Precision]:
     """Return the level of what is not slow, and the precision by what lies around it.
 
-    A node is as fast as its best figure at least, of those whose repeats agree where there are any.
-    Half of them reach a level; what is not clearly below that is usual.
+    A node is as fast as its best figure at least, of those whose repeats agree where these are
+    most. Half of them reach a level; what is not clearly below that is usual.
     """
-    values, unsure = measured.values, {*measured.unsure}
-    best = sorted(
-        (max(values[name] for name in own - unsure or own) for own in nodes if own), reverse=True
-    )
+    values = measured.values
+    sure = [own.difference(measured.unsure) for own in nodes]
+    told = [one if 2 * len(one) > len(own) else own for one, own in zip(sure, nodes) if own]
+    best = sorted((max(values[name] for name in own) for own in told), reverse=True)
     reached = median_low(best[: (len(best) + 1) // 2]) if best else median(values.values())
     lowest = reached - TOLERANCE - _CONTRADICTS * noise(measured)
     usual = [one for one in values.values() if one >= lowest]

@@ -21,7 +21,7 @@ _FAR = 4.0
 _UNSURE, _WIDE = 0.4, 4.0
 # With so many times the spread of the others in the figures of one node, they are all unsure: of
 # five repeats each, some scatter little by chance.
-_SCATTERED = 2.5
+_SCATTERED = 3.0
 # Makes the median absolute deviation of so many normal values, times 1.4826, right on average:
 # C. Croux, P. J. Rousseeuw, Time-efficient algorithms for two highly robust estimators of scale,
 # COMPSTAT 1992. Of more: n / (n - 0.8).
@@ -64,16 +64,16 @@ def of_repeats(
     What is disturbed is told by the median and the median absolute deviation. The other repeats of
     all figures have one variance, so that few repeats of each make many degrees of freedom. A
     figure of which two fifths are disturbed keeps them. It has a variance of its own, and so has
-    one that scatters four times as much as usual, and all of a node whose figures scatter two and
-    a half times as much.
+    one that scatters four times as much as usual, and all of a node whose figures scatter three
+    times as much.
 
     :param figures: without what a repeat of all has in common, which takes its part of the freedom.
     :param nodes: the figures of each node.
     """
     own = {name: _robust_spread([repeats]) for name, repeats in figures.items()}
-    # Of one figure alone that is known too badly.
+    # Of one or two figures that is known too badly.
     of_nodes = [
-        (one, _robust_spread([figures[name] for name in one])) for one in nodes if len(one) > 1
+        (one, _robust_spread([figures[name] for name in one])) for one in nodes if len(one) > 2
     ]
     spread = max(median(own.values()), _LEAST)
     for _ in range(_PASSES):

@@ -100,7 +100,7 @@ def predictions(cells: Sequence[MeasuredCell], wanted: Sequence[str] = ()) -> Op
 
     - ``parts``: of a measured topology, by its own all-reduce, one device with the same batch per
       device, and what its ranks measured: imbalance, waits for cores, more input.
-    - ``left_out``: the largest measured one, of smaller topologies only.
+    - ``left_out``: the largest measured one that smaller ones can tell of, of these only.
     - ``asked``: each other of ``wanted``, of all smaller ones.
     """
     alone = all_reduce_times(cells)
@@ -116,7 +116,7 @@ def predictions(cells: Sequence[MeasuredCell], wanted: Sequence[str] = ()) -> Op
 def _group(group: _Group, wanted: Sequence[str]) -> PredictionGroup:
     several = sorted((name for name in group.times if _nodes(name) > 1), key=world_size)
     rows = [_from_parts(name, group) for name in several if name in group.alone]
-    left_out = several[-1:] if several and group.smaller(several[-1], group.alone) else []
+    left_out = [name for name in several if group.smaller(name, group.alone)][-1:]
     rows += [_from_smaller("left_out", name, group) for name in left_out]
     rows += [_from_smaller("asked", name, group) for name in wanted if name not in left_out]
     shared = {cell["topology"] for cell in group.members if cell["oversubscribed"]}
@@ -170,6 +170,9 @@ def _from_smaller(kind: str, name: str, group: _Group) -> Prediction:
     bases = [*able, *group.smaller(name, group.times)][-(2 if group.strong else 1) :]
     if world_size(name) == 1:
         return _row(kind, name, group, bases, network, "one device has nothing to exchange")
+    if _nodes(name) <= 2:
+        reason = f"nothing smaller than {name} has several nodes: measure it"
+        return _row(kind, name, group, bases, network, reason)
     if group.strong:
         batch = group.members[0]["global_batch_size"] or 0
         if batch % world_size(name):
