@@ -41,8 +41,8 @@ REASONS = {
     "timeout": "the node gave no answer within {timeout:g} s and {grace:g} s more",
     "cancelled": "ended, because another node of the repeat failed",
 }
-# sftp reads its commands as lines of words in quotes, and has other rules for these than shells.
-_FETCHED = re.compile(r"/[^'\"\\\x00-\x1f\x7f]*")
+# sftp, whose commands are lines, reads backslashes in quotes otherwise than a shell.
+_FETCHED = re.compile(r"/[^\\\x00-\x1f\x7f]*")
 
 
 class ActionModule(ActionBase):
@@ -148,5 +148,5 @@ class ActionModule(ActionBase):
         if not (_FETCHED.fullmatch(log) and log.endswith(ending)):
             raise AnsibleError(
                 f"the node says that the log is {log!r}, which is no path that ends with"
-                f" {ending!r}; a work_dir must not have quotes, backslashes or control characters"
+                f" {ending!r}; a work_dir must not have backslashes or control characters"
             )

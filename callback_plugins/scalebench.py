@@ -22,7 +22,10 @@ from types import SimpleNamespace
 
 from ansible.plugins.callback.default import CallbackModule as Default
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import shown
-from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import printable
+from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import (
+    printable,
+    without_commands,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.planning.plan_text import duration
 from ansible_collections.scalebench.core.plugins.module_utils.records.node_names import (
     by_words,
@@ -326,18 +329,21 @@ def _clean(text):
 
 
 def _clean_difference(difference):
-    """Return a difference of --diff whose lines are as :func:`_clean` has them."""
-    return {
-        key: "".join(map(_clean_line, value.splitlines(keepends=True)))
-        if key in ("before", "after", "prepared") and isinstance(value, str)
-        else value
+    """Return a difference of --diff without secrets and what would be a command to a terminal."""
+    if not isinstance(difference, dict):
+        return difference
+    clean = {
+        key: _clean_lines(value) if isinstance(value, str) else shown(value)
         for key, value in difference.items()
     }
+    sides = [[one.get(side) for side in ("before", "after")] for one in (difference, clean)]
+    if sides[0][0] != sides[0][1] and sides[1][0] == sides[1][1]:
+        clean["after"] = f"{clean['after']}(differs in secrets, which are not shown)\n"
+    return clean
 
 
-def _clean_line(line):
-    text = line.rstrip("\r\n")
-    return (_clean(text) if text else "") + line[len(text) :].replace("\r", "")
+def _clean_lines(text):
+    return "\n".join(without_commands(line, "\ufffd") for line in shown(text).split("\n"))
 
 
 def _names(host):

@@ -32,6 +32,9 @@ def test_nothing_of_what_a_link_leads_to_is_shown_or_changed(tmp_path):
     (tmp_path / "other").write_text("another's")
     for name in ("written", "removed"):
         (tmp_path / name).symlink_to(tmp_path / "other")
+    (tmp_path / "empty").symlink_to(tmp_path / "other")
+    assert write_files({tmp_path / "empty": b""}, False, False)["changed"]
+    (tmp_path / "empty").unlink()
     contents = {tmp_path / "written": b"ours"}
     made = write_only(contents, [tmp_path / "removed"], False, True)
     assert [(diff["before"], diff["after"]) for diff in made["diff"]] == [("", "ours"), ("", "")]

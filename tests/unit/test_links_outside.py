@@ -71,7 +71,9 @@ def test_logs_elsewhere_are_refused_alike_and_a_whole_folder_elsewhere_is_not(ca
     assert campaign_files.records(campaign) == known
     assert len(read_campaign(campaign, "auto", {}).runs) == len(known)
     move_out(campaign / "logs", campaign)
-    assert campaign_files.records(campaign) == {}
+    problems = []
+    assert campaign_files.records(campaign, problems) == {}
+    assert [one["path"] for one in problems] == ["logs"]
     for read in (campaign_files.kept_plan, lambda folder: read_campaign(folder, "auto", {})):
         with pytest.raises(ValueError, match=r"mine/logs is a link .*make .*mine the link"):
             read(campaign)

@@ -50,9 +50,10 @@ def test_a_huge_log_costs_nothing(tmp_path):
 
 
 def test_the_rest_of_a_secret_is_not_shown(tmp_path, monkeypatch):
-    monkeypatch.setitem(log_tails.__globals__, "_LAST_BYTES", 50)
-    key = f"{'x' * 99}\n-----END OPENSSH PRIVATE {'KEY'}-----\n"
-    for log in (f"{key[60:]}last", f"begin api_key={'x' * 20}\nlast {'y' * 20}"):
+    monkeypatch.setitem(log_tails.__globals__, "_LAST_BYTES", 70)
+    key = f"{'x' * 40}\n{'x' * 20}\n-----END OPENSSH PRIVATE {'KEY'}-----\n"
+    progress = f"begin api_key={'x' * 40}\r{'y' * 30}\rlast {'y' * 20}"
+    for log in (f"{key}last", progress.replace("\r", "\n"), progress):
         (tmp_path / "a.log").write_text(log)
         assert "x" not in "".join(tail(tmp_path, "a.log"))
         assert tail(tmp_path, "a.log")[-1].startswith("last")

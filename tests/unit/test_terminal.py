@@ -128,6 +128,24 @@ def test_a_difference_is_printed_once_below_its_task_with_the_hosts_that_differ(
     assert rest.index("  n[1,3]:") < rest.index("-old")
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "shown"),
+    [
+        ("A_TOKEN=oldold1\n", "A_TOKEN=newnew2\n", "(differs in secrets, which are not shown)"),
+        ("old\x1b[2J\n", "new \u202e\n", "+new \ufffd"),
+        ("one\r\n", "one\n", "-one\\r"),
+        (f"-----BEGIN PRIVATE {'KEY'}-----\noldold1\n", "new\n", "-[redacted: private key]"),
+    ],
+)
+def test_a_difference_has_neither_secrets_nor_escapes(tmp_path, before, after, shown):
+    (tmp_path / "it").write_text(before, newline="")
+    task = {"ansible.builtin.copy": {"content": after, "dest": f"{tmp_path}/it"}, "name": "Write"}
+    lines = printed(tmp_path, "--check", "--diff", hosts="n1", tasks=[task], code=0)
+    assert any(shown in line for line in lines), lines
+    assert not {"\x1b", "\u202e"} & {*"".join(lines)}
+    assert "oldold1" not in "".join(lines) and "newnew2" not in "".join(lines)
+
+
 def fail(message, **keys):
     return {"name": "Fail", "ansible.builtin.fail": {"msg": message}, **keys}
 

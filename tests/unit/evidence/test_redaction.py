@@ -73,6 +73,8 @@ def test_values_are_replaced_and_their_names_stay(text, secret):
         "A_TOKEN= B=1, B_TOKEN='' C_TOKEN=$HF_TOKEN D_TOKEN=*** 'E_TOKEN': null",
         "http://node1:29500/a@b and git@example.org:x/y",
         "forward_pass=12.5ms, backward_pass: 123.456 two-pass = 7654321 images/s pwd=/home/user",
+        "forward_pass: 1.2e-3 fwd_pass: -1.23456 first_pass = compiling post_grad_pass: Batch",
+        "--two-pass enabled --pass 2 PWD=work/build pwd=build/x <input_token>word</input_token>",
         "usage: login <password> <name> passwords: 3",
         "PASS: 12 of 12 OLDPWD=/root PWD=/home/user N_PASSES=12345678 password: **",
         "Authorization: required, \x1b[31mred\x1b[0m Grüße",
@@ -151,6 +153,12 @@ your key glrt-<S>
 your key ya29.<S>
 your key r8_<S>a1b2c3d4e5f6g
 node1 ansible_become_pass=<S> ansible_port=22
+node1 ansible_become_pass=/<S> ansible_port=22
+db_pass=12345678<S>
+bind_pw='.<S>'
+LDAP-PW: <S>
+UID=sa;PWD=<S>;
+program --db-pass 1<S>
 ansible_ssh_pass: <S>
 SSHPASS=<S>
 db_pass=<S>
@@ -161,6 +169,12 @@ openssl rsa -passin pass:<S>
 <password><S></password>
 """
 VALUE = "Zq3" + "x9Kw7Lm2Pv5Rt8Yb1"
+
+
+@pytest.mark.parametrize("secret", ["12345678", "abcde", "7secret", "/Zq8xyz"])
+def test_a_password_by_name_may_be_short_or_a_number_or_look_like_a_path(secret):
+    for form in ("db_pass={}", "ansible_ssh_pass: '{}'", "--db-pass {}", 'bind_pw="{}" x'):
+        assert secret not in shown(form.format(secret))
 
 
 @pytest.mark.parametrize("form", FORMS.strip().splitlines())

@@ -1,6 +1,7 @@
 """The run record: one ending out of what nodes and log say."""
 
 import json
+from functools import reduce
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,7 @@ def test_ending_and_reason_of_a_failed_repeat(runs, facts, ending, reason):
         {"seconds": float("inf")},
         {"telemetry": [1]},
         {"telemetry": {"network": 5}},
+        {"telemetry": reduce(lambda inner, _: {"a": inner}, range(5000), {})},
         {"device_users": 5},
         {"transport": ["TCP/eth0", 1]},
         {"env": {"A": "\ud800"}},

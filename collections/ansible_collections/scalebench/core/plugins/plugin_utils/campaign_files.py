@@ -176,8 +176,8 @@ def hold(folder: Path, campaign: str) -> None:
     if here and not claim.has_ended(holder):
         raise ValueError(
             f"{folder}: process {holder['pid']} of this machine has been running campaign"
-            f" {campaign} since {str(holder.get('taken'))[:19]}Z. Wait for it, or end it, or give"
-            " another -e campaign=NAME"
+            f" {campaign} since {(holder.get('taken') or '?')[:19]}Z. Wait for it, or end it, or"
+            " give another -e campaign=NAME"
         )
     claim.take(str(folder), mine, dead=holder)
 

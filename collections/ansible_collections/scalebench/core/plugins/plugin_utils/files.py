@@ -167,7 +167,7 @@ def write_files(contents: dict[Path, bytes], check_mode: bool, with_diff: bool) 
     for path, content in contents.items():
         try:
             before = _before(path)
-            if before == content:
+            if before == content and not path.is_symlink():
                 continue
             if not check_mode:
                 _write(path, content)

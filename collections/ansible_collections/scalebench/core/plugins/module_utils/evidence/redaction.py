@@ -47,10 +47,12 @@ _NOTHING = (
     rb"|\[redacted|null\b|None\b|(?i:true|false)\b|(?i:[bfru]{0,2})\\?[\"']|[,\s])"
 )
 _NO_NUMBER = rb"(?![\d.,]+(?:\s|$))"
-# Neither a path nor a figure with its unit: PWD=/root, forward_pass=12.5ms.
-_NO_PATH = rb"(?![/.~]|[\d.,]+\s?[a-zA-Z/%]{0,8}(?![^\s,;)]))"
-# Names for a password that end in a short word, of Ansible, LDAP and ODBC among others.
-_SHORT = rb"(?i:(?<![\w-])(?:[\w-]*[_-](?:pass|pwd|pw)|sshpass|bindpw|pwd)(?![\w-]))"
+# Who or what has a password whose name ends in a short word: ansible_become_pass, db-pwd.
+_OWNERS = (
+    rb"(?:become|sudo|su|ssh|user|root|admin|login|db|database|mysql|pgsql|postgres|redis|mongo|sql"
+    rb"|ldap|bind|smtp|mail|ftp|http|https|proxy|registry|vault|ipmi|bmc|keystore|key|cert)"
+)
+_SHORT = rb"(?:(?:[\w-]*[_-])?" + _OWNERS + rb"[_-](?:pass|pwd|pw)|sshpass|bindpw)(?![\w-])"
 # A value in quotes, which end it where they are not escaped, or a word. A separator ends the word
 # before a space or the next name only; else it is a character of a password.
 _IN_QUOTES = (
@@ -200,9 +202,12 @@ RULES = (
     _rule(
         "option of a command",
         [b"pass", b"pwd", b"-pw"],
-        rb"(?i:(?<![\w-])--(?:[\w-]*-)?(?:pass|pwd|pw)(?![\w-]))"
+        rb"(?i:(?<![\w-])--(?:pass|"
+        + _SHORT
+        + rb")(?![\w-]))"
+        # The number of a pass.
         + _GIVEN
-        + _NO_PATH
+        + rb"(?!\d{1,3}(?:\s|$))"
         + _NOTHING
         + _QUOTED
         + rb")",
@@ -215,13 +220,22 @@ RULES = (
     _rule(
         "password of a document",
         [b"</"],
-        rb"(?i:<[\w:-]{0,40}(?:password|passwd|passphrase|secret|token|apikey)(?:\s[^<>]{0,200})?>)"
+        rb"(?i:<[\w:-]{0,40}(?:password|passwd|passphrase|secret|(?:access|auth|api)[_-]?(?:token|key))"
+        rb"(?:\s[^<>]{0,200})?>)"
         rb"(?P<value>" + _NOTHING + rb"[^<>\r\n]+)</",
     ),
     _rule(
         "value of a secret's name",
         [b"_pass", b"-pass", b"sshpass", b"pwd", b"pw"],
-        _SHORT + _ASSIGNED + _NO_PATH + _NOTHING + _WORD % rb"",
+        rb"(?i:(?<![\w-])" + _SHORT + rb")" + _ASSIGNED + _NOTHING + _QUOTED + rb")",
+    ),
+    # Of a string for ODBC; the variable PWD is a folder.
+    _rule(
+        "value of a secret's name",
+        [b"pwd"],
+        rb"(?:(?<=;)(?i:pwd)|(?<![\w;-])[Pp]wd)=(?P<value>(?![^\s;]*/)"
+        + _NOTHING
+        + rb"[^\s;\"']+)",
     ),
     _rule(
         "ssh key",
@@ -361,7 +375,7 @@ def redacted_end(text: bytes, whole: bool) -> bytes:
         rest of a secret, as is all up to the end of a private key that begins before.
     """
     if not whole:
-        text = text.partition(b"\n")[2]
+        text = re.sub(rb"\A[^\r\n]*[\r\n]?", b"", text)
         begin, end = _KEY_BEGIN.search(text), _KEY_END.search(text)
         if end and not (begin and begin.start() < end.start()):
             text = text[end.end() :]

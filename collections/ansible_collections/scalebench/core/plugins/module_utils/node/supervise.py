@@ -24,6 +24,11 @@ _TAIL = 65536
 _ERROR = re.compile(r"\b([A-Za-z_][\w.]*(Error|Exception)|error|fatal)\s*:\s*\S", re.IGNORECASE)
 _WORDS = re.compile(r"[A-Za-z]{2}")
 _LONGEST = 300
+_WHOLE_WORDS = re.compile(rf"\S.{{0,{_LONGEST - 1}}}(?!\S)")
+# A line of a key: base64, perhaps after the name of a rank, or a header (RFC 1421, RFC 4880).
+_KEY_LINE = re.compile(
+    r"^(?:\S*[>:] ?)?(?:[A-Za-z0-9+/=]*|(?:Proc-Type|DEK-Info|Comment|Version|Charset): .*)$"
+)
 _KEY_MARK = re.compile(r"-----(BEGIN|END) [A-Z0-9 ]*PRIVATE KEY")
 
 
@@ -213,7 +218,8 @@ def telling_line(output: str) -> str:
     line = next(errors, next(words, ""))
     if len(line) <= _LONGEST:
         return line
-    return line[: _LONGEST + 1].rpartition(" ")[0] or f"a word of {len(line)} characters"
+    cut = _WHOLE_WORDS.match(line)
+    return f"{cut.group().rstrip()} ..." if cut else f"a word of {len(line)} characters"
 
 
 def _without_keys(lines: Iterable[str]) -> List[str]:
@@ -226,7 +232,9 @@ def _without_keys(lines: Iterable[str]) -> List[str]:
             if marks[0] == "END" and not inside:
                 kept.clear()
             inside = marks[-1] == "BEGIN"
-        elif not inside:
+            continue
+        inside = inside and bool(_KEY_LINE.search(line))
+        if not inside:
             kept.append(line)
     return kept
 

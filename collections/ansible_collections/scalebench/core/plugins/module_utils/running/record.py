@@ -94,7 +94,7 @@ def _node_run(run: Mapping[str, Any]) -> NodeRun:
     if "ending" in run:
         try:
             return _checked({key: run.get(key) for key in NodeRun.__annotations__})
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             return {"ending": "launch_failed", "reason": f"the node gave no valid result: {error}"}
     what = "unreachable" if run.get("unreachable") else "the node gave no result"
     # Of a program that was killed Ansible says only that it printed no result.
