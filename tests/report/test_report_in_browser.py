@@ -46,7 +46,8 @@ def hostile_campaign(folder: Path) -> Path:
     (folder / "plan.json").write_text(json.dumps(plan))
     for index, run in enumerate(runs):
         (folder / f"logs/{index}.run.json").write_text(json.dumps(run))
-        (folder / f"logs/{index}.log").write_text(f"{'<b>' * 3_333_333}\n{HOSTILE}\n")
+        log = f"{'<b>' * 3_333_333}\n{'<b>' * 333}\n{HOSTILE}\n"
+        (folder / f"logs/{index}.log").write_text(log)
         if run["facts"]:
             (folder / f"logs/{index}.log").unlink()
     return folder
