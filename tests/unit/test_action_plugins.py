@@ -93,8 +93,8 @@ def test_baseline_and_gate_are_described(tmp_path, campaign):
     assert found["text"].splitlines() == [
         "Baseline: first, 2 cell(s)",
         "Deficit that is found in 95 % of campaigns, and how often falsely:",
-        "  pytorch fp32 bz4 1n1g: none with 3 repeats; 5 show how runs differ",
         "  pytorch fp32 bz4 2n1g: none with 3 repeats; 5 show how runs differ",
+        "  pytorch fp32 bz4 1n1g: none with 3 repeats; 5 show how runs differ",
     ]
     with pytest.raises(AnsibleActionFail, match="margin"):
         result(comparison_check, {**args, "equivalence_margin": 0})

@@ -56,8 +56,7 @@ def detectable_lines(
     :param rules: of the gate, of which rules ``deficit`` say alpha and the deficit to find.
     """
     planned = [_planned(cell, cells, (baselines, history), rules) for cell in cells]
-    # Rounded: cells that scatter alike stay in their order.
-    known = sorted(filter(None, planned), key=lambda one: -round(one.least, 6))
+    known = sorted(filter(None, planned), key=lambda one: -one.least)
     if not known:
         return []
     lines = [f"Deficit that is found in {100 * POWER:g} % of campaigns, and how often falsely:"]
