@@ -68,7 +68,7 @@ def copy_of_tree(folder):
 
 
 def environment_of(tree):
-    folder = tree.parent / "temporary"
+    folder = tree.parent / "pytest-temporary"
     folder.mkdir(exist_ok=True)
     return {
         **os.environ, "ANSIBLE_CONFIG": str(tree / "ansible.cfg"), "TMPDIR": str(folder),
@@ -81,7 +81,7 @@ def outcome(tree, tests, seconds):
     command = [
         sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "--hypothesis-seed=0",
         "-p", "no:cacheprovider", "-p", "_hypothesis_pytestplugin",
-        f"--basetemp={tree.parent / 'pytest'}", *tests,
+        f"--basetemp={tree.parent / 'pytest-0'}", *tests,
     ]  # fmt: skip
     # Loading the plugins takes longer than most tests.
     environment = {**environment_of(tree), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
@@ -165,10 +165,11 @@ def all_mutations():
 
 def results_of(wanted, arguments):
     """Try every wanted mutation; return what became of each."""
-    with tempfile.TemporaryDirectory(prefix="mutate-") as folder:
+    # As pytest names its folders, which are no part of the seeds of written logs (written_logs.py).
+    with tempfile.TemporaryDirectory(prefix="pytest-mutate-") as folder:
         trees = Queue()
         for number in range(arguments.workers):
-            trees.put(copy_of_tree(Path(folder) / str(number)))
+            trees.put(copy_of_tree(Path(folder) / f"popen-{number}"))
         tree = trees.queue[0]
         sources = sorted(
             {str(p.relative_to(ROOT)) for f in FOLDERS for p in (ROOT / f).rglob("*.py")}
