@@ -93,8 +93,8 @@ def not_run(
 def _node_run(run: Mapping[str, Any]) -> NodeRun:
     if "ending" in run:
         try:
-            told = {key: run.get(key) for key in NodeRun.__annotations__}
-            return _checked({**told, "reason": run.get("reason") or ""})
+            answer = {key: run.get(key) for key in NodeRun.__annotations__}
+            return _checked({**answer, "reason": run.get("reason") or ""})
         except (ValueError, RecursionError) as error:
             return {"ending": "launch_failed", "reason": f"the node gave no valid result: {error}"}
     what = "unreachable" if run.get("unreachable") else "the node gave no result"
