@@ -135,11 +135,11 @@ class CallbackModule(Default):
     @unless_verbose
     def v2_on_file_diff(self, result):
         # The items of a loop come one by one.
-        answer, shown_here = result.result, self._diffs.setdefault(result.task.get_name(), {})
-        found = answer.get("diff") or []
-        found = [_clean_difference(one) for one in (found if isinstance(found, list) else [found])]
-        text = self._get_diff(found) if answer.get("changed") else ""
+        found = result.result.get("diff") if result.result.get("changed") else None
+        found = found if isinstance(found, list) else [found]
+        text = self._get_diff([_clean_difference(one) for one in found if one])
         if text:
+            shown_here = self._diffs.setdefault(result.task.get_name(), {})
             shown_here.setdefault(text.rstrip("\n"), []).append(result.host.get_name())
 
     @unless_verbose

@@ -8,6 +8,7 @@ import json
 import os
 from typing import Any, Dict, Iterator, Mapping, Optional, TypedDict, cast
 
+from ..records.shape import check_shape, parse_json
 from .processes import read_process
 
 __all__ = ["FILES", "HOLDER_VARIABLE", "has_ended", "held", "identity", "own", "release", "take"]
@@ -21,8 +22,7 @@ _OWNER = "owner.json"
 # Keys that identify one ansible-playbook process, also across machines, reboots and containers.
 _IDENTITY = ("boot_id", "pid_namespace", "pid", "start")
 # Of a claim that counts. playbooks/release.yml claims with its holder's identity alone.
-_REQUIRED = {"boot_id": str, "pid": int, "start": int}
-_OPTIONAL = ("campaign", "controller", "machine_id", "pid_namespace", "job", "taken")
+_NEEDED = ("boot_id", "pid", "start")
 
 
 class Claim(TypedDict):
@@ -131,14 +131,11 @@ def held(work_dir: str) -> Optional[Claim]:
     """Return the claim on the node, or None. A damaged claim, as by a crash, counts as none."""
     try:
         with open(os.path.join(work_dir, _CLAIM), encoding="utf-8") as file:
-            claim = json.load(file)
-    except (FileNotFoundError, ValueError, RecursionError):
+            claim = parse_json(file.read())
+        check_shape(claim, Claim, "claim", {Claim: _NEEDED})
+    except (FileNotFoundError, ValueError):
         return None
-    if not isinstance(claim, dict):
-        return None
-    whole = all(isinstance(claim.get(key), kind) for key, kind in _REQUIRED.items())
-    whole = whole and all(isinstance(claim.get(key) or "", str) for key in _OPTIONAL)
-    return cast(Claim, claim) if whole else None
+    return cast(Claim, claim)
 
 
 def own(work_dir: str, owner: str, take_over: bool, only_read: bool = False) -> str:
