@@ -32,8 +32,8 @@ TRAINING = {
 }
 SIZES = [4 << 20, 16 << 20, 64 << 20]
 CLOSE = 0.10
-_ROW = "{:>6} {:>10} {:>6} {:>9} {:>8} {:>9} {:>8}"
-_TITLES = ("Mbit/s", "model", "", "kind", "measured", "predicted", "error")
+_ROW = "{:>6} {:>10} {:>6} {:>9} {:>8} {:>9} {:>8} {}"
+_TITLES = ("Mbit/s", "model", "", "kind", "measured", "predicted", "error", "interval of the step")
 
 
 def start_sshd(node: Node, folder: Path) -> None:
@@ -99,9 +99,13 @@ def bench(inventory: Path, folder: Path, rate: int, repeats: int, strong: int | 
     return json.loads((folder / name / "results.json").read_text())
 
 
-def print_rows(rate: int, results: dict) -> list[float]:
-    """Print each prediction beside what was measured; return the errors."""
-    errors = []
+def print_rows(rate: int, results: dict) -> list[tuple[float, bool]]:
+    """Print each prediction beside what was measured.
+
+    :return: the errors, and whether the measured step is within the interval, which one repeat
+        does not give.
+    """
+    found = []
     for group in results["predictions"]["groups"]:
         for row in group["rows"]:
             if row["kind"] == "parts" and group["scaling"] == "strong":
@@ -109,15 +113,20 @@ def print_rows(rate: int, results: dict) -> list[float]:
                 continue
             if row["error"] is None:
                 raise SystemExit(f"{group['benchmark']} {row['topology']}: {row['reason']}")
-            errors.append(row["error"])
+            step, interval, within = row["step_seconds"], "", False
+            if row["step_high"]:
+                within = row["step_low"] <= step * (1 + row["error"]) <= row["step_high"]
+                interval = f"±{row['step_high'] / step - 1:.1%}{'' if within else ' (out)'}"
+            found.append((row["error"], within))
             figures = (
                 f"{row['measured_speedup']:.3f}",
                 f"{row['speedup']:.3f}",
                 f"{row['error']:+.1%}",
+                interval,
             )
             which = (rate, group["benchmark"], row["topology"], row["kind"])
             print(_ROW.format(*which, *figures), flush=True)
-    return errors
+    return found
 
 
 def main() -> None:
@@ -147,15 +156,16 @@ def main() -> None:
         run("ansible-playbook", "-i", str(inventory), "playbooks/provision.yml",
             "-e", json.dumps(TRAINING))  # fmt: skip
         print(_ROW.format(*_TITLES))
-        errors = []
+        found = []
         kept = (options.results or folder / "results").resolve()
         for rate in options.rates:
             for node in nodes:
                 node.shape_all(rate)
             results = bench(inventory, kept, rate, options.repeats, options.strong)
-            errors += print_rows(rate, results)
-        close = sum(abs(error) <= CLOSE for error in errors)
-        print(f"{close} of {len(errors)} within {CLOSE:.0%}")
+            found += print_rows(rate, results)
+        close = sum(abs(error) <= CLOSE for error, _ in found)
+        within = sum(within for _, within in found)
+        print(f"{close} of {len(found)} within {CLOSE:.0%}, {within} within their interval")
 
 
 if __name__ == "__main__":
