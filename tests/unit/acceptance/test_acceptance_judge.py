@@ -189,6 +189,13 @@ def test_another_campaign_than_the_stated_one_is_undecided(campaign, planned, sa
     assert found["verdict"] == "undecided"
 
 
+def test_repeats_that_did_not_run_are_listed_in_order():
+    measured = results({"1n1g": speeds(400, 1)})
+    measured["cells"][0].update(repeats=[], not_run=[8, 1])
+    found = str(judge(measured, at("1n1g", min_throughput=300))["lines"])
+    assert found.index("repeat 1 ") < found.index("repeat 8 ")
+
+
 def test_a_campaign_as_stated_is_accepted():
     stated = {"topology": "1n1g", "repeats": 5, "duration": "1h", "batch_size_per_device": 4}
     planned = {"topology": ["1n1g"], "repeats": 5, "duration": "2h", "batch_size_per_device": [4]}

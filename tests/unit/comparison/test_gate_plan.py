@@ -1,5 +1,6 @@
 """What a planned campaign can find against its baseline, before it runs."""
 
+import math
 import random
 
 import pytest
@@ -68,6 +69,19 @@ def test_the_deficit_that_is_printed_is_found_as_often_as_promised(campaigns, da
         ours = slow_runs(chance, 5, 0.003, levels[0] * (1 - promised))
         found += deficit(ours, groups, promised).verdict == FOUND
     assert 273 <= found <= 298
+
+
+def test_the_deficit_follows_from_the_upper_limit_of_what_days_differ():
+    """By hand: t(0.99, 2) = 6.9646, z(0.96) = 1.7507, and chi-square(0.2, 2) = -2 ln 0.8."""
+    before = [
+        results({"1n1g": [1000 * math.exp(share)] * 2}, created=f"{day}T06:00:00Z")
+        for day, share in zip(DAYS, (-0.002, 0.0, 0.002))
+    ]
+    of_days = 0.002**2
+    at_most = of_days * 2 / (-2 * math.log(0.8))
+    far = 6.9646 * math.sqrt(of_days * 4 / 3) + 1.7507 * math.sqrt(at_most * 4 / 3)
+    lines = detectable_lines([cell("1n1g", repeats=5)], before, [])
+    assert least(lines, "1n1g") == pytest.approx(-100 * math.expm1(-far), abs=0.1)
 
 
 def test_the_rule_says_alpha_and_which_deficit_is_wanted():
