@@ -34,7 +34,10 @@ from pathlib import Path
 
 from ansible.errors import AnsibleLookupError
 from ansible.plugins.lookup import LookupBase
-from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.exclusion import to_exclude
+from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.exclusion import (
+    of_groups,
+    to_exclude,
+)
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import read_json
 
 
@@ -76,7 +79,7 @@ def suspects_of(path: Path, known: list[str]) -> list[str]:
     try:
         suspects = read_json(path.expanduser())["suspects"]
         found = to_exclude(suspects)
-        others = [one["subject"] for one in suspects if one["kind"] in ("group", "uplink")]
+        others = [one["subject"] for one in suspects if of_groups(one)]
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise AnsibleLookupError(
             f"-e exclude: {path} is no diagnosis.json of playbooks/diagnose.yml: {error!r}"

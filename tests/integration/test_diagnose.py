@@ -7,6 +7,10 @@ import subprocess
 import sys
 
 import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.measurement import (
+    OF_GPUS,
+    TESTS,
+)
 from diagnosis_data import named
 from local_nodes import ROOT, failures
 
@@ -57,6 +61,7 @@ def test_the_playbook_measures_judges_and_reports(cluster):
     folder = cluster.results / "slow"
     assert (folder / "diagnosis.json").is_file(), failures(done)
     diagnosis = json.loads((folder / "diagnosis.json").read_text())
+    assert {row["test"] for row in diagnosis["alone"]} == {*TESTS} - {*OF_GPUS}
     assert done.rc == (0 if diagnosis["verdict"] == "sound" else 2), failures(done)
     assert (diagnosis["verdict"] == "slow") == bool(diagnosis["suspects"])
     assert diagnosis["nodes"] == ["node1", "node2", "node3", "node4"]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import random
 
-from collectives.doubts import repeated_rounds, unclear
+from collectives.doubts import BATCHES, repeated_rounds, unclear
 from collectives.rounds import rounds
 
 # What a disturbed repeat loses: as much as by another transfer at the same time.
 DISTURBED = math.log(1 - 0.4)
-# Usual rates of what is measured of a device alone.
+# Usual rates of what is measured of a device alone, without a GPU.
 TESTS = {"training_step": 100.0, "matrix_product": 40.0, "memory_copy": 9000.0}
 
 
@@ -65,7 +65,7 @@ def measured(
         shares = [max((node or {}).get(at[0], 0.0), (device or {}).get(at, 0.0)) for at in places]
         base = [scale * (1 - share) * math.exp(sound()) for share in shares]
         found: list[list[float]] = [[] for _ in places]
-        for _ in range(3):
+        for _ in range(BATCHES):
             for number, level in enumerate(base):
                 found[number] += rates(test, level, alone)
             if not unclear(found):

@@ -14,6 +14,8 @@ _DISTURBED, _LOOKS_SLOW = 4.0, 3.0
 _DISAGREE = 0.4
 # A node 10 % slower is found by medians with this standard error.
 _PRECISE = 0.01
+# The tests of a node are repeated so many times as often at most.
+BATCHES = 3
 
 
 def repeated_rounds(
@@ -54,7 +56,7 @@ def repeated_rounds(
 
 
 def unclear(figures: Collection[Sequence[float]]) -> bool:
-    """Return whether the medians of the figures' repeats are known to less than 1 %.
+    """Return whether the medians of the figures' repeats are not known to 1 %.
 
     Their standard error is 1.25 that of a mean.
 

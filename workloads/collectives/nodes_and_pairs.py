@@ -12,7 +12,7 @@ import torch.distributed as dist
 from torch import nn
 
 from collectives.definitions import operation_line
-from collectives.doubts import repeated_rounds, unclear
+from collectives.doubts import BATCHES, repeated_rounds, unclear
 from collectives.operations import TorchDistributed
 from collectives.rounds import EVERY_PAIR, Pair, rounds
 from common import pytorch_ranks as ranks
@@ -22,8 +22,6 @@ from common.report_lines import StoppedError, end_line, measured_line, put
 
 # A repeat of a test is long enough for a CPU quota, which the kernel gives out every 100 ms.
 LEAST_SECONDS = 0.3
-# The tests of a node are repeated so many times as often at most.
-BATCHES = 3
 
 
 def measure(options: Namespace) -> None:

@@ -1,10 +1,13 @@
 """Lines of logs to a measurement, and a diagnosis in words."""
 
+import inspect
 import json
 from datetime import UTC, datetime
 
+import diagnosis_data
 import pytest
 from ansible.errors import AnsibleActionFail
+from ansible_collections.scalebench.core.plugins.module_utils.diagnosis import repeats
 from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.diagnosis_text import (
     headline,
     prometheus,
@@ -14,6 +17,8 @@ from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.diagnosi
 )
 from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.measurement import (
     EVERY_PAIR,
+    OF_GPUS,
+    TESTS,
     measurement,
     schedule,
 )
@@ -24,7 +29,8 @@ from test_action_plugins import result as run_action
 from written_campaigns import write_campaign
 
 from action_plugins import diagnosis_report
-from collectives import rounds
+from collectives import doubts, rounds
+from collectives.diagnose import make_parser
 
 TEMPLATES = [REPORT[0].replace("/report/", "/diagnosis/"), *REPORT]
 
@@ -114,6 +120,21 @@ def test_the_stated_schedule_is_the_one_of_the_trainer(nodes):
     assert f" {pairs} " in text
     assert f"in {len(planned)} rounds" in text
     assert EVERY_PAIR == rounds.EVERY_PAIR
+
+
+def test_the_simulation_measures_what_the_trainer_does():
+    assert {*TESTS} == {*diagnosis_data.TESTS, *OF_GPUS}
+    assert "training step, matrix product, memory copy, host to device (of GPUs)." in schedule(4)[1]
+    given = inspect.signature(measured).parameters
+    defaults = make_parser().parse_args([])
+    assert (given["repeats"].default, given["alone"].default) == (
+        defaults.iterations,
+        defaults.alone,
+    )
+
+
+def test_what_is_measured_again_is_what_is_judged_as_disturbed():
+    assert (doubts._DISTURBED, doubts._DISAGREE) == (repeats._FAR, repeats._UNSURE)
 
 
 def test_a_suspect_is_told_with_its_deficit_and_what_to_do():

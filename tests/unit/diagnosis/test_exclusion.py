@@ -48,6 +48,12 @@ def test_the_suspects_of_a_measurement_are_left_out():
     assert set(to_exclude(verdict["suspects"])) == {"node3", "node6"}
 
 
+def test_a_kind_that_is_not_known_is_never_passed_over(tmp_path):
+    (tmp_path / "d.json").write_text(json.dumps({"suspects": suspects(("disk", "node3"))}))
+    with pytest.raises(AnsibleLookupError, match=r"no diagnosis.json .*'disk'"):
+        pattern(str(tmp_path / "d.json"))
+
+
 def test_the_pattern_leaves_out_what_was_named_in_each_form(tmp_path):
     file = tmp_path / "diagnosis.json"
     file.write_text(json.dumps({"suspects": suspects(("node", "node3"))}))

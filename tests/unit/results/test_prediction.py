@@ -241,7 +241,7 @@ def test_a_topology_that_is_twice_as_fast_as_predicted_is_an_error_of_half():
             "8n8g",
             "3 sizes of benchmark all_reduce on two or more nodes with 8 device(s)",
         ),
-        (measured(), "2n1g", "nothing smaller than 2n1g has several nodes: measure it"),
+        (measured(["4n1g"]), "2n1g", "nothing smaller than 2n1g has several nodes: measure it"),
         (measured(), "1n8g", "nothing smaller than 1n8g has several nodes: measure it"),
         (measured(), "3n2g", "each, below 3n2g, are needed: -e benchmark=TRAINING,all_reduce"),
         (measured(), "1n1g", "one device has nothing to exchange"),
@@ -251,6 +251,40 @@ def test_what_cannot_be_predicted_says_why(results, asked, reason):
     row = rows_of(results, asked)["asked", asked]
     assert row["step_seconds"] is None
     assert reason in row["reason"]
+
+
+def test_what_was_measured_is_not_to_be_measured():
+    row = rows_of(measured(), "2n1g")["asked", "2n1g"]
+    assert row["reason"] == "nothing smaller than 2n1g has several nodes"
+
+
+def without_sizes(results, topology):
+    """Return results with two sizes of all-reduces on a topology."""
+    few = {1 << 18, 1 << 20}
+    for one in results["cells"]:
+        if one["topology"] == topology:
+            one["repeats"] = [
+                repeat
+                for repeat in one["repeats"]
+                if repeat.get("message", {"bytes": 1 << 18})["bytes"] in few
+            ]
+    return results
+
+
+def test_what_its_own_all_reduces_do_not_tell_says_why():
+    row = rows_of(without_sizes(measured(), "2n1g"))["parts", "2n1g"]
+    assert row["reason"].startswith("3 sizes of benchmark all_reduce on 2n1g are needed: -e ")
+    results = measured()
+    for one in results["cells"]:
+        for repeat in one["repeats"]:
+            if "message" in repeat:
+                repeat["message"]["seconds"] = 1e-3 / repeat["message"]["bytes"] ** 0.1
+    rows = rows_of(results, "8n1g")
+    assert rows["parts", "2n1g"]["reason"] == (
+        "larger all-reduces took no longer on 2n1g, so they say nothing of 4.0 MB:"
+        " measure larger ones with -e message_bytes="
+    )
+    assert "no longer on 2n1g, 4n1g, so" in rows["asked", "8n1g"]["reason"]
 
 
 def test_other_training_has_no_prediction():
@@ -388,7 +422,12 @@ def test_one_repeat_gives_no_interval():
 def test_a_topology_that_is_left_out_and_asked_for_has_one_row_of_smaller_ones():
     found = predictions(measured()["cells"], wanted_topologies("2n1g,4n1g,8n1g"))
     kinds = [(row["kind"], row["topology"]) for row in found["groups"][0]["rows"]]
-    assert kinds[-3:] == [("left_out", "4n1g"), ("asked", "2n1g"), ("asked", "8n1g")]
+    assert kinds[-3:] == [("asked", "2n1g"), ("asked", "4n1g"), ("asked", "8n1g")]
+    (none, beside, figure) = step_lines({"predictions": found, "step_parts": None})
+    assert none.endswith("2n1g (prediction): none, nothing smaller than 2n1g has several nodes.")
+    assert "4n1g (prediction from smaller topologies): 63.7 images/s" in beside
+    assert ", a speed-up of 3.19 of 4 where 3.19 was measured, from the step on 2n1g" in beside
+    assert "8n1g (prediction, not measured)" in figure
 
 
 def test_wanted_topologies_are_a_list():

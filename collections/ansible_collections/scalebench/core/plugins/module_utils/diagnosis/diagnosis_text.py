@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Mapping
 
 from ..layout.metrics import metric
 from ..layout.sections import Section, Table, markdown, section, table, table_text
-from .measurement import EVERY_PAIR
+from .measurement import EVERY_PAIR, TESTS
 from .suspects import KINDS, MOST_SEEN, SLOW, SOUND, UNDECIDED, pair_name
 
 __all__ = ["headline", "prometheus", "report_markdown", "sections", "terminal"]
@@ -173,11 +173,9 @@ def _alone(diagnosis: Diagnosis) -> Table:
         }
         for row in diagnosis["alone"]
     ]
-    caption = (
-        "training_step in steps/s, matrix_product in GFLOP/s, copies in GB/s (memory_copy: read and"
-        " written)"
-    )
-    return table(caption, rows, decimals={"device": 0})
+    tests = dict.fromkeys(row["test"] for row in diagnosis["alone"])
+    units = [f"{test} in {TESTS[test]}" for test in tests if test in TESTS]
+    return table("; ".join(units), rows, decimals={"device": 0})
 
 
 def terminal(diagnosis: Diagnosis) -> str:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Dict, FrozenSet, List, Mapping, Sequence, Tuple
 
-from .suspects import LINK_SEPARATOR
+from .suspects import GROUP_SEPARATOR, KINDS, LINK_SEPARATOR, OF_A_NODE, OF_GROUPS, OF_TWO_NODES
 
-__all__ = ["OF_GROUPS", "nodes_of", "to_exclude"]
+__all__ = ["nodes_of", "of_groups", "to_exclude"]
 
-# Kinds of suspects that are one node or a part of one, whose subject begins with its name.
-_OF_ONE_NODE = ("node", "device", "network")
-# Those that leaving out single nodes does not help; the subject names groups.
-OF_GROUPS = ("uplink", "group")
-# Between the names of groups that have the same way out, as suspects.judge joins them.
-_GROUP_SEPARATOR = " and "
+
+def of_groups(suspect: Mapping[str, Any]) -> bool:
+    """Tell whether a suspect is a matter of groups: leaving out single nodes does not help.
+
+    :raises KeyError: its kind is none of ``suspects.KINDS``.
+    """
+    return KINDS[suspect["kind"]].of == OF_GROUPS
 
 
 def to_exclude(suspects: Sequence[Mapping[str, Any]]) -> List[str]:
@@ -22,16 +23,18 @@ def to_exclude(suspects: Sequence[Mapping[str, Any]]) -> List[str]:
 
     Of each slow link one end is left out: of all ends the one with the most slow links first, of
     equal ones the last by name. Slow groups and their ways out stay: that is no matter of a node.
+
+    :raises KeyError: the kind of a suspect is none of ``suspects.KINDS``.
     """
     left_out: Dict[str, None] = {
         suspect["subject"].split()[0]: None
         for suspect in suspects
-        if suspect["kind"] in _OF_ONE_NODE
+        if KINDS[suspect["kind"]].of == OF_A_NODE
     }
     every = [
         suspect["subject"].split(LINK_SEPARATOR)
         for suspect in suspects
-        if suspect["kind"] == "link"
+        if KINDS[suspect["kind"]].of == OF_TWO_NODES
     ]
     while True:
         counts = Counter(end for ends in every if not left_out.keys() & set(ends) for end in ends)
@@ -51,18 +54,18 @@ def nodes_of(
 
     :param suspect: ``kind`` and ``subject``, of ``suspects`` of a diagnosis.json.
     :param diagnosis: its ``nodes`` and ``groups``.
-    :raises KeyError: one of these is missing.
+    :raises KeyError: one of these is missing, or the kind is none of ``suspects.KINDS``.
     """
-    kind, subject = suspect["kind"], suspect["subject"]
-    if kind in _OF_ONE_NODE:
+    subject, of = suspect["subject"], KINDS[suspect["kind"]].of
+    if of == OF_A_NODE:
         sides = [frozenset(subject.split()[:1])]
-    elif kind == "link":
+    elif of == OF_TWO_NODES:
         sides = [frozenset({end}) for end in subject.split(LINK_SEPARATOR)]
     else:
         every = frozenset(diagnosis["nodes"])
         groups = diagnosis.get("groups") or {}
-        inside = [frozenset(groups.get(name, every)) for name in subject.split(_GROUP_SEPARATOR)]
+        inside = [frozenset(groups.get(name, every)) for name in subject.split(GROUP_SEPARATOR)]
         # All groups of an uplink have the same border.
-        outside = [every - inside[0]] if kind == "uplink" and inside[0] < every else []
+        outside = [every - inside[0]] if suspect["kind"] == "uplink" and inside[0] < every else []
         return frozenset().union(*inside), [inside[0], *outside]
     return frozenset().union(*sides), sides

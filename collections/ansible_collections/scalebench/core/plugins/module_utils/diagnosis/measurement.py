@@ -7,10 +7,18 @@ from typing import Any, Dict, Iterator, List, Mapping, Tuple, TypedDict
 from ..layout.plain_text import plain
 from ..records.shape import check_shape, parse_json
 
-__all__ = ["EVERY_PAIR", "measurement", "schedule"]
+__all__ = ["EVERY_PAIR", "OF_GPUS", "TESTS", "measurement", "schedule"]
 
 # As in workloads/collectives/rounds.py, which makes the rounds.
 EVERY_PAIR, _REPEATED = 32, 2
+# What is measured of each device alone, in which unit: nodes_and_pairs.py there.
+TESTS = {
+    "training_step": "steps/s",
+    "matrix_product": "GFLOP/s",
+    "memory_copy": "GB/s, read and written",
+    "host_to_device": "GB/s",
+}
+OF_GPUS = ("host_to_device",)
 
 
 class _Row(TypedDict):
@@ -102,10 +110,11 @@ def _row(text: str, shape: Any, keys: Tuple[str, ...]) -> Dict[str, Any]:
 
 def schedule(nodes: int) -> List[str]:
     """Return what a diagnosis of so many nodes measures, in sentences."""
+    tests = [f"{test.replace('_', ' ')}{' (of GPUs)' * (test in OF_GPUS)}" for test in TESTS]
     lines = [
         "What deficit can be found depends on the noise, and the report states it. In simulation,"
         " at 2 % of noise, a link 20 % slower and a node 10 % slower are (docs/diagnose.md).",
-        f"Each of {nodes} nodes alone, all at the same time: matrix product, memory copy.",
+        f"Each of {nodes} nodes alone, all at the same time: {', '.join(tests)}.",
     ]
     every = nodes * (nodes - 1) // 2
     again = f"Those that look slow or whose repeats disagree again, in at most {_REPEATED} rounds."

@@ -11,9 +11,13 @@ from .effects import ALPHA, FALSE_ALARMS, Deficit, find
 from .repeats import TOLERANCE
 
 __all__ = [
+    "GROUP_SEPARATOR",
     "KINDS",
     "LINK_SEPARATOR",
     "MOST_SEEN",
+    "OF_A_NODE",
+    "OF_GROUPS",
+    "OF_TWO_NODES",
     "SLOW",
     "SOUND",
     "UNDECIDED",
@@ -22,43 +26,55 @@ __all__ = [
 ]
 
 
+# What a suspect can be a part of; its subject begins with the name of the node, or names two nodes
+# or groups, with LINK_SEPARATOR or GROUP_SEPARATOR between them.
+OF_A_NODE, OF_TWO_NODES, OF_GROUPS = "a node", "two nodes", "groups"
+
+
 @dataclass(frozen=True)
 class Kind:
-    """What a suspect of a kind is, and what to do about it."""
+    """What a suspect of a kind is, what it is a part of, and what to do about it."""
 
     what: str
+    of: str
     action: str
 
 
 KINDS: Dict[str, Kind] = {
     "node": Kind(
         "slow node",
+        OF_A_NODE,
         "look on it for another process (top, nvidia-smi), a CPU quota (cpu.max of its cgroup) and"
         " throttling (clocks and temperature: turbostat, nvidia-smi -q -d PERFORMANCE)",
     ),
     "device": Kind(
         "slow device",
+        OF_A_NODE,
         "read its throttle reasons, ECC errors and PCIe width (nvidia-smi -q), and look for another"
         " process on it",
     ),
     "network": Kind(
         "slow network of a node",
+        OF_A_NODE,
         "all of its pairs are slow and it computes as fast as the others: check the cable, the"
         " negotiated rate and the error counters of its port (ethtool, ethtool -S, perfquery), and"
         " traffic of others",
     ),
     "link": Kind(
         "slow link",
+        OF_TWO_NODES,
         "only this pair is slow, and both nodes are not slow with others: check the route and the"
         " switch ports between them (traceroute, counters of the switch)",
     ),
     "uplink": Kind(
         "slow way out of a group",
+        OF_GROUPS,
         "pairs across its border are slow, those inside it are not: check the uplinks of its switch"
         " and their counters",
     ),
     "group": Kind(
         "slow group",
+        OF_GROUPS,
         "every pair with a node of the group is slow: check the switch that they share",
     ),
 }
@@ -67,7 +83,7 @@ MEAN = "mean of the tests"
 # The median of fewer is moved by one disturbance: of 16 diagnoses of sound nodes with one repeat
 # each, two named a link.
 LEAST_REPEATS = 3
-LINK_SEPARATOR = " - "
+LINK_SEPARATOR, GROUP_SEPARATOR = " - ", " and "
 SLOW, SOUND, UNDECIDED = "slow", "sound", "undecided"
 # Who would not have seen a deficit of so many percent cannot say that nothing is slow.
 MOST_SEEN = 30.0
@@ -209,7 +225,7 @@ def _distinct(causes: Mapping[str, FrozenSet[str]]) -> Dict[str, FrozenSet[str]]
     for name, covered in causes.items():
         kind, _, subject = name.partition(":")
         if covered in names and names[covered].partition(":")[0] == kind:
-            names[covered] += f" and {subject}"
+            names[covered] += GROUP_SEPARATOR + subject
         elif covered:
             names.setdefault(covered, name)
     return {name: covered for covered, name in names.items()}

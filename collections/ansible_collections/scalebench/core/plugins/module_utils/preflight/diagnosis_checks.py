@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Collection, Dict, List, Mapping
 
-from ..diagnosis.exclusion import OF_GROUPS, nodes_of
+from ..diagnosis.exclusion import nodes_of, of_groups
 from ..diagnosis.suspects import UNDECIDED
 from .verdict import FAIL, PASS, WARN, Nodes, Row, verdict
 
@@ -59,7 +59,7 @@ def _of_node(name: str, required: Mapping[str, Any], taking_part: Collection[str
         found, todo = hidden if there else (f"not in {file}", f"diagnose it too: {again}")
         return verdict(_CHECK, name, FAIL, found, todo)
     if suspects:
-        by_name = any(one["kind"] in OF_GROUPS for one in suspects)
+        by_name = any(of_groups(one) for one in suspects)
         out = "nodes of the group out by name" if by_name else f"suspects out: -e exclude={file}"
         found = "; ".join(f"{one['what']}: {one['subject']}" for one in suspects)
         return verdict(_CHECK, name, FAIL, found, f"mend it and diagnose again, or leave {out}")

@@ -244,9 +244,7 @@ def _prediction_row(row: Prediction, group: PredictionGroup) -> Dict[str, Any]:
     ends = [end for end in (row["step_low"], row["step_high"]) if end is not None]
     return {
         "topology": row["topology"],
-        "prediction": _KINDS[
-            "left_out" if row["measured_speedup"] and row["kind"] == "asked" else row["kind"]
-        ],
+        "prediction": _KINDS[row["kind"]],
         "steps of": ", ".join(row["steps"]),
         "all-reduces of": ", ".join(row["network"]),
         "step, ms": None if row["step_seconds"] is None else row["step_seconds"] * 1000,
@@ -273,6 +271,9 @@ def _asked(group: PredictionGroup) -> List[str]:
         if row["step_seconds"] is None:
             lines.append(f"{start}): none, {row['reason']}.")
             continue
+        known = row["measured_speedup"]
+        marked = ", not measured" if known is None else " from smaller topologies"
+        beside = "" if known is None else f" where {known:.2f} was measured"
         low, high = (_throughput(row, row[key]) or 0.0 for key in ("step_high", "step_low"))
         between = f"({low:,.1f} to {high:,.1f})" if high else f"({low:,.1f} or more)"
         between = between if low else "(no interval: too few repeats)"
@@ -280,8 +281,8 @@ def _asked(group: PredictionGroup) -> List[str]:
         shared = "; ranks of these share cores" if row["oversubscribed"] else ""
         steps = "step" if len(row["steps"]) == 1 else "steps"
         lines.append(
-            f"{start}, not measured): {figure:,.1f} {unit} {between}, a speed-up of"
-            f" {row['speedup']:.2f} of {row['devices']}, from the {steps} on"
+            f"{start}{marked}): {figure:,.1f} {unit} {between}, a speed-up of"
+            f" {row['speedup']:.2f} of {row['devices']}{beside}, from the {steps} on"
             f" {', '.join(row['steps'])} and the all-reduces on {', '.join(row['network'])}"
             f"{shared}."
         )

@@ -101,7 +101,7 @@ def predictions(cells: Sequence[MeasuredCell], wanted: Sequence[str] = ()) -> Op
     - ``parts``: of a measured topology, by its own all-reduce, one device with the same batch per
       device, and what its ranks measured: imbalance, waits for cores, more input.
     - ``left_out``: the largest measured one that smaller ones can tell of, of these only.
-    - ``asked``: each other of ``wanted``, of all smaller ones.
+    - ``asked``: each of ``wanted``, of all smaller ones, also in place of the one before.
     """
     alone = all_reduce_times(cells)
     found = []
@@ -117,8 +117,8 @@ def _group(group: _Group, wanted: Sequence[str]) -> PredictionGroup:
     several = sorted((name for name in group.times if _nodes(name) > 1), key=world_size)
     rows = [_from_parts(name, group) for name in several if name in group.alone]
     left_out = [name for name in several if group.smaller(name, group.alone)][-1:]
-    rows += [_from_smaller("left_out", name, group) for name in left_out]
-    rows += [_from_smaller("asked", name, group) for name in wanted if name not in left_out]
+    rows += [_from_smaller("left_out", name, group) for name in left_out if name not in wanted]
+    rows += [_from_smaller("asked", name, group) for name in wanted]
     shared = {cell["topology"] for cell in group.members if cell["oversubscribed"]}
     for row in rows:
         row["oversubscribed"] = bool({row["topology"], *row["steps"]} & shared)
@@ -171,7 +171,8 @@ def _from_smaller(kind: str, name: str, group: _Group) -> Prediction:
     if world_size(name) == 1:
         return _row(kind, name, group, bases, network, "one device has nothing to exchange")
     if _nodes(name) <= 2:
-        reason = f"nothing smaller than {name} has several nodes: measure it"
+        reason = f"nothing smaller than {name} has several nodes"
+        reason += "" if name in group.times else ": measure it"
         return _row(kind, name, group, bases, network, reason)
     if group.strong:
         batch = group.members[0]["global_batch_size"] or 0
@@ -255,11 +256,7 @@ def _step(
     """
     law = ring_law(group.alone, network, group.size)
     if law is None:
-        per_node = parse_topology(name)[1]
-        return (
-            f"{FEWEST_SIZES} sizes of benchmark all_reduce on two or more nodes with {per_node}"
-            f" device(s) each, below {name}, are needed: -e benchmark=TRAINING,all_reduce"
-        )
+        return _no_law(name, network, group)
     weights = {name: 1.0, **{one.topology: -one.weight for one in known if one.topology}}
     seconds = math.fsum(weight * law.seconds(one) for one, weight in weights.items())
     seconds += math.fsum(one.weight * median(one.times) for one in known)
@@ -274,6 +271,22 @@ def _step(
         # Welch and Satterthwaite.
         freedom = both**2 / math.fsum(variance**2 / own for variance, own in variances)
     return _Step(seconds, both, freedom)
+
+
+def _no_law(name: str, network: Sequence[str], group: _Group) -> str:
+    """Return why the all-reduces of some topologies say nothing of one's."""
+    if any(len(group.alone[one]) >= FEWEST_SIZES for one in network):
+        return (
+            f"larger all-reduces took no longer on {', '.join(network)}, so they say nothing of"
+            f" {group.size / 1e6:,.1f} MB: measure larger ones with -e message_bytes="
+        )
+    where = f"two or more nodes with {parse_topology(name)[1]} device(s) each, below {name},"
+    if name in network:
+        where = name
+    return (
+        f"{FEWEST_SIZES} sizes of benchmark all_reduce on {where} are needed:"
+        " -e benchmark=TRAINING,all_reduce"
+    )
 
 
 def _variance(known: _Known) -> Tuple[float, float]:
