@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
+import yaml
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import facts_of_text
+from ansible_collections.scalebench.core.plugins.module_utils.logs.nccl_tests import BUSBW_FACTORS
 from torch_trainers import facts, run
 
 from collectives.definitions import COLLECTIVES, elements, operation_line
 
+BENCHMARK = Path(__file__).resolve().parents[2] / "benchmarks/all_reduce.yml"
 PROGRAM = "collectives/measure.py"
 RANKS = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=3")
 SHORT = ("--device=cpu", "--bytes=4096", "--warmup=1", "--iterations=2")
+
+
+def test_trainer_readers_and_benchmark_know_the_same_operations():
+    recipes = yaml.safe_load(BENCHMARK.read_text())["recipes"]
+    for recipe in recipes.values():
+        assert recipe["choices"]["collective"] == [*COLLECTIVES]
+    for ranks in (2, 3, 8):
+        assert {name: factor(ranks) for name, factor in BUSBW_FACTORS.items()} == {
+            name: one.busbw_factor(ranks) for name, one in COLLECTIVES.items()
+        }
 
 
 @pytest.mark.parametrize("name", COLLECTIVES)

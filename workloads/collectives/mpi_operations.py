@@ -57,11 +57,13 @@ class Operation:
             self.expected = everyone[self.rank * share : (self.rank + 1) * share]
             both = _floats(self.buffer), _floats(self.result)
             self.run = partial(ranks.Reduce_scatter_block, *both)
-        else:
+        elif name == "sendrecv":
             before, after = (self.rank - 1) % size, (self.rank + 1) % size
             self.expected = self.ramp + before
             received = {"recvbuf": _floats(self.result), "source": before}
             self.run = partial(ranks.Sendrecv, _floats(self.buffer), after, **received)
+        else:
+            raise ValueError(f"{name} is no operation of this library")
 
     def fill(self) -> None:
         """Give the buffer this rank's values, and the result none of the right ones."""

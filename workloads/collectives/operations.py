@@ -45,9 +45,11 @@ class Operation:
             self.result = self.result[: count // size].clone()
             self.expected = everyone[share]
             call = self._reduce_scatter
-        else:
+        elif name == "sendrecv":
             self.expected = self.ramp + (rank - 1) % size
             call = self._send_receive
+        else:
+            raise ValueError(f"{name} is no operation of this library")
         self.call = call
         self.run = self._run_on_gpu if device.type == "cuda" else call
 

@@ -10,6 +10,7 @@ import re
 
 from . import scalebench
 from ._format import NUMBER, Format, number
+from .nccl_tests import BUSBW_FACTORS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT"]
 
-_NAMES = "all_reduce|all_gather|reduce_scatter|broadcast|sendrecv"
+_NAMES = "|".join(BUSBW_FACTORS)
 _LINE = re.compile(
     rf"\b({_NAMES}) \d{{1,12}} bytes (\d{{1,15}}) duration {NUMBER} us"
     rf" algbw ({NUMBER}) MB/s busbw ({NUMBER}) MB/s"

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping
 
 
-__all__ = ["FORMAT", "as_table"]
+__all__ = ["BUSBW_FACTORS", "FORMAT", "as_table"]
 
 # Bus bandwidth over algorithm bandwidth on n ranks: doc/PERFORMANCE.md of nccl-tests.
-_FACTORS: Dict[str, Callable[[int], float]] = {
+BUSBW_FACTORS: Dict[str, Callable[[int], float]] = {
     "all_reduce": lambda ranks: 2 * (ranks - 1) / ranks,
     "all_gather": lambda ranks: (ranks - 1) / ranks,
     "reduce_scatter": lambda ranks: (ranks - 1) / ranks,
@@ -150,9 +150,9 @@ def _finish(run: Dict[str, Any], observations: Observations) -> None:
     for at in places:
         rates[at] *= 1000
     name, ranks = identity.get("collective"), identity.get("world_size")
-    if name not in _FACTORS or not ranks or len(rows) != len(places):
+    if name not in BUSBW_FACTORS or not ranks or len(rows) != len(places):
         return
-    factor = _FACTORS[name](ranks)
+    factor = BUSBW_FACTORS[name](ranks)
     for at, (size, time) in zip(places, rows):
         if time and time > 0:
             rates[at] = size / time * factor  # bytes per us are MB/s
