@@ -221,17 +221,20 @@ def test_an_ending_is_one_entry(tree):
     code = """
 from ansible_collections.scalebench.core.plugins.module_utils.records.endings import ENDINGS
 from ansible_collections.scalebench.core.plugins.module_utils.running.policy import (
-    check_retry_policy)
+    default_retry_policy, should_retry)
 from ansible_collections.scalebench.core.plugins.module_utils.running.record import record
 cell = {"node_names": ["node1"], "oversubscribed": False, "iterations": 100}
 repeat = {"cell": cell, "repeat": 1, "log": "a.log"}
 run = {"ending": "preempted", "reason": "drained", "seconds": 1.0}
 made = record({"campaign": "c"}, repeat, {"node1": run}, {"msg": "no log"})
 print(json.dumps({"made": [made["ending"], made["reason"]],
-                  "retried": check_retry_policy({"endings": ["preempted"]})["endings"]}))
+                  "retried": should_retry(["preempted"], default_retry_policy())}))
 """
     result = python(tree, code)
-    assert result == {"made": ["preempted", "node1: drained"], "retried": ["preempted"]}
+    assert result == {
+        "made": ["preempted", "node1: drained"],
+        "retried": [False, "preempted: a resume runs it again"],
+    }
 
 
 @section("A reader")

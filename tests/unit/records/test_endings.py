@@ -24,6 +24,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.records.endings im
     group_words,
     groups,
     never_ran,
+    says_nothing,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.report.headline import headline
 from ansible_collections.scalebench.core.plugins.module_utils.report.junit import junit_text
@@ -208,6 +209,25 @@ def test_the_documentation_of_reports_says_what_to_do():
     assert rows("reading-a-report.md", "Endings of a repeat") == [
         [f"`{ending.name}`", ending.advice] for ending in endings.ENDINGS if ending.advice
     ]
+
+
+def test_the_documentation_of_junit_names_the_failures():
+    (said,) = [held for element, held in rows("results-files.md", "junit.xml") if "fail" in element]
+    assert tuple(re.findall(r"`(\w+)`", said)) == ending_names(junit="failure")
+
+
+def test_what_was_ended_from_outside_says_nothing_and_is_no_attempt(monkeypatch):
+    assert [name for name in ending_names() if says_nothing(name)] == [
+        *("interrupted", "unavailable", "skipped")
+    ]
+    gone = Ending("preempted", "the scheduler took the node", "", judged_by=NODE, cut_short=True)
+    monkeypatch.setattr(endings, "ENDINGS", (*endings.ENDINGS, gone))
+    policy = check_retry_policy({"attempts": 2})
+    assert should_retry(["preempted"], policy) == (False, "preempted: a resume runs it again")
+    assert should_retry(["preempted", "crashed"], policy) == (
+        True,
+        "crashed: attempt 2 of 2 follows",
+    )
 
 
 def test_the_role_leaves_the_default_policy_to_the_table():

@@ -10,13 +10,13 @@ from ..comparison.limits import selected
 from ..layout.plain_text import plain
 from ..planning.options import duration_seconds
 from ..records.cells import cell_key
-from ..records.endings import never_ran
+from ..records.endings import says_nothing
 from ..records.load_time import seconds_under_load
 from ..records.results import MeasuredCell, Results
 from ..results.drift import drift_of_cell
 from ..results.scaling import base_cells
 from ..stats.drift import LEVEL
-from .promised_campaign import NO_FAULT, gaps, unlike
+from .promised_campaign import gaps, unlike
 from .promises import CELL_LINES, line_text
 
 __all__ = ["ACCEPTED", "FAIL", "NOT_ACCEPTED", "PASS", "UNDECIDED", "judge_acceptance"]
@@ -164,7 +164,7 @@ def _faults(results: Results, line: Line) -> List[Dict[str, Any]]:
     faults = [
         f"{log}: {one['ending']}: {one['reason']}"
         for log, one in every
-        if one["ending"] not in ("ok", *NO_FAULT) and not never_ran(one["ending"])
+        if one["ending"] != "ok" and not says_nothing(one["ending"])
     ]
     hours = seconds_under_load(one for one in repeats if one["ending"] == "ok") / 3600
     wanted = duration_seconds(line["value"]) / 3600 if line["value"] else 0.0

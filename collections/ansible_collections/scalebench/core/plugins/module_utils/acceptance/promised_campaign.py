@@ -7,16 +7,14 @@ from typing import Any, List, Mapping, Sequence
 from ..planning.options import duration_seconds
 from ..planning.recipes import ALL
 from ..records.cells import cell_key
-from ..records.endings import never_ran
+from ..records.endings import says_nothing
 from ..records.factors import missing_value
 from ..records.results import MeasuredCell
 
-__all__ = ["NOT_HERE", "NO_FAULT", "gaps", "unlike"]
+__all__ = ["NOT_HERE", "gaps", "unlike"]
 
 # What an acceptance may not set, nor its campaign have: the repeats would end by what they measure.
 NOT_HERE = ("half_width", "max_repeats", "bisect")
-# Endings that say nothing about the nodes.
-NO_FAULT = ("interrupted",)
 # The lists of which every value must have a cell; other factors are not those of every recipe.
 _IN_CELLS = (
     *("benchmark", "topology", "precision", "batch_size_per_device"),
@@ -82,7 +80,7 @@ def gaps(cell: MeasuredCell) -> str:
     said += [
         f"repeat {one['repeat']} is {one['ending']}"
         for one in repeats
-        if one["ending"] in NO_FAULT or never_ran(one["ending"])
+        if says_nothing(one["ending"])
     ]
     said += [
         f"of repeat {one['repeat']} attempts are missing"

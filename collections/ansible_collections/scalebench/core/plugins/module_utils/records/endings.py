@@ -17,6 +17,7 @@ __all__ = [
     "group_words",
     "groups",
     "never_ran",
+    "says_nothing",
 ]
 
 # Who decides an ending: the supervisor on a node, the words of the log, the checks of a log that
@@ -36,6 +37,7 @@ class Ending:
     ``group_words``: how a sentence says so, where :func:`count_key` does not.
     ``fails``: it makes the campaign fail. ``junit``: its element in junit.xml. ``ends_peers``: the
     other nodes of the repeat are ended at once, since their logs add nothing about the cause.
+    ``cut_short``: it was ended from outside, which is no fault of the nodes and no attempt.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Ending:
     fails: bool = True
     junit: str = "error"
     ends_peers: bool = False
+    cut_short: bool = False
 
     @property
     def ran(self) -> bool:
@@ -152,6 +155,7 @@ ENDINGS: Tuple[Ending, ...] = (
         "the controller went away, or the scheduler ended the job or the step",
         "run `bench.yml` again with `-e campaign=NAME`",
         judged_by=NODE,
+        cut_short=True,
     ),
     Ending(
         "unavailable",
@@ -190,6 +194,11 @@ def ending_names(**wanted: object) -> Tuple[str, ...]:
 def never_ran(name: str) -> bool:
     """Return whether nothing is started for a repeat that ends so."""
     return name in ending_names(ran=False)
+
+
+def says_nothing(name: str) -> bool:
+    """Return whether a repeat that ends so says nothing about the nodes."""
+    return never_ran(name) or name in ending_names(cut_short=True)
 
 
 def groups() -> Tuple[str, ...]:

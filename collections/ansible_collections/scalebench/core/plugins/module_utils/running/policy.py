@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, List, Mapping, Optional, Sequence, Tuple, TypedDict
 
 from ..planning.options import duration_seconds
-from ..records.endings import ending_names, never_ran
+from ..records.endings import ending_names, says_nothing
 from ..records.results import Adaptive
 from ..stats.bisection import MOST_ROUNDS
 from ..stats.statistics import median, median_interval
@@ -136,11 +136,11 @@ def should_retry(history: Sequence[str], retry: RetryPolicy) -> Tuple[bool, str]
     if not history:
         raise ValueError("no attempt yet: there is nothing to retry")
     ending, most = history[-1], retry["attempts"]
-    made = sum(past != "interrupted" and not never_ran(past) for past in history)
+    made = sum(not says_nothing(past) for past in history)
     if ending == "ok":
         return False, "ok"
-    if ending == "interrupted":
-        return False, "interrupted: a resume runs it again"
+    if ending in ending_names(cut_short=True):
+        return False, f"{ending}: a resume runs it again"
     if ending not in retry["endings"]:
         return False, f"{ending} is not retried"
     if made >= most:
