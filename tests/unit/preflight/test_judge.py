@@ -1,6 +1,8 @@
 """The verdicts on nodes, from what their modules report."""
 
 import copy
+import re
+from pathlib import Path
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.preflight import gpu_checks
@@ -459,6 +461,15 @@ def test_the_names_that_may_be_accepted_are_those_of_the_checks():
     nodes["node1"]["dataset"]["tfrecord"]["problems"] = ["no index"]
     diagnosis = {"file": "d.json", "content": None}
     assert {row["check"] for row in judge(nodes, {"diagnosis": diagnosis})["rows"]} == CHECKS
+
+
+DOCUMENT = Path(__file__).resolve().parents[3] / "docs/reading-a-report.md"
+
+
+def test_the_documentation_says_what_is_wrong_in_each_check():
+    section = DOCUMENT.read_text().split("## Preflight\n")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| ([^|]+) \|", section, re.MULTILINE)
+    assert {check for row in rows for check in row.split(", ")} > CHECKS
 
 
 def test_a_node_of_which_some_gpus_may_be_used_is_fit():

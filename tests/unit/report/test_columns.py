@@ -2,6 +2,8 @@
 
 import csv
 import io
+import re
+from pathlib import Path
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.report import columns
@@ -16,6 +18,8 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.text import
 from ansible_collections.scalebench.core.plugins.module_utils.results.provenance import units
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from report_data import campaign
+
+DOCUMENT = Path(__file__).resolve().parents[3] / "docs/reading-a-report.md"
 
 
 @pytest.fixture
@@ -78,6 +82,14 @@ def test_a_figure_has_one_key_and_one_title():
         assert shared.get(column.key, column.title) == column.title
 
 
+def test_the_documentation_has_each_column_of_the_tables():
+    section = DOCUMENT.read_text().split("## The tables\n")[1].split("\n## ")[0]
+    told = " ".join(re.findall(r"^\| ([^|]+) \|", section, re.MULTILINE))
+    for column in (*columns.CELL_COLUMNS, *columns.REPEAT_COLUMNS):
+        # Unit and convention stand once for several columns.
+        assert re.split(r", m?s$|, MiB$|, FLOP/s$| \(", column.title)[0] in told, column.title
+
+
 def test_the_terminal_shows_states_where_a_cell_is_not_plainly_measured(results):
     assert "state" not in terminal_table(results)
     results["cells"][1]["oversubscribed"] = True
@@ -94,6 +106,10 @@ def test_units_are_those_of_results_json(results):
     results["cells"][0]["unit"] = results["cells"][1]["unit"] = "sequences/s"
     known = units(results["cells"])
     for column in (*columns.CELL_COLUMNS, *columns.REPEAT_COLUMNS):
+        if column.unit and not re.search(r"_(seconds|bytes|per_second)\b|seconds_", column.key):
+            # Those of CSV name a part of what is one value in results.json: interval_low.
+            key = next(key for key in sorted(known) if f"{column.key}_".startswith(f"{key}_"))
+            assert known[key]
         if column.outputs != (columns.CSV,) and column.key in known:
             unit = "sequences/s" if column.unit == columns.SPEED else column.unit
             assert unit == known[column.key], column.key

@@ -60,7 +60,7 @@ def judge(nodes: Nodes, expected: Optional[Mapping[str, Any]] = None) -> Dict[st
     # The sort is stable, so that the rows of a check stay together.
     rows.sort(key=lambda row: _ORDER.index(row["verdict"]))
     counts = {word: len([row for row in rows if row["verdict"] == word]) for word in _ORDER}
-    worst = next(word for word in (FAIL, WARN, PASS, SKIP) if counts[word] or word == SKIP)
+    worst = next(word for word in _ORDER if counts[word] or word == SKIP)
     words = [f"{counts[word]} {word}" for word in _ORDER if counts[word]]
     summary = f"preflight of {len(nodes)} node(s): {', '.join(words)}"
     return {"rows": rows, "verdict": worst, "counts": counts, "summary": summary}

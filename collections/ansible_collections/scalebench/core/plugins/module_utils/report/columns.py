@@ -262,7 +262,7 @@ def cells_table(caption: str, cells: Sequence[MeasuredCell], output: str) -> Tab
     return _table(caption, columns, cells, throughput_title(cells), output == TERMINAL)
 
 
-def repeats_table(caption: str, cells: Sequence[MeasuredCell]) -> Table:
+def repeats_table(cells: Sequence[MeasuredCell]) -> Table:
     """Return a row for each repeat of the cells of one group, recorded or still to run."""
     rows: List[Item] = []
     for cell in cells:
@@ -271,7 +271,8 @@ def repeats_table(caption: str, cells: Sequence[MeasuredCell]) -> Table:
             {"topology": cell["topology"], "repeat": number, "ending": "not_run"}
             for number in cell["not_run"]
         ]
-    return _table(caption, REPEAT_COLUMNS, rows, throughput_title(cells), False)
+    shown = [column for column in REPEAT_COLUMNS if REPORT in column.outputs]
+    return _table("All repeats", shown, rows, throughput_title(cells), False)
 
 
 def _table(

@@ -80,7 +80,7 @@ def _group(cells: Sequence[MeasuredCell], number: int) -> Dict[str, Any]:
     ident, title = f"group-{number}", group_title(cells)
     spread = [cell for cell in cells if cell["spread"]]
     tables = [cells_table("Spread of the repeats", spread, SPREAD)] if spread else []
-    tables.append(repeats_table("All repeats", cells))
+    tables.append(repeats_table(cells))
     summary = [cells_table("Cells", cells, REPORT)]
     with_figures = [cell for cell in cells if cell.get("figures")]
     if with_figures:

@@ -53,7 +53,7 @@ _PLAN_KEYS = (
 
 
 def units(cells: Sequence[MeasuredCell]) -> Dict[str, str]:
-    """Return the unit of every figure in results.json."""
+    """Return the unit of the figures in results.json whose names do not say it."""
     known = sorted({cell["unit"] for cell in cells if cell["unit"]})
     speed = known[0] if len(known) == 1 else "the unit of each cell"
     by_time = ("elapsed_throughput", "wall_clock_throughput")
@@ -63,6 +63,7 @@ def units(cells: Sequence[MeasuredCell]) -> Dict[str, str]:
     return {
         **dict.fromkeys((*names, "minimum", "maximum", "range", "sd", "interval"), speed),
         "speedup": "ratio",
+        "speedup_interval": "ratio",
         "efficiency": "share of ideal",
         "cv": "ratio",
         "batch_size_per_device": counted,
@@ -74,6 +75,8 @@ def units(cells: Sequence[MeasuredCell]) -> Dict[str, str]:
         "gpu_utilisation": "percent",
         "gpu_temperature_c": "degrees Celsius",
         "gpu_throttle": "share of the readings",
+        "mfu": "share of the peak",
+        "first_step": "s",
         "interference": "speed beside others / speed alone",
     }
 
