@@ -18,6 +18,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.evidence.archive i
 )
 
 OWN = (
+    *("diagnosis.json", "diagnosis.md", "diagnosis.prom", "diagnosis.html"),
     "plan.json",
     "results.json",
     "results.csv",

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import (
+    RULES,
     Redactor,
     is_secret_name,
     patterns,
@@ -24,6 +25,11 @@ SECRETS = {
     "GitLab token": "glpat-" + "a1B2" * 5,
     "Hugging Face token": "hf_" + "aBcD" * 9,
     "NGC key": "nvapi-" + "aB-_" * 16,
+    "Stripe key": "sk_live_" + "a1B2" * 6,
+    "Google key": "AIza" + "aB-_4" * 7,
+    "PyPI token": "pypi-" + "aB-_" * 12,
+    "npm token": "npm_" + "aB12" * 9,
+    "Databricks token": "dapi" + "0123abcd" * 4,
     "JSON web token": "eyJhbGciOiJIUzI1NiJ9" + ".eyJzdWIiOiIxMjM0NTY3ODkwIn0.c2lnbmVk",
     "ssh key": "AAAAC3NzaC1lZDI1NTE5" + "AAAAI" * 8,
 }
@@ -186,6 +192,16 @@ def test_the_usual_forms_of_secrets_are_replaced(form):
     )
     assert VALUE not in shown(line)
     assert clean(clean(line)[0]) == (clean(line)[0], {})
+
+
+def test_every_rule_has_a_form_in_these_tests():
+    other = ["ASIA" + "ABCDEFGHIJKLMNOP", "github_pat_" + "a1B2_" * 8]
+    given = [f"ssh-rsa {SECRETS['ssh key']}", *SECRETS.values(), *other]
+    texts = [one.encode() for one in (*given, *FORMS.replace("<S>", VALUE).splitlines())]
+    for rule in RULES:
+        assert any(rule.pattern.search(text) for text in texts), (rule.kind, rule.pattern.pattern)
+    for secret in other:
+        assert secret not in clean(f"login with {secret} at once")[0]
 
 
 def test_what_a_record_shows_has_neither_secrets_nor_terminal_commands():

@@ -27,7 +27,7 @@ MANIFEST = "MANIFEST.json"
 _PARTS = re.compile(r"[^/\\]+(/[^/\\]+)*")
 _TOP = re.compile(
     r"plan\.json|acceptance\.json|preflight\.json|[^/]+_result\.json|results\.json|results\.csv|report\.md|junit\.xml"
-    r"|scalebench\.prom"
+    r"|scalebench\.prom|diagnosis\.(?:json|md|prom)"
 )
 _SHOWN = (".svg", ".png", ".html")
 _OF_REPORT = re.compile(

@@ -100,7 +100,7 @@ def step_sections(results: Results) -> List[Section]:
 
 
 def drawn_steps(parts: StepParts) -> List[Tuple[str, StepCell]]:
-    """Return the steps of which every part was measured, with group and topology; 40 at most."""
+    """Return the steps whose exchange was measured, with group and topology; 40 at most."""
     steps = [
         (f"{_title(one)} {cell['topology']}", cell)
         for one in parts["groups"]
