@@ -18,7 +18,6 @@ from ansible_collections.scalebench.core.plugins.module_utils.evidence.archive i
 )
 
 OWN = (
-    *("diagnosis.json", "diagnosis.md", "diagnosis.prom", "diagnosis.html"),
     "plan.json",
     "results.json",
     "results.csv",
@@ -29,6 +28,7 @@ OWN = (
     "logs/pytorch/bz4/2n1g/r50_b4_fp32_1.node2.out",
     "logs/pytorch/bz4/2n1g/r50_b4_fp32_1.run.json",
     "logs/pytorch/bz4/2n1g/r50_b4_fp32_1.attempt1.out",
+    *("diagnosis.json", "diagnosis.md", "diagnosis.prom", "diagnosis.html"),
 )
 OTHERS = (
     "id_ed25519",
