@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -37,10 +38,17 @@ def python() -> str:
 
 
 def run(command: list[str]) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
-    return subprocess.run(
-        command, cwd=FOLDER, env=environment, capture_output=True, text=True, check=False
-    )
+    # torchrun leaves the folder of its logs.
+    with tempfile.TemporaryDirectory() as temporary:
+        own = {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", "TMPDIR": temporary}
+        return subprocess.run(
+            command,
+            cwd=FOLDER,
+            env={**os.environ, **own},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
 
 
 def facts(text: str, kind: str) -> dict:
