@@ -29,6 +29,7 @@ _raw:
   elements: str
 """
 
+from collections.abc import Callable
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -57,9 +58,7 @@ class LookupModule(LookupBase):
         names, known = [], [*groups, *groups["all"]]
         for word in words:
             names += suspects_of(Path(word), known) if word.endswith(".json") else [word]
-        for name in names:
-            if not any(fnmatchcase(one, name) for one in known):
-                raise AnsibleLookupError(f"-e exclude: the inventory has no host or group {name}")
+        verify(names, lambda name: any(fnmatchcase(one, name) for one in known))
         left = {*groups.get("nodes", ())}
         for name in names:
             left -= {one for one in left if fnmatchcase(one, name)}
@@ -89,7 +88,15 @@ def suspects_of(path: Path, known: list[str]) -> list[str]:
             f"-e exclude: {path} suspects {', '.join(others)}, all nodes of a group or its way out:"
             " name the nodes to leave out"
         )
-    for name in found:
-        if name not in known:
-            raise AnsibleLookupError(f"-e exclude: the inventory has no host or group {name}")
+    verify(found, known.__contains__)
     return found
+
+
+def verify(names: list[str], is_known: Callable[[str], bool]) -> None:
+    """Refuse a name that the inventory does not have.
+
+    :raises AnsibleLookupError: there is one.
+    """
+    for name in names:
+        if not is_known(name):
+            raise AnsibleLookupError(f"-e exclude: the inventory has no host or group {name}")
