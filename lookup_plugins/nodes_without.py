@@ -29,7 +29,6 @@ _raw:
   elements: str
 """
 
-from collections.abc import Callable
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -55,31 +54,32 @@ class LookupModule(LookupBase):
             for word in str(text).split(",")
             if word.strip()
         ]
-        names, known = [], [*groups, *groups["all"]]
+        names, known = [], dict.fromkeys([*groups, *groups["all"]])
         for word in words:
-            names += suspects_of(Path(word), known) if word.endswith(".json") else [word]
-        verify(names, lambda name: any(fnmatchcase(one, name) for one in known))
-        left = {*groups.get("nodes", ())}
+            # Whole names: to Ansible node[12] is the twelfth host that is named node.
+            if word.endswith(".json"):
+                names += suspects_of(Path(word))
+            else:
+                names += [one for one in known if fnmatchcase(one, word)] or [word]
         for name in names:
-            left -= {one for one in left if fnmatchcase(one, name)}
-            left.difference_update(*(groups[one] for one in groups if fnmatchcase(one, name)))
+            if name not in known:
+                raise AnsibleLookupError(f"-e exclude: the inventory has no host or group {name}")
+        left = {*groups.get("nodes", ())}.difference(names, *(groups.get(one, ()) for one in names))
         if groups.get("nodes") and not left:
             raise AnsibleLookupError("-e exclude: it leaves out all nodes, so nothing would run")
         return [":!".join(["nodes", *dict.fromkeys(names)])]
 
 
-def suspects_of(path: Path, known: list[str]) -> list[str]:
+def suspects_of(path: Path) -> list[str]:
     """Return the nodes to leave out for a diagnosis.
 
-    :param known: the names in the inventory; a pattern in the file could add hosts to the play.
-    :raises AnsibleLookupError: the file cannot be read, names a node that is not known, or leaving
-        out nodes does not help.
+    :raises AnsibleLookupError: the file cannot be read, or leaving out nodes does not help.
     """
     try:
         suspects = read_json(path.expanduser())["suspects"]
         found = to_exclude(suspects)
         others = [one["subject"] for one in suspects if of_groups(one)]
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+    except (OSError, ValueError, TypeError, LookupError, AttributeError) as error:
         raise AnsibleLookupError(
             f"-e exclude: {path} is no diagnosis.json of playbooks/diagnose.yml: {error!r}"
         ) from None
@@ -88,15 +88,4 @@ def suspects_of(path: Path, known: list[str]) -> list[str]:
             f"-e exclude: {path} suspects {', '.join(others)}, all nodes of a group or its way out:"
             " name the nodes to leave out"
         )
-    verify(found, known.__contains__)
     return found
-
-
-def verify(names: list[str], is_known: Callable[[str], bool]) -> None:
-    """Refuse a name that the inventory does not have.
-
-    :raises AnsibleLookupError: there is one.
-    """
-    for name in names:
-        if not is_known(name):
-            raise AnsibleLookupError(f"-e exclude: the inventory has no host or group {name}")

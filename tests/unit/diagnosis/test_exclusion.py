@@ -59,7 +59,7 @@ def test_the_pattern_leaves_out_what_was_named_in_each_form(tmp_path):
     file.write_text(json.dumps({"suspects": suspects(("node", "node3"))}))
     assert pattern("") == pattern([]) == "nodes"
     assert pattern("node3, rack2") == pattern(["node3", "rack2"]) == "nodes:!node3:!rack2"
-    assert pattern("node[12]") == "nodes:!node[12]"
+    assert pattern("node[12]") == pattern("node[12],node1") == "nodes:!node1:!node2"
     assert pattern(f"node1,{file}") == "nodes:!node1:!node3"
 
 
@@ -70,6 +70,7 @@ def test_the_pattern_leaves_out_what_was_named_in_each_form(tmp_path):
         ("{", "no diagnosis.json"),
         ("[]", "no diagnosis.json"),
         ('{"suspects": [{"kind": "node"}]}', "no diagnosis.json"),
+        ('{"suspects": [{"kind": "node", "subject": " "}]}', "no diagnosis.json"),
         ('{"suspects": [{"kind": "uplink", "subject": "rack2"}]}', "suspects rack2, all nodes of"),
         ('{"suspects": [{"kind": "node", "subject": "node9"}]}', "no host or group node9"),
         ('{"suspects": [{"kind": "node", "subject": "node[1,login,]"}]}', "no host or group node"),
