@@ -4,7 +4,12 @@ from statistics import fmean, stdev
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.effects import find
-from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.repeats import of_repeats
+from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.repeats import (
+    Figures,
+    noise,
+    of_repeats,
+    precision_at,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.suspects import (
     SLOW,
     SOUND,
@@ -50,6 +55,75 @@ def test_the_cause_is_named_and_nothing_else(count, deficits, expected):
     found = [named(judge(measured(count, seed, **deficits), {})) for seed in range(20)]
 
     assert found.count(expected) >= 19, found
+
+
+def test_what_a_repeat_has_in_common_is_no_noise():
+    data = measured(4, 1, node={2: 0.2})
+    for rows in (data["pairs"], data["alone"]):
+        for repeat in range(max(len(row["rates"]) for row in rows)):
+            common = math.exp(random.Random(repeat).gauss(0, 0.3))
+            for row in rows:
+                row["rates"][repeat : repeat + 1] = [
+                    rate * common for rate in row["rates"][repeat : repeat + 1]
+                ]
+    assert named(judge(data, {})) == {("node", "node3")}
+
+
+# Two of its repeats lost half: nobody can tell which are the usual ones.
+UNSURE = [110.0, 55.0, 54.0, 109.0, 56.0]
+
+
+def with_an_unsure_pair(seed, of_the_slow_node):
+    data = measured(8, seed, network={0: 0.1})
+    one = next(one for one in data["pairs"] if ("node1" in one["nodes"]) == of_the_slow_node)
+    one["rates"] = list(UNSURE)
+    return judge(data, {})
+
+
+def test_an_unsure_pair_hides_nothing_and_counts_less():
+    for seed in range(20):
+        assert ("network", "node1") in named(with_an_unsure_pair(seed, False))
+        for suspect in with_an_unsure_pair(seed, True)["suspects"]:
+            assert 9 <= suspect["deficits"][0]["deficit"] <= 11.5
+
+
+def test_one_slow_device_of_two_is_not_its_node():
+    for seed in range(10):
+        data = measured(4, seed, devices=2, device={(1, 1): 0.3})
+        assert named(judge(data, {})) == {("device", "node2 1")}
+
+
+def test_a_slow_node_whose_pairs_are_hardly_slower_has_no_slow_network():
+    for seed in range(20):
+        data = measured(8, seed, node={2: 0.2}, network={2: 0.22})
+        assert named(judge(data, {})) == {("node", "node3")}
+
+
+def test_one_disturbed_sweep_of_a_slow_node_hides_no_link_of_its_own():
+    data = measured(8, 1, link={(0, 1): 0.2}, node={0: 0.2})
+    for row in data["pairs"]:
+        if "node1" in row["nodes"]:
+            row["rates"][0] *= 0.6
+    assert named(judge(data, {})) == {("node", "node1"), ("link", "node1 - node2")}
+
+
+def test_a_cause_within_a_slow_one_is_judged_by_what_it_lacks_more():
+    figures = {
+        name: [level + 0.01 * step for step in (-2, -1, 0, 1, 2)]
+        for name, level in zip("abcdefgh", (-0.2, -0.27, -0.2, 0, 0, 0, 0, 0), strict=True)
+    }
+    causes = {"abc": frozenset("abc"), **{name: frozenset(name) for name in figures}}
+    found = find(figures, causes, [frozenset(name) for name in figures], 20).deficits
+    (inside,) = [one for one in found if one.name == "b"]
+    assert inside.p == pytest.approx(0.0104, rel=0.05)
+
+
+def test_how_well_figures_are_known_follows_from_repeats_and_differences():
+    """By hand: the median of the variances, and those weighted by their degrees of freedom."""
+    of_one = Figures({"a": 0.0}, {"a": 4e-4}, 20.0, [])
+    assert precision_at(of_one, 4e-4, 96.0).variances["a"] == pytest.approx(4.04e-4)
+    of_three = Figures({}, {"a": 1e-4, "b": 1e-4, "c": 1.0}, 9.0, [])
+    assert noise(of_three) ** 2 == pytest.approx(2e-4)
 
 
 @pytest.mark.parametrize(("count", "noise"), [(4, 0.2), (8, 0.1), (16, 0.1)])
@@ -274,6 +348,8 @@ def test_where_noise_is_larger_than_the_tolerance_a_deficit_must_be_clearer():
         pytest.approx(0.0083, rel=0.01),
         pytest.approx(0.0059, rel=0.01),
     )
+    # Student t of the degrees of freedom, at 0.975.
+    assert (deficit.high - deficit.low) / 2 == pytest.approx(0.4805, rel=1e-3)
     # 0.86 is found in every second case; 1.7 standard errors more in 95 of 100.
     error = 0.12 * math.sqrt(112 / 6 / 7 * 6 / 5 * (1 + 1 / 5))
     assert -math.log(1 - found(0).seen["f"]) == pytest.approx(0.86 + 1.7 * error, abs=0.03)

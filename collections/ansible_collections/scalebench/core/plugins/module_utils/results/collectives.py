@@ -6,7 +6,7 @@ import math
 from typing import Dict, List, Mapping, Optional, Sequence, Tuple, cast
 
 from ..records.cells import cell_key
-from ..records.factors import factor_values
+from ..records.factors import TREATMENT, factor_values
 from ..records.plans import Fingerprint
 from ..records.results import CollectiveGroup, Collectives, Hockney, MeasuredCell
 from ..records.runs import Message
@@ -39,13 +39,19 @@ def collectives(
     return {"level": LEVEL, "groups": [_group(members, nodes) for members in groups.values()]}
 
 
-def all_reduce_times(cells: Sequence[MeasuredCell]) -> Dict[str, Dict[float, List[float]]]:
+def all_reduce_times(
+    cells: Sequence[MeasuredCell], like: MeasuredCell
+) -> Dict[str, Dict[float, List[float]]]:
     """Return the seconds of each all-reduce by its size in bytes, by topology.
 
-    Of several groups of cells on a topology, those with the most repeats.
+    Of several groups of cells on a topology, those with the most repeats. All-reduces of another
+    variant of a campaign than that of the cell ``like`` do not count: it may be another network.
     """
+    variant = factor_values(like).get(TREATMENT)
     groups: Dict[Tuple[str, ...], List[MeasuredCell]] = {}
     for cell in cells:
+        if factor_values(cell).get(TREATMENT) != variant:
+            continue
         if any(message["collective"] == "all_reduce" for message in _messages(cell)):
             groups.setdefault(_identity(cell), []).append(cell)
     found = [(members[0]["topology"], _times(members)) for members in groups.values()]

@@ -103,11 +103,11 @@ def predictions(cells: Sequence[MeasuredCell], wanted: Sequence[str] = ()) -> Op
     - ``left_out``: the largest measured one that smaller ones can tell of, of these only.
     - ``asked``: each of ``wanted``, of all smaller ones, also in place of the one before.
     """
-    alone = all_reduce_times(cells)
     found = []
     for members in scaling_groups(cells):
         size, times = gradient_bytes(members), step_times(members)
         if size and base_topology(members) in times:
+            alone = all_reduce_times(cells, members[0])
             found.append(_group(_Group(members, times, cells, alone, size), wanted))
     said = [one for one in found if one["rows"]]
     return {"level": LEVEL, "groups": said} if said else None

@@ -65,8 +65,10 @@ def step_parts(
 
     :param nodes: fingerprints by name, for the number of cores.
     """
-    alone = all_reduce_times(cells)
-    found = [_group(members, cells, alone, nodes) for members in scaling_groups(cells)]
+    found = [
+        _group(members, cells, all_reduce_times(cells, members[0]), nodes)
+        for members in scaling_groups(cells)
+    ]
     explained = [one for one in found if any(_measured(cell) for cell in one["cells"])]
     return {"groups": explained} if explained else None
 
