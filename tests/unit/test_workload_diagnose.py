@@ -35,6 +35,15 @@ def test_many_nodes_take_log2_and_three_rounds_with_other_partners_in_each(nodes
     assert rested == [nodes % 2] * len(planned)
 
 
+@pytest.mark.parametrize(("nodes", "rack"), [(64, 8), (128, 16), (512, 64)])
+def test_of_many_nodes_each_meets_most_racks(nodes, rack):
+    met = {node: set() for node in range(nodes)}
+    for one, other in (pair for planned in rounds(nodes) for pair in planned):
+        met[one].add(other // rack)
+        met[other].add(one // rack)
+    assert min(map(len, met.values())) >= 4
+
+
 def test_one_node_has_no_pair():
     with pytest.raises(ValueError, match="1 node: a pair needs two"):
         all_rounds(1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
+from functools import partial
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils import logs
@@ -13,7 +14,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.results.stragglers
 from torch_trainers import FOLDER, facts, interpreter
 
 from common.ranks import Place
-from common.waits import Waits
+from common.waits import Waits, seconds_without_core
 
 BERT = ("transformer/train_bert.py", "--sequence-length=32", "--batch-size=1")
 RESNET = ("resnet50/train_pytorch.py", "--batch-size=2")
@@ -135,6 +136,13 @@ def test_the_rank_that_waits_for_its_batches_says_so(tmp_path):
     assert 0 < first["input_seconds"] < second["input_seconds"] / 2
     # What it waits is no wait at the exchange: the other one waits there.
     assert sum(first["wait_seconds"]) - sum(second["wait_seconds"]) > 4 * 0.1
+
+
+def test_the_wait_for_a_core_is_the_second_figure_of_schedstat_in_ns(monkeypatch, tmp_path):
+    (tmp_path / "schedstat").write_text("1000000000 4500000000 7\n")
+    given = partial(open, tmp_path / "schedstat")
+    monkeypatch.setattr("common.waits.open", lambda path, **how: given(**how), raising=False)
+    assert seconds_without_core() == 4.5
 
 
 def test_what_follows_the_last_step_is_no_part_of_the_wait_for_a_core(monkeypatch):

@@ -16,6 +16,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.markdown im
 from ansible_collections.scalebench.core.plugins.module_utils.report.page import page
 from ansible_collections.scalebench.core.plugins.module_utils.report.text import terminal_table
 from ansible_collections.scalebench.core.plugins.module_utils.results.collectives import (
+    all_reduce_times,
     collectives,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
@@ -75,6 +76,27 @@ def test_operations_and_variants_are_apart():
         ("all_gather", 4),
         ("all_reduce", 4),
     ]
+
+
+def slower(cells, repeats=3):
+    """Return cells whose operations take ten times as long, with so many repeats each."""
+    for cell in cells:
+        del cell["repeats"][repeats:]
+        for repeat in cell["repeats"]:
+            repeat["message"]["seconds"] *= 10
+    return cells
+
+
+def test_only_all_reduces_of_the_same_variant_with_the_most_repeats_count():
+    mine = results_of(topologies=["2n1g"])["cells"]
+    gathered = slower(results_of(topologies=["2n1g"], name="all_gather")["cells"])
+    fewer = slower(results_of(topologies=["2n1g"], precision="bf16")["cells"], repeats=1)
+    tuned = slower(results_of(topologies=["2n1g"], treatment="tuned")["cells"])
+    for cells in ([*mine, *gathered, *fewer, *tuned], [*tuned, *fewer, *gathered, *mine]):
+        found = all_reduce_times(cells, mine[0])
+        assert found["2n1g"][1024][1] == pytest.approx(LATENCY + 1024 * PER_BYTE, rel=1e-3)
+    found = all_reduce_times([*mine, *tuned], tuned[0])
+    assert found["2n1g"][1024][1] == pytest.approx(10 * (LATENCY + 1024 * PER_BYTE), rel=1e-3)
 
 
 def test_a_training_has_none():

@@ -94,6 +94,22 @@ def test_what_follows_the_law_is_predicted_exactly():
     assert own["samples"] == 4 * BATCH
 
 
+def test_each_of_several_devices_a_node_is_a_device():
+    rows = rows_of(measured(("2n4g", "4n4g")), "8n4g")
+    for (kind, topology), row in rows.items():
+        devices = int(topology[0]) * 4
+        step = ALONE + all_reduce(devices)
+        assert row["step_seconds"] == pytest.approx(step), kind
+        assert row["samples"] == devices * BATCH
+        assert row["speedup"] == pytest.approx(devices * ALONE / step)
+    assert rows["asked", "8n4g"]["steps"] == ["4n4g"]
+
+
+def test_samples_are_in_what_the_throughput_counts():
+    row = rows_of(measured(units_per_sample=128))["left_out", "4n1g"]
+    assert row["samples"] == 4 * BATCH * 128
+
+
 def test_a_log_states_the_parameters_where_the_benchmark_does_not():
     plan, runs = campaign({"1n1g": [BATCH / ALONE], "2n1g": [2 * BATCH / ALONE]})
     for run_ in runs:
@@ -134,7 +150,8 @@ def test_sizes_that_take_no_longer_than_smaller_ones_say_nothing_of_the_gradient
             if "message" in repeat:
                 repeat["message"]["seconds"] = 1e-3 / repeat["message"]["bytes"] ** 0.1
     assert ring_law({"2n1g": {1e3: [1.1e-3], 1e4: [1e-3], 1e5: [9e-4]}}, ["2n1g"], 1e6) is None
-    assert page(results)
+    results["predictions"] = predictions(results["cells"])
+    assert "larger all-reduces took no longer on 2n1g" in report_markdown(page(results))
 
 
 def waits(ranks, late, core, given):
@@ -170,6 +187,30 @@ def test_a_wait_that_one_device_does_not_know_is_not_added(key):
     assert rows_of(results)["parts", "4n1g"]["step_seconds"] == pytest.approx(
         ALONE + all_reduce(4) + 0.02
     )
+
+
+def test_waits_that_one_repeat_lacks_are_subtracted_all_the_same():
+    results = with_waits(measured(), itertools.repeat(0.01), 0.02, 0.006)
+    del results["cells"][0]["repeats"][4]["waits"]
+    truth = ALONE + all_reduce(4) + 0.01 + 0.019 + 0.005
+    assert rows_of(results)["parts", "4n1g"]["step_seconds"] == pytest.approx(truth)
+
+
+def test_a_wait_that_only_one_repeat_knows_is_not_added():
+    results = with_waits(measured(), itertools.repeat(0.0), 0.021, 0.021)
+    cell_ = next(one for one in results["cells"] if one["topology"] == "4n1g")
+    for repeat in cell_["repeats"][:4]:
+        for rank in repeat["waits"]:
+            del rank["core_wait_seconds"]
+    step = rows_of(results)["parts", "4n1g"]["step_seconds"]
+    assert step == pytest.approx(ALONE + all_reduce(4) + 0.02)
+
+
+def test_one_slow_repeat_does_not_decide():
+    results = measured()
+    results["cells"][0]["repeats"][0]["throughput"] /= 10
+    step = rows_of(results)["parts", "4n1g"]["step_seconds"]
+    assert step == pytest.approx(ALONE + all_reduce(4))
 
 
 def test_waits_that_a_step_on_one_device_has_in_it_vary_nothing():
@@ -381,7 +422,9 @@ def test_a_step_that_counts_half_counts_a_quarter_of_its_variance():
 def test_errors_of_all_reduces_that_cancel_do_not_count():
     results = strong(network_noise=0.02)
     row = strong_rows(results, "8n1g")["asked", "8n1g"]
-    line = ring_law(all_reduce_times(results["cells"]), ["2n1g", "4n1g"], GRADIENTS).line
+    line = ring_law(
+        all_reduce_times(results["cells"], results["cells"][0]), ["2n1g", "4n1g"], GRADIENTS
+    ).line
     # (n - 1) a: 7 - 3/2 of 3 + 1/2 of 1; (n - 1)/n S b: 7/8 - 3/2 of 3/4 + 1/2 of 1/2, so none.
     reach = quantile(0.975, line.freedom) * 3 * math.sqrt(line.of_first)
     assert (row["step_high"] - row["step_low"]) / 2 == pytest.approx(reach, rel=1e-3)

@@ -75,6 +75,28 @@ def test_an_all_reduce_alone_says_what_is_hidden(precision, each):
     assert cell["hidden_seconds"] == pytest.approx(taken - EXCHANGE, rel=1e-2)
 
 
+def test_each_of_several_devices_a_node_counts():
+    plan, runs = campaign({"1n1g": [40.0], "2n2g": [100.0]}, model_data=MODEL)
+    runs[1]["facts"]["waits"] = waits()
+    cell = only_cell(build_results(plan, runs))
+    assert (cell["speedup"], cell["devices"]) == (pytest.approx(2.5), 4)
+
+
+def test_the_middle_rank_and_the_middle_repeat_count():
+    plan, runs = campaign({"1n1g": [40.0] * 3, "4n1g": [100.0] * 3}, model_data=MODEL)
+    for made, late in zip(runs[3:], (0.9, 0.02, 0.01), strict=True):
+        made["facts"]["waits"] = waits(late)
+    assert only_cell(build_results(plan, runs))["imbalance_seconds"] == pytest.approx(0.02)
+    for made in runs[3:]:
+        each = ([one] * 3 for one in (0.03, 0.04, 0.05, 0.09))
+        made["facts"]["waits"] = waits_of(STEP, each)
+    cell = only_cell(build_results(plan, runs))
+    assert (cell["exchange_seconds"], cell["imbalance_seconds"]) == (
+        pytest.approx(0.03),
+        pytest.approx(0.015),
+    )
+
+
 def test_gradients_that_are_shared_out_are_not_reduced():
     made = results(alone=True, own_factors={"sharding": "fsdp"})
     assert made["step_parts"]["groups"][0]["gradient_bytes"] is None

@@ -37,6 +37,11 @@ def test_it_is_named_with_its_node_and_the_first_step(ranks, since):
         assert found["share"] == pytest.approx(found["seconds"] / 0.2)
 
 
+def test_ranks_may_stand_in_any_order():
+    found = waited_for(waits(4, late=0.05)[::-1])
+    assert (found["rank"], found["node"]) == (1, "node2")
+
+
 def on_nodes(made, each):
     """Return waits whose ranks are on nodes with so many of them each."""
     return [{**one, "node": f"node{one['rank'] // each + 1}"} for one in made]

@@ -7,6 +7,7 @@ from statistics import fmean
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.stats.hockney import hockney
+from ansible_collections.scalebench.core.plugins.module_utils.stats.student_t import quantile
 
 SIZES = (1024, 16384, 262144, 1048576, 4194304, 16777216)
 LATENCY, PER_BYTE = 200e-6, 1e-9
@@ -88,6 +89,25 @@ def test_a_bandwidth_that_noise_hides_has_no_upper_end():
     found = hockney({8: [1.0e-4, 1.1e-4], 16: [1.01e-4, 1.12e-4], 24: [1.02e-4, 1.13e-4]})
     assert found["bytes_per_second"] > found["bytes_per_second_low"] > 0
     assert found["bytes_per_second_high"] is None
+
+
+def test_errors_and_covariance_are_those_of_weighted_least_squares():
+    """By hand: the inverse of X'X of relative figures, times the mean square that is left."""
+    seconds = {1024: [1.0e-3, 1.1e-3], 65536: [1.5e-3, 1.6e-3], 1 << 20: [9e-3, 9.6e-3]}
+    found = hockney(seconds)
+    rows = [
+        (1 / fmean(every), size / fmean(every), one / fmean(every))
+        for size, every in seconds.items()
+        for one in every
+    ]
+    uu, uv, vv = (sum(row[a] * row[b] for row in rows) for a, b in ((0, 0), (0, 1), (1, 1)))
+    latency, per_byte = found["latency_seconds"], 1 / found["bytes_per_second"]
+    left = sum((t - latency * u - per_byte * v) ** 2 for u, v, t in rows) / (len(rows) - 2)
+    determinant = uu * vv - uv * uv
+    assert found["covariance"] == pytest.approx(-left * uv / determinant, rel=1e-6)
+    assert found["latency_error"] ** 2 == pytest.approx(left * vv / determinant, rel=1e-6)
+    reach = quantile(0.975, found["freedom"]) * found["latency_error"]
+    assert found["latency_high"] - latency == pytest.approx(reach)
 
 
 def test_where_there_is_no_law_no_error_has_freedom():
