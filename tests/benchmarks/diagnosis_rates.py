@@ -45,7 +45,8 @@ SECONDS = 300
 MBIT = 100
 # What is made slower, by how much, and the share of the cases. "busy": another process that
 # computes takes half of the node's part. "uplink": the pairs between two halves, which are groups.
-# "path": a link whose packets go through a third node, which forwards them slowly.
+# "path": a link whose packets go through a third node, which forwards them slowly. "way": a link of
+# which one node sends more slowly.
 KINDS = {
     "sound": ((), 0.0, 10),
     "link -10 %": (("link",), 0.1, 1),
@@ -60,6 +61,7 @@ KINDS = {
     "two nodes -20 %": (("node", "node"), 0.2, 1),
     "way out of a group -20 %": (("uplink",), 0.2, 1),
     "path through a node -20 %": (("path",), 0.2, 1),
+    "link one way -20 %": (("way",), 0.2, 1),
 }
 GOALS = {"sound": 0.99, "link -20 %": 0.95, "node -10 %": 0.95}
 ENOUGH = 50
@@ -70,10 +72,12 @@ class Case:
     """Shares that links and nodes lose, by number, and the suspects that should be named.
 
     ``paths``: of a link the node through which it leads, and the share that is lost there.
+    ``ways``: by sender and receiver.
     """
 
     links: dict[frozenset[int], float] = field(default_factory=dict)
     paths: dict[frozenset[int], tuple[int, float]] = field(default_factory=dict)
+    ways: dict[tuple[int, int], float] = field(default_factory=dict)
     nodes: dict[int, float] = field(default_factory=dict)
     busy: int | None = None
     groups: dict[str, list[str]] = field(default_factory=dict)
@@ -89,10 +93,12 @@ def make_case(kind: str, count: int, dice: random.Random) -> Case:
     case = Case()
     for part in parts:
         one = left.pop()
-        if part in ("link", "path"):
+        if part in ("link", "path", "way"):
             other = left.pop()
             if part == "link":
                 case.links[frozenset({one, other})] = share
+            elif part == "way":
+                case.ways[one, other] = share
             else:
                 case.paths[frozenset({one, other})] = (left.pop(), share)
             case.expected.add(("link", pair_name([f"node{one}", f"node{other}"])))
@@ -117,8 +123,12 @@ def prepare(case: Case, nodes: list[Node], cores: float) -> None:
     """Give nodes and links what they have in a case."""
     for number, node in enumerate(nodes, 1):
         node.give_cores(cores * (1 - case.nodes.get(number, 0.0)))
+        lost = {
+            other: case.links.get(frozenset({number, other}), case.ways.get((number, other), 0.0))
+            for other in range(1, len(nodes) + 1)
+        }
         rates = {
-            peer.address: MBIT * (1 - case.links.get(frozenset({number, other}), 0.0))
+            peer.address: MBIT * (1 - lost[other])
             for other, peer in enumerate(nodes, 1)
             if other != number
         }

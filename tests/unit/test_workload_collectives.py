@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,9 @@ from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import
 from ansible_collections.scalebench.core.plugins.module_utils.logs.nccl_tests import BUSBW_FACTORS
 from torch_trainers import facts, run
 
+from collectives import timed
 from collectives.definitions import COLLECTIVES, elements, operation_line
+from common.ranks import Place
 
 BENCHMARK = Path(__file__).resolve().parents[2] / "benchmarks/all_reduce.yml"
 PROGRAM = "collectives/measure.py"
@@ -93,3 +96,56 @@ def test_a_message_without_an_element_for_each_rank_is_refused():
     assert elements("all_gather", 1024, 3) == 255
     with pytest.raises(ValueError, match=r"8 bytes are less than 12, .* for each of 3 ranks"):
         elements("all_gather", 8, 3)
+
+
+class FakeOperation:
+    """Stands in for a collective: it does nothing, and counts its checks."""
+
+    expected, checks = [0.0] * 4, 0
+
+    def run(self):
+        """Do nothing."""
+
+    fill = run
+
+    def wrong(self):
+        self.checks += 1
+        return 0
+
+
+class FakeLibrary:
+    """Stands in for a library with two ranks, of which the other one takes three times as long."""
+
+    place = Place(0, 2, 0, 1)
+
+    def __init__(self):
+        self.made = FakeOperation()
+
+    def header(self, _options, _own):
+        return {"world_size": 2}
+
+    def operation(self, _name, _count):
+        return self.made
+
+    def gather(self, value):
+        return [[1.0] * len(value), [3.0] * len(value)] if isinstance(value, list) else [value] * 2
+
+    def synchronise(self):
+        """Do nothing."""
+
+    leave = synchronise
+
+    def peak_memory(self):
+        return 1.0
+
+
+def test_every_operation_of_the_warm_up_and_one_after_the_measured_are_checked(monkeypatch):
+    library, said = FakeLibrary(), []
+    monkeypatch.setattr(timed, "put", said.append)
+    monkeypatch.setattr(timed, "begin_job", lambda *_: None)
+    given = {"collective": "all_reduce", "bytes": 4096, "warmup": 2, "iterations": 3}
+    timed.measure(Namespace(**given), library)
+    assert library.made.checks == 3
+    # The mean over the ranks.
+    durations = re.findall(r"duration (\S+) us", "\n".join(said))
+    assert [float(one) for one in durations] == [2e6] * 5

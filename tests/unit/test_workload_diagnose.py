@@ -1,5 +1,13 @@
+import importlib
+import json
 import math
 import random
+import sys
+import threading
+from argparse import Namespace
+from collections import Counter
+from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -10,6 +18,7 @@ from collectives.rounds import (
     all_rounds,
     rounds,
 )
+from common.ranks import Place
 
 
 @pytest.mark.parametrize("nodes", [2, 3, 4, 7, 8, 31, 32])
@@ -98,3 +107,84 @@ def test_nodes_are_measured_again_where_their_rates_scatter(noise, repeats, doub
         one[0] /= 2
 
     assert unclear(rates) == doubt
+
+
+class Exchange:
+    """Stands in for the exchange of values between ranks, which are threads here."""
+
+    def __init__(self, ranks):
+        self.barrier, self.values = threading.Barrier(ranks), [None] * ranks
+
+    def gather(self, place, value):
+        self.values[place.rank] = value
+        self.barrier.wait()
+        found = list(self.values)
+        self.barrier.wait()
+        return found
+
+    def synchronise(self, *_):
+        self.barrier.wait()
+
+
+class Buffer:
+    """Stands in for a tensor whose elements are all alike."""
+
+    value, device = None, None
+
+    def __getitem__(self, _):
+        return SimpleNamespace(item=lambda: self.value)
+
+
+@pytest.fixture
+def nodes_and_pairs(monkeypatch):
+    """Import the measurement without PyTorch, of which only the arithmetic of places is tried."""
+    for name in ("torch", "torch.distributed", "torch.nn"):
+        monkeypatch.setitem(sys.modules, name, MagicMock())
+    for name in ("common.pytorch_ranks", "collectives.operations", "collectives.nodes_and_pairs"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    module = importlib.import_module("collectives.nodes_and_pairs")
+    yield module
+    for name in ("common.pytorch_ranks", "collectives.operations", "collectives.nodes_and_pairs"):
+        sys.modules.pop(name, None)
+
+
+def test_the_slower_way_of_a_pair_counts_between_the_first_devices_of_its_nodes(
+    nodes_and_pairs, monkeypatch
+):
+    """4 nodes of 2 devices; the third rank is slow to get what the first one sends."""
+    nodes, local, said, moved = 4, 2, [], set()
+    exchange = Exchange(nodes * local)
+    counts = Counter()
+
+    def both_ways(rank, peer, _, receive):
+        moved.add((rank, peer))
+        counts[rank, peer] += 1
+        receive.value = peer
+        warm_up = counts[rank, peer] == 1
+        return 9.0 if warm_up else 0.02 if (rank, peer) == (2, 0) else 0.01
+
+    monkeypatch.setattr(nodes_and_pairs, "ranks", exchange)
+    monkeypatch.setattr(nodes_and_pairs, "_both_ways", both_ways)
+    monkeypatch.setattr(nodes_and_pairs, "put", said.append)
+    monkeypatch.setattr(nodes_and_pairs.torch, "full", lambda *_, **__: Buffer())
+    monkeypatch.setattr(nodes_and_pairs.torch, "empty_like", lambda *_: Buffer())
+    options = Namespace(bytes=1_000_000, warmup=1, iterations=5)
+    names = [f"node{rank // local + 1}" for rank in range(nodes * local)]
+    places = [Place(rank, nodes * local, rank % local, local) for rank in range(nodes * local)]
+    threads = [
+        threading.Thread(target=nodes_and_pairs._measure_pairs, args=(options, place, None, names))
+        for place in places
+    ]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join(timeout=30)
+    rows = [json.loads(line.split(" ", 2)[2]) for line in said]
+    found = {tuple(row["nodes"]): row["rates"] for row in rows if "again" not in row}
+    assert found == {
+        (f"node{a}", f"node{b}"): [pytest.approx(50 if (a, b) == (1, 2) else 100)] * 5
+        for a in range(1, 5)
+        for b in range(a + 1, 5)
+    }
+    assert {rank % local for pair in moved for rank in pair} == {0}
+    assert all((b, a) in moved for a, b in moved)

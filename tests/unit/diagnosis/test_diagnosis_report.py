@@ -133,6 +133,14 @@ def test_the_simulation_measures_what_the_trainer_does():
     )
 
 
+def test_a_pair_is_the_same_in_both_orders():
+    data = measured(4, 1, link={(0, 1): 0.4})
+    turned = [{**one, "nodes": one["nodes"][::-1]} for one in data["pairs"]]
+    found = measurement({"a": log_of(data), "b": log_of({**data, "pairs": turned})})
+    assert [one["nodes"] for one in found["pairs"]] == [one["nodes"] for one in data["pairs"]]
+    assert named(judge(found, {})) == {("link", "node1 - node2")}
+
+
 def test_what_is_measured_again_is_what_is_judged_as_disturbed():
     assert (doubts._DISTURBED, doubts._DISAGREE) == (repeats._FAR, repeats._UNSURE)
 
@@ -143,8 +151,13 @@ def test_a_suspect_is_told_with_its_deficit_and_what_to_do():
     assert headline(diagnosis) == "Suspects: node1 - node4 (slow link)."
     text = terminal(diagnosis)
     assert "node1 - node4: only this pair is slow" in text
-    row = next(line for line in report_markdown(diagnosis).splitlines() if line[:8] == "| node1 ")
-    assert "| node1 " in row
+    (suspect,) = diagnosis["suspects"]
+    (deficit,) = suspect["deficits"]
+    assert deficit["low"] < deficit["deficit"] < deficit["high"]
+    lines = report_markdown(diagnosis).splitlines()
+    (row,) = [line for line in lines if line.startswith("| node1 - node4 | slow link | pair_")]
+    assert f"| {deficit['low']} to {deficit['high']} " in row
+    assert f"suspect below {diagnosis['alpha']})" in "\n".join(lines)
     assert 'scalebench_suspects{kind="link"} 1' in prometheus(diagnosis)
 
 
@@ -175,6 +188,10 @@ def test_the_terminal_has_a_hundred_columns(nodes, name, widest):
         assert f"{suspect['subject']}: " in shown
     assert max(map(len, shown.splitlines())) <= 100
     assert widest in shown
+    if "slowest" in widest:
+        listed = [line for line in shown.splitlines() if line.startswith("| ") and " - " in line]
+        rates = [int(line.split("|")[2]) for line in listed[-20:]]
+        assert rates == sorted(rates) and rates[-1] < 100
 
 
 def test_prometheus_has_each_deficit_and_each_pair():
@@ -283,6 +300,7 @@ def test_the_action_judges_the_complete_logs_of_a_campaign(tmp_path):
     written = json.loads((folder / "diagnosis.json").read_text())
     assert written["groups"] == {"rack": ["node1", "node2"]}
     assert written["tolerance"] == 3.0
+    assert written["exclude"] == ["node2"]
     assert datetime.fromtimestamp(written["ended"], UTC).day == 2
     # The slow pair and one beside it were measured again.
     assert sorted(len(row["rates"]) for row in written["pairs"]) == [10, 10, 10, 10, 20, 20]

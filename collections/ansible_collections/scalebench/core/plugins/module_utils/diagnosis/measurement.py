@@ -62,7 +62,8 @@ def measurement(logs: Mapping[str, str]) -> Dict[str, Any]:
             except ValueError as error:
                 left_out.append(plain(f"{log}, line {number}: {error}"))
                 continue
-            key = tuple(str(row[name]) for name in keys)
+            # A pair is the same in both orders.
+            key = tuple(str(sorted(row[name]) if name == "nodes" else row[name]) for name in keys)
             repeated = row.pop("again")
             if key not in found[kind]:
                 found[kind][key] = row
