@@ -113,7 +113,7 @@ class Exchange:
     """Stands in for the exchange of values between ranks, which are threads here."""
 
     def __init__(self, ranks):
-        self.barrier, self.values = threading.Barrier(ranks), [None] * ranks
+        self.barrier, self.values = threading.Barrier(ranks, timeout=20), [None] * ranks
 
     def gather(self, place, value):
         self.values[place.rank] = value
