@@ -7,6 +7,7 @@ names those that it does not find any more.
 
 import argparse
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -35,6 +36,7 @@ GOAL = 0.9
 START_SECONDS = 60
 # Statuses of pytest; any other but 0 says nothing of the tests.
 FAILED, NOT_FOUND = 1, 4
+SUMMARY = re.compile(rb"\d (passed|skipped|tests? collected)")
 
 
 def parse_arguments():
@@ -90,15 +92,20 @@ def outcome(tree, tests, seconds):
     ]  # fmt: skip
     # Loading the plugins takes longer than most tests.
     environment = {**environment_of(tree), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    with subprocess.Popen(
+    said = tree.parent / "said"
+    with said.open("wb") as output, subprocess.Popen(
         command, cwd=tree, env=environment, start_new_session=True,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        stdout=output, stderr=subprocess.DEVNULL,
     ) as process:  # fmt: skip
         try:
-            return process.wait(timeout=START_SECONDS + 10 * seconds)
+            ended = process.wait(timeout=START_SECONDS + 10 * seconds)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             return None
+    # With a changed fork pytest itself may end as a worker does, without a summary.
+    if ended == 0 and not SUMMARY.search(said.read_bytes()):
+        return FAILED
+    return ended
 
 
 @contextmanager

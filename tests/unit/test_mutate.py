@@ -54,6 +54,17 @@ def test_only_a_failed_test_or_one_without_end_kills(tmp_path, monkeypatch, stat
     assert left == [] and (tmp_path / "a.py").read_text() == "A = 1\n"
 
 
+def test_tests_that_end_without_a_summary_have_failed(tmp_path):
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / "test_a.py").write_text(
+        "import os\ndef test_a():\n    pass\ndef test_b():\n    os._exit(0)"
+    )
+    assert mutate.outcome(tree, ["test_a.py::test_a"], 1) == 0
+    assert mutate.outcome(tree, ["--collect-only", "test_a.py"], 1) == 0
+    assert mutate.outcome(tree, ["test_a.py"], 1) == 1
+
+
 def test_the_tests_that_run_a_filter_come_before_those_that_only_name_it(tmp_path):
     path = "filter_plugins/a.py"
     source = "class FilterModule:\n    def filters(self):\n        return {'a': 1}\n"

@@ -255,6 +255,12 @@ def test_words_beside_the_rows_are_no_row_and_warn(tmp_path, monkeypatch, words,
     assert nvidia_smi.roll_call()[1] == words
 
 
+def test_a_line_of_which_one_cell_has_another_form_is_no_row():
+    rows, words = nvidia_smi._rows("0, GPU-1a\n1, no uuid\nno index, GPU-2b\n", ["index", "uuid"])
+    assert rows == [{"index": "0", "uuid": "GPU-1a"}]
+    assert words == ["1, no uuid", "no index, GPU-2b"]
+
+
 def test_words_without_a_row_are_no_gpu_and_no_cpu_node(no_program):
     program(no_program, f"echo {HANDLE}")
     assert nvidia_smi.ask("--query-gpu", IDENTITY) == []

@@ -230,6 +230,21 @@ def test_nodes_of_two_models_are_compared_with_those_of_their_own():
     assert sorted(wrong(nodes)) == sorted([*models, *found])
 
 
+def test_other_models_than_the_expected_one_are_listed_once_in_order():
+    nodes = cluster()
+    names = ["L4", "A100", "L4", "A10", "B200", "H100"]
+    nodes["node1"]["fingerprint"]["gpus"] = [
+        {**nodes["node1"]["fingerprint"]["gpus"][0], "index": index, "name": name}
+        for index, name in enumerate(names)
+    ]
+    (row,) = [
+        row
+        for row in judge(nodes, {"gpu_model": "H100"})["rows"]
+        if (row["check"], row["node"]) == ("GPU model", "node1")
+    ]
+    assert row["found"] == "A10, A100, B200, L4"
+
+
 def test_a_node_that_lost_all_its_gpus_is_still_compared():
     nodes = cluster()
     nodes["node3"]["fingerprint"]["gpus"] = []

@@ -69,8 +69,7 @@ class Lines:
             return columns, 0, False
         if isinstance(rows[0], str):
             rows = [(row,) for row in rows]
-        fields = sorted(pattern.groupindex, key=pattern.groupindex.__getitem__)
-        for field, texts in zip(fields, zip(*rows)):
+        for field, texts in zip(pattern.groupindex, zip(*rows)):
             if field == "unit":
                 self.unit = _unit(texts[-1]) or self.unit
             elif field == "timestamp":
