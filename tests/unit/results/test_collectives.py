@@ -78,6 +78,11 @@ def test_operations_and_variants_are_apart():
     ]
 
 
+def test_a_group_of_one_size_keeps_it_in_its_variant():
+    (group,) = collectives(results_of(sizes=(1024,), topologies=["2n1g"])["cells"], {})["groups"]
+    assert group["variant"] == "bz1-opall_reduce-bytes1024"
+
+
 def slower(cells, repeats=3):
     """Return cells whose operations take ten times as long, with so many repeats each."""
     for cell in cells:
