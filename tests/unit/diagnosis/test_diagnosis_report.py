@@ -266,7 +266,17 @@ def test_what_noise_hides_is_undecided_and_said():
 
     assert headline(diagnosis).startswith("Undecided: nothing slow was found, but only a slow ")
     assert "a slow link from" in headline(diagnosis)
+    diagnosis["seen"]["link"] = 29.0
+    assert "a slow link from" not in headline(diagnosis)
     assert max(map(len, terminal(diagnosis).splitlines()[:3])) <= 100
+
+
+def test_a_group_that_every_pair_touches_is_said_to_be_unseen():
+    data = measured(4, 1)
+    verdict = judge(data, {"rack": data["nodes"][:3]})
+    assert verdict["unseen"] == ["group rack"]
+    told = terminal({**diagnosis_of(data), **verdict})
+    assert "Not seen, since every measured pair touches it: slow group rack." in told
 
 
 def test_repeated_pairs_come_after_those_of_all_sweeps():

@@ -184,7 +184,8 @@ def terminal(diagnosis: Diagnosis) -> str:
     blocks = [_wrapped(headline(diagnosis))]
     blocks += [_within(one) for one in first["tables"]]
     blocks += [_wrapped(f"- {item}") for item in first["items"]]
-    blocks += [_wrapped(seen["paragraphs"][0]), _within(seen["tables"][0])]
+    of_all, *hidden = map(_wrapped, seen["paragraphs"])
+    blocks += [of_all, _within(seen["tables"][0]), *hidden]
     maps = [_map(diagnosis), _map(diagnosis, numbered=True)]
     pairs = next((one for one in maps if _fits(table_text(one))), _slowest(diagnosis))
     blocks += [_wrapped(f"{pairs['caption']}:"), _within(pairs)]
