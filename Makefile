@@ -4,7 +4,7 @@ SHELL := /bin/sh
 
 PYTHON ?= python3
 ARGS ?=
-# Diagnoses of nodes with a real deficit, of 20 seconds each, in "make benchmark".
+# Diagnoses of nodes with a real deficit, of half a minute each, in "make benchmark".
 CASES ?= 200
 VENV := .venv
 LOGS := .cache/tests
@@ -109,7 +109,7 @@ lint: programs-lint  ## Check style and types.
 	@yamllint .
 	@ansible-lint --offline
 
-benchmark: $(TEST)  ## Measure our own cost (reading, packing, telemetry, orchestration, provisioning) and error rates (an hour and a half; CASES=20: half an hour).
+benchmark: $(TEST)  ## Measure our own cost (reading, packing, telemetry, orchestration, provisioning) and error rates (two hours; CASES=20: half an hour).
 	@ansible-playbook playbooks/provision.yml
 	@python tests/benchmarks/read_logs.py
 	@python tests/benchmarks/report_tree.py

@@ -7,7 +7,7 @@ The nodes are network namespaces on one machine. Each has a part of a core (cgro
 rate (htb), so that these are the limit and not the machine; a deficit is a smaller part or rate.
 Every case starts workloads/collectives/diagnose.py on all nodes and judges its log. Goals, with 50
 cases of a kind at least: 95 % named exactly at a link -20 % and a node -10 %, 99 % of the sound.
-Exit status 1 where a goal is missed. Needs root. A case takes about 20 s.
+Exit status 1 where a goal is missed. Needs root. A case takes 20 to 35 s.
 """
 
 from __future__ import annotations
