@@ -47,6 +47,13 @@ def test_a_shared_machine_is_reported_once_with_all_its_nodes():
     assert found[0]["detail"].endswith("(one machine with b, c)")
 
 
+def test_the_node_that_ran_longest_saw_the_whole_repeat_of_its_machine():
+    short, whole = node(own=1.0, busy=1.0, seconds=2.0), node(own=10.0, busy=51.0)
+    for order in ({"a": short, "b": whole}, {"a": whole, "b": short}):
+        (found,) = find(order)
+        assert found["detail"].startswith("processes outside the repeat took 40.0 CPU seconds")
+
+
 def test_a_node_without_telemetry_makes_the_machine_unjudged_for_other_processes():
     silent = {"telemetry": None, "boot_id": "one"}
     assert find({"a": node("one", own=10.0), "b": silent}) == []
