@@ -47,6 +47,11 @@ apt-get update -qq
 DEBIAN_FRONTEND=noninteractive sh -exc "$(sed -n 's/.*sudo \\(apt-get install\\)/\\1 -qq/p' told)"
 as_user '%(command)s'
 """
+# Others, as a file of constraints, are this machine's own.
+TO_THE_INDEX = (
+    *("index-url", "extra-index-url", "find-links", "no-index", "trusted-host", "proxy"),
+    *("default-timeout", "timeout", "retries"),
+)
 # The machine's own processes, mounts and names end with its first process.
 NAMESPACES = ("--mount", "--pid", "--fork", "--kill-child", "--ipc", "--uts", "--net")
 NETWORK = ("slirp4netns", "--configure", "--disable-host-loopback", "--mtu=65520")
@@ -118,11 +123,10 @@ def make_root(root: Path, release: str) -> None:
 
 
 def pip_configuration() -> str:
-    """Return pip's settings of this machine, of all its files and variables, as one file."""
+    """Return what leads pip to its index, of all files and variables of this machine, as one file."""
     shown = run(sys.executable, "-m", "pip", "config", "list")
     settings = dict(re.findall(r"(?m)^[\w:.]*?\.([\w-]+)='(.*)'$", shown))
-    settings.pop("cert", None)
-    lines = [f"{name} = {value}" for name, value in settings.items()]
+    lines = [f"{name} = {settings[name]}" for name in TO_THE_INDEX if name in settings]
     return "\n".join(["[global]", "cert = /etc/ssl/certs/ca-certificates.crt", *lines, ""])
 
 

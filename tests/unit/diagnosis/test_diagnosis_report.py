@@ -194,6 +194,17 @@ def test_the_terminal_has_a_hundred_columns(nodes, name, widest):
         assert rates == sorted(rates) and rates[-1] < 100
 
 
+def test_each_test_of_a_device_has_its_median_its_lowest_and_its_highest_rate():
+    data = measured(4, 1)
+    data["alone"][0]["rates"] = [90.0, 110.0, 100.0]
+    (alone,) = [one for one in sections(diagnosis_of(data)) if one["ident"] == "alone"]
+    (listed,) = alone["tables"]
+    assert listed["caption"].startswith("training_step in steps/s; matrix_product in GFLOP/s; ")
+    row = dict(zip((one["name"] for one in listed["columns"]), listed["rows"][0], strict=True))
+    figures = [row[name]["text"] for name in ("median", "lowest", "highest")]
+    assert figures == ["100.00", "90.00", "110.00"]
+
+
 def test_prometheus_has_each_deficit_and_each_pair():
     data = measured(4, 1, node={2: 0.3})
     data["pairs"][0]["rates"] = [50.0, 100.0, 200.0]
