@@ -123,7 +123,7 @@ def make_root(root: Path, release: str) -> None:
 
 
 def pip_configuration() -> str:
-    """Return what leads pip to its index, of all files and variables of this machine, as one file."""
+    """Return what leads pip to its index, of all files and variables, as one file."""
     shown = run(sys.executable, "-m", "pip", "config", "list")
     settings = dict(re.findall(r"(?m)^[\w:.]*?\.([\w-]+)='(.*)'$", shown))
     lines = [f"{name} = {settings[name]}" for name in TO_THE_INDEX if name in settings]
