@@ -92,6 +92,16 @@ def test_the_table_keeps_within_100_columns():
     assert len(lines[0]) <= 100
 
 
+def test_trends_whose_own_factors_have_other_names_are_told_apart():
+    """As before and after a benchmark renames a factor of its own."""
+    results = [
+        results_of(0, {"1n1g": [100.0]}, own_factors={"pixels": 32}),
+        results_of(1, {"1n1g": [110.0]}, own_factors={"image_size": 32}),
+    ]
+    labels = [trend["label"] for trend in history(results)["trends"]]
+    assert len({*labels}) == 2 and any("pixels 32" in label for label in labels)
+
+
 def test_labels_tell_trends_of_one_cell_apart():
     results = [
         results_of(0, {"1n1g": [100.0]}, iterations=5),

@@ -84,7 +84,7 @@ def _labels(trends: Sequence[Mapping[str, Any]]) -> List[str]:
     for label, trend in zip(short, trends):
         of = trend["conditions"]
         same = [other["conditions"] for name, other in zip(short, trends) if name == label]
-        differ = [name for name in of if any(other[name] != of[name] for other in same)]
+        differ = [name for name in of if any(other.get(name) != of[name] for other in same)]
         more = [f"{name.replace('_', ' ')} {shown(of[name])}" for name in differ]
         labels.append(plain(", ".join([label, *more])))
     return labels

@@ -171,7 +171,7 @@ def without_copies(
 
 
 def _key(conditions: Mapping[str, Any]) -> str:
-    return json.dumps([str(value) for value in conditions.values()])
+    return json.dumps({str(name): str(value) for name, value in conditions.items()})
 
 
 def _planned(conditions: Mapping[str, Any]) -> Dict[str, Any]:
