@@ -100,6 +100,9 @@ def test_the_estimate_comes_from_earlier_repeats_where_there_are_some():
     assert plan.estimate(repeat, earlier) == 9.0
     longer = {**repeat, "cell": {**repeat["cell"], "iterations": 1000}}
     assert plan.estimate(longer, earlier) == repeat["cell"]["estimate_seconds"]
+    # As in a plan that was edited.
+    del longer["cell"]["estimate_seconds"]
+    assert plan.estimate(longer, {}) == 0
 
 
 def test_a_campaign_that_goes_on_keeps_its_method():

@@ -332,7 +332,7 @@ def estimate(repeat: PlannedRepeat, earlier: Mapping[str, Sequence[float]]) -> f
     seconds = sorted(earlier.get(timing_key(cell), ()))
     if seconds:
         return seconds[len(seconds) // 2]
-    return float(cell["estimate_seconds"] or 0)
+    return float(cell.get("estimate_seconds") or 0)
 
 
 def timing_key(cell: Mapping[str, Any]) -> str:
