@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import itertools
 import json
 import os
 import random
@@ -72,16 +73,20 @@ class Case:
     """Shares that links and nodes lose, by number, and the suspects that should be named.
 
     ``paths``: of a link the node through which it leads, and the share that is lost there.
-    ``ways``: by sender and receiver.
+    ``ways``: what of a link is lost, by sender and receiver.
     """
 
-    links: dict[frozenset[int], float] = field(default_factory=dict)
     paths: dict[frozenset[int], tuple[int, float]] = field(default_factory=dict)
     ways: dict[tuple[int, int], float] = field(default_factory=dict)
     nodes: dict[int, float] = field(default_factory=dict)
     busy: int | None = None
     groups: dict[str, list[str]] = field(default_factory=dict)
     expected: set[tuple[str, str]] = field(default_factory=set)
+
+
+def both_ways(one: int, other: int, share: float) -> dict[tuple[int, int], float]:
+    """Return what a link loses that is slower in both directions."""
+    return {(one, other): share, (other, one): share}
 
 
 def make_case(kind: str, count: int, dice: random.Random) -> Case:
@@ -96,18 +101,20 @@ def make_case(kind: str, count: int, dice: random.Random) -> Case:
         if part in ("link", "path", "way"):
             other = left.pop()
             if part == "link":
-                case.links[frozenset({one, other})] = share
+                case.ways |= both_ways(one, other, share)
             elif part == "way":
                 case.ways[one, other] = share
             else:
                 case.paths[frozenset({one, other})] = (left.pop(), share)
             case.expected.add(("link", pair_name([f"node{one}", f"node{other}"])))
         elif part == "network":
-            case.links |= {frozenset({one, peer}): share for peer in everyone if peer != one}
+            for peer in left:
+                case.ways |= both_ways(one, peer, share)
             case.expected.add(("network", f"node{one}"))
         elif part == "uplink":
             here, there = everyone[: count // 2], everyone[count // 2 :]
-            case.links |= {frozenset({near, far}): share for near in here for far in there}
+            for near, far in itertools.product(here, there):
+                case.ways |= both_ways(near, far, share)
             case.groups = two_racks(count, count // 2)
             case.expected.add(("uplink", "rack1 and rack2"))
         else:
@@ -123,12 +130,8 @@ def prepare(case: Case, nodes: list[Node], cores: float) -> None:
     """Give nodes and links what they have in a case."""
     for number, node in enumerate(nodes, 1):
         node.give_cores(cores * (1 - case.nodes.get(number, 0.0)))
-        lost = {
-            other: case.links.get(frozenset({number, other}), case.ways.get((number, other), 0.0))
-            for other in range(1, len(nodes) + 1)
-        }
         rates = {
-            peer.address: MBIT * (1 - lost[other])
+            peer.address: MBIT * (1 - case.ways.get((number, other), 0.0))
             for other, peer in enumerate(nodes, 1)
             if other != number
         }

@@ -18,6 +18,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.text import
 from ansible_collections.scalebench.core.plugins.module_utils.results.collectives import (
     all_reduce_times,
     collectives,
+    variant,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from collective_data import LATENCY, PER_BYTE, SIZES, facts, results_of
@@ -98,9 +99,9 @@ def test_only_all_reduces_of_the_same_variant_with_the_most_repeats_count():
     fewer = slower(results_of(topologies=["2n1g"], precision="bf16")["cells"], repeats=1)
     tuned = slower(results_of(topologies=["2n1g"], treatment="tuned")["cells"])
     for cells in ([*mine, *gathered, *fewer, *tuned], [*tuned, *fewer, *gathered, *mine]):
-        found = all_reduce_times(cells, mine[0])
+        found = all_reduce_times(cells)[variant(mine[0])]
         assert found["2n1g"][1024][1] == pytest.approx(LATENCY + 1024 * PER_BYTE, rel=1e-3)
-    found = all_reduce_times([*mine, *tuned], tuned[0])
+    found = all_reduce_times([*mine, *tuned])[variant(tuned[0])]
     assert found["2n1g"][1024][1] == pytest.approx(10 * (LATENCY + 1024 * PER_BYTE), rel=1e-3)
 
 

@@ -17,6 +17,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.step_text i
 from ansible_collections.scalebench.core.plugins.module_utils.report.text import terminal_table
 from ansible_collections.scalebench.core.plugins.module_utils.results.collectives import (
     all_reduce_times,
+    variant,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.results.prediction import (
     predictions,
@@ -423,7 +424,9 @@ def test_errors_of_all_reduces_that_cancel_do_not_count():
     results = strong(network_noise=0.02)
     row = strong_rows(results, "8n1g")["asked", "8n1g"]
     line = ring_law(
-        all_reduce_times(results["cells"], results["cells"][0]), ["2n1g", "4n1g"], GRADIENTS
+        all_reduce_times(results["cells"])[variant(results["cells"][0])],
+        ["2n1g", "4n1g"],
+        GRADIENTS,
     ).line
     # (n - 1) a: 7 - 3/2 of 3 + 1/2 of 1; (n - 1)/n S b: 7/8 - 3/2 of 3/4 + 1/2 of 1/2, so none.
     reach = quantile(0.975, line.freedom) * 3 * math.sqrt(line.of_first)

@@ -14,7 +14,7 @@ from ..stats.hockney import LEVEL, hockney
 from ..stats.statistics import median
 from .line_rate import line_rate
 
-__all__ = ["all_reduce_times", "collectives"]
+__all__ = ["all_reduce_times", "collectives", "variant"]
 
 # The factor that the cells of a group differ in.
 _SIZE = "message_bytes"
@@ -40,23 +40,28 @@ def collectives(
 
 
 def all_reduce_times(
-    cells: Sequence[MeasuredCell], like: MeasuredCell
-) -> Dict[str, Dict[float, List[float]]]:
-    """Return the seconds of each all-reduce by its size in bytes, by topology.
+    cells: Sequence[MeasuredCell],
+) -> Dict[str, Dict[str, Dict[float, List[float]]]]:
+    """Return the seconds of each all-reduce by its size in bytes, by topology, by :func:`variant`.
 
     Of several groups of cells on a topology, those with the most repeats. All-reduces of another
-    variant of a campaign than that of the cell ``like`` do not count: it may be another network.
+    variant of a campaign do not count for a training: it may be another network.
     """
-    variant = factor_values(like).get(TREATMENT)
     groups: Dict[Tuple[str, ...], List[MeasuredCell]] = {}
     for cell in cells:
-        if factor_values(cell).get(TREATMENT) != variant:
-            continue
         if any(message["collective"] == "all_reduce" for message in _messages(cell)):
             groups.setdefault(_identity(cell), []).append(cell)
-    found = [(members[0]["topology"], _times(members)) for members in groups.values()]
-    found.sort(key=lambda one: sum(map(len, one[1].values())))
-    return dict(found)
+    timed = [(members[0], _times(members)) for members in groups.values()]
+    timed.sort(key=lambda one: sum(map(len, one[1].values())))
+    found: Dict[str, Dict[str, Dict[float, List[float]]]] = {}
+    for cell, times in timed:
+        found.setdefault(variant(cell), {})[cell["topology"]] = times
+    return found
+
+
+def variant(cell: MeasuredCell) -> str:
+    """Return which variant of a campaign a cell is of (``-e variants=``)."""
+    return str(factor_values(cell)[TREATMENT])
 
 
 def _messages(cell: MeasuredCell) -> List[Message]:

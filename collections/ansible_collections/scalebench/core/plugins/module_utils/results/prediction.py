@@ -16,7 +16,7 @@ from ..records.results import (
 from ..stats.statistics import mean, median
 from ..stats.student_t import quantile
 from ..topology import parse_topology, world_size
-from .collectives import all_reduce_times
+from .collectives import all_reduce_times, variant
 from .ring_law import FEWEST_SIZES, Times, ring_law
 from .scaling import BASELINE, base_topology
 from .step_parts import delays, gradient_bytes, one_device_cell, scaling_groups
@@ -103,12 +103,13 @@ def predictions(cells: Sequence[MeasuredCell], wanted: Sequence[str] = ()) -> Op
     - ``left_out``: the largest measured one that smaller ones can tell of, of these only.
     - ``asked``: each of ``wanted``, of all smaller ones, also in place of the one before.
     """
+    alone = all_reduce_times(cells)
     found = []
     for members in scaling_groups(cells):
         size, times = gradient_bytes(members), step_times(members)
         if size and base_topology(members) in times:
-            alone = all_reduce_times(cells, members[0])
-            found.append(_group(_Group(members, times, cells, alone, size), wanted))
+            own = alone.get(variant(members[0]), {})
+            found.append(_group(_Group(members, times, cells, own, size), wanted))
     said = [one for one in found if one["rows"]]
     return {"level": LEVEL, "groups": said} if said else None
 

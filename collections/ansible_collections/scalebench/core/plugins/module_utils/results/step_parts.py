@@ -11,7 +11,7 @@ from ..records.results import MeasuredCell, StepCell, StepGroup, StepParts
 from ..records.runs import RankWaits
 from ..stats.statistics import median
 from ..topology import world_size
-from .collectives import all_reduce_times
+from .collectives import all_reduce_times, variant
 from .repeats import machines_of
 from .ring_law import Times, ring_law
 from .scaling import BASELINE, base_topology
@@ -65,8 +65,9 @@ def step_parts(
 
     :param nodes: fingerprints by name, for the number of cores.
     """
+    alone = all_reduce_times(cells)
     found = [
-        _group(members, cells, all_reduce_times(cells, members[0]), nodes)
+        _group(members, cells, alone.get(variant(members[0]), {}), nodes)
         for members in scaling_groups(cells)
     ]
     explained = [one for one in found if any(_measured(cell) for cell in one["cells"])]
