@@ -1,5 +1,10 @@
 """Campaigns as a report sees them: plans and run records of given speeds."""
 
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
 # Reference effort 004, fp32, batch 128: the speeds that it prints for every run.
 REFERENCE_004 = {
     "1n1g": [354.32, 352.08, 354.71, 353.04, 352.39, 352.07],
@@ -121,3 +126,10 @@ def waits_of(step, seconds, every=2, **more):
         }
         for rank, own in enumerate(seconds)
     ]
+
+
+def documented_rows(document, heading):
+    """Return the rows of the first table below a heading, each a list of its cells."""
+    section = (ROOT / "docs" / document).read_text().split(f"## {heading}\n", 1)[1]
+    lines = re.search(r"(?:^\|.*\n)+", section, re.MULTILINE).group().splitlines()[2:]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]

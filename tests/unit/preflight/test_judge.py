@@ -1,8 +1,6 @@
 """The verdicts on nodes, from what their modules report."""
 
 import copy
-import re
-from pathlib import Path
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.preflight import gpu_checks
@@ -11,6 +9,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.preflight.gpu_chec
 )
 from ansible_collections.scalebench.core.plugins.module_utils.preflight.judge import CHECKS, judge
 from ansible_collections.scalebench.core.plugins.module_utils.preflight.verdict import to_mend
+from report_data import documented_rows
 
 V100 = {"name": "Tesla V100-SXM2-16GB", "driver": "580.159.04", "memory_mib": 16384}
 PORT = {"rate": "100 Gb/sec (4X EDR)", "state": "4: ACTIVE", "link_layer": "InfiniBand"}
@@ -478,13 +477,9 @@ def test_the_names_that_may_be_accepted_are_those_of_the_checks():
     assert {row["check"] for row in judge(nodes, {"diagnosis": diagnosis})["rows"]} == CHECKS
 
 
-DOCUMENT = Path(__file__).resolve().parents[3] / "docs/reading-a-report.md"
-
-
 def test_the_documentation_says_what_is_wrong_in_each_check():
-    section = DOCUMENT.read_text().split("## Preflight\n")[1].split("\n## ")[0]
-    rows = re.findall(r"^\| ([^|]+) \|", section, re.MULTILINE)
-    assert {check for row in rows for check in row.split(", ")} > CHECKS
+    rows = documented_rows("reading-a-report.md", "Preflight")
+    assert {check for row in rows for check in row[0].split(", ")} > CHECKS
 
 
 def test_a_node_of_which_some_gpus_may_be_used_is_fit():

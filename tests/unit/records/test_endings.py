@@ -36,7 +36,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.running.policy imp
     default_retry_policy,
     should_retry,
 )
-from report_data import campaign, run
+from report_data import campaign, documented_rows, run
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -182,13 +182,6 @@ def test_a_log_that_tells_a_new_ending_has_it_in_a_tree_of_logs():
     )
 
 
-def rows(document, heading):
-    """Return the rows of the first table below a heading, each a list of its cells."""
-    section = (ROOT / "docs" / document).read_text().split(f"## {heading}\n", 1)[1]
-    lines = re.search(r"(?:^\|.*\n)+", section, re.MULTILINE).group().splitlines()[2:]
-    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
-
-
 def tried_again(ending):
     """Return when a repeat that ended so runs again, as the documentation says it."""
     if ending.name == "ok":
@@ -199,20 +192,24 @@ def tried_again(ending):
 
 
 def test_the_documentation_of_campaigns_has_the_table():
-    assert rows("campaigns.md", "How a repeat can end") == [
+    assert documented_rows("campaigns.md", "How a repeat can end") == [
         [f"`{ending.name}`", ending.words, ending.judged_by, tried_again(ending)]
         for ending in endings.ENDINGS
     ]
 
 
 def test_the_documentation_of_reports_says_what_to_do():
-    assert rows("reading-a-report.md", "Endings of a repeat") == [
+    assert documented_rows("reading-a-report.md", "Endings of a repeat") == [
         [f"`{ending.name}`", ending.advice] for ending in endings.ENDINGS if ending.advice
     ]
 
 
 def test_the_documentation_of_junit_names_the_failures():
-    (said,) = [held for element, held in rows("results-files.md", "junit.xml") if "fail" in element]
+    (said,) = [
+        held
+        for element, held in documented_rows("results-files.md", "junit.xml")
+        if "fail" in element
+    ]
     assert {*re.findall(r"`(\w+)`", said)} == {*ending_names(junit="failure")}
 
 
