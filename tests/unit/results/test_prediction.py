@@ -106,6 +106,28 @@ def test_each_of_several_devices_a_node_is_a_device():
     assert rows["asked", "8n4g"]["steps"] == ["4n4g"]
 
 
+def test_topologies_with_other_devices_a_node_count_for_nothing():
+    rows = rows_of(measured(("2n1g", "2n4g", "4n1g", "4n4g")), "8n1g")
+    assert (rows["asked", "8n1g"]["steps"], rows["asked", "8n1g"]["network"]) == (
+        ["4n1g"],
+        ["2n1g", "4n1g"],
+    )
+    assert rows["left_out", "4n4g"]["network"] == ["2n4g"]
+
+
+def test_predictions_of_and_from_oversubscribed_cells_are_marked():
+    results = measured(("2n1g", "4n1g", "8n1g"))
+    for one in results["cells"]:
+        one["oversubscribed"] = one["topology"] == "4n1g"
+    rows = rows_of(results, "16n1g,2n1g")
+    marked = {key for key, row in rows.items() if row["oversubscribed"]}
+    assert marked == {("parts", "4n1g"), ("left_out", "8n1g")}
+    for one in results["cells"]:
+        one["oversubscribed"] = one["topology"] == "1n1g"
+    marked = {key for key, row in rows_of(results).items() if row["oversubscribed"]}
+    assert marked == {("parts", name) for name in ("2n1g", "4n1g", "8n1g")}
+
+
 def test_samples_are_in_what_the_throughput_counts():
     row = rows_of(measured(units_per_sample=128))["left_out", "4n1g"]
     assert row["samples"] == 4 * BATCH * 128
@@ -142,6 +164,21 @@ def test_a_latency_below_0_is_none():
     assert rows["parts", "4n1g"]["step_seconds"] == pytest.approx(
         ALONE + GRADIENTS * PER_BYTE * 3 / 4, rel=0.01
     )
+
+
+def test_a_law_without_latency_knows_its_error():
+    """By hand: t / v of each of two repeats of three sizes, 1 % around 5 and 7 s a byte."""
+    own = {size: [5e-9 * size * 0.5 * 0.99, 5e-9 * size * 0.5 * 1.01] for size in (1e6, 2e6)}
+    own[4e6] = [7e-9 * 4e6 * 0.5 * 0.99, 7e-9 * 4e6 * 0.5 * 1.01]
+    law = ring_law({"2n1g": own}, ["2n1g"], 2e6)
+    v = [0.5 * size / statistics.fmean(own[size]) for size in own for _ in range(2)]
+    t = [value / statistics.fmean(own[size]) for size in own for value in own[size]]
+    second = sum(a * b for a, b in zip(v, t, strict=True)) / sum(a * a for a in v)
+    left = sum((b - second * a) ** 2 for a, b in zip(v, t, strict=True))
+    assert (law.line.first, law.line.freedom) == (0.0, 5)
+    assert law.seconds("4n1g") == pytest.approx(second * 0.75 * 2e6)
+    error = math.sqrt(left / 5 / sum(a * a for a in v)) * 0.75 * 2e6
+    assert math.sqrt(law.variance({"4n1g": 1.0})) == pytest.approx(error)
 
 
 def test_sizes_that_take_no_longer_than_smaller_ones_say_nothing_of_the_gradients():
@@ -418,6 +455,18 @@ def test_a_step_that_counts_half_counts_a_quarter_of_its_variance():
     error = 0.5 * statistics.stdev(times) / math.sqrt(len(times)) * math.sqrt(math.pi / 2)
     reach = quantile(0.975, len(times) - 1) * error
     assert (row["step_high"] - row["step_low"]) / 2 == pytest.approx(reach, rel=1e-3)
+
+
+def test_the_median_of_two_steps_is_their_mean():
+    results = measured()
+    for one in results["cells"]:
+        del one["repeats"][2:]
+    times = (ALONE * 0.99, ALONE * 1.01)
+    for repeat, seconds in zip(results["cells"][0]["repeats"], times, strict=True):
+        repeat["throughput"] = BATCH / seconds
+    row = rows_of(results)["parts", "4n1g"]
+    reach = quantile(0.975, 1) * statistics.stdev(times) / math.sqrt(2)
+    assert row["step_high"] - row["step_seconds"] == pytest.approx(reach, rel=1e-3)
 
 
 def test_errors_of_all_reduces_that_cancel_do_not_count():

@@ -66,7 +66,9 @@ def test_a_step_is_the_sum_of_its_parts():
     assert (cell["all_reduce_seconds"], cell["hidden_seconds"]) == (None, None)
 
 
-@pytest.mark.parametrize(("precision", "each"), [("fp32", 4), ("amp", 4), ("bf16", 4), ("fp16", 2)])
+@pytest.mark.parametrize(
+    ("precision", "each"), [("fp32", 4), ("tf32", 4), ("amp", 4), ("bf16", 4), ("fp16", 2)]
+)
 def test_an_all_reduce_alone_says_what_is_hidden(precision, each):
     cell = only_cell(results(alone=True, precision=precision))
     taken = LATENCY + each * PARAMETERS * PER_BYTE
@@ -206,8 +208,11 @@ def test_input_is_a_part_of_its_own():
 WHOLE, PART = 0.4, 0.13
 
 
-def strong(same=True, inputs=False):
-    """Return results of strong scaling, and of one device with the batch of each of four."""
+def strong(same=True, inputs=False, cores=False):
+    """Return results of strong scaling, and of one device with the batch of each of four.
+
+    ``cores``: one device is 40 ms without a core, 15 ms with the smaller batch, each of four 50 ms.
+    """
     of = {"scaling": "strong", "global_batch_size": 4 * BATCH, "variant": "gb16-strong"}
     speeds = {"1n1g": [4 * BATCH / WHOLE] * 3, "4n1g": [4 * BATCH / STEP] * 3}
     plan, runs = campaign(speeds, model_data=MODEL, **of)
@@ -224,6 +229,10 @@ def strong(same=True, inputs=False):
             ]
         plan["cells"] += other["cells"]
         runs += more
+    if cores:
+        for run_, seconds in zip((runs[0], runs[3], *runs[6:7]), (0.04, 0.05, 0.015)):
+            known = run_["facts"].get("waits") or [{**waits(ranks=2)[0], "wait_seconds": []}]
+            run_["facts"]["waits"] = [{**one, "core_wait_seconds": seconds} for one in known]
     return build_results(plan, runs)
 
 
@@ -257,6 +266,12 @@ def test_input_of_strong_scaling_is_no_computation():
     assert cell["input_seconds"] == pytest.approx(INPUT)
     cell = only_cell(strong(inputs=True, same=False))
     assert cell["compute_seconds"] == pytest.approx((WHOLE - OWN_INPUT) / 4)
+
+
+@pytest.mark.parametrize(("same", "one_device"), [(True, 0.015), (False, 0.04 / 4)])
+def test_the_time_without_a_core_of_strong_scaling_is_that_beyond_one_device(same, one_device):
+    cell = only_cell(strong(same, cores=True))
+    assert cell["core_wait_seconds"] == pytest.approx(0.05 - one_device)
 
 
 def test_one_device_that_trains_otherwise_is_none_of_the_same_batch():

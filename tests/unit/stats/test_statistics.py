@@ -32,6 +32,14 @@ def test_centre_and_spread_equal_numpy(values):
         assert summary["cv"] == pytest.approx(stats.variation(values, ddof=1), rel=1e-9)
 
 
+@pytest.mark.parametrize("count", range(2, 13))
+def test_the_scaled_mad_of_few_normal_values_is_their_standard_deviation_on_average(count):
+    values = np.random.default_rng(count).normal(size=(200_000, count))
+    found = ours.mad_scale(count) * stats.median_abs_deviation(values, axis=1)
+    # The published factor of six values is 0.7 % off.
+    assert found.mean() == pytest.approx(1, rel=0.01)
+
+
 def test_cv_of_equal_and_of_zero_mean_values():
     assert ours.spread([5.0, 5.0])["cv"] == 0.0
     assert ours.spread([-1.0, 1.0])["cv"] is None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from statistics import fmean, median, median_low
+from statistics import NormalDist, fmean, median, median_low
 from typing import Dict, FrozenSet, List, Mapping, Optional, Sequence
 
+from ..stats.statistics import NORMAL_MAD
 from ..stats.student_t import quantile, upper_tail
 from .repeats import TOLERANCE, Figures, Precision, noise, of_repeats, precision_at
 
@@ -144,9 +145,25 @@ def _seen(
     )
     depth = (needed + power) * error
     if len(covered) > 1:
-        # Several slow figures count as usual up to there, each beside a best one: _usual.
-        depth = max(depth, (_CONTRADICTS + math.sqrt(2) * power) * noise(measured))
+        # Several slow figures can count as usual up to here, each beside a best one: _usual.
+        usual = (_CONTRADICTS + math.sqrt(2) * power) * noise(measured)
+        depth = max(depth, min(usual, _looked_at(covered, measured, error, power)))
     return 1 - math.exp(-TOLERANCE - depth)
+
+
+def _looked_at(covered: FrozenSet[str], measured: Figures, error: float, power: float) -> float:
+    """Return the depth from which a cause is looked at closer, while its figures count as usual.
+
+    They lower the median of what is usual, and widen the median absolute deviation around it.
+    """
+    share = len(covered) / len(measured.values)
+    if share >= 0.5:
+        return math.inf
+    normal = NormalDist()
+    lower = -normal.inv_cdf((0.5 - share) / (1 - share))
+    wider = normal.inv_cdf(0.5 + 0.25 / (1 - share)) / normal.inv_cdf(0.75)
+    # 1.25: a median's standard error, over a mean's.
+    return lower * noise(measured) + (_WORTH_A_LOOK * wider + 1.25 * power) * error
 
 
 def _usual(measured: Figures, nodes: Sequence[FrozenSet[str]]) -> tuple[float, Precision]:
@@ -163,7 +180,7 @@ def _usual(measured: Figures, nodes: Sequence[FrozenSet[str]]) -> tuple[float, P
     lowest = reached - TOLERANCE - _CONTRADICTS * noise(measured)
     usual = [one for one in values.values() if one >= lowest]
     base = median(usual)
-    scatter = (1.4826 * median(abs(one - base) for one in usual)) ** 2
+    scatter = (NORMAL_MAD * median(abs(one - base) for one in usual)) ** 2
     # The median absolute deviation is as precise as a standard deviation of 0.37 as many values.
     return base, precision_at(measured, scatter, 0.37 * (len(usual) - 1))
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from statistics import fmean, median
 from typing import Dict, FrozenSet, Iterable, List, Mapping, Sequence
 
+from ..stats.statistics import mad_scale
+
 __all__ = ["TOLERANCE", "Figures", "Precision", "noise", "of_repeats", "precision_at"]
 
 # Sound nodes and links differ by so much, as a logarithm: 3 %.
@@ -22,10 +24,6 @@ _UNSURE, _WIDE = 0.4, 4.0
 # With so many times the spread of the others in the figures of one node, they are all unsure: of
 # five repeats each, some scatter little by chance.
 _SCATTERED = 3.0
-# Makes the median absolute deviation of so many normal values, times 1.4826, right on average:
-# C. Croux, P. J. Rousseeuw, Time-efficient algorithms for two highly robust estimators of scale,
-# COMPSTAT 1992. Of more: n / (n - 0.8).
-_SMALL = {2: 1.196, 3: 1.495, 4: 1.363, 5: 1.206, 6: 1.200, 7: 1.140, 8: 1.129, 9: 1.107}
 _PASSES = 10
 _LEAST = 1e-6
 
@@ -125,10 +123,8 @@ def precision_at(measured: Figures, scatter: float, freedom: float) -> Precision
 
 def _robust_spread(figures: Sequence[Sequence[float]]) -> float:
     """Return the standard deviation of a repeat, by the median absolute deviation."""
-    count = min(map(len, figures))
-    correction = 1.4826 * (_SMALL.get(count) or count / (count - 0.8))
     centred = [(median(repeats), repeats) for repeats in figures]
-    return correction * median(
+    return mad_scale(min(map(len, figures))) * median(
         abs(value - centre) for centre, repeats in centred for value in repeats
     )
 

@@ -7,6 +7,7 @@ from statistics import NormalDist, median
 from typing import List, Sequence, Tuple
 
 from .log_ratio import rounding
+from .statistics import NORMAL_MAD
 from .student_t import quantile
 
 __all__ = ["mixed", "outlying", "within"]
@@ -16,8 +17,6 @@ Groups = Sequence[Sequence[float]]
 _FAR = 3.5
 # The share of normal runs below it.
 _NORMAL = NormalDist().cdf(_FAR)
-# Of the normal distribution: standard deviation / median of the absolute deviations.
-_MAD = 1.4826
 
 
 def outlying(groups: Groups) -> List[List[int]]:
@@ -33,7 +32,7 @@ def outlying(groups: Groups) -> List[List[int]]:
     away = [[abs(value - median(group)) for value in group] for group in groups]
     floor = rounding(median(groups[0]))
     pooled = sorted(one for group in away for one in group)[len(groups) :]
-    scale = max(_MAD * median(pooled), math.sqrt(floor))
+    scale = max(NORMAL_MAD * median(pooled), math.sqrt(floor))
     near = [
         [value for value, far in zip(*pair) if far <= _FAR * scale] for pair in zip(groups, away)
     ]

@@ -7,13 +7,29 @@ import statistics as stdlib
 from typing import Any, Dict, List, Mapping, Optional
 
 __all__ = [
+    "NORMAL_MAD",
     "finite",
+    "mad_scale",
     "mean",
     "median",
     "median_interval",
     "spread",
     "summarise",
 ]
+
+# Of the normal distribution: standard deviation / median of the absolute deviations.
+NORMAL_MAD = 1.4826
+# What the median absolute deviation of so many values is too small by: C. Croux, P. J. Rousseeuw,
+# Time-efficient algorithms for two highly robust estimators of scale, COMPSTAT 1992.
+_FEW = {2: 1.196, 3: 1.495, 4: 1.363, 5: 1.206, 6: 1.200, 7: 1.140, 8: 1.129, 9: 1.107}
+
+
+def mad_scale(count: int) -> float:
+    """Return what makes the median absolute deviation of normal values their standard deviation.
+
+    On average, of ``count`` values (2 or more) around their median.
+    """
+    return NORMAL_MAD * (_FEW.get(count) or count / (count - 0.8))
 
 
 def finite(values: Any, what: str = "values") -> List[float]:
