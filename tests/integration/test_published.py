@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 import yaml
-from ansible_collections.scalebench.core.plugins.module_utils.node.nccl_traces import transports_in
+from ansible_collections.scalebench.core.plugins.module_utils.node.repeat import transports_in
 from ansible_collections.scalebench.core.plugins.module_utils.planning.container import (
     container_name,
     start_command,

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ansible_collections.scalebench.core.plugins.module_utils.node.nccl_traces import transports_in
+from ansible_collections.scalebench.core.plugins.module_utils.node.repeat import transports_in
 from ansible_collections.scalebench.core.plugins.module_utils.telemetry.nccl import with_trace
 
 

@@ -9,16 +9,15 @@ import os
 import shutil
 import tempfile
 import time
-from typing import Any, Dict, Iterator, Mapping
+from typing import Any, Dict, Iterator, List, Mapping
 
-from ..telemetry.nccl import with_trace
+from ..telemetry.nccl import transports, with_trace
 from .gpus import device_users
-from .nccl_traces import transports_in
 from .processes import RUN_VARIABLE
 from .runs import attended, end_strays, packed
 from .supervise import supervise
 
-__all__ = ["ARGUMENTS", "run_repeat"]
+__all__ = ["ARGUMENTS", "run_repeat", "transports_in"]
 
 ARGUMENTS: Dict[str, Dict[str, Any]] = {
     "argv": {"type": "list", "elements": "str", "required": True},
@@ -125,3 +124,12 @@ def _recorded(args: Mapping[str, Any], work_dir: str, run: str) -> Dict[str, Any
         json.dump(record, file, indent=1, sort_keys=True)
     os.replace(run + ".run.json.part", run + ".run.json")
     return record
+
+
+def transports_in(folder: str) -> List[str]:
+    """Return the transports of all ranks whose NCCL left a trace in the folder."""
+    lines: List[str] = []
+    for path in glob.glob(os.path.join(glob.escape(folder), "nccl.*.log")):
+        with open(path, encoding="utf-8", errors="replace") as file:
+            lines += file
+    return transports(lines)

@@ -43,7 +43,7 @@ _OWN = ("own_factors", *(factor.name for factor in FORMER))
 # start-up) in units/s over all devices; memory_mib of one device; the time to train is that to
 # target_accuracy, in percent as accuracy_top1, or to target_loss; mfu and hfu (model and hardware
 # FLOPs utilization, the latter with what is computed again) in percent of the peak,
-# hardware_tflops in TFLOP/s of one device: see utilisation.py.
+# hardware_tflops in TFLOP/s of one device: all three of mfu_by's dimensions and the throughput.
 FIGURES = (
     *("throughput", "average", "speedup", "memory_mib", "time_to_train_seconds"),
     *("target_accuracy", "accuracy_top1", "end_to_end_throughput", "mfu", "hfu"),
@@ -52,10 +52,10 @@ FIGURES = (
 # Where a figure is printed: a file of the source's commit (by default the source's path), the line,
 # and the cell of each figure in a table's line, counted from 1; per_device: the printed throughput
 # is that of one device; scale: the throughput over the printed one, as 1000 where GB are printed;
-# runs_line: where the runs begin, one a line. mfu_by: of utilisation.py, the
-# entries of series and result beside those of common. times: of a training that was logged, by
-# repeat the seconds from run_start to run_stop and their two lines in result_REPEAT.txt below the
-# path.
+# runs_line: where the runs begin, one a line. mfu_by: formula (of models.flops), dimensions that
+# it needs, peak_tflops and again (what is computed once more), the entries of series and result
+# beside those of common. times: of a training that was logged, by repeat the seconds from run_start
+# to run_stop and their two lines in result_REPEAT.txt below the path.
 PLACE: Dict[str, Any] = {
     **{"path": str, "line": int, "columns": dict, "per_device": bool, "runs_line": int},
     "scale": int,
