@@ -118,6 +118,7 @@ benchmark: $(TEST)  ## Measure our own cost (reading, packing, telemetry, orches
 	@PYTHONPATH=collections python tests/benchmarks/diagnosis.py
 	@PYTHONPATH=collections python tests/benchmarks/diagnosis_rates.py --cases $(CASES)
 	@PYTHONPATH=collections python tests/benchmarks/telemetry.py
+	@python tests/benchmarks/waits.py
 	@PYTHONPATH=collections python tests/benchmarks/collectives.py
 	@ansible-playbook playbooks/provision.yml -e benchmark=all_reduce -e recipe=mpi --tags framework
 	@PYTHONPATH=collections python tests/benchmarks/collectives.py --library mpi

@@ -20,7 +20,6 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning.carried i
 )
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import (
     OPTIONS,
-    misspelt,
     parse_options,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.planning.parts import with_absent
@@ -56,6 +55,7 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.controller_action 
 from ansible_collections.scalebench.core.plugins.plugin_utils.given_options import (
     check_same_on_nodes,
     given_options,
+    misspelt,
     with_sources,
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.variant_files import (

@@ -9,7 +9,6 @@ from ansible_collections.scalebench.core.plugins.module_utils.dataset.layouts im
 from ansible_collections.scalebench.core.plugins.module_utils.planning.container import (
     start_command,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.planning.options import misspelt
 from ansible_collections.scalebench.core.plugins.module_utils.planning.seating import chosen_gpus
 from ansible_collections.scalebench.core.plugins.module_utils.preflight.framework_gpus import (
     framework_gpu_problem,
@@ -19,6 +18,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.preflight.verdict 
 from ansible_collections.scalebench.core.plugins.module_utils.running.cluster_nodes import (
     node_problems,
 )
+from ansible_collections.scalebench.core.plugins.plugin_utils.given_options import misspelt
 
 
 class FilterModule:

@@ -24,7 +24,7 @@ options:
     type: dict
     required: true
   known:
-    description: Names of variables that are not options and not misspelt.
+    description: Names that are neither options nor variables of roles, and not misspelt.
     type: list
     elements: str
     default: []

@@ -1,11 +1,15 @@
 """Where the options of a campaign come from: -e, or variables of inventory and play."""
 
+import re
+
 import pytest
 import yaml
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import OPTIONS
 from ansible_collections.scalebench.core.plugins.plugin_utils.given_options import (
     check_same_on_nodes,
     given_options,
+    misspelt,
+    role_variables,
     with_sources,
 )
 from campaign_data import ROOT
@@ -115,8 +119,21 @@ def test_every_option_is_a_variable_of_role_campaign():
     assert given_empty == {name: f"{{{{ {name} | default('') }}}}" for name in OPTIONS}
 
 
-def test_no_variable_of_role_campaign_is_taken_for_misspelt():
-    specs = yaml.safe_load((ROOT / "roles/campaign/meta/argument_specs.yml").read_text())
+def test_no_variable_that_the_docs_list_is_taken_for_misspelt():
     known = yaml.safe_load((ROOT / "roles/campaign/vars/main.yml").read_text())["__campaign_known"]
-    of_options = {f"campaign_{name}" for name in OPTIONS}
-    assert {*specs["argument_specs"]["main"]["options"]} <= {*known, *of_options}
+    listed = re.findall(r"^\| `(\w+)`", (ROOT / "docs/variables.md").read_text(), re.M)
+    assert {"scalebench_proxy", "diagnosis_fail", "campaign_retry"} <= {*listed}
+    of_options = [f"campaign_{name}" for name in OPTIONS]
+    assert misspelt(listed, [*known, *of_options]) == []
+    assert misspelt(listed, []) == [
+        f"-e {name}: only playbooks that run role campaign read {name}"
+        for name in sorted({*listed} & {*of_options})
+    ]
+    assert not {*known} & role_variables()
+
+
+def test_a_misspelt_variable_of_a_role_is_told_with_the_one_meant():
+    assert misspelt(["diagnosis_fial"], ["diagnosis"]) == [
+        "-e diagnosis_fial: there is no option 'diagnosis_fial'; did you mean 'diagnosis_fail'?"
+    ]
+    assert misspelt(["my_cuda_version", "site_nccl"], ["diagnosis"]) == []

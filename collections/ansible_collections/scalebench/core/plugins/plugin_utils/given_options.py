@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import Any
 
+from ansible_collections.scalebench.core.plugins.module_utils.planning import options
 from ansible_collections.scalebench.core.plugins.module_utils.records.node_names import by_words
+from ansible_collections.scalebench.core.plugins.plugin_utils.plan_evidence import PROJECT
 
-__all__ = ["check_same_on_nodes", "given_options", "with_sources"]
+__all__ = ["check_same_on_nodes", "given_options", "misspelt", "role_variables", "with_sources"]
 
 Declared = Mapping[str, Iterable[str]]
 _NONE: Declared = {}
+# Of defaults/main.yml: its variables, and those of the inventory that they refer to.
+_VARIABLE = re.compile(r"^(\w+):|\b(scalebench_\w+)", re.M)
+# Read by Ansible or a playbook before any role.
+_BEFORE_ROLES = {"scalebench_first_contact", "scalebench_ssh_arguments"}
 
 
 def given_options(
@@ -43,6 +51,20 @@ def given_options(
         if value not in (None, "", []):
             of_variables[name] = value
     return {**given, **of_variables}, list(of_variables)
+
+
+@cache
+def role_variables() -> frozenset[str]:
+    """Return the variables of all roles, and those of the inventory."""
+    defaults = (PROJECT / "roles").glob("*/defaults/main.yml")
+    texts = [file.read_text(encoding="utf-8") for file in defaults]
+    found = {name for text in texts for match in _VARIABLE.findall(text) for name in match if name}
+    return frozenset(found | _BEFORE_ROLES)
+
+
+def misspelt(names: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Return what ``options.misspelt`` says, of a variable of no role."""
+    return options.misspelt(names, known, role_variables())
 
 
 def check_same_on_nodes(

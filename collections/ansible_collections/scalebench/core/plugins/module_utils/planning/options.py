@@ -192,19 +192,22 @@ def as_arguments(options: Mapping[str, Any]) -> str:
     return " ".join(words)
 
 
-def misspelt(names: Iterable[str], known: Iterable[str]) -> List[str]:
+def misspelt(names: Iterable[str], known: Iterable[str], of_roles: Iterable[str] = ()) -> List[str]:
     """Return a sentence for each name that resembles an option or a variable but is neither.
 
     :param names: the names of the variables the user gave on the command line.
     :param known: the names of other variables that something reads; where role campaign runs,
         also its variables, ``campaign_<option>``.
+    :param of_roles: the variables of all roles, among them those of role campaign.
     """
     read = {*known}
+    others = {*of_roles} - {_ROLE + name for name in OPTIONS}
     sentences = []
-    for name in sorted({*names} - {*OPTIONS, *read}):
+    for name in sorted({*names} - {*OPTIONS, *read, *others}):
         rest = _without_role(name)
         if rest == name:
-            meant = _meant(name, {*OPTIONS, *read}, 0.75)
+            # Stricter with those of roles, of which there are hundreds.
+            meant = _meant(name, others, 0.9) or _meant(name, {*OPTIONS, *read}, 0.75)
         else:
             # Stricter, because many variables of roles resemble one: campaign_benchmarks_dir.
             meant = _meant(rest, {*OPTIONS, *(_without_role(other) for other in read)}, 0.8)
