@@ -13,7 +13,10 @@ from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.diagnosi
     sections,
     terminal,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.exclusion import to_exclude
+from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.exclusion import (
+    to_exclude,
+    without,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.measurement import (
     measurement,
     schedule,
@@ -44,7 +47,8 @@ class ActionModule(ControllerAction):
         """Write the files that differ; return the text and the suspects."""
         if not args["campaign_dir"]:
             text = "\n".join(schedule(args["nodes"]))
-            return {"changed": False, "text": text, "suspects": [], "verdict": "", "headline": ""}
+            nothing = dict.fromkeys(("verdict", "headline", "without"), "")
+            return {"changed": False, "text": text, "suspects": [], **nothing}
         folder = Path(args["campaign_dir"])
         good = _good(folder)
         measured = measurement(_logs(folder, good))
@@ -85,7 +89,11 @@ class ActionModule(ControllerAction):
             self._task.check_mode,
             self._task.diff,
         )
-        said = {"text": terminal(diagnosis), "headline": headline(diagnosis)}
+        said = {
+            "text": terminal(diagnosis),
+            "headline": headline(diagnosis),
+            "without": without(verdict["suspects"], f"{folder}/diagnosis.json"),
+        }
         return {**written, **said, **{key: diagnosis[key] for key in ("suspects", "verdict")}}
 
 

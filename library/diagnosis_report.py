@@ -61,6 +61,11 @@ headline:
   returned: success
   type: str
   sample: "Suspects: node1 - node4 (slow link)."
+without:
+  description: What leaves out the suspects as C(-e exclude=); empty where nothing was measured.
+  returned: success
+  type: str
+  sample: results/20261123-051000/diagnosis.json
 verdict:
   description:
     - V(slow) with a suspect; without one V(undecided) where a deficit of more than 30 percent would

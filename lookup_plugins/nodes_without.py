@@ -35,8 +35,8 @@ from pathlib import Path
 from ansible.errors import AnsibleLookupError
 from ansible.plugins.lookup import LookupBase
 from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.exclusion import (
-    of_groups,
     to_exclude,
+    without,
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import read_json
 
@@ -78,14 +78,14 @@ def suspects_of(path: Path) -> list[str]:
     try:
         suspects = read_json(path.expanduser())["suspects"]
         found = to_exclude(suspects)
-        others = [one["subject"] for one in suspects if of_groups(one)]
+        others = without(suspects, "")
     except (OSError, ValueError, TypeError, LookupError, AttributeError) as error:
         raise AnsibleLookupError(
             f"-e exclude: {path} is no diagnosis.json of playbooks/diagnose.yml: {error!r}"
         ) from None
     if others:
         raise AnsibleLookupError(
-            f"-e exclude: {path} suspects {', '.join(others)}, all nodes of a group or its way out:"
-            " name the nodes to leave out"
+            f"-e exclude: {path} suspects all nodes of a group or its way out: name whom to leave"
+            f" out, such as -e exclude={others}"
         )
     return found

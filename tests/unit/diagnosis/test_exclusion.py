@@ -71,7 +71,12 @@ def test_the_pattern_leaves_out_what_was_named_in_each_form(tmp_path):
         ("[]", "no diagnosis.json"),
         ('{"suspects": [{"kind": "node"}]}', "no diagnosis.json"),
         ('{"suspects": [{"kind": "node", "subject": " "}]}', "no diagnosis.json"),
-        ('{"suspects": [{"kind": "uplink", "subject": "rack2"}]}', "suspects rack2, all nodes of"),
+        (
+            '{"suspects": [{"kind": "uplink", "subject": "rack1 and rack2"},'
+            ' {"kind": "link", "subject": "node1 - node3"},'
+            ' {"kind": "group", "subject": "rack1"}]}',
+            "suspects all nodes of a group or its .* such as -e exclude=node3,rack1$",
+        ),
         ('{"suspects": [{"kind": "node", "subject": "node9"}]}', "no host or group node9"),
         ('{"suspects": [{"kind": "node", "subject": "node[1,login,]"}]}', "no host or group node"),
         ('{"suspects": [{"kind": "node", "subject": "node[1]"}]}', "no host or group node"),

@@ -66,7 +66,7 @@ def test_a_way_out_fails_under_the_name_that_a_measurement_gives_it():
 
 def test_a_group_is_left_out_by_name():
     rows = required([{"kind": "group", "subject": "rack1", "what": "slow group"}])
-    assert rows["node1"]["todo"].endswith("or leave nodes of the group out by name")
+    assert rows["node1"]["todo"].endswith("or leave out: -e exclude=rack1")
 
 
 @pytest.mark.parametrize("kind, subject", [("node", "node2"), ("network", "node2")])

@@ -7,15 +7,7 @@ from typing import Any, Dict, FrozenSet, List, Mapping, Sequence, Tuple
 
 from .suspects import GROUP_SEPARATOR, KINDS, LINK_SEPARATOR, OF_A_NODE, OF_GROUPS, OF_TWO_NODES
 
-__all__ = ["nodes_of", "of_groups", "to_exclude"]
-
-
-def of_groups(suspect: Mapping[str, Any]) -> bool:
-    """Tell whether a suspect is a matter of groups: leaving out single nodes does not help.
-
-    :raises KeyError: its kind is none of ``suspects.KINDS``.
-    """
-    return KINDS[suspect["kind"]].of == OF_GROUPS
+__all__ = ["nodes_of", "to_exclude", "without"]
 
 
 def to_exclude(suspects: Sequence[Mapping[str, Any]]) -> List[str]:
@@ -41,6 +33,22 @@ def to_exclude(suspects: Sequence[Mapping[str, Any]]) -> List[str]:
         if not counts:
             return list(left_out)
         left_out[max(counts, key=lambda end: (counts[end], end))] = None
+
+
+def without(suspects: Sequence[Mapping[str, Any]], file: str) -> str:
+    """Return the value of ``-e exclude=`` that leaves the suspects out.
+
+    It is the diagnosis' file, but where a group or its way out is slow: then the nodes of
+    :func:`to_exclude`, and one group of each of these suspects.
+
+    :raises KeyError: the kind of a suspect is none of ``suspects.KINDS``.
+    """
+    groups = [
+        suspect["subject"].split(GROUP_SEPARATOR)[0]
+        for suspect in suspects
+        if KINDS[suspect["kind"]].of == OF_GROUPS
+    ]
+    return ",".join([*to_exclude(suspects), *dict.fromkeys(groups)]) if groups else file
 
 
 def nodes_of(

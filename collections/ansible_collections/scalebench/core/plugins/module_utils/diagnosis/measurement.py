@@ -114,7 +114,7 @@ def schedule(nodes: int) -> List[str]:
     tests = [f"{test.replace('_', ' ')}{' (of GPUs)' * (test in OF_GPUS)}" for test in TESTS]
     lines = [
         "What deficit can be found depends on the noise, and the report states it. In simulation,"
-        " at 2 % of noise, a link 20 % slower and a node 10 % slower are (docs/diagnose.md).",
+        " at 2 % of noise, a link 20 % slower and a node 10 % slower are found (docs/diagnose.md).",
         f"Each of {nodes} nodes alone, all at the same time: {', '.join(tests)}.",
     ]
     every = nodes * (nodes - 1) // 2

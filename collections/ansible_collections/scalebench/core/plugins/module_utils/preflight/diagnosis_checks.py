@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Collection, Dict, List, Mapping
 
-from ..diagnosis.exclusion import nodes_of, of_groups
+from ..diagnosis.exclusion import nodes_of, without
 from ..diagnosis.suspects import UNDECIDED
 from .verdict import FAIL, PASS, WARN, Nodes, Row, verdict
 
@@ -59,10 +59,9 @@ def _of_node(name: str, required: Mapping[str, Any], taking_part: Collection[str
         found, todo = hidden if there else (f"not in {file}", f"diagnose it too: {again}")
         return verdict(_CHECK, name, FAIL, found, todo)
     if suspects:
-        by_name = any(of_groups(one) for one in suspects)
-        out = "nodes of the group out by name" if by_name else f"suspects out: -e exclude={file}"
         found = "; ".join(f"{one['what']}: {one['subject']}" for one in suspects)
-        return verdict(_CHECK, name, FAIL, found, f"mend it and diagnose again, or leave {out}")
+        todo = f"mend it and diagnose again, or leave out: -e exclude={without(suspects, file)}"
+        return verdict(_CHECK, name, FAIL, found, todo)
     return verdict(_CHECK, name, PASS, f"nothing slow, {found}")
 
 
