@@ -23,14 +23,23 @@ from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.measurem
 )
 from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.repeats import TOLERANCE
 from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.suspects import judge
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import shown
+from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import plain
 from ansible_collections.scalebench.core.plugins.module_utils.records.load_time import ended_at
 from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files import records
 from ansible_collections.scalebench.core.plugins.plugin_utils.controller_action import (
     ControllerAction,
 )
-from ansible_collections.scalebench.core.plugins.plugin_utils.files import inside, write_texts
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
+    inside,
+    open_regular,
+    write_texts,
+)
 from ansible_collections.scalebench.core.plugins.plugin_utils.page_html import page_html
 from ansible_collections.scalebench.core.plugins.plugin_utils.report_files import json_text
+
+# Bytes of a log: one of 512 nodes with all pairs above has a few millions.
+_LARGEST = 1 << 28
 
 
 class ActionModule(ControllerAction):
@@ -50,8 +59,11 @@ class ActionModule(ControllerAction):
             nothing = dict.fromkeys(("verdict", "headline", "without"), "")
             return {"changed": False, "text": text, "suspects": [], **nothing}
         folder = Path(args["campaign_dir"])
-        good = _good(folder)
-        measured = measurement(_logs(folder, good))
+        problems: list[dict[str, str]] = []
+        good = _good(folder, problems)
+        measured = measurement(_logs(folder, good, problems))
+        unread = [shown(plain(f"{one['path']}: {one['reason']}")) for one in problems]
+        measured["left_out"] = [*unread, *measured["left_out"]]
         groups = {
             name: sorted(set(members).intersection(measured["nodes"]))
             for name, members in args["groups"].items()
@@ -97,12 +109,12 @@ class ActionModule(ControllerAction):
         return {**written, **said, **{key: diagnosis[key] for key in ("suspects", "verdict")}}
 
 
-def _good(folder):
+def _good(folder, problems):
     """Return the records of the complete repeats.
 
     :raises ValueError: there is none; how each repeat ended.
     """
-    runs = records(folder)
+    runs = records(folder, problems)
     good = {log: run for log, run in runs.items() if run["ending"] == "ok"}
     if not good:
         ended = "; ".join(f"{log}: {run['ending']}" for log, run in runs.items())
@@ -110,5 +122,16 @@ def _good(folder):
     return good
 
 
-def _logs(folder, good):
-    return {log: inside(folder, log).read_text(encoding="utf-8", errors="replace") for log in good}
+def _logs(folder, good, problems):
+    """Return the texts of the logs that can be read; add the others to the problems."""
+    logs = {}
+    for log in good:
+        try:
+            with open_regular(inside(folder, log)) as file:
+                logs[log] = file.read(_LARGEST).decode("utf-8", "replace")
+        except (OSError, ValueError) as error:
+            reason = f"it cannot be read: {getattr(error, 'strerror', None) or error}"
+            problems.append({"path": log, "reason": reason})
+    if not logs:
+        raise ValueError("; ".join(f"{one['path']}: {one['reason']}" for one in problems))
+    return logs

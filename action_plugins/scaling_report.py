@@ -9,6 +9,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.acceptance.accepta
     acceptance_text,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.archive import CHECKSUMS
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import shown
 from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import plain
 from ansible_collections.scalebench.core.plugins.module_utils.published.against_published import (
     against_published,
@@ -137,7 +138,7 @@ def _kept(measured, args):
         if args["acceptance"]:
             raise
         results = measured.results
-        results["unmatched"].append({"path": KEPT, "reason": plain(error)})
+        results["unmatched"].append({"path": KEPT, "reason": shown(plain(error))})
         results["counts"]["unmatched"] += 1
         return None
 

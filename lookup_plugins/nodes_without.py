@@ -38,7 +38,11 @@ from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.exclusio
     to_exclude,
     without,
 )
-from ansible_collections.scalebench.core.plugins.plugin_utils.files import read_json
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import shown
+from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import plain
+from ansible_collections.scalebench.core.plugins.plugin_utils.results_reading import (
+    read_diagnosis,
+)
 
 
 class LookupModule(LookupBase):
@@ -63,7 +67,9 @@ class LookupModule(LookupBase):
                 names += [one for one in known if fnmatchcase(one, word)] or [word]
         for name in names:
             if name not in known:
-                raise AnsibleLookupError(f"-e exclude: the inventory has no host or group {name}")
+                raise AnsibleLookupError(
+                    f"-e exclude: the inventory has no host or group {shown(plain(name))}"
+                )
         left = {*groups.get("nodes", ())}.difference(names, *(groups.get(one, ()) for one in names))
         if groups.get("nodes") and not left:
             raise AnsibleLookupError("-e exclude: it leaves out all nodes, so nothing would run")
@@ -76,16 +82,16 @@ def suspects_of(path: Path) -> list[str]:
     :raises AnsibleLookupError: the file cannot be read, or leaving out nodes does not help.
     """
     try:
-        suspects = read_json(path.expanduser())["suspects"]
-        found = to_exclude(suspects)
-        others = without(suspects, "")
-    except (OSError, ValueError, TypeError, LookupError, AttributeError) as error:
+        suspects = read_diagnosis(path.expanduser())["suspects"]
+    except (OSError, ValueError) as error:
+        reason = shown(plain(getattr(error, "strerror", None) or error))
         raise AnsibleLookupError(
-            f"-e exclude: {path} is no diagnosis.json of playbooks/diagnose.yml: {error!r}"
+            f"-e exclude: {path} is no diagnosis.json of playbooks/diagnose.yml: {reason}"
         ) from None
+    others = shown(plain(without(suspects, "")))
     if others:
         raise AnsibleLookupError(
             f"-e exclude: {path} suspects all nodes of a group or its way out: name whom to leave"
             f" out, such as -e exclude={others}"
         )
-    return found
+    return to_exclude(suspects)

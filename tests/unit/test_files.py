@@ -9,6 +9,7 @@ from ansible.errors import AnsibleActionFail
 from ansible_collections.scalebench.core.plugins.plugin_utils import files
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
     read_json,
+    read_yaml,
     write_files,
     write_only,
     write_texts,
@@ -102,6 +103,44 @@ WRITES = re.compile(
     r"""\.write_(?:text|bytes)\(|open\([^)\n]*["'][wax]b?["']|os\.(?:replace|rename|link)\("""
     r"""|shutil\.(?:copy|move)|\.rename\("""
 )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[" * 60_000 + "]" * 60_000, "nested too deep"),
+        (
+            "\n".join(
+                ["a0: &a0 [1, 1]", *(f"a{n + 1}: &a{n + 1} [*a{n}, *a{n}]" for n in range(25))]
+            ),
+            "too large with its aliases",
+        ),
+        ("a: &a [*a]", "too large with its aliases"),
+        ("a: 2026-01-01", "a date: put it in quotes"),
+        ("2026-01-01: 1", "a date: put it in quotes"),
+        ("a: !!binary aGk=", "a bytes: put it in quotes"),
+        ("a: !!set {x}", "a set: put it in quotes"),
+        ("a: .nan", "holds nan, which is no figure"),
+        ("a: 1" + "0" * 400, "which is no figure"),
+        ("a: 1" + "0" * 5000, "4300 digits"),
+        ("a: 2026-13-01", "month must be in 1..12"),
+    ],
+)
+def test_what_yaml_has_beside_json_is_refused(tmp_path, text, message):
+    (tmp_path / "x.yml").write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read_yaml(tmp_path / "x.yml")
+
+
+def test_aliases_of_usual_size_are_read(tmp_path):
+    (tmp_path / "x.yml").write_text("a: &a {b: [1, 2]}\nc: {<<: *a, d: *a}")
+    assert read_yaml(tmp_path / "x.yml")["c"] == {"b": [1, 2], "d": {"b": [1, 2]}}
+
+
+def test_yaml_from_what_is_no_file_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "x.yml")
+    with pytest.raises((ValueError, OSError)):
+        read_yaml(tmp_path / "x.yml")
 
 
 def test_files_of_a_campaign_are_written_in_one_place():

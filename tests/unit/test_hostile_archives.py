@@ -152,3 +152,18 @@ def test_an_archive_that_is_no_regular_file_is_refused_by_name(tmp_path, make, n
         run_action(
             Unarchive, archive=str(tmp_path / "mine.tar.gz"), directory=str(tmp_path / "there")
         )
+
+
+@pytest.mark.parametrize("zeros", [1024, 3 << 20])
+def test_what_follows_the_end_is_refused(tmp_path, zeros):
+    plan = {"plan.json": b"{}"}
+    archive = tmp_path / "mine.tar.gz"
+    write_archive_of(archive, sums(plan), member("mine/plan.json", plan["plan.json"]))
+    content = gzip.decompress(archive.read_bytes()) + bytes(zeros)
+    args = {"archive": str(archive), "directory": str(tmp_path / "there")}
+    for damaged in (gzip.compress(content + b"more"), gzip.compress(content)[:-6]):
+        archive.write_bytes(damaged)
+        with pytest.raises(AnsibleActionFail, match=r"mine\.tar\.gz"):
+            run_action(Unarchive, **args)
+    archive.write_bytes(gzip.compress(content))
+    assert run_action(Unarchive, **args)["changed"]

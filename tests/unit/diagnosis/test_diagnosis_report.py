@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import os
 from datetime import UTC, datetime
 
 import diagnosis_data
@@ -93,6 +94,9 @@ def test_a_log_that_cannot_be_used_is_refused(log, message):
         ('pair {"nodes": ["a", "a"], "rates": [1]}', "a pair has two nodes"),
         ('pair {"nodes": ["a", "b", "c"], "rates": [1]}', "a pair has two nodes"),
         ('pair {"nodes": ["a", "b"], "rates": ["x"]}', "it.rates[0] is 'x', not a number"),
+        ('pair {"nodes": ["a", "a - b"], "rates": [1]}', "it names no node: 'a - b'"),
+        ('alone {"test": "memory_copy", "node": " ", "device": 0, "rates": [1]}', "names no node"),
+        ('alone {"test": "a", "node": "b", "device": 0, "rates": [1]}', "unknown test 'a'"),
         ("pair 7", "it is 7, not a mapping"),
     ],
 )
@@ -327,6 +331,24 @@ def test_the_action_judges_the_complete_logs_of_a_campaign(tmp_path):
     assert sorted(len(row["rates"]) for row in written["pairs"]) == [10, 10, 10, 10, 20, 20]
     assert "slow link" in (folder / "diagnosis.html").read_text()
     assert not run_action(diagnosis_report, args)["changed"]
+
+
+def test_a_log_or_record_that_cannot_be_read_costs_only_itself_and_is_named(tmp_path):
+    folder = write_campaign(tmp_path / "first", {"4n1g": 12.0}, repeats=3)
+    records = sorted(folder.glob("logs/**/*.run.json"))
+    logs = [path.with_suffix("").with_suffix(".log") for path in records]
+    data = measured(4, 1)
+    logs[0].write_text(log_of(data))
+    logs[1].unlink(missing_ok=True)
+    os.mkfifo(logs[1])
+    records[2].write_text('{"ending": "ok"')
+
+    run_action(diagnosis_report, {"campaign_dir": str(folder), "templates": TEMPLATES})
+
+    written = json.loads((folder / "diagnosis.json").read_text())
+    assert written["nodes"] == data["nodes"]
+    names = [str(path.relative_to(folder)) for path in (records[2], logs[1])]
+    assert [any(name in said for said in written["left_out"]) for name in names] == [True, True]
 
 
 def test_the_action_fails_where_nothing_was_measured(tmp_path):

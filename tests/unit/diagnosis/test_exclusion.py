@@ -77,6 +77,17 @@ def test_the_pattern_leaves_out_what_was_named_in_each_form(tmp_path):
             ' {"kind": "group", "subject": "rack1"}]}',
             "suspects all nodes of a group or its .* such as -e exclude=node3,rack1$",
         ),
+        ('{"suspects": {}}', "no diagnosis.json .*: it.suspects is {}, not a list"),
+        (
+            '{"suspects": [{"kind": "x", "subject": "a"}]}',
+            "suspect of kind 'x', or without",
+        ),
+        ('{"suspects": [{"kind": "node", "subject": " "}]}', "or without a name"),
+        (json.dumps({"suspects": [{"kind": "node", "subject": "a"}] * 1001}), "more than 1000 sus"),
+        (
+            '{"suspects": [{"kind": "node", "subject": "\\u001b[2Jnode9"}]}',
+            "no host or group node9",
+        ),
         ('{"suspects": [{"kind": "node", "subject": "node9"}]}', "no host or group node9"),
         ('{"suspects": [{"kind": "node", "subject": "node[1,login,]"}]}', "no host or group node"),
         ('{"suspects": [{"kind": "node", "subject": "node[1]"}]}', "no host or group node"),

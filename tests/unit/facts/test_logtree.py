@@ -83,6 +83,8 @@ def test_variant_gives_its_factors():
         ("bz64/0n1g/r50_b64_fp32_1.log", "no folder above it is a topology"),
         ("bz64/1n1g/r50_b128_fp32_1.log", "differ in the batch size"),
         ("m_bs8_fp32_DP_N3C8_log", "8 cards in all do not divide over 3 nodes"),
+        ("m_bs8_fp32_DP_N1C9999999999_log", "is not a topology"),
+        ("bz64/9n1000000000g/r50_b64_fp32_1.log", "is not a topology"),
         ("m_bs8_fp32_DP_N0C8_log", "do not divide over 0 nodes"),
     ],
 )

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.node import claim
@@ -95,6 +96,19 @@ def test_the_first_controller_owns_a_node_until_another_takes_it_over(tmp_path):
 def test_a_truncated_name_of_an_owner_counts_as_none(tmp_path):
     (tmp_path / "owner.json").write_text('{"contr')
     assert own(str(tmp_path), "ben", take_over=False) == "ben"
+
+
+def test_pipes_in_the_place_of_files_stop_nobody(tmp_path):
+    for name in ("claim.json", "owner.json"):
+        os.mkfifo(tmp_path / name)
+    assert held(str(tmp_path)) is None
+    assert own(str(tmp_path), "ben", take_over=False) == "ben"
+    assert take(str(tmp_path), SECOND) is None
+    other = tmp_path / "other"
+    other.mkdir()
+    os.mkfifo(other / "claim.lock")
+    with pytest.raises(OSError):
+        take(str(other), SECOND)
 
 
 @pytest.mark.parametrize("name", ["claim.lock", "claim.json.part", "owner.json.part", "busy.lock"])

@@ -1,6 +1,7 @@
 """A folder that two machines share is refused."""
 
 import json
+import os
 import socket
 from pathlib import Path
 
@@ -67,3 +68,13 @@ def test_of_two_machines_at_once_one_is_refused(tmp_path, machine, monkeypatch):
     with pytest.raises(ValueError, match="of machine gpu01"):
         keep_own(str(tmp_path))
     assert [path.name for path in tmp_path.iterdir()] == ["node.json"]
+
+
+def test_a_mark_that_is_a_pipe_or_commands_a_terminal_is_shown_harmless(tmp_path):
+    (tmp_path / "node.json").write_text(json.dumps({"hostname": "\x1b[2Jgpu01"}))
+    with pytest.raises(ValueError, match="of machine gpu01,"):
+        keep_own(str(tmp_path))
+    (tmp_path / "node.json").unlink()
+    os.mkfifo(tmp_path / "node.json")
+    with pytest.raises(ValueError, match="of machine unknown,"):
+        keep_own(str(tmp_path))

@@ -2,7 +2,7 @@
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.exclusion import nodes_of
-from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.suspects import judge
+from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.suspects import KINDS, judge
 from ansible_collections.scalebench.core.plugins.module_utils.preflight.diagnosis_checks import (
     diagnosis_checks,
 )
@@ -73,14 +73,19 @@ def test_a_group_is_left_out_by_name():
 def test_only_a_suspect_fails(kind, subject):
     rows = required([{"kind": kind, "subject": subject, "what": f"slow {kind}"}])
     assert [rows[name]["verdict"] for name in NODES] == ["pass", "fail"]
-    assert rows["node2"]["found"] == f"slow {kind}: {subject}"
+    assert rows["node2"]["found"] == f"{KINDS[kind].what}: {subject}"
     assert "-e exclude=d.json" in rows["node2"]["todo"]
 
 
 @pytest.mark.parametrize(
     ("changed", "found"),
     [
-        ({"content": None}, "no file d.json"),
+        ({"content": {"problem": "No such file"}}, "d.json: No such file"),
+        (
+            {"content": {"ended": 14 * DAY, "nodes": [], "suspects": []}},
+            "is no diagnosis with a time",
+        ),
+        ({"content": {"ended": 10**400, "nodes": [], "suspects": []}}, "is no diagnosis with a"),
         ({"content": []}, "is no diagnosis"),
         ({"content": {"nodes": ["node1", "node2"], "suspects": []}}, "is no diagnosis with a time"),
         ({"content": {"ended": 0, "nodes": ["x"], "suspects": []}}, "12.5 days old"),

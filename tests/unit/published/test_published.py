@@ -159,6 +159,12 @@ def change(path, value):
             "1n1g|4n8g: framework is missing, here, in the series and in common",
         ),
         (("series",), {"id": "b128"}, "x.series: a list is needed"),
+        (("series",), False, "x.series: a list is needed"),
+        (
+            ("series", 0, "own_factors"),
+            {"layers": [1]},
+            r"own_factors.layers: \[1\] is not a single",
+        ),
         (("series", 0), "b128", "series 'b128': a mapping is needed"),
         (("series", 1, "id"), "b128", "'b128' twice: give each series its own id"),
         (("series", 0, "batch_size_per_device"), 0, "batch_size_per_device: 0: at least 1"),

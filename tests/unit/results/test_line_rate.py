@@ -36,6 +36,7 @@ EDR = "100 Gb/sec (4X EDR)"
         ([node(None, port(EDR), port("unknown"))] * 2, ["NET/IB"], None),
         ([node(), node()], ["NET/IB"], None),
         ([{}, {}], ["NET/IB"], None),
+        ([{"infiniband": {"mlx5_0": {}}}] * 2, ["NET/IB"], None),
     ],
 )
 def test_of_the_way_that_was_taken_and_of_the_slowest_node(nodes, ways, rate):

@@ -170,8 +170,9 @@ def verify(archive: Path, into: Path | None = None) -> None:
         if left:
             raise ValueError(f"{min(left)} is missing")
         # Read to the end, where gzip has the checksum of the whole.
-        if unzipped.read(PIECE).strip(b"\0"):
-            raise ValueError("data follows its end")
+        while piece := unzipped.read(PIECE):
+            if piece.strip(b"\0"):
+                raise ValueError("data follows its end")
 
 
 def unpack(archive: Path, folder: Path) -> None:

@@ -82,7 +82,7 @@ def load_benchmarks(folder: Path) -> dict[str, Any]:
     for path in sorted(folder.glob("*.yml")):
         try:
             content = read_yaml(path)
-        except yaml.YAMLError as error:
+        except (OSError, ValueError, yaml.YAMLError) as error:
             raise ValueError(f"{path}: {error}") from None
         definition = check_benchmark(content, str(path))
         definitions[definition["benchmark"]] = definition
@@ -236,7 +236,7 @@ def _undamaged(folder: Path, name: str, problems: Problems | None) -> list[RunRe
         except (ValueError, OSError) as error:
             path = os.fsencode(path).decode("utf-8", "backslashreplace")
             if problems is not None:
-                problems.append({"path": path, "reason": f"it cannot be read: {error}"})
+                problems.append({"path": path, "reason": shown(f"it cannot be read: {error}")})
     return read
 
 

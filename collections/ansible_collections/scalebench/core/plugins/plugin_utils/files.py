@@ -11,7 +11,11 @@ from typing import Any, BinaryIO
 
 import yaml
 from ansible.errors import AnsibleActionFail
-from ansible_collections.scalebench.core.plugins.module_utils.records.shape import parse_json
+from ansible_collections.scalebench.core.plugins.module_utils.records.shape import (
+    DEEPEST,
+    check_plain,
+    parse_json,
+)
 
 __all__ = [
     "inside",
@@ -33,6 +37,8 @@ _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 # Bytes of a file that is read whole; a plan of a thousand nodes has a few million.
 _LARGEST = 1 << 28
+# Values of a YAML file, with those of its aliases.
+_MOST_VALUES = 1 << 20
 
 
 def open_regular(path: Path) -> BinaryIO:
@@ -222,7 +228,37 @@ def read_yaml(path: Path, unique: bool = False) -> Any:
     :param unique: refuse a key that a mapping has twice.
 
     :raises OSError: the file cannot be read.
-    :raises UnicodeDecodeError: it is not UTF-8.
+    :raises ValueError: it is no regular file, not UTF-8, nested too deep, too large with its
+        aliases, or holds what JSON has not, such as a date; without the path.
     :raises yaml.YAMLError: it is not YAML.
     """
-    return yaml.load(path.read_text(encoding="utf-8"), Loader=_Unique if unique else _Loader)
+    text = _whole(path).decode("utf-8")
+    _check_size(text)
+    value = yaml.load(text, Loader=_Unique if unique else _Loader)
+    check_plain(value)
+    return value
+
+
+def _check_size(text: str) -> None:
+    """Refuse what would end the process or fill the memory: libyaml has no limits."""
+    sizes: dict[str, int] = {}
+    # Of what is open: its values up to here, with those of aliases, and its anchor.
+    inside: list[tuple[int, str]] = [(0, "")]
+    for event in yaml.parse(text, Loader=_Loader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            inside.append((1, event.anchor))
+            continue
+        if isinstance(event, yaml.CollectionEndEvent):
+            size, anchor = inside.pop()
+        elif isinstance(event, yaml.ScalarEvent):
+            size, anchor = 1, event.anchor
+        elif isinstance(event, yaml.AliasEvent):
+            # One that stands within what it refers to has no end.
+            size, anchor = sizes.get(event.anchor, _MOST_VALUES), ""
+        else:
+            continue
+        if anchor:
+            sizes[anchor] = size
+        inside[-1] = (inside[-1][0] + size, inside[-1][1])
+        if len(inside) > DEEPEST or inside[-1][0] >= _MOST_VALUES:
+            raise ValueError("nested too deep, or too large with its aliases")

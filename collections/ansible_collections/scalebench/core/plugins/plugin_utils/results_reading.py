@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.exclusion import (
+    check_diagnosis,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.history.trends import entry
 from ansible_collections.scalebench.core.plugins.module_utils.published.rows import published_rows
 from ansible_collections.scalebench.core.plugins.module_utils.results.versions import read
@@ -16,7 +19,7 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
     read_yaml,
 )
 
-__all__ = ["read_campaigns", "read_published", "read_results"]
+__all__ = ["read_campaigns", "read_diagnosis", "read_published", "read_results"]
 
 
 def read_results(path: Path) -> dict[str, Any]:
@@ -56,6 +59,17 @@ def read_campaigns(folder: Path) -> tuple[list[dict[str, Any]], list[dict[str, s
     return entries, left_out
 
 
+def read_diagnosis(path: Path) -> Any:
+    """Return the content of a diagnosis.json.
+
+    :raises ValueError: it is none; without the path.
+    :raises OSError: it cannot be read.
+    """
+    content = read_json(path)
+    check_diagnosis(content)
+    return content
+
+
 def read_published(folder: Path, names: Sequence[str] = ()) -> list[dict[str, Any]]:
     """Return the rows of documents.
 
@@ -67,7 +81,7 @@ def read_published(folder: Path, names: Sequence[str] = ()) -> list[dict[str, An
     for path in paths:
         try:
             document = read_yaml(path)
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        except (OSError, ValueError, yaml.YAMLError) as error:
             raise ValueError(f"published results, {path}: {error}") from error
         rows += published_rows(document, path.stem)
     return rows

@@ -3,11 +3,43 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, Dict, FrozenSet, List, Mapping, Sequence, Tuple
+from typing import Any, Dict, FrozenSet, List, Mapping, Sequence, Tuple, TypedDict
 
+from ..records.shape import check_shape
 from .suspects import GROUP_SEPARATOR, KINDS, LINK_SEPARATOR, OF_A_NODE, OF_GROUPS, OF_TWO_NODES
 
-__all__ = ["nodes_of", "to_exclude", "without"]
+__all__ = ["check_diagnosis", "nodes_of", "to_exclude", "without"]
+
+# A cluster with more has another problem; to_exclude takes quadratic time.
+_MOST_SUSPECTS = 1000
+
+
+class _Suspect(TypedDict, total=False):
+    kind: str
+    subject: str
+    what: str
+
+
+class _Diagnosis(TypedDict, total=False):
+    ended: float
+    verdict: str
+    nodes: List[str]
+    groups: Dict[str, List[str]]
+    suspects: List[_Suspect]
+
+
+def check_diagnosis(content: Any) -> None:
+    """Refuse what is no content of a diagnosis.json.
+
+    :raises ValueError: what is wrong.
+    """
+    needed = {_Diagnosis: ("suspects",), _Suspect: ("kind", "subject")}
+    check_shape(content, _Diagnosis, "it", needed)
+    if len(content["suspects"]) > _MOST_SUSPECTS:
+        raise ValueError(f"it has more than {_MOST_SUSPECTS} suspects")
+    for suspect in content["suspects"]:
+        if suspect["kind"] not in KINDS or not suspect["subject"].strip():
+            raise ValueError(f"it has a suspect of kind {suspect['kind']!r:.80}, or without a name")
 
 
 def to_exclude(suspects: Sequence[Mapping[str, Any]]) -> List[str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Dict, Iterator, List, Mapping, Tuple, TypedDict
 
+from ..evidence.redaction import shown
 from ..layout.plain_text import plain
 from ..records.shape import check_shape, parse_json
 
@@ -19,6 +21,8 @@ TESTS = {
     "host_to_device": "GB/s",
 }
 OF_GPUS = ("host_to_device",)
+# A word of messages, of patterns of hosts and of Prometheus.
+_NAME = re.compile(r"[\w.:-]{1,255}")
 
 
 class _Row(TypedDict):
@@ -60,7 +64,7 @@ def measurement(logs: Mapping[str, str]) -> Dict[str, Any]:
             try:
                 row = _row(row_text, shape, keys)
             except ValueError as error:
-                left_out.append(plain(f"{log}, line {number}: {error}"))
+                left_out.append(shown(plain(f"{log}, line {number}: {error}")))
                 continue
             # A pair is the same in both orders.
             key = tuple(str(sorted(row[name]) if name == "nodes" else row[name]) for name in keys)
@@ -102,6 +106,12 @@ def _row(text: str, shape: Any, keys: Tuple[str, ...]) -> Dict[str, Any]:
     check_shape(row, shape, "it", {shape: (*keys, "rates")})
     if not row["rates"] or min(row["rates"]) <= 0:
         raise ValueError("it has no rates above 0")
+    names = row["nodes"] if "nodes" in keys else [row["node"]]
+    odd = [name for name in names if not _NAME.fullmatch(name)]
+    if odd:
+        raise ValueError(f"it names no node: {odd[0]!r:.80}")
+    if "test" in row and row["test"] not in TESTS:
+        raise ValueError(f"it has an unknown test {row['test']!r:.80}")
     if "nodes" in keys and (len(row["nodes"]) != 2 or len(set(row["nodes"])) != 2):
         raise ValueError("a pair has two nodes")
     kept = {name: row[name] for name in keys}

@@ -19,7 +19,10 @@ from ansible_collections.scalebench.core.plugins.module_utils.records.factors im
     Factor,
     parse_flag,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.topology import format_topology
+from ansible_collections.scalebench.core.plugins.module_utils.topology import (
+    format_topology,
+    parse_topology,
+)
 
 __all__ = ["Log", "parse_log_path"]
 
@@ -65,6 +68,8 @@ def _last(pattern: re.Pattern[str], parts: List[str]) -> Optional[Match[str]]:
 def _log(path: str, name: Match[str], benchmark: str, variant: str, nodes: int, each: int) -> Log:
     """Return the log with all its keys; ``each``: devices per node."""
     parts = variant.split("-")
+    # Its figures could not be ordered: only this log is left out.
+    parse_topology(format_topology(nodes, each))
     return {
         **{factor.name: _value(factor, parts) for factor in (*FACTORS, *FORMER)},
         "path": path,

@@ -8,7 +8,8 @@ import json
 import os
 from typing import Any, Dict, Iterator, Mapping, Optional, TypedDict, cast
 
-from ..records.shape import check_shape, parse_json
+from ..records.shape import check_shape
+from .own_folder import json_of
 from .processes import read_process
 
 __all__ = ["FILES", "HOLDER_VARIABLE", "has_ended", "held", "identity", "own", "release", "take"]
@@ -130,8 +131,7 @@ def release(work_dir: str, claim: Claim) -> bool:
 def held(work_dir: str) -> Optional[Claim]:
     """Return the claim on the node, or None. A damaged claim, as by a crash, counts as none."""
     try:
-        with open(os.path.join(work_dir, _CLAIM), encoding="utf-8") as file:
-            claim = parse_json(file.read())
+        claim = json_of(os.path.join(work_dir, _CLAIM))
         check_shape(claim, Claim, "claim", {Claim: _NEEDED})
     except (FileNotFoundError, ValueError):
         return None
@@ -150,8 +150,7 @@ def own(work_dir: str, owner: str, take_over: bool, only_read: bool = False) -> 
     with _locked(work_dir) if not only_read else contextlib.nullcontext():
         path = os.path.join(work_dir, _OWNER)
         try:
-            with open(path, encoding="utf-8") as file:
-                present = str(json.load(file)["controller"])
+            present = str(json_of(path)["controller"])
         except (FileNotFoundError, ValueError, KeyError, TypeError):
             present = ""
         if only_read or present == owner or (present and not take_over):
@@ -178,7 +177,7 @@ def _same(claim: Mapping[str, object], other: Mapping[str, object]) -> bool:
 @contextlib.contextmanager
 def _locked(work_dir: str) -> Iterator[None]:
     # Never through a link: root may claim a node whose folder another account owns.
-    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW
+    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
     with open(os.open(os.path.join(work_dir, _LOCK), flags, 0o666), "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -5,11 +5,29 @@ from __future__ import annotations
 import json
 import os
 import socket
+import stat
 from typing import Any
 
-__all__ = ["keep_own"]
+from ..layout.plain_text import plain
+from ..records.shape import parse_json
+
+__all__ = ["json_of", "keep_own"]
 
 _MARK = "node.json"
+_LARGEST = 1 << 20
+
+
+def json_of(path: str) -> Any:
+    """Return the value of a small file of the folder, into which others may put anything.
+
+    :raises ValueError: it is no regular file or not JSON.
+    :raises OSError: it cannot be read.
+    """
+    # A pipe is opened without waiting for its other end.
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise ValueError("no regular file")
+        return parse_json(file.read(_LARGEST).decode("utf-8"))
 
 
 def keep_own(folder: str, only_verify: bool = False) -> bool:
@@ -39,12 +57,12 @@ def keep_own(folder: str, only_verify: bool = False) -> bool:
 
 
 def _refuse_another(mark: str, own: str) -> None:
-    with open(mark, encoding="utf-8") as file:
-        try:
-            other: Any = json.load(file)
-        except ValueError:
-            other = {}
+    try:
+        other = json_of(mark)
+    except ValueError:
+        other = {}
     name = other.get("hostname", "unknown") if isinstance(other, dict) else "unknown"
+    name = plain(str(name))
     if name != own:
         raise ValueError(
             f"the folder is of machine {name}, and this is {own}: give each node its own, as"

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Collection, Dict, List, Mapping
+from typing import Any, Collection, Dict, List, Mapping, Optional, Tuple
 
 from ..diagnosis.exclusion import nodes_of, without
-from ..diagnosis.suspects import UNDECIDED
+from ..diagnosis.suspects import KINDS, UNDECIDED
+from ..evidence.redaction import shown
+from ..layout.plain_text import plain
 from .verdict import FAIL, PASS, WARN, Nodes, Row, verdict
 
 __all__ = ["diagnosis_checks"]
 
 _CHECK = "diagnosis"
-_SECONDS_A_DAY = 86400
+_AGAIN = "run playbooks/diagnose.yml, and name its diagnosis.json"
 
 
 def diagnosis_checks(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
@@ -19,9 +21,9 @@ def diagnosis_checks(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
 
     A slow link or way out of a group fails its nodes where both of its ends take part.
 
-    :param expected: optional ``diagnosis``: ``file`` and ``content`` (a diagnosis.json; None where
-        there is none), ``now`` (seconds since 1970) and ``days`` that it may be old; ``excluded``:
-        the nodes that were left out, and ``exclude``, by which words.
+    :param expected: optional ``diagnosis``: ``file`` and ``content`` (a diagnosis.json, or
+        ``problem``, why there is none), ``now`` (seconds since 1970) and ``days`` that it may be
+        old; ``excluded``: the nodes that were left out, and ``exclude``, by which words.
     """
     rows = [
         verdict(
@@ -40,29 +42,40 @@ def diagnosis_checks(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
 
 
 def _of_node(name: str, required: Mapping[str, Any], taking_part: Collection[str]) -> Row:
-    file, content = required["file"], required["content"]
-    again = "run playbooks/diagnose.yml, and name its diagnosis.json"
     try:
-        if content is None:
-            return verdict(_CHECK, name, FAIL, f"no file {file}", again)
-        days = (float(required["now"]) - float(content["ended"])) / _SECONDS_A_DAY
-        there, suspects = name in content["nodes"], _suspects(name, content, taking_part)
-    except (KeyError, TypeError, ValueError, AttributeError):
-        return verdict(_CHECK, name, FAIL, f"{file} is no diagnosis with a time", again)
-    found = f"{max(days, 0.0):.1f} days old"
+        days = (float(required["now"]) - float(required["content"].get("ended", "nan"))) / 86400
+        failed = _failed(name, required, taking_part, days)
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+        failed = (f"{required['file']} is no diagnosis with a time", _AGAIN)
+    if failed:
+        return verdict(_CHECK, name, FAIL, *failed)
+    return verdict(_CHECK, name, PASS, f"nothing slow, {max(days, 0.0):.1f} days old")
+
+
+def _failed(
+    name: str, required: Mapping[str, Any], taking_part: Collection[str], days: float
+) -> Optional[Tuple[str, str]]:
+    """Return what is wrong with a node or with the diagnosis, and what to do; None for nothing."""
+    file, content = required["file"], required["content"]
+    if "problem" in content:
+        return f"{file}: {content['problem']}", _AGAIN
+    there, suspects = name in content["nodes"], _suspects(name, content, taking_part)
+    # One of a time to come would never be too old; clocks differ a little.
+    if not days > -1:
+        raise ValueError("no time, or one to come")
     if days > float(required["days"]):
-        todo = f"at most {required['days']} are allowed (preflight_diagnosis_days): {again}"
-        return verdict(_CHECK, name, FAIL, found, todo)
-    if not there or content.get("verdict") == UNDECIDED:
+        todo = f"at most {required['days']} are allowed (preflight_diagnosis_days): {_AGAIN}"
+        return f"{days:.1f} days old", todo
+    if not there:
+        return f"not in {file}", f"diagnose it too: {_AGAIN}"
+    if content.get("verdict") == UNDECIDED:
         more = "measure more often (-e iterations=20), or while the nodes do nothing else"
-        hidden = ("undecided: large deficits may hide in noise", f"{more}: {again}")
-        found, todo = hidden if there else (f"not in {file}", f"diagnose it too: {again}")
-        return verdict(_CHECK, name, FAIL, found, todo)
+        return "undecided: large deficits may hide in noise", f"{more}: {_AGAIN}"
     if suspects:
-        found = "; ".join(f"{one['what']}: {one['subject']}" for one in suspects)
-        todo = f"mend it and diagnose again, or leave out: -e exclude={without(suspects, file)}"
-        return verdict(_CHECK, name, FAIL, found, todo)
-    return verdict(_CHECK, name, PASS, f"nothing slow, {found}")
+        words = (f"{KINDS[one['kind']].what}: {one['subject']}" for one in suspects)
+        out = f"-e exclude={without(suspects, file)}"
+        return shown(plain("; ".join(words))), f"mend it and diagnose again, or leave out: {out}"
+    return None
 
 
 def _suspects(

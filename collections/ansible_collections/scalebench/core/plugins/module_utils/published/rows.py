@@ -133,11 +133,14 @@ def _mapping(
         if key not in known:
             _fail(where, f"unknown key {key!r}; known: {', '.join(known)}")
         _check(f"{where}.{key}", item, known[key])
+    for name, item in (value.get("own_factors") or {}).items():
+        if not isinstance(item, (str, int, float, bool, type(None))):
+            _fail(f"{where}.own_factors.{name}", f"{item!r:.80} is not a single value")
     return value
 
 
 def _list(where: str, value: Any) -> Sequence[Any]:
-    if not isinstance(value or [], list):
+    if not isinstance([] if value is None else value, list):
         _fail(where, f"a list is needed, not {value!r}")
     return value or []
 

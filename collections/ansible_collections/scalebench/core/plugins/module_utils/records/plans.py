@@ -238,6 +238,12 @@ class Framework(TypedDict, total=False):
     packages: Dict[str, str]
 
 
+class InfinibandDevice(TypedDict, total=False):
+    """Adapter of a node: rate and state of each of its ports, by number."""
+
+    ports: Dict[str, Dict[str, Any]]
+
+
 class Fingerprint(TypedDict, total=False):
     """What a plan keeps of a node and a report shows; ``evidence.fingerprint`` has all of it."""
 
@@ -248,7 +254,7 @@ class Fingerprint(TypedDict, total=False):
     memory_mib: float
     gpus: List[Gpu]
     interfaces: Dict[str, Dict[str, Any]]
-    infiniband: Dict[str, Any]
+    infiniband: Dict[str, InfinibandDevice]
     frameworks: Dict[str, Optional[Framework]]
 
 

@@ -11,12 +11,12 @@ from collections import Counter
 from functools import lru_cache
 from typing import Any, Dict, Iterator, List, Mapping, Tuple, Union, get_type_hints
 
-__all__ = ["Scalar", "check_shape", "parse_json"]
+__all__ = ["DEEPEST", "Scalar", "check_plain", "check_shape", "parse_json"]
 
 Scalar = Union[str, bool, int, float]
 Needed = Mapping[Any, Tuple[str, ...]]
 
-_DEEPEST = 32
+DEEPEST = 32
 # No figure is larger (a loss on its way to infinity is 1e30), and none but 0 smaller: what is
 # computed from two of them is finite. Nothing is computed from p-values, and those of steady
 # repeats are as small as 1e-98.
@@ -38,7 +38,7 @@ def parse_json(text: str) -> Any:
         value = json.loads(text, object_pairs_hook=_object)
     except RecursionError:
         raise ValueError("nested too deep") from None
-    _check_plain(value, 0)
+    check_plain(value)
     return value
 
 
@@ -50,19 +50,26 @@ def _object(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
     return value
 
 
-def _check_plain(value: Any, depth: int, smallest: float = _SMALLEST) -> None:
-    if depth > _DEEPEST:
+def check_plain(value: Any, depth: int = 0, smallest: float = _SMALLEST) -> None:
+    """Refuse what :func:`parse_json` refuses, and what YAML has beside JSON.
+
+    :raises ValueError: what it is.
+    """
+    if depth > DEEPEST:
         raise ValueError("nested too deep")
     if isinstance(value, str):
         if not value.isascii():
             value.encode("utf-8")
     elif isinstance(value, dict):
         for key, inner in value.items():
-            _check_plain(key, depth)
-            _check_plain(inner, depth + 1, 0.0 if key in _P_VALUES else _SMALLEST)
+            check_plain(key, depth)
+            check_plain(inner, depth + 1, 0.0 if key in _P_VALUES else _SMALLEST)
     elif isinstance(value, list):
         for inner in value:
-            _check_plain(inner, depth + 1)
+            check_plain(inner, depth + 1)
+    elif value is not None and not isinstance(value, (int, float)):
+        kind = type(value).__name__
+        raise ValueError(f"it holds {value!r:.40}, a {kind}: put it in quotes to make it a text")
     elif value and not smallest < abs(value) < _LARGEST:
         raise ValueError(f"it holds {value!r:.40}, which is no figure")
 

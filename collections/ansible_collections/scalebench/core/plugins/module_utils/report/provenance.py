@@ -176,7 +176,7 @@ def _software(node: Node) -> Dict[str, Any]:
     ports = [
         f"{name}/{number} {port.get('rate') or ''} {port.get('state') or ''}".strip()
         for name, device in (node.get("infiniband") or {}).items()
-        for number, port in device["ports"].items()
+        for number, port in device.get("ports", {}).items()
     ]
     return {
         "frameworks": _frameworks(node),

@@ -56,7 +56,7 @@ def _ports(node: Fingerprint) -> Optional[float]:
     ports = [
         port
         for device in (node.get("infiniband") or {}).values()
-        for port in device["ports"].values()
+        for port in device.get("ports", {}).values()
     ]
     rates = [
         _PORT_RATE.match(str(port.get("rate") or ""))
