@@ -14,7 +14,7 @@ from torch import nn
 from collectives.definitions import operation_line
 from collectives.doubts import BATCHES, repeated_rounds, unclear
 from collectives.operations import TorchDistributed
-from collectives.rounds import EVERY_PAIR, Pair, rounds
+from collectives.rounds import Pair, rounds
 from common import pytorch_ranks as ranks
 from common.job import begin_job
 from common.ranks import Place
@@ -166,10 +166,9 @@ def _measure_rounds(
 
     :raises StoppedError: a transfer brought other bytes.
     """
-    # All pairs: the repeats of a pair are apart in time, so that a short disturbance hits one.
+    # The repeats of a pair are apart in time, so that a short disturbance hits one, and those with
+    # the same number near each other, so that what all have in common is seen.
     order = [(repeat, number) for repeat in range(repeats) for number in range(len(planned))]
-    if place.nodes > EVERY_PAIR:
-        order.sort(key=lambda one: one[1])
     mine: dict[tuple[int, int], float] = {}
     ended = [0.0] * repeats
     for repeat, number in order:

@@ -119,7 +119,7 @@ def find(
     return Found(
         sorted(tested, key=lambda one: (one.p, one.effect)),
         {
-            name: _seen(covered, measured, fit, precision, comparisons)
+            name: _seen(covered, causes, measured, fit, precision, comparisons)
             for name, covered in causes.items()
             if name not in fit.levels and len(covered) < len(measured.values)
         },
@@ -129,6 +129,7 @@ def find(
 
 def _seen(
     covered: FrozenSet[str],
+    causes: Mapping[str, FrozenSet[str]],
     measured: Figures,
     fit: _Fit,
     precision: Precision,
@@ -147,7 +148,13 @@ def _seen(
     if len(covered) > 1:
         # Several slow figures can count as usual up to here, each beside a best one: _usual.
         usual = (_CONTRADICTS + math.sqrt(2) * power) * noise(measured)
-        depth = max(depth, min(usual, _looked_at(covered, measured, error, power)))
+        # What differs from another cause in few figures is told from it by each of these.
+        alike = any(
+            other != covered and 2 * len(covered & other) > max(len(covered), len(other))
+            for other in causes.values()
+        )
+        looked_at = math.inf if alike else _looked_at(covered, measured, error, power)
+        depth = max(depth, min(usual, looked_at))
     return 1 - math.exp(-TOLERANCE - depth)
 
 

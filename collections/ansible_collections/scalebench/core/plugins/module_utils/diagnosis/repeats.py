@@ -9,7 +9,15 @@ from typing import Dict, FrozenSet, Iterable, List, Mapping, Sequence
 
 from ..stats.statistics import mad_scale
 
-__all__ = ["TOLERANCE", "Figures", "Precision", "noise", "of_repeats", "precision_at"]
+__all__ = [
+    "TOLERANCE",
+    "Figures",
+    "Precision",
+    "noise",
+    "of_repeats",
+    "precision_at",
+    "undisturbed",
+]
 
 # Sound nodes and links differ by so much, as a logarithm: 3 %.
 TOLERANCE = 0.03
@@ -103,6 +111,16 @@ def of_repeats(
         left * freedom,
         unsure,
     )
+
+
+def undisturbed(figures: Mapping[str, Sequence[float]]) -> Dict[str, List[float]]:
+    """Return the repeats with the figure's median in place of disturbed ones."""
+    far = _FAR * max(median(_robust_spread([repeats]) for repeats in figures.values()), _LEAST)
+    centres = {name: median(repeats) for name, repeats in figures.items()}
+    return {
+        name: [value if abs(value - centres[name]) <= far else centres[name] for value in repeats]
+        for name, repeats in figures.items()
+    }
 
 
 def noise(measured: Figures) -> float:

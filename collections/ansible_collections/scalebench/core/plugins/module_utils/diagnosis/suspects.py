@@ -8,7 +8,7 @@ from statistics import fmean, median
 from typing import Any, Dict, FrozenSet, List, Mapping, Sequence, Tuple
 
 from .effects import ALPHA, FALSE_ALARMS, Deficit, find
-from .repeats import TOLERANCE
+from .repeats import TOLERANCE, undisturbed
 
 __all__ = [
     "GROUP_SEPARATOR",
@@ -83,6 +83,8 @@ MEAN = "mean of the tests"
 # The median of fewer is moved by one disturbance: of 16 diagnoses of sound nodes with one repeat
 # each, two named a link.
 LEAST_REPEATS = 3
+# What so many figures have in common in a repeat is no noise of theirs.
+_COMMON = 4
 LINK_SEPARATOR, GROUP_SEPARATOR = " - ", " and "
 SLOW, SOUND, UNDECIDED = "slow", "sound", "undecided"
 # Who would not have seen a deficit of so many percent cannot say that nothing is slow.
@@ -154,15 +156,15 @@ def _logarithms(rows: Sequence[Tuple[str, Sequence[float]]]) -> Dict[str, List[f
                 f" measure at least {LEAST_REPEATS} times (-e iterations={LEAST_REPEATS})"
             )
     figures = {name: [math.log(rate) for rate in rates] for name, rates in rows}
-    # Without the figures' own levels: else a repeat's median would wander between slow and usual.
-    own = {name: median(values) for name, values in figures.items()}
     lengths = [len(values) for values in figures.values()]
-    # Of what was measured again not all have a repeat: a median of few would be their own noise.
-    common = [
-        median(values[number] - own[name] for name, values in figures.items())
-        for number in range(min(lengths, default=0))
-    ]
-    common += [0.0] * (max(lengths, default=0) - len(common))
+    every, most = min(lengths, default=0), max(lengths, default=0)
+    # Without the figures' own levels: else a repeat's median would wander between slow and usual.
+    own = {name: median(values[:every]) for name, values in figures.items()}
+    common = []
+    for number in range(most):
+        # Of what was measured again not all have a repeat: a median of few is their own noise.
+        found = [one[number] - own[name] for name, one in figures.items() if number < len(one)]
+        common.append(median(found) if number < every or len(found) >= _COMMON else 0.0)
     return {
         name: [value - shift for value, shift in zip(values, common)]
         for name, values in figures.items()
@@ -180,8 +182,10 @@ def _alone_tables(measured: Mapping[str, Any]) -> List[Table]:
         figures[test] = _logarithms(named)
     tests = list(figures.values())
     if len(tests) > 1 and all(one.keys() == tests[0].keys() for one in tests):
+        # One of several tests is disturbed in several times as many repeats.
+        steady = [undisturbed(one) for one in tests]
         figures[MEAN] = {
-            name: [fmean(repeat) for repeat in zip(*(one[name] for one in tests))]
+            name: [fmean(repeat) for repeat in zip(*(one[name] for one in steady))]
             for name in tests[0]
         }
     tables: List[Table] = []
@@ -209,8 +213,9 @@ def _pair_table(measured: Mapping[str, Any], groups: Mapping[str, Sequence[str]]
     causes.update({f"link:{name}": frozenset({name}) for name in pairs})
     for group in sorted(groups):
         inside = {name: len(ends.intersection(groups[group])) for name, ends in pairs.items()}
-        causes[f"uplink:{group}"] = frozenset(name for name, ends in inside.items() if ends == 1)
+        # First the group: an uplink is told from it only where pairs inside were measured.
         causes[f"group:{group}"] = frozenset(name for name, ends in inside.items() if ends)
+        causes[f"uplink:{group}"] = frozenset(name for name, ends in inside.items() if ends == 1)
     rows = [(pair_name(row["nodes"]), row["rates"]) for row in measured["pairs"]]
     return PAIRS, _logarithms(rows), _distinct(causes), [one for one in own.values() if one]
 
