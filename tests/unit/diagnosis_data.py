@@ -30,6 +30,7 @@ def measured(
     device: dict[tuple[int, int], float] | None = None,
     disturbed: float = 0.0,
     scattered: tuple[int, float] | None = None,
+    uneven: tuple[float, float] | None = None,
     drawn: dict[str, list[list[float]]] | None = None,
 ):
     """Return what the trainer measures of `count` nodes, with deficits as shares from 0 to 1.
@@ -42,6 +43,7 @@ def measured(
     :param devices: of each node; ``device`` their deficits, by node and number on it.
     :param disturbed: share of the repeats that lose 40 %.
     :param scattered: a node, and the noise between the repeats of its pairs.
+    :param uneven: a share of the pairs, and the noise between the repeats of these.
     :param drawn: by test, measured logarithms of the repeats of a sound figure against the usual of
         its test and of the moment, to draw from instead of all noise.
     """
@@ -83,8 +85,12 @@ def measured(
     planned = rounds(count)
     base = {pair: 110.0 * (1 - way(pair)) * math.exp(sound()) for one in planned for pair in one}
 
+    of_pairs, (share, more) = random.Random(f"{seed} uneven"), uneven or (0.0, noise)
+    noisy = {pair for pair in base if of_pairs.random() < share}
+
     def pair_rates(pair: tuple[int, int]) -> list[float]:
         own = scattered[1] if scattered and scattered[0] in pair else noise
+        own = more if pair in noisy else own
         return rates("pair_transfer", base[pair], repeats, own)
 
     pairs = {pair: pair_rates(pair) for pair in base}
@@ -96,6 +102,7 @@ def measured(
         "alone": [
             {"test": test, "node": names[number], "device": one, "rates": found}
             for test, scale in TESTS.items()
+            if not drawn or test in drawn
             for (number, one), found in zip(places, alone_rates(test, scale), strict=True)
         ],
         "pairs": [

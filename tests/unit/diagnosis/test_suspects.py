@@ -253,9 +253,9 @@ def test_a_deficit_has_its_size_interval_and_p():
     assert suspect["action"].startswith("only this pair is slow")
 
 
-def share_of_found(count, groups, **slow):
+def share_of_found(count, groups, kind, **slow):
     found = [judge(measured(count, seed, **slow), groups)["suspects"] for seed in range(40)]
-    return sum(map(bool, found)) / 40
+    return sum(kind in (suspect["kind"] for suspect in one) for one in found) / 40
 
 
 def test_what_would_have_been_seen_is_seen():
@@ -264,20 +264,27 @@ def test_what_would_have_been_seen_is_seen():
     assert set(seen) == {"node", "network", "link"}
     assert max(seen.values()) < 20
     share = fmean(judge(measured(8, seed), {})["seen"]["link"] for seed in range(10)) / 100
-    assert share_of_found(8, {}, link={(0, 1): share}) >= 0.85
-    assert share_of_found(8, {}, link={(0, 1): 0.6 * share}) <= 0.5
+    assert share_of_found(8, {}, "link", link={(0, 1): share}) >= 0.85
+    assert share_of_found(8, {}, "link", link={(0, 1): 0.6 * share}) <= 0.5
 
 
-@pytest.mark.parametrize("count", [4, 8])
-@pytest.mark.parametrize("kind", ["network", "uplink"])
-def test_what_would_have_been_seen_of_several_pairs_is_seen(count, kind):
-    groups = two_racks(count, count // 2) if kind == "uplink" else {}
+@pytest.mark.parametrize(
+    ("count", "kind", "first"),
+    [
+        *((4, "network", 0), (8, "network", 0)),
+        *((4, "uplink", 2), (8, "uplink", 4), (8, "uplink", 2), (16, "uplink", 2)),
+    ],
+)
+def test_what_would_have_been_seen_of_several_pairs_is_seen(count, kind, first):
+    groups = two_racks(count, first) if kind == "uplink" else {}
     shares = [judge(measured(count, seed), groups)["seen"][kind] for seed in range(10)]
     share = fmean(shares) / 100
-    for of_seen, least, most in ((1.0, 0.85, 1.0), (0.6, 0.0, 0.5)):
+    # Of a small rack among many the bound is that of telling it from the slow group, and cautious.
+    cautious = count > 2 * first > 0
+    for of_seen, least, most in ((1.0, 0.85, 1.0), (0.6, 0.0, 1.0 if cautious else 0.5)):
         deficit = of_seen * share
-        slow = {"across": (count // 2, deficit)} if kind == "uplink" else {"network": {0: deficit}}
-        assert least <= share_of_found(count, groups, **slow) <= most
+        slow = {"across": (first, deficit)} if kind == "uplink" else {"network": {0: deficit}}
+        assert least <= share_of_found(count, groups, kind, **slow) <= most
 
 
 def test_differences_within_the_tolerance_are_no_suspects():
@@ -379,22 +386,69 @@ def test_a_figure_that_scatters_much_more_than_the_others_has_its_own_variance()
 
 def test_the_noise_of_repeats_is_that_of_the_undisturbed():
     dice = random.Random(1)
-    figures = {str(name): [dice.gauss(0, 0.02) for _ in range(5)] for name in range(200)}
+    figures = {str(name): [dice.gauss(0, 0.02) for _ in range(10)] for name in range(200)}
     clean = of_repeats(figures)
-    assert math.sqrt(5 * clean.variances["0"]) == pytest.approx(0.02, rel=0.05)
-    assert stdev(clean.values.values()) == pytest.approx(0.02 / math.sqrt(5), rel=0.1)
-    assert clean.freedom >= 795
+    assert math.sqrt(10 * clean.variances["0"]) == pytest.approx(0.02, rel=0.05)
+    assert stdev(clean.values.values()) == pytest.approx(0.02 / math.sqrt(10), rel=0.1)
+    assert clean.freedom >= 1790
 
     for name in range(0, 200, 4):
         figures[str(name)][2] -= 0.5
-    figures["1"][:3] = [-0.5, -0.51, -0.49]
+    figures["1"][:5] = [-0.5, -0.51, -0.49, -0.5, -0.52]
     found = of_repeats(figures)
 
     assert found.variances["3"] == pytest.approx(clean.variances["3"], rel=0.05)
-    assert found.variances["0"] == pytest.approx(found.variances["3"] * 5 / 4)
+    assert found.variances["0"] == pytest.approx(found.variances["3"] * 10 / 9)
     assert found.values["0"] == pytest.approx(0, abs=0.04)
     assert found.unsure == ["1"]
-    assert math.sqrt(found.variances["1"]) > 0.1
+    assert math.sqrt(found.variances["1"]) > 0.09
+
+
+def test_a_figure_of_few_repeats_with_a_disturbed_one_is_known_badly():
+    dice = random.Random(1)
+    figures = {str(name): [dice.gauss(0, 0.02) for _ in range(5)] for name in range(200)}
+    clean = of_repeats(figures)
+    figures["0"][2] -= 0.5
+    found = of_repeats(figures)
+    assert found.values["0"] == pytest.approx(clean.values["0"], abs=0.02)
+    # The disturbed one counts as one of four standard deviations, so five have 16 / 2 variances.
+    assert 6 < found.variances["0"] / clean.variances["0"] * 4 / 5 < 14
+
+
+@pytest.mark.parametrize(
+    ("count", "uneven"), [(8, (0.1, 0.1)), (16, (0.1, 0.1)), (8, (0.25, 0.08))]
+)
+def test_links_that_scatter_more_than_others_are_seldom_suspects(count, uneven):
+    found = [judge(measured(count, seed, uneven=uneven), {})["suspects"] for seed in range(60)]
+    assert sum(map(bool, found)) <= 3
+
+
+@pytest.mark.parametrize("change", [-0.3, -0.1, 0.3])
+def test_another_speed_of_the_network_in_the_repeated_rounds_names_nobody_else(change):
+    for seed in range(10):
+        data = measured(16, seed, link={(0, 3): 0.2})
+        for row in data["pairs"]:
+            row["rates"][5:] = [rate * (1 + change) for rate in row["rates"][5:]]
+        assert named(judge(data, {})) == {("link", "node1 - node4")}, seed
+
+
+def test_a_rack_without_a_measured_pair_inside_is_no_slow_way_out():
+    racks = {f"rack{one}": [f"node{4 * one + two}" for two in range(1, 5)] for one in range(12)}
+    data = measured(48, 1)
+    slow = next(
+        name
+        for name, nodes in racks.items()
+        if not any({*row["nodes"]} <= {*nodes} for row in data["pairs"])
+    )
+    for row in data["pairs"]:
+        if {*row["nodes"]} & {*racks[slow]}:
+            row["rates"] = [0.7 * rate for rate in row["rates"]]
+    assert named(judge(data, racks)) == {("group", slow)}
+
+
+def test_disturbed_repeats_of_several_tests_seldom_make_a_device_a_suspect():
+    found = [judge(measured(8, seed, devices=8, disturbed=0.05), {}) for seed in range(60)]
+    assert sum(bool(one["suspects"]) for one in found) <= 2
 
 
 def test_p_is_corrected_for_the_number_of_comparisons():

@@ -32,6 +32,9 @@ _UNSURE, _WIDE = 0.4, 4.0
 # With so many times the spread of the others in the figures of one node, they are all unsure: of
 # five repeats each, some scatter little by chance.
 _SCATTERED = 3.0
+# A figure that scatters so many times as much as usual, with disturbed repeats at _FAR, is known as
+# badly: those of its repeats that happen to agree would make it a suspect.
+_LOOSE = 2.0
 _PASSES = 10
 _LEAST = 1e-6
 
@@ -70,8 +73,8 @@ def of_repeats(
     What is disturbed is told by the median and the median absolute deviation. The other repeats of
     all figures have one variance, so that few repeats of each make many degrees of freedom. A
     figure of which two fifths are disturbed keeps them. It has a variance of its own, and so has
-    one that scatters four times as much as usual, and all of a node whose figures scatter three
-    times as much.
+    one that scatters twice as much as usual, and all of a node whose figures scatter three times
+    as much.
 
     :param figures: without what a repeat of all has in common, which takes its part of the freedom.
     :param nodes: the figures of each node.
@@ -104,7 +107,11 @@ def of_repeats(
     return Figures(
         {name: fmean(repeats) for name, repeats in used.items()},
         {
-            name: max(_own_variance(repeats) if name in unsure else 0.0, spread**2)
+            name: max(
+                spread**2,
+                _loose_variance(figures[name], spread),
+                _own_variance(repeats) if name in unsure else 0.0,
+            )
             / (left * len(repeats))
             for name, repeats in used.items()
         },
@@ -150,6 +157,15 @@ def _robust_spread(figures: Sequence[Sequence[float]]) -> float:
 def _own_variance(repeats: Sequence[float]) -> float:
     """Return the variance of repeats, as large as Student's t with so few has it."""
     return _squares(repeats) / max(len(repeats) - 3, 1)
+
+
+def _loose_variance(repeats: Sequence[float], spread: float) -> float:
+    """Return the variance of repeats with disturbed ones at _FAR; 0 where it is about usual."""
+    centre, far = median(repeats), _FAR * spread
+    within = [min(max(value - centre, -far), far) for value in repeats]
+    squares = sum(value * value for value in within)
+    loose = squares > (len(within) - 1) * (_LOOSE * spread) ** 2
+    return _own_variance(within) if loose else 0.0
 
 
 def _squares(repeats: Sequence[float]) -> float:
