@@ -173,6 +173,20 @@ bindpw=<S>
 program --pass <S> --batch 4
 openssl rsa -passin pass:<S>
 <password><S></password>
+{"Name": "HF_TOKEN", "Value": "<S>"}
+{"value": "<S>", "name": "HF_TOKEN"}
+('HF_TOKEN', '<S>')
+setenv HF_TOKEN <S>
+ENV HF_TOKEN <S>
+aws configure set aws_secret_access_key <S>
+CREATE USER a IDENTIFIED BY '<S>'
+ipmitool -I lanplus -H bmc1 -U root -P <S> power status
+redis-cli -h cache -a <S> ping
+ldapsearch -x -D cn=admin -w <S> -b dc=x
+SLURM_JWT=<S>
+FOO_CREDS=<S>
+DBPASS=<S>
+hmac_key=<S>
 """
 VALUE = "Zq3" + "x9Kw7Lm2Pv5Rt8Yb1"
 

@@ -29,14 +29,16 @@ __all__ = ["RULES", "Redactor", "Rule", "is_secret_name", "patterns", "redacted_
 # Names of secrets: of variables, keys of JSON or YAML, attributes and long options. A longer word
 # has another meaning: TOKENIZERS_PARALLELISM, KEYRING, max_tokens. KEY alone counts in capitals.
 _PASSWORDS = rb"SECRET|PASSWORD|PASSWD|PASSPHRASE"
-_KEYS = rb"(?:API|ACCESS|ACCOUNT|SECRET|PRIVATE|AUTH|SHARED|SIGNING|ENCRYPTION)[_-]?KEY"
+_KEYS = rb"(?:API|ACCESS|ACCOUNT|SECRET|PRIVATE|AUTH|SHARED|SIGNING|ENCRYPTION|MASTER|HMAC)[_-]?KEY"
 _TOKENS = rb"TOKEN|CREDENTIALS?|" + _KEYS
 # Not secret: a secret's path, number or name, and InfiniBand's partition key (NCCL_IB_PKEY).
 _HARMLESS = rb"(?!(?i:%s*[_-](?:FILE|PATH|DIR|PKEY|IDS?|COUNT|NAME|TYPE))(?!%s))"
 # Looked at once as a whole: a pattern that tries every part of a name takes quadratic time.
 _NAME = (
     rb"(?<![A-Za-z0-9_])(?=[A-Z0-9_]*(?:(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|SSHPASS|KEY)(?![A-Z])"
-    rb"|_(?:PASS|PWD)(?![A-Z0-9_])))" + _HARMLESS % ((rb"[A-Z0-9_]",) * 2) + rb"[A-Z0-9_]+"
+    rb"|(?:_PASS|_PWD|_JWT|_CREDS|DBPASS|LDAPPASS)(?![A-Z0-9_])))"
+    + _HARMLESS % ((rb"[A-Z0-9_]",) * 2)
+    + rb"[A-Z0-9_]+"
 )
 _NAME_WITH = (
     rb"(?<![\w-])%s(?=(?i:[\w-]*(?:%s)(?![a-z])))" + _HARMLESS % ((rb"[\w-]",) * 2) + rb"[\w-]+"
@@ -139,7 +141,47 @@ RULES = (
     _rule(
         "secret of the environment",
         [b'"value"'],
-        rb'"name"\s*:\s*"' + _NAME + rb'"\s*,\s*"value"\s*:\s*"(?P<value>' + _NOTHING + rb'[^"]+)',
+        rb'"[Nn]ame"\s*:\s*"'
+        + _NAME
+        + rb'"\s*,\s*"[Vv]alue"\s*:\s*"(?P<value>'
+        + _NOTHING
+        + rb'[^"]+)',
+    ),
+    _rule(
+        "secret of the environment",
+        [b'"value"'],
+        rb'"[Vv]alue"\s*:\s*"(?P<value>'
+        + _NOTHING
+        + rb'[^"]+)"\s*,\s*"[Nn]ame"\s*:\s*"'
+        + _NAME
+        + rb'"',
+    ),
+    # As of a Python list of pairs; a list of names has no value.
+    _rule(
+        "secret of the environment",
+        [b"token", b"secret", b"pass", b"key"],
+        rb"[\"']"
+        + _NAME
+        + rb"[\"']\s*,\s*[\"'](?P<value>(?![A-Z0-9_]+[\"'])"
+        + _NOTHING
+        + rb"[^\"'\r\n]{6,})",
+    ),
+    _rule(
+        "secret of the environment",
+        [b"setenv ", b"env "],
+        rb"(?:\bsetenv|\bENV)\s+" + _NAME + rb"\s+(?P<value>" + _NOTHING + rb"[^\s\"']+)",
+    ),
+    _rule(
+        "secret of the environment",
+        [b"configure set "],
+        rb"\bconfigure set\s+[\w.-]{0,80}(?:secret|token|key)[\w.-]{0,80}\s+(?P<value>"
+        + _NOTHING
+        + rb"[^\s\"']+)",
+    ),
+    _rule(
+        "password of a statement",
+        [b"identified by"],
+        rb"(?i:\bidentified\s+by)\s+[\"'](?P<value>" + _NOTHING + rb"[^\"'\r\n]+)",
     ),
     _rule(
         "JSON web token",
@@ -183,10 +225,15 @@ RULES = (
     ),
     _rule(
         "password of a command",
-        [b"curl", b"sshpass", b"mysql", b"docker login", b"podman login"],
+        [
+            *(b"curl", b"sshpass", b"mysql", b"docker login", b"podman login"),
+            *(b"ipmitool", b"redis-cli", b"ldap"),
+        ],
         rb"(?:curl\b.{0,300}?\s(?:-u|--user)[ =]?[\"']?[^\s:\"']+:"
         rb"|(?:sshpass|(?:docker|podman) login)\b.{0,300}?\s-p[ =]?[\"']?"
-        rb"|\bmysql\w*\b.{0,300}?\s-p[\"']?)"
+        rb"|\bmysql\w*\b.{0,300}?\s-p[\"']?|\bipmitool\b.{0,300}?\s-P[ =]?[\"']?"
+        rb"|\bredis-cli\b.{0,300}?\s-a[ =]?[\"']?"
+        rb"|\bldap(?:search|modify|add|delete|whoami)\b.{0,300}?\s-w[ =]?[\"']?)"
         rb"(?P<value>" + _NOTHING + rb"[^\s\"']+)",
     ),
     _rule(
@@ -244,7 +291,10 @@ RULES = (
     ),
     _rule(
         "secret of the environment",
-        [b"token", b"secret", b"passw", b"passphrase", b"key", b"_pass", b"_pwd"],
+        [
+            *(b"token", b"secret", b"passw", b"passphrase", b"key", b"_pass", b"_pwd"),
+            *(b"_jwt", b"_creds", b"dbpass", b"ldappass"),
+        ],
         _NAME + _ASSIGNED + _NOTHING + _QUOTED + rb")",
     ),
     _rule(
