@@ -432,6 +432,53 @@ def test_another_speed_of_the_network_in_the_repeated_rounds_names_nobody_else(c
         assert named(judge(data, {})) == {("link", "node1 - node4")}, seed
 
 
+def racks_of(count, number):
+    return {
+        f"rack{one}": [f"node{n + 1}" for n in range(one, count, number)] for one in range(number)
+    }
+
+
+def slow_across(data, racks, share, only=()):
+    """Slow down the pairs of nodes of two racks, of only some racks if these are given."""
+    of = {node: rack for rack, nodes in racks.items() for node in nodes}
+    for row in data["pairs"]:
+        ends = {of[node] for node in row["nodes"]}
+        if len(ends) == 2 and (not only or ends & {*only}):
+            row["rates"] = [rate * (1 - share) for rate in row["rates"]]
+    return data
+
+
+@pytest.mark.parametrize(("count", "number"), [(6, 3), (8, 4), (16, 4), (12, 3)])
+def test_a_fabric_that_is_slow_between_all_groups_is_one_suspect(count, number):
+    racks = racks_of(count, number)
+    every = ("fabric", " and ".join(racks))
+    found = [
+        named(judge(slow_across(measured(count, seed), racks, 0.3), racks)) for seed in range(20)
+    ]
+    assert found.count({every}) >= 19, found
+    if number == 3:
+        # Without those of one rack nothing but two racks is left.
+        return
+    data = slow_across(measured(count, 1, node={0: 0.3}), racks, 0.2)
+    data = slow_across(data, racks, 0.5, only=["rack1"])
+    assert named(judge(data, racks)) == {every, ("uplink", "rack1"), ("node", "node1")}
+
+
+@pytest.mark.parametrize("only", [["rack1"], ["rack1", "rack2"]])
+def test_ways_out_of_some_groups_are_no_slow_fabric(only):
+    racks = racks_of(16, 4)
+    for seed in range(10):
+        data = slow_across(measured(16, seed), racks, 0.3, only=only)
+        assert named(judge(data, racks)) == {("uplink", name) for name in only}
+
+
+def test_groups_that_share_nodes_have_no_fabric_between_them():
+    racks = {**racks_of(8, 4), "row": ["node1", "node2", "node3"], "other": ["node1", "node2"]}
+    assert "fabric" not in judge(measured(8, 1), racks)["seen"]
+    nested = {**racks_of(8, 4), "row": ["node1", "node5", "node2", "node6"]}
+    assert "fabric" in judge(measured(8, 1), nested)["seen"]
+
+
 def test_a_rack_without_a_measured_pair_inside_is_no_slow_way_out():
     racks = {f"rack{one}": [f"node{4 * one + two}" for two in range(1, 5)] for one in range(12)}
     data = measured(48, 1)

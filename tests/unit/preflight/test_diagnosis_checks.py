@@ -1,7 +1,7 @@
 """A diagnosis that a campaign requires, and nodes that it leaves out."""
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.exclusion import nodes_of
+from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.exclusion import slowed
 from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.suspects import KINDS, judge
 from ansible_collections.scalebench.core.plugins.module_utils.preflight.diagnosis_checks import (
     diagnosis_checks,
@@ -47,6 +47,9 @@ def failing(kind, subject, taking_part=FOUR, groups=RACKS):
         ("uplink", "rack1 and rack2", FOUR, FOUR),
         ("uplink", "rack1 and rack2", RACKS["rack1"], []),
         ("uplink", "rack9", FOUR, FOUR),
+        ("fabric", "rack1 and rack2", FOUR, FOUR),
+        ("fabric", "rack1 and rack2", ["node1", "node2", "node3"], ["node1", "node2", "node3"]),
+        ("fabric", "rack1 and rack2", RACKS["rack1"], []),
     ],
 )
 def test_those_whom_a_suspect_slows_down_fail(kind, subject, taking_part, failed):
@@ -58,10 +61,9 @@ def test_a_way_out_fails_under_the_name_that_a_measurement_gives_it():
     verdict = judge(measured(6, 1, across=(3, 0.4)), groups)
     ((kind, subject),) = named(verdict)
 
-    assert nodes_of(verdict["suspects"][0], {"nodes": ["node7"], "groups": groups})[0] == {
-        *groups["a"],
-        *groups["b"],
-    }, (kind, subject)
+    every = [*groups["a"], *groups["b"]]
+    diagnosis = {"nodes": every, "groups": groups}
+    assert slowed(verdict["suspects"][0], diagnosis, every) == {*every}, (kind, subject)
 
 
 def test_a_group_is_left_out_by_name():

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, Dict, FrozenSet, List, Mapping, Sequence, Tuple, TypedDict
+from typing import Any, Collection, Dict, FrozenSet, List, Mapping, Sequence, TypedDict
 
 from ..records.shape import check_shape
-from .suspects import GROUP_SEPARATOR, KINDS, LINK_SEPARATOR, OF_A_NODE, OF_GROUPS, OF_TWO_NODES
+from .suspects import (
+    FABRIC,
+    GROUP_SEPARATOR,
+    KINDS,
+    LINK_SEPARATOR,
+    OF_A_NODE,
+    OF_GROUPS,
+    OF_TWO_NODES,
+)
 
-__all__ = ["check_diagnosis", "nodes_of", "to_exclude", "without"]
+__all__ = ["check_diagnosis", "slowed", "to_exclude", "without"]
 
 # A cluster with more has another problem; to_exclude takes quadratic time.
 _MOST_SUSPECTS = 1000
@@ -71,41 +79,48 @@ def without(suspects: Sequence[Mapping[str, Any]], file: str) -> str:
     """Return the value of ``-e exclude=`` that leaves the suspects out.
 
     It is the diagnosis' file, but where a group or its way out is slow: then the nodes of
-    :func:`to_exclude`, and one group of each of these suspects.
+    :func:`to_exclude`, and one group of each of these suspects; of the fabric all groups but one.
 
     :raises KeyError: the kind of a suspect is none of ``suspects.KINDS``.
     """
-    groups = [
-        suspect["subject"].split(GROUP_SEPARATOR)[0]
-        for suspect in suspects
-        if KINDS[suspect["kind"]].of == OF_GROUPS
-    ]
+    groups: List[str] = []
+    for suspect in suspects:
+        if KINDS[suspect["kind"]].of == OF_GROUPS:
+            first, *others = suspect["subject"].split(GROUP_SEPARATOR)
+            groups += others if suspect["kind"] == FABRIC else [first]
     return ",".join([*to_exclude(suspects), *dict.fromkeys(groups)]) if groups else file
 
 
-def nodes_of(
-    suspect: Mapping[str, Any], diagnosis: Mapping[str, Any]
-) -> Tuple[FrozenSet[str], List[FrozenSet[str]]]:
-    """Return the nodes that a suspect names, and its sides.
+def slowed(
+    suspect: Mapping[str, Any], diagnosis: Mapping[str, Any], taking_part: Collection[str]
+) -> FrozenSet[str]:
+    """Return the nodes that a suspect slows down, of those that take part in a campaign.
 
     It slows down nothing where no node of a side takes part: a link without one of its ends, a way
-    out of a group without the nodes outside it. Where a diagnosis does not know a group, its nodes
-    may be any.
+    out of a group without the nodes outside it, the fabric between groups with only one of them.
+    Where a diagnosis does not know a group, its nodes may be any.
 
     :param suspect: ``kind`` and ``subject``, of ``suspects`` of a diagnosis.json.
     :param diagnosis: its ``nodes`` and ``groups``.
     :raises KeyError: one of these is missing, or the kind is none of ``suspects.KINDS``.
     """
     subject, of = suspect["subject"], KINDS[suspect["kind"]].of
+    here = frozenset(taking_part)
     if of == OF_A_NODE:
-        sides = [frozenset(subject.split()[:1])]
-    elif of == OF_TWO_NODES:
-        sides = [frozenset({end}) for end in subject.split(LINK_SEPARATOR)]
-    else:
-        every = frozenset(diagnosis["nodes"])
-        groups = diagnosis.get("groups") or {}
-        inside = [frozenset(groups.get(name, every)) for name in subject.split(GROUP_SEPARATOR)]
+        return here.intersection(subject.split()[:1])
+    if of == OF_TWO_NODES:
+        ends = frozenset(subject.split(LINK_SEPARATOR))
+        return ends if ends <= here else frozenset()
+    every = frozenset(diagnosis["nodes"])
+    groups = diagnosis.get("groups") or {}
+    inside = [frozenset(groups.get(name, every)) for name in subject.split(GROUP_SEPARATOR)]
+    sides = inside[:1]
+    if suspect["kind"] == FABRIC:
+        sides = [group for group in inside if group & here]
+        sides = sides if len(sides) > 1 else [frozenset()]
+    elif suspect["kind"] == "uplink" and inside[0] < every:
         # All groups of an uplink have the same border.
-        outside = [every - inside[0]] if suspect["kind"] == "uplink" and inside[0] < every else []
-        return frozenset().union(*inside), [inside[0], *outside]
-    return frozenset().union(*sides), sides
+        sides = [inside[0], every - inside[0]]
+    if not all(side & here for side in sides):
+        return frozenset()
+    return here & frozenset().union(*inside)

@@ -11,6 +11,7 @@ from .effects import ALPHA, FALSE_ALARMS, Deficit, find
 from .repeats import TOLERANCE, undisturbed
 
 __all__ = [
+    "FABRIC",
     "GROUP_SEPARATOR",
     "KINDS",
     "LINK_SEPARATOR",
@@ -29,6 +30,8 @@ __all__ = [
 # What a suspect can be a part of; its subject begins with the name of the node, or names two nodes
 # or groups, with LINK_SEPARATOR or GROUP_SEPARATOR between them.
 OF_A_NODE, OF_TWO_NODES, OF_GROUPS = "a node", "two nodes", "groups"
+# What all groups have in common: the switches above theirs.
+FABRIC = "fabric"
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,12 @@ KINDS: Dict[str, Kind] = {
         "slow group",
         OF_GROUPS,
         "every pair with a node of the group is slow: check the switch that they share",
+    ),
+    FABRIC: Kind(
+        "slow between groups",
+        OF_GROUPS,
+        "pairs of different groups are slow, whichever these are: compare with the rate that the"
+        " fabric above their switches is built for, and check its switches and their routing",
     ),
 }
 PAIRS = "pair_transfer"
@@ -216,8 +225,27 @@ def _pair_table(measured: Mapping[str, Any], groups: Mapping[str, Sequence[str]]
         # First the group: an uplink is told from it only where pairs inside were measured.
         causes[f"group:{group}"] = frozenset(name for name, ends in inside.items() if ends)
         causes[f"uplink:{group}"] = frozenset(name for name, ends in inside.items() if ends == 1)
+    racks = _racks(groups)
+    rack_of = {node: name for name, nodes in racks.items() for node in nodes}
+    if len(racks) > 2:
+        across = {
+            name
+            for name, ends in pairs.items()
+            if ends <= rack_of.keys() and len({rack_of[end] for end in ends}) == 2
+        }
+        causes[f"{FABRIC}:{GROUP_SEPARATOR.join(racks)}"] = frozenset(across)
     rows = [(pair_name(row["nodes"]), row["rates"]) for row in measured["pairs"]]
     return PAIRS, _logarithms(rows), _distinct(causes), [one for one in own.values() if one]
+
+
+def _racks(groups: Mapping[str, Sequence[str]]) -> Dict[str, FrozenSet[str]]:
+    """Return the groups that contain no other, if they share no nodes; else none."""
+    every = {frozenset(groups[name]): name for name in sorted(groups, reverse=True)}
+    inner = {
+        name: nodes for nodes, name in every.items() if not any(other < nodes for other in every)
+    }
+    apart = sum(map(len, inner.values())) == len(frozenset().union(*inner.values()))
+    return {name: inner[name] for name in sorted(inner)} if apart else {}
 
 
 def _distinct(causes: Mapping[str, FrozenSet[str]]) -> Dict[str, FrozenSet[str]]:

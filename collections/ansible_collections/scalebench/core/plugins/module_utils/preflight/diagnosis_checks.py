@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Collection, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Collection, List, Mapping, Optional, Tuple
 
-from ..diagnosis.exclusion import nodes_of, without
+from ..diagnosis.exclusion import slowed, without
 from ..diagnosis.suspects import KINDS, UNDECIDED
 from ..evidence.redaction import shown
 from ..layout.plain_text import plain
@@ -59,7 +59,8 @@ def _failed(
     file, content = required["file"], required["content"]
     if "problem" in content:
         return f"{file}: {content['problem']}", _AGAIN
-    there, suspects = name in content["nodes"], _suspects(name, content, taking_part)
+    there = name in content["nodes"]
+    suspects = [one for one in content["suspects"] if name in slowed(one, content, taking_part)]
     # One of a time to come would never be too old; clocks differ a little.
     if not days > -1:
         raise ValueError("no time, or one to come")
@@ -76,15 +77,3 @@ def _failed(
         out = f"-e exclude={without(suspects, file)}"
         return shown(plain("; ".join(words))), f"mend it and diagnose again, or leave out: {out}"
     return None
-
-
-def _suspects(
-    name: str, content: Mapping[str, Any], taking_part: Collection[str]
-) -> List[Dict[str, Any]]:
-    """Return the suspects that slow down the node beside the others that take part."""
-    found = []
-    for one in content["suspects"]:
-        named, sides = nodes_of(one, content)
-        if name in named and all(side.intersection(taking_part) for side in sides):
-            found.append(one)
-    return found
