@@ -75,9 +75,9 @@ verdict:
   sample: slow
 suspects:
   description:
-    - What is slow. C(kind) is V(node), V(device), V(network), V(link), V(uplink), V(group) or V(fabric),
-      C(subject) its name. Of each test in C(deficits) C(deficit) is by how many percent it is
-      slower, C(low) and C(high) the interval of 95 %, C(p) corrected for all comparisons.
+    - What is slow. C(kind) is V(node), V(device), V(network), V(link), V(uplink), V(group) or
+      V(fabric), C(subject) its name. Of each test in C(deficits) C(deficit) is by how many percent
+      it is slower, C(low) and C(high) the interval of 95 %, C(p) corrected for all comparisons.
   returned: success
   type: list
   elements: dict
