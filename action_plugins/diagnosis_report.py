@@ -104,7 +104,7 @@ class ActionModule(ControllerAction):
         said = {
             "text": terminal(diagnosis),
             "headline": headline(diagnosis),
-            "without": without(verdict["suspects"], f"{folder}/diagnosis.json"),
+            "without": without(diagnosis, f"{folder}/diagnosis.json"),
         }
         return {**written, **said, **{key: diagnosis[key] for key in ("suspects", "verdict")}}
 

@@ -62,7 +62,9 @@ headline:
   type: str
   sample: "Suspects: node1 - node4 (slow link)."
 without:
-  description: What leaves out the suspects as C(-e exclude=); empty where nothing was measured.
+  description:
+    - What leaves out the suspects as C(-e exclude=). Empty where nothing was measured, or nobody
+      would be left.
   returned: success
   type: str
   sample: results/20261123-051000/diagnosis.json

@@ -82,16 +82,17 @@ def suspects_of(path: Path) -> list[str]:
     :raises AnsibleLookupError: the file cannot be read, or leaving out nodes does not help.
     """
     try:
-        suspects = read_diagnosis(path.expanduser())["suspects"]
+        diagnosis = read_diagnosis(path.expanduser())
     except (OSError, ValueError) as error:
         reason = shown(plain(getattr(error, "strerror", None) or error))
         raise AnsibleLookupError(
             f"-e exclude: {path} is no diagnosis.json of playbooks/diagnose.yml: {reason}"
         ) from None
-    others = shown(plain(without(suspects, "")))
-    if others:
+    words = without(diagnosis, str(path))
+    if words != str(path):
+        such_as = f", such as -e exclude={shown(plain(words, longest=10_000))}" if words else ""
         raise AnsibleLookupError(
-            f"-e exclude: {path} suspects all nodes of a group or its way out: name whom to leave"
-            f" out, such as -e exclude={others}"
+            f"-e exclude: {path} suspects a group, its way out or the fabric: name whom to leave"
+            f" out{such_as}"
         )
-    return to_exclude(suspects)
+    return to_exclude(diagnosis["suspects"])

@@ -17,6 +17,7 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,7 +32,7 @@ TRAINERS = {
     "resnet50, images of 32": ("resnet50.train_pytorch", "--batch-size=2"),
 }
 DRIVER = f"""
-import importlib, json, statistics, sys, time
+import importlib, json, os, statistics, sys, time
 from common.figures import FirstStep
 from common.process import end_now
 from common.pytorch_waits import PytorchWaits
@@ -52,36 +53,42 @@ PytorchWaits.end_step, PytorchWaits.began = end_block, time.perf_counter()
 main = importlib.import_module(sys.argv.pop(1)).main
 first = [FirstStep()] if main.__code__.co_argcount else []
 code = main(*first)
-print("blocks", json.dumps([statistics.median(one) for one in blocks if one]), flush=True)
+if os.environ["RANK"] == "0":
+    with open(os.environ["BLOCKS"], "w") as file:
+        json.dump([statistics.median(one) for one in blocks if one], file)
 end_now(code)
 """
 
 
 def medians(trainer: tuple[str, ...], blocks: int) -> list[float]:
     """Return the median step of each block of the first rank, in s; every second is measured."""
+    if not interpreter():
+        sys.exit("no PyTorch: run playbooks/provision.yml, or set SCALEBENCH_FRAMEWORK_PYTHON")
     command = [interpreter(), "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
     command += ["--no-python", interpreter(), "-c", DRIVER, *trainer]
     command += ["--device=cpu", "--threads=1", f"--warmup={2 * STEPS}"]
     command += [f"--iterations={blocks * STEPS}"]
     own = {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", "PYTHONPATH": str(FOLDER)}
-    done = subprocess.run(
-        command, cwd=FOLDER, env={**os.environ, **own}, capture_output=True, text=True, check=False
-    )
-    found = [line for line in done.stdout.splitlines() if line.startswith("blocks ")]
-    if not found:
+    with tempfile.NamedTemporaryFile("r") as file:
+        variables = {**os.environ, **own, "BLOCKS": file.name}
+        done = subprocess.run(
+            command, cwd=FOLDER, env=variables, capture_output=True, text=True, check=False
+        )
+        text = file.read()
+    if not text:
         sys.exit(f"{' '.join(trainer)}: exit status {done.returncode}\n{done.stderr[-2000:]}")
     # The first two are the warm-up.
-    return json.loads(found[0].removeprefix("blocks "))[2:]
+    return json.loads(text)[2:]
 
 
 def main() -> int:
     """Print the cost for each trainer; return 1 where one misses the goal."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--blocks", type=int, default=200, help=f"of {STEPS} steps")
+    parser.add_argument("--blocks", type=int, default=200, help=f"of {STEPS} steps, 10 at least")
     options = parser.parse_args()
     missed = False
     for name, trainer in TRAINERS.items():
-        steps = medians(trainer, options.blocks)
+        steps = medians(trainer, max(options.blocks, 10))
         ratios = [measured / plain - 1 for measured, plain in zip(steps[::2], steps[1::2])]
         cost = statistics.median(ratios)
         error = math.sqrt(math.pi / 2) * statistics.stdev(ratios) / math.sqrt(len(ratios))

@@ -136,4 +136,6 @@ def test_a_misspelt_variable_of_a_role_is_told_with_the_one_meant():
     assert misspelt(["diagnosis_fial"], ["diagnosis"]) == [
         "-e diagnosis_fial: there is no option 'diagnosis_fial'; did you mean 'diagnosis_fail'?"
     ]
+    for wrong, meant in (("campaign_retri", "campaign_retry"), ("campaign_nam", "campaign_name")):
+        assert f"did you mean {meant!r}?" in misspelt([wrong], ["campaign"])[0]
     assert misspelt(["my_cuda_version", "site_nccl"], ["diagnosis"]) == []

@@ -4,8 +4,14 @@ import json
 
 import pytest
 from ansible.errors import AnsibleLookupError
-from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.exclusion import to_exclude
+from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.exclusion import (
+    to_exclude,
+    without,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.suspects import judge
+from ansible_collections.scalebench.core.plugins.plugin_utils.results_reading import (
+    read_diagnosis,
+)
 from diagnosis_data import measured
 
 from lookup_plugins.nodes_without import LookupModule
@@ -75,14 +81,14 @@ def test_the_pattern_leaves_out_what_was_named_in_each_form(tmp_path):
             '{"suspects": [{"kind": "uplink", "subject": "rack1 and rack2"},'
             ' {"kind": "link", "subject": "node1 - node3"},'
             ' {"kind": "group", "subject": "rack1"}]}',
-            "suspects all nodes of a group or its .* such as -e exclude=node3,rack1$",
+            "suspects a group, its way out or .* such as -e exclude=node3,rack1$",
         ),
         ('{"suspects": {}}', "no diagnosis.json .*: it.suspects is {}, not a list"),
         (
             '{"suspects": [{"kind": "x", "subject": "a"}]}',
-            "suspect of kind 'x', or without",
+            "a suspect of unknown kind 'x'",
         ),
-        ('{"suspects": [{"kind": "node", "subject": " "}]}', "or without a name"),
+        ('{"suspects": [{"kind": "node", "subject": " "}]}', "a suspect without a name"),
         (json.dumps({"suspects": [{"kind": "node", "subject": "a"}] * 1001}), "more than 1000 sus"),
         (
             '{"suspects": [{"kind": "node", "subject": "\\u001b[2Jnode9"}]}',
@@ -117,3 +123,36 @@ def test_a_misspelt_name_is_refused():
         AnsibleLookupError, match="-e exclude: the inventory has no host or group n"
     ):
         pattern("node33")
+
+
+RACKS = {f"rack{one}": [f"node{2 * one + 1}", f"node{2 * one + 2}"] for one in range(3)}
+ALL = [node for nodes in RACKS.values() for node in nodes]
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        ([("node", "node1")], "d.json"),
+        ([("group", "rack1")], "node3,node4"),
+        ([("uplink", "rack0 and rack1"), ("node", "node6")], "node6,node1,node2"),
+        ([("fabric", "rack0 and rack1 and rack2")], "node3,node4,node5,node6"),
+        # The one that stays is none that goes anyhow.
+        (
+            [("fabric", "rack0 and rack1 and rack2"), ("uplink", "rack0")],
+            "node1,node2,node5,node6",
+        ),
+        ([("group", "rack0"), ("group", "rack1"), ("group", "rack2")], ""),
+        ([("group", "elsewhere")], "elsewhere"),
+    ],
+)
+def test_what_leaves_out_suspects_of_groups_is_named_by_its_nodes(found, words):
+    diagnosis = {"suspects": suspects(*found), "groups": RACKS, "nodes": ALL}
+    assert without(diagnosis, "d.json") == words
+
+
+def test_a_diagnosis_of_its_own_is_read(tmp_path):
+    file = tmp_path / "diagnosis.json"
+    verdict = judge(measured(8, 1, network={0: 0.3}), {})
+    assert 0 < verdict["suspects"][0]["deficits"][0]["p"] < 1e-60
+    file.write_text(json.dumps({**verdict, "nodes": [f"node{n}" for n in range(1, 9)]}))
+    assert [suspect["subject"] for suspect in read_diagnosis(file)["suspects"]] == ["node1"]

@@ -281,7 +281,7 @@ def test_what_would_have_been_seen_of_several_pairs_is_seen(count, kind, first):
     share = fmean(shares) / 100
     # Of a small rack among many the bound is that of telling it from the slow group, and cautious.
     cautious = count > 2 * first > 0
-    for of_seen, least, most in ((1.0, 0.85, 1.0), (0.6, 0.0, 1.0 if cautious else 0.5)):
+    for of_seen, least, most in ((1.0, 0.85, 1.0), (0.6, 0.0, 0.5))[: 1 if cautious else 2]:
         deficit = of_seen * share
         slow = {"across": (first, deficit)} if kind == "uplink" else {"network": {0: deficit}}
         assert least <= share_of_found(count, groups, kind, **slow) <= most
@@ -472,6 +472,13 @@ def test_ways_out_of_some_groups_are_no_slow_fabric(only):
         assert named(judge(data, racks)) == {("uplink", name) for name in only}
 
 
+def test_a_fabric_of_which_few_pairs_within_racks_were_measured_is_unseen():
+    racks = {f"rack{one}": [f"node{4 * one + two}" for two in range(1, 5)] for one in range(12)}
+    verdict = judge(slow_across(measured(48, 1), racks, 0.3), racks)
+    fabric = f"fabric {' and '.join(sorted(racks))}"
+    assert verdict["unseen"] == [fabric] and "fabric" not in verdict["seen"]
+
+
 def test_groups_that_share_nodes_have_no_fabric_between_them():
     racks = {**racks_of(8, 4), "row": ["node1", "node2", "node3"], "other": ["node1", "node2"]}
     assert "fabric" not in judge(measured(8, 1), racks)["seen"]
@@ -494,8 +501,9 @@ def test_a_rack_without_a_measured_pair_inside_is_no_slow_way_out():
 
 
 def test_disturbed_repeats_of_several_tests_seldom_make_a_device_a_suspect():
-    found = [judge(measured(8, seed, devices=8, disturbed=0.05), {}) for seed in range(60)]
-    assert sum(bool(one["suspects"]) for one in found) <= 2
+    found = [judge(measured(8, seed, devices=8, disturbed=0.1), {}) for seed in range(60)]
+    # Without the median in their place 19 of 60.
+    assert sum(bool(one["suspects"]) for one in found) <= 11
 
 
 def test_p_is_corrected_for_the_number_of_comparisons():

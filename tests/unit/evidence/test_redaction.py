@@ -91,6 +91,11 @@ def test_values_are_replaced_and_their_names_stay(text, secret):
         "train --token-batch-size 256",
         "KeyError: 'epoch' ssh://git@example.org/x password: null use_auth_token=True",
         "iteration 3 epoch 0 loss 6.970000 throughput 24.13 images/s",
+        "GPU identified by 'NVIDIA A100-SXM4' and identified by \"GPU-a1b2c3\"",
+        "['CLS_TOKEN', 'sep_token'] ['API_KEY', 'batch_size'] lacks ['HF_TOKEN', 'please set it']",
+        "setenv HF_TOKEN failed; ENV HF_TOKEN is not set; ENV TF_TOKEN_LIMIT 512",
+        "redis-cli info | grep -a used; redis-cli ping; cp -a src dst; ipmitool status -Path /x",
+        "configure set key_size 2048 configure set core.keyring x",
     ],
 )
 def test_other_text_stays(text):
@@ -177,7 +182,10 @@ openssl rsa -passin pass:<S>
 {"value": "<S>", "name": "HF_TOKEN"}
 ('HF_TOKEN', '<S>')
 setenv HF_TOKEN <S>
+setenv HF_TOKEN "<S>"
 ENV HF_TOKEN <S>
+ENV\tHF_TOKEN\t'<S>'
+aws configure set aws_secret_access_key "<S>"
 aws configure set aws_secret_access_key <S>
 CREATE USER a IDENTIFIED BY '<S>'
 ipmitool -I lanplus -H bmc1 -U root -P <S> power status

@@ -63,7 +63,7 @@ def role_variables() -> frozenset[str]:
 
 
 def misspelt(names: Iterable[str], known: Iterable[str]) -> list[str]:
-    """Return what ``options.misspelt`` says, of a variable of no role."""
+    """Return what ``options.misspelt`` says, which is told the variables of all roles."""
     return options.misspelt(names, known, role_variables())
 
 

@@ -80,7 +80,7 @@ def sections(diagnosis: Diagnosis) -> List[Section]:
         f" {diagnosis['comparisons']} comparisons (Bonferroni)."
     )
     hidden = [
-        f"Not seen, since every measured pair touches it: slow {one}."
+        f"Not seen, since (nearly) every measured pair touches it: slow {one}."
         for one in diagnosis["unseen"]
     ]
     if any(row["device"] for row in diagnosis["alone"]):

@@ -46,8 +46,10 @@ def check_diagnosis(content: Any) -> None:
     if len(content["suspects"]) > _MOST_SUSPECTS:
         raise ValueError(f"it has more than {_MOST_SUSPECTS} suspects")
     for suspect in content["suspects"]:
-        if suspect["kind"] not in KINDS or not suspect["subject"].strip():
-            raise ValueError(f"it has a suspect of kind {suspect['kind']!r:.80}, or without a name")
+        if suspect["kind"] not in KINDS:
+            raise ValueError(f"it has a suspect of unknown kind {suspect['kind']!r:.80}")
+        if not suspect["subject"].strip():
+            raise ValueError("it has a suspect without a name")
 
 
 def to_exclude(suspects: Sequence[Mapping[str, Any]]) -> List[str]:
@@ -75,20 +77,36 @@ def to_exclude(suspects: Sequence[Mapping[str, Any]]) -> List[str]:
         left_out[max(counts, key=lambda end: (counts[end], end))] = None
 
 
-def without(suspects: Sequence[Mapping[str, Any]], file: str) -> str:
+def without(diagnosis: Mapping[str, Any], file: str) -> str:
     """Return the value of ``-e exclude=`` that leaves the suspects out.
 
     It is the diagnosis' file, but where a group or its way out is slow: then the nodes of
-    :func:`to_exclude`, and one group of each of these suspects; of the fabric all groups but one.
+    :func:`to_exclude`, and those of one group of each of these suspects; of the fabric those of all
+    groups but one. Empty where nobody would be left.
 
+    :param diagnosis: its ``suspects``, and ``groups`` and ``nodes``.
     :raises KeyError: the kind of a suspect is none of ``suspects.KINDS``.
     """
-    groups: List[str] = []
-    for suspect in suspects:
-        if KINDS[suspect["kind"]].of == OF_GROUPS:
-            first, *others = suspect["subject"].split(GROUP_SEPARATOR)
-            groups += others if suspect["kind"] == FABRIC else [first]
-    return ",".join([*to_exclude(suspects), *dict.fromkeys(groups)]) if groups else file
+    of_groups = [
+        suspect for suspect in diagnosis["suspects"] if KINDS[suspect["kind"]].of == OF_GROUPS
+    ]
+    if not of_groups:
+        return file
+    names: Dict[str, None] = {}
+    # Those of the fabric last, so that the one that stays is none of those that go anyhow.
+    for suspect in sorted(of_groups, key=lambda one: one["kind"] == FABRIC):
+        groups = suspect["subject"].split(GROUP_SEPARATOR)
+        if suspect["kind"] == FABRIC:
+            stays = next((name for name in groups if name not in names), None)
+            names.update(dict.fromkeys(name for name in groups if name != stays))
+        elif not names.keys() & set(groups):
+            names[groups[0]] = None
+    known = diagnosis.get("groups") or {}
+    nodes = dict.fromkeys(to_exclude(diagnosis["suspects"]))
+    for name in names:
+        nodes.update(dict.fromkeys(known.get(name, [name])))
+    gone = nodes.keys() >= {*diagnosis.get("nodes", [""])}
+    return "" if gone else ",".join(nodes)
 
 
 def slowed(

@@ -32,8 +32,8 @@ _UNSURE, _WIDE = 0.4, 4.0
 # With so many times the spread of the others in the figures of one node, they are all unsure: of
 # five repeats each, some scatter little by chance.
 _SCATTERED = 3.0
-# A figure that scatters so many times as much as usual, with disturbed repeats at _FAR, is known as
-# badly: those of its repeats that happen to agree would make it a suspect.
+# A figure that scatters so many times as much as usual, with disturbed repeats at _FAR, has its own
+# variance: else those of its repeats that happen to agree would make it a suspect.
 _LOOSE = 2.0
 _PASSES = 10
 _LEAST = 1e-6

@@ -92,6 +92,8 @@ MEAN = "mean of the tests"
 # The median of fewer is moved by one disturbance: of 16 diagnoses of sound nodes with one repeat
 # each, two named a link.
 LEAST_REPEATS = 3
+# A cause that covers all pairs of this share of the nodes is not seen: half tell what is usual.
+_MOST = 0.75
 # What so many figures have in common in a repeat is no noise of theirs.
 _COMMON = 4
 LINK_SEPARATOR, GROUP_SEPARATOR = " - ", " and "
@@ -121,8 +123,13 @@ def judge(measured: Mapping[str, Any], groups: Mapping[str, Sequence[str]]) -> D
     :raises ValueError: fewer than three nodes, pairs or repeats, or a rate that is not above 0.
     """
     test, figures, causes, nodes = _pair_table(measured, groups)
-    # What slows down every pair alike cannot be told from what is usual.
-    unseen = [name for name, covered in causes.items() if len(covered) == len(figures)]
+    # What slows down every pair, or every pair of most nodes, is taken for what is usual.
+    unseen = [
+        name
+        for name, covered in causes.items()
+        if len(covered) == len(figures)
+        or (len(covered) > 1 and sum(own <= covered for own in nodes) / len(nodes) >= _MOST)
+    ]
     told = {name: covered for name, covered in causes.items() if name not in unseen}
     tables = [*_alone_tables(measured), (test, figures, told, nodes)]
     comparisons = sum(len(causes) for _, _, causes, _ in tables)

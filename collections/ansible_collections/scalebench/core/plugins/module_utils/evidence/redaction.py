@@ -48,7 +48,9 @@ _NOTHING = (
     rb"(?!\$(?:[A-Z_][A-Z0-9_]*|\{\w+\})(?![^\s\"',;&)}\]])|\$\(|\*+(?![^\s\"',;&)}\]])"
     rb"|\[redacted|null\b|None\b|(?i:true|false)\b|(?i:[bfru]{0,2})\\?[\"']|[,\s])"
 )
-_NO_NUMBER = rb"(?![\d.,]+(?:\s|$))"
+_NO_NUMBER = rb"(?![\d.,]+(?:[\s\"']|$))"
+# What is no word of a message: it has a digit, or small and capital letters.
+_NO_WORD = rb"(?:(?=\S{0,99}\d)|(?=[^\sa-z]{0,99}[a-z][^\sA-Z]{0,99}[A-Z]))"
 # Who or what has a password whose name ends in a short word: ansible_become_pass, db-pwd.
 _OWNERS = (
     rb"(?:become|sudo|su|ssh|user|root|admin|login|db|database|mysql|pgsql|postgres|redis|mongo|sql"
@@ -164,24 +166,33 @@ RULES = (
         + _NAME
         + rb"[\"']\s*,\s*[\"'](?P<value>(?![A-Z0-9_]+[\"'])"
         + _NOTHING
-        + rb"[^\"'\r\n]{6,})",
+        + _NO_NUMBER
+        + _NO_WORD
+        + rb"[^\s\"']{6,})",
     ),
     _rule(
         "secret of the environment",
-        [b"setenv ", b"env "],
-        rb"(?:\bsetenv|\bENV)\s+" + _NAME + rb"\s+(?P<value>" + _NOTHING + rb"[^\s\"']+)",
+        [b"setenv", b"env"],
+        rb"(?:\bsetenv|\bENV)\s+"
+        + _NAME
+        + rb"\s+[\"']?(?P<value>"
+        + _NOTHING
+        + _NO_NUMBER
+        + _NO_WORD
+        + rb"[^\s\"']+)",
     ),
     _rule(
         "secret of the environment",
         [b"configure set "],
-        rb"\bconfigure set\s+[\w.-]{0,80}(?:secret|token|key)[\w.-]{0,80}\s+(?P<value>"
-        + _NOTHING
-        + rb"[^\s\"']+)",
+        rb"\bconfigure set\s+[\w.-]{0,80}(?:secret|token|key)(?![a-z]|_id\b)[\w.-]{0,80}\s+"
+        rb"[\"']?(?P<value>" + _NOTHING + _NO_NUMBER + rb"[^\s\"']+)",
     ),
     _rule(
         "password of a statement",
         [b"identified by"],
-        rb"(?i:\bidentified\s+by)\s+[\"'](?P<value>" + _NOTHING + rb"[^\"'\r\n]+)",
+        rb"(?:\bIDENTIFIED\s+BY|(?i:\b(?:user|role)\b.{0,200}?\bidentified\s+by))\s+[\"'](?P<value>"
+        + _NOTHING
+        + rb"[^\"'\r\n]+)",
     ),
     _rule(
         "JSON web token",
@@ -231,9 +242,9 @@ RULES = (
         ],
         rb"(?:curl\b.{0,300}?\s(?:-u|--user)[ =]?[\"']?[^\s:\"']+:"
         rb"|(?:sshpass|(?:docker|podman) login)\b.{0,300}?\s-p[ =]?[\"']?"
-        rb"|\bmysql\w*\b.{0,300}?\s-p[\"']?|\bipmitool\b.{0,300}?\s-P[ =]?[\"']?"
-        rb"|\bredis-cli\b.{0,300}?\s-a[ =]?[\"']?"
-        rb"|\bldap(?:search|modify|add|delete|whoami)\b.{0,300}?\s-w[ =]?[\"']?)"
+        rb"|\bmysql\w*\b.{0,300}?\s-p[\"']?"
+        rb"|(?:\bipmitool\b[^|;&\r\n]{0,300}?\s-P|\bredis-cli\b[^|;&\r\n]{0,300}?\s-a"
+        rb"|\bldap(?:search|modify|add|delete|whoami)\b[^|;&\r\n]{0,300}?\s-w)[ =\"']+)"
         rb"(?P<value>" + _NOTHING + rb"[^\s\"']+)",
     ),
     _rule(
@@ -309,8 +320,7 @@ RULES = (
         _NAME_WITH % (rb"", _TOKENS)
         + _ASSIGNED
         + _NOTHING
-        + _WORD
-        % (_NO_NUMBER + rb"(?:(?<==)|(?=\S{0,99}\d)|(?=[^\sa-z]{0,99}[a-z][^\sA-Z]{0,99}[A-Z]))"),
+        + _WORD % (_NO_NUMBER + rb"(?:(?<==)|" + _NO_WORD + rb")"),
     ),
 )
 

@@ -24,7 +24,7 @@ def json_of(path: str) -> Any:
     :raises OSError: it cannot be read.
     """
     # A pipe is opened without waiting for its other end.
-    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise ValueError("no regular file")
         return parse_json(file.read(_LARGEST).decode("utf-8"))

@@ -202,6 +202,7 @@ def misspelt(names: Iterable[str], known: Iterable[str], of_roles: Iterable[str]
     """
     read = {*known}
     others = {*of_roles} - {_ROLE + name for name in OPTIONS}
+    of_campaign = {*read, *(other for other in others if other.startswith(_ROLE))}
     sentences = []
     for name in sorted({*names} - {*OPTIONS, *read, *others}):
         rest = _without_role(name)
@@ -210,8 +211,8 @@ def misspelt(names: Iterable[str], known: Iterable[str], of_roles: Iterable[str]
             meant = _meant(name, others, 0.9) or _meant(name, {*OPTIONS, *read}, 0.75)
         else:
             # Stricter, because many variables of roles resemble one: campaign_benchmarks_dir.
-            meant = _meant(rest, {*OPTIONS, *(_without_role(other) for other in read)}, 0.8)
-            meant = _ROLE + meant if meant and _ROLE + meant in read else meant
+            meant = _meant(rest, {*OPTIONS, *map(_without_role, of_campaign)}, 0.8)
+            meant = _ROLE + meant if meant and _ROLE + meant in of_campaign else meant
         if rest != name and meant in OPTIONS and meant not in read:
             sentences.append(
                 f"-e {name}: only playbooks that run role campaign read {_ROLE}{meant}"

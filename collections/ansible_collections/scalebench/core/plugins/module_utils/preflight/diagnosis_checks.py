@@ -74,6 +74,7 @@ def _failed(
         return "undecided: large deficits may hide in noise", f"{more}: {_AGAIN}"
     if suspects:
         words = (f"{KINDS[one['kind']].what}: {one['subject']}" for one in suspects)
-        out = f"-e exclude={without(suspects, file)}"
-        return shown(plain("; ".join(words))), f"mend it and diagnose again, or leave out: {out}"
+        out = without(content, file)
+        todo = f"mend it and diagnose again{f', or leave out: -e exclude={out}' if out else ''}"
+        return shown(plain("; ".join(words))), shown(plain(todo, longest=10_000))
     return None

@@ -21,7 +21,7 @@ DEEPEST = 32
 # computed from two of them is finite. Nothing is computed from p-values, and those of steady
 # repeats are as small as 1e-98.
 _LARGEST, _SMALLEST = 1e60, 1e-60
-_P_VALUES = ("p_difference", "p_equivalence")
+_P_VALUES = ("p_difference", "p_equivalence", "p", "by_chance")
 _WORDS = {
     **{str: "a text", bool: "true or false", int: "a whole number", float: "a number"},
     type(None): "null",
@@ -69,7 +69,7 @@ def check_plain(value: Any, depth: int = 0, smallest: float = _SMALLEST) -> None
             check_plain(inner, depth + 1)
     elif value is not None and not isinstance(value, (int, float)):
         kind = type(value).__name__
-        raise ValueError(f"it holds {value!r:.40}, a {kind}: put it in quotes to make it a text")
+        raise ValueError(f"it holds {value!s:.40}, a {kind}: put it in quotes to make it a text")
     elif value and not smallest < abs(value) < _LARGEST:
         raise ValueError(f"it holds {value!r:.40}, which is no figure")
 
