@@ -84,7 +84,7 @@ def medians(trainer: tuple[str, ...], blocks: int) -> list[float]:
 def main() -> int:
     """Print the cost for each trainer; return 1 where one misses the goal."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--blocks", type=int, default=200, help=f"of {STEPS} steps, 10 at least")
+    parser.add_argument("--blocks", type=int, default=100, help=f"of {STEPS} steps, 10 at least")
     options = parser.parse_args()
     missed = False
     for name, trainer in TRAINERS.items():
