@@ -33,6 +33,7 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.controller_action 
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
     inside,
     open_regular,
+    said,
     write_texts,
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.page_html import page_html
@@ -130,8 +131,7 @@ def _logs(folder, good, problems):
             with open_regular(inside(folder, log)) as file:
                 logs[log] = file.read(_LARGEST).decode("utf-8", "replace")
         except (OSError, ValueError) as error:
-            reason = f"it cannot be read: {getattr(error, 'strerror', None) or error}"
-            problems.append({"path": log, "reason": reason})
+            problems.append({"path": log, "reason": f"it cannot be read: {said(error)}"})
     if not logs:
         raise ValueError("; ".join(f"{one['path']}: {one['reason']}" for one in problems))
     return logs

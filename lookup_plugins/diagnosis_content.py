@@ -33,6 +33,7 @@ from pathlib import Path
 from ansible.plugins.lookup import LookupBase
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import shown
 from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import plain
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import said
 from ansible_collections.scalebench.core.plugins.plugin_utils.results_reading import (
     read_diagnosis,
 )
@@ -46,5 +47,4 @@ class LookupModule(LookupBase):
         try:
             return [read_diagnosis(Path(terms[0]).expanduser())]
         except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or error
-            return [{"problem": shown(plain(reason))}]
+            return [{"problem": shown(plain(said(error)))}]

@@ -40,6 +40,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.exclusio
 )
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import shown
 from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import plain
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import said
 from ansible_collections.scalebench.core.plugins.plugin_utils.results_reading import (
     read_diagnosis,
 )
@@ -84,7 +85,7 @@ def suspects_of(path: Path) -> list[str]:
     try:
         diagnosis = read_diagnosis(path.expanduser())
     except (OSError, ValueError) as error:
-        reason = shown(plain(getattr(error, "strerror", None) or error))
+        reason = shown(plain(said(error)))
         raise AnsibleLookupError(
             f"-e exclude: {path} is no diagnosis.json of playbooks/diagnose.yml: {reason}"
         ) from None

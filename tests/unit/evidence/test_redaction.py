@@ -205,6 +205,11 @@ def test_a_password_by_name_may_be_short_or_a_number_or_look_like_a_path(secret)
         assert secret not in shown(form.format(secret))
 
 
+@pytest.mark.parametrize("form", ['api_key: "{}"', "--api-key '{}'", "{{'auth_token': '{}'}}"])
+def test_a_token_in_quotes_may_be_a_number(form):
+    assert "12345678" not in shown(form.format("12345678"))
+
+
 @pytest.mark.parametrize("form", FORMS.strip().splitlines())
 def test_the_usual_forms_of_secrets_are_replaced(form):
     line = form.replace("<S>", VALUE)

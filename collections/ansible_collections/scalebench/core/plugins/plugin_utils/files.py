@@ -25,6 +25,7 @@ __all__ = [
     "put_in_place",
     "read_json",
     "read_yaml",
+    "said",
     "sync",
     "write_files",
     "write_only",
@@ -139,7 +140,8 @@ def _write(path: Path, content: bytes) -> None:
         part.unlink(missing_ok=True)
 
 
-def _said(error: Exception) -> str:
+def said(error: Exception) -> str:
+    """Return what an error says, without the path that an OSError has."""
     return getattr(error, "strerror", None) or str(error)
 
 
@@ -178,7 +180,7 @@ def write_files(contents: dict[Path, bytes], check_mode: bool, with_diff: bool) 
             if not check_mode:
                 _write(path, content)
         except (OSError, ValueError) as error:
-            raise AnsibleActionFail(f"{path}: cannot be written: {_said(error)}") from error
+            raise AnsibleActionFail(f"{path}: cannot be written: {said(error)}") from error
         changed.append(str(path))
         diff.append(_difference(path, before, content))
     return {"changed": bool(changed), "paths": changed, **({"diff": diff} if with_diff else {})}
@@ -203,7 +205,7 @@ def write_only(
             if not check_mode:
                 path.unlink()
         except (OSError, ValueError) as error:
-            raise AnsibleActionFail(f"{path}: cannot be removed: {_said(error)}") from error
+            raise AnsibleActionFail(f"{path}: cannot be removed: {said(error)}") from error
         removed.append(str(path))
         if with_diff:
             written["diff"].append(_difference(path, before, b""))

@@ -48,7 +48,7 @@ _NOTHING = (
     rb"(?!\$(?:[A-Z_][A-Z0-9_]*|\{\w+\})(?![^\s\"',;&)}\]])|\$\(|\*+(?![^\s\"',;&)}\]])"
     rb"|\[redacted|null\b|None\b|(?i:true|false)\b|(?i:[bfru]{0,2})\\?[\"']|[,\s])"
 )
-_NO_NUMBER = rb"(?![\d.,]+(?:[\s\"']|$))"
+_NO_NUMBER = rb"(?![\d.,]+(?:\s|$))"
 # What is no word of a message: it has a digit, or small and capital letters.
 _NO_WORD = rb"(?:(?=\S{0,99}\d)|(?=[^\sa-z]{0,99}[a-z][^\sA-Z]{0,99}[A-Z]))"
 # Who or what has a password whose name ends in a short word: ansible_become_pass, db-pwd.

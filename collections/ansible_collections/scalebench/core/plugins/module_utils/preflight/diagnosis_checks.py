@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Collection, List, Mapping, Optional, Tuple
+from functools import lru_cache
+from typing import Any, Callable, Collection, List, Mapping, Optional, Tuple
 
 from ..diagnosis.exclusion import slowed, without
 from ..diagnosis.suspects import KINDS, UNDECIDED
@@ -13,6 +14,7 @@ from .verdict import FAIL, PASS, WARN, Nodes, Row, verdict
 __all__ = ["diagnosis_checks"]
 
 _CHECK = "diagnosis"
+_SECONDS_A_DAY = 86400
 _AGAIN = "run playbooks/diagnose.yml, and name its diagnosis.json"
 
 
@@ -37,14 +39,19 @@ def diagnosis_checks(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
     ]
     required = expected.get("diagnosis")
     if required:
-        rows += [_of_node(name, required, nodes.keys()) for name in nodes]
+        # Once, and only where a node is suspected: it is the same for all.
+        out = lru_cache(maxsize=None)(lambda: without(required["content"], required["file"]))
+        rows += [_of_node(name, required, nodes.keys(), out) for name in nodes]
     return rows
 
 
-def _of_node(name: str, required: Mapping[str, Any], taking_part: Collection[str]) -> Row:
+def _of_node(
+    name: str, required: Mapping[str, Any], taking_part: Collection[str], out: Callable[[], str]
+) -> Row:
     try:
-        days = (float(required["now"]) - float(required["content"].get("ended", "nan"))) / 86400
-        failed = _failed(name, required, taking_part, days)
+        age = float(required["now"]) - float(required["content"].get("ended", "nan"))
+        days = age / _SECONDS_A_DAY
+        failed = _failed(name, required, taking_part, days, out)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         failed = (f"{required['file']} is no diagnosis with a time", _AGAIN)
     if failed:
@@ -53,7 +60,11 @@ def _of_node(name: str, required: Mapping[str, Any], taking_part: Collection[str
 
 
 def _failed(
-    name: str, required: Mapping[str, Any], taking_part: Collection[str], days: float
+    name: str,
+    required: Mapping[str, Any],
+    taking_part: Collection[str],
+    days: float,
+    out: Callable[[], str],
 ) -> Optional[Tuple[str, str]]:
     """Return what is wrong with a node or with the diagnosis, and what to do; None for nothing."""
     file, content = required["file"], required["content"]
@@ -74,7 +85,6 @@ def _failed(
         return "undecided: large deficits may hide in noise", f"{more}: {_AGAIN}"
     if suspects:
         words = (f"{KINDS[one['kind']].what}: {one['subject']}" for one in suspects)
-        out = without(content, file)
-        todo = f"mend it and diagnose again{f', or leave out: -e exclude={out}' if out else ''}"
+        todo = "mend it and diagnose again" + (out() and f", or leave out: -e exclude={out()}")
         return shown(plain("; ".join(words))), shown(plain(todo, longest=10_000))
     return None
