@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import (
-    RULES,
     Redactor,
+    shown,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.secret_forms import (
+    RULES,
     is_secret_name,
     patterns,
-    shown,
 )
 from hypothesis import given
 from hypothesis import strategies as st

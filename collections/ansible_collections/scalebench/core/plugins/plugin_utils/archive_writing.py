@@ -27,8 +27,8 @@ from ansible_collections.scalebench.core.plugins.module_utils.evidence.archive i
     manifest_text,
     refusal,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import (
-    Redactor,
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import Redactor
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.secret_forms import (
     Rule,
     patterns,
 )
@@ -156,7 +156,7 @@ class Packed:
 def survey(folder: Path, rules: Sequence[Rule]) -> tuple[list[Packed], list[str]]:
     """Return the files that belong to the campaign, sorted by path, and the paths of the others.
 
-    :param rules: of ``redaction.patterns``.
+    :param rules: of ``secret_forms.patterns``.
     :raises ValueError: a line is too long to be searched.
     :raises OSError: a file cannot be read.
     """

@@ -1,74 +1,16 @@
-"""Secrets in text: patterns that recognise them, and a redactor that replaces them.
-
-Recognised are tokens of known forms, private keys, and the values of variables whose names mark
-them as secret.
-"""
+"""Text without secrets: for files that are handed on, logs, reports and the terminal."""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache, partial
-from typing import (
-    Any,
-    Dict,
-    Iterable,
-    Iterator,
-    List,
-    Mapping,
-    Match,
-    NamedTuple,
-    Pattern,
-    Sequence,
-    Tuple,
-)
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Match, Sequence, Tuple
 
 from ..layout.plain_text import without_commands
+from .secret_forms import KEY_BEGIN, KEY_END, RULES, Rule, is_secret_name
 
-__all__ = ["RULES", "Redactor", "Rule", "is_secret_name", "patterns", "redacted_end", "shown"]
+__all__ = ["Redactor", "redacted_end", "shown"]
 
-# Names of secrets: of variables, keys of JSON or YAML, attributes and long options. A longer word
-# has another meaning: TOKENIZERS_PARALLELISM, KEYRING, max_tokens. KEY alone counts in capitals.
-_PASSWORDS = rb"SECRET|PASSWORD|PASSWD|PASSPHRASE"
-_KEYS = rb"(?:API|ACCESS|ACCOUNT|SECRET|PRIVATE|AUTH|SHARED|SIGNING|ENCRYPTION|MASTER|HMAC)[_-]?KEY"
-_TOKENS = rb"TOKEN|CREDENTIALS?|" + _KEYS
-# Not secret: a secret's path, number or name, and InfiniBand's partition key (NCCL_IB_PKEY).
-_HARMLESS = rb"(?!(?i:%s*[_-](?:FILE|PATH|DIR|PKEY|IDS?|COUNT|NAME|TYPE))(?!%s))"
-# Looked at once as a whole: a pattern that tries every part of a name takes quadratic time.
-_NAME = (
-    rb"(?<![A-Za-z0-9_])(?=[A-Z0-9_]*(?:(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|SSHPASS|KEY)(?![A-Z])"
-    rb"|(?:_PASS|_PWD|_JWT|_CREDS|DBPASS|LDAPPASS)(?![A-Z0-9_])))"
-    + _HARMLESS % ((rb"[A-Z0-9_]",) * 2)
-    + rb"[A-Z0-9_]+"
-)
-_NAME_WITH = (
-    rb"(?<![\w-])%s(?=(?i:[\w-]*(?:%s)(?![a-z])))" + _HARMLESS % ((rb"[\w-]",) * 2) + rb"[\w-]+"
-)
-# Not secret: an empty value, a reference to a variable, a value that is already masked.
-_NOTHING = (
-    rb"(?!\$(?:[A-Z_][A-Z0-9_]*|\{\w+\})(?![^\s\"',;&)}\]])|\$\(|\*+(?![^\s\"',;&)}\]])"
-    rb"|\[redacted|null\b|None\b|(?i:true|false)\b|(?i:[bfru]{0,2})\\?[\"']|[,\s])"
-)
-_NO_NUMBER = rb"(?![\d.,]+(?:\s|$))"
-# What is no word of a message: it has a digit, or small and capital letters.
-_NO_WORD = rb"(?:(?=\S{0,99}\d)|(?=[^\sa-z]{0,99}[a-z][^\sA-Z]{0,99}[A-Z]))"
-# Who or what has a password whose name ends in a short word: ansible_become_pass, db-pwd.
-_OWNERS = (
-    rb"(?:become|sudo|su|ssh|user|root|admin|login|db|database|mysql|pgsql|postgres|redis|mongo|sql"
-    rb"|ldap|bind|smtp|mail|ftp|http|https|proxy|registry|vault|ipmi|bmc|keystore|key|cert)"
-)
-_SHORT = rb"(?:(?:[\w-]*[_-])?" + _OWNERS + rb"[_-](?:pass|pwd|pw)|sshpass|bindpw)(?![\w-])"
-# A value in quotes, which end it where they are not escaped, or a word. A separator ends the word
-# before a space or the next name only; else it is a character of a password.
-_IN_QUOTES = (
-    rb"(?<=\\[\"'])[^\"'\r\n\\]+|(?<=[^\\]\")(?:[^\"\\\r\n]|\\.)+|(?<=[^\\]')(?:[^'\\\r\n]|\\.|'')+"
-)
-_REST = rb"(?:(?!\[redacted)[^\s\"',;&}\\]|[,;&](?![\w.-]+=|[\s\"']|$)|\}(?=\w)|\\(?![nrt\"'\s]|$))"
-_QUOTED = rb"(?:" + _IN_QUOTES + rb"|" + _REST + rb"+)"
-# A value in quotes, or a word of some length that is no list.
-_WORD = rb"(?:" + _IN_QUOTES + rb"|%s(?:(?![<\[({])" + _REST + rb"){6}" + _REST + rb"*))"
-# The formats of RFC 7468 and OpenPGP.
-_KEY_BEGIN = re.compile(rb"-----BEGIN [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----")
-_KEY_END = re.compile(rb"-----END [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----")
 _PRIVATE_KEY = "private key"
 _MASKED = "[redacted]"
 # Characters of a text that is kept with what is shown of it.
@@ -76,274 +18,6 @@ _LONGEST_WORD = 300
 # What may be a command to a terminal, or have no shape.
 _ODD = re.compile(rb"[^\t\r\n -~]")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-
-
-# What lies between a name and its value, and the beginning of the value. A type may stand before
-# the value (HF_TOKEN: str = "..."), and the name be a key in brackets.
-_ASSIGNED = (
-    rb"(?:\\?[\"']\]?)?(?:\s*:\s?\w{1,20}\s=\s|\s*:\s*(?!\w{1,20}\s=\s)|\s+=>?\s+|\+?=)"
-    rb"(?:[bBfFrRuU]{0,2}\\?[\"'])?(?P<value>"
-)
-# The same of an option, also as words of a list.
-_GIVEN = rb"(?:[\"'],\s*|\s+|=)[\"']?(?P<value>(?!-)"
-
-
-class Rule(NamedTuple):
-    """One kind of secret. Only a line that contains one of the ``anchors`` is searched.
-
-    Anchors are in small letters, and looked for in the line in small letters.
-
-    Group ``value`` of the pattern is the secret; the rest of the match identifies it.
-    """
-
-    kind: str
-    anchors: Tuple[bytes, ...]
-    pattern: Pattern[bytes]
-
-
-def _rule(kind: str, anchors: Sequence[bytes], pattern: bytes) -> Rule:
-    return Rule(kind, tuple(word.lower() for word in anchors), re.compile(pattern))
-
-
-# The formats that issuers document, among them
-# https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html,
-# https://docs.github.com/en/authentication, RFC 7519 (JSON web token) and RFC 4253 (ssh key).
-RULES = (
-    _rule("AWS access key", [b"AKIA", b"ASIA"], rb"\b(?P<value>(?:AKIA|ASIA)[A-Z0-9]{16})\b"),
-    _rule(
-        "GitHub token",
-        [b"ghp_", b"gho_", b"ghu_", b"ghs_", b"ghr_", b"github_pat_"],
-        rb"(?P<value>gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{22,})",
-    ),
-    _rule("GitLab token", [b"glpat-"], rb"(?P<value>glpat-[A-Za-z0-9_-]{20,})"),
-    _rule("Hugging Face token", [b"hf_"], rb"(?<![A-Za-z0-9_])(?P<value>hf_[A-Za-z0-9]{30,})"),
-    _rule("NGC key", [b"nvapi-"], rb"(?P<value>nvapi-[A-Za-z0-9_-]{20,})"),
-    _rule("Slack token", [b"xox"], rb"\b(?P<value>xox[abeoprs]-[A-Za-z0-9-]{10,})"),
-    _rule(
-        "OpenAI or Anthropic key", [b"sk-"], rb"(?<![A-Za-z0-9-])(?P<value>sk-[A-Za-z0-9_-]{20,})"
-    ),
-    _rule("Stripe key", [b"_live_"], rb"\b(?P<value>[rs]k_live_[A-Za-z0-9]{16,})"),
-    _rule("Google key", [b"AIza"], rb"\b(?P<value>AIza[A-Za-z0-9_-]{35})"),
-    _rule("PyPI token", [b"pypi-"], rb"\b(?P<value>pypi-[A-Za-z0-9_-]{40,})"),
-    _rule("npm token", [b"npm_"], rb"\b(?P<value>npm_[A-Za-z0-9]{36})"),
-    _rule("Grafana token", [b"glsa_"], rb"(?P<value>glsa_[A-Za-z0-9_]{20,})"),
-    _rule("Docker token", [b"dckr_"], rb"(?P<value>dckr_[po]at_[A-Za-z0-9_-]{20,})"),
-    _rule("Databricks token", [b"dapi"], rb"\b(?P<value>dapi[0-9a-f]{32})"),
-    _rule("Vault token", [b"hvs."], rb"\b(?P<value>hvs\.[A-Za-z0-9_-]{20,})"),
-    _rule("SendGrid key", [b"SG."], rb"\b(?P<value>SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,})"),
-    _rule("GitLab runner token", [b"glrt-"], rb"(?P<value>glrt-[A-Za-z0-9_-]{20,})"),
-    _rule("Google token", [b"ya29."], rb"\b(?P<value>ya29\.[A-Za-z0-9_-]{20,})"),
-    _rule("Replicate token", [b"r8_"], rb"(?<![A-Za-z0-9_])(?P<value>r8_[A-Za-z0-9]{30,})"),
-    _rule(
-        "address of a webhook",
-        [b"hooks.slack.com/", b"/api/webhooks/"],
-        rb"(?:hooks\.slack\.com/services/|/api/webhooks/\d+/)(?P<value>[A-Za-z0-9_/-]{16,})",
-    ),
-    # As containers state their environment.
-    _rule(
-        "secret of the environment",
-        [b'"value"'],
-        rb'"[Nn]ame"\s*:\s*"'
-        + _NAME
-        + rb'"\s*,\s*"[Vv]alue"\s*:\s*"(?P<value>'
-        + _NOTHING
-        + rb'[^"]+)',
-    ),
-    _rule(
-        "secret of the environment",
-        [b'"value"'],
-        rb'"[Vv]alue"\s*:\s*"(?P<value>'
-        + _NOTHING
-        + rb'[^"]+)"\s*,\s*"[Nn]ame"\s*:\s*"'
-        + _NAME
-        + rb'"',
-    ),
-    # As of a Python list of pairs; a list of names has no value.
-    _rule(
-        "secret of the environment",
-        [b"token", b"secret", b"pass", b"key"],
-        rb"[\"']"
-        + _NAME
-        + rb"[\"']\s*,\s*[\"'](?P<value>(?![A-Z0-9_]+[\"'])"
-        + _NOTHING
-        + _NO_NUMBER
-        + _NO_WORD
-        + rb"[^\s\"']{6,})",
-    ),
-    _rule(
-        "secret of the environment",
-        [b"setenv", b"env"],
-        rb"(?:\bsetenv|\bENV)\s+"
-        + _NAME
-        + rb"\s+[\"']?(?P<value>"
-        + _NOTHING
-        + _NO_NUMBER
-        + _NO_WORD
-        + rb"[^\s\"']+)",
-    ),
-    _rule(
-        "secret of the environment",
-        [b"configure set "],
-        rb"\bconfigure set\s+[\w.-]{0,80}(?:secret|token|key)(?![a-z]|_id\b)[\w.-]{0,80}\s+"
-        rb"[\"']?(?P<value>" + _NOTHING + _NO_NUMBER + rb"[^\s\"']+)",
-    ),
-    _rule(
-        "password of a statement",
-        [b"identified by"],
-        rb"(?:\bIDENTIFIED\s+BY|(?i:\b(?:user|role)\b.{0,200}?\bidentified\s+by))\s+[\"'](?P<value>"
-        + _NOTHING
-        + rb"[^\"'\r\n]+)",
-    ),
-    _rule(
-        "JSON web token",
-        [b"eyJ"],
-        rb"(?P<value>eyJ[A-Za-z0-9_-]{8,500}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+)",
-    ),
-    _rule(
-        "authorization header",
-        [b"uthorization", b"bearer "],
-        rb"(?i:(?:authorization[\"']?\s*[:=]\s*[\"']?(?:(?:Bearer|Basic|Token|Api-?Key)\s+(?=\S)"
-        rb"|(?:[\w-]{1,40}\s+)?(?=\S{12})(?=\S{0,99}\d))|bearer\s+(?=\S{16})))"
-        rb"(?P<value>" + _NOTHING + rb"[^\s\"']+)",
-    ),
-    _rule("cookie", [b"cookie:"], rb"(?i:cookie:)\s*(?P<value>" + _NOTHING + rb"[^\r\n\"']+)"),
-    # A slash may be part of it, where the first part is no port.
-    _rule(
-        "password in a URL",
-        [b"://"],
-        rb"://[^/\s:@\"'\[]*:(?P<value>"
-        + _NOTHING
-        + rb"(?:[^/\s\"']{1,256}|(?!\d+/)[^\s@\"']{1,256}))@",
-    ),
-    # Shorter names before the @ are users: ssh://git@host.
-    _rule("token in a URL", [b"://"], rb"://(?P<value>" + _NOTHING + rb"[^/\s:@\"']{16,})@"),
-    _rule(
-        "signature in a URL",
-        [b"sig=", b"signature="],
-        rb"(?i:[?&](?:sig|x-amz-signature|x-goog-signature)=)(?P<value>"
-        + _NOTHING
-        + rb"[^&\s\"']{8,})",
-    ),
-    _rule(
-        "password of a registry",
-        [b'"auth"', b'"identitytoken"'],
-        rb'"(?:auth|identitytoken)"\s*:\s*"(?P<value>[A-Za-z0-9+/=._-]{4,})"',
-    ),
-    _rule(
-        "password in .netrc",
-        [b"password "],
-        rb"(?:login|user)\s+\S+\s+password\s+(?P<value>" + _NOTHING + rb"\S+)",
-    ),
-    _rule(
-        "password of a command",
-        [
-            *(b"curl", b"sshpass", b"mysql", b"docker login", b"podman login"),
-            *(b"ipmitool", b"redis-cli", b"ldap"),
-        ],
-        rb"(?:curl\b.{0,300}?\s(?:-u|--user)[ =]?[\"']?[^\s:\"']+:"
-        rb"|(?:sshpass|(?:docker|podman) login)\b.{0,300}?\s-p[ =]?[\"']?"
-        rb"|\bmysql\w*\b.{0,300}?\s-p[\"']?"
-        rb"|(?:\bipmitool\b[^|;&\r\n]{0,300}?\s-P|\bredis-cli\b[^|;&\r\n]{0,300}?\s-a"
-        rb"|\bldap(?:search|modify|add|delete|whoami)\b[^|;&\r\n]{0,300}?\s-w)[ =\"']+)"
-        rb"(?P<value>" + _NOTHING + rb"[^\s\"']+)",
-    ),
-    _rule(
-        "option of a command",
-        [b"secret", b"passw", b"passphrase"],
-        _NAME_WITH % (rb"--", _PASSWORDS) + _GIVEN + _NOTHING + _QUOTED + rb")",
-    ),
-    _rule(
-        "option of a command",
-        [b"token", b"key", b"credential"],
-        _NAME_WITH % (rb"--", _TOKENS) + _GIVEN + _NO_NUMBER + _NOTHING + _QUOTED + rb")",
-    ),
-    _rule(
-        "option of a command",
-        [b"pass", b"pwd", b"-pw"],
-        rb"(?i:(?<![\w-])--(?:pass|"
-        + _SHORT
-        + rb")(?![\w-]))"
-        # The number of a pass.
-        + _GIVEN
-        + rb"(?!\d{1,3}(?:\s|$))"
-        + _NOTHING
-        + _QUOTED
-        + rb")",
-    ),
-    _rule(
-        "option of a command",
-        [b"pass:"],
-        rb"-pass(?:in|out)?\s+pass:(?P<value>" + _NOTHING + rb"[^\s\"']+)",
-    ),
-    _rule(
-        "password of a document",
-        [b"</"],
-        rb"(?i:<[\w:-]{0,40}(?:password|passwd|passphrase|secret|(?:access|auth|api)[_-]?(?:token|key))"
-        rb"(?:\s[^<>]{0,200})?>)"
-        rb"(?P<value>" + _NOTHING + rb"[^<>\r\n]+)</",
-    ),
-    _rule(
-        "value of a secret's name",
-        [b"_pass", b"-pass", b"sshpass", b"pwd", b"pw"],
-        rb"(?i:(?<![\w-])" + _SHORT + rb")" + _ASSIGNED + _NOTHING + _QUOTED + rb")",
-    ),
-    # Of a string for ODBC; the variable PWD is a folder.
-    _rule(
-        "value of a secret's name",
-        [b"pwd"],
-        rb"(?:(?<=;)(?i:pwd)|(?<![\w;-])[Pp]wd)=(?P<value>(?![^\s;]*/)"
-        + _NOTHING
-        + rb"[^\s;\"']+)",
-    ),
-    _rule(
-        "ssh key",
-        [b" AAAA"],
-        rb"(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-[a-z0-9]+) (?P<value>AAAA[A-Za-z0-9+/=]{40,})",
-    ),
-    _rule(
-        "secret of the environment",
-        [
-            *(b"token", b"secret", b"passw", b"passphrase", b"key", b"_pass", b"_pwd"),
-            *(b"_jwt", b"_creds", b"dbpass", b"ldappass"),
-        ],
-        _NAME + _ASSIGNED + _NOTHING + _QUOTED + rb")",
-    ),
-    _rule(
-        "value of a secret's name",
-        [b"secret", b"passw", b"passphrase"],
-        _NAME_WITH % (rb"", _PASSWORDS) + _ASSIGNED + _NOTHING + _WORD % rb"",
-    ),
-    # What follows the word token is often a word of a vocabulary or of a message, and no secret.
-    _rule(
-        "value of a secret's name",
-        [b"token", b"key", b"credential"],
-        _NAME_WITH % (rb"", _TOKENS)
-        + _ASSIGNED
-        + _NOTHING
-        + _WORD % (_NO_NUMBER + rb"(?:(?<==)|" + _NO_WORD + rb")"),
-    ),
-)
-
-
-def is_secret_name(name: str) -> bool:
-    """Return whether an environment variable of this name holds a secret."""
-    text = name.upper().encode("utf-8", "replace")
-    return bool(re.fullmatch(_NAME, text))
-
-
-def patterns(environment: Mapping[str, bytes]) -> List[Rule]:
-    """Return ``RULES`` and one more rule for each secret value of the environment.
-
-    Values shorter than eight bytes are left out: they would match ordinary text.
-
-    :param environment: value by name of variable.
-    """
-    own = [
-        _rule(f"value of {name}", [value], rb"(?P<value>" + re.escape(value) + rb")")
-        for name, value in sorted(environment.items())
-        if is_secret_name(name) and len(value) >= 8
-    ]
-    return [*own, *RULES]
 
 
 class Redactor:
@@ -410,7 +84,7 @@ class Redactor:
         """
         kept = b""
         while True:
-            mark = (_KEY_END if self._in_key else _KEY_BEGIN).search(line)
+            mark = (KEY_END if self._in_key else KEY_BEGIN).search(line)
             if mark is None:
                 return kept if self._in_key else kept + line
             if not self._in_key:
@@ -436,7 +110,7 @@ def redacted_end(text: bytes, whole: bool) -> bytes:
     """
     if not whole:
         text = re.sub(rb"\A[^\r\n]*[\r\n]?", b"", text)
-        begin, end = _KEY_BEGIN.search(text), _KEY_END.search(text)
+        begin, end = KEY_BEGIN.search(text), KEY_END.search(text)
         if end and not (begin and begin.start() < end.start()):
             text = text[end.end() :]
     return b"".join(Redactor(RULES).redact([text]))
