@@ -24,10 +24,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests/unit"), str(ROOT / "workloads")]
 
+from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.kinds import pair_name
 from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.suspects import (
     UNDECIDED,
     judge,
-    pair_name,
 )
 from diagnosis_data import measured, named, two_racks
 

@@ -28,13 +28,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests/support"), str(ROOT / "tests/unit"), str(ROOT / "workloads")]
 
+from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.kinds import pair_name
 from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.measurement import (
     measurement,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.suspects import (
-    judge,
-    pair_name,
-)
+from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.suspects import judge
 from diagnosis_data import named, two_racks
 from shaped_nodes import Node, in_namespaces, start_nodes
 

@@ -2,7 +2,8 @@
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.exclusion import slowed
-from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.suspects import KINDS, judge
+from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.kinds import KINDS
+from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.suspects import judge
 from ansible_collections.scalebench.core.plugins.module_utils.preflight.diagnosis_checks import (
     diagnosis_checks,
 )

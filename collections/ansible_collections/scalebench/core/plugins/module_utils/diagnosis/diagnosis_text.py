@@ -8,8 +8,9 @@ from typing import Any, Dict, List, Mapping
 
 from ..layout.metrics import metric
 from ..layout.sections import Section, Table, markdown, section, table, table_text
+from .kinds import KINDS, pair_name
 from .measurement import EVERY_PAIR, TESTS
-from .suspects import KINDS, MOST_SEEN, SLOW, SOUND, UNDECIDED, pair_name
+from .suspects import MOST_SEEN, SLOW, SOUND, UNDECIDED
 
 __all__ = ["headline", "prometheus", "report_markdown", "sections", "terminal"]
 

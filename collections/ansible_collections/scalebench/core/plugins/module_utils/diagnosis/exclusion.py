@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any, Collection, Dict, FrozenSet, List, Mapping, Sequence, TypedDict
 
 from ..records.shape import check_shape
-from .suspects import (
+from .kinds import (
     FABRIC,
     GROUP_SEPARATOR,
     KINDS,
@@ -58,7 +58,7 @@ def to_exclude(suspects: Sequence[Mapping[str, Any]]) -> List[str]:
     Of each slow link one end is left out: of all ends the one with the most slow links first, of
     equal ones the last by name. Slow groups and their ways out stay: that is no matter of a node.
 
-    :raises KeyError: the kind of a suspect is none of ``suspects.KINDS``.
+    :raises KeyError: the kind of a suspect is none of ``kinds.KINDS``.
     """
     left_out: Dict[str, None] = {
         suspect["subject"].split()[0]: None
@@ -85,7 +85,7 @@ def without(diagnosis: Mapping[str, Any], file: str) -> str:
     groups but one. Empty where nobody would be left.
 
     :param diagnosis: its ``suspects``, and ``groups`` and ``nodes``.
-    :raises KeyError: the kind of a suspect is none of ``suspects.KINDS``.
+    :raises KeyError: the kind of a suspect is none of ``kinds.KINDS``.
     """
     of_groups = [
         suspect for suspect in diagnosis["suspects"] if KINDS[suspect["kind"]].of == OF_GROUPS
@@ -120,7 +120,7 @@ def slowed(
 
     :param suspect: ``kind`` and ``subject``, of ``suspects`` of a diagnosis.json.
     :param diagnosis: its ``nodes`` and ``groups``.
-    :raises KeyError: one of these is missing, or the kind is none of ``suspects.KINDS``.
+    :raises KeyError: one of these is missing, or the kind is none of ``kinds.KINDS``.
     """
     subject, of = suspect["subject"], KINDS[suspect["kind"]].of
     here = frozenset(taking_part)

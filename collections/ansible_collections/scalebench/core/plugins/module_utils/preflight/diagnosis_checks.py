@@ -6,7 +6,8 @@ from functools import lru_cache
 from typing import Any, Callable, Collection, List, Mapping, Optional, Tuple
 
 from ..diagnosis.exclusion import slowed, without
-from ..diagnosis.suspects import KINDS, UNDECIDED
+from ..diagnosis.kinds import KINDS
+from ..diagnosis.suspects import UNDECIDED
 from ..evidence.redaction import shown
 from ..layout.plain_text import plain
 from .verdict import FAIL, PASS, WARN, Nodes, Row, verdict
