@@ -60,14 +60,15 @@ def test_daemons_of_the_driver_do_not_count_as_work(tmp_path, started):
 
 
 def test_containers_of_every_engine_are_named(started):
-    # Options as the engines give them, to a shell that waits for its input.
-    shim = ["-namespace", "moby", "-id", "3f2a9c01d77e81b2c3", "-address", "/run/x.sock"]
+    # Options as the engines give them, to a shell that waits for its input. Tests of roles beside
+    # this one have containers too, of other names.
+    shim = ["-namespace", "moby", "-id", "5b8e27a4c90f81b2c3", "-address", "/run/x.sock"]
     conmon = ["--api-version", "1", "-c", "77ab" * 16, "-u", "77ab" * 16, "-n", "training"]
     before = work.containers()
     for path, words in (("/usr/bin/containerd-shim-runc-v2", shim), ("/usr/bin/conmon", conmon)):
         started(path, "-s", "--", *words, executable="/bin/sh", stdin=subprocess.PIPE)
     found = [name for name in work.containers() if name not in before]
-    assert found == ["container 3f2a9c01d77e", "container training"]
+    assert found == ["container 5b8e27a4c90f", "container training"]
 
 
 def test_a_program_that_only_mentions_a_container_is_none(started):
