@@ -21,6 +21,7 @@ from action_plugins import (
     campaign_plan,
     campaign_unarchive,
     comparison_check,
+    json_file,
     preflight_facts,
     scaling_report,
     text_tree,
@@ -80,6 +81,21 @@ def test_an_archive_goes_into_result_unless_told_otherwise(tmp_path, campaign, m
 def test_an_error_of_an_action_has_its_file(tmp_path):
     with pytest.raises(AnsibleActionFail, match=r"nowhere\.tgz: No such file or directory"):
         result(campaign_unarchive, {"archive": str(tmp_path / "nowhere.tgz")})
+
+
+def test_a_json_file_is_written_once_and_without_secrets(tmp_path):
+    path = tmp_path / "new/verdicts.json"
+    args = {"path": str(path), "content": {"found": "process 7 (x --token=hf_" + "a1" * 20 + ")"}}
+    assert result(json_file, args, check=True)["changed"] and not path.parent.exists()
+    assert result(json_file, args)["changed"]
+    assert not result(json_file, args)["changed"]
+    found = json.loads(path.read_text())["found"]
+    assert found == "process 7 (x --token=[redacted: Hugging Face token])"
+    (tmp_path / "file").write_text("")
+    with pytest.raises(
+        AnsibleActionFail, match=r"file/a\.json: cannot be written: Not a directory"
+    ):
+        result(json_file, {**args, "path": str(tmp_path / "file/a.json")})
 
 
 def test_baseline_and_gate_are_described(tmp_path, campaign):
