@@ -14,7 +14,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.diagnosi
     terminal,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.exclusion import (
-    to_exclude,
+    suspected,
     without,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.measurement import (
@@ -80,11 +80,11 @@ class ActionModule(ControllerAction):
             "campaign": folder.name,
             "ended": max(ended_at(run) or 0.0 for run in good.values()),
             **verdict,
-            "exclude": to_exclude(verdict["suspects"]),
             "tolerance": round(100 * (1 - math.exp(-TOLERANCE)), 1),
             "groups": groups,
             **measured,
         }
+        diagnosis["exclude"] = suspected(diagnosis)
         page = {
             "title": f"What is slow: {folder.name}",
             "head": headline(diagnosis),

@@ -139,3 +139,37 @@ def test_a_misspelt_variable_of_a_role_is_told_with_the_one_meant():
     for wrong, meant in (("campaign_retri", "campaign_retry"), ("campaign_nam", "campaign_name")):
         assert f"did you mean {meant!r}?" in misspelt([wrong], ["campaign"])[0]
     assert misspelt(["my_cuda_version", "site_nccl"], ["diagnosis"]) == []
+
+
+@pytest.mark.parametrize(
+    ("playbook", "roles"),
+    [
+        ("bench", ["campaign", "comparison", "preflight", "cell", "report", "gate"]),
+        ("report", ["report", "gate", "acceptance_verdict"]),
+        ("history", ["history"]),
+        ("archive", ["archive"]),
+    ],
+)
+def test_every_word_of_e_that_a_role_reads_is_known_to_its_playbook(playbook, roles):
+    if playbook == "bench":
+        known = yaml.safe_load((ROOT / "roles/campaign/vars/main.yml").read_text())
+        # What only a report without a campaign of its own is told.
+        of_reports = {"allowed_signers", "archive", "log_dir", "signer"}
+        known = {*known["__campaign_known"], *OPTIONS, *of_reports}
+    else:
+        (play,) = yaml.safe_load((ROOT / f"playbooks/{playbook}.yml").read_text())
+        known = {name for role in play["roles"] for name in role.get("extra_variables_known", [])}
+    read = {
+        word
+        for role in roles
+        for path in (ROOT / f"roles/{role}/defaults").glob("*.yml")
+        for word in re.findall(
+            r"\b([a-z]\w*) (?:\| default\(|if '\w+' in lookup\('extra_variables'\))",
+            path.read_text(),
+        )
+        if not word.startswith("scalebench_")
+    }
+    assert read and read - role_variables() <= known
+    for word in read - role_variables():
+        wrong = word[:-1] + word[-1] * 2
+        assert misspelt([wrong], known), wrong

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import struct
 
-VARINT, LENGTH_DELIMITED = 0, 2  # wire types of Protocol Buffers
+LENGTH_DELIMITED = 2  # a wire type of Protocol Buffers
 TENSORFLOW_LISTS = 1, 3  # fields of tensorflow.Feature: bytes_list, int64_list
 ONEFLOW_LISTS = 1, 4  # fields of oneflow.Feature: bytes_list, int32_list
 CASTAGNOLI = 0x82F63B78  # the polynomial of CRC-32C (RFC 3720), lowest bit first

@@ -220,12 +220,14 @@ def test_nodes_of_two_models_are_compared_with_those_of_their_own():
     for name in ("node3", "node4"):
         other_gpus(nodes[name])
         other_driver(nodes[name])
-        nodes[name]["fingerprint"].update(nccl="2.27.7", cuda_driver="12.8")
+        nodes[name]["fingerprint"].update(nccl="2.27.7", cuda_driver="12.8", ofed="24.10-1.1.4")
+        nodes[name]["image"] = "sha256:77"
     models = [("GPU model", name, "warn") for name in ("node3", "node4")]
     assert sorted(wrong(nodes)) == models
     nodes["node4"]["fingerprint"]["nccl"] = "2.28.1"
+    nodes["node3"]["fingerprint"]["ofed"] = "24.10-2.1.8"
     lose_a_gpu(nodes["node2"])
-    found = [("GPUs", "node2", "fail"), ("NCCL", "node4", "fail")]
+    found = [("GPUs", "node2", "fail"), ("NCCL", "node4", "fail"), ("OFED", "node4", "fail")]
     assert sorted(wrong(nodes)) == sorted([*models, *found])
 
 

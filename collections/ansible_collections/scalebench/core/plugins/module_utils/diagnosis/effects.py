@@ -108,9 +108,7 @@ def find(
     while True:
         precision = _precision(measured, fit)
         fit = _fitted(measured, precision, causes, fit.levels, fit.base)
-        tested = [
-            _tested(name, measured, causes, fit, precision, comparisons) for name in fit.levels
-        ]
+        tested = [_tested(name, causes, fit, precision, comparisons) for name in fit.levels]
         worst = max(tested, key=lambda one: one.doubt, default=None)
         if worst is None or worst.doubt < 1:
             break
@@ -277,7 +275,6 @@ def _mean(measured: Figures, precision: Precision, names: Sequence[str]) -> floa
 
 def _tested(
     name: str,
-    measured: Figures,
     causes: Mapping[str, FrozenSet[str]],
     fit: _Fit,
     precision: Precision,

@@ -16,7 +16,7 @@ from .kinds import (
     OF_TWO_NODES,
 )
 
-__all__ = ["check_diagnosis", "slowed", "to_exclude", "without"]
+__all__ = ["check_diagnosis", "slowed", "suspected", "to_exclude", "without"]
 
 # A cluster with more has another problem; to_exclude takes quadratic time.
 _MOST_SUSPECTS = 1000
@@ -80,18 +80,26 @@ def to_exclude(suspects: Sequence[Mapping[str, Any]]) -> List[str]:
 def without(diagnosis: Mapping[str, Any], file: str) -> str:
     """Return the value of ``-e exclude=`` that leaves the suspects out.
 
-    It is the diagnosis' file, but where a group or its way out is slow: then the nodes of
-    :func:`to_exclude`, and those of one group of each of these suspects; of the fabric those of all
-    groups but one. Empty where nobody would be left.
+    It is the diagnosis' file, but where a group or its way out is slow: then :func:`suspected`.
+    Empty where nobody would be left.
 
     :param diagnosis: its ``suspects``, and ``groups`` and ``nodes``.
     :raises KeyError: the kind of a suspect is none of ``kinds.KINDS``.
     """
-    of_groups = [
-        suspect for suspect in diagnosis["suspects"] if KINDS[suspect["kind"]].of == OF_GROUPS
-    ]
-    if not of_groups:
-        return file
+    of_groups = any(KINDS[one["kind"]].of == OF_GROUPS for one in diagnosis["suspects"])
+    return ",".join(suspected(diagnosis)) if of_groups else file
+
+
+def suspected(diagnosis: Mapping[str, Any]) -> List[str]:
+    """Return the nodes whose absence leaves no suspect; none where nobody would be left.
+
+    They are those of :func:`to_exclude`, and those of one group of each group or way out that is
+    slow; of the fabric those of all groups but one.
+
+    :param diagnosis: as of :func:`without`.
+    :raises KeyError: as :func:`without`.
+    """
+    of_groups = [one for one in diagnosis["suspects"] if KINDS[one["kind"]].of == OF_GROUPS]
     names: Dict[str, None] = {}
     # Those of the fabric last, so that the one that stays is none of those that go anyhow.
     for suspect in sorted(of_groups, key=lambda one: one["kind"] == FABRIC):
@@ -106,7 +114,7 @@ def without(diagnosis: Mapping[str, Any], file: str) -> str:
     for name in names:
         nodes.update(dict.fromkeys(known.get(name, [name])))
     gone = nodes.keys() >= {*diagnosis.get("nodes", [""])}
-    return "" if gone else ",".join(nodes)
+    return [] if gone else list(nodes)
 
 
 def slowed(

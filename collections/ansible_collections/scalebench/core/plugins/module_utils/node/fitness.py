@@ -30,8 +30,8 @@ __all__ = [
 PATIENCE = 30
 # Yes is the answer of --query-gpu, 1 that of --query-remapped-rows.
 _YES = ("Yes", "1")
-# sysfs shows a device also in containers that do not have its node in /dev. NCCL loads the library.
 _SIOCGIFADDR, _RTF_UP, _RTF_REJECT = 0x8915, 0x1, 0x200
+# sysfs shows a device also in containers that do not have its node in /dev. NCCL loads the library.
 _VERBS = "libibverbs.so.1"
 _DEVICES = (
     "for path in /dev/infiniband/uverbs*; do"

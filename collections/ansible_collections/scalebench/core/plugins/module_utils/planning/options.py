@@ -208,7 +208,8 @@ def misspelt(names: Iterable[str], known: Iterable[str], of_roles: Iterable[str]
         rest = _without_role(name)
         if rest == name:
             # Stricter with those of roles, of which there are hundreds.
-            meant = _meant(name, others, 0.9) or _meant(name, {*OPTIONS, *read}, 0.75)
+            # At 0.75 a word of four letters resembles any that differs in one of them: date, gate.
+            meant = _meant(name, others, 0.9) or _meant(name, {*OPTIONS, *read}, 0.76)
         else:
             # Stricter, because many variables of roles resemble one: campaign_benchmarks_dir.
             meant = _meant(rest, {*OPTIONS, *map(_without_role, of_campaign)}, 0.8)

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import Any, Callable, List, Mapping, Optional, Sequence, Tuple
 
-from .verdict import FAIL, PASS, SKIP, WARN, Nodes, Row, agreement, verdict
+from .verdict import (
+    FAIL,
+    PASS,
+    SKIP,
+    WARN,
+    Nodes,
+    Row,
+    agreement,
+    by_model,
+    gpus_of,
+    model_of,
+    verdict,
+)
 
 __all__ = ["cuda_problem", "gpu_checks"]
 
@@ -44,26 +56,15 @@ def gpu_checks(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
     rows = _presence(nodes, expected)
     install = "install {wanted} on this node as on the others: playbooks/provision.yml"
     todo = "set clocks, power limit, ECC and persistence as on the others: nvidia-smi -q"
-    for alike in _by_model(nodes):
+    for alike in by_model(nodes):
         rows += agreement("driver", alike, _driver, FAIL, install, expected.get("driver"))
         for check, key in (("CUDA of the driver", "cuda_driver"), ("NCCL", "nccl")):
             rows += agreement(check, alike, _of_fingerprint(key), FAIL, install)
         rows += agreement("GPU settings", alike, _settings, WARN, todo)
     for name, node in nodes.items():
-        if _gpus(node):
+        if gpus_of(node):
             rows += [_bus(name, node, expected), *(check(name, node) for check in _CHECKS)]
     return rows
-
-
-def _by_model(nodes: Nodes) -> List[Nodes]:
-    """Return the nodes by model of their GPUs, those without any beside the most frequent one."""
-    known = [model for node in nodes.values() for model in (_model(node),) if model]
-    usual = max(known, key=known.count) if known else None
-    models = {name: _model(node) or usual for name, node in nodes.items()}
-    return [
-        {name: nodes[name] for name, model in models.items() if model == one}
-        for one in dict.fromkeys(models.values())
-    ]
 
 
 def cuda_problem(state: Mapping[str, Any], gpus: int) -> Tuple[str, str]:
@@ -87,7 +88,7 @@ def cuda_problem(state: Mapping[str, Any], gpus: int) -> Tuple[str, str]:
 
 def _bus(name: str, node: Mapping[str, Any], expected: Mapping[str, Any]) -> Row:
     """Judge the GPUs that the driver cannot start: nvidia-smi and CUDA may pass over them."""
-    check, silent, number = "GPUs on the bus", node.get("gpus_silent"), len(_gpus(node))
+    check, silent, number = "GPUs on the bus", node.get("gpus_silent"), len(gpus_of(node))
     if silent and expected.get("gpus") != number:
         todo = "see dmesg | grep NVRM and reboot the node; preflight_gpus: {} does without them"
         found = f"no answer from {', '.join(silent)}"
@@ -109,7 +110,7 @@ def _cuda(name: str, node: Mapping[str, Any]) -> Row:
     if not state:
         return verdict("CUDA", name, SKIP, "not asked for")
     others = state["devices"] if node.get("gpus_chosen") and state["devices"] else 0
-    found, todo = cuda_problem(state, max(len(_gpus(node)), others))
+    found, todo = cuda_problem(state, max(len(gpus_of(node)), others))
     if found:
         return verdict("CUDA", name, FAIL, found, todo)
     return verdict("CUDA", name, PASS, f"{state['devices']} devices")
@@ -133,45 +134,37 @@ def _state(
     return judge
 
 
-def _gpus(node: Mapping[str, Any]) -> List[Mapping[str, Any]]:
-    return list(node["fingerprint"].get("gpus") or [])
-
-
 def _presence(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
-    if not any(_gpus(node) for node in nodes.values()) and not expected.get("gpus"):
+    if not any(gpus_of(node) for node in nodes.values()) and not expected.get("gpus"):
         return [verdict("GPUs", name, SKIP, _NO_GPU) for name in nodes]
     todo = "{wanted} should be there: see lspci -d 10de: and dmesg on the node"
     # Which of its GPUs a node may use is its own affair.
     whole = {name: node for name, node in nodes.items() if not node.get("gpus_chosen")}
     rows: List[Row] = []
-    for alike in _by_model(whole):
+    for alike in by_model(whole):
         wanted = expected.get("gpus")
-        rows += agreement("GPUs", alike, lambda node: len(_gpus(node)), FAIL, todo, wanted)
+        rows += agreement("GPUs", alike, lambda node: len(gpus_of(node)), FAIL, todo, wanted)
     for name in nodes.keys() - whole.keys():
-        chosen = ", ".join(str(gpu["index"]) for gpu in _gpus(nodes[name]))
+        chosen = ", ".join(str(gpu["index"]) for gpu in gpus_of(nodes[name]))
         rows.append(verdict("GPUs", name, PASS, f"{chosen} of scalebench_gpus"))
     asked = expected.get("gpu_model")
     if asked:
         for name, node in nodes.items():
-            others = [gpu["name"] for gpu in _gpus(node) if asked not in gpu["name"]]
+            others = [gpu["name"] for gpu in gpus_of(node) if asked not in gpu["name"]]
             if others:
                 advice = f"{asked} was expected: correct the inventory or the node"
                 rows.append(
                     verdict("GPU model", name, FAIL, ", ".join(sorted(set(others))), advice)
                 )
-            elif _gpus(node):
-                rows.append(verdict("GPU model", name, PASS, _model(node) or ""))
+            elif gpus_of(node):
+                rows.append(verdict("GPU model", name, PASS, model_of(node) or ""))
         return rows
     advice = "cells on {wanted} and others together are unavailable: measure each model apart"
-    return rows + agreement("GPU model", nodes, _model, WARN, f"{advice} (--limit, -e exclude)")
-
-
-def _model(node: Mapping[str, Any]) -> Optional[str]:
-    return ", ".join(sorted({gpu["name"] for gpu in _gpus(node)})) or None
+    return rows + agreement("GPU model", nodes, model_of, WARN, f"{advice} (--limit, -e exclude)")
 
 
 def _driver(node: Mapping[str, Any]) -> Optional[str]:
-    return ", ".join(sorted({gpu["driver"] for gpu in _gpus(node)})) or None
+    return ", ".join(sorted({gpu["driver"] for gpu in gpus_of(node)})) or None
 
 
 def _of_fingerprint(key: str) -> Any:

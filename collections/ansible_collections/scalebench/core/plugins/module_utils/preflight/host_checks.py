@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from ..records.node_names import by_words
 from ..stacks.versions import branch
-from .verdict import FAIL, PASS, SKIP, WARN, Nodes, Row, agreement, verdict
+from .verdict import FAIL, PASS, SKIP, WARN, Nodes, Row, agreement, by_model, verdict
 
 __all__ = ["data_checks", "fabric_checks", "host_checks"]
 
@@ -110,7 +110,14 @@ def fabric_checks(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
         active ports on a node. Without either all count, and one that is down is a warning.
     """
     install = "install {wanted} on this node as on the others: role mlnx_ofed"
-    rows = agreement("OFED", nodes, lambda node: node["fingerprint"].get("ofed"), FAIL, install)
+    again = "provision again, so that all nodes have {wanted}"
+    rows: List[Row] = []
+    # Nodes with other GPUs may have another stack.
+    for alike in by_model(nodes):
+        rows += agreement(
+            "OFED", alike, lambda node: node["fingerprint"].get("ofed"), FAIL, install
+        )
+        rows += agreement("image", alike, lambda node: node.get("image"), FAIL, again)
     given = expected.get("infiniband_devices") or []
     patterns = given.replace(" ", "").split(",") if isinstance(given, str) else given
     for name, node in nodes.items():
@@ -123,9 +130,7 @@ def fabric_checks(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
         return len([state for state in ports.values() if "ACTIVE" in state]) if ports else None
 
     word = FAIL if patterns or wanted else WARN
-    rows += agreement("active InfiniBand ports", nodes, active, word, todo, wanted)
-    again = "provision again, so that all nodes have {wanted}"
-    return rows + agreement("image", nodes, lambda node: node.get("image"), FAIL, again)
+    return rows + agreement("active InfiniBand ports", nodes, active, word, todo, wanted)
 
 
 def _states(node: Mapping[str, Any]) -> Dict[str, str]:

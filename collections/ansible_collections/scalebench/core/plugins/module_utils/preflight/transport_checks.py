@@ -56,19 +56,20 @@ def _tcp(name: str, nodes: Nodes, wanted: str, links: Mapping[str, str]) -> Row:
     if len(nodes) < 2 or not link or wanted not in ("", "NET/Socket", f"{_TCP}{link}"):
         why = f"{wanted}: only a repeat shows it" if wanted else "the inventory expects none"
         return verdict(_CHECK, name, SKIP, "one node has no other" if len(nodes) < 2 else why)
-    expected = wanted or f"{_TCP}{link}"
+    way = wanted or f"{_TCP}{link}"
+    expected = f"{way} expected{'' if wanted else ' by scalebench_interface'}"
     if node.get("addresses") is None or node.get("routes") is None:
-        found = f"{expected} expected; unknown: the node told no addresses and routes"
+        found = f"{expected}; unknown: the node told no addresses and routes"
         return verdict(_CHECK, name, WARN, found, "run the preflight again")
-    problem = _other_link(node, wanted, link) or _not_there(node, link)
+    problem = _other_link(node, wanted, link) or _not_there(node, wanted, link)
     problem = problem or _other_way(name, nodes, links)
     if problem:
-        return verdict(_CHECK, name, FAIL, f"{expected} expected, {problem[0]}", problem[1])
+        return verdict(_CHECK, name, FAIL, f"{expected}, {problem[0]}", problem[1])
     if wanted and node["fingerprint"].get("gpus") and _layers(node):
         found = f"{wanted} expected, and an RDMA port is active: NCCL takes NET/IB"
         todo = "set scalebench_transport to NET/IB, or NCCL_IB_DISABLE=1 for the ranks"
         return verdict(_CHECK, name, WARN, found, todo)
-    return verdict(_CHECK, name, PASS, f"{expected}, {node['addresses'][link]}")
+    return verdict(_CHECK, name, PASS, f"{way}, {node['addresses'][link]}")
 
 
 def _other_link(node: Mapping[str, Any], wanted: str, link: str) -> Optional[_Problem]:
@@ -81,10 +82,11 @@ def _other_link(node: Mapping[str, Any], wanted: str, link: str) -> Optional[_Pr
     return None
 
 
-def _not_there(node: Mapping[str, Any], link: str) -> Optional[_Problem]:
+def _not_there(node: Mapping[str, Any], wanted: str, link: str) -> Optional[_Problem]:
     up = node["fingerprint"].get("interfaces") or {}
     if link not in up:
-        todo = f"bring it up, or correct scalebench_transport (up are {', '.join(sorted(up))})"
+        variable = "scalebench_transport" if wanted.startswith(_TCP) else "scalebench_interface"
+        todo = f"bring it up, or correct {variable} (up are {', '.join(sorted(up))})"
         return f"{link} is missing or down", todo
     if link not in node["addresses"]:
         known = ", ".join(f"{one} {address}" for one, address in sorted(node["addresses"].items()))

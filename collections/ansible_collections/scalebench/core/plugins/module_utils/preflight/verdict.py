@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Mapping, Sequence, Tuple, TypedDict
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, TypedDict
 
 from ..records.node_names import folded, without_own
 
-__all__ = ["FAIL", "PASS", "SKIP", "WARN", "Nodes", "Row", "agreement", "to_mend", "verdict"]
+__all__ = [
+    "FAIL",
+    "PASS",
+    "SKIP",
+    "WARN",
+    "Nodes",
+    "Row",
+    "agreement",
+    "by_model",
+    "gpus_of",
+    "model_of",
+    "to_mend",
+    "verdict",
+]
 
 PASS, WARN, FAIL, SKIP = "pass", "warn", "fail", "skip"
 # By name of the node: its fingerprint and the facts of module preflight_facts.
@@ -66,6 +79,27 @@ def agreement(
             shown = "none" if found is None else str(found)
             rows.append(verdict(check, name, word, shown, todo.format(wanted=wanted)))
     return rows
+
+
+def by_model(nodes: Nodes) -> List[Nodes]:
+    """Return the nodes by model of their GPUs, those without any beside the most frequent one."""
+    known = [model for node in nodes.values() for model in (model_of(node),) if model]
+    usual = max(known, key=known.count) if known else None
+    models = {name: model_of(node) or usual for name, node in nodes.items()}
+    return [
+        {name: nodes[name] for name, model in models.items() if model == one}
+        for one in dict.fromkeys(models.values())
+    ]
+
+
+def gpus_of(node: Mapping[str, Any]) -> List[Mapping[str, Any]]:
+    """Return the GPUs of a node."""
+    return list(node["fingerprint"].get("gpus") or [])
+
+
+def model_of(node: Mapping[str, Any]) -> Optional[str]:
+    """Return the names of a node's GPUs; None without any."""
+    return ", ".join(sorted({gpu["name"] for gpu in gpus_of(node)})) or None
 
 
 def to_mend(rows: Sequence[Row]) -> List[Dict[str, str]]:

@@ -39,10 +39,8 @@ MOST_PLANNED = 50_000
 NEEDED = (*IDENTITY_KEYS, "batch_size_per_device", "nodes", "devices_per_node")
 # What bench.yml reads of a cell when it continues a campaign, and a report does not.
 _TO_CONTINUE = ("directory", "name", "node_names", "repeats", "commands", "oversubscribed")
-
-
 # What the search for its batch size reads of a cell.
-_TO_SEARCH = ("search_from", "warmup", "iterations", "reading")
+_TO_SEARCH = ("node_names", "search_from", "warmup", "iterations", "reading")
 
 
 class _Settings(TypedDict):
@@ -389,6 +387,8 @@ def check_plan(data: Any, to_continue: bool = True) -> Plan:
         if cell["batch_size_per_device"] == MAX:
             missing = [key for key in _TO_SEARCH if not cell.get(key)]
             if missing or cell["search_from"] < 1:
-                raise ValueError(f"a cell whose batch size is searched has no {missing or 'start'}")
+                raise ValueError(
+                    f"a cell whose batch size is searched has no {', '.join(missing) or 'start'}"
+                )
     check_size(data["cells"])
     return cast(Plan, dict(data))
