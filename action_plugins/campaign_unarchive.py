@@ -32,9 +32,9 @@ class ActionModule(ControllerAction):
         campaign, sums = archive_reading.head(archive)
         folder = Path(os.path.abspath(args["directory"] or f"result/{campaign}"))
         unpacked = archive_reading.unpacked_before(archive, sums, folder)
-        if self._task.check_mode:
+        if unpacked or self._task.check_mode:
             archive_reading.verify(archive)
-        elif not unpacked:
+        else:
             archive_reading.unpack(archive, folder)
         return {
             "changed": not unpacked,

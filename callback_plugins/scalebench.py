@@ -285,7 +285,8 @@ class CallbackModule(Default):
         if self._check_mode:
             return
         for repeat in plan["not_run"]:
-            self._print(f"  {repeat['log']}: {repeat['ending']}: {repeat['reason']}", "yellow")
+            line = f"  {repeat['log']}: {repeat['ending']}: {repeat['reason']}"
+            self._print(_in_one_line(line), "yellow")
         for remark in plan["remarks"]:
             self._print(f"  {_clean(remark)}")
         self._wave_began = time.monotonic()
@@ -297,7 +298,7 @@ class CallbackModule(Default):
             return
         for repeat in (repeat for wave in plan["waves"] for repeat in wave["repeats"]):
             if repeat["why"]:
-                self._print(f"  run again: {repeat['log'][5:-4]}: {repeat['why']}")
+                self._print(_in_one_line(f"  run again: {repeat['log'][5:-4]}: {repeat['why']}"))
 
     def _outstanding(self, plan):
         if plan["missing"]:
@@ -315,17 +316,22 @@ class CallbackModule(Default):
         lines = self._progress.end(records, now - self._wave_began)
         self._wave_began = now
         for record, line in zip(records, lines, strict=True):
-            self._print(line, "" if record["ending"] == "ok" else "red")
+            self._print(_in_one_line(line), "" if record["ending"] == "ok" else "red")
             causes = by_words((one["node"], one["detail"]) for one in record["disturbances"])
             more = len(causes) - MOST_DISTURBANCES
             causes[MOST_DISTURBANCES:] = [f"{more} more are in the report"] if more > 0 else []
             for cause in causes:
-                self._print(f"           disturbed: {cause}", "yellow")
+                self._print(_in_one_line(f"           disturbed: {cause}"), "yellow")
 
 
 def _clean(text):
     """Return what a node said without secrets and what would reach the terminal as a command."""
     return shown("\n".join(printable(line.expandtabs()) for line in str(text).splitlines()))
+
+
+def _in_one_line(text):
+    """Return what :func:`_clean` does, in one line: a node may say what looks like another one."""
+    return shown(printable(text))
 
 
 def _clean_difference(difference):

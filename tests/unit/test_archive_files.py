@@ -1,6 +1,7 @@
 """Archives on disk: reproducible, written atomically, verified before they are unpacked."""
 
 import gzip
+import json
 import os
 import shutil
 import signal
@@ -116,6 +117,13 @@ def test_secrets_elsewhere_are_refused_and_nothing_is_written(campaign, tmp_path
         make(campaign, tmp_path / "mine.tar.gz")
     assert "s3cr3t-value" not in str(refused.value)
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+
+def test_a_secret_on_another_line_than_its_option_is_refused(campaign, tmp_path):
+    argv = json.dumps({"argv": ["--password", "hunter2Zq9x"]}, indent=1)
+    write_campaign(campaign, **{"plan.json": f"{argv}\n"})
+    with pytest.raises(ValueError, match=r"plan\.json line 1: secret in a list or mapping"):
+        make(campaign, tmp_path / "mine.tar.gz")
 
 
 def test_a_secret_across_two_pieces_is_found(campaign, tmp_path, monkeypatch):

@@ -19,6 +19,7 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
 from ansible_collections.scalebench.core.plugins.plugin_utils.measured import read_campaign
 from campaign_data import ROOT, benchmarks, cluster
 from hostile_files import write_whole_campaign
+from written_campaigns import write_campaign
 
 
 def test_a_partial_first_plan_does_not_block_the_campaign(tmp_path):
@@ -294,3 +295,20 @@ def test_a_plan_with_an_impossible_rule_for_more_repeats_is_refused_by_name(tmp_
         files.write(tmp_path, "demo", {**made, "options": {**options, key: value}})
         with pytest.raises(ValueError, match=f"plan.json is not a plan: {said}"):
             files.read_plan(tmp_path)
+
+
+def test_a_copied_record_is_no_repeat(tmp_path):
+    folder = write_campaign(tmp_path / "mine", {"1n1g": 24.0, "2n1g": 46.0}, repeats=2)
+    whole = read_campaign(folder, "auto", {}).results
+    place = folder / "logs/pytorch/bz4/1n1g"
+    shutil.copytree(place, folder / "logs/copy/0")
+    first = next(place.glob("*_1.run.json"))
+    for end in (".run.json", ".log"):
+        shutil.copy(f"{place}/{first.name[:-9]}{end}", f"{place}/r50_b4_fp32_9{end}")
+    again = read_campaign(folder, "auto", {}).results
+    assert again["cells"] == whole["cells"]
+    named = {one["path"]: one["reason"] for one in again["unmatched"]}
+    log = f"logs/pytorch/bz4/1n1g/{first.name[:-9]}.log"
+    assert len(named) == 3
+    for path in (f"logs/copy/0/{first.name[:-9]}.log", "logs/pytorch/bz4/1n1g/r50_b4_fp32_9.log"):
+        assert named[path] == f"it is the same repeat as {log}, which counts: remove this one"

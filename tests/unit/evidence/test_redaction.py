@@ -1,9 +1,13 @@
 """Secrets are found and replaced; similar text stays."""
 
+import html
+import json
 import re
 from itertools import pairwise
 from pathlib import Path
+from xml.sax.saxutils import quoteattr
 
+import markupsafe
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import (
     Redactor,
@@ -197,6 +201,11 @@ SLURM_JWT=<S>
 FOO_CREDS=<S>
 DBPASS=<S>
 hmac_key=<S>
+REDISCLI_AUTH=<S>
+mount -t cifs -o user=u,pass=<S> //a/b /c
+unzip -P <S> a.zip
+wandb login <S>
+vault login <S>
 """
 VALUE = "Zq3" + "x9Kw7Lm2Pv5Rt8Yb1"
 
@@ -216,9 +225,9 @@ def test_a_token_in_quotes_may_be_a_number(form):
 def test_the_usual_forms_of_secrets_are_replaced(form):
     line = form.replace("<S>", VALUE)
     assert VALUE not in clean(line)[0]
-    assert clean(line)[0].startswith(
-        re.split("xoxb-|sk-|glsa_|dckr_", form[: form.index("<S>")])[0][:8]
-    )
+    # What stands before the secret says what it is of, and stays.
+    first = re.split(r"[ =]", form[: form.index("<S>")])[0]
+    assert clean(line)[0].startswith(first[:8])
     assert VALUE not in shown(line)
     assert clean(clean(line)[0]) == (clean(line)[0], {})
 
@@ -252,6 +261,32 @@ def test_a_secret_that_is_a_word_of_a_command_of_its_own_is_masked():
     assert shown({"argv": argv}) == {"argv": masked}
     assert shown(masked) == masked
     assert shown([f"--token={VALUE}", VALUE[:4]])[1] == VALUE[:4]
+
+
+@pytest.mark.parametrize(
+    ("value", "masked"),
+    [
+        (["sshpass", "-p", VALUE, "ssh", "n"], ["sshpass", "-p", "[redacted]", "ssh", "n"]),
+        (["/usr/bin/curl", "-u", f"me:{VALUE}"], ["/usr/bin/curl", "-u", "[redacted]"]),
+        ({"name": "DB_PASSWORD", "value": VALUE}, {"name": "DB_PASSWORD", "value": "[redacted]"}),
+        ({"DB_PASSWORD": [VALUE]}, {"DB_PASSWORD": "[redacted]"}),
+        ({"Authorization": f"Bearer {VALUE}"}, {"Authorization": "[redacted]"}),
+        ({"name": "r50", "value": VALUE}, {"name": "r50", "value": VALUE}),
+        (["ssh", "-p", "10000", "n"], ["ssh", "-p", "10000", "n"]),
+        (["docker", "run", "-p", "80:80", "image"], ["docker", "run", "-p", "80:80", "image"]),
+        ({"DB_PASSWORD": [], "n": 0}, {"DB_PASSWORD": [], "n": 0}),
+    ],
+)
+def test_a_secret_is_known_by_what_stands_beside_it(value, masked):
+    assert shown(value) == masked
+    assert shown(masked) == masked
+
+
+@pytest.mark.parametrize("value", ['ab"cd\\ef&gh<1', "pä$wörd-'12345"])
+def test_a_value_of_the_environment_is_found_as_files_spell_it(value):
+    written = [json.dumps(value), json.dumps(value, ensure_ascii=False), html.escape(value)]
+    for text in (value, *written, str(markupsafe.escape(value)), quoteattr(value)):
+        assert "[redacted: value of SITE_SECRET]" in clean(f"x {text} y", SITE_SECRET=value)[0]
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,7 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
     inside,
     read_json,
     read_yaml,
+    said,
     write_texts,
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.report_files import json_text
@@ -58,7 +59,7 @@ def _read(given: str, folder: Path, own: Sequence[Factor] | None) -> dict[str, A
         if found is None:
             known = ", ".join(sorted(one.stem for one in folder.glob("*.yml"))) or "none"
             raise ValueError(f"no file, and no acceptance in {folder}: there are {known}")
-        content = read_yaml(found, unique=True)
+        content = read_yaml(found)
         return {"file": given, "content": content, "promised": check_acceptance(content, own)}
     except OSError as error:
         raise ValueError(f"acceptance {given}: {error.strerror or error}") from None
@@ -82,8 +83,8 @@ def kept_with(
         kept = {**kept, "promised": check_acceptance(kept.get("content"))}
     except FileNotFoundError:
         kept = None
-    except ValueError as error:
-        raise ValueError(f"{campaign / KEPT}: {error}") from None
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{campaign / KEPT}: {said(error)}") from None
     if not given:
         return kept
     wanted = _read(given, folder, own)

@@ -24,6 +24,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.evidence.archive i
     written_by_report,
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
+    LARGEST,
     make_folder,
     open_regular,
     put_in_place,
@@ -96,6 +97,8 @@ def content_of(archive: Path, path: str) -> bytes:
     with _opened(archive) as unzipped:
         for header, content in _members(unzipped):
             if split_member(header.name)[1] == path:
+                if header.size > LARGEST:
+                    raise ValueError(f"{path} has more than {LARGEST >> 20} MiB")
                 return b"".join(content)
             for _ in content:
                 pass

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import json
 import os
 import stat
 import tarfile
@@ -27,7 +28,10 @@ from ansible_collections.scalebench.core.plugins.module_utils.evidence.archive i
     manifest_text,
     refusal,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import Redactor
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import (
+    Redactor,
+    shown,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.secret_forms import (
     Rule,
     patterns,
@@ -37,6 +41,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text 
 from ansible_collections.scalebench.core.plugins.module_utils.node.claim import (
     FILES as CLAIM_FILES,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.records.shape import parse_json
 from ansible_collections.scalebench.core.plugins.plugin_utils.archive_reading import (
     PIECE,
     checksum_beside,
@@ -50,6 +55,7 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.archive_signing im
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files import check_logs
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
+    LARGEST,
     make_folder,
     put_in_place,
     write_texts,
@@ -180,7 +186,19 @@ def _measured(folder: Path, path: str, rules: Sequence[Rule]) -> Packed:
     for piece in _redacted(folder, path, redactor):
         digest.update(piece)
         size += len(piece)
+    if path.endswith(".json") and size <= LARGEST and _hides_a_secret((folder / path).read_bytes()):
+        redactor.findings.setdefault("secret in a list or mapping", (1, 1))
     return Packed(path, size, digest.hexdigest(), redactor.findings)
+
+
+def _hides_a_secret(content: bytes) -> bool:
+    """Return whether a JSON document has a secret that its lines do not show, as a list may."""
+    try:
+        value = parse_json(content.decode("utf-8"))
+    except ValueError:
+        return False
+    mark = "[redacted"
+    return json.dumps(shown(value)).count(mark) > json.dumps(value).count(mark)
 
 
 def _redacted(folder: Path, path: str, redactor: Redactor) -> Iterator[bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import multiprocessing
 import os
@@ -252,8 +253,12 @@ def earlier(results: Path) -> dict[str, list[float]]:
     Damaged records, and those without a time or a place, tell nothing.
     """
     seconds: dict[str, list[float]] = {}
-    plans = sorted(results.glob("*/plan.json"), key=lambda path: path.stat().st_mtime)
-    for path in plans[-RECENT:]:
+    plans = []
+    for path in results.glob("*/plan.json"):
+        # A link that leads nowhere, or a folder that is being removed.
+        with contextlib.suppress(OSError):
+            plans.append((path.stat().st_mtime, path))
+    for _, path in sorted(plans)[-RECENT:]:
         for record in records(path.parent).values():
             placed = {"directory", "name"} <= record["cell"].keys()
             if record["ending"] == "ok" and placed and record.get("seconds"):

@@ -18,6 +18,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.records.shape impo
 )
 
 __all__ = [
+    "LARGEST",
     "inside",
     "leads_outside",
     "make_folder",
@@ -37,7 +38,7 @@ _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 # Bytes of a file that is read whole; a plan of a thousand nodes has a few million.
-_LARGEST = 1 << 28
+LARGEST = 1 << 28
 # Values of a YAML file, with those of its aliases.
 _MOST_VALUES = 1 << 20
 
@@ -77,9 +78,9 @@ def inside(folder: Path, name: str) -> Path:
 
 def _whole(path: Path) -> bytes:
     with open_regular(path) as file:
-        content = file.read(_LARGEST + 1)
-    if len(content) > _LARGEST:
-        raise ValueError(f"it has more than {_LARGEST >> 20} MiB")
+        content = file.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise ValueError(f"it has more than {LARGEST >> 20} MiB")
     return content
 
 
@@ -122,7 +123,10 @@ def put_in_place(part: Path, path: Path) -> None:
 def _before(path: Path) -> bytes | None:
     """Return the content of a file, of a link nothing, and None where there is neither."""
     try:
-        return b"" if path.is_symlink() else _whole(path)
+        # What is too large to be compared is replaced.
+        if path.is_symlink() or (path.is_file() and path.stat().st_size > LARGEST):
+            return b""
+        return _whole(path)
     except FileNotFoundError:
         return None
 
@@ -224,19 +228,21 @@ class _Unique(_Loader):  # type: ignore[valid-type, misc]
         return super().construct_mapping(node, deep)
 
 
-def read_yaml(path: Path, unique: bool = False) -> Any:
+def read_yaml(path: Path) -> Any:
     """Return the document of a YAML file.
-
-    :param unique: refuse a key that a mapping has twice.
 
     :raises OSError: the file cannot be read.
     :raises ValueError: it is no regular file, not UTF-8, nested too deep, too large with its
         aliases, or holds what JSON has not, such as a date; without the path.
-    :raises yaml.YAMLError: it is not YAML.
+    :raises yaml.YAMLError: it is not YAML, or a mapping has a key twice.
     """
     text = _whole(path).decode("utf-8")
     _check_size(text)
-    value = yaml.load(text, Loader=_Unique if unique else _Loader)
+    try:
+        value = yaml.load(text, Loader=_Unique)
+    except (IndexError, KeyError, AttributeError, TypeError):
+        # So PyYAML ends at "!!int ''" and "!!bool maybe".
+        raise ValueError("a value is not what its tag (!!int, !!bool, ...) says") from None
     check_plain(value)
     return value
 

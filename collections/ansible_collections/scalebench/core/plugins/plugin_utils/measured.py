@@ -16,7 +16,9 @@ from ansible_collections.scalebench.core.plugins.module_utils.facts.logtree impo
     group_logs,
     no_facts_record,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import plain
 from ansible_collections.scalebench.core.plugins.module_utils.planning.plan import expected_identity
+from ansible_collections.scalebench.core.plugins.module_utils.records.cells import cell_key
 from ansible_collections.scalebench.core.plugins.module_utils.records.results import Results
 from ansible_collections.scalebench.core.plugins.module_utils.records.runs import RunRecord
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
@@ -39,6 +41,10 @@ __all__ = ["Measured", "read_campaign", "read_log_tree"]
 
 PREFLIGHT = "preflight.json"
 Problems = list[dict[str, str]]
+# Of a preflight: 31 checks of 3,000 nodes are fewer.
+_MOST_ROWS = 100_000
+# What a cell runs beside its repeats, as the names of their logs end.
+_BESIDE = ("search", "alone")
 
 
 @dataclass
@@ -186,6 +192,7 @@ def _load(folder: Path) -> tuple[dict[str, Any], list[RunRecord], Problems]:
             problems.append({"path": path, "reason": shown(f"it cannot be read: {error}")})
     if not runs and "cells" not in plan:
         raise ValueError(_no_campaign(folder, problems))
+    runs = _once(runs, problems)
     known = {run["log"] for run in runs}
     problems += [
         {"path": path, "reason": "no run record beside it: the repeat did not end"}
@@ -193,6 +200,29 @@ def _load(folder: Path) -> tuple[dict[str, Any], list[RunRecord], Problems]:
         if path.endswith(".log") and path not in known
     ]
     return plan, runs, problems
+
+
+def _once(runs: list[RunRecord], problems: Problems) -> list[RunRecord]:
+    """Return the records, each repeat once: a copy is no repeat of its own.
+
+    The one that lies where its cell's logs lie counts.
+    """
+    kept: dict[tuple[Any, ...], RunRecord] = {}
+    for run in sorted(runs, key=_lies_elsewhere):
+        cell = run["cell"]
+        # By the log's name: what did not fit becomes a probe beside the one of the same size.
+        what = next((kind for kind in _BESIDE if run["log"].endswith(f"_{kind}.log")), "measured")
+        repeat = (cell_key(cell), str(cell["batch_size_per_device"]), run["repeat"], what)
+        counts = kept.setdefault(repeat, run)
+        if counts is not run:
+            reason = f"it is the same repeat as {counts['log']}, which counts: remove this one"
+            problems.append({"path": run["log"], "reason": shown(plain(reason))})
+    logs = {run["log"] for run in kept.values()}
+    return [run for run in runs if run["log"] in logs]
+
+
+def _lies_elsewhere(run: RunRecord) -> bool:
+    return not run["log"].startswith(f"logs/{run['cell'].get('directory')}/")
 
 
 def _no_campaign(folder: Path, problems: Problems) -> str:
@@ -217,7 +247,7 @@ def _preflight(folder: Path, problems: Problems) -> dict[str, Any] | None:
             "counts": {str(word): int(count) for word, count in preflight["counts"].items()},
             "rows": [
                 {key: str(row[key]) for key in ("check", "node", "verdict", "found", "todo")}
-                for row in preflight["rows"]
+                for row in preflight["rows"][:_MOST_ROWS]
                 if row["verdict"] in ("fail", "warn")
             ],
         }

@@ -9,7 +9,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import redacted_end
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import (
+    redacted_end,
+    shown,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import last_lines
 from ansible_collections.scalebench.core.plugins.module_utils.report.exports import (
     csv_text,
@@ -55,8 +58,9 @@ def report_files(
     :param png: whether to write each plot as PNG too.
     :raises ImportError: matplotlib is missing.
     """
-    results = measured.results
-    tails = log_tails(measured.folder, logs_to_quote(results))
+    tails = log_tails(measured.folder, logs_to_quote(measured.results))
+    # Words of the plan and of variants are in them too, which nobody has searched.
+    results = shown(measured.results)
     model = page(results, measured.plan, measured.runs, tails, plots)
     drawn = _plots(results, model["plots"], png) if plots else {}
     inline = [

@@ -10,7 +10,9 @@ import yaml
 from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.exclusion import (
     check_diagnosis,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import shown
 from ansible_collections.scalebench.core.plugins.module_utils.history.trends import entry
+from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import plain
 from ansible_collections.scalebench.core.plugins.module_utils.published.rows import published_rows
 from ansible_collections.scalebench.core.plugins.module_utils.results.versions import read
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
@@ -48,14 +50,14 @@ def read_campaigns(folder: Path) -> tuple[list[dict[str, Any]], list[dict[str, s
         path = place / "results.json"
         try:
             if path.exists():
-                entries.append(entry(read_results(inside(place, path.name)), place.name))
+                entries.append(entry(shown(read_results(inside(place, path.name))), place.name))
             elif (place / "plan.json").exists():
                 raise ValueError(
                     "it has a plan and no results.json: playbooks/report.yml"
                     f" -e campaign={place.name} writes it"
                 )
         except (OSError, ValueError) as error:
-            left_out.append({"folder": place.name, "reason": str(error)})
+            left_out.append({"folder": place.name, "reason": shown(plain(error))})
     return entries, left_out
 
 

@@ -50,6 +50,9 @@ def check_diagnosis(content: Any) -> None:
             raise ValueError(f"it has a suspect of unknown kind {suspect['kind']!r:.80}")
         if not suspect["subject"].strip():
             raise ValueError("it has a suspect without a name")
+        ends = suspect["subject"].count(LINK_SEPARATOR) + 1
+        if KINDS[suspect["kind"]].of == OF_TWO_NODES and ends != 2:
+            raise ValueError(f"it has a slow link with {ends} ends")
 
 
 def to_exclude(suspects: Sequence[Mapping[str, Any]]) -> List[str]:

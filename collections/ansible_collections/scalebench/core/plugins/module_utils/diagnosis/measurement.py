@@ -25,6 +25,12 @@ OF_GPUS = ("host_to_device",)
 _NAME = re.compile(r"[\w.:-]{1,255}")
 
 
+# Of a node; no machine has so many.
+_MOST_DEVICES = 1000
+# Lines that are named; of a log of thousands of them the rest says the same.
+_MOST_LEFT_OUT = 100
+
+
 class _Row(TypedDict):
     rates: List[float]
 
@@ -77,6 +83,8 @@ def measurement(logs: Mapping[str, str]) -> Dict[str, Any]:
                 found[kind][key]["rates"] += row["rates"]
     for row, rates in again:
         row["rates"] += rates
+    if len(left_out) > _MOST_LEFT_OUT:
+        left_out[_MOST_LEFT_OUT:] = [f"and {len(left_out) - _MOST_LEFT_OUT} more lines"]
     nodes = list(dict.fromkeys(row["node"] for row in found["alone"].values()))
     rows = {kind: list(of_kind.values()) for kind, of_kind in found.items()}
     known = {*nodes}
@@ -112,6 +120,8 @@ def _row(text: str, shape: Any, keys: Tuple[str, ...]) -> Dict[str, Any]:
         raise ValueError(f"it names no node: {odd[0]!r:.80}")
     if "test" in row and row["test"] not in TESTS:
         raise ValueError(f"it has an unknown test {row['test']!r:.80}")
+    if not 0 <= row.get("device", 0) < _MOST_DEVICES:
+        raise ValueError(f"it has a device {row['device']!r:.80}")
     if "nodes" in keys and (len(row["nodes"]) != 2 or len(set(row["nodes"])) != 2):
         raise ValueError("a pair has two nodes")
     kept = {name: row[name] for name in keys}

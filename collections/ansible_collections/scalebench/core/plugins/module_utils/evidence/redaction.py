@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from functools import lru_cache, partial
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, Match, Sequence, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Match, Sequence, Set, Tuple
 
 from ..layout.plain_text import without_commands
 from .secret_forms import KEY_BEGIN, KEY_END, RULES, Rule, is_secret_name
@@ -15,6 +16,10 @@ _PRIVATE_KEY = "private key"
 _MASKED = "[redacted]"
 # Characters of a text that is kept with what is shown of it.
 _LONGEST_WORD = 300
+# Commands whose secrets are known by the option before them, and words of them that are looked at.
+_COMMANDS = ("sshpass", "curl", "mysql", "docker", "podman", "ipmitool", "redis-cli", "ldapsearch")
+_MOST_WORDS = 30
+_HEADERS = ("authorization", "proxy-authorization", "cookie", "set-cookie")
 # What may be a command to a terminal, or have no shape.
 _ODD = re.compile(rb"[^\t\r\n -~]")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -125,14 +130,20 @@ def shown(value: Any) -> Any:
     if isinstance(value, str):
         return _shown_word(value) if len(value) < _LONGEST_WORD else _shown_text(value)
     if isinstance(value, Mapping):
+        # As containers state their environment: {"name": ..., "value": ...}.
+        named = value.get("name", value.get("Name"))
         return {
-            key: _MASKED if _is_secret(key, each) else shown(each) for key, each in value.items()
+            key: _MASKED
+            if _is_secret(named if key in ("value", "Value") else key, each)
+            else shown(each)
+            for key, each in value.items()
         }
     if isinstance(value, (list, tuple)):
         before: List[Any] = [None, *value]
+        masked = _secret_arguments(value)
         return [
-            _MASKED if _is_option_of(last, each) else shown(each)
-            for last, each in zip(before, value)
+            _MASKED if number in masked or _is_option_of(last, each) else shown(each)
+            for number, (last, each) in enumerate(zip(before, value))
         ]
     return value
 
@@ -155,5 +166,24 @@ def _is_option_of(last: Any, value: Any) -> bool:
     return bool(shown(last) == last and shown(value) == value and shown(both) != both)
 
 
+def _secret_arguments(words: Sequence[Any]) -> Set[int]:
+    """Return which words of a command are secrets by those before them, as that of sshpass -p."""
+    if not all(isinstance(word, str) for word in words[:_MOST_WORDS]):
+        return set()
+    if not words or posixpath.basename(words[0]) not in _COMMANDS:
+        return set()
+    return {
+        number
+        for number, word in enumerate(words[:_MOST_WORDS])
+        if number
+        and not _shown_text(" ".join(words[: number + 1])).endswith(word)
+        and _shown_text(word) == word
+    }
+
+
 def _is_secret(key: Any, value: Any) -> bool:
-    return isinstance(key, str) and isinstance(value, str) and bool(value) and is_secret_name(key)
+    if not isinstance(key, str) or not value:
+        return False
+    texts = value if isinstance(value, (list, tuple)) else [value]
+    secret = is_secret_name(key) or key.lower() in _HEADERS
+    return secret and all(isinstance(text, str) for text in texts)

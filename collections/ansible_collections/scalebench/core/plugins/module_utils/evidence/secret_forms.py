@@ -6,6 +6,8 @@ them as secret.
 
 from __future__ import annotations
 
+import html
+import json
 import re
 from typing import List, Mapping, NamedTuple, Pattern, Sequence, Tuple
 
@@ -20,7 +22,7 @@ _TOKENS = rb"TOKEN|CREDENTIALS?|" + _KEYS
 _HARMLESS = rb"(?!(?i:%s*[_-](?:FILE|PATH|DIR|PKEY|IDS?|COUNT|NAME|TYPE))(?!%s))"
 # Looked at once as a whole: a pattern that tries every part of a name takes quadratic time.
 _NAME = (
-    rb"(?<![A-Za-z0-9_])(?=[A-Z0-9_]*(?:(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|SSHPASS|KEY)(?![A-Z])"
+    rb"(?<![A-Za-z0-9_])(?=[A-Z0-9_]*(?:(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|SSHPASS|KEY|REDISCLI_AUTH)(?![A-Z])"
     rb"|(?:_PASS|_PWD|_JWT|_CREDS|DBPASS|LDAPPASS)(?![A-Z0-9_])))"
     + _HARMLESS % ((rb"[A-Z0-9_]",) * 2)
     + rb"[A-Z0-9_]+"
@@ -209,19 +211,20 @@ RULES = (
     _rule(
         "password in .netrc",
         [b"password "],
-        rb"(?:login|user)\s+\S+\s+password\s+(?P<value>" + _NOTHING + rb"\S+)",
+        rb"(?:login|user)\s+(?!\[redacted)\S+\s+password\s+(?P<value>" + _NOTHING + rb"\S+)",
     ),
     _rule(
         "password of a command",
         [
             *(b"curl", b"sshpass", b"mysql", b"docker login", b"podman login"),
-            *(b"ipmitool", b"redis-cli", b"ldap"),
+            *(b"ipmitool", b"redis-cli", b"ldap", b"wandb login", b"vault login", b"unzip"),
         ],
         rb"(?:curl\b.{0,300}?\s(?:-u|--user)[ =]?[\"']?[^\s:\"']+:"
         rb"|(?:sshpass|(?:docker|podman) login)\b.{0,300}?\s-p[ =]?[\"']?"
         rb"|\bmysql\w*\b.{0,300}?\s-p[\"']?"
         rb"|(?:\bipmitool\b[^|;&\r\n]{0,300}?\s-P|\bredis-cli\b[^|;&\r\n]{0,300}?\s-a"
-        rb"|\bldap(?:search|modify|add|delete|whoami)\b[^|;&\r\n]{0,300}?\s-w)[ =\"']+)"
+        rb"|\bldap(?:search|modify|add|delete|whoami)\b[^|;&\r\n]{0,300}?\s-w"
+        rb"|\bunzip\b[^|;&\r\n]{0,300}?\s-P|\b(?:wandb|vault) login(?=\s+[^-\s]))[ =\"']+)"
         rb"(?P<value>" + _NOTHING + rb"[^\s\"']+)",
     ),
     _rule(
@@ -264,11 +267,11 @@ RULES = (
         [b"_pass", b"-pass", b"sshpass", b"pwd", b"pw"],
         rb"(?i:(?<![\w-])" + _SHORT + rb")" + _ASSIGNED + _NOTHING + _QUOTED + rb")",
     ),
-    # Of a string for ODBC; the variable PWD is a folder.
+    # Of a string for ODBC, or options of mount; the variable PWD is a folder.
     _rule(
         "value of a secret's name",
-        [b"pwd"],
-        rb"(?:(?<=;)(?i:pwd)|(?<![\w;-])[Pp]wd)=(?P<value>(?![^\s;]*/)"
+        [b"pwd", b"pass="],
+        rb"(?:(?<=[;,])(?i:pwd|pass)|(?<![\w;-])[Pp]wd)=(?P<value>(?![^\s;]*/)"
         + _NOTHING
         + rb"[^\s;\"']+)",
     ),
@@ -281,7 +284,7 @@ RULES = (
         "secret of the environment",
         [
             *(b"token", b"secret", b"passw", b"passphrase", b"key", b"_pass", b"_pwd"),
-            *(b"_jwt", b"_creds", b"dbpass", b"ldappass"),
+            *(b"_jwt", b"_creds", b"dbpass", b"ldappass", b"rediscli_auth"),
         ],
         _NAME + _ASSIGNED + _NOTHING + _QUOTED + rb")",
     ),
@@ -315,9 +318,22 @@ def patterns(environment: Mapping[str, bytes]) -> List[Rule]:
 
     :param environment: value by name of variable.
     """
-    own = [
-        _rule(f"value of {name}", [value], rb"(?P<value>" + re.escape(value) + rb")")
-        for name, value in sorted(environment.items())
-        if is_secret_name(name) and len(value) >= 8
-    ]
+    own = []
+    for name, value in sorted(environment.items()):
+        if is_secret_name(name) and len(value) >= 8:
+            spelt = _spellings(value)
+            pattern = rb"(?P<value>" + rb"|".join(map(re.escape, spelt)) + rb")"
+            own.append(_rule(f"value of {name}", spelt, pattern))
     return [*own, *RULES]
+
+
+def _spellings(value: bytes) -> List[bytes]:
+    """Return a value as it stands in text, JSON and HTML or XML, the longest first."""
+    text = value.decode("utf-8", "surrogateescape")
+    every = {text, *(json.dumps(text, ensure_ascii=only)[1:-1] for only in (True, False))}
+    escaped = html.escape(text, quote=False)
+    # Without quotes, as XML's attributes, Python's html and Jinja's pages.
+    for double, single in (('"', "'"), ("&quot;", "'"), ("&quot;", "&#x27;"), ("&#34;", "&#39;")):
+        every.add(escaped.replace('"', double).replace("'", single))
+    spelt = {one.encode("utf-8", "surrogateescape") for one in every}
+    return sorted(spelt, key=len, reverse=True)

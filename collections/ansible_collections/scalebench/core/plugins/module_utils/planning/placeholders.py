@@ -105,4 +105,11 @@ def fields(words: Iterable[str]) -> Set[str]:
 
 
 def _fields(word: str) -> List[str]:
-    return [field for _, field, _, _ in string.Formatter().parse(word) if field is not None]
+    named = []
+    for _, field, form, conversion in string.Formatter().parse(word):
+        if form or conversion:
+            # A width in it would fill the memory.
+            raise ValueError(f"{{{field}}} takes no form such as :>9 or !r")
+        if field is not None:
+            named.append(field)
+    return named

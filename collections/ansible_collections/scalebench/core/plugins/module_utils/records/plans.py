@@ -10,6 +10,7 @@ from .factors import MAX, Factors
 from .shape import Scalar, check_shape
 
 __all__ = [
+    "LARGEST_BATCH",
     "MOST_REPEATS",
     "NEEDED",
     "Cell",
@@ -39,6 +40,8 @@ MOST_PLANNED = 50_000
 NEEDED = (*IDENTITY_KEYS, "batch_size_per_device", "nodes", "devices_per_node")
 # What bench.yml reads of a cell when it continues a campaign, and a report does not.
 _TO_CONTINUE = ("directory", "name", "node_names", "repeats", "commands", "oversubscribed")
+# The largest batch size per device that is searched.
+LARGEST_BATCH = 65536
 # What the search for its batch size reads of a cell.
 _TO_SEARCH = ("node_names", "search_from", "warmup", "iterations", "reading")
 
@@ -386,9 +389,8 @@ def check_plan(data: Any, to_continue: bool = True) -> Plan:
         check_cell(cell)
         if cell["batch_size_per_device"] == MAX:
             missing = [key for key in _TO_SEARCH if not cell.get(key)]
-            if missing or cell["search_from"] < 1:
-                raise ValueError(
-                    f"a cell whose batch size is searched has no {', '.join(missing) or 'start'}"
-                )
+            if missing or not 1 <= cell["search_from"] <= LARGEST_BATCH:
+                lacks = ", ".join(missing) or f"start of 1 to {LARGEST_BATCH}"
+                raise ValueError(f"a cell whose batch size is searched has no {lacks}")
     check_size(data["cells"])
     return cast(Plan, dict(data))

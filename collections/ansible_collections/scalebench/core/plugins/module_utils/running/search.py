@@ -7,7 +7,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 from ..planning.plan import planned_repeat
 from ..records.cells import cell_key, log_place, task_values
 from ..records.factors import MAX
-from ..records.plans import Cell, PlannedRepeat, Reading
+from ..records.plans import LARGEST_BATCH, Cell, PlannedRepeat, Reading
 
 __all__ = [
     "FITS",
@@ -26,8 +26,6 @@ __all__ = [
 
 # The first step allocates; on a CPU memory grows for some more steps, until the free blocks fit.
 _WARMUP, _ITERATIONS = 2, 8
-# No larger batch size per device is tried.
-_LIMIT = 65536
 FITS, OUT_OF_MEMORY = "fits", "out_of_memory"
 # Above 64 only multiples of 8 are tried: it saves three probes, and tensor cores want them
 # (NVIDIA, Deep Learning Performance: "choose batch size ... to be divisible by 8").
@@ -88,7 +86,7 @@ def next_probe(group: Sequence[Cell], endings: Mapping[int, str]) -> Optional[Pl
     """
     if _spoiled(endings):
         return None
-    batch = next_batch(_tried(endings), group[0]["search_from"], _LIMIT)
+    batch = next_batch(_tried(endings), group[0]["search_from"], LARGEST_BATCH)
     if batch is None:
         return None
     widest = max(group, key=lambda cell: cell["nodes"] * cell["devices_per_node"])
