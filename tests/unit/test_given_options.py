@@ -5,6 +5,7 @@ import re
 import pytest
 import yaml
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import OPTIONS
+from ansible_collections.scalebench.core.plugins.module_utils.records.factors import FACTORS
 from ansible_collections.scalebench.core.plugins.plugin_utils.given_options import (
     check_same_on_nodes,
     given_options,
@@ -173,3 +174,10 @@ def test_every_word_of_e_that_a_role_reads_is_known_to_its_playbook(playbook, ro
     for word in read - role_variables():
         wrong = word[:-1] + word[-1] * 2
         assert misspelt([wrong], known), wrong
+
+
+def test_every_option_has_its_row_in_the_readme():
+    text = (ROOT / "README.md").read_text().partition("## Choose what to run")[2]
+    rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \|", text.partition("\n## ")[0], re.M)
+    listed = {name for row in rows for name in re.findall(r"\w+", row)}
+    assert {*OPTIONS} - {factor.name for factor in FACTORS if not factor.listed} <= listed

@@ -3,6 +3,7 @@
 import inspect
 import json
 import os
+import re
 from datetime import UTC, datetime
 
 import diagnosis_data
@@ -251,9 +252,9 @@ def test_cells_of_the_map_are_marked_by_their_deficit():
     data = measured(8, 1)
     for row in data["pairs"]:
         row["rates"] = [100.0] * 3
-    for row, share in zip(data["pairs"], (0.98, 0.97, 0.96, 0.85, 0.7, 0.5)):
+    shares = (0.98, 0.97, 0.96, 0.9, 0.89, 0.8, 0.79, 0.65, 0.64, 1.5)
+    for row, share in zip(data["pairs"], shares):
         row["rates"] = [100.0 * share] * 3
-    data["pairs"][6]["rates"] = [150.0] * 3
     (table,) = next(part for part in sections(diagnosis_of(data)) if part["ident"] == "pairs")[
         "tables"
     ]
@@ -261,8 +262,9 @@ def test_cells_of_the_map_are_marked_by_their_deficit():
     for row in table["rows"]:
         for column, cell in zip(table["columns"][1:], row[1:]):
             marks[frozenset((row[0]["text"], column["name"]))] = cell["mark"]
-    found = [marks[frozenset(row["nodes"])] for row in data["pairs"][:8]]
-    assert found == [0, 0, 1, 2, 3, 4, 0, 0]
+    found = [marks[frozenset(row["nodes"])] for row in data["pairs"][:11]]
+    assert found == [0, 0, 1, 1, 2, 2, 3, 3, 4, 0, 0]
+    assert "Pairs below 97, 90, 80 and 65 %" in report_markdown(diagnosis_of(data))
     assert marks[frozenset({"node1"})] == 0
 
 
@@ -359,3 +361,15 @@ def test_the_action_fails_where_nothing_was_measured(tmp_path):
 
     with pytest.raises(AnsibleActionFail, match=r"nothing was measured .*: crashed"):
         run_action(diagnosis_report, {"campaign_dir": str(folder)})
+
+
+def test_each_device_alone_has_its_test_and_a_name_is_not_broken():
+    data = measured(3, 1)
+    text = report_markdown(diagnosis_of(data))
+    assert re.search(r"\| node +\| device \| test +\| +median \|", text)
+    long = "-".join(["rack"] * 12)
+    renamed = json.loads(json.dumps(data).replace("node2", long))
+    words = terminal({**diagnosis_of(renamed), "left_out": [f"{long} {long}"]})
+    assert (
+        words.count(long) == json.dumps(words).count("rack-rack-rack-rack-rack-rack-rack-rack") > 2
+    )

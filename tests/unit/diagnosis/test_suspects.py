@@ -1,9 +1,18 @@
 import math
 import random
-from statistics import fmean, stdev
+import re
+from statistics import NormalDist, fmean, median, stdev
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.effects import find
+from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.causes import (
+    table_of_pairs,
+    tables_alone,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.effects import (
+    _looked_at,
+    find,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.kinds import KINDS
 from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.repeats import (
     Figures,
     noise,
@@ -16,7 +25,12 @@ from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.suspects
     UNDECIDED,
     judge,
 )
+from campaign_data import ROOT
 from diagnosis_data import measured, named, two_racks
+
+DIAGNOSE, RESULTS = (
+    (ROOT / f"docs/{name}.md").read_text() for name in ("diagnose", "results-files")
+)
 
 CASES = [
     ({"node": {2: 0.10}}, {("node", "node3")}),
@@ -515,3 +529,41 @@ def test_p_is_corrected_for_the_number_of_comparisons():
     few, many = (find(figures, causes, [], count).deficits[0].p for count in (1, 50))
 
     assert many / few == pytest.approx(50)
+
+
+def test_of_causes_that_were_found_or_cover_everything_no_visible_deficit_is_stated():
+    figures = {name: [0.0, 0.01, -0.01] for name in "abcdef"}
+    figures["a"] = [-0.5, -0.49, -0.51]
+    causes = {name: frozenset(name) for name in figures}
+    causes["all"] = frozenset(figures)
+    found = find(figures, causes, [frozenset(name) for name in figures], 6)
+    assert [one.name for one in found.deficits] == ["a"]
+    assert set(found.seen) == set("bcdef")
+
+
+def test_figures_of_a_cause_lower_the_median_as_much_as_stated():
+    count = 100_000
+    normal = NormalDist()
+    for share in (0.1, 0.25, 0.4):
+        usual = [normal.inv_cdf((one + 0.5) / count) for one in range(count)]
+        slow = [-math.inf] * round(count * share / (1 - share))
+        values = {str(number): 0.0 for number in range(100)}
+        covered = frozenset(list(values)[: round(100 * share)])
+        of_one = Figures(values, dict.fromkeys(values, 1.0), 100.0, [])
+        stated = _looked_at(covered, of_one, 0.0, 0.0) / noise(of_one)
+        assert stated == pytest.approx(-median([*slow, *usual]), abs=1e-3)
+
+
+def test_every_kind_is_in_the_documentation_and_found_somewhere():
+    listed = {
+        kind
+        for row in re.findall(r"^\| ((?:`\w+`(?:, )?)+) \|", DIAGNOSE, re.M)
+        for kind in re.findall(r"\w+", row)
+    }
+    assert {*KINDS} <= listed
+    (stated,) = re.findall(r"^\| `suspects` \| list \| `kind` \(([^)]*)\)", RESULTS, re.M)
+    assert stated.split(", ") == [*KINDS]
+    four = {f"rack{number}": [f"node{2 * number + one}" for one in (1, 2)] for number in range(4)}
+    made = [*tables_alone(measured(8, 1, devices=2)), table_of_pairs(measured(8, 1), four)]
+    causes = {name.partition(":")[0] for table in made for name in table.causes}
+    assert causes == {*KINDS}

@@ -114,6 +114,7 @@ def test_the_manifest_has_the_places_of_secrets_and_not_the_secrets():
         "campaign": "first",
         "redactions": [{"path": "logs/a.log", "kind": "NGC key", "line": 3, "count": 2}],
     }
+    assert [*manifest] == sorted(manifest), "the same bytes whatever the order of the code"
 
 
 def test_secrets_in_records_are_refused_with_their_place():

@@ -141,3 +141,8 @@ def test_settings_that_the_driver_does_not_know_are_null():
 def test_words_of_nvidia_smi_are_not_a_gpu():
     with pytest.raises(ValueError, match="nvidia-smi answered 'Unknown words', not index"):
         parse_gpus([row("Unknown words")])
+
+
+def test_a_name_in_quotes_loses_them_alone_and_an_unknown_load_is_none():
+    facts = fingerprint({"os_release": 'PRETTY_NAME="Linux X"\n'})
+    assert (facts["os"], facts["load"]) == ("Linux X", 0.0)

@@ -27,7 +27,10 @@ _SLOWEST = 20
 _WIDE = 100
 # Shares of the median pair's rate in percent; a cell is marked by how many it is below.
 _MARKS = (97, 90, 80, 65)
-_MARKED = "Pairs below 97, 90, 80 and 65 % of the median pair are marked on the page."
+_MARKED = (
+    f"Pairs below {', '.join(map(str, _MARKS[:-1]))} and {_MARKS[-1]} % of the median pair are"
+    " marked on the page."
+)
 _MOST_LEFT_OUT = 10
 
 
