@@ -28,12 +28,11 @@ _raw:
   elements: dict
 """
 
-from pathlib import Path
 
 from ansible.plugins.lookup import LookupBase
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import shown
 from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import plain
-from ansible_collections.scalebench.core.plugins.plugin_utils.files import said
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import said, user_path
 from ansible_collections.scalebench.core.plugins.plugin_utils.results_reading import (
     read_diagnosis,
 )
@@ -45,6 +44,6 @@ class LookupModule(LookupBase):
     def run(self, terms, variables=None, **kwargs):
         """Return a list that contains the content."""
         try:
-            return [read_diagnosis(Path(terms[0]).expanduser())]
+            return [read_diagnosis(user_path(terms[0]))]
         except (OSError, ValueError) as error:
             return [{"problem": shown(plain(said(error)))}]

@@ -40,7 +40,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.exclusio
 )
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import shown
 from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import plain
-from ansible_collections.scalebench.core.plugins.plugin_utils.files import said
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import said, user_path
 from ansible_collections.scalebench.core.plugins.plugin_utils.results_reading import (
     read_diagnosis,
 )
@@ -83,7 +83,7 @@ def suspects_of(path: Path) -> list[str]:
     :raises AnsibleLookupError: the file cannot be read, or leaving out nodes does not help.
     """
     try:
-        diagnosis = read_diagnosis(path.expanduser())
+        diagnosis = read_diagnosis(user_path(str(path)))
     except (OSError, ValueError) as error:
         reason = shown(plain(said(error)))
         raise AnsibleLookupError(

@@ -70,6 +70,27 @@ def test_a_campaign_is_packed_once_and_unpacked_once(tmp_path, campaign):
     assert not result(campaign_unarchive, args)["changed"]
 
 
+def test_an_archive_that_was_damaged_since_it_was_unpacked_is_refused(tmp_path, campaign):
+    packed, there = tmp_path / "results/first.tar.gz", str(tmp_path / "there")
+    result(campaign_archive, {"directory": str(campaign)})
+    packed.with_name("first.tar.gz.sha256").unlink()
+    result(campaign_unarchive, {"archive": str(packed), "directory": there})
+    content = packed.read_bytes()
+    packed.write_bytes(content[:-2000] + bytes(2000))
+    with pytest.raises(AnsibleActionFail, match=r"first\.tar\.gz: .*(damaged|differs)"):
+        result(campaign_unarchive, {"archive": str(packed), "directory": there})
+
+
+def test_a_report_shows_no_secret_of_the_plan(tmp_path, campaign):
+    plan = json.loads((campaign / "plan.json").read_text())
+    plan["options"]["conditions"] = {"note": "--api-token=Zq3x9Kw7Lm2Pv5Rt8Yb1"}
+    (campaign / "plan.json").write_text(json.dumps(plan))
+    result(scaling_report, {"campaign_dir": str(campaign), "templates": TEMPLATES, "plots": False})
+    written = [path for path in campaign.glob("*.*") if path.name != "plan.json"]
+    assert "results.json" in {path.name for path in written}
+    assert not [path for path in written if "Zq3x9Kw7Lm2" in path.read_text()]
+
+
 def test_an_archive_goes_into_result_unless_told_otherwise(tmp_path, campaign, monkeypatch):
     result(campaign_archive, {"directory": str(campaign)})
     monkeypatch.chdir(tmp_path)

@@ -12,6 +12,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.node import claim
 from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
 from ansible_collections.scalebench.core.plugins.plugin_utils import campaign_files as files
+from ansible_collections.scalebench.core.plugins.plugin_utils.acceptances import kept_with
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
     make_folder,
     put_in_place,
@@ -312,3 +313,18 @@ def test_a_copied_record_is_no_repeat(tmp_path):
     assert len(named) == 3
     for path in (f"logs/copy/0/{first.name[:-9]}.log", "logs/pytorch/bz4/1n1g/r50_b4_fp32_9.log"):
         assert named[path] == f"it is the same repeat as {log}, which counts: remove this one"
+
+
+def test_the_times_of_a_campaign_that_is_gone_tell_nothing(tmp_path):
+    write_campaign(tmp_path / "mine", {"1n1g": 24.0}, repeats=2)
+    known = files.earlier(tmp_path)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/plan.json").symlink_to(tmp_path / "nowhere")
+    assert files.earlier(tmp_path) == known
+
+
+def test_a_link_to_itself_as_promises_costs_no_report(tmp_path):
+    folder = write_campaign(tmp_path / "mine", {"1n1g": 24.0}, repeats=2)
+    (folder / "acceptance.json").symlink_to("acceptance.json")
+    with pytest.raises(ValueError, match=r"acceptance\.json: Too many levels"):
+        kept_with(folder, "", tmp_path)

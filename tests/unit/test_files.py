@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 from ansible.errors import AnsibleActionFail
 from ansible_collections.scalebench.core.plugins.plugin_utils import files
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
@@ -82,7 +83,7 @@ def test_a_path_that_cannot_be_written_or_removed_is_named(tmp_path):
 
 
 def test_a_file_of_any_size_is_not_read_into_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "_LARGEST", 1 << 20)
+    monkeypatch.setattr(files, "LARGEST", 1 << 20)
     path = tmp_path / "plan.json"
     path.write_text("[]".ljust(1 << 20))
     assert read_json(path) == []
@@ -148,3 +149,22 @@ def test_files_of_a_campaign_are_written_in_one_place():
     every = [path for place in places for path in sorted(place.glob("*.py"))]
     writers = {path.name for path in every if WRITES.search(path.read_text())}
     assert writers == {"files.py", *OTHER_WRITERS}, "write with PU/files.py"
+
+
+def test_a_home_that_nobody_has_is_an_error_with_the_path():
+    assert files.user_path("~/x") == Path.home() / "x"
+    with pytest.raises(ValueError, match=r"^~nobody-here/x: no user of this name"):
+        files.user_path("~nobody-here/x")
+
+
+@pytest.mark.parametrize("text", ["!!int ''", "!!bool maybe", "!!timestamp x", "!!float ''"])
+def test_a_value_that_is_not_what_its_tag_says_is_an_error(tmp_path, text):
+    (tmp_path / "a.yml").write_text(f"a: {text}\n")
+    with pytest.raises(ValueError, match="a value is not what its tag"):
+        files.read_yaml(tmp_path / "a.yml")
+
+
+def test_a_key_twice_is_an_error(tmp_path):
+    (tmp_path / "a.yml").write_text("a: 1\nb: 2\na: 3\n")
+    with pytest.raises(yaml.YAMLError, match="line 1: 'a' is there twice"):
+        files.read_yaml(tmp_path / "a.yml")

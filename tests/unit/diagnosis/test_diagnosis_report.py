@@ -66,6 +66,12 @@ def test_the_lines_of_several_logs_are_joined():
     assert measurement({"1": log_of(data)}) == {**data, "left_out": []}
 
 
+def test_of_thousands_of_broken_lines_some_are_named():
+    data = measured(4, 1)
+    left_out = measurement({"1": log_of(data) + "\n[scalebench] alone {" * 1234})["left_out"]
+    assert (len(left_out), left_out[-1]) == (101, "and 1134 more lines")
+
+
 @pytest.mark.parametrize(
     ("log", "message"),
     [
@@ -98,6 +104,7 @@ def test_a_log_that_cannot_be_used_is_refused(log, message):
         ('pair {"nodes": ["a", "a - b"], "rates": [1]}', "it names no node: 'a - b'"),
         ('alone {"test": "memory_copy", "node": " ", "device": 0, "rates": [1]}', "names no node"),
         ('alone {"test": "a", "node": "b", "device": 0, "rates": [1]}', "unknown test 'a'"),
+        ('alone {"test": "memory_copy", "node": "b", "device": -1, "rates": [1]}', "a device -1"),
         ("pair 7", "it is 7, not a mapping"),
     ],
 )

@@ -89,6 +89,7 @@ def test_the_pattern_leaves_out_what_was_named_in_each_form(tmp_path):
             "a suspect of unknown kind 'x'",
         ),
         ('{"suspects": [{"kind": "node", "subject": " "}]}', "a suspect without a name"),
+        ('{"suspects": [{"kind": "link", "subject": "a - b - c"}]}', "a slow link with 3 ends"),
         (json.dumps({"suspects": [{"kind": "node", "subject": "a"}] * 1001}), "more than 1000 sus"),
         (
             '{"suspects": [{"kind": "node", "subject": "\\u001b[2Jnode9"}]}',

@@ -109,7 +109,13 @@ def test_a_cell_whose_batch_size_is_searched_has_a_start():
     options = parse_options({"topology": "1n1g", "batch_size_per_device": "max"})
     made = plan.build(benchmarks(), options, cluster(1))
     assert plans.check_plan(made) == made
-    for change in ({"search_from": -1}, {"search_from": 0}, {"iterations": None}):
+    for change in (
+        {"search_from": -1},
+        {"search_from": 0},
+        {"search_from": 10**9},
+        {"iterations": None},
+        {"node_names": []},
+    ):
         damaged = {**made, "cells": [{**made["cells"][0], **change}]}
         with pytest.raises(ValueError, match="a cell whose batch size is searched has no"):
             plans.check_plan(damaged, to_continue=False)

@@ -35,6 +35,7 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
     read_json,
     read_yaml,
     said,
+    user_path,
     write_texts,
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.report_files import json_text
@@ -52,7 +53,7 @@ def _read(given: str, folder: Path, own: Sequence[Factor] | None) -> dict[str, A
     :param given: its path, or the name of a file in ``folder``.
     :raises ValueError: there is none, or it is wrong; named.
     """
-    path = Path(given).expanduser()
+    path = user_path(given)
     named = [folder / f"{given}.yml", folder / given]
     found = next((one for one in (path, *named) if one.is_file()), None)
     try:

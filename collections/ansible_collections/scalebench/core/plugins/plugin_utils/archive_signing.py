@@ -16,7 +16,7 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.archive_reading im
     checksum_beside,
     file_sha256,
 )
-from ansible_collections.scalebench.core.plugins.plugin_utils.files import open_regular
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import open_regular, user_path
 
 __all__ = ["check_key", "sign", "signature_of", "verify_signature"]
 
@@ -56,7 +56,7 @@ def sign(archive: Path, key: str) -> str:
 
 
 def _signed(key: str, data: IO[bytes]) -> str:
-    path = Path(key).expanduser()
+    path = user_path(key)
     if not path.is_file():
         raise ValueError(f"sign_key {key}: no such file")
     done = _keygen("sign", ["-f", str(path)], data)
@@ -130,7 +130,7 @@ def verify_signature(archive: Path, allowed_signers: str, signer: str) -> str:
     if not allowed_signers:
         said = _answer(archive, "check-novalidate", ["-s", str(signature)])
         return f"{said}; by whom is not verified: give -e allowed_signers=FILE"
-    allowed = Path(allowed_signers).expanduser()
+    allowed = user_path(allowed_signers)
     if not allowed.is_file():
         raise ValueError(f"allowed_signers {allowed_signers}: no such file")
     trusted = ["-f", str(allowed), "-s", str(signature)]

@@ -23,6 +23,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.results.provenance
     unix_seconds,
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.archive_reading import head, verify
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import user_path
 from ansible_collections.scalebench.core.plugins.plugin_utils.measured import (
     read_campaign,
     read_log_tree,
@@ -147,7 +148,7 @@ def _find_all(given: str, results_dir: Path, own: Path | None) -> list[Path]:
 
     :raises ValueError: see :func:`_find`; a pattern that no campaign fits.
     """
-    if (results_dir / given).exists() or Path(given).expanduser().exists():
+    if (results_dir / given).exists() or user_path(given).exists():
         return [_find(given, results_dir, own)]
     found: list[Path] = []
     for name in filter(None, map(str.strip, given.split(","))):
@@ -161,7 +162,7 @@ def _find_all(given: str, results_dir: Path, own: Path | None) -> list[Path]:
 
 def _fitting(pattern: str, results_dir: Path, own: Path | None) -> list[Path]:
     """Return the campaigns, without the own one, whose names fit a pattern."""
-    if not names_campaigns(pattern) or Path(pattern).expanduser().exists():
+    if not names_campaigns(pattern) or user_path(pattern).exists():
         return []
     fitting = [
         path
@@ -199,7 +200,7 @@ def _find(given: str, results_dir: Path, own: Path | None) -> Path:
     :raises ValueError: there is none, or it is the campaign itself.
     """
     named = results_dir / given
-    path = named if (named / "plan.json").is_file() else Path(given).expanduser()
+    path = named if (named / "plan.json").is_file() else user_path(given)
     if not path.exists():
         raise ValueError(
             f"no file or folder, and no campaign in {results_dir}: {_known(results_dir)}"

@@ -28,6 +28,7 @@ __all__ = [
     "read_yaml",
     "said",
     "sync",
+    "user_path",
     "write_files",
     "write_only",
     "write_texts",
@@ -64,6 +65,17 @@ def leads_outside(folder: Path | str, path: Path | str) -> bool:
     except ValueError:
         # No system has a file of this name.
         return True
+
+
+def user_path(text: str) -> Path:
+    """Return a path that a user gave, in which a first ``~`` is a home.
+
+    :raises ValueError: nobody here has the name after it.
+    """
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        raise ValueError(f"{text}: no user of this name has a home here") from None
 
 
 def inside(folder: Path, name: str) -> Path:

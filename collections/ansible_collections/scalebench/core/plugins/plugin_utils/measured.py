@@ -30,7 +30,11 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files imp
     read_plan,
     read_record,
 )
-from ansible_collections.scalebench.core.plugins.plugin_utils.files import inside, read_json
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
+    inside,
+    read_json,
+    user_path,
+)
 from ansible_collections.scalebench.core.plugins.plugin_utils.log_files import (
     files_below,
     read_all,
@@ -101,7 +105,7 @@ def read_log_tree(
     :raises ValueError: no folder, or no logs in it; an unknown strategy or parameter.
     """
     parameters_of("mean_after_warmup" if strategy == AUTO else strategy, parameters)
-    folder = Path(log_dir).expanduser()
+    folder = user_path(log_dir)
     if not folder.is_dir():
         what = "is a file, not a folder" if folder.exists() else "is not there"
         raise ValueError(f"log_dir {log_dir}: {what}; name a folder of logs")
@@ -192,14 +196,13 @@ def _load(folder: Path) -> tuple[dict[str, Any], list[RunRecord], Problems]:
             problems.append({"path": path, "reason": shown(f"it cannot be read: {error}")})
     if not runs and "cells" not in plan:
         raise ValueError(_no_campaign(folder, problems))
-    runs = _once(runs, problems)
     known = {run["log"] for run in runs}
     problems += [
         {"path": path, "reason": "no run record beside it: the repeat did not end"}
         for path in paths
         if path.endswith(".log") and path not in known
     ]
-    return plan, runs, problems
+    return plan, _once(runs, problems), problems
 
 
 def _once(runs: list[RunRecord], problems: Problems) -> list[RunRecord]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -15,7 +14,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning.variants 
     check_variants,
     with_variants,
 )
-from ansible_collections.scalebench.core.plugins.plugin_utils.files import read_yaml
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import read_yaml, user_path
 
 __all__ = ["with_given_variants"]
 
@@ -54,7 +53,7 @@ def with_given_variants(
 
 def _read(path: str, given: str) -> Any:
     try:
-        content = read_yaml(Path(path).expanduser())
+        content = read_yaml(user_path(path))
     except OSError as error:
         raise ValueError(f"{given}: {error.strerror or error}") from None
     except (ValueError, yaml.YAMLError) as error:

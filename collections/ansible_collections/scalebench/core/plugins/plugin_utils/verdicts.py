@@ -24,7 +24,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.comparison.treatme
 )
 from ansible_collections.scalebench.core.plugins.module_utils.stats.log_ratio import MARGIN
 from ansible_collections.scalebench.core.plugins.plugin_utils.baselines import baseline_of
-from ansible_collections.scalebench.core.plugins.plugin_utils.files import read_yaml
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import read_yaml, user_path
 
 __all__ = ["ARGUMENTS", "gate_answer", "gate_of", "verdicts"]
 
@@ -49,7 +49,7 @@ def gate_of(args: dict[str, Any]) -> list[dict[str, Any]] | None:
     """
     if not args["gate"]:
         return None
-    given, folder = Path(args["gate"]).expanduser(), Path(args["gates_dir"])
+    given, folder = user_path(args["gate"]), Path(args["gates_dir"])
     named = [folder / f"{args['gate']}.yml", folder / args["gate"]]
     path = next((one for one in (given, *named) if one.is_file()), None)
     try:

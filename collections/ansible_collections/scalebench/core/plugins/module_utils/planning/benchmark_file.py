@@ -199,7 +199,6 @@ def _check_recipe(recipe: Any, where: str, factors: Sequence[Factor]) -> None:
         _check_estimate(merged.get("estimate", {}), f"{where}.estimate")
     choices = recipe_choices(recipe, factors)
     _check_words(recipe, where, own)
-    _check_learning_rate(recipe, where)
     needed = [factor.name for factor in factors if factor.needed]
     _check_defaults(recipe["defaults"], f"{where}.defaults", choices, own, needed)
     for key, contents in (
@@ -213,6 +212,7 @@ def _check_recipe(recipe: Any, where: str, factors: Sequence[Factor]) -> None:
             if len(entry) == 1:
                 raise ValueError(f"{place}: arguments or environment is missing")
             _check_words(entry, place, own)
+    _check_learning_rate(recipe, where)
 
 
 def _check_words(part: Mapping[str, Any], where: str, own: Sequence[Factor]) -> None:
