@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from callback_plugins.scalebench import _in_one_line
+
 ROOT = Path(__file__).resolve().parents[2]
 TASKS = [
     {"name": "Greet", "ansible.builtin.debug": {"msg": "all say this"}},
@@ -280,3 +282,9 @@ def test_a_play_on_nodes_that_are_not_there_says_so(tmp_path):
         (tmp_path / "play.yml").write_text(json.dumps([{"name": "Try", "hosts": hosts}]))
         done = play_it(tmp_path, tmp_path / "play.yml")
         assert ("no host of group nodes" in done.stdout) == (hosts == "nodes")
+
+
+def test_no_reason_of_a_node_looks_like_a_line_of_its_own():
+    said = "   [1/2] a\u202eb\n   [2/2] forged\u2028\x1b[2J password=hunter22"
+    shown = "   [1/2] a b    [2/2] forged  password=[redacted: value of a secret's name]"
+    assert _in_one_line(said) == shown
