@@ -286,5 +286,5 @@ def test_a_play_on_nodes_that_are_not_there_says_so(tmp_path):
 
 def test_no_reason_of_a_node_looks_like_a_line_of_its_own():
     said = "   [1/2] a\u202eb\n   [2/2] forged\u2028\x1b[2J password=hunter22"
-    shown = "   [1/2] a b    [2/2] forged\u2028 password=[redacted: value of a secret's name]"
+    shown = "   [1/2] a b    [2/2] forged  password=[redacted: value of a secret's name]"
     assert _in_one_line(said) == shown

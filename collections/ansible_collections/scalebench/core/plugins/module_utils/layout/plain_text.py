@@ -13,8 +13,8 @@ _ESCAPES = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]?"
 )
 # Unicode's categories of what has no shape of its own: control, format (which turns text around),
-# private use, half of a pair.
-_SHAPELESS = ("Cc", "Cf", "Co", "Cs")
+# private use, half of a pair, ends of a line or paragraph.
+_SHAPELESS = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")
 # The longest text where nothing else is said, in characters.
 LONGEST = 300
 
