@@ -44,6 +44,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning.recipes i
     frameworks,
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files import load_benchmarks
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import user_path
 from ansible_collections.scalebench.core.plugins.plugin_utils.given_options import (
     given_options,
     with_sources,
@@ -60,10 +61,10 @@ class LookupModule(LookupBase):
     def run(self, terms: list[str], variables: Any = None, **kwargs: Any) -> list[Any]:
         """Return a list that contains the list of frameworks."""
         self.set_options(var_options=variables, direct=kwargs)
-        folder = Path(self.get_option("folder") or _FOLDER).expanduser()
         extra, template = load_extra_vars(self._loader), self._templar.template
         chosen, of_variables = given_options(extra, variables or {}, _OPTIONS, template)
         try:
+            folder = user_path(self.get_option("folder") or _FOLDER)
             device = self.get_option("device")
             needed = frameworks(load_benchmarks(folder), parse_options(chosen), device)
             return [[name for name in needed if name != NO_FRAMEWORK]]

@@ -48,6 +48,7 @@ from ansible.utils.vars import load_extra_vars
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
 from ansible_collections.scalebench.core.plugins.module_utils.planning.recipes import preparations
 from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files import load_benchmarks
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import user_path
 from ansible_collections.scalebench.core.plugins.plugin_utils.given_options import (
     given_options,
     with_sources,
@@ -67,11 +68,11 @@ class LookupModule(LookupBase):
     def run(self, terms: list[str], variables: Any = None, **kwargs: Any) -> list[Any]:
         """Return a list that contains the list of preparations."""
         self.set_options(var_options=variables, direct=kwargs)
-        folder = Path(self.get_option("folder") or _FOLDER).expanduser()
         extra, template = load_extra_vars(self._loader), self._templar.template
         chosen, of_variables = given_options(extra, variables or {}, _OPTIONS, template)
         mirror, device = self.get_option("mirror"), self.get_option("device")
         try:
+            folder = user_path(self.get_option("folder") or _FOLDER)
             options = parse_options(chosen)
             benchmarks = with_given_variants(load_benchmarks(folder), options)
             return [preparations(benchmarks, options, mirror, device)]

@@ -83,7 +83,7 @@ def suspects_of(path: Path) -> list[str]:
     :raises AnsibleLookupError: the file cannot be read, or leaving out nodes does not help.
     """
     try:
-        diagnosis = read_diagnosis(user_path(str(path)))
+        diagnosis = read_diagnosis(user_path(path))
     except (OSError, ValueError) as error:
         reason = shown(plain(said(error)))
         raise AnsibleLookupError(

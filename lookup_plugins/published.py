@@ -41,6 +41,7 @@ _raw:
 
 from ansible.errors import AnsibleLookupError  # type: ignore[import-untyped]
 from ansible.plugins.lookup import LookupBase  # type: ignore[import-untyped]
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import user_path
 from ansible_collections.scalebench.core.plugins.plugin_utils.results_reading import (
     read_published,
 )
@@ -54,8 +55,8 @@ class LookupModule(LookupBase):  # type: ignore[misc]
     def run(self, terms: list[str], variables: Any = None, **kwargs: Any) -> list[Any]:
         """Return a list that contains the list of rows."""
         self.set_options(var_options=variables, direct=kwargs)
-        folder = Path(self.get_option("folder") or _FOLDER).expanduser()
         try:
+            folder = user_path(self.get_option("folder") or _FOLDER)
             return [read_published(folder, terms)]
         except ValueError as error:
             raise AnsibleLookupError(str(error)) from error

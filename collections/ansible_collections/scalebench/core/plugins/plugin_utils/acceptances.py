@@ -62,10 +62,8 @@ def _read(given: str, folder: Path, own: Sequence[Factor] | None) -> dict[str, A
             raise ValueError(f"no file, and no acceptance in {folder}: there are {known}")
         content = read_yaml(found)
         return {"file": given, "content": content, "promised": check_acceptance(content, own)}
-    except OSError as error:
-        raise ValueError(f"acceptance {given}: {error.strerror or error}") from None
-    except (ValueError, yaml.YAMLError) as error:
-        raise ValueError(f"acceptance {given}: {error}") from None
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise ValueError(f"acceptance {given}: {said(error)}") from None
 
 
 def kept_with(

@@ -41,7 +41,6 @@ from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text 
 from ansible_collections.scalebench.core.plugins.module_utils.node.claim import (
     FILES as CLAIM_FILES,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.records.shape import parse_json
 from ansible_collections.scalebench.core.plugins.plugin_utils.archive_reading import (
     PIECE,
     checksum_beside,
@@ -55,9 +54,9 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.archive_signing im
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files import check_logs
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
-    LARGEST,
     make_folder,
     put_in_place,
+    read_json,
     write_texts,
 )
 
@@ -186,15 +185,15 @@ def _measured(folder: Path, path: str, rules: Sequence[Rule]) -> Packed:
     for piece in _redacted(folder, path, redactor):
         digest.update(piece)
         size += len(piece)
-    if path.endswith(".json") and size <= LARGEST and _hides_a_secret((folder / path).read_bytes()):
+    if path.endswith(".json") and _hides_a_secret(folder / path):
         redactor.findings.setdefault("secret in a list or mapping", (1, 1))
     return Packed(path, size, digest.hexdigest(), redactor.findings)
 
 
-def _hides_a_secret(content: bytes) -> bool:
+def _hides_a_secret(path: Path) -> bool:
     """Return whether a JSON document has a secret that its lines do not show, as a list may."""
     try:
-        value = parse_json(content.decode("utf-8"))
+        value = read_json(path)
     except ValueError:
         return False
     mark = "[redacted"

@@ -67,7 +67,7 @@ def leads_outside(folder: Path | str, path: Path | str) -> bool:
         return True
 
 
-def user_path(text: str) -> Path:
+def user_path(text: Path | str) -> Path:
     """Return a path that a user gave, in which a first ``~`` is a home.
 
     :raises ValueError: nobody here has the name after it.

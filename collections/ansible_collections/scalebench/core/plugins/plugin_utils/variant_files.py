@@ -14,7 +14,11 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning.variants 
     check_variants,
     with_variants,
 )
-from ansible_collections.scalebench.core.plugins.plugin_utils.files import read_yaml, user_path
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
+    read_yaml,
+    said,
+    user_path,
+)
 
 __all__ = ["with_given_variants"]
 
@@ -54,10 +58,8 @@ def with_given_variants(
 def _read(path: str, given: str) -> Any:
     try:
         content = read_yaml(user_path(path))
-    except OSError as error:
-        raise ValueError(f"{given}: {error.strerror or error}") from None
-    except (ValueError, yaml.YAMLError) as error:
-        raise ValueError(f"{given}: {error}") from None
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise ValueError(f"{given}: {said(error)}") from None
     if not isinstance(content, Mapping) or [*content] != ["variants"]:
         raise ValueError(f"{given}: a file with one key, variants, is needed")
     return content["variants"]

@@ -24,7 +24,11 @@ from ansible_collections.scalebench.core.plugins.module_utils.comparison.treatme
 )
 from ansible_collections.scalebench.core.plugins.module_utils.stats.log_ratio import MARGIN
 from ansible_collections.scalebench.core.plugins.plugin_utils.baselines import baseline_of
-from ansible_collections.scalebench.core.plugins.plugin_utils.files import read_yaml, user_path
+from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
+    read_yaml,
+    said,
+    user_path,
+)
 
 __all__ = ["ARGUMENTS", "gate_answer", "gate_of", "verdicts"]
 
@@ -58,10 +62,8 @@ def gate_of(args: dict[str, Any]) -> list[dict[str, Any]] | None:
             raise ValueError(f"no file, and no gate in {folder}: there are {known}")
         content = read_yaml(path)
         return check_gate(content, with_baseline=bool(args["baseline"]))
-    except OSError as error:
-        raise ValueError(f"gate {args['gate']}: {error.strerror or error}") from None
-    except (ValueError, yaml.YAMLError) as error:
-        raise ValueError(f"gate {args['gate']}: {error}") from None
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise ValueError(f"gate {args['gate']}: {said(error)}") from None
 
 
 def verdicts(results: dict[str, Any], args: dict[str, Any], own: Path) -> dict[str, Any]:
