@@ -8,6 +8,7 @@ import contextlib
 import os
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 import yaml
@@ -49,14 +50,14 @@ def training(cluster):
 
 
 def wait_for_training(cluster, campaign, nodes):
-    """Wait until the third iteration is printed; return the ranks by node."""
+    """Wait until all nodes train and the third iteration is printed; return the ranks by node."""
     logs = f"node1/runs/{campaign}/**/*_1.log"
     wait_until(
         lambda: any("iteration 3 " in p.read_text() for p in cluster.state.glob(f"nodes/{logs}")),
     )
-    ranks = training(cluster)
-    assert set(ranks) == nodes
-    return ranks
+    # Ranks of the stand-in do not wait for each other.
+    wait_until(lambda: set(training(cluster)) == nodes)
+    return training(cluster)
 
 
 def finish(playbook):
@@ -142,10 +143,58 @@ def test_a_retry_settles_what_crashed_once(cluster):
     assert '"ending": "crashed"' in kept.read_text()
 
 
-def test_a_node_that_is_lost_costs_only_what_needs_it(cluster):
+@pytest.fixture
+def sshd2(cluster):
+    """The sshd of node2, which runs again after the test."""
+    sshd = Sshd(cluster.state / "nodes/node2/sshd")
+    yield sshd
+    sshd.start()
+
+
+class Sshd:
+    """The sshd of a node by the folder of its configuration."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    @property
+    def pid(self):
+        """The process that listens."""
+        return int((self.folder / "sshd.pid").read_text())
+
+    def start(self):
+        """Start it unless it runs."""
+        if not Path(f"/proc/{self.pid}").exists():
+            configuration = ["-f", self.folder / "sshd_config", "-E", self.folder / "sshd.log"]
+            subprocess.run(["/usr/sbin/sshd", *configuration], check=True)
+
+    def kill(self):
+        """Kill it with all its sessions."""
+        # Else a session that begins meanwhile would keep the node reachable.
+        os.kill(self.pid, signal.SIGSTOP)
+        wait_until(self._killed_sessions)
+        os.kill(self.pid, signal.SIGKILL)
+
+    def _killed_sessions(self):
+        sessions = [child for child in descendants(self.pid) if child.command.startswith("sshd")]
+        # Children first, since they end with their parents.
+        for session in reversed(sessions):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(session.pid, signal.SIGKILL)
+        return sessions == []
+
+
+def lose_in_training(cluster, sshd, campaign):
+    """Kill the sshd of a node while the node trains beside node1."""
+    wait_until(lambda: len(cluster.records(campaign)) == 1)
+    wait_until(lambda: set(training(cluster)) == {"node1", "node2"})
+    sshd.kill()
+
+
+def test_a_node_that_is_lost_costs_only_what_needs_it(cluster, sshd2):
     options = {**TWO, "topology": "1n1g,2n1g", "repeats": 2}
     playbook = cluster.start_bench("lost", **options)
-    lose_node2(cluster, "lost")
+    lose_in_training(cluster, sshd2, "lost")
     code, out = finish(playbook)
     assert code != 0
     endings = {log.split("/")[3] + log[-5]: record["ending"]
@@ -163,19 +212,15 @@ def test_a_node_that_is_lost_costs_only_what_needs_it(cluster):
     assert refused.rc != 0
     assert f"node2: 127.0.0.3 port {cluster.port('ssh')} cannot be reached" in failures(refused)
     assert events(refused, "training_runs") == []
-    # For the tests that follow.
-    assert cluster.run("provision.yml", "--tags", "local_cluster").rc == 0
 
 
-def test_a_node_that_is_back_before_the_end_is_used_again(cluster):
+def test_a_node_that_is_back_before_the_end_is_used_again(cluster, sshd2):
     retry = {"campaign_retry": {"attempts": 2}}
     options = {**TWO, **SLEPT, **retry, "topology": "1n1g,2n1g", "repeats": 2}
     playbook = cluster.start_bench("back", **options)
-    lose_node2(cluster, "back")
+    lose_in_training(cluster, sshd2, "back")
     wait_until(lambda: len(cluster.records("back")) == 2)
-    folder = cluster.state / "nodes/node2/sshd"
-    sshd = ["/usr/sbin/sshd", "-f", folder / "sshd_config", "-E", folder / "sshd.log"]
-    subprocess.run(sshd, check=True)
+    sshd2.start()
     code, out = finish(playbook)
     assert code == 0, out
     records = cluster.records("back")
@@ -185,21 +230,6 @@ def test_a_node_that_is_back_before_the_end_is_used_again(cluster):
         "1.attempt1.json",
         "2.attempt1.json",
     ]
-
-
-def lose_node2(cluster, campaign):
-    """Kill the sshd of node2 while it trains beside node1."""
-    wait_until(lambda: len(cluster.records(campaign)) == 1)
-    wait_until(lambda: set(training(cluster)) == {"node1", "node2"})
-    sshd = int((cluster.state / "nodes/node2/sshd/sshd.pid").read_text())
-    for pid in [*sessions(sshd), sshd]:
-        os.kill(pid, signal.SIGKILL)
-
-
-def sessions(sshd):
-    """Return the pids of the sshd processes below an sshd, children before parents."""
-    children = [child for child in descendants(sshd) if child.command.startswith("sshd")]
-    return [child.pid for child in reversed(children)]
 
 
 def faulty(tmp_path, *faults):
