@@ -195,3 +195,18 @@ def test_fp32_is_ieee_on_gpus_that_have_tf32(architectures, precision, override)
     for cell in plan.build(BENCHMARKS, asked, nodes)["cells"]:
         environment = cell["commands"][cell["node_names"][0]]["env"]
         assert environment.get("NVIDIA_TF32_OVERRIDE") == override
+
+
+@pytest.mark.parametrize(
+    ("asked", "reason"),
+    [
+        ({"iterations": "3"}, ""),
+        ({"iterations": "2"}, "of fewer than three iterations one disturbance"),
+        ({"topology": "2n1g"}, "of two nodes neither can be told"),
+        ({"topology": "1n1g"}, "one node has no other"),
+    ],
+)
+def test_a_diagnosis_without_an_answer_is_refused_before_it_measures(asked, reason):
+    (told,) = reasons(["volta"], benchmark="diagnose", **asked)["diagnose"]
+    assert told.startswith(reason)
+    assert bool(told) == bool(reason)

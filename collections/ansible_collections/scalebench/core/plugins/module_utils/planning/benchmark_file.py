@@ -70,7 +70,7 @@ def _parse_device(value: Any) -> str:
 
 # What a condition may ask for besides the factors that options vary.
 _OF_CELL: Dict[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(("nodes", "devices_per_node"), parse_count),
+    **dict.fromkeys(("nodes", "devices_per_node", "iterations"), parse_count),
     **dict.fromkeys(("several_nodes", "given_python"), parse_flag),
     "device": _parse_device,
 }
