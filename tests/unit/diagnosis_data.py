@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 
@@ -120,3 +121,11 @@ def two_racks(count: int, first: int) -> dict[str, list[str]]:
 def named(verdict) -> set[tuple[str, str]]:
     """Return kind and subject of each suspect."""
     return {(one["kind"], one["subject"]) for one in verdict["suspects"]}
+
+
+def log_of(data):
+    """Return the lines that the trainer prints of a measurement."""
+    kinds = {"alone": "alone", "pairs": "pair"}
+    return "\n".join(
+        f"[scalebench] {kind} {json.dumps(row)}" for key, kind in kinds.items() for row in data[key]
+    )

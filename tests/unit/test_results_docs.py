@@ -1,8 +1,10 @@
-"""docs/results-files.md names every key of results.json, column of results.csv and metric."""
+"""docs/results-files.md names every key, column and metric where a reader looks for it."""
 
+import json
 import re
 from pathlib import Path
 
+from ansible_collections.scalebench.core.plugins.module_utils.history.history import build_history
 from ansible_collections.scalebench.core.plugins.module_utils.history.trends import entry
 from ansible_collections.scalebench.core.plugins.module_utils.records.runs import Figures
 from ansible_collections.scalebench.core.plugins.module_utils.report.exports import (
@@ -13,11 +15,54 @@ from ansible_collections.scalebench.core.plugins.module_utils.results.results im
     SCHEMA,
     build_results,
 )
-from history_data import results_of
+from diagnosis_data import log_of, measured
+from history_data import nightly
 from report_data import campaign, cell, recorded
+from test_action_plugins import TEMPLATES as REPORT
+from test_action_plugins import result as run_action
+from written_campaigns import write_campaign
+
+from action_plugins import diagnosis_report
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs/results-files.md").read_text()
-DOCUMENTED = set(re.findall(r"`([a-z0-9_]+)`", TEXT))
+TEMPLATES = [REPORT[0].replace("/report/", "/diagnosis/"), *REPORT]
+NAME = re.compile(r"`([a-z0-9_]+)`")
+
+
+def section(heading):
+    """Return the text below a heading."""
+    (text,) = re.findall(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", TEXT, re.M | re.S)
+    return text
+
+
+def tables(heading):
+    """Return the rows of each table below a heading: name to what the row says of it."""
+    found = []
+    for rows in re.findall(r"^\|[ -]+(?:\|[ -]+)+\|\n((?:\|.*\n)+)", section(heading), re.M):
+        cells = [row.split("|", 2) for row in rows.splitlines()]
+        found.append({name: rest for _, names, rest in cells for name in NAME.findall(names)})
+    return found
+
+
+def told(row):
+    """Return what a row of a table names in turn."""
+    return set(NAME.findall(row))
+
+
+RESULTS, CELL, REPEAT = tables("results.json")
+(METRICS,) = tables("scalebench.prom")
+COLUMNS = {*told(section("results.csv")), *CELL}
+
+
+def columns_of(results):
+    """Return the columns of results.csv without those of the repeats."""
+    columns = csv_text(results).splitlines()[0].split(",")
+    return {name for name in columns if not re.fullmatch(r"repeat_\d+", name)}
+
+
+def metrics_of(results):
+    """Return the names of the metrics of scalebench.prom."""
+    return set(re.findall(r"^# TYPE (\S+)", prometheus_text(results), re.MULTILINE))
 
 
 def test_every_key_is_documented():
@@ -28,24 +73,43 @@ def test_every_key_is_documented():
         created="2026-11-21T04:28:55Z", controller={}, sha256="0", cells=[*plan["cells"], of]
     )
     results = build_results(plan, [*runs, *made])
-    keys = {*results, *results["provenance"], *results["counts"]}
+    assert results.keys() <= RESULTS.keys()
+    for part in ("provenance", "counts"):
+        assert results[part].keys() <= told(RESULTS[part])
     for one in results["cells"]:
-        keys.update(one)
+        assert one.keys() <= CELL.keys()
         for part in ("interval", "spread"):
-            keys.update(one[part] or {})
+            assert (one[part] or {}).keys() <= told(CELL[part])
         for repeat in one["repeats"]:
-            keys.update(repeat)
-    assert keys <= DOCUMENTED, keys - DOCUMENTED
-    columns = set(csv_text(results).splitlines()[0].split(","))
-    assert {name for name in columns if not re.fullmatch(r"repeat_\d+", name)} <= DOCUMENTED
-    metrics = set(re.findall(r"^# TYPE (\S+)", prometheus_text(results), re.MULTILINE))
+            assert repeat.keys() <= REPEAT.keys()
+    assert columns_of(results) <= COLUMNS
+    metrics = metrics_of(results)
     assert len(metrics) == 7
-    assert metrics <= DOCUMENTED
+    assert metrics <= METRICS.keys()
 
 
-def test_the_point_of_a_trend_is_documented():
-    (point,) = entry(results_of(0, {"1n1g": [100.0]}), "a")["points"]
-    assert set(point) <= DOCUMENTED
+def test_the_keys_of_a_history_are_documented():
+    history = build_history(
+        [entry(one, one["campaign"]) for one in nightly([100.0, 101.0])], [], {}
+    )
+    *_, keys = tables("History")
+    (trend,) = history["trends"]
+    assert trend.keys() == keys.keys()
+    assert trend["points"][0].keys() <= told(keys["points"])
+
+
+def test_the_keys_of_a_diagnosis_are_documented(tmp_path):
+    folder = write_campaign(tmp_path / "first", {"4n1g": 12.0})
+    for log in folder.glob("logs/**/*.log"):
+        log.write_text(log_of(measured(4, 1, link={(0, 1): 0.5})))
+    run_action(
+        diagnosis_report, {"campaign_dir": str(folder), "templates": TEMPLATES, "groups": {}}
+    )
+    written = json.loads((folder / "diagnosis.json").read_text())
+    (keys,) = tables("diagnosis.json")
+    assert written.keys() == keys.keys()
+    for part in ("suspects", "alone", "pairs"):
+        assert written[part][0].keys() <= told(keys[part])
 
 
 def test_the_current_schema_has_its_row():
@@ -61,9 +125,9 @@ def test_the_figures_of_a_model_are_documented():
     figures = {**names, "mfu": shares, "first_step": parts, "peak_source": "measured"}
     runs[0]["facts"]["summary"] = {"figures": figures}
     results = build_results(plan, runs)
-    assert set(results["cells"][0]["figures"]) == {*Figures.__annotations__} <= DOCUMENTED
-    columns = set(csv_text(results).splitlines()[0].split(",")) - {"repeat_1"}
-    assert columns <= DOCUMENTED, columns - DOCUMENTED
-    metrics = set(re.findall(r"^# TYPE (\S+)", prometheus_text(results), re.MULTILINE))
+    names = {*Figures.__annotations__}
+    assert results["cells"][0]["figures"].keys() == names <= told(REPEAT["figures"])
+    assert columns_of(results) <= COLUMNS
+    metrics = metrics_of(results)
     assert len(metrics) == 11
-    assert metrics <= DOCUMENTED
+    assert metrics <= METRICS.keys()

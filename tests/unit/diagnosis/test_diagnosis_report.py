@@ -25,7 +25,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.measurem
     schedule,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.suspects import judge
-from diagnosis_data import measured, named
+from diagnosis_data import log_of, measured, named
 from test_action_plugins import TEMPLATES as REPORT
 from test_action_plugins import result as run_action
 from written_campaigns import write_campaign
@@ -35,14 +35,6 @@ from collectives import doubts, rounds
 from collectives.diagnose import make_parser
 
 TEMPLATES = [REPORT[0].replace("/report/", "/diagnosis/"), *REPORT]
-
-
-def log_of(data):
-    """Return the lines that the trainer prints of a measurement."""
-    kinds = {"alone": "alone", "pairs": "pair"}
-    return "\n".join(
-        f"[scalebench] {kind} {json.dumps(row)}" for key, kind in kinds.items() for row in data[key]
-    )
 
 
 def diagnosis_of(data):
