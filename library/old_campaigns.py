@@ -52,7 +52,7 @@ attributes:
 """
 
 EXAMPLES = r"""
-- name: Remove what campaigns of the last year left on the node
+- name: Remove what campaigns of more than a year ago left on the node
   old_campaigns:
     path: /opt/scalebench/runs
     work_dir: /opt/scalebench

@@ -6,11 +6,25 @@ from pathlib import Path
 
 from ansible_collections.scalebench.core.plugins.module_utils.history.history import build_history
 from ansible_collections.scalebench.core.plugins.module_utils.history.trends import entry
-from ansible_collections.scalebench.core.plugins.module_utils.records.runs import Figures
-from ansible_collections.scalebench.core.plugins.module_utils.report.exports import (
-    csv_text,
-    prometheus_text,
+from ansible_collections.scalebench.core.plugins.module_utils.records.plans import Plan
+from ansible_collections.scalebench.core.plugins.module_utils.records.results import (
+    Adaptive,
+    Elapsed,
+    Interval,
+    MeasuredCell,
+    Provenance,
+    Repeat,
+    Results,
+    Spread,
+    Treatments,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.records.runs import (
+    Figures,
+    Message,
+    RankWaits,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.report.columns import CSV, columns_of
+from ansible_collections.scalebench.core.plugins.module_utils.report.exports import prometheus_text
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import (
     SCHEMA,
     build_results,
@@ -24,14 +38,15 @@ from written_campaigns import write_campaign
 
 from action_plugins import diagnosis_report
 
-TEXT = (Path(__file__).resolve().parents[2] / "docs/results-files.md").read_text()
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+TEXT = (DOCS / "results-files.md").read_text()
 TEMPLATES = [REPORT[0].replace("/report/", "/diagnosis/"), *REPORT]
 NAME = re.compile(r"`([a-z0-9_]+)`")
 
 
-def section(heading):
-    """Return the text below a heading."""
-    (text,) = re.findall(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", TEXT, re.M | re.S)
+def section(heading, page=TEXT):
+    """Return the text of a page below a heading."""
+    (text,) = re.findall(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", page, re.M | re.S)
     return text
 
 
@@ -51,13 +66,6 @@ def told(row):
 
 RESULTS, CELL, REPEAT = tables("results.json")
 (METRICS,) = tables("scalebench.prom")
-COLUMNS = {*told(section("results.csv")), *CELL}
-
-
-def columns_of(results):
-    """Return the columns of results.csv without those of the repeats."""
-    columns = csv_text(results).splitlines()[0].split(",")
-    return {name for name in columns if not re.fullmatch(r"repeat_\d+", name)}
 
 
 def metrics_of(results):
@@ -66,6 +74,24 @@ def metrics_of(results):
 
 
 def test_every_key_is_documented():
+    assert {*Results.__annotations__} == RESULTS.keys()
+    assert {*MeasuredCell.__annotations__} <= CELL.keys()
+    assert {*Repeat.__annotations__} <= REPEAT.keys()
+    for row, part in (
+        (RESULTS["provenance"], Provenance),
+        (CELL["interval"], Interval),
+        (CELL["spread"], Spread),
+        (CELL["elapsed"], Elapsed),
+        (CELL["adaptive"], Adaptive),
+        (REPEAT["figures"], Figures),
+        (REPEAT["waits"], RankWaits),
+        (REPEAT["message"], Message),
+        (RESULTS["treatments"], Treatments),
+    ):
+        assert {*part.__annotations__} <= told(row), part
+
+
+def test_what_is_written_is_documented():
     of = cell("2n1g", repeats=3)
     made = [recorded(of, 1, 44.0), recorded(of, 2, None, ending="crashed", reason="x")]
     plan, runs = campaign({"1n1g": [24.0, 24.1]})
@@ -78,14 +104,20 @@ def test_every_key_is_documented():
         assert results[part].keys() <= told(RESULTS[part])
     for one in results["cells"]:
         assert one.keys() <= CELL.keys()
-        for part in ("interval", "spread"):
-            assert (one[part] or {}).keys() <= told(CELL[part])
         for repeat in one["repeats"]:
             assert repeat.keys() <= REPEAT.keys()
-    assert columns_of(results) <= COLUMNS
     metrics = metrics_of(results)
     assert len(metrics) == 7
     assert metrics <= METRICS.keys()
+
+
+def test_every_key_of_a_plan_is_documented():
+    text = section("What is recorded", (DOCS / "evidence.md").read_text())
+    assert {*Plan.__annotations__} <= set(re.findall(r"`([a-z0-9_]+)[`.]", text))
+
+
+def test_every_column_is_documented():
+    assert {column.key for column in columns_of(CSV)} == told(section("results.csv"))
 
 
 def test_the_keys_of_a_history_are_documented():
@@ -127,7 +159,6 @@ def test_the_figures_of_a_model_are_documented():
     results = build_results(plan, runs)
     names = {*Figures.__annotations__}
     assert results["cells"][0]["figures"].keys() == names <= told(REPEAT["figures"])
-    assert columns_of(results) <= COLUMNS
     metrics = metrics_of(results)
     assert len(metrics) == 11
     assert metrics <= METRICS.keys()
