@@ -11,6 +11,8 @@ LOGS := .cache/tests
 # The scenarios that "make test" leaves to "make test-roles", for time: twenty minutes. What they apply, other scenarios
 # apply too, but for Slurm.
 OCCASIONAL := cluster_ssh slurm ways_out
+# One by one: "molecule test --all" ends with the first that fails.
+SCENARIOS := $(notdir $(patsubst %/molecule.yml,%,$(wildcard molecule/*/molecule.yml)))
 # Programs of the environment come first: Ansible and Molecule start each other by name.
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
@@ -88,7 +90,9 @@ test-faults: programs-faults  ## Kill, freeze, fill and starve what runs on loca
 	@pytest -q -n 2 --dist=loadfile tests/faults
 
 test-roles: programs-testbed  ## Converge and verify the roles with Molecule, all scenarios.
-	@molecule test --all $(addprefix --exclude ,$(LEFT_OUT))
+	@failed=""; for scenario in $(filter-out $(LEFT_OUT),$(SCENARIOS)); do \
+	  molecule test --scenario-name $$scenario || failed="$$failed $$scenario"; done; \
+	  test -z "$$failed" || { echo "FAILED$$failed"; exit 1; }
 
 test-bare:  ## Run each part, and a short bench, on a new root file system of a minimal Debian. ARGS="unit bench-user" chooses.
 	@PYTHONPATH=tests $(PYTHON) -m testbed.bare $(ARGS)

@@ -28,14 +28,14 @@ class ActionModule(ControllerAction):
     def answer(self, args):
         """Unpack the archive unless that was done before; return the campaign and its folder."""
         archive = Path(args["archive"])
-        signature = verify_signature(archive, args["allowed_signers"], args["signer"])
-        campaign, sums = archive_reading.head(archive)
+        signature, sha256 = verify_signature(archive, args["allowed_signers"], args["signer"])
+        campaign, sums = archive_reading.head(archive, sha256)
         folder = Path(os.path.abspath(args["directory"] or f"result/{campaign}"))
         unpacked = archive_reading.unpacked_before(archive, sums, folder)
         if unpacked or self._task.check_mode:
-            archive_reading.verify(archive)
+            archive_reading.verify(archive, sha256=sha256)
         else:
-            archive_reading.unpack(archive, folder)
+            archive_reading.unpack(archive, folder, sha256)
         return {
             "changed": not unpacked,
             "campaign": campaign,

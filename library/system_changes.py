@@ -97,6 +97,7 @@ from functools import partial
 from typing import Any, Callable, Dict, List, Mapping, Optional, Set, Tuple
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.scalebench.core.plugins.module_utils.node.durable import replace
 from ansible_collections.scalebench.core.plugins.module_utils.node.system_changes import (
     APT_GET,
     FORWARDING,
@@ -154,6 +155,8 @@ class Record:
                 return json.load(file)
         except FileNotFoundError:
             return {}
+        except ValueError as error:
+            raise ValueError(f"{path} is damaged ({error}): mend it, or remove it") from None
 
     def write(self, path: str, value: Dict[str, Any]) -> None:
         """Write the file completely or not at all."""
@@ -161,7 +164,7 @@ class Record:
         part = path + ".part"
         with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             json.dump(value, file, indent=1, sort_keys=True)
-        os.replace(part, path)
+        replace(part, path)
 
     def unfinished(self) -> Dict[str, Any]:
         """Return the begin of a run that was cut off lately; nothing for an older one."""
@@ -446,6 +449,11 @@ def main() -> None:
         "NEEDRESTART_MODE": "l",
     }
     record = Record(module.params["directory"])
+    try:
+        for path in (record.begun, record.changes, record.lost, record.place):
+            record.read(path)
+    except ValueError as error:
+        module.fail_json(msg=str(error))
     state, folders = module.params["state"], module.params["folders"]
     refused = refuse_other(module, record)
     if state != "undone":

@@ -97,6 +97,7 @@ from typing import Callable, Iterator, Optional, Tuple
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.scalebench.core.plugins.module_utils.node.account import acting_as
+from ansible_collections.scalebench.core.plugins.module_utils.node.durable import replace
 
 TEXTS = {"texts": {"type": "dict", "default": {}}}
 
@@ -130,6 +131,8 @@ def write(
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     with open(os.open(part, flags, first), "w", encoding="utf-8") as file:
         file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
     if mode is not None:
         os.chmod(part, mode)
     try:
@@ -138,7 +141,7 @@ def write(
         os.remove(part)
         raise
     # The former keeps owner, group, permissions and their extension to more accounts.
-    module.atomic_move(part, path) if kept else os.replace(part, path)
+    module.atomic_move(part, path) if kept else replace(part, path)
 
 
 def is_current(path: str, text: str, mode: Optional[int]) -> bool:

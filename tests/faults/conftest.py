@@ -1,3 +1,3 @@
 """The fixtures of the local nodes."""
 
-from local_nodes import cluster, pytorch  # noqa: F401 (fixtures)
+from local_nodes import cluster, ended_playbooks, pytorch  # noqa: F401 (fixtures)

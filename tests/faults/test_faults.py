@@ -8,13 +8,13 @@ import contextlib
 import os
 import signal
 import subprocess
-from pathlib import Path
 
 import pytest
 import yaml
 from ansible_collections.scalebench.core.plugins.module_utils.node.processes import (
     descendants,
     environment,
+    read_process,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.node.runs import marked
 from local_nodes import ROOT, TIMED_STEPS, events, failures, interrupt, wait_until
@@ -164,7 +164,8 @@ class Sshd:
 
     def start(self):
         """Start it unless it runs."""
-        if not Path(f"/proc/{self.pid}").exists():
+        listening = read_process(self.pid)
+        if listening is None or not listening.alive:
             configuration = ["-f", self.folder / "sshd_config", "-E", self.folder / "sshd.log"]
             subprocess.run(["/usr/sbin/sshd", *configuration], check=True)
 
@@ -172,11 +173,18 @@ class Sshd:
         """Kill it with all its sessions."""
         # Else a session that begins meanwhile would keep the node reachable.
         os.kill(self.pid, signal.SIGSTOP)
-        wait_until(self._killed_sessions)
-        os.kill(self.pid, signal.SIGKILL)
+        try:
+            wait_until(self._killed_sessions)
+        finally:
+            os.kill(self.pid, signal.SIGKILL)
 
     def _killed_sessions(self):
-        sessions = [child for child in descendants(self.pid) if child.command.startswith("sshd")]
+        # Children of the sshd have its own command line at first; what they start has another.
+        sessions = [
+            child
+            for child in descendants(self.pid)
+            if child.parent == self.pid or child.command.startswith("sshd")
+        ]
         # Children first, since they end with their parents.
         for session in reversed(sessions):
             with contextlib.suppress(ProcessLookupError):

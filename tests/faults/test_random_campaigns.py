@@ -190,12 +190,16 @@ class FinishedCampaign:
             if line.startswith("0 ")
         )
         kept = Counter(_run(record["log"]) for record in self.every() if _was_started(record))
-        # Slurm may have ended these before they started.
-        unsure = Counter(_run(record["log"]) for record in self.every() if _slurm_ended(record))
+        # These may have ended before they wrote a line.
+        unsure = Counter(
+            _run(record["log"])
+            for record in self.every()
+            if _slurm_ended(record) or record["ending"] in ("stalled", "timeout")
+        )
         for run in {*starts, *kept}:
             lost = starts[run] - kept[run]
             assert -unsure[run] <= lost <= killed + cuts[run], (
-                f"{run}: {starts[run]} starts, {kept[run]} kept, {unsure[run]} ended by Slurm"
+                f"{run}: {starts[run]} starts, {kept[run]} kept, {unsure[run]} unsure"
             )
         for log, records in self.attempts.items():
             names = {path.name for path in (self.folder / log).parent.glob("*.out")}

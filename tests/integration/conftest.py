@@ -1,7 +1,7 @@
 """The fixtures of the local nodes."""
 
 import pytest
-from local_nodes import cluster, pytorch  # noqa: F401 (fixtures)
+from local_nodes import cluster, ended_playbooks, pytorch  # noqa: F401 (fixtures)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -83,6 +83,22 @@ def test_ranks_end_with_their_ansible_playbook(cluster, tmp_path):
     assert cluster.records("placed-killed") == {}
 
 
+@pytest.fixture
+def supervise(cluster, tmp_path):
+    """Start a repeat; its supervisors, and with them its ranks, end with the test."""
+    repeats = []
+
+    def start(**options):
+        repeats.append(Repeat(cluster, tmp_path, **options))
+        return repeats[-1]
+
+    yield start
+    for supervisor in (one for repeat in repeats for one in repeat.supervisors.values()):
+        if supervisor.poll() is None:
+            supervisor.terminate()
+            supervisor.communicate(timeout=60)
+
+
 class Repeat:
     """A repeat of the stand-in, supervised on each node as by the module training_run."""
 
@@ -155,8 +171,8 @@ class Repeat:
     ],
     ids=["mpirun", "daemon", "rank"],
 )
-def test_a_killed_process_ends_all_with_a_reason(cluster, tmp_path, victim, where, reason):
-    repeat = Repeat(cluster, tmp_path)
+def test_a_killed_process_ends_all_with_a_reason(cluster, supervise, victim, where, reason):
+    repeat = supervise()
     wait_until(lambda: len(places(repeat.output())) == 4)
     os.kill(repeat.processes(victim)[-1].pid, signal.SIGKILL)
     endings = repeat.endings()
@@ -165,8 +181,8 @@ def test_a_killed_process_ends_all_with_a_reason(cluster, tmp_path, victim, wher
     assert cluster.running() == []
 
 
-def test_a_node_that_does_not_take_its_ranks_in_is_named(cluster, tmp_path):
-    repeat = Repeat(cluster, tmp_path, absent="node3", patience=15)
+def test_a_node_that_does_not_take_its_ranks_in_is_named(cluster, supervise):
+    repeat = supervise(absent="node3", patience=15)
     assert repeat.endings()["node1"][0] == "crashed"
     meeting = f"127.0.0.2:{cluster.port('ranks') + 50}"
     assert f"node3: no host_ranks.py waits for the ranks of {meeting}" in repeat.output()

@@ -37,6 +37,8 @@ TIMED_STEPS = {
 }
 # First ports of sshd, of rendezvous, and of what a single test starts beside the nodes.
 PORTS = {"ssh": 10100, "ranks": 29000, "spare": 20100}
+# The playbooks that tests have started in the background, with the nodes that they use.
+_STARTED: list[tuple[subprocess.Popen[str], Cluster]] = []
 
 
 def reserve_ports() -> tuple[socket.socket, int]:
@@ -114,14 +116,20 @@ class Cluster:
         """
         limit = _limit(variables.get("topology", ""))
         given = json.dumps({**self.variables, **_BRIEF, "campaign": campaign, **variables})
-        return subprocess.Popen(
-            [*inside, "ansible-playbook", "playbooks/bench.yml", *limit, "-e", given],
+        return self.start([*inside, "ansible-playbook", "playbooks/bench.yml", *limit, "-e", given])
+
+    def start(self, command: Sequence[str]) -> subprocess.Popen[str]:
+        """Start a command in its own session; it is killed after the test if it still runs."""
+        process = subprocess.Popen(
+            command,
             cwd=ROOT,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
         )
+        _STARTED.append((process, self))
+        return process
 
     def records(self, campaign: str) -> dict[str, dict[str, Any]]:
         """Return the run records of a campaign by log."""
@@ -223,6 +231,18 @@ def cluster(pytorch: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         stopped = nodes.run("teardown.yml")
     assert stopped.rc == 0, failures(stopped)
     assert nodes.running() == []
+
+
+@pytest.fixture(autouse=True)
+def ended_playbooks() -> Iterator[None]:
+    """Kill what a failed test left running: its campaign would hold the nodes of the next tests."""
+    yield
+    while _STARTED:
+        process, nodes = _STARTED.pop()
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            wait_until(lambda nodes=nodes: nodes.running() == [], 30)
 
 
 def interrupt(process: subprocess.Popen[str], number: signal.Signals) -> str:

@@ -126,6 +126,14 @@ def test_a_secret_on_another_line_than_its_option_is_refused(campaign, tmp_path)
         make(campaign, tmp_path / "mine.tar.gz")
 
 
+@pytest.mark.parametrize("damaged", ["{}]", '{}{{"a": 1}}', "[{}", '{{"a": NaN, "b": {}}}'])
+def test_a_secret_in_the_list_of_a_damaged_file_is_refused(campaign, tmp_path, damaged):
+    argv = json.dumps({"argv": ["sshpass", "-p", "hunter2Zq9x", "ssh"]}, indent=1)
+    write_campaign(campaign, **{"plan.json": damaged.format(argv)})
+    with pytest.raises(ValueError, match=r"plan\.json line \d+: secret in a list or mapping"):
+        make(campaign, tmp_path / "mine.tar.gz")
+
+
 def test_a_secret_across_two_pieces_is_found(campaign, tmp_path, monkeypatch):
     monkeypatch.setattr(archive_writing, "PIECE", 64)
     write_campaign(campaign, **{LOG: "x" * 60 + " A_TOKEN=0123456789\n" + "y" * 500})

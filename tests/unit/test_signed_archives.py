@@ -20,6 +20,8 @@ from pathlib import Path
 import pytest
 from ansible_collections.scalebench.core.plugins.plugin_utils.archive_reading import (
     file_sha256,
+    head,
+    unpack,
     verify,
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.archive_signing import (
@@ -309,16 +311,16 @@ def test_another_signer_than_the_named_one_is_refused(signed, tmp_path):
     with (folder / "allowed_signers").open("a") as file:
         file.write(f'owner namespaces="{NAMESPACE}" {stranger}')
     path, allowed = folder / NAMES[0], str(folder / "allowed_signers")
-    assert "for vendor with ED25519" in verify_signature(path, allowed, "")
+    assert "for vendor with ED25519" in verify_signature(path, allowed, "")[0]
     with pytest.raises(ValueError, match="signature is not valid"):
         verify_signature(path, allowed, "owner")
 
 
 def test_without_allowed_signers_the_signer_is_said_to_be_unknown(signed, tmp_path):
     folder = copied(signed, tmp_path / "there")
-    assert "by whom is not verified" in verify_signature(folder / NAMES[0], "", "")
+    assert "by whom is not verified" in verify_signature(folder / NAMES[0], "", "")[0]
     (folder / NAMES[1]).unlink()
-    assert verify_signature(folder / NAMES[0], "", "") == ""
+    assert verify_signature(folder / NAMES[0], "", "") == ("", "")
     with pytest.raises(ValueError, match="not signed"):
         verify_signature(folder / NAMES[0], str(folder / "allowed_signers"), "")
 
@@ -353,3 +355,21 @@ def test_a_changed_campaign_leaves_no_signature_of_the_former_archive(signed, tm
     (campaign / "results.json").write_text('{"other": 1}\n')
     assert archive(campaign, path, False, False)["changed"]
     assert not (tmp_path / NAMES[1]).exists()
+
+
+def test_an_archive_that_took_the_place_of_the_verified_one_is_refused(signed, tmp_path):
+    folder = copied(signed, tmp_path / "there")
+    path = folder / NAMES[0]
+    said, sha256 = verify_signature(path, str(folder / "allowed_signers"), "vendor")
+    assert "for vendor" in said
+    verify(path, sha256=sha256)
+    archive(write_campaign(tmp_path / "forged"), folder / "other.tar.gz", False, False, "")
+    os.replace(folder / "other.tar.gz", path)
+    os.replace(folder / "other.tar.gz.sha256", f"{path}.sha256")
+    verify(path)
+    for read in (head, verify):
+        with pytest.raises(ValueError, match="changed after its signature was verified"):
+            read(path, sha256=sha256)
+    with pytest.raises(ValueError, match="changed after its signature was verified"):
+        unpack(path, tmp_path / "unpacked", sha256)
+    assert not (tmp_path / "unpacked").exists()

@@ -6,6 +6,7 @@ import shlex
 import subprocess
 import time
 from functools import partial
+from pathlib import Path
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.node import system_state
@@ -342,3 +343,10 @@ def test_folders_that_others_may_use_stay(tmp_path, path, why):
     lines = [f"36 35 98:0 / {place} rw master:1 - {kind} x rw" for place, kind in mounts]
     (tmp_path / "mountinfo").write_text("\n".join(lines) + "\n")
     assert system_changes.held_by_others(path, str(tmp_path / "mountinfo")) == why
+
+
+def test_a_damaged_record_is_named(tmp_path):
+    record = system_changes.Record(str(tmp_path))
+    Path(record.begun).write_text("")
+    with pytest.raises(ValueError, match=r"begun\.json is damaged .*mend it, or remove it"):
+        record.read(record.begun)

@@ -120,9 +120,10 @@ def test_all_descendants_end_when_the_process_outside_does(number, tmp_path):
 def test_a_command_waits_for_the_previous_one(tmp_path):
     folder = str(tmp_path / "x")
     first = subprocess.Popen(
-        [*ATTENDED, folder, "sh", "-c", "sleep 1; date +%s%N"], stdout=-1, text=True
+        [*ATTENDED, folder, "sh", "-c", "echo begun; sleep 1; date +%s%N"], stdout=-1, text=True
     )
-    time.sleep(0.4)
+    assert first.stdout is not None
+    assert first.stdout.readline() == "begun\n"
     second = subprocess.run([*ATTENDED, folder, "date", "+%s%N"], stdout=-1, text=True, check=True)
     assert int(first.communicate()[0]) < int(second.stdout)
 

@@ -20,6 +20,10 @@ REPEATS = {"topology": "4n1g", "campaign_retry": {"attempts": 1}}
 NAMES = [f"node{number}" for number in range(1, 5)]
 # Seconds in which a supervisor notices that nothing comes from its controller, and ends its ranks.
 QUIET = 60 + 15
+# The folder of node3 on which a full file system is mounted.
+FULL = "/shared/home/alice/.scalebench/nodes/node3"
+# What Bench has started.
+STARTED = []
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -30,11 +34,19 @@ def installed():
 
 @pytest.fixture(autouse=True)
 def idle():
-    """Leave four idle nodes to the next test."""
+    """Leave four idle nodes to the next test, also after a test that failed half-way."""
     yield
+    while STARTED:
+        process = STARTED.pop()
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
+    root("login", "systemctl start slurmctld")
     alice("scancel --user=alice")
     for name in NAMES:
-        root(name, "systemctl start slurmd")
+        root(name, f"umount {FULL} 2>/dev/null; systemctl start slurmd")
+        if slurm.node_state(name).startswith(("drain", "down")):
+            slurm.set_state(name, "resume")
         wait_for(lambda name=name: slurm.node_state(name), "idle")
 
 
@@ -51,6 +63,7 @@ class Bench:
             stderr=subprocess.STDOUT,
             text=True,
         )
+        STARTED.append(self.process)
 
     def during(self, number):
         """Wait until the ranks of a repeat run on all nodes; return the pid of each by node."""
@@ -129,10 +142,9 @@ def test_what_fails_within_a_job_costs_one_repeat():
     root("node1", f"kill -STOP {bench.during(7)['node1']}")
     bench.during(8)
     # The folder of a repeat that runs is lost, and there is no room for the next one's.
-    work = "/shared/home/alice/.scalebench/nodes/node3"
-    root("node3", f"mount -t tmpfs -o size=4k,nr_inodes=1,uid={slurm.ALICE} full {work}")
+    root("node3", f"mount -t tmpfs -o size=4k,nr_inodes=1,uid={slurm.ALICE} full {FULL}")
     wait_for(lambda: 9 in bench.endings(), True)
-    root("node3", f"umount {work}")
+    root("node3", f"umount {FULL}")
     code, out = bench.finish()
     assert code, out
     found = bench.endings()

@@ -55,7 +55,9 @@ def test_a_cancelled_step_leaves_its_job():
     job = slurm.submit("--nodes=2", "sleep 60")
     slurm.wait_for(lambda: slurm.job_field(job, "JobState"), "RUNNING")
     done = slurm.alice(
-        f"srun --jobid={job} --overlap sleep 50 & sleep 1; scancel {job}.0; wait $!; echo ended $?"
+        f"srun --jobid={job} --overlap sleep 50 &"
+        f" until squeue --noheader --steps --jobs={job} | grep -qw {job}.0; do sleep 0.1; done;"
+        f" scancel {job}.0; wait $!; echo ended $?"
     )
     assert "CANCELLED" in done.stderr and "ended 0" not in done.stdout
     assert slurm.job_field(job, "JobState") == "RUNNING"

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.dataset.layouts import (
     agreement,
     lacking,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.node.dataset_files import look
+from ansible_collections.scalebench.core.plugins.module_utils.node.dataset_files import (
+    look,
+    missing_indexes,
+    write_index,
+)
 
 
 def shards(train: int = 1024, validation: int = 128) -> dict[str, int]:
@@ -139,3 +145,30 @@ def test_empty_images_are_named_in_the_order_of_their_paths():
     (train, val) = lacking("small", "images", sizes)
     assert train.index("train/c0/z.jpg") < train.index("train/c1/b.jpg")
     assert "val/c0/a.jpg" in val and "train" not in val
+
+
+def test_what_is_no_file_is_missing_and_never_waited_for(tmp_path):
+    for part in ("train", "val"):
+        (tmp_path / "images" / part / "0").mkdir(parents=True)
+        (tmp_path / "images" / part / "0/a.jpg").write_text("x")
+    os.mkfifo(tmp_path / "images/train/0/b.jpg")
+    (tmp_path / "images/val/0/b.jpg").symlink_to(tmp_path / "nowhere")
+    assert look(str(tmp_path), "small", "images", False)["files"] == 2
+    (tmp_path / "tfrecord").mkdir()
+    (tmp_path / "tfrecord/train-00000").write_bytes(b"")
+    (tmp_path / "dali_idx").mkdir()
+    index = tmp_path / "dali_idx/train-00000"
+    os.mkfifo(index)
+    missing = missing_indexes(str(tmp_path), str(tmp_path / "dali_idx"))
+    assert missing == [(str(tmp_path / "tfrecord/train-00000"), str(index))]
+    assert look(str(tmp_path), "small", "dali_idx", False)["files"] == 0
+
+
+def test_an_index_is_not_written_through_a_link(tmp_path):
+    precious, shard = tmp_path / "precious", tmp_path / "shard"
+    precious.write_text("precious")
+    shard.write_bytes(b"")
+    (tmp_path / "index.making").symlink_to(precious)
+    write_index(str(shard), str(tmp_path / "index"))
+    assert precious.read_text() == "precious"
+    assert (tmp_path / "index").is_file() and not (tmp_path / "index").is_symlink()

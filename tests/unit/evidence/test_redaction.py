@@ -102,6 +102,9 @@ def test_values_are_replaced_and_their_names_stay(text, secret):
         "setenv HF_TOKEN failed; ENV HF_TOKEN is not set; ENV TF_TOKEN_LIMIT 512",
         "redis-cli info | grep -a used; redis-cli ping; cp -a src dst; ipmitool status -Path /x",
         "configure set key_size 2048 configure set core.keyring x",
+        "['docker', 'login', '-u', 'me'] ['curl', '-o', 'x', 'y'] ['wandb', 'login', '--relogin']",
+        "the user has no password 'yet' set; git config set user.name x; name: LR, value: 0.1",
+        "<property name=\"batch\" value=\"128\"/> ['mysql', '--port', '3306']",
     ],
 )
 def test_other_text_stays(text):
@@ -206,6 +209,19 @@ mount -t cifs -o user=u,pass=<S> //a/b /c
 unzip -P <S> a.zip
 wandb login <S>
 vault login <S>
+Command '['sshpass', '-p', '<S>', 'ssh', 'node2']' returned non-zero exit status 5.
+["curl", "-u", "bob:<S>", "https://example.org"]
+['mysql', '-p<S>', 'db']
+mariadb -p<S> db
+['docker', 'login', '-p', '<S>', 'registry']
+['ipmitool', '-H', 'bmc1', '-P', '<S>', 'power', 'status']
+['wandb', 'login', '<S>']
+skopeo copy --dest-creds me:<S> docker://a docker://b
+CREATE USER a WITH PASSWORD '<S>'
+ALTER ROLE a PASSWORD '<S>'
+<property name="db.password" value="<S>"/>
+ngc config set apikey <S>
+{name: DB_PASSWORD, value: <S>}
 """
 VALUE = "Zq3" + "x9Kw7Lm2Pv5Rt8Yb1"
 
@@ -318,6 +334,9 @@ def test_a_colour_hides_no_token(kind):
 UNITS = ["TOKEN_", "API_KEY_", "secret-", "SECRET-", "--token-", "_PASS", "key:", "token:a", "eyJ"]
 UNITS += ["://a", "://a:", "PASSWORD=a;", "password=a&", "TOKEN=$", "authorization:", "mysql"]
 UNITS += ["\x1b[", "\x1b]"]
+# Each word for which a rule looks, as the name of a value.
+UNITS += sorted({f"{word.decode()}=" for rule in RULES for word in rule.anchors})
+UNITS += sorted({f"{word.decode()}='" for rule in RULES for word in rule.anchors})
 
 
 @pytest.mark.parametrize("unit", UNITS)
@@ -395,3 +414,8 @@ def test_the_result_does_not_depend_on_the_pieces(lines, cuts):
     whole, split = Redactor(patterns({})), Redactor(patterns({}))
     assert b"".join(whole.redact([b"".join(text)])) == b"".join(split.redact(pieces))
     assert whole.findings == split.findings
+
+
+def test_a_secret_that_is_a_name_is_replaced():
+    (name,) = shown({SECRETS["npm token"]: 1})
+    assert name == "[redacted: npm token]"

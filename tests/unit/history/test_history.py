@@ -166,3 +166,9 @@ def test_the_plot_in_words(slower):
     words = describe(slower["trends"][0])
     assert "over 15 campaigns, in images/s" in words
     assert "Change on 2026-09-11 from" in words
+
+
+def test_names_of_columns_are_no_formulas(slower):
+    for trend in slower["trends"]:
+        trend["conditions"]["=HYPERLINK(1)\x1b]0;x\x07"] = "x"
+    assert ",'=HYPERLINK(1)," in history_csv(slower).splitlines()[0]

@@ -9,6 +9,8 @@ import pytest
 import yaml
 from ansible_collections.scalebench.core.plugins.module_utils import logs
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
+from ansible_collections.scalebench.core.plugins.module_utils.logs import scalebench
+from ansible_collections.scalebench.core.plugins.module_utils.logs._lines import interval
 from ansible_collections.scalebench.core.plugins.module_utils.models.figures import (
     differences,
     figures_of,
@@ -19,6 +21,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.models.flops impor
     utilisation,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.running.invariants import broken
+from cpu_time import least_seconds
 from log_lines import LINE, lines
 
 ROOT = Path(__file__).parents[3]
@@ -237,3 +240,22 @@ def test_lines_on_waits_are_facts_of_their_own():
     wrong = line.replace("[0.1,", '["x",')
     with pytest.raises(ValueError, match=r"waits.wait_seconds\[0\] is 'x', not a number"):
         logs.read(f"{before}{wrong}[scalebench] end {end}")
+
+
+def test_of_too_many_lines_on_waits_the_log_is_refused(monkeypatch):
+    monkeypatch.setattr(scalebench, "_MOST_RANKS", 2)
+    line = WAITS + '"step_seconds":0.5}\n'
+    summary = {}
+    scalebench.note_waits(2 * line, summary)
+    assert len(summary["waits"]) == 2
+    with pytest.raises(ValueError, match="more than 2 ranks"):
+        scalebench.note_waits(line, summary)
+
+
+def test_the_most_frequent_gap_is_found_in_time_that_grows_with_the_lines():
+    def gaps(count):
+        return [number * (number + 1) / 2 for number in range(count)]
+
+    assert interval([0, 10, 20, 25], None) == 10
+    short, long = (least_seconds(interval, gaps(count), None) for count in (2_000, 8_000))
+    assert long < 9 * short + 0.02

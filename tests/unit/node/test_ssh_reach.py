@@ -56,18 +56,21 @@ def cluster(tmp_path):
         config = str(tmp_path / f"{name}.conf")
         server = subprocess.Popen([SSHD, "-D", "-e", "-f", config], stderr=log)
         servers.append(server)
-        for _ in range(200):
+        end = time.monotonic() + 30
+        while server.poll() is None and time.monotonic() < end:
             with socket.socket() as there:
                 if there.connect_ex((address(name), port)) == 0:
                     return server
             time.sleep(0.02)
         pytest.skip(f"sshd does not start here: {(tmp_path / f'{name}.log').read_text()}")
 
-    running = {name: start(name) for name in NAMES}
-    yield tmp_path, running, port
-    for server in servers:
-        server.kill()
-        server.wait()
+    try:
+        running = {name: start(name) for name in NAMES}
+        yield tmp_path, running, port
+    finally:
+        for server in servers:
+            server.kill()
+            server.wait()
 
 
 def test_one_login_and_a_look_at_the_host_key_of_the_others(cluster):

@@ -1,6 +1,7 @@
 """What is not read as JSON, whatever it may become later."""
 
 import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.records import shape
 from ansible_collections.scalebench.core.plugins.module_utils.records.shape import parse_json
 
 
@@ -39,3 +40,12 @@ def test_what_is_not_plain_json_is_refused(text, words):
 def test_plain_json_is_read_as_it_stands(text, value):
     assert parse_json(text) == value
     parse_json(nested(30))
+
+
+def test_a_document_that_takes_more_memory_than_there_is_is_refused(monkeypatch):
+    def full(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr(shape.json, "loads", full)
+    with pytest.raises(ValueError, match="more memory than there is"):
+        parse_json("[]")

@@ -11,6 +11,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.results.stragglers
     LEVEL,
     waited_for,
 )
+from cpu_time import least_seconds
 from report_data import campaign, waits_of
 
 
@@ -105,3 +106,11 @@ def test_the_report_says_it_in_words():
     assert [cell["value"] for cell in known["rows"][1][5:7]] == [500, 250]
     assert [cell["value"] for cell in known["rows"][0][5:7]] == [None, None]
     assert len(table["rows"]) == 4
+
+
+def test_time_grows_with_the_ranks():
+    def made(ranks):
+        return on_nodes(waits(ranks, intervals=2), 2)
+
+    short, long = (least_seconds(waited_for, made(ranks)) for ranks in (1000, 4000))
+    assert long < 9 * short + 0.02

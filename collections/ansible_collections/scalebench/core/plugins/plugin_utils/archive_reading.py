@@ -51,13 +51,17 @@ Member = tuple[tarfile.TarInfo, Iterator[bytes]]
 
 
 @contextmanager
-def _opened(archive: Path) -> Iterator[gzip.GzipFile]:
+def _opened(archive: Path, sha256: str = "") -> Iterator[gzip.GzipFile]:
     """Open an archive.
 
-    :raises ValueError: the archive is damaged; the message names it.
+    :param sha256: of the file whose signature was verified; empty for any.
+    :raises ValueError: the archive is damaged or another one; the message names it.
     """
     try:
         with open_regular(archive) as raw, gzip.GzipFile("", "rb", fileobj=raw) as unzipped:
+            if sha256 and hashlib.file_digest(raw, "sha256").hexdigest() != sha256:
+                raise ValueError("it changed after its signature was verified")
+            raw.seek(0)
             yield unzipped
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError(f"{archive}: damaged, or not an archive of a campaign: {error}") from None
@@ -77,13 +81,14 @@ def _members(unzipped: gzip.GzipFile) -> Iterator[Member]:
         unzipped.read(-header.size % tarfile.BLOCKSIZE)
 
 
-def head(archive: Path) -> tuple[str, str]:
+def head(archive: Path, sha256: str = "") -> tuple[str, str]:
     """Return the campaign's name and the text of SHA256SUMS of an archive.
 
+    :param sha256: as of :func:`verify`.
     :raises ValueError: the file is not an archive of a campaign.
     :raises OSError: it cannot be read.
     """
-    with _opened(archive) as unzipped:
+    with _opened(archive, sha256) as unzipped:
         return _head(_members(unzipped))
 
 
@@ -144,15 +149,16 @@ def _content(unzipped: gzip.GzipFile, size: int) -> Iterator[bytes]:
         yield piece
 
 
-def verify(archive: Path, into: Path | None = None) -> None:
+def verify(archive: Path, into: Path | None = None, sha256: str = "") -> None:
     """Compare every file with its checksum; write the files below ``into``, if given.
 
     :param into: a folder that does not exist yet.
+    :param sha256: of the archive whose signature was verified; empty without one.
     :raises ValueError: the archive is invalid; with the first problem.
     :raises OSError: a file cannot be read or written.
     """
     room = shutil.disk_usage(_nearest_existing(into)).free if into else None
-    with _opened(archive) as unzipped:
+    with _opened(archive, sha256) as unzipped:
         _check_beside(archive)
         contents = _members(unzipped)
         campaign, text = _head(contents)
@@ -178,16 +184,17 @@ def verify(archive: Path, into: Path | None = None) -> None:
                 raise ValueError("data follows its end")
 
 
-def unpack(archive: Path, folder: Path) -> None:
+def unpack(archive: Path, folder: Path, sha256: str = "") -> None:
     """Verify the archive and unpack it, atomically and durably.
 
     :param folder: does not exist, or is empty.
+    :param sha256: as of :func:`verify`.
     :raises ValueError: as :func:`verify`.
     :raises OSError: as :func:`verify`.
     """
     part = folder.with_name(f".{folder.name}.{os.getpid()}.part")
     try:
-        verify(archive, part)
+        verify(archive, part, sha256)
         for place, _, names in os.walk(part):
             for name in names:
                 sync(Path(place, name))

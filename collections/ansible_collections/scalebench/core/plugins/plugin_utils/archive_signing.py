@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 from pathlib import Path
@@ -102,8 +103,10 @@ def _keygen(
         raise ValueError(f"ssh-keygen -Y {verb} gave no answer in {_SECONDS} s") from None
 
 
-def verify_signature(archive: Path, allowed_signers: str, signer: str) -> str:
-    """Return who signed an archive, in a sentence; empty for one that is not signed.
+def verify_signature(archive: Path, allowed_signers: str, signer: str) -> tuple[str, str]:
+    """Return who signed an archive, in a sentence, and the archive's SHA-256.
+
+    Both are empty for one that is not signed.
 
     :param allowed_signers: path of a file as ssh-keygen(1) describes; empty where nobody is known:
         then only what was signed is verified, not by whom, and the sentence says so.
@@ -117,7 +120,7 @@ def verify_signature(archive: Path, allowed_signers: str, signer: str) -> str:
     if not signature.exists():
         if allowed_signers:
             raise ValueError(f"{archive}: it is not signed: there is no {signature.name} beside it")
-        return ""
+        return "", ""
     with open_regular(signature) as file:
         text = file.read(_LONGEST).decode("ascii", "replace")
     try:
@@ -128,8 +131,8 @@ def verify_signature(archive: Path, allowed_signers: str, signer: str) -> str:
     if checksum_beside(archive) != beside_text(sums):
         raise ValueError(f"{archive}.sha256: it differs from the archive or its signature")
     if not allowed_signers:
-        said = _answer(archive, "check-novalidate", ["-s", str(signature)])
-        return f"{said}; by whom is not verified: give -e allowed_signers=FILE"
+        said, sha256 = _answer(archive, "check-novalidate", ["-s", str(signature)])
+        return f"{said}; by whom is not verified: give -e allowed_signers=FILE", sha256
     allowed = user_path(allowed_signers)
     if not allowed.is_file():
         raise ValueError(f"allowed_signers {allowed_signers}: no such file")
@@ -146,10 +149,13 @@ def _principal(archive: Path, trusted: list[str], allowed_signers: str) -> str:
     return names[0]
 
 
-def _answer(archive: Path, verb: str, options: list[str]) -> str:
+def _answer(archive: Path, verb: str, options: list[str]) -> tuple[str, str]:
     with open_regular(archive) as data:
+        sha256 = hashlib.file_digest(data, "sha256").hexdigest()
+        # What ssh-keygen reads is where the descriptor stands.
+        os.lseek(data.fileno(), 0, os.SEEK_SET)
         done = _keygen(verb, options, data)
     if done.returncode:
         said = " ".join((done.stdout + done.stderr).split())
         raise ValueError(f"{archive}: its signature is not valid: {said}")
-    return " ".join(done.stdout.split())
+    return " ".join(done.stdout.split()), sha256

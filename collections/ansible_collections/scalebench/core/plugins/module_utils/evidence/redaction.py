@@ -133,7 +133,7 @@ def shown(value: Any) -> Any:
         # As containers state their environment: {"name": ..., "value": ...}.
         named = value.get("name", value.get("Name"))
         return {
-            key: _MASKED
+            (shown(key) if isinstance(key, str) else key): _MASKED
             if _is_secret(named if key in ("value", "Value") else key, each)
             else shown(each)
             for key, each in value.items()

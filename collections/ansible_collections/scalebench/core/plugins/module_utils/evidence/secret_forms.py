@@ -63,6 +63,8 @@ _ASSIGNED = (
     rb"(?:\\?[\"']\]?)?(?:\s*:\s?\w{1,20}\s=\s|\s*:\s*(?!\w{1,20}\s=\s)|\s+=>?\s+|\+?=)"
     rb"(?:[bBfFrRuU]{0,2}\\?[\"'])?(?P<value>"
 )
+# Between two words of a command, or of a list.
+_NEXT = rb"(?:[\"']?\s*,\s*[\"']|\s+)"
 # The same of an option, also as words of a list.
 _GIVEN = rb"(?:[\"'],\s*|\s+|=)[\"']?(?P<value>(?!-)"
 
@@ -137,6 +139,21 @@ RULES = (
         + _NAME
         + rb'"',
     ),
+    _rule(
+        "secret of the environment",
+        [b"value:"],
+        rb"\b[Nn]ame:\s*[\"']?"
+        + _NAME
+        + rb"[\"']?\s*,\s*[Vv]alue:\s*[\"']?(?P<value>"
+        + _NOTHING
+        + rb"[^\s\"',}]+)",
+    ),
+    _rule(
+        "password of a document",
+        [b"value="],
+        rb"(?i:\bname=[\"'][\w.-]{0,80}(?:password|passwd|passphrase|secret)[\"']\s+value=[\"'])"
+        rb"(?P<value>" + _NOTHING + rb"[^\"'<>\r\n]+)",
+    ),
     # As of a Python list of pairs; a list of names has no value.
     _rule(
         "secret of the environment",
@@ -162,16 +179,17 @@ RULES = (
     ),
     _rule(
         "secret of the environment",
-        [b"configure set "],
-        rb"\bconfigure set\s+[\w.-]{0,80}(?:secret|token|key)(?![a-z]|_id\b)[\w.-]{0,80}\s+"
+        [b"configure set ", b"config set "],
+        rb"\bconfig(?:ure)? set\s+[\w.-]{0,80}(?:secret|token|password|key)(?![a-z]|_id\b)"
+        rb"[\w.-]{0,80}\s+"
         rb"[\"']?(?P<value>" + _NOTHING + _NO_NUMBER + rb"[^\s\"']+)",
     ),
     _rule(
         "password of a statement",
-        [b"identified by"],
-        rb"(?:\bIDENTIFIED\s+BY|(?i:\b(?:user|role)\b.{0,200}?\bidentified\s+by))\s+[\"'](?P<value>"
-        + _NOTHING
-        + rb"[^\"'\r\n]+)",
+        [b"identified by", b"password '"],
+        rb"(?:\bIDENTIFIED\s+BY|(?i:\b(?:user|role)\b.{0,200}?\bidentified\s+by)"
+        rb"|(?i:\b(?:create|alter)\s+(?:user|role)\b.{0,200}?\bpassword))"
+        rb"\s+[\"'](?P<value>" + _NOTHING + rb"[^\"'\r\n]+)",
     ),
     _rule(
         "JSON web token",
@@ -216,16 +234,25 @@ RULES = (
     _rule(
         "password of a command",
         [
-            *(b"curl", b"sshpass", b"mysql", b"docker login", b"podman login"),
-            *(b"ipmitool", b"redis-cli", b"ldap", b"wandb login", b"vault login", b"unzip"),
+            *(b"curl", b"sshpass", b"mysql", b"mariadb", b"docker", b"podman", b"creds"),
+            *(b"ipmitool", b"redis-cli", b"ldap", b"wandb", b"vault", b"unzip"),
         ],
-        rb"(?:curl\b.{0,300}?\s(?:-u|--user)[ =]?[\"']?[^\s:\"']+:"
-        rb"|(?:sshpass|(?:docker|podman) login)\b.{0,300}?\s-p[ =]?[\"']?"
-        rb"|\bmysql\w*\b.{0,300}?\s-p[\"']?"
-        rb"|(?:\bipmitool\b[^|;&\r\n]{0,300}?\s-P|\bredis-cli\b[^|;&\r\n]{0,300}?\s-a"
-        rb"|\bldap(?:search|modify|add|delete|whoami)\b[^|;&\r\n]{0,300}?\s-w"
-        rb"|\bunzip\b[^|;&\r\n]{0,300}?\s-P|\b(?:wandb|vault) login(?=\s+[^-\s]))[ =\"']+)"
-        rb"(?P<value>" + _NOTHING + rb"[^\s\"']+)",
+        # Its words may be those of a list, as in Python's CalledProcessError.
+        rb"(?:(?:curl\b.{0,300}?[\s\"'](?:-u|--user)|--(?:[a-z]{1,9}-)?creds)(?:"
+        + _NEXT
+        + rb"|[ =]?[\"']?)[^\s:\"',]+:"
+        rb"|(?:sshpass|(?:docker|podman)"
+        + _NEXT
+        + rb"login)\b.{0,300}?[\s\"']-p(?:"
+        + _NEXT
+        + rb"|[ =]?[\"']?)"
+        rb"|\b(?:mysql|mariadb)\w*\b.{0,300}?[\s\"']-p[\"']?"
+        rb"|(?:\bipmitool\b[^|;&\r\n]{0,300}?[\s\"']-P"
+        rb"|\bredis-cli\b[^|;&\r\n]{0,300}?[\s\"']-a"
+        rb"|\bldap(?:search|modify|add|delete|whoami)\b[^|;&\r\n]{0,300}?[\s\"']-w"
+        rb"|\bunzip\b[^|;&\r\n]{0,300}?[\s\"']-P"
+        rb"|\b(?:wandb|vault)" + _NEXT + rb"login(?=[\"',]*\s+[\"']?(?![-\"'\s])))[ =\"',]+)"
+        rb"(?P<value>" + _NOTHING + rb"[^\s\"',]+)",
     ),
     _rule(
         "option of a command",
@@ -271,7 +298,7 @@ RULES = (
     _rule(
         "value of a secret's name",
         [b"pwd", b"pass="],
-        rb"(?:(?<=[;,])(?i:pwd|pass)|(?<![\w;-])[Pp]wd)=(?P<value>(?![^\s;]*/)"
+        rb"(?:(?<=[;,])(?i:pwd|pass)|(?<![\w;-])[Pp]wd)=(?P<value>(?![^\s;]{0,256}/)"
         + _NOTHING
         + rb"[^\s;\"']+)",
     ),

@@ -178,7 +178,7 @@ def history_csv(history: Mapping[str, Any]) -> str:
     if rows:
         columns = list(dict.fromkeys(key for row in rows for key in row))
         writer = csv.DictWriter(text, columns, lineterminator="\n")
-        writer.writeheader()
+        writer.writerow({key: csv_value(key) for key in columns})
         writer.writerows({key: csv_value(value) for key, value in row.items()} for row in rows)
     return text.getvalue()
 

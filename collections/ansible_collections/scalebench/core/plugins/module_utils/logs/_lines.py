@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from itertools import islice
 from math import isfinite
 from operator import gt
@@ -150,5 +151,6 @@ def interval(steps: Sequence[float], ranks: Optional[Sequence[float]]) -> int:
         steps = [step for step, rank in zip(steps, ranks) if rank == ranks[0]]
     gaps = [int(b - a) for a, b in zip(steps, islice(steps, 1, None)) if b > a]
     if gaps:
-        return max(set(gaps), key=gaps.count)
+        counts = Counter(gaps)
+        return max(counts, key=lambda gap: (counts[gap], -gap))
     return max(1, int(steps[0])) if isfinite(steps[0]) else 1

@@ -20,6 +20,8 @@ START = "[scalebench] header "
 END = "[scalebench] end "
 WAITS = "[scalebench] waits {"
 _RANK = "[scalebench] rank {"
+# More than the largest jobs have.
+_MOST_RANKS = 1 << 14
 
 
 def identify(head: str) -> Dict[str, Any]:
@@ -54,7 +56,7 @@ def note_waits(text: str, summary: Dict[str, Any]) -> None:
 
     A line that is cut off is left out.
 
-    :raises ValueError: a value in one is of another type.
+    :raises ValueError: a value in one is of another type, or there are too many.
     """
     for part in text.split(WAITS)[1:]:
         try:
@@ -62,7 +64,10 @@ def note_waits(text: str, summary: Dict[str, Any]) -> None:
         except JSONDecodeError:
             continue
         check_shape(waits, RankWaits, WAITS[:-2], {})
-        summary.setdefault("waits", []).append(waits)
+        kept = summary.setdefault("waits", [])
+        if len(kept) == _MOST_RANKS:
+            raise ValueError(f"more than {_MOST_RANKS} ranks say how long they wait")
+        kept.append(waits)
 
 
 def _json(text: str, words: str, kind: Any) -> Dict[str, Any]:

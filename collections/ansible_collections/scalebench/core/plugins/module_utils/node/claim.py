@@ -9,6 +9,7 @@ import os
 from typing import Any, Dict, Iterator, Mapping, Optional, TypedDict, cast
 
 from ..records.shape import check_shape
+from .durable import replace
 from .own_folder import json_of
 from .processes import read_process
 
@@ -167,7 +168,7 @@ def _put(path: str, value: object) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     with open(os.open(part, flags, 0o666), "w", encoding="utf-8") as file:
         json.dump(value, file)
-    os.replace(part, path)
+    replace(part, path)
 
 
 def _same(claim: Mapping[str, object], other: Mapping[str, object]) -> bool:

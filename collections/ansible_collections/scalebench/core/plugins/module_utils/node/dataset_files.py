@@ -15,12 +15,15 @@ from ..dataset.records import (
     recordio_index_problem,
     tfrecord_spans,
 )
+from .durable import replace
 
 __all__ = ["images_folder", "index_folder", "look", "missing_indexes", "write_index"]
 
 # Bytes read at both ends of a file for the digest: its head, and where a copy was cut off.
 _SAMPLE = 4096
 _MOST_PROBLEMS = 10
+# Characters of an index; one of a million records has 20 million.
+_LONGEST = 1 << 28
 
 
 class LayoutState(TypedDict):
@@ -98,7 +101,7 @@ def missing_indexes(data_dir: str, index_dir: str) -> List[Tuple[str, str]]:
     folder = os.path.join(data_dir, "tfrecord")
     for name, size in sorted(_sizes(folder).items()):
         index = os.path.join(index_dir, name)
-        if not os.path.exists(index) or dali_index_problem(_text(index), size):
+        if not os.path.isfile(index) or dali_index_problem(_text(index), size):
             missing.append((os.path.join(folder, name), index))
     return missing
 
@@ -114,13 +117,20 @@ def write_index(shard: str, index: str) -> None:
         except ValueError as error:
             raise ValueError(f"{shard}: {error}") from None
     os.makedirs(os.path.dirname(index), exist_ok=True)
-    with open(f"{index}.making", "w", encoding="ascii") as made:
+    part = f"{index}.making"
+    # Never through a link: others may write in the folder.
+    with contextlib.suppress(FileNotFoundError):
+        os.remove(part)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    with open(os.open(part, flags, 0o666), "w", encoding="ascii") as made:
         made.write(text)
-    os.replace(f"{index}.making", index)
+    replace(part, index)
 
 
 def _sizes(folder: str, lists: bool = False) -> Dict[str, int]:
     """Return the size in bytes of every file below a folder, by its relative path.
+
+    What is no file that can be read whole, as a pipe or a link to nothing, is not there.
 
     :param lists: only of the lists of images, which lie in the folder itself.
     """
@@ -130,7 +140,8 @@ def _sizes(folder: str, lists: bool = False) -> Dict[str, int]:
             folders.clear()
         for name in names:
             path = os.path.join(place, name)
-            if name.endswith("_list.txt") == lists and not name.endswith(".making"):
+            wanted = name.endswith("_list.txt") == lists and not name.endswith(".making")
+            if wanted and os.path.isfile(path):
                 sizes[os.path.relpath(path, folder)] = os.path.getsize(path)
     return sizes
 
@@ -144,7 +155,7 @@ def _broken(
         path, problem = os.path.join(folder, name), ""
         if layout == "dali_idx":
             shard = os.path.join(data_dir, "tfrecord", name)
-            if os.path.exists(shard):
+            if os.path.isfile(shard):
                 problem = dali_index_problem(_text(path), os.path.getsize(shard))
         elif name.endswith(".idx"):
             records = f"{name[:-4]}.rec"
@@ -190,4 +201,4 @@ def _digest(folder: str, sizes: Mapping[str, int]) -> str:
 
 def _text(path: str) -> str:
     with open(path, encoding="ascii", errors="replace") as file:
-        return file.read()
+        return file.read(_LONGEST)

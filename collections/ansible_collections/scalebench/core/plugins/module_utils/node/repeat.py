@@ -12,6 +12,7 @@ import time
 from typing import Any, Dict, Iterator, List, Mapping
 
 from ..telemetry.nccl import transports, with_trace
+from .durable import replace
 from .gpus import device_users
 from .processes import RUN_VARIABLE
 from .runs import attended, end_strays, packed
@@ -122,7 +123,7 @@ def _recorded(args: Mapping[str, Any], work_dir: str, run: str) -> Dict[str, Any
             os.rmdir(folder)  # most launchers leave it empty
     with open(run + ".run.json.part", "w", encoding="utf-8") as file:
         json.dump(record, file, indent=1, sort_keys=True)
-    os.replace(run + ".run.json.part", run + ".run.json")
+    replace(run + ".run.json.part", run + ".run.json")
     return record
 
 

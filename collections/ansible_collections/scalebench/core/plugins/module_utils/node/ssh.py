@@ -10,6 +10,7 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import Dict, List, Optional, Sequence, Set
 
+from .durable import replace
 from .programs import run_program
 
 __all__ = ["SshKeys", "authorised", "unreachable"]
@@ -100,8 +101,8 @@ class SshKeys:
         done = run_program(command, 10 * _SECONDS, _NO_CLIENT)
         if done.returncode:
             raise ValueError(f"ssh-keygen for {self._path(name)}: {done.stderr.strip()}")
-        os.replace(part, self._path(name))
-        os.replace(part + ".pub", self.public_path(name))
+        replace(part, self._path(name))
+        replace(part + ".pub", self.public_path(name))
 
     def _path(self, name: str) -> str:
         return os.path.join(self.folder, name)

@@ -25,6 +25,8 @@ from typing import (
     cast,
 )
 
+from .durable import replace
+
 __all__ = [
     "FOLDERS",
     "copy_files",
@@ -193,7 +195,7 @@ def copy_files(files: Mapping[str, FileState], destination: str) -> None:
                     os.remove(part)
                 with _private(part) as file:
                     file.write(data)
-                os.replace(part, copy)
+                replace(part, copy)
 
 
 def _private(path: str) -> BinaryIO:
@@ -224,7 +226,7 @@ def _replace(path: str, state: FileState, source: BinaryIO) -> None:
     # In this order: a new owner takes the setuid bit away.
     os.chown(part, state["uid"], state["gid"])
     os.chmod(part, state["mode"])
-    os.replace(part, path)
+    replace(part, path)
 
 
 # Lines of ours in a file of the site, as ansible.builtin.blockinfile marks them.
@@ -274,7 +276,7 @@ def make_file(path: str, state: Optional[FileState], original: str) -> None:
     if "target" in state:
         part = _part(path)
         os.symlink(state["target"], part)
-        os.replace(part, path)
+        replace(part, path)
     else:
         with open(original, "rb") as source:
             _replace(path, state, source)

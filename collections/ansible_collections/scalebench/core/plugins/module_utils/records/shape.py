@@ -36,9 +36,11 @@ def parse_json(text: str) -> Any:
     """
     try:
         value = json.loads(text, object_pairs_hook=_object)
+        check_plain(value)
     except RecursionError:
         raise ValueError("nested too deep") from None
-    check_plain(value)
+    except MemoryError:
+        raise ValueError("it takes more memory than there is") from None
     return value
 
 

@@ -37,7 +37,7 @@ def headline(results: Results) -> Dict[str, Any]:
     :func:`trust`.
     """
     return {
-        "what": _what(results["cells"]),
+        "what": [plain(sentence, 2000) for sentence in _what(results["cells"])],
         "where": _where(results),
         "counts": _counts(results["counts"]),
         "figures": _figures(results),

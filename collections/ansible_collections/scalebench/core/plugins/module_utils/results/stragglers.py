@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import FrozenSet, Optional, Sequence, TypedDict, cast
+from typing import Dict, FrozenSet, Optional, Sequence, Set, TypedDict, cast
 
 from ..records.runs import RankWaits
 from ..stats.statistics import median
@@ -48,12 +48,11 @@ def waited_for(waits: Sequence[RankWaits]) -> Optional[Straggler]:
     columns = [[rank["wait_seconds"][place] for rank in waits] for place in range(count)]
     last = [column.index(min(column)) for column in columns]
     alone = [frozenset({index}) for index in range(len(waits))]
-    nodes = [rank["node"] for rank in waits]
+    of_nodes: Dict[str, Set[int]] = {}
+    for index, rank in enumerate(waits):
+        of_nodes.setdefault(rank["node"], set()).add(index)
     together = [
-        ranks
-        for node in sorted({*nodes})
-        for ranks in [frozenset(index for index, one in enumerate(nodes) if one == node)]
-        if 1 < len(ranks) < len(waits)
+        frozenset(ranks) for _, ranks in sorted(of_nodes.items()) if 1 < len(ranks) < len(waits)
     ]
     p, _, _, ranks = min(
         (_chance(last, ranks, len(waits)), len(ranks), min(ranks), ranks)
