@@ -263,6 +263,17 @@ def test_the_reason_of_an_older_record_is_shown_without_secrets(tmp_path):
     assert reason == "login --password [redacted: option of a command] "
 
 
+def test_a_record_that_is_too_large_costs_only_itself(tmp_path, monkeypatch):
+    folder = write_campaign(tmp_path / "mine", {"1n1g": 24.0}, repeats=2)
+    monkeypatch.setattr(files, "_LARGEST_RECORD", 1 << 20)
+    name = next(folder.rglob("*_1.run.json"))
+    name.write_text(name.read_text().rstrip() + " " * (1 << 20))
+    results = read_campaign(folder, "auto", {}).results
+    named = {one["path"]: one["reason"] for one in results["unmatched"]}
+    assert "it has more than 1 MiB" in named[name.relative_to(folder).as_posix()]
+    assert len([one for one in results["cells"][0]["repeats"] if one["ending"] == "ok"]) == 1
+
+
 def test_a_log_without_a_record_is_renamed(tmp_path):
     log = tmp_path / "logs/r50_1.log"
     log.parent.mkdir()

@@ -71,6 +71,8 @@ PLAN = "plan.json"
 Problems = list[dict[str, str]]
 # Number of earlier campaigns from which durations are estimated.
 RECENT = 5
+# Bytes of a record; that of ten thousand ranks has eight million.
+_LARGEST_RECORD = 1 << 26
 _ATTEMPT = re.compile(r"\.attempt(\d+)\.json$")
 
 
@@ -192,7 +194,7 @@ def read_record(folder: Path, path: str) -> RunRecord:
     """
     path.encode("utf-8")  # A name in another encoding is refused: no report could show it.
     log = f"{_ATTEMPT.sub('', path.removesuffix('.run.json'))}.log"
-    record = check_run(read_json(inside(folder, path)), log)
+    record = check_run(read_json(inside(folder, path), _LARGEST_RECORD), log)
     record.update({key: shown(record[key]) for key in ("reason", "nodes") if key in record})
     return record
 

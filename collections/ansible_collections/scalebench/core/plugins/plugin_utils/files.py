@@ -88,21 +88,21 @@ def inside(folder: Path, name: str) -> Path:
     return folder / name
 
 
-def _whole(path: Path) -> bytes:
+def _whole(path: Path, largest: int = LARGEST) -> bytes:
     with open_regular(path) as file:
-        content = file.read(LARGEST + 1)
-    if len(content) > LARGEST:
-        raise ValueError(f"it has more than {LARGEST >> 20} MiB")
+        content = file.read(largest + 1)
+    if len(content) > largest:
+        raise ValueError(f"it has more than {largest >> 20} MiB")
     return content
 
 
-def read_json(path: Path) -> Any:
-    """Return the value of a JSON file.
+def read_json(path: Path, largest: int = LARGEST) -> Any:
+    """Return the value of a JSON file of at most so many bytes.
 
     :raises ValueError: it is not JSON, or as :func:`parse_json`; without the path.
     :raises OSError: it cannot be read.
     """
-    return parse_json(_whole(path).decode("utf-8"))
+    return parse_json(_whole(path, largest).decode("utf-8"))
 
 
 def sync(path: Path) -> None:
