@@ -90,7 +90,7 @@ test-faults: programs-faults  ## Kill, freeze, fill and starve what runs on loca
 	@pytest -q -n 2 --dist=loadfile tests/faults
 
 test-roles: programs-testbed  ## Converge and verify the roles with Molecule, all scenarios.
-	@failed=""; for scenario in $(filter-out $(LEFT_OUT),$(SCENARIOS)); do \
+	@test -n "$(SCENARIOS)"; failed=""; for scenario in $(filter-out $(LEFT_OUT),$(SCENARIOS)); do \
 	  molecule test --scenario-name $$scenario || failed="$$failed $$scenario"; done; \
 	  test -z "$$failed" || { echo "FAILED$$failed"; exit 1; }
 

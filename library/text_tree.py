@@ -97,7 +97,7 @@ from typing import Callable, Iterator, Optional, Tuple
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.scalebench.core.plugins.module_utils.node.account import acting_as
-from ansible_collections.scalebench.core.plugins.module_utils.node.durable import replace
+from ansible_collections.scalebench.core.plugins.module_utils.node.durable import replace, sync
 
 TEXTS = {"texts": {"type": "dict", "default": {}}}
 
@@ -131,8 +131,6 @@ def write(
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     with open(os.open(part, flags, first), "w", encoding="utf-8") as file:
         file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
     if mode is not None:
         os.chmod(part, mode)
     try:
@@ -140,8 +138,13 @@ def write(
     except ValueError:
         os.remove(part)
         raise
+    sync(part)
     # The former keeps owner, group, permissions and their extension to more accounts.
-    module.atomic_move(part, path) if kept else replace(part, path)
+    if kept:
+        module.atomic_move(part, path)
+        sync(os.path.dirname(path))
+    else:
+        replace(part, path)
 
 
 def is_current(path: str, text: str, mode: Optional[int]) -> bool:

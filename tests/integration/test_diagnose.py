@@ -46,10 +46,10 @@ def diagnosed(kind, seed, rows):
 def test_a_real_deficit_is_named(tmp_path, kind, seed):
     if os.geteuid() != 0 or not all(map(shutil.which, ("tc", "nsenter"))):
         pytest.skip("needs root for network namespaces, and tc and nsenter")
-    # It can hide one or make one, too: two more tries with other dice.
+    # It can hide one, too: two more tries with other dice; or make one, which is tried once more.
     for again in range(3):
         found, expected, out = diagnosed(kind, seed + 10 * again, tmp_path / "rows.jsonl")
-        if found == expected:
+        if found == expected or (again and not found < expected):
             break
     assert found == expected, out
 

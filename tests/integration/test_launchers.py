@@ -93,10 +93,14 @@ def supervise(cluster, tmp_path):
         return repeats[-1]
 
     yield start
-    for supervisor in (one for repeat in repeats for one in repeat.supervisors.values()):
-        if supervisor.poll() is None:
-            supervisor.terminate()
+    left = [one for repeat in repeats for one in repeat.supervisors.values() if one.poll() is None]
+    for supervisor in left:
+        supervisor.terminate()
+    for supervisor in left:
+        try:
             supervisor.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            supervisor.kill()
 
 
 class Repeat:

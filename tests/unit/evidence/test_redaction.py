@@ -104,6 +104,12 @@ def test_values_are_replaced_and_their_names_stay(text, secret):
         "configure set key_size 2048 configure set core.keyring x",
         "['docker', 'login', '-u', 'me'] ['curl', '-o', 'x', 'y'] ['wandb', 'login', '--relogin']",
         "the user has no password 'yet' set; git config set user.name x; name: LR, value: 0.1",
+        'Please use "wandb login", "vault login" or others; vault login, then',
+        "mariadb server log: process '-pid' '3' apt-get install mariadb-client && cp -pr a b",
+        "ok: mariadb-common installed; tar -pxf file; name: TOKEN, value: 32000",
+        "config set ssh-key-path /root/x config set api_key_name foo config set monkey banana",
+        '<input name="password" value="Enter password"> name: CACHE_KEY, value: 4096',
+        "sk-bratislava-dc1-gpu-node01 joined",
         "<property name=\"batch\" value=\"128\"/> ['mysql', '--port', '3306']",
     ],
 )
@@ -222,6 +228,15 @@ ALTER ROLE a PASSWORD '<S>'
 <property name="db.password" value="<S>"/>
 ngc config set apikey <S>
 {name: DB_PASSWORD, value: <S>}
+curl -u me:hun,<S> https://example.org
+mysql -u root -ppa,<S> db
+sshpass -p pa,<S> ssh node1
+curl -u "last,first:<S>" https://example.org
+curl -sSu me:<S> https://example.org
+curl --proxy-user me:<S> https://example.org
+docker --config /x login -p <S>
+ALTER USER me PASSWORD "<S>"
+redis-cli config set requirepass <S>
 """
 VALUE = "Zq3" + "x9Kw7Lm2Pv5Rt8Yb1"
 
@@ -419,3 +434,6 @@ def test_the_result_does_not_depend_on_the_pieces(lines, cuts):
 def test_a_secret_that_is_a_name_is_replaced():
     (name,) = shown({SECRETS["npm token"]: 1})
     assert name == "[redacted: npm token]"
+    both = shown({f"{SECRETS['npm token']}{end}": {"a": end} for end in ("", "-2", "-3")})
+    assert [one["a"] for one in both.values()] == ["", "-2", "-3"]
+    assert shown({"a\x01": 1, "a\\x01": 2}).keys() == {"a\\x01", "a\\x01 (2)"}

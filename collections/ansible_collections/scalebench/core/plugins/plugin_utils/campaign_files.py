@@ -71,8 +71,8 @@ PLAN = "plan.json"
 Problems = list[dict[str, str]]
 # Number of earlier campaigns from which durations are estimated.
 RECENT = 5
-# Bytes of a record; that of ten thousand ranks has eight million.
-_LARGEST_RECORD = 1 << 26
+# Bytes of a record; that of a hundred thousand ranks has eighty million.
+_LARGEST_RECORD = 1 << 27
 _ATTEMPT = re.compile(r"\.attempt(\d+)\.json$")
 
 

@@ -5,7 +5,20 @@ from __future__ import annotations
 import posixpath
 import re
 from functools import lru_cache, partial
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, Match, Sequence, Set, Tuple
+from itertools import count
+from typing import (
+    Any,
+    Container,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    Mapping,
+    Match,
+    Sequence,
+    Set,
+    Tuple,
+)
 
 from ..layout.plain_text import without_commands
 from .secret_forms import KEY_BEGIN, KEY_END, RULES, Rule, is_secret_name
@@ -132,12 +145,11 @@ def shown(value: Any) -> Any:
     if isinstance(value, Mapping):
         # As containers state their environment: {"name": ..., "value": ...}.
         named = value.get("name", value.get("Name"))
-        return {
-            (shown(key) if isinstance(key, str) else key): _MASKED
-            if _is_secret(named if key in ("value", "Value") else key, each)
-            else shown(each)
-            for key, each in value.items()
-        }
+        made: Dict[Any, Any] = {}
+        for key, each in value.items():
+            secret = _is_secret(named if key in ("value", "Value") else key, each)
+            made[_shown_key(key, made)] = _MASKED if secret else shown(each)
+        return made
     if isinstance(value, (list, tuple)):
         before: List[Any] = [None, *value]
         masked = _secret_arguments(value)
@@ -146,6 +158,15 @@ def shown(value: Any) -> Any:
             for number, (last, each) in enumerate(zip(before, value))
         ]
     return value
+
+
+def _shown_key(key: Any, others: Container[Any]) -> Any:
+    """Return a key of a mapping, fit to be shown and different from the others."""
+    name = shown(key)
+    if name not in others:
+        return name
+    numbered = (f"{name} ({number})" for number in count(2))
+    return next(one for one in numbered if one not in others)
 
 
 def _shown_text(text: str) -> str:

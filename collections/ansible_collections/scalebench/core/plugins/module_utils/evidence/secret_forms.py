@@ -65,6 +65,8 @@ _ASSIGNED = (
 )
 # Between two words of a command, or of a list.
 _NEXT = rb"(?:[\"']?\s*,\s*[\"']|\s+)"
+# Before an option that is such a word.
+_OPTION = rb"(?:\s[\"']?|[\"']\s*,\s*[\"'])"
 # The same of an option, also as words of a list.
 _GIVEN = rb"(?:[\"'],\s*|\s+|=)[\"']?(?P<value>(?!-)"
 
@@ -101,7 +103,9 @@ RULES = (
     _rule("NGC key", [b"nvapi-"], rb"(?P<value>nvapi-[A-Za-z0-9_-]{20,})"),
     _rule("Slack token", [b"xox"], rb"\b(?P<value>xox[abeoprs]-[A-Za-z0-9-]{10,})"),
     _rule(
-        "OpenAI or Anthropic key", [b"sk-"], rb"(?<![A-Za-z0-9-])(?P<value>sk-[A-Za-z0-9_-]{20,})"
+        "OpenAI or Anthropic key",
+        [b"sk-"],
+        rb"(?<![A-Za-z0-9-])(?=sk-[a-z0-9_-]{0,99}[A-Z])(?P<value>sk-[A-Za-z0-9_-]{20,})",
     ),
     _rule("Stripe key", [b"_live_"], rb"\b(?P<value>[rs]k_live_[A-Za-z0-9]{16,})"),
     _rule("Google key", [b"AIza"], rb"\b(?P<value>AIza[A-Za-z0-9_-]{35})"),
@@ -146,13 +150,15 @@ RULES = (
         + _NAME
         + rb"[\"']?\s*,\s*[Vv]alue:\s*[\"']?(?P<value>"
         + _NOTHING
+        + _NO_NUMBER
+        + _NO_WORD
         + rb"[^\s\"',}]+)",
     ),
     _rule(
         "password of a document",
         [b"value="],
         rb"(?i:\bname=[\"'][\w.-]{0,80}(?:password|passwd|passphrase|secret)[\"']\s+value=[\"'])"
-        rb"(?P<value>" + _NOTHING + rb"[^\"'<>\r\n]+)",
+        rb"(?P<value>" + _NOTHING + rb"[^\s\"'<>]+)[\"']",
     ),
     # As of a Python list of pairs; a list of names has no value.
     _rule(
@@ -180,13 +186,14 @@ RULES = (
     _rule(
         "secret of the environment",
         [b"configure set ", b"config set "],
-        rb"\bconfig(?:ure)? set\s+[\w.-]{0,80}(?:secret|token|password|key)(?![a-z]|_id\b)"
-        rb"[\w.-]{0,80}\s+"
+        rb"\bconfig(?:ure)? set\s+[\w.-]{0,80}(?:secret|token|password|requirepass"
+        rb"|(?:api|access|auth|account|private|secret)[_-]?key)"
+        rb"(?![a-z]|[_-](?:id|file|path|dir|name|type)\b)[\w.-]{0,80}\s+"
         rb"[\"']?(?P<value>" + _NOTHING + _NO_NUMBER + rb"[^\s\"']+)",
     ),
     _rule(
         "password of a statement",
-        [b"identified by", b"password '"],
+        [b"identified by", b"password '", b'password "'],
         rb"(?:\bIDENTIFIED\s+BY|(?i:\b(?:user|role)\b.{0,200}?\bidentified\s+by)"
         rb"|(?i:\b(?:create|alter)\s+(?:user|role)\b.{0,200}?\bpassword))"
         rb"\s+[\"'](?P<value>" + _NOTHING + rb"[^\"'\r\n]+)",
@@ -229,7 +236,7 @@ RULES = (
     _rule(
         "password in .netrc",
         [b"password "],
-        rb"(?:login|user)\s+(?!\[redacted)\S+\s+password\s+(?P<value>" + _NOTHING + rb"\S+)",
+        rb"(?:login|user)\s+(?!\S*\[redacted)\S+\s+password\s+(?P<value>" + _NOTHING + rb"\S+)",
     ),
     _rule(
         "password of a command",
@@ -238,21 +245,35 @@ RULES = (
             *(b"ipmitool", b"redis-cli", b"ldap", b"wandb", b"vault", b"unzip"),
         ],
         # Its words may be those of a list, as in Python's CalledProcessError.
-        rb"(?:(?:curl\b.{0,300}?[\s\"'](?:-u|--user)|--(?:[a-z]{1,9}-)?creds)(?:"
+        rb"(?:(?:curl\b.{0,300}?"
+        + _OPTION
+        + rb"(?:-[A-Za-z]{0,8}u|--(?:proxy-)?user)|--(?:[a-z]{1,9}-)?creds)(?:"
         + _NEXT
-        + rb"|[ =]?[\"']?)[^\s:\"',]+:"
-        rb"|(?:sshpass|(?:docker|podman)"
-        + _NEXT
-        + rb"login)\b.{0,300}?[\s\"']-p(?:"
+        + rb"|[ =]?[\"']?)[^\s:\"']+:"
+        rb"|(?:sshpass|(?:docker|podman)\b[^|;&\r\n]{0,99}?\blogin)\b.{0,300}?"
+        + _OPTION
+        + rb"-p(?:"
         + _NEXT
         + rb"|[ =]?[\"']?)"
-        rb"|\b(?:mysql|mariadb)\w*\b.{0,300}?[\s\"']-p[\"']?"
-        rb"|(?:\bipmitool\b[^|;&\r\n]{0,300}?[\s\"']-P"
-        rb"|\bredis-cli\b[^|;&\r\n]{0,300}?[\s\"']-a"
-        rb"|\bldap(?:search|modify|add|delete|whoami)\b[^|;&\r\n]{0,300}?[\s\"']-w"
-        rb"|\bunzip\b[^|;&\r\n]{0,300}?[\s\"']-P"
-        rb"|\b(?:wandb|vault)" + _NEXT + rb"login(?=[\"',]*\s+[\"']?(?![-\"'\s])))[ =\"',]+)"
-        rb"(?P<value>" + _NOTHING + rb"[^\s\"',]+)",
+        # Without a space: -p alone asks for the password.
+        rb"|\b(?:mysql|mariadb)(?!-(?:client|common|server))\w*\b[^|;&\r\n]{0,300}?"
+        rb"(?:\s|[\"']\s*,\s*[\"'])-p[\"']?"
+        rb"|(?:\bipmitool\b[^|;&\r\n]{0,300}?"
+        + _OPTION
+        + rb"-P|\bredis-cli\b[^|;&\r\n]{0,300}?"
+        + _OPTION
+        + rb"-a|\bldap(?:search|modify|add|delete|whoami)\b[^|;&\r\n]{0,300}?"
+        + _OPTION
+        + rb"-w|\bunzip\b[^|;&\r\n]{0,300}?"
+        + _OPTION
+        + rb"-P)(?:"
+        + _NEXT
+        + rb"|[ =\"']+)"
+        rb"|\b(?:wandb|vault)"
+        + _NEXT
+        # A list of such commands has no secret.
+        + rb"login(?:[\"']\s*,\s*[\"'](?![^\"']{0,99}\s)|\s+[\"']?)(?![-\"'\s]))"
+        rb"(?P<value>" + _NOTHING + rb"[^\s\"']+)",
     ),
     _rule(
         "option of a command",

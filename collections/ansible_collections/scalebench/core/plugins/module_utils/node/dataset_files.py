@@ -15,7 +15,6 @@ from ..dataset.records import (
     recordio_index_problem,
     tfrecord_spans,
 )
-from .durable import replace
 
 __all__ = ["images_folder", "index_folder", "look", "missing_indexes", "write_index"]
 
@@ -124,7 +123,8 @@ def write_index(shard: str, index: str) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     with open(os.open(part, flags, 0o666), "w", encoding="ascii") as made:
         made.write(text)
-    replace(part, index)
+    # Without waiting for the disk: it is made again where it does not fit its shard.
+    os.replace(part, index)
 
 
 def _sizes(folder: str, lists: bool = False) -> Dict[str, int]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
-__all__ = ["replace"]
+__all__ = ["replace", "sync"]
+
+# A file system that cannot, or a file or folder that may be written and not read.
+_CANNOT = (errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EPERM)
 
 
 def replace(part: str, path: str) -> None:
@@ -13,14 +17,22 @@ def replace(part: str, path: str) -> None:
     :raises OSError: it cannot be written or renamed.
     """
     if not os.path.islink(part):
-        _sync(part)
+        sync(part)
     os.replace(part, path)
-    _sync(os.path.dirname(path) or ".")
+    sync(os.path.dirname(path) or ".")
 
 
-def _sync(path: str) -> None:
-    opened = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+def sync(path: str) -> None:
+    """Wait until a file's content, or a folder's entries, are on the disk, where that can be.
+
+    :raises OSError: the disk is full or broken.
+    """
     try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)
+        opened = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)
+    except OSError as error:
+        if error.errno not in _CANNOT:
+            raise
