@@ -1,12 +1,13 @@
 """start_ranks.py: all processes on a node end together, and the failed one is named."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+
+from live_processes import alive
 
 SCRIPT = Path(__file__).resolve().parents[2] / "workloads/launch/start_ranks.py"
 
@@ -51,7 +52,7 @@ def test_a_failed_process_is_named_and_ends_the_others():
     assert process.returncode == 1
     assert "launch error: worker 0 on this node failed: exit code 3" in out
     assert time.monotonic() - began < 20
-    assert not os.path.exists(f"/proc/{out.split()[0]}")
+    assert not alive(out.split()[0])
 
 
 def test_a_process_ended_by_a_signal_is_reported():
@@ -67,7 +68,7 @@ def test_sigterm_ends_all_processes():
     pid = process.stdout.readline().strip()
     process.send_signal(signal.SIGTERM)
     assert process.wait(30) == 1
-    assert not os.path.exists(f"/proc/{pid}")
+    assert not alive(pid)
 
 
 def test_servers_end_after_the_workers():

@@ -1,15 +1,14 @@
 """A command in a container ends with its client: real processes, without a container."""
 
 import ast
-import contextlib
 import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from live_processes import alive, all_ended
 
 LAUNCH = Path(__file__).resolve().parents[2] / "workloads/launch"
 ATTENDED = [sys.executable, str(LAUNCH / "attended.py")]
@@ -23,19 +22,6 @@ STUBBORN = (
     "print(os.getpid(), child.pid, flush=True)\n"
     "time.sleep(60)\n"
 )
-
-
-def alive(pid):
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    return False
-
-
-def all_ended(pids, seconds=12):
-    limit = time.monotonic() + seconds
-    while any(map(alive, pids)) and time.monotonic() < limit:
-        time.sleep(0.05)
-    return not any(map(alive, pids))
 
 
 def test_a_command_runs_in_an_empty_folder_and_its_exit_code_is_returned(tmp_path):

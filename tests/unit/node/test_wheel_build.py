@@ -6,6 +6,8 @@ import subprocess
 import sys
 import time
 
+from live_processes import alive
+
 BUILD = """
 import json, sys
 sys.path.insert(0, "collections")
@@ -70,5 +72,5 @@ def test_a_build_ends_with_the_connection_to_its_controller(tmp_path):
         time.sleep(0.1)
     building.stdout.close()
     building.wait(20)
-    assert not os.path.exists(f"/proc/{pid_file.read_text()}")
+    assert not alive(pid_file.read_text())
     assert os.listdir(tmp_path / "made") == ["build.log"]

@@ -88,7 +88,8 @@ def inside(folder: Path, name: str) -> Path:
     return folder / name
 
 
-def _whole(path: Path, largest: int = LARGEST) -> bytes:
+def _whole(path: Path, largest: int | None = None) -> bytes:
+    largest = LARGEST if largest is None else largest
     with open_regular(path) as file:
         content = file.read(largest + 1)
     if len(content) > largest:
@@ -96,8 +97,8 @@ def _whole(path: Path, largest: int = LARGEST) -> bytes:
     return content
 
 
-def read_json(path: Path, largest: int = LARGEST) -> Any:
-    """Return the value of a JSON file of at most so many bytes.
+def read_json(path: Path, largest: int | None = None) -> Any:
+    """Return the value of a JSON file of at most so many bytes, by default ``LARGEST``.
 
     :raises ValueError: it is not JSON, or as :func:`parse_json`; without the path.
     :raises OSError: it cannot be read.
