@@ -54,9 +54,11 @@ def test_a_job_ends_at_its_time_limit():
 def test_a_cancelled_step_leaves_its_job():
     job = slurm.submit("--nodes=2", "sleep 60")
     slurm.wait_for(lambda: slurm.job_field(job, "JobState"), "RUNNING")
+    # A step that is cancelled before all of it runs is told in other words.
+    begun = f"$HOME/begun-{job}"
     done = slurm.alice(
-        f"srun --jobid={job} --overlap sleep 50 &"
-        f" until squeue --noheader --steps --jobs={job} | grep -qw {job}.0; do sleep 0.1; done;"
+        f"srun --jobid={job} --overlap sh -c 'touch {begun}-$SLURM_PROCID; sleep 50' &"
+        f" until [ -e {begun}-0 ] && [ -e {begun}-1 ]; do sleep 0.1; done; sleep 1;"
         f" scancel {job}.0; wait $!; echo ended $?"
     )
     assert "CANCELLED" in done.stderr and "ended 0" not in done.stdout
