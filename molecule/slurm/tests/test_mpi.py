@@ -1,6 +1,7 @@
 """MPI ranks that srun starts in a campaign, and what ends them; ``mpi_sum.py`` is a stand-in."""
 
 import json
+import re
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -127,7 +128,8 @@ def test_ranks_are_in_the_order_of_the_nodes_and_what_fails_costs_one_repeat():
     found = {number: record["ending"] for number, record in records.items()}
     reasons = {number: record["reason"] for number, record in records.items()}
     assert found == {1: "crashed", 2: "crashed", 3: "crashed", 4: "crashed", 5: "ok"}, reasons
-    assert "node3: task 4: Killed" in reasons[1], reasons
+    # Pids are not in the order of ranks; the other rank of the node may end as soon as it.
+    assert re.search(r"node3: task [45]: (?:Killed|Exited with)", reasons[1]), reasons
     assert "CANCELLED" in reasons[2], reasons
     assert "srun was ended by signal 9" in reasons[3], reasons
     total = sum(range(1, 9))
