@@ -97,7 +97,11 @@ from typing import Callable, Iterator, Optional, Tuple
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.scalebench.core.plugins.module_utils.node.account import acting_as
-from ansible_collections.scalebench.core.plugins.module_utils.node.durable import replace, sync
+from ansible_collections.scalebench.core.plugins.module_utils.node.durable import (
+    create,
+    replace,
+    sync,
+)
 
 TEXTS = {"texts": {"type": "dict", "default": {}}}
 
@@ -124,12 +128,9 @@ def write(
     """
     os.makedirs(os.path.dirname(path), exist_ok=True)
     part = path + ".part"
-    with contextlib.suppress(FileNotFoundError):
-        os.remove(part)
     kept = mode is None and os.path.exists(path)
     first = mode if mode is not None else os.stat(path).st_mode & 0o777 if kept else 0o666
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-    with open(os.open(part, flags, first), "w", encoding="utf-8") as file:
+    with open(create(part, first), "w", encoding="utf-8") as file:
         file.write(text)
     if mode is not None:
         os.chmod(part, mode)
@@ -138,9 +139,9 @@ def write(
     except ValueError:
         os.remove(part)
         raise
-    sync(part)
-    # The former keeps owner, group, permissions and their extension to more accounts.
     if kept:
+        # The former keeps owner, group, permissions and their extension to more accounts.
+        sync(part)
         module.atomic_move(part, path)
         sync(os.path.dirname(path))
     else:

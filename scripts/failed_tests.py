@@ -10,8 +10,8 @@ from pathlib import Path
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 # The lines by which pytest and make name a failure, and Molecule, after those that tell why.
+# Of a scenario default, which there is not, Molecule says that its glob failed.
 FAILURE = re.compile(r"(FAILED|ERROR) |CRITICAL(?!.* glob failed)|make.*\*\*\*")
-# Molecule says of a scenario default, which there is not, that its glob failed.
 BEFORE = {"CRITICAL": 12}
 MOST, WIDTH = 60, 300
 

@@ -14,9 +14,9 @@ import yaml
 from ansible_collections.scalebench.core.plugins.module_utils.node.processes import (
     descendants,
     environment,
-    read_process,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.node.runs import marked
+from live_processes import alive
 from local_nodes import ROOT, TIMED_STEPS, events, failures, interrupt, wait_until
 
 TWO = {"topology": "2n1g", "iterations": 15, "campaign_retry": {"attempts": 1}}
@@ -164,8 +164,7 @@ class Sshd:
 
     def start(self):
         """Start it unless it runs."""
-        listening = read_process(self.pid)
-        if listening is None or not listening.alive:
+        if not alive(self.pid):
             configuration = ["-f", self.folder / "sshd_config", "-E", self.folder / "sshd.log"]
             subprocess.run(["/usr/sbin/sshd", *configuration], check=True)
 

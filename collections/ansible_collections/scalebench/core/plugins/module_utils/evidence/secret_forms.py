@@ -65,6 +65,12 @@ _ASSIGNED = (
 )
 # Between two words of a command, or of a list.
 _NEXT = rb"(?:[\"']?\s*,\s*[\"']|\s+)"
+# Programs, and the option whose word is a password.
+_PASSWORD_OPTIONS = (
+    (rb"(?:ipmitool|unzip)", rb"-P"),
+    (rb"redis-cli", rb"-a"),
+    (rb"ldap(?:search|modify|add|delete|whoami)", rb"-w"),
+)
 # Before an option that is such a word.
 _OPTION = rb"(?:\s[\"']?|[\"']\s*,\s*[\"'])"
 # The same of an option, also as words of a list.
@@ -258,15 +264,12 @@ RULES = (
         # Without a space: -p alone asks for the password.
         rb"|\b(?:mysql|mariadb)(?!-(?:client|common|server))\w*\b[^|;&\r\n]{0,300}?"
         rb"(?:\s|[\"']\s*,\s*[\"'])-p[\"']?"
-        rb"|(?:\bipmitool\b[^|;&\r\n]{0,300}?"
-        + _OPTION
-        + rb"-P|\bredis-cli\b[^|;&\r\n]{0,300}?"
-        + _OPTION
-        + rb"-a|\bldap(?:search|modify|add|delete|whoami)\b[^|;&\r\n]{0,300}?"
-        + _OPTION
-        + rb"-w|\bunzip\b[^|;&\r\n]{0,300}?"
-        + _OPTION
-        + rb"-P)(?:"
+        rb"|(?:"
+        + rb"|".join(
+            rb"\b" + program + rb"\b[^|;&\r\n]{0,300}?" + _OPTION + option
+            for program, option in _PASSWORD_OPTIONS
+        )
+        + rb")(?:"
         + _NEXT
         + rb"|[ =\"']+)"
         rb"|\b(?:wandb|vault)"

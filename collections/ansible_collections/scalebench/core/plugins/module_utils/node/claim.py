@@ -9,7 +9,7 @@ import os
 from typing import Any, Dict, Iterator, Mapping, Optional, TypedDict, cast
 
 from ..records.shape import check_shape
-from .durable import replace
+from .durable import create, replace
 from .own_folder import json_of
 from .processes import read_process
 
@@ -163,10 +163,7 @@ def own(work_dir: str, owner: str, take_over: bool, only_read: bool = False) -> 
 def _put(path: str, value: object) -> None:
     """Write a file of JSON, never through a link: others may write in the folder."""
     part = path + ".part"
-    with contextlib.suppress(FileNotFoundError):
-        os.remove(part)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-    with open(os.open(part, flags, 0o666), "w", encoding="utf-8") as file:
+    with open(create(part), "w", encoding="utf-8") as file:
         json.dump(value, file)
     replace(part, path)
 

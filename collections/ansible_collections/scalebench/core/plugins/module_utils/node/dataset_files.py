@@ -15,6 +15,7 @@ from ..dataset.records import (
     recordio_index_problem,
     tfrecord_spans,
 )
+from .durable import create
 
 __all__ = ["images_folder", "index_folder", "look", "missing_indexes", "write_index"]
 
@@ -118,10 +119,7 @@ def write_index(shard: str, index: str) -> None:
     os.makedirs(os.path.dirname(index), exist_ok=True)
     part = f"{index}.making"
     # Never through a link: others may write in the folder.
-    with contextlib.suppress(FileNotFoundError):
-        os.remove(part)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-    with open(os.open(part, flags, 0o666), "w", encoding="ascii") as made:
+    with open(create(part), "w", encoding="ascii") as made:
         made.write(text)
     # Without waiting for the disk: it is made again where it does not fit its shard.
     os.replace(part, index)

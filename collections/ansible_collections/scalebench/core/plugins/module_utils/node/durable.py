@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 
-__all__ = ["replace", "sync"]
+__all__ = ["create", "replace", "sync"]
 
 # A file system that cannot, or a file or folder that may be written and not read.
 _CANNOT = (errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EPERM)
+
+
+def create(part: str, mode: int = 0o666) -> int:
+    """Return the descriptor of a new file in the place of an old one, never through a link.
+
+    :param mode: its permissions, less the umask.
+    :raises OSError: it cannot be made.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        os.remove(part)
+    return os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
 
 
 def replace(part: str, path: str) -> None:

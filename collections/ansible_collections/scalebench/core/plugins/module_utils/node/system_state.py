@@ -25,7 +25,7 @@ from typing import (
     cast,
 )
 
-from .durable import replace
+from .durable import create, replace
 
 __all__ = [
     "FOLDERS",
@@ -191,8 +191,6 @@ def copy_files(files: Mapping[str, FileState], destination: str) -> None:
             if len(data) <= _LARGEST:
                 os.makedirs(os.path.dirname(copy), mode=0o700, exist_ok=True)
                 part = copy + ".part"
-                with contextlib.suppress(FileNotFoundError):
-                    os.remove(part)
                 with _private(part) as file:
                     file.write(data)
                 replace(part, copy)
@@ -200,8 +198,7 @@ def copy_files(files: Mapping[str, FileState], destination: str) -> None:
 
 def _private(path: str) -> BinaryIO:
     """Open a new file for root only; a link in its place is not followed."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-    return cast(BinaryIO, open(os.open(path, flags, 0o600), "wb"))
+    return cast(BinaryIO, open(create(path, 0o600), "wb"))
 
 
 def is_copy(original: str, state: FileState) -> bool:
