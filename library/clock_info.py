@@ -35,7 +35,7 @@ synchronised:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.scalebench.core.plugins.module_utils.node.clock import clock_state
+from ansible_collections.scalebench.core.plugins.module_utils.node.work import clock_state
 
 
 def main() -> None:

@@ -142,9 +142,12 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.interpreters 
     environment_facts,
     why_not,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.node.machine import devices, texts
+from ansible_collections.scalebench.core.plugins.module_utils.node.machine import (
+    devices,
+    digests,
+    texts,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.node.runs import marked
-from ansible_collections.scalebench.core.plugins.module_utils.node.workload import digests
 
 
 def free_mib(path: str) -> int:

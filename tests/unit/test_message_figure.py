@@ -8,10 +8,10 @@ import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.report.collectives_text import (
     describe_messages,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.report.markdown import (
+from ansible_collections.scalebench.core.plugins.module_utils.report.page import page
+from ansible_collections.scalebench.core.plugins.module_utils.report.text import (
     report_markdown,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.report.page import page
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from ansible_collections.scalebench.core.plugins.plugin_utils.message_figure import message_figure
 from ansible_collections.scalebench.core.plugins.plugin_utils.plot_files import svg_text

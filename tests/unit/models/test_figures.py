@@ -16,10 +16,12 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.exports imp
     prometheus_text,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.report.headline import headline
-from ansible_collections.scalebench.core.plugins.module_utils.report.markdown import report_markdown
 from ansible_collections.scalebench.core.plugins.module_utils.report.page import page
 from ansible_collections.scalebench.core.plugins.module_utils.report.remarks import remarks
-from ansible_collections.scalebench.core.plugins.module_utils.report.text import terminal_table
+from ansible_collections.scalebench.core.plugins.module_utils.report.text import (
+    report_markdown,
+    terminal_table,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from ansible_collections.scalebench.core.plugins.module_utils.running.invariants import broken
 from report_data import campaign

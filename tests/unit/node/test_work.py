@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.node import clock, work
+from ansible_collections.scalebench.core.plugins.module_utils.node import work
 
 
 @pytest.fixture
@@ -78,12 +78,12 @@ def test_a_program_that_only_mentions_a_container_is_none(started):
 
 
 def test_the_daemon_that_keeps_the_clock_is_found_by_its_program(started):
-    before = clock.clock_state()
+    before = work.clock_state()
     assert set(before) == {"keeper", "synchronised"}
     if before["keeper"]:
         pytest.skip(f"{before['keeper']} keeps the clock of this machine")
     started("/usr/sbin/chronyd", "600", executable="/bin/sleep")
-    assert clock.clock_state() == {**before, "keeper": "chronyd"}
+    assert work.clock_state() == {**before, "keeper": "chronyd"}
 
 
 @pytest.mark.skipif(not shutil.which("timedatectl"), reason="needs systemd")
@@ -95,4 +95,4 @@ def test_the_kernel_says_whether_the_clock_is_synchronised():
     )  # fmt: skip
     if done.returncode:
         pytest.skip(done.stderr.strip())
-    assert clock.clock_state()["synchronised"] == (done.stdout.strip() == "yes")
+    assert work.clock_state()["synchronised"] == (done.stdout.strip() == "yes")

@@ -11,9 +11,11 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.exports imp
     prometheus_text,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.report.junit import junit_text
-from ansible_collections.scalebench.core.plugins.module_utils.report.markdown import report_markdown
 from ansible_collections.scalebench.core.plugins.module_utils.report.page import page
-from ansible_collections.scalebench.core.plugins.module_utils.report.text import terminal_table
+from ansible_collections.scalebench.core.plugins.module_utils.report.text import (
+    report_markdown,
+    terminal_table,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.results.provenance import units
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from report_data import campaign, documented_rows

@@ -8,7 +8,6 @@ import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.layout.groups import labels
 from ansible_collections.scalebench.core.plugins.module_utils.logs import scalebench
 from ansible_collections.scalebench.core.plugins.module_utils.report.exports import csv_text
-from ansible_collections.scalebench.core.plugins.module_utils.report.markdown import report_markdown
 from ansible_collections.scalebench.core.plugins.module_utils.report.page import page
 from ansible_collections.scalebench.core.plugins.module_utils.report.plots import (
     describe,
@@ -21,6 +20,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.provenance 
 from ansible_collections.scalebench.core.plugins.module_utils.report.remarks import remarks
 from ansible_collections.scalebench.core.plugins.module_utils.report.text import (
     reference_output,
+    report_markdown,
     terminal_table,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.results import versions

@@ -4,9 +4,6 @@ import xml.etree.ElementTree as ET
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.report.headline import headline
-from ansible_collections.scalebench.core.plugins.module_utils.report.markdown import (
-    report_markdown,
-)
 from ansible_collections.scalebench.core.plugins.module_utils.report.page import page
 from ansible_collections.scalebench.core.plugins.module_utils.report.plots import (
     FIGURES,
@@ -17,7 +14,10 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.plots impor
 from ansible_collections.scalebench.core.plugins.module_utils.report.strong_text import (
     strong_sections,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.report.text import terminal_table
+from ansible_collections.scalebench.core.plugins.module_utils.report.text import (
+    report_markdown,
+    terminal_table,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from ansible_collections.scalebench.core.plugins.module_utils.results.strong_scaling import (
     strong_scaling,

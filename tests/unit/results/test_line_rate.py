@@ -4,7 +4,7 @@ import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.report.collectives_text import (
     collective_sections,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.results.line_rate import line_rate
+from ansible_collections.scalebench.core.plugins.module_utils.results.collectives import line_rate
 from collective_data import results_of
 
 

@@ -6,15 +6,15 @@ import random
 import statistics
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.report.markdown import (
-    report_markdown,
-)
 from ansible_collections.scalebench.core.plugins.module_utils.report.page import page
 from ansible_collections.scalebench.core.plugins.module_utils.report.step_text import (
     step_lines,
     step_sections,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.report.text import terminal_table
+from ansible_collections.scalebench.core.plugins.module_utils.report.text import (
+    report_markdown,
+    terminal_table,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.results.collectives import (
     all_reduce_times,
     variant,

@@ -1,13 +1,13 @@
 """The parts of a step, from steps, waits and an all-reduce whose durations are known."""
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.report.markdown import (
-    report_markdown,
-)
 from ansible_collections.scalebench.core.plugins.module_utils.report.page import page
 from ansible_collections.scalebench.core.plugins.module_utils.report.step_text import (
     step_lines,
     step_sections,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.report.text import (
+    report_markdown,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from ansible_collections.scalebench.core.plugins.module_utils.results.step_parts import step_parts

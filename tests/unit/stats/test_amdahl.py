@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.stats.amdahl import (
+from ansible_collections.scalebench.core.plugins.module_utils.stats.laws import (
     karp_flatt,
     serial_share,
 )

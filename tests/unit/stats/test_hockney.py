@@ -6,7 +6,7 @@ from random import Random
 from statistics import fmean
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.stats.hockney import hockney
+from ansible_collections.scalebench.core.plugins.module_utils.stats.laws import hockney
 from ansible_collections.scalebench.core.plugins.module_utils.stats.student_t import quantile
 
 SIZES = (1024, 16384, 262144, 1048576, 4194304, 16777216)

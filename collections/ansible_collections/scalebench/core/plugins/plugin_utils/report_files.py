@@ -19,7 +19,6 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.exports imp
     prometheus_text,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.report.junit import junit_text
-from ansible_collections.scalebench.core.plugins.module_utils.report.markdown import report_markdown
 from ansible_collections.scalebench.core.plugins.module_utils.report.notes import logs_to_quote
 from ansible_collections.scalebench.core.plugins.module_utils.report.page import page
 from ansible_collections.scalebench.core.plugins.module_utils.report.plots import (
@@ -28,6 +27,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.plots impor
     inline_svg,
     plot_series,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.report.text import report_markdown
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
     leads_outside,
     open_regular,

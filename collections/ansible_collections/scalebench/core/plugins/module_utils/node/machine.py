@@ -1,15 +1,16 @@
-"""Input of the node's fingerprint: files of /proc and /sys, and the output of tools."""
+"""Input of the node's fingerprint: files of /proc and /sys, output of tools, trainers' files."""
 
 from __future__ import annotations
 
 import ctypes
 import glob
+import hashlib
 import os
 import shutil
 import subprocess
 from typing import Any, Dict, Optional, Sequence
 
-__all__ = ["devices", "texts"]
+__all__ = ["devices", "digests", "texts"]
 
 FILES = {
     "cpuinfo": "/proc/cpuinfo",
@@ -29,6 +30,10 @@ GOVERNORS = "/sys/devices/system/cpu/cpufreq/policy*/scaling_governor"
 NCCL_LIBRARIES = ("/usr/lib/*/libnccl.so.2.*", "/usr/lib64/libnccl.so.2.*")
 # Not on the PATH of a non-interactive ssh login.
 CUDA_PROGRAMS = "/usr/local/cuda/bin"
+# Enough to tell two versions of a file apart.
+_DIGITS = 16
+# What a training leaves among its files.
+_CACHE = "__pycache__"
 PATIENCE_SECONDS = 10
 
 
@@ -128,3 +133,20 @@ def _cuda_driver() -> str:
         return ""
     version = ctypes.c_int()
     return "" if library.cuDriverGetVersion(ctypes.byref(version)) else str(version.value)
+
+
+def digests(folder: str) -> Dict[str, str]:
+    """Return the beginning of the SHA-256 of each file by its path; none of a missing folder.
+
+    :raises OSError: a file cannot be read.
+    """
+    found = {}
+    for parent, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name != _CACHE]
+        for name in names:
+            path = os.path.join(parent, name)
+            if os.path.isfile(path):
+                with open(path, "rb") as file:
+                    digest = hashlib.sha256(file.read()).hexdigest()
+                found[os.path.relpath(path, folder)] = digest[:_DIGITS]
+    return dict(sorted(found.items()))

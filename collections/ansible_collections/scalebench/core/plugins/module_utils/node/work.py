@@ -1,16 +1,17 @@
-"""What runs on this node and must not lose its driver, network or container engine beneath it."""
+"""What runs on this node: on its GPUs, in containers, and the daemon that keeps its clock."""
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import glob
 import os
 import re
-from typing import List, Set
+from typing import Dict, List, Set, Union
 
 from .processes import processes
 
-__all__ = ["BUILT", "GPU_DEVICES", "STARTED", "containers", "gpu_users"]
+__all__ = ["BUILT", "GPU_DEVICES", "STARTED", "clock_state", "containers", "gpu_users"]
 
 # Labels of containers that provisioning starts, and of images that it builds.
 STARTED, BUILT = "scalebench.start", "scalebench.built"
@@ -24,6 +25,12 @@ _DAEMONS = {"nvidia-persistenced", "nv-fabricmanager", "nv-hostengine", "dcgm-ex
 # (Podman, CRI-O) id and name. Read instead of asking engines, which may be many or not answer.
 _MONITORS = re.compile(r"\S*/?(containerd-shim\S*|conmon)(?= |$)")
 _NAMES = (re.compile(r" (?:-n|--name) (\S+)"), re.compile(r" (?:-id|-c|--cid) (\w{1,12})"))
+# Daemons that set the clock, by their programs: chrony, systemd, ntp and ntpsec and OpenNTPD, PTP.
+_KEEPERS = ("chronyd", "systemd-timesyncd", "ntpd", "phc2sys")
+# adjtimex(2): what it returns for a clock that is not synchronised.
+_TIME_ERROR = 5
+# Larger than struct timex on any machine; with modes 0, its first member, it is only filled.
+_TIMEX_BYTES = 512
 
 
 def gpu_users(pattern: str = GPU_DEVICES) -> List[str]:
@@ -61,3 +68,15 @@ def _opened(pid: int) -> Set[str]:
             with contextlib.suppress(OSError):
                 paths.add(os.readlink(entry.path))
     return paths
+
+
+def clock_state() -> Dict[str, Union[str, bool]]:
+    """Return ``keeper``, the daemon that sets the clock (empty without one), and ``synchronised``.
+
+    The kernel tells the latter whichever daemon sets it; in a container it is that of the host.
+    """
+    commands = [process.command for process in processes() if process.alive]
+    running = {os.path.basename(command.split(" ")[0].rstrip(":")) for command in commands}
+    keepers = [name for name in _KEEPERS if name in running]
+    asked = ctypes.CDLL(None).adjtimex(ctypes.create_string_buffer(_TIMEX_BYTES))
+    return {"keeper": keepers[0] if keepers else "", "synchronised": 0 <= asked < _TIME_ERROR}

@@ -338,7 +338,7 @@ class StrongScaling(TypedDict):
 
 
 class Hockney(TypedDict):
-    """t = latency + bytes / bandwidth, fitted; see ``stats.hockney``.
+    """t = latency + bytes / bandwidth, fitted; see ``stats.laws``.
 
     Errors are standard errors, of ``freedom`` degrees of freedom. What is not known is None, and
     ``reason`` says why, or that the law does not hold.

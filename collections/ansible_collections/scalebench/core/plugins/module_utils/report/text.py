@@ -1,10 +1,10 @@
-"""What the terminal shows of results: tables with remarks, and what the reference scripts print."""
+"""Results as text: for the terminal, in Markdown, and as the reference scripts print them."""
 
 from __future__ import annotations
 
 import textwrap
 from pprint import pformat
-from typing import Dict, List
+from typing import Any, Dict, List, Mapping
 
 from ..comparison.bisect import bisect_line
 from ..comparison.comparison_text import comparison_line
@@ -12,7 +12,7 @@ from ..comparison.gate_text import broken_rules, gate_line, undecided_rules, uns
 from ..comparison.treatments_text import treatment_lines
 from ..layout.groups import cell_groups, failures, group_title
 from ..layout.plain_text import plain
-from ..layout.sections import table_text
+from ..layout.sections import in_markdown, markdown, table_text
 from ..records.results import Results
 from ..results.results import only_facts
 from .collectives_text import collective_lines
@@ -20,7 +20,7 @@ from .columns import TERMINAL, cells_table
 from .remarks import remarks
 from .step_text import step_lines
 
-__all__ = ["reference_output", "terminal_table"]
+__all__ = ["reference_output", "report_markdown", "terminal_table"]
 
 _WIDTH = 100
 _MOST_FAILURES = 5
@@ -83,3 +83,32 @@ def reference_output(results: Results, log_dir: str, saved: str) -> str:
     ]
     lines += pformat(only_facts(results)).split("\n")
     return "\n".join([*lines, f"Saving result to {saved}"])
+
+
+def report_markdown(page: Mapping[str, Any]) -> str:
+    """Return report.md.
+
+    :param page: of ``page.page``.
+    """
+    head = page["head"]
+    blocks = [f"# Scaling of {in_markdown(page['title'])}"]
+    blocks += map(in_markdown, [*head["what"], head["where"]])
+    blocks += [
+        f"{head['counts']} Throughput is in {in_markdown(page['unit'])}.",
+        f"**{head['trust']['verdict']}**",
+        _list(head["trust"]["reasons"]),
+    ]
+    if head["remarks"]:
+        blocks += ["Remarks:", _list(head["remarks"])]
+    blocks += [markdown(one) for one in page["before"]]
+    blocks += ["## Speed-up", *map(in_markdown, page["about"])]
+    blocks += [*(markdown(one["summary"], 3) for one in page["groups"])]
+    blocks += [f"![{in_markdown(text)}]({name}.svg)" for name, text in page["plots"].items()]
+    blocks += ["## Repeats", *(markdown(one["repeats"], 3) for one in page["groups"])]
+    rest = [page["failures"], *page["after"], page["machines"], *page["method"]]
+    blocks += [markdown(one) for one in rest if one]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _list(lines: List[str]) -> str:
+    return "\n".join(f"- {in_markdown(line)}" for line in lines)

@@ -9,11 +9,11 @@ from ..records.endings import count_key, ending_names, groups
 from ..records.factors import factor_names, own_values
 from ..records.plans import Cell
 from ..records.results import Elapsed, Interval, MeasuredCell, Repeat, WithoutSpeed
+from ..records.runs import Figures
 from ..stats.median_ratio import LEVEL, ratio_of_medians
 from ..stats.rounding import round_as
 from ..stats.statistics import median, median_interval, spread
 from . import checks
-from .model_figures import cell_figures
 from .scaling import base_topology, efficiency, reference_facts
 
 __all__ = [
@@ -38,6 +38,8 @@ _OWN_KEYS = (
     "efficiency",
 )
 _FACTS_KEYS = ("average_speed", "batch_size_per_device", "median_speed", "speedup")
+# Of these the largest counts.
+_LARGEST = ("peak_memory_bytes",)
 
 
 def measure_cell(cell: Cell, repeats: Sequence[Repeat]) -> MeasuredCell:
@@ -67,7 +69,7 @@ def measure_cell(cell: Cell, repeats: Sequence[Repeat]) -> MeasuredCell:
         "interval": cast(Interval, median_interval(speeds)) if speeds else None,
         "wall_clock_throughput": round_as(median(clock)) if clock else None,
         "oversubscribed": any(flags) if flags else cell.get("oversubscribed"),
-        "figures": cell_figures(repeats),
+        "figures": _figures(repeats),
         **without,
         "not_run": missing,
     }
@@ -228,3 +230,27 @@ def add_checks(cells: Sequence[MeasuredCell], facts: Dict[str, Any]) -> None:
             cell["speedup_reason"] = f"invalid: {reasons}"
             place = facts[key.benchmark][key.precision][key.variant][key.model]
             place[key.topology]["speedup"] = None
+
+
+def _figures(repeats: Sequence[Repeat]) -> Optional[Figures]:
+    """Return the median of each figure over the repeats with a speed that have it; None without.
+
+    Of memory it is the largest; texts that differ stand one after the other.
+    """
+    known = [
+        one["figures"] for one in repeats if one["throughput"] is not None and "figures" in one
+    ]
+    return cast(Figures, _middle(known)) if known else None
+
+
+def _middle(known: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    names = dict.fromkeys(name for figures in known for name in figures)
+    return {name: _of(name, [each[name] for each in known if name in each]) for name in names}
+
+
+def _of(name: str, values: List[Any]) -> Any:
+    if isinstance(values[0], dict):
+        return _middle(values)
+    if isinstance(values[0], str):
+        return "; ".join(dict.fromkeys(values))
+    return max(values) if name in _LARGEST else median(values)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from ..stats.relative_line import Line, fitted_line
+from ..stats.laws import Line, fitted_line
 from ..stats.statistics import mean
 from ..topology import world_size
 
@@ -76,7 +76,7 @@ def _ring(topology: str, size: float) -> Tuple[float, float]:
 
 
 def _without_latency(points: Mapping[Tuple[str, float], Sequence[float]]) -> Line:
-    """Return the line through 0, with the weights of :func:`relative_line.fitted_line`."""
+    """Return the line through 0, with the weights of :func:`stats.laws.fitted_line`."""
     relative = [
         (_ring(*place)[1] / mean(values), value / mean(values))
         for place, values in points.items()

@@ -7,7 +7,7 @@ from typing import Dict, List, Mapping, Optional, Sequence, Tuple, cast
 from ..records.cells import cell_key
 from ..records.factors import is_strong
 from ..records.results import MeasuredCell, SerialShare, StrongCell, StrongGroup, StrongScaling
-from ..stats.amdahl import LEVEL, karp_flatt, serial_share
+from ..stats.laws import LEVEL, karp_flatt, serial_share
 from ..stats.statistics import median
 from ..topology import world_size
 from .cells import deciding_speeds, ok_speeds
