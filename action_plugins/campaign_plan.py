@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import time
 from pathlib import Path
 from typing import ClassVar
 
 from ansible import context
+from ansible_collections.scalebench.core.plugins.module_utils.evidence.archive import CAMPAIGN_NAME
 from ansible_collections.scalebench.core.plugins.module_utils.planning import (
     plan,
     plan_changes,
@@ -62,8 +62,6 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.variant_files impo
     with_given_variants,
 )
 
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
-
 
 class ActionModule(ControllerAction):
     """Implements module campaign_plan."""
@@ -103,7 +101,7 @@ class ActionModule(ControllerAction):
         benchmarks = files.load_benchmarks(Path(args["benchmarks_dir"]))
         given = self._given(args, benchmarks)
         campaign = args["campaign"] or time.strftime("%Y%m%d-%H%M%S")
-        if not NAME.fullmatch(campaign):
+        if not CAMPAIGN_NAME.fullmatch(campaign):
             raise ValueError(
                 f"-e campaign={campaign}: a campaign's name is a folder's name:"
                 " letters, digits and ._+-"

@@ -19,6 +19,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.records.shape impo
 
 __all__ = [
     "LARGEST",
+    "LEADS_OUTSIDE",
     "inside",
     "leads_outside",
     "make_folder",
@@ -40,6 +41,7 @@ _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 # Bytes of a file that is read whole; a plan of a thousand nodes has a few million.
 LARGEST = 1 << 28
+LEADS_OUTSIDE = "a link that leads out of the folder; copy what it leads to"
 # Values of a YAML file, with those of its aliases.
 _MOST_VALUES = 1 << 20
 
@@ -84,7 +86,7 @@ def inside(folder: Path, name: str) -> Path:
     :raises ValueError: it leads out of the campaign's folder; without the name.
     """
     if leads_outside(folder, folder / name):
-        raise ValueError("a link that leads out of the folder; copy what it leads to")
+        raise ValueError(LEADS_OUTSIDE)
     return folder / name
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from ansible_collections.scalebench.core.plugins.module_utils import logs
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
+    LEADS_OUTSIDE,
     leads_outside,
     open_regular,
 )
@@ -41,8 +42,7 @@ def files_below(folder: Path) -> tuple[list[str], list[dict[str, str]]]:
 
     def inside(path: str) -> bool:
         if leads_outside(folder, path):
-            reason = "a link that leads out of the folder; copy what it leads to"
-            problems.append({"path": os.path.relpath(path, folder), "reason": reason})
+            problems.append({"path": os.path.relpath(path, folder), "reason": LEADS_OUTSIDE})
             return False
         return True
 

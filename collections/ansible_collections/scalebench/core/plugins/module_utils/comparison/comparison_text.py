@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, List, Mapping, Sequence
 
 from ..layout.plain_text import listed
-from ..layout.sections import Section, section, table
+from ..layout.sections import Section, percent, section, table
 from ..records.cells import IDENTITY_KEYS
 from ..records.node_names import folded
 from ..records.results import Results
@@ -63,14 +63,14 @@ def _row(cell: Mapping[str, Any], every: Sequence[Mapping[str, Any]]) -> Dict[st
 
 
 def _about(comparison: Mapping[str, Any]) -> List[str]:
-    level, margin = _percent(comparison["level"]), _percent(comparison["margin"])
+    level, margin = percent(comparison["level"]), percent(comparison["margin"])
     return [
         _origins(comparison),
         "Baseline and now: geometric means of the repeats' samples over the time of their steps; of"
         " the figures of the rule where a repeat of either side does not tell that time. Change:"
         f" their ratio, with its {level} interval by {_METHODS[comparison['scope']]}. A cell is"
         " slower or faster where a difference is shown, all cells together at"
-        f" {_percent(1 - comparison['level'])} (Holm);"
+        f" {percent(1 - comparison['level'])} (Holm);"
         f" equivalent where the ratio is shown to lie within {margin} of 1 (two one-sided tests at"
         " 5 %); different within margin where both are shown; undecided where neither is.",
         *_scopes(comparison),
@@ -114,10 +114,6 @@ def _scopes(comparison: Mapping[str, Any]) -> List[str]:
             " where this campaign is of another day."
         )
     return lines
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:g} %"
 
 
 def _remarks(comparison: Mapping[str, Any], every: Sequence[Mapping[str, Any]]) -> List[str]:
@@ -227,7 +223,7 @@ def _worst(
     margin: float,
 ) -> str:
     if finding == "equivalent":
-        return f" within {_percent(margin)}"
+        return f" within {percent(margin)}"
     if finding not in ("slower", "faster"):
         return ""
     far = (min if finding == "slower" else max)(those, key=lambda cell: float(cell["ratio"]))

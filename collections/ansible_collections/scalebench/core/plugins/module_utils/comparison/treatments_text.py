@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Sequence
 
-from ..layout.sections import Section, quote, section, table
+from ..layout.sections import Section, percent, quote, section, table
 from ..records.cells import IDENTITY_KEYS, cell_key
 from ..records.plans import Variant
 from ..records.results import Results, TreatmentCell, Treatments
@@ -59,25 +59,21 @@ def _without(cell: TreatmentCell) -> str:
 
 
 def _about(compared: Treatments) -> List[str]:
-    level, margin = _percent(compared["level"]), _percent(compared["margin"])
+    level, margin = percent(compared["level"]), percent(compared["margin"])
     return [
         "The variants of a cell ran in turns: each round of repeats has all of them, in an order"
         f" drawn by lot (from the seed {compared['seed']}, which plan.json has).",
         "Change: from the difference of the logarithms of throughput within each round, with its"
         f" {level} interval by Student's t. A variant is slower or faster where a difference is"
-        f" shown, all comparisons together at {_percent(1 - compared['level'])} (Holm), from 8"
+        f" shown, all comparisons together at {percent(1 - compared['level'])} (Holm), from 8"
         " rounds on by the exact test of signed ranks (Wilcoxon), which single rounds far off"
         " hardly disturb, else by the t test;"
         f" equivalent where the ratio is shown to lie within {margin} of 1 (two"
         " one-sided tests at 5 %); different within margin where both are shown; undecided where"
         " neither is.",
-        "What a day does to all variants alike is no part of the difference. Whether the difference"
-        " is the same on other nodes or another day, it does not show.",
+        "What a day does to all variants alike is no part of the difference. It does not show"
+        " whether the difference is the same on other nodes or days.",
     ]
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:g} %"
 
 
 def _changes(changes: Variant) -> str:
@@ -118,7 +114,7 @@ def treatment_lines(results: Results) -> List[str]:
     for cell in every:
         found = cell["finding"]
         if found == "equivalent":
-            found += f" within {_percent(results['treatments']['margin'])}"
+            found += f" within {percent(results['treatments']['margin'])}"
         change = ""
         if cell["ratio"] is not None and cell["low"] is not None:
             change = f", {100 * (cell['ratio'] - 1):+.2f} % {_interval(cell, '[{}, {}]')}"

@@ -1,1 +1,1 @@
-"""What is slow: rounds of pairs, a model of their rates, suspects."""
+"""What is slow: causes, a model of the rates of nodes and pairs, suspects, and words for them."""

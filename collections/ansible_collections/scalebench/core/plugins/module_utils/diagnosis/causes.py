@@ -6,7 +6,17 @@ import math
 from statistics import fmean, median
 from typing import Any, Dict, FrozenSet, List, Mapping, NamedTuple, Sequence, Tuple
 
-from .kinds import FABRIC, GROUP_SEPARATOR, pair_name
+from .kinds import (
+    DEVICE,
+    FABRIC,
+    GROUP,
+    GROUP_SEPARATOR,
+    LINK,
+    NETWORK,
+    NODE,
+    UPLINK,
+    pair_name,
+)
 from .repeats import undisturbed
 
 __all__ = ["Table", "table_of_pairs", "tables_alone"]
@@ -61,9 +71,9 @@ def tables_alone(measured: Mapping[str, Any]) -> List[Table]:
             own = frozenset(name for name in found if ends[name] == node)
             if own:
                 nodes.append(own)
-                causes[f"node:{node}"] = own
+                causes[f"{NODE}:{node}"] = own
             if len(own) > 1:
-                causes.update({f"device:{one}": frozenset({one}) for one in own})
+                causes.update({f"{DEVICE}:{one}": frozenset({one}) for one in own})
         tables.append(Table(test, found, causes, nodes))
     return tables
 
@@ -80,13 +90,13 @@ def table_of_pairs(measured: Mapping[str, Any], groups: Mapping[str, Sequence[st
         node: frozenset(name for name, ends in pairs.items() if node in ends)
         for node in measured["nodes"]
     }
-    causes = {f"network:{node}": names for node, names in own.items()}
-    causes.update({f"link:{name}": frozenset({name}) for name in pairs})
+    causes = {f"{NETWORK}:{node}": names for node, names in own.items()}
+    causes.update({f"{LINK}:{name}": frozenset({name}) for name in pairs})
     for group in sorted(groups):
         inside = {name: len(ends.intersection(groups[group])) for name, ends in pairs.items()}
         # First the group: an uplink is told from it only where pairs inside were measured.
-        causes[f"group:{group}"] = frozenset(name for name, ends in inside.items() if ends)
-        causes[f"uplink:{group}"] = frozenset(name for name, ends in inside.items() if ends == 1)
+        causes[f"{GROUP}:{group}"] = frozenset(name for name, ends in inside.items() if ends)
+        causes[f"{UPLINK}:{group}"] = frozenset(name for name, ends in inside.items() if ends == 1)
     racks = _racks(groups)
     rack_of = {node: name for name, nodes in racks.items() for node in nodes}
     if len(racks) > 2:

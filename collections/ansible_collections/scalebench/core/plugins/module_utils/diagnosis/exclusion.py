@@ -14,6 +14,7 @@ from .kinds import (
     OF_A_NODE,
     OF_GROUPS,
     OF_TWO_NODES,
+    UPLINK,
 )
 
 __all__ = ["check_diagnosis", "slowed", "suspected", "to_exclude", "without"]
@@ -147,7 +148,7 @@ def slowed(
     if suspect["kind"] == FABRIC:
         sides = [group for group in inside if group & here]
         sides = sides if len(sides) > 1 else [frozenset()]
-    elif suspect["kind"] == "uplink" and inside[0] < every:
+    elif suspect["kind"] == UPLINK and inside[0] < every:
         # All groups of an uplink have the same border.
         sides = [inside[0], every - inside[0]]
     if not all(side & here for side in sides):

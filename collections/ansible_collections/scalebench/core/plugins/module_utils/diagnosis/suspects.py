@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 from .causes import table_of_pairs, tables_alone
 from .effects import ALPHA, FALSE_ALARMS, Deficit, find
-from .kinds import KINDS, LINK_SEPARATOR, pair_name
+from .kinds import KINDS, LINK, LINK_SEPARATOR, NETWORK, NODE, pair_name
 from .repeats import TOLERANCE
 
 __all__ = ["MOST_SEEN", "SLOW", "SOUND", "UNDECIDED", "judge"]
@@ -57,7 +57,7 @@ def judge(measured: Mapping[str, Any], groups: Mapping[str, Sequence[str]]) -> D
     with_pairs = {node for row in measured["pairs"] for node in row["nodes"]}
     if not with_pairs.issuperset(measured["nodes"]):
         # Whatever is wrong with the network of the others would not have been seen.
-        seen["network"] = 100.0
+        seen[NETWORK] = 100.0
     hidden = any(share > MOST_SEEN for share in seen.values())
     return {
         "verdict": SLOW if suspects else UNDECIDED if hidden else SOUND,
@@ -84,15 +84,15 @@ def _add(
     slow pair while it is fast with all others is not.
     """
     kind, _, subject = deficit.name.partition(":")
-    if kind in ("network", "link"):
+    if kind in (NETWORK, LINK):
         for end in subject.split(LINK_SEPARATOR):
-            node = suspects.get(("node", end), {"deficits": []})
+            node = suspects.get((NODE, end), {"deficits": []})
             own = max((one["high"] for one in node["deficits"]), default=0.0)
             if _percent(deficit.high) <= own and (
-                kind == "network" or _slow_with_others(end, subject, pairs)
+                kind == NETWORK or _slow_with_others(end, subject, pairs)
             ):
-                test = f"{test} {subject}" if kind == "link" else test
-                kind, subject = "node", end
+                test = f"{test} {subject}" if kind == LINK else test
+                kind, subject = NODE, end
                 break
     suspect = suspects.setdefault(
         (kind, subject),

@@ -7,6 +7,7 @@ import re
 from typing import Dict, Mapping, Optional, Tuple
 
 __all__ = [
+    "CAMPAIGN_NAME",
     "CHECKSUMS",
     "MANIFEST",
     "belongs",
@@ -42,7 +43,7 @@ Findings = Mapping[str, Tuple[int, int]]
 # An archive that claims more is refused; campaigns are far smaller.
 MOST_FILES = 100_000
 MOST_BYTES = 64 * 2**30
-_CAMPAIGN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
+CAMPAIGN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 _SUM = re.compile(r"([0-9a-f]{64})  (.+)")
 
 
@@ -145,7 +146,7 @@ def split_member(name: str) -> Tuple[str, str]:
     :raises ValueError: the name leads out of the campaign's folder, or is not a campaign's file.
     """
     campaign, slash, path = name.partition("/")
-    if not slash or not _CAMPAIGN.fullmatch(campaign):
+    if not slash or not CAMPAIGN_NAME.fullmatch(campaign):
         raise ValueError(f"{name!r} is not a path below a campaign's folder")
     if path not in (CHECKSUMS, MANIFEST) and not belongs(path):
         raise ValueError(f"{name!r} is not a file of a campaign")

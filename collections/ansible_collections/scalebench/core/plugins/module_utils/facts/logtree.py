@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple
 
+from ..logs import FILE_ENDINGS
 from ..records.cells import IDENTITY_KEYS, cell_key
 from ..records.endings import ending_of_log
 from ..records.factors import FORMER, factor_names
@@ -17,7 +18,6 @@ _OURS = re.compile(
     r"|(throughput|speedup|efficiency|step_time|step_parts|busbw)\.(svg|png)",
     re.ASCII,
 )
-_ENDINGS = (".log", ".txt", ".out", "_log")
 _FACTORS = (*factor_names(), *(factor.name for factor in FORMER))
 _CELL = (*IDENTITY_KEYS, *_FACTORS, "nodes", "devices_per_node")
 _ARCHITECTURE = re.compile(r"(resnext|resnet|vgg|densenet|(?<![a-z])rn?)[-_]?(\d+)", re.ASCII)
@@ -32,7 +32,7 @@ def _slot(log: Log) -> Tuple[Any, ...]:
 
 def _stem(path: str) -> str:
     """Return a log's path without its ending, which the files beside it share."""
-    ending = next((end for end in _ENDINGS if path.endswith(end)), "")
+    ending = next((end for end in FILE_ENDINGS if path.endswith(end)), "")
     return path[: len(path) - len(ending)]
 
 

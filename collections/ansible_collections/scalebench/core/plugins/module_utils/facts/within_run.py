@@ -33,6 +33,7 @@ MEASURES = (
 )
 LEVEL = 0.95
 DIRECT = 5000
+_BATCHES = 70
 
 
 def steady_state(values: Sequence[float]) -> Dict[str, Any]:
@@ -162,9 +163,9 @@ def _tau(gaps: Sequence[float], squares: float) -> float:
     return min(max(tau, (1 + kept) / (1 - kept), 1.0), count / 2)
 
 
-def _tau_of_batches(gaps: Sequence[float], squares: float, batches: int = 70) -> float:
+def _tau_of_batches(gaps: Sequence[float], squares: float) -> float:
     """Compare the variance of the means of long batches with that of independent values."""
-    size = len(gaps) // batches
-    means = [fsum(gaps[at : at + size]) / size for at in range(0, batches * size, size)]
-    spread = fsum(mean * mean for mean in means) / (batches - 1)
+    size = len(gaps) // _BATCHES
+    means = [fsum(gaps[at : at + size]) / size for at in range(0, _BATCHES * size, size)]
+    spread = fsum(mean * mean for mean in means) / (_BATCHES - 1)
     return min(max(size * spread / (squares / len(gaps)), 1.0), float(size))

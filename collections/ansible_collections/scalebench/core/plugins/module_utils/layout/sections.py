@@ -14,6 +14,7 @@ __all__ = [
     "filled",
     "in_markdown",
     "markdown",
+    "percent",
     "pieces",
     "quote",
     "section",
@@ -86,6 +87,10 @@ def quote(text: Any) -> str:
 def unquoted(text: Any) -> str:
     """Return text in one line that neither starts nor ends a quotation."""
     return plain(text, _LONGEST_SENTENCE).replace("`", "'")
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:g} %"
 
 
 def pieces(line: str) -> List[Dict[str, Any]]:

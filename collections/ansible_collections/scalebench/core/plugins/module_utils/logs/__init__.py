@@ -36,8 +36,10 @@ if TYPE_CHECKING:
     from ._format import Format
     from ._text import Source
 
-__all__ = ["READERS", "Observations", "read"]
+__all__ = ["FILE_ENDINGS", "READERS", "Observations", "read"]
 
+# Ends of the names of files that are logs.
+FILE_ENDINGS = (".log", ".txt", ".out", "_log")
 READERS: Dict[str, Format] = {
     format_.name: format_
     for format_ in (

@@ -20,7 +20,6 @@ ARGUMENTS: Dict[str, Dict[str, Any]] = {
     "observations": {"type": "bool", "default": False},
     "target_accuracy": {"type": "float"},
 }
-SUFFIXES = (".log", ".txt", ".out", "_log")
 
 
 def _files(paths: List[str]) -> Iterator[Path]:
@@ -29,7 +28,8 @@ def _files(paths: List[str]) -> Iterator[Path]:
         if not path.is_dir():
             yield path
             continue
-        yield from sorted(p for p in path.rglob("*") if p.name.endswith(SUFFIXES) and p.is_file())
+        found = (p for p in path.rglob("*") if p.name.endswith(logs.FILE_ENDINGS) and p.is_file())
+        yield from sorted(found)
 
 
 def _facts_of(path: Path, given: Dict[str, Any]) -> Dict[str, Any]:

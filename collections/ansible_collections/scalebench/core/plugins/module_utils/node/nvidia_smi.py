@@ -122,12 +122,9 @@ def driver_paths() -> List[str]:
     return [path for pattern in SIGNS for path in sorted(glob.glob(pattern))]
 
 
-def signs_of_a_gpu(sysfs: str = "/sys") -> List[str]:
-    """Return what shows that this node has a NVIDIA GPU; empty without any.
-
-    :param sysfs: where sysfs is mounted.
-    """
-    return driver_paths() + [f"PCI device {slot}" for slot in _on_the_bus(sysfs)]
+def signs_of_a_gpu() -> List[str]:
+    """Return what shows that this node has a NVIDIA GPU; empty without any."""
+    return driver_paths() + [f"PCI device {slot}" for slot in _on_the_bus("/sys")]
 
 
 def _on_the_bus(sysfs: str) -> List[str]:

@@ -96,10 +96,10 @@ def gauges(clocks: List[str], proc: str = "/proc") -> Dict[str, float]:
     return sample
 
 
-def spread_out(paths: List[str], count: int = _CORES_SAMPLED) -> List[str]:
-    """Return at most ``count`` of the paths, evenly spread, so that every socket is represented."""
-    step = max(1, len(paths) / count)
-    return [paths[int(n * step)] for n in range(min(count, len(paths)))]
+def spread_out(paths: List[str]) -> List[str]:
+    """Return at most eight of the paths, evenly spread, so that every socket is represented."""
+    step = max(1, len(paths) / _CORES_SAMPLED)
+    return [paths[int(n * step)] for n in range(min(_CORES_SAMPLED, len(paths)))]
 
 
 def _counters() -> Dict[str, Any]:

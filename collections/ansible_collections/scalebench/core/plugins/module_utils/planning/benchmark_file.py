@@ -14,7 +14,7 @@ from ..strategies import parameters_of
 from ..topology import parse_topology
 from .launch import LAUNCHERS
 from .model_file import KEYS as MODEL_KEYS
-from .model_file import check_model
+from .model_file import NAME, check_model
 from .options import LISTS, OPTIONS, parse_options
 from .placeholders import BATCHES, PLACEHOLDERS, check_placeholders, fields
 from .recipes import DEVICES, factors_of, recipe_choices, recipe_of
@@ -115,7 +115,6 @@ _SOURCE: Dict[str, type] = {"name": str, "repository": str, "version": str}
 _PATCH: Dict[str, type] = {"file": str, "line": int, "from": str, "to": str}
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _MOUNT = re.compile(r"\{data_dir\}(/[\w.-]+)*:(/[\w.-]+)+")
-_NAME = re.compile(r"[\w-][\w.-]*")
 _VERSION = re.compile(r"\d+(\.\d+)+")
 Choices = Mapping[str, Any]
 
@@ -394,7 +393,7 @@ def check_sources(sources: List[Any], where: str) -> None:
     for number, source in enumerate(sources):
         place = f"{where}[{number}]"
         _check_mapping(source, place, _SOURCE, {"patches": list})
-        if not _NAME.fullmatch(source["name"]):
+        if not NAME.fullmatch(source["name"]):
             raise ValueError(f"{place}.name: {source['name']!r} is not the name of a folder")
         for index, patch in enumerate(source.get("patches", [])):
             _check_mapping(patch, f"{place}.patches[{index}]", _PATCH, {})

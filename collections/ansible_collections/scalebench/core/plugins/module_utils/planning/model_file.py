@@ -9,7 +9,7 @@ from typing import Any, Dict, Mapping, Optional, Sequence
 from ..models.flops import FORMULAS
 from ..records.factors import Factor, parse_count
 
-__all__ = ["KEYS", "check_model", "model_name", "model_of_cell"]
+__all__ = ["KEYS", "NAME", "check_model", "model_name", "model_of_cell"]
 
 # Keys of a benchmark beside its recipes that are read here.
 KEYS: Dict[str, type] = {"unit": str, "units_per_sample": object, "no_speedup": str}
@@ -21,7 +21,7 @@ _MODEL: Mapping[str, type] = {
     "parameters": dict,
 }
 _UNIT = re.compile(r"[A-Za-z]+", re.ASCII)
-_NAME = re.compile(r"[\w-][\w.-]*", re.ASCII)
+NAME = re.compile(r"[\w-][\w.-]*", re.ASCII)
 
 
 def check_model(benchmark: Mapping[str, Any], where: str, own: Sequence[Factor]) -> None:
@@ -54,7 +54,7 @@ def check_model(benchmark: Mapping[str, Any], where: str, own: Sequence[Factor])
             raise ValueError(f"{place}.{key}: no such key; there are {', '.join(_MODEL)}")
         if not isinstance(value, _MODEL[key]):
             raise ValueError(f"{place}.{key}: a {_MODEL[key].__name__} is needed, not {value!r}")
-    if not _NAME.fullmatch(stated.get("name", "")):
+    if not NAME.fullmatch(stated.get("name", "")):
         raise ValueError(
             f"{place}.name: {stated.get('name')!r}: letters, digits, _, - and . are needed: the"
             " names of logs begin with it"

@@ -34,7 +34,7 @@ def diagnosis_checks(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
             name,
             WARN,
             f"left out of the campaign: -e exclude={expected.get('exclude')}",
-            "mend the node, and leave exclude away",
+            "repair the node, then omit -e exclude",
         )
         for name in expected.get("excluded") or ()
     ]

@@ -12,6 +12,7 @@ __all__ = [
     "CellKey",
     "cell_key",
     "cell_path",
+    "labels_of",
     "log_place",
     "task_values",
 ]
@@ -52,6 +53,11 @@ GROUP_KEYS: Tuple[str, ...] = IDENTITY_KEYS[:-1]
 def cell_key(cell: Mapping[str, Any]) -> CellKey:
     """Return the identity of a planned, recorded or measured cell, or of a path of a log."""
     return CellKey(*(str(cell.get(name)) for name in IDENTITY_KEYS))
+
+
+def labels_of(cell: Mapping[str, Any]) -> Dict[str, str]:
+    """Return the identity of a cell by name, as files of a report state it."""
+    return dict(cell_key(cell)._asdict())
 
 
 def cell_path(cell: Mapping[str, Any]) -> str:

@@ -6,13 +6,13 @@ import csv
 import io
 import re
 from collections import Counter
-from typing import Any, Dict, List, Sequence
+from typing import Dict, List, Sequence
 
 from ..comparison.gate_outcomes import VERDICTS
 from ..comparison.gate_text import rule_verdict
 from ..layout.metrics import Sample, metric
 from ..layout.plain_text import csv_value
-from ..records.cells import cell_key
+from ..records.cells import labels_of
 from ..records.results import MeasuredCell, Results
 from ..results.provenance import unix_seconds
 from .columns import CSV, SPEED, columns_of, metrics, throughput_title
@@ -60,7 +60,7 @@ def prometheus_text(results: Results) -> str:
             is_speed = columns[0].unit == SPEED
             unit = {"unit": cell["unit"]} if is_speed else {}
             by_name.setdefault(_in_its_unit(name, cell) if is_speed else name, []).extend(
-                ({**_labels_of(cell), **unit, **dict(column.labels)}, column.get(cell))
+                ({**labels_of(cell), **unit, **dict(column.labels)}, column.get(cell))
                 for column in columns
             )
         blocks += [metric(own, columns[0].about, samples) for own, samples in by_name.items()]
@@ -83,16 +83,12 @@ def _in_its_unit(name: str, cell: MeasuredCell) -> str:
     return name.replace("_samples_", f"_{noun}_") if _NOUN.fullmatch(noun) else name
 
 
-def _labels_of(cell: MeasuredCell) -> Dict[str, Any]:
-    return dict(cell_key(cell)._asdict())
-
-
 def _endings(cells: Sequence[MeasuredCell]) -> List[Sample]:
     samples: List[Sample] = []
     for cell in cells:
         endings = Counter(repeat["ending"] for repeat in cell["repeats"])
         endings["not_run"] = len(cell["not_run"])
-        samples += [({**_labels_of(cell), "ending": key}, endings[key]) for key in sorted(endings)]
+        samples += [({**labels_of(cell), "ending": key}, endings[key]) for key in sorted(endings)]
     return samples
 
 

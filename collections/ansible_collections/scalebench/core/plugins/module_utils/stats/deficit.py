@@ -51,9 +51,7 @@ LEAST_FREEDOM = 6
 class Deficit:
     """A verdict, and what it follows from.
 
-    ``change`` is ours / baseline - 1, ``error`` the standard deviation of its logarithm. The
-    verdict is FOUND below ``found_below`` and NOT_FOUND above ``not_found_above``, shares as
-    ``change``; between them it is UNDECIDED. ``cut`` has the numbers, from 1, of the runs that
+    ``change`` is ours / baseline - 1. ``cut`` has the numbers, from 1, of the runs that
     were cut, for our campaign, each day of the baseline and each earlier one. ``same_day``: one day
     in all is known, so that nothing is known of how days differ.
     """
@@ -61,9 +59,6 @@ class Deficit:
     verdict: str
     reason: str
     change: Optional[float]
-    error: Optional[float]
-    found_below: Optional[float]
-    not_found_above: Optional[float]
     spread: Optional[Spread]
     cut: Tuple[Tuple[int, ...], ...]
     same_day: bool
@@ -128,7 +123,7 @@ def _check(groups: Groups, baseline: Groups, share: float, alpha: float) -> None
 
 def _unknown(reason: str, same_day: bool, cut: Sequence[Sequence[int]] = ()) -> Deficit:
     runs = tuple(map(tuple, cut))
-    return Deficit(UNDECIDED, reason, None, None, None, None, None, runs, same_day)
+    return Deficit(UNDECIDED, reason, None, None, runs, same_day)
 
 
 def _too_few(groups: Groups, freedom: int) -> str:
@@ -206,9 +201,6 @@ def _judged(
         if coarse > variance
         else _missing(spread, len(ours), counts, share, alpha),
         math.expm1(change),
-        error,
-        math.expm1(found),
-        math.expm1(not_found),
         spread,
         tuple(tuple(map(int, runs)) for runs in cut),
         day is None and not spread.days,

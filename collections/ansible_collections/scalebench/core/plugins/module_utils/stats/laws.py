@@ -102,7 +102,7 @@ def karp_flatt(speedup: float, times: float) -> Optional[float]:
     return None if times <= 1 else (1 / speedup - 1 / times) / (1 - 1 / times)
 
 
-def serial_share(seconds: Mapping[float, Sequence[float]], level: float = LEVEL) -> Dict[str, Any]:
+def serial_share(seconds: Mapping[float, Sequence[float]]) -> Dict[str, Any]:
     """Return the serial share s of Amdahl's law, T(p) = T(1) (s + (1 - s) / p), and its interval.
 
     The line through the times over 1/p is that of :func:`fitted_line`. The interval
@@ -125,7 +125,7 @@ def serial_share(seconds: Mapping[float, Sequence[float]], level: float = LEVEL)
     if not line.holds:
         found["reason"] = "the times do not follow the law"
     # The roots of (serial - s one)^2 = t^2 var(serial - s one).
-    square = quantile((1 + level) / 2, line.freedom) ** 2
+    square = quantile((1 + LEVEL) / 2, line.freedom) ** 2
     a = one**2 - square * line.of_first
     b = serial * one - square * line.both
     c = serial**2 - square * line.of_second
@@ -135,7 +135,7 @@ def serial_share(seconds: Mapping[float, Sequence[float]], level: float = LEVEL)
     return {**found, "low": (b - root) / a, "high": (b + root) / a}
 
 
-def hockney(seconds: Mapping[float, Sequence[float]], level: float = LEVEL) -> Dict[str, Any]:
+def hockney(seconds: Mapping[float, Sequence[float]]) -> Dict[str, Any]:
     """Return latency and bandwidth of t = alpha + S / beta, as ``records.results.Hockney``.
 
     The law is that of Hockney, "The communication challenge for MPP: Intel Paragon and Meiko CS-2",
@@ -160,7 +160,7 @@ def hockney(seconds: Mapping[float, Sequence[float]], level: float = LEVEL) -> D
     off = {size: mean(seconds[size]) / (line.first + line.second * size) - 1 for size in sizes}
     worst = max(sizes, key=lambda size: abs(off[size]))
     return {
-        **_figures(line, level),
+        **_figures(line),
         "holds": line.holds,
         "worst_bytes": int(worst),
         "worst": off[worst],
@@ -169,8 +169,8 @@ def hockney(seconds: Mapping[float, Sequence[float]], level: float = LEVEL) -> D
     }
 
 
-def _figures(line: Line, level: float) -> Dict[str, Any]:
-    reach = quantile((1 + level) / 2, line.freedom)
+def _figures(line: Line) -> Dict[str, Any]:
+    reach = quantile((1 + LEVEL) / 2, line.freedom)
     of_latency, of_byte = math.sqrt(line.of_first), math.sqrt(line.of_second)
     low, high = line.second - reach * of_byte, line.second + reach * of_byte
     return {

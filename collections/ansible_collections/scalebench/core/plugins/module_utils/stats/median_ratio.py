@@ -108,11 +108,11 @@ def _interval(ratio: float, variance: float, freedom: float, level: float) -> Di
     return {"low": ratio * math.exp(-half), "high": ratio * math.exp(half), "reason": ""}
 
 
-def fastest(speeds: Mapping[str, Sequence[float]], level: float = LEVEL) -> Optional[str]:
+def fastest(speeds: Mapping[str, Sequence[float]]) -> Optional[str]:
     """Return the name whose median is above every other beyond noise; None without one.
 
     The level of each comparison is Bonferroni's, so that among equals a fastest is named with a
-    probability of at most 1 - level.
+    probability of at most 1 - LEVEL.
 
     :param speeds: of the repeats, by name.
     """
@@ -121,7 +121,7 @@ def fastest(speeds: Mapping[str, Sequence[float]], level: float = LEVEL) -> Opti
         return None
     for name, own in speeds.items():
         rest = [runs for other, runs in speeds.items() if other != name]
-        lows = [ratio_of_medians(own, runs, 1 - (1 - level) / others)["low"] for runs in rest]
+        lows = [ratio_of_medians(own, runs, 1 - (1 - LEVEL) / others)["low"] for runs in rest]
         if all(low is not None and low > 1 for low in lows):
             return name
     return None
