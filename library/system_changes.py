@@ -426,6 +426,83 @@ def refuse_other(module: AnsibleModule, record: Record) -> str:
     return message
 
 
+def record_run(module: AnsibleModule, record: Record) -> None:
+    """Record what the system is before roles change it, or what they changed."""
+    if not module.check_mode:
+        # This run's own, however long it took.
+        own = record.read(record.begun)
+        if module.params["state"] == "begun":
+            record.begin(module.params["folders"])
+        else:
+            record.finish(own)
+        place = {"work_dir": module.params["work_dir"]}
+        if place["work_dir"] and record.read(record.place) != place:
+            record.write(record.place, place)
+    module.exit_json(changed=False)
+
+
+def undo_all(module: AnsibleModule, record: Record, refused: str) -> None:
+    """Undo what is recorded; in check mode tell what would be undone.
+
+    :param refused: of ``refuse_other``.
+    """
+    # Before the record is finished, which ends the run that was cut off.
+    lost = record.not_recorded()
+    changes_since = record.all_changes if module.check_mode else record.finish
+    changes = changes_since(record.unfinished())
+    plan, owners = planned(module, record, changes, lost)
+    apart, last = set_apart(plan, record.before_begin())
+    problems: List[str] = []
+    if not module.check_mode and changes:
+        problems = undo(module, record, apart)
+        if not problems:
+            shutil.rmtree(record.directory)
+    result = {
+        "changed": any(plan._replace(stays={})),
+        "undo": plan._asdict(),
+        "last": last,
+        "summary": [
+            *([refused] if refused else []),
+            *(words_of(plan, owners) or ["nothing is recorded that could be undone"]),
+        ],
+        "problems": problems,
+    }
+    if problems:
+        module.fail_json(msg="; ".join(problems), **result)
+    module.exit_json(**result)
+
+
+def planned(
+    module: AnsibleModule, record: Record, changes: Dict[str, Any], lost: Mapping[str, List[str]]
+) -> Tuple[Undo, Dict[str, str]]:
+    """Return how to undo the changes as the system is now, and the new packages by their files.
+
+    :param lost: of ``Record.not_recorded``.
+    """
+    reasons = {path: held_by_others(path) for path in existing([*changes.get("folders", {})])}
+    now = {**read_state(), "folders": {path: True for path in reasons if not reasons[path]}}
+    new = [
+        name
+        for name, one in changes.get("packages", {}).items()
+        if one["before"] is None and name in now["packages"]
+    ]
+    owners = package_files(module, new)
+    ours = [name for name in new if name not in not_ours(changes)]
+    plan = plan_undo(changes, now, kept_packages(module, ours), owners)
+    for path, state in list(plan.files.items()):
+        if state and not is_copy(record.originals + path, state):
+            del plan.files[path]
+            plan.stays[path] = "there is no copy of what it was"
+    plan.stays.update({path: why for path, why in reasons.items() if why})
+    plan.blocks.extend(path for path in plan.stays if without_blocks(path) is not None)
+    for kind, names in sorted(lost.items()):
+        found = (one for one in names if one in now[kind] and one not in changes.get(kind, {}))
+        for name in found:
+            what = f"package {name}" if kind == "packages" else name
+            plan.stays[what] = "it came after a run began that failed: ours, or somebody else's"
+    return plan, owners
+
+
 def main() -> None:
     """Read the state, record it, or undo the changes."""
     module = AnsibleModule(
@@ -454,61 +531,11 @@ def main() -> None:
             record.read(path)
     except ValueError as error:
         module.fail_json(msg=str(error))
-    state, folders = module.params["state"], module.params["folders"]
     refused = refuse_other(module, record)
-    if state != "undone":
-        if not module.check_mode:
-            # This run's own, however long it took.
-            own = record.read(record.begun)
-            record.begin(folders) if state == "begun" else record.finish(own)
-            place = {"work_dir": module.params["work_dir"]}
-            if place["work_dir"] and record.read(record.place) != place:
-                record.write(record.place, place)
-        module.exit_json(changed=False)
-    lost = record.not_recorded()
-    changes_since = record.all_changes if module.check_mode else record.finish
-    changes = changes_since(record.unfinished())
-    folders = [*changes.get("folders", {})]
-    reasons = {path: held_by_others(path) for path in existing(folders)}
-    now = {**read_state(), "folders": {path: True for path in reasons if not reasons[path]}}
-    new = [
-        name
-        for name, one in changes.get("packages", {}).items()
-        if one["before"] is None and name in now["packages"]
-    ]
-    owners = package_files(module, new)
-    ours = [name for name in new if name not in not_ours(changes)]
-    plan = plan_undo(changes, now, kept_packages(module, ours), owners)
-    for path, state in list(plan.files.items()):
-        if state and not is_copy(record.originals + path, state):
-            del plan.files[path]
-            plan.stays[path] = "there is no copy of what it was"
-    plan.stays.update({path: why for path, why in reasons.items() if why})
-    plan.blocks.extend(path for path in plan.stays if without_blocks(path) is not None)
-    for kind, names in sorted(lost.items()):
-        found = (one for one in names if one in now[kind] and one not in changes.get(kind, {}))
-        for name in found:
-            what = f"package {name}" if kind == "packages" else name
-            plan.stays[what] = "it came after a run began that failed: ours, or somebody else's"
-    apart, last = set_apart(plan, record.before_begin())
-    problems: List[str] = []
-    if not module.check_mode and changes:
-        problems = undo(module, record, apart)
-        if not problems:
-            shutil.rmtree(record.directory)
-    result = {
-        "changed": any(plan._replace(stays={})),
-        "undo": plan._asdict(),
-        "last": last,
-        "summary": [
-            *([refused] if refused else []),
-            *(words_of(plan, owners) or ["nothing is recorded that could be undone"]),
-        ],
-        "problems": problems,
-    }
-    if problems:
-        module.fail_json(msg="; ".join(problems), **result)
-    module.exit_json(**result)
+    if module.params["state"] == "undone":
+        undo_all(module, record, refused)
+    else:
+        record_run(module, record)
 
 
 if __name__ == "__main__":
