@@ -5,7 +5,19 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Set
+from typing import (
+    Any,
+    Callable,
+    Container,
+    Dict,
+    Iterable,
+    List,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Set,
+    Tuple,
+)
 
 __all__ = [
     "APT_GET",
@@ -25,8 +37,8 @@ __all__ = [
     "words_of",
 ]
 
-# {kind: {name: {"before": …, "after": …}}}; None where there is none.
-Changes = Dict[str, Dict[str, Dict[str, Any]]]
+Change = Dict[str, Any]  # {"before": …, "after": …}; None where there is none
+Changes = Dict[str, Dict[str, Change]]  # by kind and name
 State = Mapping[str, Mapping[str, Any]]
 
 
@@ -150,32 +162,10 @@ def plan_undo(
     kept = {**kept, **not_ours(changes)}
     stays = {f"package {name}": why for name, why in kept.items() if name in now["packages"]}
     new_files = {path for path, one in changes.get("files", {}).items() if one["before"] is None}
-    packages, gone, installed = [], [], now["packages"]
-    for name, one in changes.get("packages", {}).items():
-        if one["before"] is None and name in installed and name not in kept:
-            packages.append(name)
-        elif one["after"] is None and name not in installed:
-            gone.append(name)
-        elif one["before"] is not None and installed.get(name) != one["before"]:
-            stays[f"package {name}"] = f"it was {one['before']}, is {installed.get(name, 'gone')}"
-    there = {_plain(name) for name in (*gone, *installed)}
-    files: Dict[str, Optional[Dict[str, Any]]] = {}
-    for path, one in sorted(changes.get("files", {}).items(), reverse=True):
-        found = now["files"].get(path)
-        if found == one["before"]:
-            continue
-        owner = _owner(path, one["after"], owners)
-        if one["before"] is None and owner in kept:
-            stays[path] = f"package {owner} stays"
-        elif one.get("edited") or found not in (one["after"], None):
-            stays[path] = "somebody else changed it since"
-        else:
-            files[path] = one["before"]
-    for copy in [path for path, state in files.items() if state is None]:
-        copied = _COPY.fullmatch(copy)
-        if copied and copied[1] in stays:
-            del files[copy]
-            stays[copy] = f"it is what {copied[1]} was"
+    packages, gone, why_packages = _packages(changes.get("packages", {}), now["packages"], kept)
+    there = {_plain(name) for name in (*gone, *now["packages"])}
+    files, why_files = _files(changes.get("files", {}), now["files"], kept, owners)
+    stays.update({**why_packages, **why_files})
     services = changes.get("services", {})
     leaving = {_unit(path) for path, name in owners.items() if name in packages}
     return Undo(
@@ -233,6 +223,54 @@ def plan_undo(
         blocks=[],
         stays=stays,
     )
+
+
+def _packages(
+    changes: Mapping[str, Change], installed: Mapping[str, str], kept: Container[str]
+) -> Tuple[List[str], List[str], Dict[str, str]]:
+    """Return the packages to remove, those to install again, and why others stay."""
+    new, gone, stays = [], [], {}
+    for name, one in changes.items():
+        if one["before"] is None and name in installed and name not in kept:
+            new.append(name)
+        elif one["after"] is None and name not in installed:
+            gone.append(name)
+        elif one["before"] is not None and installed.get(name) != one["before"]:
+            stays[f"package {name}"] = f"it was {one['before']}, is {installed.get(name, 'gone')}"
+    return new, gone, stays
+
+
+def _files(
+    changes: Mapping[str, Change],
+    now: Mapping[str, Any],
+    kept: Container[str],
+    owners: Mapping[str, str],
+) -> Tuple[Dict[str, Optional[Dict[str, Any]]], Dict[str, str]]:
+    """Return what files are made, deepest first, and why others stay.
+
+    :param kept: packages that stay.
+    :param owners: as for :func:`plan_undo`.
+    """
+    files: Dict[str, Optional[Dict[str, Any]]] = {}
+    stays: Dict[str, str] = {}
+    for path, one in sorted(changes.items(), reverse=True):
+        found = now.get(path)
+        if found == one["before"]:
+            continue
+        owner = _owner(path, one["after"], owners)
+        if one["before"] is None and owner in kept:
+            stays[path] = f"package {owner} stays"
+        elif one.get("edited") or found not in (one["after"], None):
+            stays[path] = "somebody else changed it since"
+        else:
+            files[path] = one["before"]
+    # The copy of a file that stays is what the site had.
+    for copy in [path for path, state in files.items() if state is None]:
+        copied = _COPY.fullmatch(copy)
+        if copied and copied[1] in stays:
+            del files[copy]
+            stays[copy] = f"it is what {copied[1]} was"
+    return files, stays
 
 
 # A copy that Ansible leaves beside a file: AnsibleModule.backup_local.
