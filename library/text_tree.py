@@ -93,7 +93,7 @@ import contextlib
 import os
 import shlex
 from functools import partial
-from typing import Callable, Iterator, Optional, Tuple
+from typing import Callable, Dict, Iterator, Optional, Tuple
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.scalebench.core.plugins.module_utils.node.account import acting_as
@@ -172,6 +172,25 @@ def files(module: AnsibleModule) -> Iterator[Tuple[str, str, str]]:
             yield tree["destination"], name, text
 
 
+def put(
+    module: AnsibleModule, path: str, name: str, before: str, text: str, mode: Optional[int]
+) -> Dict[str, str]:
+    """Write the file, but not in check mode; return its change.
+
+    :param name: by which its command is known.
+    :param before: what it holds.
+    """
+    change = {"before": before, "after": text, "before_header": path, "after_header": path}
+    # What is on the controller already would hide the changes of the site's files.
+    if module.params["source"] and not os.path.exists(path):
+        change = {"prepared": f"new file: {path}\n"}
+    if not module.check_mode:
+        if module.params["backup"] and os.path.exists(path):
+            module.backup_local(path)
+        write(module, path, text, mode, partial(validate, module, name))
+    return change
+
+
 def main() -> None:
     """Write the files that differ."""
     module = AnsibleModule(
@@ -202,20 +221,10 @@ def main() -> None:
             for folder, name, text in files(module):
                 path = os.path.join(folder, name)
                 path = os.path.realpath(path) if mode is None else path
-                if is_current(path, text, mode):
-                    continue
-                before = read(path)
-                written.append(path if module.params["each"] else name)
-                names = {"before_header": path, "after_header": path}
-                # What is on the controller already would hide the changes of the site's files.
-                if module.params["source"] and not os.path.exists(path):
-                    diff.append({"prepared": f"new file: {path}\n"})
-                else:
-                    diff.append({"before": before, "after": text, **names})
-                if not module.check_mode:
-                    if module.params["backup"] and os.path.exists(path):
-                        module.backup_local(path)
-                    write(module, path, text, mode, partial(validate, module, name))
+                if not is_current(path, text, mode):
+                    before = read(path)
+                    written.append(path if module.params["each"] else name)
+                    diff.append(put(module, path, name, before, text, mode))
     except OSError as error:
         module.fail_json(msg=f"{path}: {error.strerror}", written=written)
     except ValueError as error:
