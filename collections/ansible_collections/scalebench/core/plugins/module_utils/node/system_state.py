@@ -145,19 +145,23 @@ def _rules() -> Iterator[str]:
 
 
 def _files(folders: Sequence[str]) -> Iterator[Tuple[str, FileState]]:
-    for top in folders:
-        for folder, names, files in os.walk(top):
-            names[:] = [
-                name
-                for name in names
-                if name not in _STORES and os.path.join(folder, name) not in _NOT_FOLDERS
-            ]
-            for name in (*names, *files):
-                path = os.path.join(folder, name)
-                if path not in _NOT_FILES:
-                    state = file_state(path)
-                    if state is not None:
-                        yield path, state
+    for path in (path for top in folders for path in _paths(top)):
+        state = file_state(path)
+        if state is not None:
+            yield path, state
+
+
+def _paths(top: str) -> Iterator[str]:
+    """Yield all that counts below a folder."""
+    for folder, names, files in os.walk(top):
+        # In place: os.walk goes into those that are left.
+        names[:] = [
+            name
+            for name in names
+            if name not in _STORES and os.path.join(folder, name) not in _NOT_FOLDERS
+        ]
+        paths = (os.path.join(folder, name) for name in (*names, *files))
+        yield from (path for path in paths if path not in _NOT_FILES)
 
 
 def file_state(path: str) -> Optional[FileState]:
