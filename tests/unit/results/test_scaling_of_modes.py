@@ -1,9 +1,7 @@
 """Speed-ups of weak and strong scaling: each against its own base, never mixed."""
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.acceptance.promised_campaign import (
-    unlike,
-)
+from ansible_collections.scalebench.core.plugins.module_utils.acceptance.promises import unlike
 from ansible_collections.scalebench.core.plugins.module_utils.acceptance.undecidable import (
     undecidable,
 )

@@ -14,11 +14,9 @@ from ansible_collections.scalebench.core.plugins.module_utils.acceptance.accepta
 from ansible_collections.scalebench.core.plugins.module_utils.acceptance.judge import (
     judge_acceptance,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.acceptance.promised_campaign import (
-    unlike,
-)
 from ansible_collections.scalebench.core.plugins.module_utils.acceptance.promises import (
     check_acceptance,
+    unlike,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.archive import (
     CHECKSUMS,

@@ -16,8 +16,7 @@ from ..records.results import MeasuredCell, Results
 from ..results.drift import drift_of_cell
 from ..results.scaling import base_cells
 from ..stats.drift import LEVEL
-from .promised_campaign import gaps, unlike
-from .promises import CELL_LINES, line_text
+from .promises import CELL_LINES, gaps, line_text, unlike
 
 __all__ = ["ACCEPTED", "FAIL", "NOT_ACCEPTED", "PASS", "UNDECIDED", "judge_acceptance"]
 
