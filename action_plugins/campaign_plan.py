@@ -22,7 +22,6 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning.options i
     OPTIONS,
     parse_options,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.planning.parts import with_absent
 from ansible_collections.scalebench.core.plugins.module_utils.planning.plan_text import plan_text
 from ansible_collections.scalebench.core.plugins.module_utils.planning.recipes import (
     declared_factors,
@@ -125,7 +124,7 @@ class ActionModule(ControllerAction):
                 "changed": False,
                 "minutes": _minutes(benchmarks, options, folder, args),
             }
-        args["nodes"] = with_absent(args["nodes"], kept)
+        args["nodes"] = plan_changes.with_absent(args["nodes"], kept)
         planned = plan.build(benchmarks, options, args["nodes"], kept, campaign)
         planned["carrier"] = args["carrier"]
         if plan_changes.replaced(args["hosts"]):

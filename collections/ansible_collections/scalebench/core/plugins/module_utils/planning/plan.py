@@ -12,8 +12,7 @@ from ..stacks.pci import BEFORE_AMPERE
 from ..strategies import parameters_of
 from . import launch, matrix, nccl
 from .container import container_name
-from .parts import settings_of
-from .plan_changes import changed_files
+from .plan_changes import changed_files, settings_of
 from .recipes import TO_TARGET, matching, recipe_of
 from .seating import models_of, oversubscribed
 from .variants import check_in_turns, in_turns

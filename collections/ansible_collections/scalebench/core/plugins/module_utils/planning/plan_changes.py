@@ -1,15 +1,15 @@
-"""Differences between two plans that prevent a campaign from being continued."""
+"""A campaign that is continued: differences that prevent it, and nodes that are not there."""
 
 from __future__ import annotations
 
 import json
 import re
-from typing import Any, Container, Dict, Iterable, List, Mapping, Optional, Set
+from typing import Any, Container, Dict, Iterable, List, Mapping, Optional, Set, cast
 
 from ..records.cells import cell_path
 from ..records.factors import factor_values
 from ..records.node_names import by_words
-from ..records.plans import Cell, Framework, Plan
+from ..records.plans import Cell, Framework, Node, Nodes, Plan, Settings
 from .options import as_arguments
 
 __all__ = [
@@ -18,7 +18,9 @@ __all__ = [
     "check_software",
     "differences",
     "replaced",
+    "settings_of",
     "software_changes",
+    "with_absent",
 ]
 
 # Changes that a message names.
@@ -31,6 +33,11 @@ _HARDWARE = ("hostname", "machine_id", "cpu_model", "cores", "gpus")
 _NETWORK = re.compile(r"OMPI_MCA_btl_tcp_if_include=[0-9./]+")
 # What of it a machine does not share with another of the same kind.
 _OWN = ("hostname", "machine_id")
+# Of a node that is there: found anew each time.
+_FOUND = ("fingerprint", "lost", "workload", "unusable")
+# What planning reads of every fingerprint.
+_NEEDED = ("boot_id", "cores", "gpus")
+_ABSENT = "it is not in this run (--limit)"
 
 
 def replaced(
@@ -244,3 +251,33 @@ def _shown(cell: Mapping[str, Any], other: Mapping[str, Any], field: str) -> str
     if isinstance(value, list) and isinstance(against, list):
         return " ".join(str(item) for item in value if item not in against) or "without it"
     return repr(value)
+
+
+def settings_of(nodes: Nodes) -> Dict[str, Settings]:
+    """Return what a plan keeps of its nodes beside their fingerprints, in seating order."""
+    return {
+        name: cast(Settings, {key: value for key, value in node.items() if key not in _FOUND})
+        for name, node in nodes.items()
+    }
+
+
+def with_absent(nodes: Nodes, kept: Plan) -> Dict[str, Node]:
+    """Return the nodes of a kept plan in its order; those that this run lacks are lost.
+
+    So their cells are unavailable, and those of the other nodes are planned as they were.
+
+    :param nodes: of this run; those that the plan does not know follow the others.
+    :param kept: a plan of before ``settings`` tells too little, and ``nodes`` are returned.
+    :raises ValueError: the plan does not have of an absent node what planning needs.
+    """
+    whole: Dict[str, Node] = {}
+    for name, settings in kept.get("settings", {}).items():
+        if name in nodes:
+            whole[name] = nodes[name]
+            continue
+        fingerprint = kept["nodes"].get(name, {})
+        missing = [key for key in _NEEDED if key not in fingerprint]
+        if missing:
+            raise ValueError(f"plan.json has no {', '.join(missing)} of {name}: restore the file")
+        whole[name] = cast(Node, {**settings, "fingerprint": fingerprint, "lost": _ABSENT})
+    return {**whole, **nodes}
