@@ -7,7 +7,7 @@ import shlex
 from ansible.errors import AnsibleActionFail
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
-from ansible_collections.scalebench.core.plugins.plugin_utils.other_action import run_action
+from ansible_collections.scalebench.core.plugins.plugin_utils.controller_action import run_action
 
 # Prints "by dpkg" where that answers, "installed NAME" for each installed package, other lines for
 # the rest.

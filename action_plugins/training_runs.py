@@ -8,7 +8,7 @@ from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.plugins.action import ActionBase
 from ansible.plugins.loader import action_loader
 from ansible_collections.scalebench.core.plugins.plugin_utils.carrier import told_of
-from ansible_collections.scalebench.core.plugins.plugin_utils.other_action import run_action
+from ansible_collections.scalebench.core.plugins.plugin_utils.controller_action import run_action
 from ansible_collections.scalebench.core.plugins.plugin_utils.side_by_side import side_by_side
 
 SHARE_KEYS = ("argv", "environment", "rank", "devices", "name")

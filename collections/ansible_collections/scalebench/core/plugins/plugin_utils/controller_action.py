@@ -1,4 +1,4 @@
-"""Base class of the action plugins that do all of their work on the controller."""
+"""Base class of action plugins that work on the controller alone, and how any runs another."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
-__all__ = ["ControllerAction", "needs_matplotlib"]
+__all__ = ["ControllerAction", "needs_matplotlib", "run_action"]
 
 
 class ControllerAction(ActionBase):
@@ -55,3 +55,24 @@ def needs_matplotlib(switch: str) -> Iterator[None]:
             f"the plots need {error.name}: install it on the controller with"
             f" pip install -r requirements.txt, or turn plots off with -e {switch}=false"
         ) from error
+
+
+def run_action(
+    caller: ActionBase, name: str, args: dict[str, Any], task_vars: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the result of action ``name`` with ``args`` on the node of the caller's task.
+
+    :raises AnsibleError: the action fails, or the node cannot be reached.
+    """
+    task = caller._task.copy()
+    task.args = args
+    action = caller._shared_loader_obj.action_loader.get(
+        name,
+        task=task,
+        connection=caller._connection,
+        play_context=caller._play_context,
+        loader=caller._loader,
+        templar=caller._templar,
+        shared_loader_obj=caller._shared_loader_obj,
+    )
+    return action.run(task_vars=task_vars)
