@@ -13,8 +13,8 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.text import
     report_markdown,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
-from ansible_collections.scalebench.core.plugins.plugin_utils.message_figure import message_figure
 from ansible_collections.scalebench.core.plugins.plugin_utils.plot_files import svg_text
+from ansible_collections.scalebench.core.plugins.plugin_utils.report_figures import message_figure
 from ansible_collections.scalebench.core.plugins.plugin_utils.report_files import _plots
 from collective_data import LATENCY, PER_BYTE, SIZES, results_of
 from report_data import campaign

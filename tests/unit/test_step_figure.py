@@ -9,8 +9,8 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.step_text i
     DRAWN_PARTS,
     describe_parts,
 )
+from ansible_collections.scalebench.core.plugins.plugin_utils.report_figures import step_figure
 from ansible_collections.scalebench.core.plugins.plugin_utils.report_files import _plots
-from ansible_collections.scalebench.core.plugins.plugin_utils.step_figure import step_figure
 
 CELL = {
     "topology": "4n1g",

@@ -80,18 +80,16 @@ def report_files(
 
 def _plots(results: dict[str, Any], described: dict[str, str], png: bool) -> dict[str, bytes]:
     # Imported here, because only reports with plots pay for matplotlib.
-    from ansible_collections.scalebench.core.plugins.plugin_utils.message_figure import (  # noqa: PLC0415
-        message_figure,
-    )
     from ansible_collections.scalebench.core.plugins.plugin_utils.plot_files import (  # noqa: PLC0415
         png_bytes,
         svg_text,
     )
+    from ansible_collections.scalebench.core.plugins.plugin_utils.report_figures import (  # noqa: PLC0415
+        message_figure,
+        step_figure,
+    )
     from ansible_collections.scalebench.core.plugins.plugin_utils.scaling_figure import (  # noqa: PLC0415
         scaling_figure,
-    )
-    from ansible_collections.scalebench.core.plugins.plugin_utils.step_figure import (  # noqa: PLC0415
-        step_figure,
     )
 
     others = {"busbw": (message_figure, "collectives"), "step_parts": (step_figure, "step_parts")}

@@ -1,4 +1,4 @@
-"""The plot of bus bandwidth over message size. Needs matplotlib; no pyplot."""
+"""The plots of bus bandwidth by message size and of a step's parts. Needs matplotlib; no pyplot."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text 
 from ansible_collections.scalebench.core.plugins.module_utils.records.results import (
     CollectiveGroup,
     Collectives,
+    StepParts,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.report.collectives_text import (
     bus_bandwidth,
@@ -18,17 +19,24 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.collectives
 from ansible_collections.scalebench.core.plugins.module_utils.report.plots import (
     COLOURS,
     FIGURES,
+    GREY,
+    INK,
     MUTED,
+)
+from ansible_collections.scalebench.core.plugins.module_utils.report.step_text import (
+    DRAWN_PARTS,
+    drawn_steps,
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.plot_files import STYLE
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-__all__ = ["message_figure"]
+__all__ = ["message_figure", "step_figure"]
 
 _MARKERS = ["o", "s", "^", "D", "v", "P", "X", "*"]
 _MOST_GROUPS = 24
+_COLOURS = dict(zip(DRAWN_PARTS, [*COLOURS[: len(DRAWN_PARTS) - 1], GREY], strict=True))
 _LONGEST_LABEL = 60
 
 
@@ -42,8 +50,8 @@ def message_figure(found: Collectives) -> Figure:
         plot = Figure(figsize=(5.5, 4.0 + 0.2 * len(groups)), layout="constrained")
         axes = plot.subplots()
         for one, colour, marker in zip(groups, cycle(COLOURS), cycle(_MARKERS)):
-            _draw(axes, one, colour, marker)
-        _axes(axes, groups)
+            _draw_curve(axes, one, colour, marker)
+        _size_axes(axes, groups)
         key = "marker: median of the repeats; dashed: the fitted law"
         more = len(found["groups"]) - len(groups)
         key += f"; {more} more in the table" if more else ""
@@ -54,7 +62,7 @@ def message_figure(found: Collectives) -> Figure:
     return plot
 
 
-def _draw(axes: Axes, one: CollectiveGroup, colour: str, marker: str) -> None:
+def _draw_curve(axes: Axes, one: CollectiveGroup, colour: str, marker: str) -> None:
     sizes = [size["bytes"] for size in one["sizes"]]
     rates = [bus_bandwidth(one, size["bytes"], size["seconds"]) for size in one["sizes"]]
     label = plain(group_title(one), _LONGEST_LABEL)
@@ -66,7 +74,7 @@ def _draw(axes: Axes, one: CollectiveGroup, colour: str, marker: str) -> None:
         axes.plot(sizes, fitted, color=colour, linestyle=(0, (5, 3)), linewidth=1.2, alpha=0.6)
 
 
-def _axes(axes: Axes, groups: list[CollectiveGroup]) -> None:
+def _size_axes(axes: Axes, groups: list[CollectiveGroup]) -> None:
     sizes = sorted({size["bytes"] for one in groups for size in one["sizes"]})
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
@@ -78,3 +86,44 @@ def _axes(axes: Axes, groups: list[CollectiveGroup]) -> None:
     axes.tick_params(axis="x", labelrotation=45)
     axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+
+
+def step_figure(parts: StepParts) -> Figure:
+    """Return the plot: a bar for each topology, of parts beside each other that add up to the step.
+
+    Parts below 0 stand left of 0, so that the others reach as far beyond the line that marks the
+    measured step.
+    """
+    steps = drawn_steps(parts)
+    with matplotlib.rc_context(STYLE):
+        plot = Figure(figsize=(6.0, 2.8 + 0.32 * len(steps)), layout="constrained")
+        axes = plot.subplots()
+        above, below = [0.0] * len(steps), [0.0] * len(steps)
+        for key, name in DRAWN_PARTS.items():
+            if all(dict(cell)[key] is None for _, cell in steps):
+                continue
+            widths = [1000 * (dict(cell)[key] or 0.0) for _, cell in steps]
+            starts = []
+            for row, width in enumerate(widths):
+                ends = above if width > 0 else below
+                starts.append(ends[row])
+                ends[row] += width
+            axes.barh(
+                range(len(steps)), widths, left=starts, height=0.62, color=_COLOURS[key], label=name
+            )
+        for row, (_, cell) in enumerate(steps):
+            measured = 1000 * cell["step_seconds"]
+            axes.plot([measured] * 2, [row - 0.42, row + 0.42], color=INK, linewidth=1.6)
+        axes.axvline(0, color=INK, linewidth=0.8)
+        axes.set_yticks(range(len(steps)), [plain(label, _LONGEST_LABEL) for label, _ in steps])
+        axes.invert_yaxis()
+        axes.grid(axis="y", visible=False)
+        axes.set_xlabel("ms")
+        # From the edge of the figure: names of groups leave the axes less width than the key needs.
+        left = {"xycoords": ("figure fraction", "axes fraction"), "textcoords": "offset points"}
+        place = {**left, "xy": (0, 1)}
+        axes.annotate(FIGURES["step_parts"], xytext=(6, 22), fontsize=12, **place)
+        key = "line: the measured step; left of 0: by how much the other parts exceed it"
+        axes.annotate(key, xytext=(6, 8), fontsize=9, color=MUTED, **place)
+        plot.legend(frameon=False, fontsize=9, ncols=3, loc="outside lower center")
+    return plot
