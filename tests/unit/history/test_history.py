@@ -172,3 +172,26 @@ def test_names_of_columns_are_no_formulas(slower):
     for trend in slower["trends"]:
         trend["conditions"]["=HYPERLINK(1)\x1b]0;x\x07"] = "x"
     assert ",'=HYPERLINK(1)," in history_csv(slower).splitlines()[0]
+
+
+def utilised(*shares):
+    """Return the history of a campaign a day, with these shares by convention."""
+    results = nightly([10.0] * len(shares))
+    for one, share in zip(results, shares, strict=True):
+        one["cells"][0]["figures"] = share and {"mfu": share}
+    return history(results)
+
+
+def test_the_utilisation_is_nvidias_or_the_stated_one():
+    made = utilised({"nvidia": 0.4, "torchtitan": 0.5}, {"stated": 0.3}, None)
+    (trend,) = made["trends"]
+    assert [point.get("mfu") for point in trend["points"]] == [0.4, 0.3, None]
+    assert "| MFU % |" in history_markdown(made, with_plots=False)
+    assert "40.00" in history_markdown(made, with_plots=False)
+    assert history_csv(made).splitlines()[1].count("0.4") == 1
+
+
+def test_the_utilisation_has_no_column_where_no_run_states_it():
+    made = utilised(None, None)
+    assert "MFU" not in history_markdown(made, with_plots=False)
+    assert "mfu" not in history_csv(made)
