@@ -82,6 +82,12 @@ def _all() -> Iterator[Simulation]:
             *(_at_most(0.025), trials.impossible(repeats), 1500, 200),
         )
     yield from _of_comparisons()
+    yield from _of_days()
+    yield from _of_turns()
+    yield from _of_bisections()
+    yield from _of_deficits()
+    yield from _of_gates()
+    yield from _of_repeats_that_resemble()
     yield from _of_trends()
     for repeats in (("normal", trials.runs), ("lognormal", trials.skewed)):
         yield Simulation(
@@ -126,27 +132,30 @@ def _of_comparisons() -> Iterator[Simulation]:
         _at_most(0.055),
         trials.equivalent(),
     )
+
+
+def _of_days() -> Iterator[Simulation]:
+    rule, rate = "slower or faster than several days", "false alarms"
     for days, share in ((2, 0.01), (4, 0.0), (4, 0.005), (4, 0.01), (10, 0.02)):
         yield Simulation(
-            *("slower or faster than several days", "false alarms"),
-            *(
-                f"{days} days, cv 1 %, day sd {share:.1%}",
-                _at_most(0.055),
-                trials.new_day(days, share),
-            ),
+            *(rule, rate, f"{days} days, cv 1 %, day sd {share:.1%}"),
+            *(_at_most(0.055), trials.new_day(days, share)),
         )
     for days, repeats in ((10, 2), (10, 3), (4, 2), (2, 2)):
         yield Simulation(
-            *("slower or faster than several days", "false alarms"),
+            *(rule, rate),
             f"{days} days of 20 repeats, ours {repeats}, cv 1 %, day sd 0.3%",
             *(_at_most(0.055), trials.new_day(days, 0.003, repeats, 20), 2000),
         )
     for days, earlier, share in ((1, 11, 0.01), (1, 29, 0.003), (4, 26, 0.02)):
         yield Simulation(
-            *("slower or faster than several days", "false alarms"),
+            *(rule, rate),
             f"{_days(days, earlier)}, cv 1 %, day sd {share:.1%}",
             *(_at_most(0.055), trials.new_day(days, share, earlier=earlier)),
         )
+
+
+def _of_turns() -> Iterator[Simulation]:
     rule = "variants that take turns"
     for rounds, drop, least in ((5, 0.03, 0.8), (10, 0.03, 0.95), (30, 0.01, 0.9)):
         noise = f"{rounds} rounds, cv 1 %, drift of 2 %"
@@ -159,12 +168,18 @@ def _of_comparisons() -> Iterator[Simulation]:
         right = trials.turns(rounds, 0.03, trials.stalled)
         yield Simulation(rule, "false alarms", noise, _at_most(0.055), wrong, 1000, 150)
         yield Simulation(rule, "3 % found", noise, stated, right, 500, 100)
+
+
+def _of_bisections() -> Iterator[Simulation]:
     for drop in (0.01, 0.03):
         noise = f"9 versions, slower by {drop:.0%}, cv 0.4 %, drift of 2 %"
         wrong, right = trials.bisected(False, drop), trials.bisected(True, drop)
         yield Simulation("bisecting versions", "wrong", noise, _at_most(0.05), wrong, 500, 100)
         least = (0.9, 1.0) if drop > 0.01 else None
         yield Simulation("bisecting versions", "right", noise, least, right, 500, 100)
+
+
+def _of_deficits() -> Iterator[Simulation]:
     rule = "deficit of 1 %"
     for days, earlier, cv, day in (
         (1, 0, 0.0004, 0),
@@ -200,9 +215,7 @@ def _of_comparisons() -> Iterator[Simulation]:
         ("wrongly denied", NOT_FOUND, 0.99, 0.055),
     ):
         trial = trials.deficit_is(verdict, level, 1, 0.003, 0.006, known=0.006)
-        yield Simulation("deficit of 1 %", rate, noise, _at_most(most), trial, 2000)
-    yield from _of_gates()
-    yield from _of_repeats_that_resemble()
+        yield Simulation(rule, rate, noise, _at_most(most), trial, 2000)
 
 
 def _of_repeats_that_resemble() -> Iterator[Simulation]:
