@@ -31,7 +31,6 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.controller_action 
     ControllerAction,
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
-    inside,
     open_regular,
     said,
     write_texts,
@@ -128,7 +127,7 @@ def _logs(folder, good, problems):
     logs = {}
     for log in good:
         try:
-            with open_regular(inside(folder, log)) as file:
+            with open_regular(folder / log, folder) as file:
                 logs[log] = file.read(_LARGEST).decode("utf-8", "replace")
         except (OSError, ValueError) as error:
             problems.append({"path": log, "reason": f"it cannot be read: {said(error)}"})

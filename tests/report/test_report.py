@@ -264,7 +264,7 @@ def test_every_log_failed_is_a_report_too(report, tmp_path):
         ("logs/notes.txt", {}, "none of its 1 files is a log by its name. notes.txt: "),
         (None, {}, "is not there"),
         ("logs/x.log", {"log_dir": "logs/x.log"}, "is a file, not a folder"),
-        ("logs", {"log_dir": ""}, "Set exactly one of the three"),
+        ("logs", {"log_dir": "", "campaign": ""}, "Set exactly one of the three"),
         ("logs", {"campaign": "x"}, "Set exactly one of the three"),
         ("logs/1n1g/r50_b4_fp32_1.log", {"strategy": "medain"}, "no strategy named 'medain'"),
         (

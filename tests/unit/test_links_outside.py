@@ -1,10 +1,17 @@
 """Links out of a campaign's folder: what they lead to is neither read nor quoted, and is named."""
 
 import json
+import os
 import shutil
+from pathlib import Path
 
 import pytest
-from ansible_collections.scalebench.core.plugins.plugin_utils import campaign_files, results_reading
+from ansible_collections.scalebench.core.plugins.plugin_utils import (
+    campaign_files,
+    files,
+    report_files,
+    results_reading,
+)
 from ansible_collections.scalebench.core.plugins.plugin_utils.measured import read_campaign
 from hostile_files import write_whole_campaign
 
@@ -79,6 +86,38 @@ def test_logs_elsewhere_are_refused_alike_and_a_whole_folder_elsewhere_is_not(ca
             read(campaign)
 
 
+def test_a_link_that_comes_after_the_look_at_it_leads_nowhere_either(campaign, monkeypatch):
+    (campaign.parent / "secret.log").write_text("words of another file")
+    log = min(campaign_files.records(campaign))
+    real = os.open
+
+    def swapped(path, *arguments, **options):
+        if str(path) == str(campaign / log):
+            (campaign / log).unlink()
+            (campaign / log).symlink_to(campaign.parent / "secret.log")
+        return real(path, *arguments, **options)
+
+    monkeypatch.setattr(os, "open", swapped)
+    assert report_files.log_tails(campaign, [{"log": log, "reason": "exit code 1"}]) == {}
+    with pytest.raises(ValueError, match="leads out of the folder"):
+        files.read_json(campaign / log, folder=campaign)
+
+
+def test_nothing_is_written_where_a_link_leads(campaign):
+    run = min(campaign_files.records(campaign).values(), key=lambda one: one["log"])
+    folder = (campaign / run["log"]).parent
+    move_out(folder, campaign)
+    outside = sorted((campaign.parent / "outside").rglob("*"))
+    for write in (campaign_files.write_record, campaign_files.set_aside):
+        with pytest.raises(ValueError, match="leads out of the folder"):
+            write(campaign, run)
+    with pytest.raises(ValueError, match="leads out of the folder"):
+        campaign_files.set_aside_unrecorded(campaign, run["log"])
+    assert sorted((campaign.parent / "outside").rglob("*")) == outside
+    with pytest.raises(ValueError, match=f"{folder} is a link that leads out of the campaign's"):
+        campaign_files.kept_plan(campaign)
+
+
 @pytest.mark.parametrize("key", ["p_difference", "p_equivalence"])
 def test_results_may_hold_a_very_small_p_value_and_no_such_figure(tmp_path, key):
     path = tmp_path / "results.json"
@@ -95,3 +134,15 @@ def test_results_outside_are_left_out_of_the_history(campaign):
     left_out = results_reading.read_campaigns(campaign.parent)[1]
     reasons = {one["folder"]: one["reason"] for one in left_out}
     assert "leads out of the folder" in reasons["mine"]
+
+
+def test_a_name_that_is_no_text_costs_the_history_one_campaign(campaign):
+    (campaign / "results.json").write_text("{")
+    place = Path(os.fsdecode(os.fsencode(campaign.parent / "caf") + b"\xe9"))
+    shutil.copytree(campaign, place)
+    campaign.rename(campaign.with_name("hf_token=Zq7Xk29LmPvT4sWb8RnY1cD3"))
+    left_out = results_reading.read_campaigns(campaign.parent)[1]
+    reasons = {one["folder"]: one["reason"] for one in left_out}
+    (named,) = (name for name in reasons if name.startswith("caf"))
+    assert reasons[named] == "its name is not UTF-8; rename it"
+    assert "Zq7Xk" not in json.dumps(left_out).encode().decode()

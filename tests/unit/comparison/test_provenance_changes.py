@@ -59,7 +59,10 @@ def test_devices_of_a_node_are_told_together():
 
 def test_a_list_of_words_and_devices_is_one_fact():
     ours, before = side(1), side(1)
-    ours["nodes"]["node1"]["cards"], before["nodes"]["node1"]["cards"] = ["eth0", {"a": 1}], ["eth0"]
+    ours["nodes"]["node1"]["cards"], before["nodes"]["node1"]["cards"] = (
+        ["eth0", {"a": 1}],
+        ["eth0"],
+    )
     assert told(ours, before) == [("cards", ["node1"], "eth0", "eth0, {'a': 1}")]
 
 

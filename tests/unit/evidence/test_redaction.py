@@ -398,7 +398,9 @@ def test_nothing_of_a_truncated_private_key_stays():
 def test_no_end_of_a_value_is_left_where_its_text_begins_its_spelling():
     values = {f"S{n}_TOKEN": f"abcdefgh{n}&" for n in range(9)}
     written = " ".join(value.replace("&", "&amp;") for value in values.values())
-    assert clean(written, **values)[0] == " ".join(f"[redacted: value of {name}]" for name in values)
+    assert clean(written, **values)[0] == " ".join(
+        f"[redacted: value of {name}]" for name in values
+    )
 
 
 def test_values_of_the_environment_are_found_wherever_they_are():

@@ -194,6 +194,22 @@ def test_json_that_was_cut_off_is_refused(kept):
 
 
 @pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            '{"version":1,"nccl_version":21906,"x":' + "[" * 200_000 + "]" * 200_000 + "}",
+            "too deep",
+        ),
+        (document([result()]).replace('"nwrong":0.0', '"nwrong":Infinity', 1), "cannot be read"),
+        ('{"version":1,"nccl_version":21906,"x":"' + "x" * (1 << 23) + '"}', "more than 8 MiB"),
+    ],
+)
+def test_a_hostile_document_is_refused(text, message):
+    with pytest.raises(ValueError, match=message):
+        read(text)
+
+
+@pytest.mark.parametrize(
     "changes",
     [{"config": None}, {"args": []}, {"nccl_version": None, "config": 1}, {"out_of_bounds": 1}],
 )

@@ -38,6 +38,12 @@ def test_it_is_named_with_its_node_and_the_first_step(ranks, since):
         assert found["share"] == pytest.approx(found["seconds"] / 0.2)
 
 
+@pytest.mark.parametrize("intervals", [1030, 1200])
+def test_more_intervals_than_a_float_can_count_ways(intervals):
+    found = waited_for(waits(3, late=0.05, since=600, intervals=intervals))
+    assert found["rank"] == 1 and abs(found["since"] - 1801) <= 9
+
+
 def test_ranks_may_stand_in_any_order():
     found = waited_for(waits(4, late=0.05)[::-1])
     assert (found["rank"], found["node"]) == (1, "node2")

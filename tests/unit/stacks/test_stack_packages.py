@@ -65,6 +65,11 @@ def test_a_key_of_each_form_of_packet_has_the_fingerprint_of_the_format(header):
     assert key_fingerprints(encoded(header + body + signature)) == [wanted]
 
 
+def test_a_key_that_is_longer_than_its_fingerprint_can_say_is_refused():
+    with pytest.raises(ValueError, match="not version 4"):
+        key_fingerprints(encoded(b"\x9a\x00\x01\x00\x00\x04" + bytes(0xFFFF)))
+
+
 def test_a_packet_of_two_bytes_of_length_is_read_whole():
     """192 to 8383 bytes, by RFC 4880, 4.2.2.2."""
     body = b"\x04" + bytes(299)

@@ -61,7 +61,7 @@ def test_one_value_has_no_interval_and_says_so():
     assert (interval["coverage"], interval["reason"]) == (None, "one value")
 
 
-@pytest.mark.parametrize("n", range(2, 40))
+@pytest.mark.parametrize("n", [*range(2, 40), 1023, 1024, 10_000])
 def test_interval_has_the_coverage_that_it_states(n):
     interval = ours.median_interval(list(range(n)), 0.95)
     k = interval["low"] + 1

@@ -29,7 +29,6 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.archive_reading im
     file_sha256,
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
-    inside,
     read_json,
     read_yaml,
     said,
@@ -74,7 +73,7 @@ def kept_with(
     :raises ValueError: the file is wrong, or differs from what the campaign was begun with.
     """
     try:
-        kept = read_json(inside(campaign, KEPT))
+        kept = read_json(campaign / KEPT, folder=campaign)
         if not isinstance(kept, dict) or not isinstance(kept.get("file"), str):
             raise ValueError("it has no file")
         kept = {**kept, "promised": check_acceptance(kept.get("content"))}
@@ -138,7 +137,7 @@ def judged(
         if archive:
             recorded = json.loads(content_of(archive, RESULTS))
         elif file_sha256(campaign / RESULTS) == parse_checksums(sums.read_text()).get(RESULTS):
-            recorded = read_json(inside(campaign, RESULTS))
+            recorded = read_json(campaign / RESULTS, folder=campaign)
         else:
             return {**found, "differs": [f"{RESULTS} was written anew: give -e archive=FILE"]}
         said = differences(recorded, {**results, "acceptance": found})

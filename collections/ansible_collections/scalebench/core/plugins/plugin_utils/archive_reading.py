@@ -45,6 +45,8 @@ __all__ = [
 PIECE = 1 << 20  # bytes
 # Room for 100,000 paths and their checksums, in bytes.
 LONGEST_CHECKSUMS = 32 << 20
+# A tar file is filled up with zeros to a block, of 10 KiB as a rule.
+_MOST_PADDING = 1 << 20  # bytes
 
 # Header and content; the content must be read before the next member.
 Member = tuple[tarfile.TarInfo, Iterator[bytes]]
@@ -179,8 +181,10 @@ def verify(archive: Path, into: Path | None = None, sha256: str = "") -> None:
         if left:
             raise ValueError(f"{min(left)} is missing")
         # Read to the end, where gzip has the checksum of the whole.
+        padding = 0
         while piece := unzipped.read(PIECE):
-            if piece.strip(b"\0"):
+            padding += len(piece)
+            if piece.strip(b"\0") or padding > _MOST_PADDING:
                 raise ValueError("data follows its end")
 
 

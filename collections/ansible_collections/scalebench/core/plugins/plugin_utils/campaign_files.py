@@ -114,10 +114,14 @@ def check_logs(folder: Path) -> None:
 
     :raises ValueError: ``logs`` is a link that leads out of the folder.
     """
-    if leads_outside(folder, folder / "logs"):
+    _refuse_link(folder, folder / "logs")
+
+
+def _refuse_link(folder: Path, path: Path) -> None:
+    if leads_outside(folder, path):
         raise ValueError(
-            f"{folder / 'logs'} is a link that leads out of the campaign's folder. Move the whole"
-            f" folder there and make {folder} the link, or give -e campaign_results_dir=DIR"
+            f"{path} is a link that leads out of the campaign's folder. Move the whole folder"
+            f" there and make {folder} the link, or give -e campaign_results_dir=DIR"
         )
 
 
@@ -129,7 +133,7 @@ def read_plan(folder: Path, to_continue: bool = False) -> Plan:
     :raises OSError: it cannot be read.
     """
     try:
-        found = check_plan(read_json(inside(folder, PLAN)), to_continue)
+        found = check_plan(read_json(folder / PLAN, folder=folder), to_continue)
         options = found["options"]
         if options.get("half_width"):
             for cell in found["cells"]:
@@ -146,6 +150,9 @@ def kept_plan(folder: Path) -> dict[str, Any]:
     :raises ValueError: the folder is not a campaign's, or its plan is damaged or logs elsewhere.
     """
     check_logs(folder)
+    for place, names, _ in os.walk(folder / "logs"):
+        for name in names:
+            _refuse_link(folder, Path(place, name))
     if (folder / PLAN).exists():
         try:
             return dict(read_plan(folder, to_continue=True))
@@ -194,7 +201,7 @@ def read_record(folder: Path, path: str) -> RunRecord:
     """
     path.encode("utf-8")  # A name in another encoding is refused: no report could show it.
     log = f"{_ATTEMPT.sub('', path.removesuffix('.run.json'))}.log"
-    record = check_run(read_json(inside(folder, path), _LARGEST_RECORD), log)
+    record = check_run(read_json(folder / path, _LARGEST_RECORD, folder), log)
     record.update({key: shown(record[key]) for key in ("reason", "nodes") if key in record})
     return record
 
@@ -306,8 +313,11 @@ def note_changes(
 
 
 def set_aside(folder: Path, record: RunRecord) -> None:
-    """Rename log and record of a failed repeat to attempt 1, 2, …, before it runs again."""
-    log = folder / record["log"]
+    """Rename log and record of a failed repeat to attempt 1, 2, …, before it runs again.
+
+    :raises ValueError: they lie outside of the campaign's folder.
+    """
+    log = inside(folder, record["log"])
     number = 1
     while log.with_suffix(f".attempt{number}.json").exists():
         number += 1
@@ -324,7 +334,7 @@ def set_aside(folder: Path, record: RunRecord) -> None:
 
 def set_aside_unrecorded(folder: Path, log: str) -> None:
     """Rename the log of a repeat without a record, before it runs again."""
-    path = folder / log
+    path = inside(folder, log)
     if path.exists():
         put_in_place(path, path.with_suffix(".unrecorded.out"))
 
@@ -335,7 +345,10 @@ def now() -> str:
 
 
 def write_record(folder: Path, record: RunRecord) -> Path:
-    """Write a run record beside its log, atomically; return its path."""
-    path = (folder / record["log"]).with_suffix(".run.json")
+    """Write a run record beside its log, atomically; return its path.
+
+    :raises ValueError: it would lie outside of the campaign's folder.
+    """
+    path = inside(folder, record["log"]).with_suffix(".run.json")
     write_texts({path: json.dumps(record, indent=1) + "\n"}, False, False)
     return path

@@ -46,17 +46,26 @@ LEADS_OUTSIDE = "a link that leads out of the folder; copy what it leads to"
 _MOST_VALUES = 1 << 20
 
 
-def open_regular(path: Path) -> BinaryIO:
+def open_regular(path: Path, folder: Path | None = None) -> BinaryIO:
     """Open a file for reading; a pipe or a device would never end, or never begin.
 
-    :raises ValueError: it is something else than a regular file.
+    :param folder: that no link may lead out of.
+    :raises ValueError: it is something else than a regular file, or leads out of the folder.
     :raises OSError: it cannot be opened.
     """
+    if folder is not None and leads_outside(folder, path):
+        raise ValueError(LEADS_OUTSIDE)
     opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    # A link may have come since: what counts is what was opened.
+    now = f"/proc/self/fd/{opened}"
     if not stat.S_ISREG(os.fstat(opened).st_mode):
-        os.close(opened)
-        raise ValueError("not a regular file")
-    return os.fdopen(opened, "rb")
+        refused = "not a regular file"
+    elif folder is not None and os.path.exists(now) and leads_outside(folder, now):
+        refused = LEADS_OUTSIDE
+    else:
+        return os.fdopen(opened, "rb")
+    os.close(opened)
+    raise ValueError(refused)
 
 
 def leads_outside(folder: Path | str, path: Path | str) -> bool:
@@ -64,8 +73,8 @@ def leads_outside(folder: Path | str, path: Path | str) -> bool:
     top = os.path.realpath(folder)
     try:
         return os.path.commonpath([top, os.path.realpath(path)]) != top
-    except ValueError:
-        # No system has a file of this name.
+    except (ValueError, OSError):
+        # No system has a file of this name, or it changed at this moment.
         return True
 
 
@@ -81,7 +90,7 @@ def user_path(text: Path | str) -> Path:
 
 
 def inside(folder: Path, name: str) -> Path:
-    """Return the path of a campaign's file, whose words may go on a page.
+    """Return the path of a campaign's file.
 
     :raises ValueError: it leads out of the campaign's folder; without the name.
     """
@@ -90,22 +99,23 @@ def inside(folder: Path, name: str) -> Path:
     return folder / name
 
 
-def _whole(path: Path, largest: int | None = None) -> bytes:
+def _whole(path: Path, largest: int | None = None, folder: Path | None = None) -> bytes:
     largest = LARGEST if largest is None else largest
-    with open_regular(path) as file:
+    with open_regular(path, folder) as file:
         content = file.read(largest + 1)
     if len(content) > largest:
         raise ValueError(f"it has more than {largest >> 20} MiB")
     return content
 
 
-def read_json(path: Path, largest: int | None = None) -> Any:
+def read_json(path: Path, largest: int | None = None, folder: Path | None = None) -> Any:
     """Return the value of a JSON file of at most so many bytes, by default ``LARGEST``.
 
+    :param folder: that no link may lead out of.
     :raises ValueError: it is not JSON, or as :func:`parse_json`; without the path.
     :raises OSError: it cannot be read.
     """
-    return parse_json(_whole(path, largest).decode("utf-8"))
+    return parse_json(_whole(path, largest, folder).decode("utf-8"))
 
 
 def sync(path: Path) -> None:

@@ -67,6 +67,7 @@ def files_below(folder: Path) -> tuple[list[str], list[dict[str, str]]]:
 
 def read_facts(
     path: Path,
+    folder: Path,
     strategy: str,
     parameters: dict[str, Any],
     expected: Expected,
@@ -75,6 +76,7 @@ def read_facts(
 ) -> dict[str, Any]:
     """Return the facts of one log.
 
+    :param folder: that no link may lead out of.
     :param expected: whether one of our own trainers wrote the log -> the identity to expect, and to
         reckon with where the log does not state it.
     :param reader: a key of ``logs.READERS``, or ``auto``.
@@ -82,7 +84,7 @@ def read_facts(
     :raises ValueError: the file is no log; an unknown strategy or parameter.
     :raises OSError: it cannot be read.
     """
-    with open_regular(path) as file:
+    with open_regular(path, folder) as file:
         pieces = iter(lambda: file.read(PIECE), b"")
         reading = logs.read(pieces, reader, path.name, known=expected(False))
     expect = expected(reading["own_trainer"])

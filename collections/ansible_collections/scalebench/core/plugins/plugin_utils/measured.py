@@ -31,7 +31,6 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files imp
     read_record,
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
-    inside,
     read_json,
     user_path,
 )
@@ -141,8 +140,14 @@ def _record_of(
         if log["run"]:
             known["run"] = log["run"]
         expected = partial(expected_of_path, log)
-        path = folder / log["path"]
-        facts = read_facts(path, strategy, known, expected, target_accuracy=target_accuracy)
+        facts = read_facts(
+            folder / log["path"],
+            folder,
+            strategy,
+            known,
+            expected,
+            target_accuracy=target_accuracy,
+        )
     except OSError as error:
         return no_facts_record(log, error.strerror or str(error))
     except ValueError as error:
@@ -160,10 +165,15 @@ def _read_again(
     cell = run["cell"]
     try:
         rule = log_rule(cell, strategy, parameters)
-        path = inside(folder, run["log"])
         target = cell.get("target_accuracy")
         expect = expected_identity(cell)
-        facts = read_facts(path, expected=lambda _own: expect, target_accuracy=target, **rule)
+        facts = read_facts(
+            folder / run["log"],
+            folder,
+            expected=lambda _own: expect,
+            target_accuracy=target,
+            **rule,
+        )
     except FileNotFoundError:
         return {**run, "log_is_gone": True}
     except OSError as error:
@@ -243,7 +253,7 @@ def _preflight(folder: Path, problems: Problems) -> dict[str, Any] | None:
     None where the campaign had no preflight, or its file cannot be read, which is a problem.
     """
     try:
-        preflight = shown(read_json(inside(folder, PREFLIGHT)))
+        preflight = shown(read_json(folder / PREFLIGHT, folder=folder))
         return {
             "verdict": str(preflight["verdict"]),
             "summary": str(preflight["summary"]),

@@ -29,7 +29,6 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.plots impor
 )
 from ansible_collections.scalebench.core.plugins.module_utils.report.text import report_markdown
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
-    leads_outside,
     open_regular,
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.measured import Measured
@@ -117,7 +116,7 @@ def log_tails(folder: Path, wanted: list[dict[str, str]]) -> dict[str, list[str]
     for one in wanted:
         for path in _outputs(folder, one["log"], one["reason"]):
             # A forged record or a link must not put another file of this machine on the page.
-            lines = [] if leads_outside(folder, path) else last_lines(_last_text(path))
+            lines = last_lines(_last_text(path, folder))
             if lines:
                 tails[one["log"]] = lines
                 break
@@ -132,10 +131,13 @@ def _outputs(folder: Path, log: str, reason: str) -> Iterator[Path]:
     yield path
 
 
-def _last_text(path: Path) -> str:
-    """Return the end of a file as text; empty for what is no regular file or cannot be read."""
+def _last_text(path: Path, folder: Path) -> str:
+    """Return the end of a file as text.
+
+    :returns: nothing of what is no regular file, cannot be read or leads out of the folder.
+    """
     try:
-        with open_regular(path) as file:
+        with open_regular(path, folder) as file:
             before = max(0, os.fstat(file.fileno()).st_size - _LAST_BYTES)
             file.seek(before)
             text = file.read(_LAST_BYTES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,6 @@ from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text 
 from ansible_collections.scalebench.core.plugins.module_utils.published.rows import published_rows
 from ansible_collections.scalebench.core.plugins.module_utils.results.versions import read
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
-    inside,
     read_json,
     read_yaml,
 )
@@ -24,13 +24,14 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
 __all__ = ["read_campaigns", "read_diagnosis", "read_published", "read_results"]
 
 
-def read_results(path: Path) -> dict[str, Any]:
+def read_results(path: Path, folder: Path | None = None) -> dict[str, Any]:
     """Return the results in the current schema.
 
+    :param folder: that no link may lead out of.
     :raises ValueError: the file cannot be read, or is no results.json; without the path.
     """
     try:
-        data = read_json(path)
+        data = read_json(path, folder=folder)
     except OSError as error:
         raise ValueError(f"it cannot be read: {error.strerror or error}") from None
     except ValueError as error:
@@ -47,17 +48,19 @@ def read_campaigns(folder: Path) -> tuple[list[dict[str, Any]], list[dict[str, s
     """
     entries, left_out = [], []
     for place in sorted(path for path in folder.iterdir() if path.is_dir()):
-        path = place / "results.json"
+        path, name = place / "results.json", shown(plain(place.name))
         try:
             if path.exists():
-                entries.append(entry(shown(read_results(inside(place, path.name))), place.name))
+                if os.fsencode(place) != str(place).encode("utf-8", "replace"):
+                    raise ValueError("its name is not UTF-8; rename it")
+                entries.append(entry(shown(read_results(path, place)), name))
             elif (place / "plan.json").exists():
                 raise ValueError(
                     "it has a plan and no results.json: playbooks/report.yml"
-                    f" -e campaign={place.name} writes it"
+                    f" -e campaign={name} writes it"
                 )
         except (OSError, ValueError) as error:
-            left_out.append({"folder": place.name, "reason": shown(plain(error))})
+            left_out.append({"folder": name, "reason": shown(plain(error))})
     return entries, left_out
 
 

@@ -7,9 +7,9 @@ decimals, which is nothing at 1 KiB, so it is reckoned from the time where the o
 
 from __future__ import annotations
 
-import json
 import re
 
+from ..records.shape import parse_json
 from ._columns import LIMIT, Observations
 from ._format import NUMBER, Format, fields, number
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BUSBW_FACTORS", "FORMAT", "as_table"]
 
+# In characters; the document of 1,000 ranks has a few 100,000.
+_LONGEST_DOCUMENT = 1 << 23
 # Bus bandwidth over algorithm bandwidth on n ranks: doc/PERFORMANCE.md of nccl-tests.
 BUSBW_FACTORS: Dict[str, Callable[[int], float]] = {
     "all_reduce": lambda ranks: 2 * (ranks - 1) / ranks,
@@ -65,13 +67,23 @@ def as_table(blocks: Iterable[str]) -> Iterator[str]:
         if not block.startswith('{"version":') or '"nccl_version":' not in block:
             yield block
             continue
-        text = block + "".join(ahead)
+        text = _joined(block, ahead)
         try:
-            yield "\n".join(_table(json.loads(text))) + "\n"
-        except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+            yield "\n".join(_table(parse_json(text))) + "\n"
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
             raise ValueError(
                 f"JSON of nccl-tests that cannot be read, perhaps cut off: {error!r}"
             ) from None
+
+
+def _joined(block: str, ahead: Iterator[str]) -> str:
+    pieces, size = [block], len(block)
+    for piece in ahead:
+        size += len(piece)
+        if size > _LONGEST_DOCUMENT:
+            raise ValueError(f"JSON of nccl-tests of more than {_LONGEST_DOCUMENT >> 20} MiB")
+        pieces.append(piece)
+    return "".join(pieces)
 
 
 def _table(document: Mapping[str, Any]) -> List[str]:

@@ -22,6 +22,8 @@ WAITS = "[scalebench] waits {"
 _RANK = "[scalebench] rank {"
 # More than the largest jobs have; those of further ranks are left out.
 _MOST_RANKS = 1 << 17
+# Our trainers write 40, and who is waited for is found in quadratic time.
+_MOST_INTERVALS = 1000
 
 
 def identify(head: str) -> Dict[str, Any]:
@@ -56,7 +58,7 @@ def note_waits(text: str, summary: Dict[str, Any]) -> None:
 
     A line that is cut off is left out.
 
-    :raises ValueError: a value in one is of another type.
+    :raises ValueError: a value in one is of another type, or there are too many.
     """
     for part in text.split(WAITS)[1:]:
         try:
@@ -64,6 +66,8 @@ def note_waits(text: str, summary: Dict[str, Any]) -> None:
         except JSONDecodeError:
             continue
         check_shape(waits, RankWaits, WAITS[:-2], {})
+        if len(waits["wait_seconds"]) > _MOST_INTERVALS:
+            raise ValueError(f"{WAITS[:-2]} has more than {_MOST_INTERVALS} wait_seconds")
         kept = summary.setdefault("waits", [])
         if len(kept) == _MOST_RANKS:
             return

@@ -36,6 +36,7 @@ __all__ = [
 # number must not fill the memory.
 MOST_REPEATS = 10_000
 MOST_PLANNED = 50_000
+MOST_CELLS = 10_000
 # What every cell has that was ever planned, recorded or measured.
 NEEDED = (*IDENTITY_KEYS, "batch_size_per_device", "nodes", "devices_per_node")
 # What bench.yml reads of a cell when it continues a campaign, and a report does not.
@@ -350,6 +351,9 @@ def check_cell(cell: Mapping[str, Any]) -> None:
             raise ValueError(
                 f"model_data.{key} is {stated!r:.200}: no figure above 0 with a source"
             )
+    place = f"{cell.get('directory', '')}/{cell.get('name', '')}"
+    if ".." in place.split("/"):
+        raise ValueError(f"{place!r:.200} leads out of the campaign's folder")
     repeats = cell.get("repeats")
     if isinstance(repeats, int) and not 0 <= repeats <= MOST_REPEATS:
         raise ValueError(f"repeats is {repeats}, not a number up to {MOST_REPEATS}")
@@ -365,10 +369,12 @@ def _is_stated(stated: Any) -> bool:
 
 
 def check_size(cells: Sequence[Mapping[str, Any]]) -> None:
-    """Refuse more repeats than a report can show.
+    """Refuse more cells and repeats than a report can show.
 
     :raises ValueError: how many there are.
     """
+    if len(cells) > MOST_CELLS:
+        raise ValueError(f"{len(cells)} cells, more than {MOST_CELLS}")
     planned = sum(cell.get("repeats") or 0 for cell in cells)
     if planned > MOST_PLANNED:
         raise ValueError(

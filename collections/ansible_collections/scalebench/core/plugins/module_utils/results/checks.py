@@ -107,8 +107,12 @@ def warnings(cells: Cells) -> Findings:
     """
     findings: Findings = {}
     by_conditions = {_conditions(cell): cell for cell in cells}
+    of_topologies: Dict[Tuple[str, ...], List[MeasuredCell]] = {}
     for cell in cells:
-        others = [*_against_variants(cell, by_conditions), *_against_smaller(cell, cells)]
+        of_topologies.setdefault(_conditions(cell, topology=""), []).append(cell)
+    for cell in cells:
+        alike = of_topologies[_conditions(cell, topology="")]
+        others = [*_against_variants(cell, by_conditions), *_against_smaller(cell, alike)]
         entries = [*_untold(cell), *others]
         if entries:
             findings[cell_key(cell)] = entries
@@ -153,20 +157,20 @@ def _against_variants(
             yield _finding(rule, f"{_speed(cell, fast)}, but {_speed(slower, slow)}")
 
 
-def _against_smaller(cell: MeasuredCell, cells: Cells) -> Iterator[Finding]:
+def _against_smaller(cell: MeasuredCell, alike: Cells) -> Iterator[Finding]:
     """Compare the cell with the next smaller topology that is a part of it.
 
     4n1g is not a part of 1n8g: the devices of a node communicate over another path. Figures that
     have no speed-up need not grow with the devices.
+
+    :param alike: the cells that differ from it in the topology alone.
     """
-    alike = _conditions(cell, topology="")
     smaller = [
         other
-        for other in cells
+        for other in alike
         if other["devices"] < cell["devices"]
         and other["nodes"] <= cell["nodes"]
         and other["devices_per_node"] <= cell["devices_per_node"]
-        and _conditions(other, topology="") == alike
     ]
     if not smaller or cell.get("oversubscribed") or "no_speedup" in cell:
         return

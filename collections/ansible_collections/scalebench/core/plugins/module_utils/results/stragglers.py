@@ -108,7 +108,12 @@ def _change(late: Sequence[float]) -> int:
 @lru_cache(maxsize=10_000)
 def _at_least(times: int, trials: int, chance: float) -> float:
     """Return the probability of at least so many of the trials, each with `chance`."""
+    if chance >= 1:
+        return 1.0
+    yes, no, every = math.log(chance), math.log1p(-chance), math.lgamma(trials + 1)
     return math.fsum(
-        math.comb(trials, k) * chance**k * (1 - chance) ** (trials - k)
+        math.exp(
+            every - math.lgamma(k + 1) - math.lgamma(trials - k + 1) + k * yes + (trials - k) * no
+        )
         for k in range(times, trials + 1)
     )

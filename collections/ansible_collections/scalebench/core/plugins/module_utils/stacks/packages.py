@@ -29,6 +29,8 @@ _TOUCHED = re.compile(
     r"^The following (?:packages will be DOWNGRADED|held packages will be changed):\n((?: +.*\n)+)",
     re.MULTILINE,
 )
+# What two bytes count, as a fingerprint of version 4 has it.
+_LONGEST_KEY = 0xFFFF
 _APT = re.compile(r"^(Inst|Remv) (linux-image-\S+)", re.MULTILINE)
 
 
@@ -54,7 +56,7 @@ def key_fingerprints(content: str, armoured: bool = False) -> List[str]:
         if tag not in _OF_KEYRINGS:
             raise ValueError(f"the keyring has more than public keys: a packet of kind {tag}")
         if tag == _PUBLIC_KEY:
-            if body[:1] != b"\x04":
+            if body[:1] != b"\x04" or len(body) > _LONGEST_KEY:
                 raise ValueError("the keyring has a key that is not version 4")
             hashed = b"\x99" + len(body).to_bytes(2, "big") + body
             # The format requires SHA-1; apt verifies signatures with the key itself.

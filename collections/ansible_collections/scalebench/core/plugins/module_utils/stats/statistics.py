@@ -114,15 +114,14 @@ def median_interval(values: Any, level: float = 0.95) -> Dict[str, Any]:
     asked = {"level": level, "n": n}
     if n < 2:
         return {"low": None, "high": None, "coverage": None, **asked, "reason": "one value"}
-    k = 1
-    while k < n // 2 and _coverage(n, k + 1) >= level:
+    # Whole numbers: above 1023 values they are larger than any float.
+    k, ways, below, every = 1, n, 1, 2**n
+    while k < n // 2 and 1.0 - 2 * (below + ways) / every >= level:
+        below += ways
         k += 1
-    bounds = {"low": ordered[k - 1], "high": ordered[n - k], "coverage": _coverage(n, k)}
+        ways = ways * (n - k + 1) // k
+    bounds = {"low": ordered[k - 1], "high": ordered[n - k], "coverage": 1.0 - 2 * below / every}
     return {**bounds, **asked, "reason": ""}
-
-
-def _coverage(n: int, k: int) -> float:
-    return 1.0 - 2 * sum(math.comb(n, heads) for heads in range(k)) / float(2**n)
 
 
 def summarise(values: Any, level: float = 0.95) -> Dict[str, Any]:
