@@ -8,7 +8,8 @@ type: aggregate
 short_description: Release the nodes that an ansible-playbook still holds when it ends
 description:
   - A play releases the nodes at its end. Nodes that failed or were lost, and all nodes after
-    Ctrl-C, are not reached by it. Until their holder's next run nobody else could use them.
+    Ctrl-C, SIGTERM or a closed terminal, are not reached by it. Until their holder's next run
+    nobody else could use them.
   - So C(playbooks/release.yml) is run for what is left, with the inventory, the variables, the
     passwords and the vaults of this run, for at most two minutes. Where C(provision.yml) had begun
     to record the changes of a server, that ends the record too, as root, for C(uninstall.yml).

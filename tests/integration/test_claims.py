@@ -147,10 +147,11 @@ def wait_for_claims(cluster):
     assert claims(cluster) == [*NODES]
 
 
-def test_nodes_are_given_back_after_ctrl_c(cluster):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_nodes_are_given_back_after_ctrl_c_and_the_like(cluster, number):
     process = start(cluster, "-e", "seconds=300")
     wait_for_claims(cluster)
-    os.killpg(process.pid, signal.SIGINT)
+    os.killpg(process.pid, number)
     out, _ = process.communicate(timeout=120)
     assert process.returncode != 0
     assert "Giving back node[1-2]" in out

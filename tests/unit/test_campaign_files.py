@@ -274,6 +274,18 @@ def test_a_record_that_is_too_large_costs_only_itself(tmp_path, monkeypatch):
     assert len([one for one in results["cells"][0]["repeats"] if one["ending"] == "ok"]) == 1
 
 
+def test_a_repeat_whose_log_lost_its_content_runs_again(tmp_path):
+    folder = write_campaign(tmp_path / "mine", {"1n1g": 24.0}, repeats=4)
+    logs = sorted(files.records(folder))
+    (folder / logs[0]).write_bytes(b"")
+    (folder / logs[1]).write_bytes(bytes(100))
+    (folder / logs[2]).unlink()
+    problems = []
+    # Without a log, the facts of the record count.
+    assert sorted(files.records(folder, problems)) == logs[2:]
+    assert {one["reason"] for one in problems} == {"it cannot be read: its log is empty"}
+
+
 def test_a_log_without_a_record_is_renamed(tmp_path):
     log = tmp_path / "logs/r50_1.log"
     log.parent.mkdir()

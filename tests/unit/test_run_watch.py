@@ -1,5 +1,6 @@
 """When the watch of a run ends it, by a clock that the test sets."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -69,8 +70,29 @@ def test_a_run_is_ended_after_the_grace_of_the_peer_that_failed(watched, tmp_pat
     assert watched(0, failed, at=5, grace="0\n") == ("cancelled", [6])
     failed.unlink()
     assert watched(7, failed, at=5, grace="30\n") == ("timeout", [8])
-    # Empty for a moment after its creation.
-    assert watched(0, failed, at=0, grace="") == ("", [])
+    # What a full disk left of it.
+    for grace in ("", "\0\0\0"):
+        failed.unlink()
+        assert watched(0, failed, at=5, grace=grace) == ("cancelled", [6 + run_watch.PEER_GRACE])
+
+
+def test_a_file_that_is_empty_for_a_moment_after_its_creation_is_read_again(tmp_path):
+    failed = tmp_path / "failed"
+    failed.touch()
+    watch = run_watch.RunWatch(0, failed)
+    assert watch._end_of_grace(100.0) == 100 + run_watch.PEER_GRACE
+    failed.write_text("3.0\n")
+    assert watch._end_of_grace(101.0) == 103
+
+
+def test_a_disk_that_is_full_costs_no_answer(tmp_path, monkeypatch):
+    def write_text(path, *_, **__):
+        path.touch()
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", write_text)
+    run_watch.RunWatch(0, tmp_path / "failed").fail()
+    assert (tmp_path / "failed").exists()
 
 
 def test_the_first_that_fails_tells_its_peers_how_long_they_have(tmp_path):

@@ -36,6 +36,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.running.policy imp
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
     inside,
     leads_outside,
+    open_regular,
     put_in_place,
     read_json,
     read_yaml,
@@ -209,8 +210,8 @@ def read_record(folder: Path, path: str) -> RunRecord:
 def records(folder: Path, problems: Problems | None = None) -> dict[str, RunRecord]:
     """Return the run records of a campaign by the path of the log, relative to the campaign.
 
-    Damaged records, and those whose log is a link out of the folder, are left out, so that their
-    repeats run again.
+    Damaged records, and those whose log is empty or a link out of the folder, are left out, so that
+    their repeats run again.
 
     :param problems: gets ``path`` and ``reason`` of each that is damaged.
     """
@@ -241,13 +242,24 @@ def _undamaged(folder: Path, name: str, problems: Problems | None) -> list[RunRe
         try:
             record = read_record(folder, path)
             # Its report would have no figure: no link out of the folder is followed.
-            inside(folder, record["log"])
+            log = inside(folder, record["log"])
+            if record["ending"] == "ok" and _is_empty(log):
+                raise ValueError("its log is empty")
             read.append(record)
         except (ValueError, OSError) as error:
             path = os.fsencode(path).decode("utf-8", "backslashreplace")
             if problems is not None:
                 problems.append({"path": path, "reason": shown(f"it cannot be read: {error}")})
     return read
+
+
+def _is_empty(log: Path) -> bool:
+    """Return whether a log lost its content, as by a damaged disk; of one that is gone, False."""
+    try:
+        with open_regular(log) as file:
+            return file.read(1) in (b"", b"\0")
+    except (OSError, ValueError):
+        return False
 
 
 def _by_attempt(path: Path) -> tuple[str, int]:

@@ -1,4 +1,4 @@
-"""Have Ctrl-C end an ansible-playbook, with all that it does at its end, wherever it arrives."""
+"""Have signals end an ansible-playbook, with all that it does at its end, wherever they arrive."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def keep_interrupts() -> None:
     Python ignores exceptions of the functions that it calls around a fork, and Ansible forks for
     each host and task: its workers would end, and the playbook would wait for them. A worker that
     is ended while it sends a result keeps the lock of the queue, on which the playbook then waits
-    when it ends.
+    when it ends. SIGTERM and SIGHUP, of a closed terminal, do what Ctrl-C does: by default they end
+    Python at once. One that is ignored stays so, such as SIGHUP below nohup.
     """
     process, dropped = os.getpid(), sys.unraisablehook
     # That of Ansible's TaskQueueManager, which ends the workers and raises KeyboardInterrupt.
@@ -67,9 +68,20 @@ def keep_interrupts() -> None:
             if os.getpid() == process:
                 signal.signal(number, signal.SIG_IGN)
 
+    def ended(number, frame):
+        if os.getpid() == process:
+            signal.signal(number, signal.SIG_IGN)
+            interrupted(signal.SIGINT, frame)
+        else:
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+
     sys.unraisablehook = raise_again
     if callable(interrupt):
         signal.signal(signal.SIGINT, interrupted)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) != signal.SIG_IGN:
+                signal.signal(number, ended)
 
 
 def before_signal(number: int, act: Callable[[], object]) -> None:

@@ -34,6 +34,7 @@ class RunWatch:
     def __init__(self, limit: float, failed: Path | None) -> None:
         self.limit = limit
         self._failed = failed
+        self._seen: float | None = None
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self.ended = ""
@@ -49,17 +50,18 @@ class RunWatch:
 
     def fail(self, grace: float = PEER_GRACE) -> None:
         """Have the other nodes ended after ``grace`` seconds, because this one failed."""
-        if self._failed is not None:
+        if self._failed is None:
+            return
+        # On a full disk the file is empty, and what this node answers counts all the same.
+        with suppress(OSError):
             self._failed.parent.mkdir(parents=True, exist_ok=True)
             self._failed.write_text(f"{grace}\n", encoding="ascii")
 
     def _watch(self) -> None:
         start = time.monotonic()
-        end: float | None = None
         while not self._done.wait(0.5):
             now = time.monotonic()
-            if end is None:
-                end = self._end_of_grace(now)
+            end = self._end_of_grace(now)
             if self.ended:
                 self._end(self.ended)
             elif self.limit and now - start > self.limit:
@@ -72,11 +74,14 @@ class RunWatch:
         if self._failed is None:
             return None
         try:
-            grace = self._failed.read_text(encoding="ascii")
+            grace = float(self._failed.read_text(encoding="ascii"))
         except FileNotFoundError:
             return None
-        # Empty for a moment after its creation.
-        return now + float(grace) if grace else None
+        except (OSError, ValueError):
+            # Empty for a moment after its creation, or because the disk is full.
+            grace = PEER_GRACE
+        self._seen = now if self._seen is None else self._seen
+        return self._seen + grace
 
     def _end(self, why: str) -> None:
         """End the ssh below this worker, or with connection local the run itself."""
