@@ -6,7 +6,7 @@ import random
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils import logs
-from ansible_collections.scalebench.core.plugins.module_utils.logs import _text
+from ansible_collections.scalebench.core.plugins.module_utils.logs import _text, tensorflow_official
 from log_lines import LINE, lines
 
 READERS = sorted(LINE)
@@ -42,6 +42,15 @@ def values(source, name):
 def test_noise_does_not_change_the_values(name, noise):
     clean = lines(name)
     assert values("".join(map(noise, clean)), name) == values("".join(clean), name)
+
+
+def test_what_a_bar_overwrites_is_a_line_of_its_own():
+    assert _text.clean("1/600 [....]\b\b\b\bstep 7\n") == "1/600 [....]\nstep 7\n"
+
+
+@pytest.mark.parametrize(("word", "is_on"), [("True", True), ("False", False)])
+def test_tensorflow_says_whether_xla_compiles(word, is_on):
+    assert tensorflow_official.identify(f"{{'enable_xla': {word}, 'x': 1}}")["xla"] is is_on
 
 
 @pytest.mark.parametrize("name", READERS)
