@@ -48,10 +48,11 @@ def read_campaigns(folder: Path) -> tuple[list[dict[str, Any]], list[dict[str, s
     """
     entries, left_out = [], []
     for place in sorted(path for path in folder.iterdir() if path.is_dir()):
-        path, name = place / "results.json", shown(plain(place.name))
+        path = place / "results.json"
+        name = shown(plain(os.fsencode(place.name).decode("utf-8", "backslashreplace")))
         try:
             if path.exists():
-                if os.fsencode(place) != str(place).encode("utf-8", "replace"):
+                if not _is_utf8(place.name):
                     raise ValueError("its name is not UTF-8; rename it")
                 entries.append(entry(shown(read_results(path, place)), name))
             elif (place / "plan.json").exists():
@@ -62,6 +63,10 @@ def read_campaigns(folder: Path) -> tuple[list[dict[str, Any]], list[dict[str, s
         except (OSError, ValueError) as error:
             left_out.append({"folder": name, "reason": shown(plain(error))})
     return entries, left_out
+
+
+def _is_utf8(name: str) -> bool:
+    return os.fsencode(name).decode("utf-8", "replace") == name
 
 
 def read_diagnosis(path: Path) -> Any:

@@ -107,12 +107,10 @@ def warnings(cells: Cells) -> Findings:
     """
     findings: Findings = {}
     by_conditions = {_conditions(cell): cell for cell in cells}
-    of_topologies: Dict[Tuple[str, ...], List[MeasuredCell]] = {}
-    for cell in cells:
-        of_topologies.setdefault(_conditions(cell, topology=""), []).append(cell)
-    for cell in cells:
-        alike = of_topologies[_conditions(cell, topology="")]
-        others = [*_against_variants(cell, by_conditions), *_against_smaller(cell, alike)]
+    smaller = _next_smaller(cells)
+    for place, cell in enumerate(cells):
+        others = [*_against_variants(cell, by_conditions)]
+        others += _against_smaller(cell, smaller.get(place))
         entries = [*_untold(cell), *others]
         if entries:
             findings[cell_key(cell)] = entries
@@ -157,24 +155,41 @@ def _against_variants(
             yield _finding(rule, f"{_speed(cell, fast)}, but {_speed(slower, slow)}")
 
 
-def _against_smaller(cell: MeasuredCell, alike: Cells) -> Iterator[Finding]:
-    """Compare the cell with the next smaller topology that is a part of it.
+def _next_smaller(cells: Cells) -> Dict[int, MeasuredCell]:
+    """Return by a cell's place the one of the next smaller topology that is a part of its own.
 
-    4n1g is not a part of 1n8g: the devices of a node communicate over another path. Figures that
-    have no speed-up need not grow with the devices.
-
-    :param alike: the cells that differ from it in the topology alone.
+    4n1g is not a part of 1n8g: the devices of a node communicate over another path.
     """
-    smaller = [
-        other
-        for other in alike
-        if other["devices"] < cell["devices"]
+    groups: Dict[Tuple[str, ...], List[int]] = {}
+    for place, cell in enumerate(cells):
+        groups.setdefault(_conditions(cell, topology=""), []).append(place)
+    found: Dict[int, MeasuredCell] = {}
+    for places in groups.values():
+        places.sort(key=lambda at: (cells[at]["devices"], cells[at]["devices_per_node"]))
+        for number, place in enumerate(places):
+            # The largest first: nearly always it is the one.
+            others = (cells[at] for at in reversed(places[:number]))
+            below = next((one for one in others if _is_part(one, cells[place])), None)
+            if below is not None:
+                found[place] = below
+    return found
+
+
+def _is_part(other: MeasuredCell, cell: MeasuredCell) -> bool:
+    return (
+        other["devices"] < cell["devices"]
         and other["nodes"] <= cell["nodes"]
         and other["devices_per_node"] <= cell["devices_per_node"]
-    ]
-    if not smaller or cell.get("oversubscribed") or "no_speedup" in cell:
+    )
+
+
+def _against_smaller(cell: MeasuredCell, below: Optional[MeasuredCell]) -> Iterator[Finding]:
+    """Compare the cell with that of the next smaller topology, by :func:`_next_smaller`.
+
+    Figures that have no speed-up need not grow with the devices.
+    """
+    if below is None or cell.get("oversubscribed") or "no_speedup" in cell:
         return
-    below = max(smaller, key=lambda other: (other["devices"], other["devices_per_node"]))
     if _is_below(cell, below):
         rule = "more_devices_not_slower"
         yield _finding(rule, f"{_speed(cell)}, but {_speed(below)}")
