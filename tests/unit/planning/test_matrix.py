@@ -115,5 +115,11 @@ def test_star_means_every_device_of_a_node():
     assert [cell["topology"] for cell in made] == ["2n4g"]
 
 
+def test_star_of_unlike_nodes_is_what_each_of_them_has():
+    unlike = {**cluster(2, gpus=4), "node2": cluster(2, gpus=2)["node2"]}
+    made = cells(unlike, topology="2n*g", precision="amp", batch_size_per_device=8)
+    assert [cell["topology"] for cell in made] == ["2n2g"]
+
+
 def test_frameworks_are_known_before_the_nodes():
     assert frameworks(benchmarks(), {"benchmark": ["pytorch"]}) == ["pytorch"]

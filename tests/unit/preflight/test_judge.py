@@ -62,6 +62,12 @@ def cluster():
     return {f"node{number}": copy.deepcopy(NODE) for number in range(1, 5)}
 
 
+def test_the_drivers_of_a_node_are_told_in_order():
+    drivers = [f"5{number}.0" for number in range(10, 20)]
+    gpus = [{**V100, "driver": driver} for driver in drivers[::-1]]
+    assert gpu_checks._driver({"fingerprint": {"gpus": gpus}}) == ", ".join(drivers)
+
+
 def wrong(nodes, expected=()):
     """Return (check, node, verdict) of every row that is not well."""
     rows = judge(nodes, dict(expected))["rows"]

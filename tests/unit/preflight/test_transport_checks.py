@@ -135,6 +135,13 @@ def test_another_way_over_tcp_fails_by_name(wrong, found, todo):
     assert todo in failed["node2"]["todo"]
 
 
+def test_the_variable_that_named_a_missing_link_is_told():
+    for transport, variable in (("TCP/eth0", "scalebench_transport"), ("", "scalebench_interface")):
+        nodes = cluster(transport=transport, interface="eth0")
+        down(nodes["node2"])
+        assert f"or correct {variable}" in rows(nodes)["node2"]["todo"]
+
+
 def test_nodes_that_are_one_machine_talk_by_its_loopback():
     nodes = cluster(interface="eth0")
     for one in nodes.values():

@@ -115,6 +115,13 @@ def test_another_condition_is_the_reason(condition, value):
     assert group["never"] == [{"condition": condition, "measured": value}]
 
 
+def test_of_cells_that_share_their_reasons_the_nearest_row_of_any_is_named():
+    results = built({"2n1g": [30.0, 31.0], "1n1g": [25.0, 25.2]}, batch_size_per_device=64)
+    (group,) = against_published(results, rows("reference_004_paddle"))["not_compared"]
+    assert {one["topology"] for one in group["cells"]} == {"1n1g", "2n1g"}
+    assert group["nearest"] == "reference_004_paddle/fp32_b128/1n1g"
+
+
 def test_conditions_that_were_published_but_not_together_are_told_of_the_nearest():
     """Batch size 196 was published in fp16, and fp32 with other batch sizes."""
     results = built({"1n1g": [350.0, 351.0]}, batch_size_per_device=196)

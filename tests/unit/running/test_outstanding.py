@@ -248,6 +248,18 @@ def test_a_batch_that_ran_out_of_memory_after_all_sends_the_search_below_it():
     assert [one["cell"]["batch_size_per_device"] for one in measured] == [26]
 
 
+def test_a_search_that_cannot_run_stops_no_other_one():
+    campaign = Campaign(topology="1n1g", precision="fp32,amp", batch_size_per_device="max")
+    campaign.run(lambda one: "ok" if one["cell"]["batch_size_per_device"] < 7 else "out_of_memory")
+    for cell in campaign.cells:
+        cell.update({"unavailable": "it is gone"} if cell["precision"] == "fp32" else {})
+    searched = {log: one for log, one in campaign.records.items() if one["kind"] == "search"}
+    campaign.records = {log: one for log, one in searched.items() if "amp" in log}
+    left = campaign.left()
+    assert {one["cell"]["precision"] for one in left["given_up"]} == {"fp32"}
+    assert {one["cell"]["precision"] for one in left["repeats"]} == {"amp"}
+
+
 def test_a_search_is_not_made_again_by_a_later_session():
     campaign = Campaign(topology="1n1g", batch_size_per_device="max", repeats=1)
     campaign.run(lambda one: "ok" if one["cell"]["batch_size_per_device"] < 7 else "out_of_memory")
