@@ -47,6 +47,24 @@ def test_one_ansible_playbook_at_a_time_runs_a_campaign(tmp_path):
         assert claim.held(str(tmp_path))["pid"] == os.getpid()
 
 
+def test_of_two_that_continue_a_crashed_campaign_at_once_one_is_refused(tmp_path, monkeypatch):
+    def claim_of(pid, **more):
+        return {"campaign": "a", "taken": "2026-11-23T08:00:00.1", **claim.identity(pid), **more}
+
+    claim.take(str(tmp_path), claim_of(os.getpid(), start=1))
+    take, other = claim.take, os.getppid()
+
+    def be_slower(folder, mine, dead=None):
+        if dead:
+            take(folder, claim_of(other), dead)
+        return take(folder, mine, dead)
+
+    monkeypatch.setattr(claim, "take", be_slower)
+    with pytest.raises(ValueError, match=f"process {other} of this machine"):
+        files.hold(tmp_path, "a")
+    assert claim.held(str(tmp_path))["pid"] == other
+
+
 def test_a_campaign_that_another_machine_held_goes_on_here(tmp_path):
     theirs = {**claim.identity(os.getpid()), "boot_id": "another", "pid": 1}
     claim.take(str(tmp_path), {"campaign": "a", "taken": "2026-11-23T08:00:00.1", **theirs})

@@ -181,16 +181,16 @@ def hold(folder: Path, campaign: str) -> None:
     identity = claim.identity(playbook.pid if playbook and playbook.pid else os.getpid())
     mine = cast(claim.Claim, {"campaign": campaign, "taken": now(), **(identity or {})})
     holder = claim.take(str(folder), mine)
-    if holder is None:
-        return
-    here = all(holder.get(key) == mine.get(key) for key in ("boot_id", "pid_namespace"))
-    if here and not claim.has_ended(holder):
-        raise ValueError(
-            f"{folder}: process {holder['pid']} of this machine has been running campaign"
-            f" {campaign} since {(holder.get('taken') or '?')[:19]}Z. Wait for it, or end it, or"
-            " give another -e campaign=NAME"
-        )
-    claim.take(str(folder), mine, dead=holder)
+    # Another that continues the campaign too may take it over in between.
+    while holder is not None:
+        here = all(holder.get(key) == mine.get(key) for key in ("boot_id", "pid_namespace"))
+        if here and not claim.has_ended(holder):
+            raise ValueError(
+                f"{folder}: process {holder['pid']} of this machine has been running campaign"
+                f" {campaign} since {(holder.get('taken') or '?')[:19]}Z. Wait for it, or end it,"
+                " or give another -e campaign=NAME"
+            )
+        holder = claim.take(str(folder), mine, dead=holder)
 
 
 def read_record(folder: Path, path: str) -> RunRecord:
