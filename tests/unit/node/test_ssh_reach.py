@@ -152,6 +152,33 @@ def test_nodes_that_authorise_other_keys_differ(tmp_path):
     assert first and first != ssh.authorised(str(tmp_path / "ssh_config"))
 
 
+@pytest.mark.parametrize("at", [1, 2])
+def test_a_renewal_that_is_killed_is_no_pair(tmp_path, monkeypatch, at):
+    keys, replace = ssh.SshKeys(str(tmp_path)), ssh.replace
+    keys.make("id_ed25519", "ed25519", "before")
+    renames = []
+
+    def be_killed(part, path):
+        renames.append(path)
+        if len(renames) == at:
+            raise KeyboardInterrupt
+        replace(part, path)
+
+    monkeypatch.setattr(ssh, "replace", be_killed)
+    with pytest.raises(KeyboardInterrupt):
+        keys.make("id_ed25519", "ed25519", "renewed")
+    assert keys.missing(["id_ed25519"])
+    keys.make("id_ed25519", "ed25519", "again")
+    said = subprocess.run(
+        ["ssh-keygen", "-y", "-f", tmp_path / "id_ed25519"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert said.stdout.split() == keys.public("id_ed25519").split()
+    assert {path.name for path in tmp_path.iterdir()} == {"id_ed25519", "id_ed25519.pub"}
+
+
 def test_pairs_outside_of_the_folder_are_private_too(tmp_path):
     keys, names = (
         ssh.SshKeys(str(tmp_path / "clients")),

@@ -10,7 +10,7 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import Dict, List, Optional, Sequence, Set
 
-from .durable import replace
+from .durable import replace, sync
 from .programs import run_program
 
 __all__ = ["SshKeys", "authorised", "unreachable"]
@@ -101,6 +101,13 @@ class SshKeys:
         done = run_program(command, 10 * _SECONDS, _NO_CLIENT)
         if done.returncode:
             raise ValueError(f"ssh-keygen for {self._path(name)}: {done.stderr.strip()}")
+        # Killed between two renames, this leaves a pair without a public key, which is missing, and
+        # not halves of two pairs, which would pass for one.
+        for path in (part, part + ".pub"):
+            sync(path)
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(self.public_path(name))
+            sync(os.path.dirname(part))
         replace(part, self._path(name))
         replace(part + ".pub", self.public_path(name))
 
