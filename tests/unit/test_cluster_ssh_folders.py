@@ -12,8 +12,8 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def configured(tmp_path, work, first=(), **given):
-    """Create keys and files of a node's sshd as role cluster_ssh does, below ``work``."""
+def played(tmp_path, work, parts=("keys", "configure"), first=(), **given):
+    """Run parts of role cluster_ssh on a node without an sshd, below ``work``."""
     node = {
         "ansible_host": "127.0.0.2",
         "ansible_connection": "local",
@@ -29,18 +29,25 @@ def configured(tmp_path, work, first=(), **given):
         *first,
         *(
             {"ansible.builtin.include_role": {"name": "cluster_ssh", "tasks_from": part}}
-            for part in ("keys", "configure")
+            for part in parts
         ),
     ]
-    play = [{"hosts": "all", "gather_facts": False, "tasks": steps}]
+    play = [{"hosts": "node1", "gather_facts": False, "tasks": steps}]
     (tmp_path / "play.yml").write_text(yaml.safe_dump(play))
-    (tmp_path / "hosts.yml").write_text(yaml.safe_dump({"all": {"hosts": {"node1": node}}}))
-    done = subprocess.run(
+    (tmp_path / "hosts.yml").write_text(
+        yaml.safe_dump({"all": {"hosts": dict.fromkeys(node["cluster_ssh_members"], node)}})
+    )
+    return subprocess.run(
         [Path(sys.executable).parent / "ansible-playbook", "-i", tmp_path / "hosts.yml",
          tmp_path / "play.yml"],
         env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"},
         capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
+
+
+def configured(tmp_path, work, **given):
+    """Create keys and files of a node's sshd as role cluster_ssh does."""
+    done = played(tmp_path, work, **given)
     assert done.returncode == 0, done.stdout
 
 
@@ -84,3 +91,10 @@ def test_the_files_of_another_user_belong_to_that_user(tmp_path):
         assert told.returncode == 0, told.stderr
         assert {"usepam no", "allowusers nobody"} < set(told.stdout.splitlines())
     assert (tmp_path / "state/ssh/id_ed25519").owner() == "root"
+
+
+def test_a_renewal_that_is_refused_replaces_no_key(tmp_path):
+    given = {"cluster_ssh_members": ["node1", "node2"], "cluster_ssh_rotate": True}
+    refused = played(tmp_path, tmp_path / "work", parts=["together"], **given)
+    assert "cluster_ssh_rotate=true needs every node of the cluster" in refused.stdout
+    assert not (tmp_path / "state").exists() and not (tmp_path / "work").exists()
