@@ -56,6 +56,56 @@ def test_a_damaged_mark_is_not_taken_for_ours(tmp_path):
     assert json.loads((tmp_path / "node.json").read_text())["hostname"] == socket.gethostname()
 
 
+@pytest.mark.parametrize("left", [b"", bytes(30)], ids=["nothing", "zeros"])
+def test_a_mark_that_a_power_failure_left_empty_is_written_again(tmp_path, machine, left):
+    machine("gpu01")
+    (tmp_path / "node.json").write_bytes(left)
+    assert keep_own(str(tmp_path), only_verify=True)
+    assert (tmp_path / "node.json").read_bytes() == left
+    assert keep_own(str(tmp_path)) and not keep_own(str(tmp_path))
+    assert [path.name for path in tmp_path.iterdir()] == ["node.json"]
+
+
+def test_of_two_machines_that_find_an_empty_mark_one_is_refused(tmp_path, machine, monkeypatch):
+    machine("gpu02")
+    (tmp_path / "node.json").touch()
+    rename = own_folder.os.rename
+
+    def be_slower(mark, part):
+        (tmp_path / "node.json").write_text(json.dumps({"hostname": "gpu01"}))
+        rename(mark, part)
+
+    monkeypatch.setattr(own_folder.os, "rename", be_slower)
+    with pytest.raises(ValueError, match="of machine gpu01"):
+        keep_own(str(tmp_path))
+    assert [path.name for path in tmp_path.iterdir()] == ["node.json"]
+
+
+def test_a_mark_is_on_the_disk_before_it_has_its_name_and_its_name_after_it(tmp_path, monkeypatch):
+    synced, fsync = [], os.fsync
+
+    def noted(opened):
+        synced.append((os.fstat(opened).st_ino, (tmp_path / "node.json").exists()))
+        fsync(opened)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    keep_own(str(tmp_path))
+    mark = (tmp_path / "node.json").stat().st_ino
+    assert synced == [(mark, False), (tmp_path.stat().st_ino, True)]
+
+
+def test_what_killed_processes_of_this_machine_left_is_removed(tmp_path, machine):
+    machine("gpu")
+    ended = 1 << 23  # above the kernel's largest pid
+    stay = {f"node.json.gpu.{os.getppid()}", f"node.json.gpu.01.{ended}", f"node.json.b.{ended}"}
+    for name in (*stay, f"node.json.gpu.{ended}"):
+        (tmp_path / name).touch()
+    for is_new in (True, False):
+        assert keep_own(str(tmp_path)) == is_new
+        assert {path.name for path in tmp_path.iterdir()} == {*stay, "node.json"}
+        (tmp_path / f"node.json.gpu.{ended}").touch()
+
+
 def test_of_two_machines_at_once_one_is_refused(tmp_path, machine, monkeypatch):
     machine("gpu02")
     make = own_folder.os.makedirs
