@@ -1,7 +1,9 @@
 """Files are written atomically and only where they differ; left-over files are removed."""
 
+import errno
 import os
 import re
+import stat
 from pathlib import Path
 
 import pytest
@@ -28,6 +30,28 @@ def test_what_differs_is_written_and_shown(tmp_path):
     (diff,) = made["diff"]
     assert (diff["before"], diff["after"]) == ("", "b\n")
     assert write_texts({same: "ä", other: "b\n"}, False, False) == {"changed": False, "paths": []}
+
+
+def test_what_a_failed_write_left_is_not_taken_for_written(tmp_path, monkeypatch):
+    texts, fsync = {tmp_path / "a": "a", tmp_path / "b": "b"}, os.fsync
+    folders = []
+
+    def be_full(opened):
+        if stat.S_ISDIR(os.fstat(opened).st_mode):
+            folders.append(opened)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        fsync(opened)
+
+    monkeypatch.setattr(os, "fsync", be_full)
+    for path, text in [*texts.items()] * 2:
+        with pytest.raises(AnsibleActionFail, match=f"{path}: cannot be written: No space"):
+            write_texts({path: text}, False, False)
+    monkeypatch.setattr(os, "fsync", folders.append)
+    folders.clear()
+    write_texts(texts, True, False)
+    assert not folders
+    assert write_texts(texts, False, False)["changed"] is False
+    assert len(folders) == 1
 
 
 def test_nothing_of_what_a_link_leads_to_is_shown_or_changed(tmp_path):

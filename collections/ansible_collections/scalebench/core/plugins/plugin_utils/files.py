@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 
 import yaml
 from ansible.errors import AnsibleActionFail
+from ansible_collections.scalebench.core.plugins.module_utils.node import durable
 from ansible_collections.scalebench.core.plugins.module_utils.records.shape import (
     DEEPEST,
     check_plain,
@@ -201,10 +202,15 @@ def write_files(contents: dict[Path, bytes], check_mode: bool, with_diff: bool) 
     """
     changed: list[str] = []
     diff: list[dict[str, str]] = []
+    synced: set[Path] = set()
     for path, content in contents.items():
         try:
             before = _before(path)
             if before == content and not path.is_symlink():
+                # It may be there from a write that failed after the rename, on a disk with errors.
+                if not check_mode and path.parent not in synced:
+                    durable.sync(str(path.parent))
+                    synced.add(path.parent)
                 continue
             if not check_mode:
                 _write(path, content)
