@@ -5,7 +5,9 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
+from ansible_collections.scalebench.core.plugins.module_utils.node import wheel_build
 from live_processes import alive
 
 BUILD = """
@@ -52,6 +54,29 @@ def test_a_wheel_is_built_with_its_settings_and_nothing_else_is_left(tmp_path):
     said, _ = start(package(tmp_path / "tiny"), tmp_path / "made").communicate()
     assert said.strip() == str(tmp_path / "made/tiny-1.5-py3-none-any.whl")
     assert sorted(os.listdir(tmp_path / "made")) == ["build.log", "tiny-1.5-py3-none-any.whl"]
+
+
+def test_a_wheel_is_on_the_disk_before_it_counts_and_what_a_killed_build_left_goes(
+    tmp_path, monkeypatch
+):
+    synced, fsync, wheel = [], os.fsync, tmp_path / "tiny-1.5.whl"
+    (tmp_path / "build/pip-build").mkdir(parents=True)
+
+    def build(argv, *_rest, **_more):
+        work = Path(argv[argv.index("--wheel-dir") + 1])
+        assert not list(work.iterdir())
+        (work / "tiny-1.5.whl").write_text("wheel")
+        return {"ending": "ok"}
+
+    def noted(opened):
+        synced.append((os.fstat(opened).st_ino, wheel.exists()))
+        fsync(opened)
+
+    monkeypatch.setattr(wheel_build, "supervise", build)
+    monkeypatch.setattr(os, "fsync", noted)
+    assert wheel_build.build_wheel("python", "tiny", {}, str(tmp_path)) == str(wheel)
+    assert synced == [(wheel.stat().st_ino, False), (tmp_path.stat().st_ino, True)]
+    assert os.listdir(tmp_path) == ["tiny-1.5.whl"]
 
 
 def test_a_build_that_fails_says_why_and_leaves_its_log(tmp_path):

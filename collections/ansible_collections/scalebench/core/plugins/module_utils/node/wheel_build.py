@@ -5,9 +5,9 @@ from __future__ import annotations
 import glob
 import os
 import shutil
-import tempfile
 from typing import Mapping
 
+from .durable import replace
 from .supervise import supervise
 
 __all__ = ["build_wheel"]
@@ -18,8 +18,8 @@ _STALL = 600  # s without output: a compiler that hangs
 def build_wheel(python: str, requirement: str, environment: Mapping[str, str], folder: str) -> str:
     """Build ``requirement`` against the packages of ``python``; return the wheel's path.
 
-    The wheel is moved into ``folder`` when it is complete. The build is ended when the controller
-    goes away (the other end of standard output closes).
+    The wheel is moved into ``folder``, durably, when it is complete. The build is ended when the
+    controller goes away (the other end of standard output closes).
 
     :param requirement: one package with its exact version.
     :param environment: settings of the build, added to the environment of this process.
@@ -29,7 +29,10 @@ def build_wheel(python: str, requirement: str, environment: Mapping[str, str], f
     """
     os.makedirs(folder, exist_ok=True)
     log = os.path.join(folder, "build.log")
-    work = tempfile.mkdtemp(dir=folder)
+    work = os.path.join(folder, "build")
+    # What a build left that was killed.
+    shutil.rmtree(work, ignore_errors=True)
+    os.mkdir(work, 0o700)
     argv = [python, "-m", "pip", "wheel", "--verbose", "--no-deps", "--no-build-isolation"]
     argv += ["--no-cache-dir", "--no-binary", ":all:", "--wheel-dir", work, requirement]
     try:
@@ -38,7 +41,7 @@ def build_wheel(python: str, requirement: str, environment: Mapping[str, str], f
             raise ValueError(f"{requirement}: {done['ending']}: {done['reason']} (log: {log})")
         (made,) = glob.glob(os.path.join(glob.escape(work), "*.whl"))
         wheel = os.path.join(folder, os.path.basename(made))
-        os.replace(made, wheel)
+        replace(made, wheel)
         return wheel
     finally:
         shutil.rmtree(work, ignore_errors=True)
