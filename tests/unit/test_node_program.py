@@ -51,6 +51,18 @@ def test_a_repeat_needs_nothing_on_the_node_but_python(tmp_path):
     assert unpacked(answer["packed_log"]) == (given["argv"][1] + "\n").encode()
 
 
+def test_a_repeat_writes_nothing_through_a_link(tmp_path):
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "another").write_text("another's")
+    for name in ("one.log", "one.run.json.part", "one.run.json"):
+        (tmp_path / "runs" / name).symlink_to(tmp_path / "another")
+    given = arguments(tmp_path, argv=["echo", "ours"], sample_interval=0)
+    assert told(node_program(run_repeat, module_texts(run_repeat), given))["ending"] == "ok"
+    assert (tmp_path / "another").read_text() == "another's"
+    assert (tmp_path / "runs/one.log").read_text() == "ours\n"
+    assert json.loads((tmp_path / "runs/one.run.json").read_text())["ending"] == "ok"
+
+
 def test_an_error_of_the_repeat_is_a_failed_result(tmp_path):
     program = node_program(run_repeat, module_texts(run_repeat), arguments(tmp_path, argv=["true"]))
     with attended(str(tmp_path), "another"):

@@ -12,7 +12,7 @@ import time
 from typing import Any, Dict, Iterator, List, Mapping
 
 from ..telemetry.nccl import transports, with_trace
-from .durable import replace
+from .durable import create, replace
 from .gpus import device_users
 from .processes import RUN_VARIABLE
 from .runs import attended, end_strays, packed
@@ -121,9 +121,10 @@ def _recorded(args: Mapping[str, Any], work_dir: str, run: str) -> Dict[str, Any
         record["transport"] = transports_in(folder)
         with contextlib.suppress(OSError):
             os.rmdir(folder)  # most launchers leave it empty
-    with open(run + ".run.json.part", "w", encoding="utf-8") as file:
+    part = run + ".run.json.part"
+    with open(create(part), "w", encoding="utf-8") as file:
         json.dump(record, file, indent=1, sort_keys=True)
-    replace(run + ".run.json.part", run + ".run.json")
+    replace(part, run + ".run.json")
     return record
 
 

@@ -12,6 +12,7 @@ import subprocess
 import time
 from typing import Any, Dict, Iterable, List, Mapping, Optional, TypedDict
 
+from .durable import create
 from .gpus import visible_gpus
 from .processes import adopt_orphans, descendants, end_processes, end_with_parent
 from .sampler import Sampler
@@ -116,7 +117,7 @@ def supervise(
             resource.setrlimit(resource.RLIMIT_DATA, (memory_mib << 20, memory_mib << 20))
 
     exit_code = None
-    with open(log, "wb") as output, _signals_raise():
+    with open(create(log), "wb") as output, _signals_raise():
         try:
             launcher = subprocess.Popen(
                 argv,
