@@ -10,6 +10,8 @@ description:
   - Removes the subfolders of a folder that are named, or old, or both; each has one campaign's
     name. A campaign that holds the node stays, as does everything that is not a folder, and links.
   - Without O(campaigns) and O(older_than) it removes nothing and returns what is there.
+  - A folder gets the hidden name C(.NAME.removed) first. What a run that was killed left under such
+    names is removed by the next one that removes anything.
 options:
   path:
     description: Folder of all campaigns. A missing one has none.
@@ -124,6 +126,23 @@ def measured(entry: os.DirEntry, now: float, plan: str) -> Folder:
     }
 
 
+def is_left(name: str) -> bool:
+    """Return whether a folder is what a killed run left; no campaign's name begins so."""
+    return name.startswith(".") and name.endswith(".removed")
+
+
+def remove(path: str, name: str, plan: str) -> None:
+    """Remove a campaign's folder: killed at any moment, this leaves no half of a campaign.
+
+    :param plan: the file that makes it a campaign, which goes first; empty for none.
+    """
+    hidden = os.path.join(path, f".{name}.removed")
+    os.rename(os.path.join(path, name), hidden)
+    if plan:
+        os.remove(os.path.join(hidden, plan))
+    shutil.rmtree(hidden)
+
+
 def main() -> None:
     """Remove what is chosen."""
     module = AnsibleModule(
@@ -146,18 +165,25 @@ def main() -> None:
             entry
             for entry in (os.scandir(args["path"]) if os.path.isdir(args["path"]) else [])
             if entry.is_dir(follow_symlinks=False)
-            and os.path.exists(os.path.join(entry.path, args["holding"]))
         ]
-        folders = [measured(entry, time.time(), args["holding"]) for entry in entries]
+        choice = bool(args["campaigns"]) or args["older_than"] is not None
+        left = [entry.path for entry in entries if choice and is_left(entry.name)]
+        folders = [
+            measured(entry, time.time(), args["holding"])
+            for entry in entries
+            if not is_left(entry.name) and os.path.exists(os.path.join(entry.path, args["holding"]))
+        ]
         chosen = choose(folders, args["campaigns"], args["older_than"], in_use, args["unasked"])
         removed = [one for one in chosen if one["removed"]]
         if not module.check_mode:
+            for folder in left:
+                shutil.rmtree(folder)
             for one in removed:
-                shutil.rmtree(os.path.join(args["path"], one["name"]))
+                remove(args["path"], one["name"], args["holding"])
     except OSError as error:
         module.fail_json(msg=f"{error.filename}: {error.strerror}", in_use=in_use)
     module.exit_json(
-        changed=bool(removed),
+        changed=bool(removed or left),
         campaigns=chosen,
         summary=summary(chosen, module.check_mode),
         in_use=in_use,

@@ -100,6 +100,33 @@ def test_a_campaign_stays_whose_nodes_were_not_all_asked(run, runs):
     assert "1 kept, it may run on node[2-3], not asked" in done["summary"]
 
 
+@pytest.mark.parametrize("holding", ["", "plan.json"])
+def test_a_removal_that_was_killed_leaves_no_campaign_and_the_next_one_ends_it(
+    run, runs, monkeypatch, holding
+):
+    (runs / "week/plan.json").write_text("{}")
+    given = {"path": str(runs), "holding": holding}
+
+    def be_killed(_folder):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as killed, pytest.raises(KeyboardInterrupt):
+        killed.setattr(old_campaigns.shutil, "rmtree", be_killed)
+        run(old_campaigns, campaigns=["week"], **given)
+    (left,) = set(names(runs)) - {*ALL}
+    assert "week" not in names(runs) and (runs / left / "plan.json").exists() != bool(holding)
+    for mode in ({}, {"check": True, "campaigns": ["none"]}):
+        done = run(old_campaigns, **mode, **given)
+        assert left in names(runs) and "week" not in done["summary"]
+        assert done["changed"] == bool(mode)
+    # One of the same name is another campaign.
+    (runs / "week").mkdir()
+    (runs / "week/plan.json").write_text("{}")
+    assert run(old_campaigns, campaigns=["week"], **given)["changed"]
+    assert names(runs) == sorted({*ALL} - {"week"})
+    assert not run(old_campaigns, campaigns=["week"], **given)["changed"]
+
+
 def test_a_node_without_runs_has_nothing_to_remove(run, tmp_path):
     done = run(old_campaigns, path=str(tmp_path / "none"), campaigns=["*"])
     assert (done["changed"], done["summary"]) == (False, "no campaigns")
