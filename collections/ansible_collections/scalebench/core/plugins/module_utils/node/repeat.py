@@ -45,14 +45,16 @@ def _temporary_folder() -> Iterator[str]:
 
     torchrun leaves a folder behind whenever it runs, and a process that is ended leaves all of its
     own. The folder has a short name because a socket's name may have 107 bytes, unix(7). This
-    process may be killed too, as schedulers do: the next one removes its folder.
+    process may be killed too, as schedulers do: the next one removes its folder. Containers that
+    share /tmp see no processes of each other: each removes those of its own namespace of pids.
     """
-    for left in glob.glob(os.path.join(tempfile.gettempdir(), "scalebench-[0-9]*-*")):
-        maker = left.rpartition("scalebench-")[2].partition("-")[0]
+    prefix = f"scalebench-{os.stat('/proc/self/ns/pid').st_ino}-"
+    for left in glob.glob(os.path.join(tempfile.gettempdir(), f"{prefix}[0-9]*-*")):
+        maker = left.rpartition(prefix)[2].partition("-")[0]
         if not os.path.exists(f"/proc/{maker}"):
             # Those of other users stay.
             shutil.rmtree(left, ignore_errors=True)
-    folder = tempfile.mkdtemp(prefix=f"scalebench-{os.getpid()}-")
+    folder = tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}-")
     try:
         yield folder
     finally:
