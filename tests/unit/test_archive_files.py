@@ -179,6 +179,16 @@ def test_a_killed_writer_leaves_no_partial_archive(campaign, tmp_path):
     verify(path)
 
 
+def test_what_a_killed_unpacking_left_is_removed_by_the_next_one(campaign, tmp_path):
+    make(campaign, tmp_path / "mine.tar.gz")
+    ended, there = 1 << 23, tmp_path / "there"  # above the kernel's largest pid
+    stay = {f".a.{os.getppid()}.part", f".b.{ended}.part", ".a.evil.part", f".a.b.{ended}.part"}
+    for name in (*stay, f".a.{ended}.part", f".a.{os.getpid()}.part"):
+        (there / name / "logs").mkdir(parents=True)
+    unpack(tmp_path / "mine.tar.gz", there / "a")
+    assert {path.name for path in there.iterdir()} == {*stay, "a"}
+
+
 def test_a_campaign_that_is_written_to_meanwhile_is_refused(campaign, tmp_path, monkeypatch):
     survey = archive_writing.survey
 

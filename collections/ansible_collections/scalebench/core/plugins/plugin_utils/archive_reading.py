@@ -28,6 +28,7 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
     make_folder,
     open_regular,
     put_in_place,
+    remove_partial,
     sync,
 )
 
@@ -196,6 +197,7 @@ def unpack(archive: Path, folder: Path, sha256: str = "") -> None:
     :raises ValueError: as :func:`verify`.
     :raises OSError: as :func:`verify`.
     """
+    remove_partial(folder)
     part = folder.with_name(f".{folder.name}.{os.getpid()}.part")
     try:
         verify(archive, part, sha256)

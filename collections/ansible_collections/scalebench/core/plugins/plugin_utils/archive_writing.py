@@ -58,6 +58,7 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
     make_folder,
     put_in_place,
     read_json,
+    remove_partial,
     write_texts,
 )
 
@@ -246,9 +247,8 @@ def _write_archive(
     :raises OSError: a file cannot be read or written.
     """
     make_folder(archive.parent)
-    _remove_partial_files(archive)
+    remove_partial(archive)
     part = archive.with_name(f".{archive.name}.{os.getpid()}.part")
-    part.unlink(missing_ok=True)
     try:
         with (
             part.open("xb") as raw,
@@ -266,20 +266,6 @@ def _write_archive(
         put_in_place(part, archive)
     finally:
         part.unlink(missing_ok=True)
-
-
-def _remove_partial_files(archive: Path) -> None:
-    """Remove the partial files of processes that were killed while they wrote this archive."""
-    for part in archive.parent.glob(f".{archive.name}.*.part"):
-        try:
-            os.kill(int(part.suffixes[-2][1:]), 0)
-        except (ValueError, OverflowError):
-            continue  # not one of ours
-        except ProcessLookupError:
-            part.unlink(missing_ok=True)
-        except PermissionError:
-            # A process of another user, which cannot have written here.
-            continue
 
 
 def _add(

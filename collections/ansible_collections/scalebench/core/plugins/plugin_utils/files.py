@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import glob
 import os
+import shutil
 import stat
 from collections import Counter
 from collections.abc import Iterable
@@ -28,6 +30,7 @@ __all__ = [
     "put_in_place",
     "read_json",
     "read_yaml",
+    "remove_partial",
     "said",
     "sync",
     "user_path",
@@ -144,6 +147,29 @@ def put_in_place(part: Path, path: Path) -> None:
     sync(part)
     part.replace(path)
     sync(path.parent)
+
+
+def remove_partial(path: Path) -> None:
+    """Remove the partial files and folders of processes that were killed while they wrote this."""
+    prefix = f".{path.name}."
+    for part in path.parent.glob(f"{glob.escape(prefix)}*.part"):
+        try:
+            pid = int(part.name[len(prefix) : -len(".part")])
+            # In a container the numbers come again soon.
+            if pid != os.getpid():
+                os.kill(pid, 0)
+                continue
+        except (ValueError, OverflowError):
+            continue  # not one of ours
+        except PermissionError:
+            # A process of another user, which cannot have written here.
+            continue
+        except ProcessLookupError:
+            pass
+        if part.is_dir() and not part.is_symlink():
+            shutil.rmtree(part, ignore_errors=True)
+        else:
+            part.unlink(missing_ok=True)
 
 
 def _before(path: Path) -> bytes | None:
