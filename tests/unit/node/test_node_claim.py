@@ -1,6 +1,8 @@
 """The claim of a campaign on a node."""
 
 import contextlib
+import errno
+import io
 import json
 import os
 
@@ -38,6 +40,17 @@ def test_a_node_that_is_claimed_again_is_held_since_the_first_time(tmp_path):
     again = {**FIRST, "campaign": "second", "taken": "3"}
     take(node, again)
     assert held(node) == again
+
+
+def test_a_claim_for_which_the_disk_has_no_room_is_named(tmp_path, monkeypatch):
+    class Full(io.StringIO):
+        def close(self):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(claim, "open", lambda *_given, **_more: Full(), raising=False)
+    monkeypatch.setattr(claim, "_locked", lambda _folder: contextlib.nullcontext())
+    with pytest.raises(OSError, match=f"No space left on device: '{tmp_path}/claim.json'"):
+        take(str(tmp_path), FIRST)
 
 
 def test_a_node_is_released_for_a_playbook_that_ended(tmp_path):

@@ -163,9 +163,14 @@ def own(work_dir: str, owner: str, take_over: bool, only_read: bool = False) -> 
 def _put(path: str, value: object) -> None:
     """Write a file of JSON, never through a link: others may write in the folder."""
     part = path + ".part"
-    with open(create(part), "w", encoding="utf-8") as file:
-        json.dump(value, file)
-    replace(part, path)
+    try:
+        with open(create(part), "w", encoding="utf-8") as file:
+            json.dump(value, file)
+        replace(part, path)
+    except OSError as error:
+        # A full disk is told without a path.
+        error.filename = error.filename or path
+        raise
 
 
 def _same(claim: Mapping[str, object], other: Mapping[str, object]) -> bool:
