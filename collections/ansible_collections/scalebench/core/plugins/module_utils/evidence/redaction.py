@@ -47,6 +47,8 @@ class Redactor:
     def __init__(self, rules: Sequence[Rule]) -> None:
         self.findings: Dict[str, Tuple[int, int]] = {}
         self._rules = rules
+        # Several rules have an anchor in common, which is looked for once.
+        self._anchors = {one for rule in rules for one in rule.anchors}
         self._line = 1
         self._in_key = False
 
@@ -57,9 +59,8 @@ class Redactor:
         """
         for piece in pieces:
             small, odd = piece.lower(), _ODD.search(piece)
-            rules = [
-                rule for rule in self._rules if odd or any(one in small for one in rule.anchors)
-            ]
+            there = {one for one in self._anchors if one in small}
+            rules = [rule for rule in self._rules if odd or not there.isdisjoint(rule.anchors)]
             if rules or self._in_key or b"PRIVATE KEY" in piece:
                 yield self._cleaned(piece, rules)
             else:
