@@ -30,9 +30,14 @@ _MASKED = "[redacted]"
 # Characters of a text that is kept with what is shown of it.
 _LONGEST_WORD = 300
 # Commands whose secrets are known by the option before them, and words of them that are looked at.
-_COMMANDS = ("sshpass", "curl", "mysql", "docker", "podman", "ipmitool", "redis-cli", "ldapsearch")
+_COMMANDS = (
+    *("sshpass", "curl", "mysql", "docker", "podman", "ipmitool", "redis-cli", "ldapsearch"),
+    *("wandb", "vault"),
+)
 _MOST_WORDS = 30
 _HEADERS = ("authorization", "proxy-authorization", "cookie", "set-cookie")
+# Keys of a pair of name and value.
+_NAMES_OF_PAIRS, _VALUES = ("name", "Name", "key", "Key"), {"value", "Value"}
 # What may be a command to a terminal, or have no shape.
 _ODD = re.compile(rb"[^\t\r\n -~]")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -144,11 +149,14 @@ def shown(value: Any) -> Any:
     if isinstance(value, str):
         return _shown_word(value) if len(value) < _LONGEST_WORD else _shown_text(value)
     if isinstance(value, Mapping):
-        # As containers state their environment: {"name": ..., "value": ...}.
-        named = value.get("name", value.get("Name"))
+        # As containers state their environment: {"name": ..., "value": ...}; clouds say "Key".
+        pair = (
+            [one for one in _NAMES_OF_PAIRS if one in value] if _VALUES.intersection(value) else []
+        )
         made: Dict[Any, Any] = {}
         for key, each in value.items():
-            secret = _is_secret(named if key in ("value", "Value") else key, each)
+            named = value[pair[0]] if pair and key in _VALUES else key
+            secret = key not in pair and _is_secret(named, each)
             made[_shown_key(key, made)] = _MASKED if secret else shown(each)
         return made
     if isinstance(value, (list, tuple)):

@@ -16,38 +16,70 @@ __all__ = ["KEY_BEGIN", "KEY_END", "RULES", "Rule", "is_secret_name", "patterns"
 # Names of secrets: of variables, keys of JSON or YAML, attributes and long options. A longer word
 # has another meaning: TOKENIZERS_PARALLELISM, KEYRING, max_tokens. KEY alone counts in capitals.
 _PASSWORDS = rb"SECRET|PASSWORD|PASSWD|PASSPHRASE"
-_KEYS = rb"(?:API|ACCESS|ACCOUNT|SECRET|PRIVATE|AUTH|SHARED|SIGNING|ENCRYPTION|MASTER|HMAC)[_-]?KEY"
-_TOKENS = rb"TOKEN|CREDENTIALS?|" + _KEYS
+# Who issues tokens and keys that variables and options are named after.
+_ISSUERS = (
+    rb"(?:HF|HUGGING_?FACE|WANDB|NGC|NVIDIA|KAGGLE|COMET|NEPTUNE|MLFLOW|CLEARML|OPENAI|ANTHROPIC"
+    rb"|GITHUB|GH|GHCR|GITLAB|AZURE|AWS|GOOGLE|DATABRICKS|DOCKER|NPM|PYPI|SLACK|VAULT|JUPYTER)"
+)
+_KEYS = (
+    rb"(?:API|ACCESS|ACCOUNT|SECRET|PRIVATE|AUTH|SHARED|SIGNING|ENCRYPTION|MASTER|HMAC|FERNET|WANDB"
+    rb"|KAGGLE)[_-]?KEY"
+)
+# In the plural others are vocabularies and keys of mappings: special_tokens, shared_keys.
+_PLURALS = (
+    rb"(?:API|ACCESS|SECRET|PRIVATE)[_-]?KEYS|(?:" + _ISSUERS + rb"|API|ACCESS|AUTH)[_-]?TOKENS"
+)
+_TOKENS = rb"TOKEN|CREDENTIALS?|" + _KEYS + rb"|" + _PLURALS
 # Not secret: a secret's path, number or name, and InfiniBand's partition key (NCCL_IB_PKEY).
 _HARMLESS = rb"(?!(?i:%s*[_-](?:FILE|PATH|DIR|PKEY|IDS?|COUNT|NAME|TYPE))(?!%s))"
 # Looked at once as a whole: a pattern that tries every part of a name takes quadratic time.
-_NAME = (
-    rb"(?<![A-Za-z0-9_])(?=[A-Z0-9_]*(?:(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|SSHPASS|KEY|REDISCLI_AUTH)(?![A-Z])"
-    rb"|(?:_PASS|_PWD|_JWT|_CREDS|DBPASS|LDAPPASS)(?![A-Z0-9_])))"
+_CAPITALS = (
+    rb"(?<![A-Za-z0-9_])(?=[A-Z0-9_]{3})(?=[A-Z0-9_]*(?:%s))"
     + _HARMLESS % ((rb"[A-Z0-9_]",) * 2)
     + rb"[A-Z0-9_]+"
 )
-_NAME_WITH = (
-    rb"(?<![\w-])%s(?=(?i:[\w-]*(?:%s)(?![a-z])))" + _HARMLESS % ((rb"[\w-]",) * 2) + rb"[\w-]+"
+_NAME = _CAPITALS % (
+    rb"(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|SSHPASS|KEY|"
+    + _PLURALS.replace(rb"[_-]?", rb"_")
+    + rb")(?![A-Z])|(?:_PASS|_PWD|_JWT|_CREDS|(?:DB|LDAP|USER)PASS|REDISCLI_AUTH"
+    # A personal access token; else PAT is a pattern.
+    rb"|(?:" + _ISSUERS + rb"|GIT|EXT|CR)_PAT)(?![A-Z0-9_])"
 )
+# The value may be the name of a method too: AUTH=none.
+_NAME_OF_AUTH = _CAPITALS % rb"_AUTH(?![A-Z0-9_])"
+_NAME_WITH = (
+    rb"(?<![\w-])%s(?=(?i:[\w-]*(?:TOKEN|KEY|CREDENTIAL|SECRET|PASS)))(?=(?i:[\w-]*(?:%s)(?![a-z])))"
+    + _HARMLESS % ((rb"[\w-]",) * 2)
+    + rb"[\w-]+"
+)
+# As they stand in text, in JSON, which may be in JSON in turn, and in HTML or XML.
+_ENTITY = rb"&(?:quot|apos|#3[49]|#x2[27]);"
+_QUOTE = rb"(?:\\{0,7}[\"']|" + _ENTITY + rb")"
 # Not secret: an empty value, a reference to a variable, a value that is already masked.
 _NOTHING = (
     rb"(?!\$(?:[A-Z_][A-Z0-9_]*|\{\w+\})(?![^\s\"',;&)}\]])|\$\(|\*+(?![^\s\"',;&)}\]])"
-    rb"|\[redacted|null\b|None\b|(?i:true|false)\b|(?i:[bfru]{0,2})\\?[\"']|[,\s])"
+    rb"|\[redacted|null\b|None\b|(?i:true|false)\b|(?i:[bfru]{0,2})" + _QUOTE + rb"|[,\s])"
 )
 _NO_NUMBER = rb"(?![\d.,]+(?:\s|$))"
+_NO_VARIABLE = rb"(?![A-Z][A-Z0-9]*_[A-Z0-9_]+(?!\w))"
 # What is no word of a message: it has a digit, or small and capital letters.
 _NO_WORD = rb"(?:(?=\S{0,99}\d)|(?=[^\sa-z]{0,99}[a-z][^\sA-Z]{0,99}[A-Z]))"
+# A key of random characters: a digit, small and capital letters, or hexadecimal; no path.
+_RANDOM = (
+    rb"(?!~?/[a-z][\w.-]{0,60}/)(?:(?=[\w+/-]{0,99}\d)(?=[A-Z0-9_+/-]{0,99}[a-z])(?=[a-z0-9_+/-]{0,99}[A-Z])"
+    rb"|(?=[0-9a-f]{32}))[\w+/-]{16,}=*(?![\w.+/-])"
+)
 # Who or what has a password whose name ends in a short word: ansible_become_pass, db-pwd.
 _OWNERS = (
     rb"(?:become|sudo|su|ssh|user|root|admin|login|db|database|mysql|pgsql|postgres|redis|mongo|sql"
     rb"|ldap|bind|smtp|mail|ftp|http|https|proxy|registry|vault|ipmi|bmc|keystore|key|cert)"
 )
-_SHORT = rb"(?:(?:[\w-]*[_-])?" + _OWNERS + rb"[_-](?:pass|pwd|pw)|sshpass|bindpw)(?![\w-])"
+_SHORT = rb"(?:(?:[\w-]*[_-])?" + _OWNERS + rb"[_-]?(?:pass|pwd|pw)|sshpass|bindpw)(?![\w-])"
 # A value in quotes, which end it where they are not escaped, or a word. A separator ends the word
 # before a space or the next name only; else it is a character of a password.
 _IN_QUOTES = (
     rb"(?<=\\[\"'])[^\"'\r\n\\]+|(?<=[^\\]\")(?:[^\"\\\r\n]|\\.)+|(?<=[^\\]')(?:[^'\\\r\n]|\\.|'')+"
+    rb"|(?:(?<=&quot;)|(?<=&apos;)|(?<=&#3[49];)|(?<=&#x2[27];))(?:(?!" + _ENTITY + rb")[^\r\n])+"
 )
 _REST = rb"(?:(?!\[redacted)[^\s\"',;&}\\]|[,;&](?![\w.-]+=|[\s\"']|$)|\}(?=\w)|\\(?![nrt\"'\s]|$))"
 _QUOTED = rb"(?:" + _IN_QUOTES + rb"|" + _REST + rb"+)"
@@ -60,8 +92,37 @@ KEY_END = re.compile(rb"-----END [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----")
 # What lies between a name and its value, and the beginning of the value. A type may stand before
 # the value (HF_TOKEN: str = "..."), and the name be a key in brackets.
 _ASSIGNED = (
-    rb"(?:\\?[\"']\]?)?(?:\s*:\s?\w{1,20}\s=\s|\s*:\s*(?!\w{1,20}\s=\s)|\s+=>?\s+|\+?=)"
-    rb"(?:[bBfFrRuU]{0,2}\\?[\"'])?(?P<value>"
+    rb"(?:" + _QUOTE + rb"\]?)?"
+    rb"(?:\s*:\s?\w{1,20}\s=\s|\s*:(?:=|(?!=))\s*(?!\w{1,20}\s=\s)|\s+=>?\s+"
+    rb"|\+?=(?:=?>\s*|(?!=?>)))"
+    rb"(?:[bBfFrRuU]{0,2}" + _QUOTE + rb")?(?P<value>"
+)
+# Names of nothing but a secret, to their end: hf_token, but neither token nor hf_token_ttl.
+_PRECISE = (
+    # The last letters are looked at first, which is fast, since most words of a log end otherwise.
+    rb"(?<![\w-])(?=[\w-]{3,}(?![\w-])(?i:(?<=token)|(?<=tokens)|(?<=key)|(?<=keys)|(?<=secret)"
+    rb"|(?<=word)|(?<=wd)|(?<=phrase)|(?<=pass)))(?=(?i:[\w-]*(?:\w[_-]?SECRET|PASSWORD|PASSWD|PASSPHRASE|"
+    + _OWNERS
+    + rb"[_-]?(?:PASS|PWD)|"
+    + _KEYS
+    + rb"|(?:"
+    + _ISSUERS
+    + rb"|HUB|API|ACCESS|AUTH|SESSION|REFRESH|BEARER|SECURITY|BOT|TRACKING)[_-]?TOKEN|"
+    + _PLURALS
+    + rb")(?![\w-])))[\w-]+"
+)
+# What lies between such a name and its value in dumps of arguments (Megatron-LM, DeepSpeed), tables
+# and messages. Words, numbers, versions, dates, paths and names of variables are no secret there.
+_LOOSELY = (
+    rb"(?:"
+    + _QUOTE
+    + rb"|`)?(?:[ \t]{0,99}(?:\.{2,}:?|\||[-=]{1,2}>)[ \t]{0,99}|[ \t]\.[ \t]|[ \t]{2,99}|\t"
+    rb"|[ \t](?:(?:is|was)[ \t])?set[ \t]to[ \t]|[ \t]?\((?:default[:=]?[ \t]?|\w{1,20}\):[ \t]?)"
+    rb"|\][ \t]?[:=][ \t]?)(?:" + _QUOTE + rb"|`)?"
+)
+_NO_MESSAGE = (
+    rb"(?=\S{0,99}\d)(?![=:>|.-]|v?\d{1,4}[.:/-]\d[\w.:/+-]{0,40}(?:[\s|]|$)|~?/[a-z][\w.-]{0,60}/|\w{2,9}://"
+    rb"|[\d.,]+(?:[\s)|]|$)|[a-z]{1,40}\()" + _NO_VARIABLE
 )
 # Between two words of a command, or of a list.
 _NEXT = rb"(?:[\"']?\s*,\s*[\"']|\s+)"
@@ -75,6 +136,20 @@ _PASSWORD_OPTIONS = (
 _OPTION = rb"(?:\s[\"']?|[\"']\s*,\s*[\"'])"
 # The same of an option, also as words of a list.
 _GIVEN = rb"(?:[\"'],\s*|\s+|=)[\"']?(?P<value>(?!-)"
+# Of a pair of name and value, as containers state their environment: the name, what lies behind the
+# word name or value, and the value, which is no word or short number where it has no quotes.
+_NAME_IN_PAIR = rb"(?:" + _NAME + rb"|" + _PRECISE + rb")"
+_IN_PAIR = _QUOTE + rb"?\s*:\s*" + _QUOTE + rb"?"
+_OF_PAIR = (
+    rb"(?P<value>"
+    + _NOTHING
+    + rb"(?:"
+    + _IN_QUOTES
+    + rb"|(?![\d.,]{1,7}(?:[\s}]|$))"
+    + _NO_WORD
+    + _REST
+    + rb"{1,256}))"
+)
 
 
 class Rule(NamedTuple):
@@ -97,34 +172,79 @@ def _rule(kind: str, anchors: Sequence[bytes], pattern: bytes) -> Rule:
 # The formats that issuers document, among them
 # https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html,
 # https://docs.github.com/en/authentication, RFC 7519 (JSON web token) and RFC 4253 (ssh key).
-RULES = (
-    _rule("AWS access key", [b"AKIA", b"ASIA"], rb"\b(?P<value>(?:AKIA|ASIA)[A-Z0-9]{16})\b"),
-    _rule(
+_ISSUED = (
+    ("AWS access key", [b"AKIA", b"ASIA"], rb"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
+    (
         "GitHub token",
         [b"ghp_", b"gho_", b"ghu_", b"ghs_", b"ghr_", b"github_pat_"],
-        rb"(?P<value>gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{22,})",
+        rb"gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{22,}",
     ),
-    _rule("GitLab token", [b"glpat-"], rb"(?P<value>glpat-[A-Za-z0-9_-]{20,})"),
-    _rule("Hugging Face token", [b"hf_"], rb"(?<![A-Za-z0-9_])(?P<value>hf_[A-Za-z0-9]{30,})"),
-    _rule("NGC key", [b"nvapi-"], rb"(?P<value>nvapi-[A-Za-z0-9_-]{20,})"),
-    _rule("Slack token", [b"xox"], rb"\b(?P<value>xox[abeoprs]-[A-Za-z0-9-]{10,})"),
-    _rule(
+    (
+        "GitLab token",
+        [b"glpat-", b"gldt-", b"glptt-", b"glcbt-", b"glft-", b"glsoat-", b"glagent-", b"gloas-"],
+        rb"gl(?:pat|dt|ptt|cbt|ft|soat|agent|oas)-[A-Za-z0-9_-]{20,}",
+    ),
+    ("Hugging Face token", [b"hf_"], rb"(?<![A-Za-z0-9_])hf_[A-Za-z0-9]{30,}"),
+    ("NGC key", [b"nvapi-"], rb"nvapi-[A-Za-z0-9_-]{20,}"),
+    (
+        "Weights & Biases key",
+        [b"wandb_v1_", b"local-"],
+        # Behind a colon it is the tag of an image: local- and a commit.
+        rb"wandb_v1_[A-Za-z0-9_]{40,}|(?<![\w:/.-])local-[0-9a-f]{40}(?!\w)",
+    ),
+    (
+        "Slack token",
+        [b"xox", b"xapp-"],
+        rb"\b(?:xox[abeoprs]-[A-Za-z0-9-]{10,}|xapp-\d-[A-Za-z0-9-]{10,})",
+    ),
+    (
         "OpenAI or Anthropic key",
         [b"sk-"],
-        rb"(?<![A-Za-z0-9-])(?=sk-[a-z0-9_-]{0,99}[A-Z])(?P<value>sk-[A-Za-z0-9_-]{20,})",
+        rb"(?<![A-Za-z0-9-])(?=sk-[a-z0-9_-]{0,99}[A-Z])sk-[A-Za-z0-9_-]{20,}",
     ),
-    _rule("Stripe key", [b"_live_"], rb"\b(?P<value>[rs]k_live_[A-Za-z0-9]{16,})"),
-    _rule("Google key", [b"AIza"], rb"\b(?P<value>AIza[A-Za-z0-9_-]{35})"),
-    _rule("PyPI token", [b"pypi-"], rb"\b(?P<value>pypi-[A-Za-z0-9_-]{40,})"),
-    _rule("npm token", [b"npm_"], rb"\b(?P<value>npm_[A-Za-z0-9]{36})"),
-    _rule("Grafana token", [b"glsa_"], rb"(?P<value>glsa_[A-Za-z0-9_]{20,})"),
-    _rule("Docker token", [b"dckr_"], rb"(?P<value>dckr_[po]at_[A-Za-z0-9_-]{20,})"),
-    _rule("Databricks token", [b"dapi"], rb"\b(?P<value>dapi[0-9a-f]{32})"),
-    _rule("Vault token", [b"hvs."], rb"\b(?P<value>hvs\.[A-Za-z0-9_-]{20,})"),
-    _rule("SendGrid key", [b"SG."], rb"\b(?P<value>SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,})"),
-    _rule("GitLab runner token", [b"glrt-"], rb"(?P<value>glrt-[A-Za-z0-9_-]{20,})"),
-    _rule("Google token", [b"ya29."], rb"\b(?P<value>ya29\.[A-Za-z0-9_-]{20,})"),
-    _rule("Replicate token", [b"r8_"], rb"(?<![A-Za-z0-9_])(?P<value>r8_[A-Za-z0-9]{30,})"),
+    (
+        "DeepSeek or OpenRouter key",
+        [b"sk-"],
+        rb"(?<![A-Za-z0-9-])sk-(?:or-v1-)?[0-9a-f]{32,}(?![\w-])",
+    ),
+    ("Groq key", [b"gsk_"], rb"(?<![A-Za-z0-9_])gsk_[A-Za-z0-9]{32,}"),
+    ("xAI key", [b"xai-"], rb"(?<![\w-])xai-[A-Za-z0-9_]{32,}"),
+    ("Stripe key", [b"_live_"], rb"\b[rs]k_live_[A-Za-z0-9]{16,}"),
+    (
+        "Google key",
+        [b"AIza", b"GOCSPX-"],
+        rb"\b(?:AIza[A-Za-z0-9_-]{35}|GOCSPX-[A-Za-z0-9_-]{20,})",
+    ),
+    ("PyPI token", [b"pypi-"], rb"\bpypi-[A-Za-z0-9_-]{40,}"),
+    ("npm token", [b"npm_"], rb"\bnpm_[A-Za-z0-9]{36}"),
+    ("Grafana token", [b"glsa_"], rb"glsa_[A-Za-z0-9_]{20,}"),
+    ("Docker token", [b"dckr_"], rb"dckr_[po]at_[A-Za-z0-9_-]{20,}"),
+    ("Databricks token", [b"dapi"], rb"\bdapi[0-9a-f]{32}"),
+    (
+        "DigitalOcean token",
+        [b"dop_v1_", b"doo_v1_", b"dor_v1_"],
+        rb"(?<!\w)do[opr]_v1_[0-9a-f]{40,}",
+    ),
+    ("Atlassian token", [b"ATATT3"], rb"(?<!\w)ATATT3[A-Za-z0-9_=-]{20,}"),
+    ("Vault token", [b"hvs."], rb"\bhvs\.[A-Za-z0-9_-]{20,}"),
+    ("SendGrid key", [b"SG."], rb"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
+    ("GitLab runner token", [b"glrt-"], rb"glrt-[A-Za-z0-9_-]{20,}"),
+    ("Google token", [b"ya29."], rb"\bya29\.[A-Za-z0-9_-]{20,}"),
+    ("Replicate token", [b"r8_"], rb"(?<![A-Za-z0-9_])r8_[A-Za-z0-9]{30,}"),
+    ("age key", [b"AGE-SECRET-KEY-1"], rb"AGE-SECRET-KEY-1[A-Za-z0-9]{20,}"),
+    ("MUNGE credential", [b"MUNGE:"], rb"(?<=\bMUNGE:)[A-Za-z0-9+/]{20,}=*"),
+)
+
+RULES = (
+    *(_rule(kind, anchors, rb"(?P<value>" + pattern + rb")") for kind, anchors, pattern in _ISSUED),
+    _rule(
+        "Kaggle key",
+        [b"username"],
+        _QUOTE.join([b"username", rb"\s*:\s*", rb"[\w.@-]{1,80}", rb"\s*,\s*", b"key", rb"\s*:\s*"])
+        + _QUOTE
+        + rb"(?P<value>[0-9a-f]{32,64})"
+        + _QUOTE,
+    ),
     _rule(
         "address of a webhook",
         [b"hooks.slack.com/", b"/api/webhooks/"],
@@ -133,32 +253,29 @@ RULES = (
     # As containers state their environment.
     _rule(
         "secret of the environment",
-        [b'"value"'],
-        rb'"[Nn]ame"\s*:\s*"'
-        + _NAME
-        + rb'"\s*,\s*"[Vv]alue"\s*:\s*"(?P<value>'
-        + _NOTHING
-        + rb'[^"]+)',
+        [b"value"],
+        rb"\b(?:[Nn]ame|[Kk]ey)"
+        + _IN_PAIR
+        + _NAME_IN_PAIR
+        + _QUOTE
+        + rb"?\s*,\s*"
+        + _QUOTE
+        + rb"?[Vv]alue"
+        + _IN_PAIR
+        + _OF_PAIR,
     ),
     _rule(
         "secret of the environment",
-        [b'"value"'],
-        rb'"[Vv]alue"\s*:\s*"(?P<value>'
-        + _NOTHING
-        + rb'[^"]+)"\s*,\s*"[Nn]ame"\s*:\s*"'
-        + _NAME
-        + rb'"',
-    ),
-    _rule(
-        "secret of the environment",
-        [b"value:"],
-        rb"\b[Nn]ame:\s*[\"']?"
-        + _NAME
-        + rb"[\"']?\s*,\s*[Vv]alue:\s*[\"']?(?P<value>"
-        + _NOTHING
-        + _NO_NUMBER
-        + _NO_WORD
-        + rb"[^\s\"',}]+)",
+        [b"value"],
+        rb"\b[Vv]alue"
+        + _IN_PAIR
+        + _OF_PAIR
+        + _QUOTE
+        + rb"?\s{0,9},\s{0,9}"
+        + _QUOTE
+        + rb"?(?:[Nn]ame|[Kk]ey)"
+        + _IN_PAIR
+        + _NAME_IN_PAIR,
     ),
     _rule(
         "password of a document",
@@ -170,20 +287,23 @@ RULES = (
     _rule(
         "secret of the environment",
         [b"token", b"secret", b"pass", b"key"],
-        rb"[\"']"
-        + _NAME
-        + rb"[\"']\s*,\s*[\"'](?P<value>(?![A-Z0-9_]+[\"'])"
+        _NAME
+        + rb"[\"']?\s*,\s*[\"']?(?P<value>(?<=[\"'])(?![A-Z0-9_]+[\"'])"
         + _NOTHING
         + _NO_NUMBER
         + _NO_WORD
-        + rb"[^\s\"']{6,})",
+        + rb"[^\s\"']{6,}|"
+        + _RANDOM
+        + rb"(?!\())",
     ),
     _rule(
         "secret of the environment",
-        [b"setenv", b"env"],
-        rb"(?:\bsetenv|\bENV)\s+"
+        [b"setenv", b"env", b"export", b"set -"],
+        rb"(?:\b(?:setenv|ENV|export)|\bset\s+-g?x)\s+"
         + _NAME
+        # Behind an export stands the name of the next variable.
         + rb"\s+[\"']?(?P<value>"
+        + _NO_VARIABLE
         + _NOTHING
         + _NO_NUMBER
         + _NO_WORD
@@ -217,6 +337,12 @@ RULES = (
         rb"(?P<value>" + _NOTHING + rb"[^\s\"']+)",
     ),
     _rule("cookie", [b"cookie:"], rb"(?i:cookie:)\s*(?P<value>" + _NOTHING + rb"[^\r\n\"']+)"),
+    # Shorter names before the @ are users: ssh://git@host. GitHub's tokens may have a password.
+    _rule(
+        "token in a URL",
+        [b"://"],
+        rb"://(?P<value>" + _NOTHING + rb"[^/\s:@\"']{16,})(?::(?:x-oauth-basic)?)?@",
+    ),
     # A slash may be part of it, where the first part is no port.
     _rule(
         "password in a URL",
@@ -225,12 +351,18 @@ RULES = (
         + _NOTHING
         + rb"(?:[^/\s\"']{1,256}|(?!\d+/)[^\s@\"']{1,256}))@",
     ),
-    # Shorter names before the @ are users: ssh://git@host.
-    _rule("token in a URL", [b"://"], rb"://(?P<value>" + _NOTHING + rb"[^/\s:@\"']{16,})@"),
+    # Programs accept proxies without http:// too.
+    _rule(
+        "password in a URL",
+        [b"proxy"],
+        rb"(?i:proxy)[\"']?(?:\s{0,9}[:=]\s{0,9}|\s{1,9})[\"']?[^\s:/@\"'\[]{1,100}:(?P<value>"
+        + _NOTHING
+        + rb"[^/\s\"']{1,256})@",
+    ),
     _rule(
         "signature in a URL",
         [b"sig=", b"signature="],
-        rb"(?i:[?&](?:sig|x-amz-signature|x-goog-signature)=)(?P<value>"
+        rb"(?i:[?&](?:amp;)?(?:sig|signature|x-amz-signature|x-goog-signature)=)(?P<value>"
         + _NOTHING
         + rb"[^&\s\"']{8,})",
     ),
@@ -271,11 +403,18 @@ RULES = (
         )
         + rb")(?:"
         + _NEXT
-        + rb"|[ =\"']+)"
+        # Or without a space: a word is another option.
+        + rb"|[ =\"']+|"
+        + _NO_WORD
+        + rb")"
+        rb"|\bwandb\.login\([^()\r\n]{0,200}?\bkey\s?=\s?[\"']"
         rb"|\b(?:wandb|vault)"
         + _NEXT
-        # A list of such commands has no secret.
-        + rb"login(?:[\"']\s*,\s*[\"'](?![^\"']{0,99}\s)|\s+[\"']?)(?![-\"'\s]))"
+        # A list of such commands has no secret, nor has a message that continues behind an option.
+        + rb"login(?:(?:"
+        + _NEXT
+        + rb"--?[a-z][\w-]{0,30}(?:[ =]https?://[^\s\"'`]{1,200}|=[^\s\"'`]{1,200})?){1,6}(?=[\s\"',]{1,9}\S{0,99}\d))?"
+        rb"(?:[\"']\s*,\s*[\"'](?![^\"']{0,99}\s)|\s+[\"']?)(?![-\"'\s]|[a-z_]+=\w))"
         rb"(?P<value>" + _NOTHING + rb"[^\s\"']+)",
     ),
     _rule(
@@ -286,11 +425,18 @@ RULES = (
     _rule(
         "option of a command",
         [b"token", b"key", b"credential"],
-        _NAME_WITH % (rb"--", _TOKENS) + _GIVEN + _NO_NUMBER + _NOTHING + _QUOTED + rb")",
+        # What follows in the help of a program is the name of the value: --hf-token HF_TOKEN.
+        _NAME_WITH % (rb"--", _TOKENS)
+        + _GIVEN
+        + _NO_NUMBER
+        + _NO_VARIABLE
+        + _NOTHING
+        + _QUOTED
+        + rb")",
     ),
     _rule(
         "option of a command",
-        [b"pass", b"pwd", b"-pw"],
+        [b"pass", b"pwd", b"pw"],
         rb"(?i:(?<![\w-])--(?:pass|"
         + _SHORT
         + rb")(?![\w-]))"
@@ -315,7 +461,7 @@ RULES = (
     ),
     _rule(
         "value of a secret's name",
-        [b"_pass", b"-pass", b"sshpass", b"pwd", b"pw"],
+        [b"pass", b"pwd", b"pw"],
         rb"(?i:(?<![\w-])" + _SHORT + rb")" + _ASSIGNED + _NOTHING + _QUOTED + rb")",
     ),
     # Of a string for ODBC, or options of mount; the variable PWD is a folder.
@@ -331,11 +477,23 @@ RULES = (
         [b" AAAA"],
         rb"(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-[a-z0-9]+) (?P<value>AAAA[A-Za-z0-9+/=]{40,})",
     ),
+    # A list of secrets; one of names says what is missing.
+    _rule(
+        "value of a secret's name",
+        [b"token", b"key", b"secret", b"pass", b"pwd"],
+        _PRECISE
+        + _ASSIGNED
+        + rb"\[\s{0,9}"
+        + _QUOTE
+        + rb"(?![A-Z0-9_]+"
+        + _QUOTE
+        + rb")[^\]\r\n]+\]?)",
+    ),
     _rule(
         "secret of the environment",
         [
             *(b"token", b"secret", b"passw", b"passphrase", b"key", b"_pass", b"_pwd"),
-            *(b"_jwt", b"_creds", b"dbpass", b"ldappass", b"rediscli_auth"),
+            *(b"_jwt", b"_creds", b"dbpass", b"ldappass", b"userpass", b"rediscli_auth", b"_pat"),
         ],
         _NAME + _ASSIGNED + _NOTHING + _QUOTED + rb")",
     ),
@@ -353,13 +511,51 @@ RULES = (
         + _NOTHING
         + _WORD % (_NO_NUMBER + rb"(?:(?<==)|" + _NO_WORD + rb")"),
     ),
+    _rule(
+        "value of a secret's name",
+        [b"_auth"],
+        _NAME_OF_AUTH
+        + _ASSIGNED
+        + _NOTHING
+        + _NO_NUMBER
+        + rb"(?=[^\s\"'(]{0,99}\d)"
+        + _QUOTED
+        + rb")",
+    ),
+    # Keys of a server and of storage are names of files and of tensors too.
+    _rule(
+        "value of a secret's name",
+        [b"key"],
+        _NAME_WITH % (rb"", rb"(?:TLS|SSL|STORAGE|ENC)[_-]?KEY") + _ASSIGNED + _RANDOM + rb")",
+    ),
+    _rule(
+        "value of a secret's name",
+        [b"token", b"key", b"secret", b"pass", b"pwd"],
+        _PRECISE
+        + _LOOSELY
+        + rb"(?P<value>"
+        + _NOTHING
+        + _NO_MESSAGE
+        + rb"(?:(?![<\[({)|`])"
+        + _REST
+        + rb"){6,})",
+    ),
+    # As part of a URL (RFC 3986), whose next part begins with & or a quote.
+    _rule(
+        "value of a secret's name",
+        [b"%3d", b"%3a"],
+        _NAME_WITH % (rb"", _PASSWORDS + rb"|" + _TOKENS)
+        + rb"(?:%2[27])?(?i:%3[ad])(?:%20|\+)?(?:%2[27])?(?P<value>"
+        + _NO_NUMBER
+        + rb"(?:[^\s\"'&%\[]|(?i:%(?!2[0267c]|7d|0[ad])[0-9a-f]{2})){6,})",
+    ),
 )
 
 
 def is_secret_name(name: str) -> bool:
     """Return whether an environment variable of this name holds a secret."""
     text = name.upper().encode("utf-8", "replace")
-    return bool(re.fullmatch(_NAME, text))
+    return bool(re.fullmatch(_NAME + rb"|" + _NAME_OF_AUTH, text))
 
 
 def patterns(environment: Mapping[str, bytes]) -> List[Rule]:
