@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import Any, Dict, List, Mapping, Sequence, Set, Tuple
 
-from ..records.cells import labels_of
+from ..records.cells import cell_key
 from ..records.results import MeasuredCell, Results
 from ..stats.log_ratio import MARGIN, check_margin
 from .compare import compare_published, has_figure
@@ -87,7 +87,7 @@ def against_published(
         "stated": (results["provenance"].get("options") or {}).get("conditions") or {},
         "compared": compared,
         "not_compared": _by_reasons(apart, by_id),
-        "other_units": [labels_of(cell) for cell in alone],
+        "other_units": [cell_key(cell).labels for cell in alone],
     }
 
 
@@ -102,7 +102,7 @@ def _source_of(row: Row) -> Dict[str, Any]:
 
 def _compared(cell: MeasuredCell, one: Row, row: Row) -> Dict[str, Any]:
     return {
-        "cell": labels_of(cell),
+        "cell": cell_key(cell).labels,
         "published": one["published"],
         "source": _source_of(row),
         "measured": {"throughput": cell["median_speed"], "speedup": cell["speedup"]},
@@ -142,7 +142,7 @@ def _by_reasons(
         )
         groups_apart.append(
             {
-                "cells": [labels_of(cell) for cell, _, _ in members],
+                "cells": [cell_key(cell).labels for cell, _, _ in members],
                 "never": members[0][2],
                 "nearest": nearest["published"],
                 "source": _source_of(by_id[nearest["published"]]),

@@ -12,7 +12,6 @@ __all__ = [
     "CellKey",
     "cell_key",
     "cell_path",
-    "labels_of",
     "log_place",
     "task_values",
 ]
@@ -45,6 +44,11 @@ class CellKey(NamedTuple):
         """Return what a line calls the cell: all but its model."""
         return f"{self.label} {self.variant} {self.topology}"
 
+    @property
+    def labels(self) -> Dict[str, str]:
+        """Return the parts by name, as the files of a report state them."""
+        return dict(self._asdict())
+
 
 IDENTITY_KEYS: Tuple[str, ...] = CellKey._fields
 GROUP_KEYS: Tuple[str, ...] = IDENTITY_KEYS[:-1]
@@ -53,11 +57,6 @@ GROUP_KEYS: Tuple[str, ...] = IDENTITY_KEYS[:-1]
 def cell_key(cell: Mapping[str, Any]) -> CellKey:
     """Return the identity of a planned, recorded or measured cell, or of a path of a log."""
     return CellKey(*(str(cell.get(name)) for name in IDENTITY_KEYS))
-
-
-def labels_of(cell: Mapping[str, Any]) -> Dict[str, str]:
-    """Return the identity of a cell by name, as files of a report state it."""
-    return dict(cell_key(cell)._asdict())
 
 
 def cell_path(cell: Mapping[str, Any]) -> str:

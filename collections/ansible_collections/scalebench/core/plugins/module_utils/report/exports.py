@@ -12,7 +12,7 @@ from ..comparison.gate_outcomes import VERDICTS
 from ..comparison.gate_text import rule_verdict
 from ..layout.metrics import Sample, metric
 from ..layout.plain_text import csv_value
-from ..records.cells import labels_of
+from ..records.cells import cell_key
 from ..records.results import MeasuredCell, Results
 from ..results.provenance import unix_seconds
 from .columns import CSV, SPEED, columns_of, metrics, throughput_title
@@ -60,7 +60,7 @@ def prometheus_text(results: Results) -> str:
             is_speed = columns[0].unit == SPEED
             unit = {"unit": cell["unit"]} if is_speed else {}
             by_name.setdefault(_in_its_unit(name, cell) if is_speed else name, []).extend(
-                ({**labels_of(cell), **unit, **dict(column.labels)}, column.get(cell))
+                ({**cell_key(cell).labels, **unit, **dict(column.labels)}, column.get(cell))
                 for column in columns
             )
         blocks += [metric(own, columns[0].about, samples) for own, samples in by_name.items()]
@@ -88,7 +88,9 @@ def _endings(cells: Sequence[MeasuredCell]) -> List[Sample]:
     for cell in cells:
         endings = Counter(repeat["ending"] for repeat in cell["repeats"])
         endings["not_run"] = len(cell["not_run"])
-        samples += [({**labels_of(cell), "ending": key}, endings[key]) for key in sorted(endings)]
+        samples += [
+            ({**cell_key(cell).labels, "ending": key}, endings[key]) for key in sorted(endings)
+        ]
     return samples
 
 
