@@ -5,6 +5,7 @@ from importlib.metadata import version
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.node.interpreters import (
+    _prefixes,
     environment_facts,
     nccl_version,
     packages,
@@ -101,3 +102,12 @@ def test_an_environment_over_another_has_the_packages_of_both_and_its_own_first(
 def test_a_missing_interpreter_has_no_packages(tmp_path):
     facts = environment_facts(str(tmp_path / "bin/python"))
     assert facts == {"python": None, "packages": {}, "nccl": None}
+
+
+@pytest.mark.parametrize(
+    ("program", "prefixes"),
+    [("/usr/bin/python3", ["/usr/local", "/usr"]), ("/opt/own/bin/python3", ["/opt/own"])],
+)
+def test_the_systems_interpreter_looks_below_usr_local_first(program, prefixes, monkeypatch):
+    monkeypatch.setattr("os.path.realpath", str)
+    assert _prefixes(program, {}) == prefixes
