@@ -25,6 +25,7 @@ def test_all_ranks_of_the_node_are_read(tmp_path):
     start = "v1:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] "
     (folder / "nccl.v1.1.log").write_text(f"{start}[send] via NET/IB/0/GDRDMA\n")
     (folder / "nccl.v1.2.log").write_bytes(f"{start}via P2P/IPC\n\xff".encode("latin-1"))
+    os.mkfifo(folder / "nccl.v1.3.log")  # It is not waited for.
     (folder / "other.log").write_text(f"{start}via NET/Socket/0\n")
     assert transports_in(str(folder)) == ["NET/IB/GDRDMA", "P2P/IPC"]
 

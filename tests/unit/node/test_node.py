@@ -94,6 +94,43 @@ def test_a_signal_is_named(tmp_path):
     assert "SIGSEGV" in done["reason"]
 
 
+@pytest.mark.parametrize("number", [35, 40, 63])
+def test_a_signal_without_a_name_has_its_number(tmp_path, number):
+    done = answer(supervise(tmp_path, f"echo out; kill -{number} $$"))
+    assert done["ending"] == "crashed"
+    assert done["reason"] == f"ended by signal {number}: out"
+
+
+@pytest.mark.parametrize(
+    "taken",
+    ["rm x.log", "mv x.log y.log", "rm x.log; mkfifo x.log", "mv x.log y.log; ln -s nowhere x.log"],
+)
+def test_a_launcher_that_takes_the_name_of_its_log_is_supervised_like_any_other(tmp_path, taken):
+    done = answer(
+        supervise(tmp_path, f"setsid sleep 91 & echo one; {taken}; sleep 1.2; echo two; exit 3")
+    )
+    assert (done["ending"], done["reason"]) == ("crashed", "exit code 3: two")
+    assert done["ended"] >= 1 and marked(tmp_path) == []
+    log = tmp_path / "x.log"
+    assert log.is_file() and not log.is_symlink()
+    assert log.read_text() == "one\ntwo\n"
+
+
+def test_a_pipe_with_the_name_of_the_log_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "x.log")
+    assert answer(supervise(tmp_path, "echo one"))["ending"] == "ok"
+    assert (tmp_path / "x.log").read_text() == "one\n"
+
+
+def test_an_error_of_the_supervisor_ends_what_it_started(tmp_path):
+    # As its folder is gone, the log cannot be put back.
+    (tmp_path / "runs").mkdir()
+    supervisor = supervise(tmp_path / "runs", f"setsid sleep 91 & mv ../runs {tmp_path}/other")
+    with pytest.raises(json.JSONDecodeError):
+        answer(supervisor)
+    assert marked(tmp_path) == []
+
+
 def test_a_missing_launcher_is_a_failed_launch(tmp_path):
     log = str(tmp_path / "x.log")
     arguments = json.dumps([["/no/such/torchrun"], log, 0, 0, str(tmp_path), 0, 0])

@@ -15,12 +15,14 @@ _CANNOT = (errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EPERM)
 def create(part: str, mode: int = 0o666) -> int:
     """Return the descriptor of a new file in the place of an old one, never through a link.
 
+    It can be read too.
+
     :param mode: its permissions, less the umask.
     :raises OSError: it cannot be made.
     """
     with contextlib.suppress(FileNotFoundError):
         os.remove(part)
-    return os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    return os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
 
 
 def replace(part: str, path: str) -> None:

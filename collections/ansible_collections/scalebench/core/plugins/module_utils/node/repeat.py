@@ -134,6 +134,7 @@ def transports_in(folder: str) -> List[str]:
     """Return the transports of all ranks whose NCCL left a trace in the folder."""
     lines: List[str] = []
     for path in glob.glob(os.path.join(glob.escape(folder), "nccl.*.log")):
-        with open(path, encoding="utf-8", errors="replace") as file:
-            lines += file
+        if os.path.isfile(path):  # A trainer may have made a pipe, which has no end.
+            with open(path, encoding="utf-8", errors="replace") as file:
+                lines += file
     return transports(lines)

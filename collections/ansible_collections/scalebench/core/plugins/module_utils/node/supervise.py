@@ -7,10 +7,11 @@ import os
 import re
 import resource
 import select
+import shutil
 import signal
 import subprocess
 import time
-from typing import Any, Dict, Iterable, List, Mapping, Optional, TypedDict
+from typing import IO, Any, Dict, Iterable, List, Mapping, Optional, TypedDict
 
 from .durable import create
 from .gpus import visible_gpus
@@ -110,47 +111,66 @@ def supervise(
     start = time.monotonic()
     adopt_orphans()
 
-    def die_with_us() -> None:
-        end_with_parent()
-        if memory_mib:
-            # Limits private writable memory, getrlimit(2); RLIMIT_AS would include libraries.
-            resource.setrlimit(resource.RLIMIT_DATA, (memory_mib << 20, memory_mib << 20))
-
+    launcher: Optional[subprocess.Popen[bytes]] = None
     exit_code = None
-    with open(create(log), "wb") as output, _signals_raise():
+    with open(create(log), "w+b") as output, contextlib.ExitStack() as unheeded:
         try:
-            launcher = subprocess.Popen(
-                argv,
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                env={**os.environ, **environment},
-                start_new_session=True,
-                preexec_fn=die_with_us,  # noqa: PLW1509 - no threads here, and no other way
-            )
-        except OSError as error:
-            return _ended("launch_failed", f"{argv[0]}: {error.strerror}", None, start, 0)
-        try:
-            peer = _Controller(controller, patience)
-            ending, reason = _watch(launcher, log, timeout, stall, peer, start, sampler)
-            exit_code = launcher.poll()
+            with _signals_raise():
+                try:
+                    launcher = _started(argv, output, environment, memory_mib, folder)
+                except OSError as error:
+                    return _ended("launch_failed", f"{argv[0]}: {error.strerror}", None, start, 0)
+                peer = _Controller(controller, patience)
+                ending, reason = _watch(launcher, output, timeout, stall, peer, start, sampler)
+                exit_code = launcher.poll()
         except _InterruptedError as error:
             ending, reason = "interrupted", str(error)
-    with _signals_ignored():
-        left = end_processes(lambda: descendants(os.getpid()))
-        _wait_for_all(launcher)
-        if ending == "ended":
-            ending, reason = _verdict(launcher.returncode, log)
+        finally:
+            unheeded.enter_context(_signals_ignored())
+            left = end_processes(lambda: descendants(os.getpid()))
+            _wait_for_all(launcher)
+        if launcher and ending == "ended":
+            ending, reason = _verdict(launcher.returncode, output)
+        _put_back(log, output)
         result = _ended(ending, reason, exit_code, start, len(left))
         if sampler:
             result["telemetry"] = sampler.summary()
     return result
 
 
+def _started(
+    argv: List[str],
+    output: IO[bytes],
+    environment: Mapping[str, str],
+    memory_mib: int,
+    folder: Optional[str],
+) -> subprocess.Popen[bytes]:
+    """Return the launcher, which ends with this process; the arguments are those of ``supervise``.
+
+    :raises OSError: it cannot be started.
+    """
+
+    def die_with_us() -> None:
+        end_with_parent()
+        if memory_mib:
+            # Limits private writable memory, getrlimit(2); RLIMIT_AS would include libraries.
+            resource.setrlimit(resource.RLIMIT_DATA, (memory_mib << 20, memory_mib << 20))
+
+    return subprocess.Popen(
+        argv,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=subprocess.STDOUT,
+        env={**os.environ, **environment},
+        start_new_session=True,
+        preexec_fn=die_with_us,  # noqa: PLW1509 - no threads here, and no other way
+    )
+
+
 def _watch(
     launcher: subprocess.Popen[bytes],
-    log: str,
+    output: IO[bytes],
     timeout: float,
     stall: float,
     controller: _Controller,
@@ -173,8 +193,10 @@ def _watch(
             controller.check(events, now)
             if sampler:
                 sampler.sample(now)
-            if os.path.getsize(log) != size:
-                size, grew = os.path.getsize(log), now
+            # Of the open file: the launcher may remove, rename or replace what has its name.
+            written = os.fstat(output.fileno()).st_size
+            if written != size:
+                size, grew = written, now
             if timeout and now - start > timeout:
                 return "timeout", f"not done after {timeout:g} s"
             if stall and now - grew > stall:
@@ -185,26 +207,49 @@ def _watch(
     return "ended", ""
 
 
-def _wait_for_all(launcher: subprocess.Popen[bytes]) -> None:
+def _wait_for_all(launcher: Optional[subprocess.Popen[bytes]]) -> None:
     """Wait for the launcher and its adopted orphans, all of which have ended.
 
     The CPU time of a process is counted as that of this one only after it was waited for.
     """
-    launcher.wait()
+    if launcher:
+        launcher.wait()
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
 
 
-def _verdict(exit_code: int, log: str) -> tuple[str, str]:
+def _put_back(log: str, output: IO[bytes]) -> None:
+    """Have the output under its name again, which a launcher may have taken from it.
+
+    What has the name instead may be a pipe, whose reader would wait for ever.
+
+    :raises OSError: it cannot be written.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        if os.path.samestat(os.fstat(output.fileno()), os.lstat(log)):
+            return
+    part = log + ".part"
+    output.seek(0)
+    with open(create(part), "wb") as copy:
+        shutil.copyfileobj(output, copy)
+    os.replace(part, log)
+
+
+def _verdict(exit_code: int, output: IO[bytes]) -> tuple[str, str]:
     if exit_code == 0:
         return "ok", ""
-    if exit_code < 0:
-        how = f"ended by signal {-exit_code} ({signal.Signals(-exit_code).name})"
-    else:
-        how = f"exit code {exit_code}"
-    message = telling_line(_tail(log))
+    how = f"ended by {_signal_name(-exit_code)}" if exit_code < 0 else f"exit code {exit_code}"
+    message = telling_line(_tail(output))
     return "crashed", f"{how}: {message}" if message else f"{how}, no output"
+
+
+def _signal_name(number: int) -> str:
+    """Return ``signal 9 (SIGKILL)``; of signals without a name, as of real time, the number."""
+    try:
+        return f"signal {number} ({signal.Signals(number).name})"
+    except ValueError:
+        return f"signal {number}"
 
 
 def telling_line(output: str) -> str:
@@ -240,10 +285,10 @@ def _without_keys(lines: Iterable[str]) -> List[str]:
     return kept
 
 
-def _tail(log: str) -> str:
-    with open(log, "rb") as file:
-        file.seek(max(0, os.path.getsize(log) - _TAIL))
-        return file.read().decode("utf-8", "replace")
+def _tail(output: IO[bytes]) -> str:
+    """Return the end of the output, of 64 KiB at most."""
+    start = max(0, os.fstat(output.fileno()).st_size - _TAIL)
+    return os.pread(output.fileno(), _TAIL, start).decode("utf-8", "replace")
 
 
 def _ended(ending: str, reason: str, exit_code: Optional[int], start: float, left: int) -> Outcome:
