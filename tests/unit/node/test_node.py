@@ -88,6 +88,26 @@ def test_exit_code_and_last_line_are_in_the_reason(tmp_path):
     assert done["reason"] == "exit code 3: no such device"
 
 
+FAR_BACK = "the last words are in a line that begins more than 64 KiB before the end"
+
+
+@pytest.mark.parametrize(
+    ("line", "rest", "message"),
+    [
+        ("HF_TOKEN=error: Zq7Xk29LmPvT", "\nstep 1" + 65_510 * "\n", "step 1"),
+        ("HF_TOKEN=error: Zq7Xk29LmPvT", "\rstep 1" + 65_510 * "\r", "step 1"),
+        # What is cut off would tell that it is a secret.
+        ("HF_TOKEN=error: Zq7Xk29LmPvT", 65_510 * "\n", FAR_BACK),
+        ("HF_TOKEN=", 70_000 * "Zq7Xk29LmPvT", FAR_BACK),
+        ("HF_TOKEN=", 70_000 * "Zq7Xk29LmPvT" + "\n", FAR_BACK),
+    ],
+)
+def test_a_line_whose_beginning_is_too_far_back_is_not_quoted(tmp_path, line, rest, message):
+    (tmp_path / "output").write_text(99 * "step 0\n" + line + rest)
+    reason = answer(supervise(tmp_path, "cat output; exit 3"))["reason"]
+    assert reason == f"exit code 3: {message}"
+
+
 def test_a_signal_is_named(tmp_path):
     done = answer(supervise(tmp_path, "kill -SEGV $$"))
     assert (done["ending"], done["exit_code"]) == ("crashed", -signal.SIGSEGV)

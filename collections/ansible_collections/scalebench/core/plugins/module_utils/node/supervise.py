@@ -23,6 +23,7 @@ __all__ = ["BEATS", "supervise", "telling_line"]
 BEATS = 3
 
 _TAIL = 65536
+_FAR_BACK = "the last words are in a line that begins more than 64 KiB before the end"
 _ERROR = re.compile(r"\b([A-Za-z_][\w.]*(Error|Exception)|error|fatal)\s*:\s*\S", re.IGNORECASE)
 _WORDS = re.compile(r"[A-Za-z]{2}")
 _LONGEST = 300
@@ -286,9 +287,16 @@ def _without_keys(lines: Iterable[str]) -> List[str]:
 
 
 def _tail(output: IO[bytes]) -> str:
-    """Return the end of the output, of 64 KiB at most."""
+    """Return the last lines of the output, of 64 KiB at most.
+
+    Without one whose beginning is missing: it may be the value of a secret, whose name is cut off.
+    """
     start = max(0, os.fstat(output.fileno()).st_size - _TAIL)
-    return os.pread(output.fileno(), _TAIL, start).decode("utf-8", "replace")
+    text = os.pread(output.fileno(), _TAIL, start).decode("utf-8", "replace")
+    if not start:
+        return text
+    rest = "".join(re.split(r"[\r\n]+", text, maxsplit=1)[1:])
+    return rest if _WORDS.search(rest) else _FAR_BACK
 
 
 def _ended(ending: str, reason: str, exit_code: Optional[int], start: float, left: int) -> Outcome:
