@@ -13,6 +13,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.records.runs impor
 from ansible_collections.scalebench.core.plugins.module_utils.records.shape import parse_json
 from ansible_collections.scalebench.core.plugins.module_utils.running.record import not_run, record
 from campaign_data import benchmarks, cluster
+from telemetry_data import telemetry
 
 CAMPAIGN = {"campaign": "c", "session": "s", "recorded": "2026-01-01T00:00:20Z"}
 
@@ -82,6 +83,8 @@ def test_ending_and_reason_of_a_failed_repeat(runs, facts, ending, reason):
     "changes",
     [
         {"ending": 5},
+        {"ending": "skipped"},
+        {"ending": "well"},
         {"seconds": "x"},
         {"seconds": float("inf")},
         {"telemetry": [1]},
@@ -97,6 +100,39 @@ def test_an_answer_that_a_record_may_not_hold_is_a_failed_launch(changes):
     assert (kept["ending"], kept["reason"][:24]) == ("launch_failed", "node2: the node gave no ")
     again = check_run(parse_json(json.dumps(kept)), "x.log")
     assert (again["ending"], again["nodes"]["node1"]["seconds"]) == ("launch_failed", 20.0)
+
+
+@pytest.mark.parametrize(
+    ("figures", "said"),
+    [
+        ({"memory_stall_seconds": "many"}, "memory_stall_seconds is 'many', not a number"),
+        ({"memory_stall_seconds": None}, "memory_stall_seconds is None, not a number"),
+        ({"swapped_in_mib": []}, "swapped_in_mib is [], not a number"),
+        ({"cpu_throttle_events": True}, "cpu_throttle_events is True, not a number"),
+        ({"longest_pause_seconds": "1"}, "longest_pause_seconds is '1', not a number"),
+        ({"load": 3.0}, "load is 3.0, not a mapping"),
+        ({"load": {"before": "x"}}, "load.before is 'x', not a number"),
+        ({"cpu": {"own_seconds": 1.0, "steal_seconds": "x"}},
+         "cpu.steal_seconds is 'x', not a number"),
+        ({"gpus": [{}]}, "gpus[0] has no index"),
+        ({"gpus": [{"index": 0, "xid": None}]}, "gpus[0].xid is None, not a list"),
+        ({"gpus": [{"index": 0, "xid": ["79"]}]}, "gpus[0].xid[0] is '79', not a whole number"),
+        ({"gpus": [{"index": 0, "ecc_uncorrected": "1"}]},
+         "gpus[0].ecc_uncorrected is '1', not a whole number"),
+        ({"network": {"eth0": {"errors": "x"}}}, "network.eth0.errors is 'x', not a number"),
+        ({"infiniband": {"ib0": {"link_downed": {}}}},
+         "infiniband.ib0.link_downed is {}, not a number"),
+    ],
+)  # fmt: skip
+def test_telemetry_that_cannot_be_judged_is_a_failed_launch_with_its_node_and_key(figures, said):
+    kept = made({"node2": {**OK, "telemetry": telemetry(**figures)}})
+    assert kept["ending"] == "launch_failed"
+    assert kept["reason"] == f"node2: the node gave no valid result: it.telemetry.{said}"
+
+
+def test_processor_time_without_that_of_others_is_no_disturbance():
+    kept = made({"node2": {**OK, "telemetry": telemetry(cpu={"own_seconds": 1.0, "cores": 2})}})
+    assert (kept["ending"], kept["disturbances"]) == ("ok", [])
 
 
 def test_the_last_words_of_a_node_may_be_of_any_type():

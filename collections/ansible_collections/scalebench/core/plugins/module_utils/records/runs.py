@@ -240,17 +240,33 @@ class Cpu(_Cpu, total=False):
 
     cores: int
     busy_seconds: float
+    steal_seconds: float
+
+
+class Load(TypedDict, total=False):
+    """Processes that run or wait to, mean of a minute; ``before`` the repeat."""
+
+    before: float
 
 
 class Link(TypedDict, total=False):
-    """What went over an interface."""
+    """What went over an interface, and how often it failed."""
 
     received_mib: float
     sent_mib: float
+    errors: float
+    link_downed: float
 
 
-class GpuSummary(TypedDict, total=False):
-    """The gauges of a GPU; ``throttle`` has by reason the share of the samples."""
+class _GpuSummary(TypedDict):
+    index: int
+
+
+class GpuSummary(_GpuSummary, total=False):
+    """The gauges of a GPU; ``throttle`` has by reason the share of the samples.
+
+    ``ecc_uncorrected`` is the number of errors, ``xid`` has the codes of others.
+    """
 
     utilisation: Gauge
     sm_clock_mhz: Gauge
@@ -258,6 +274,8 @@ class GpuSummary(TypedDict, total=False):
     temperature_c: Gauge
     memory_used_mib: Gauge
     throttle: Dict[str, float]
+    ecc_uncorrected: int
+    xid: List[int]
 
 
 class _NodeTelemetry(TypedDict):
@@ -266,12 +284,17 @@ class _NodeTelemetry(TypedDict):
 
 
 class NodeTelemetry(_NodeTelemetry, total=False):
-    """Those figures of ``telemetry.Telemetry`` that results are made of.
+    """Those figures of ``telemetry.Telemetry`` that are read: by results, and for disturbances.
 
     ``gpu`` is why the GPUs were not sampled.
     """
 
+    load: Load
     memory_used_mib: Gauge
+    memory_stall_seconds: float
+    swapped_in_mib: float
+    cpu_throttle_events: float
+    longest_pause_seconds: float
     network: Dict[str, Link]
     infiniband: Dict[str, Link]
     gpus: List[GpuSummary]

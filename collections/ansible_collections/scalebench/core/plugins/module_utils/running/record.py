@@ -17,6 +17,8 @@ __all__ = ["not_run", "record"]
 
 SCHEMA = 2
 _PLAN_KEYS = ("repeat", "log", "attempt", "kind", "why", "packed_with", "shares_machine")
+# That a node, its carrier or the controller tells; the others are found here.
+_ENDINGS = ("ok", "cancelled", *ending_names(judged_by=NODE))
 _LEAST_TRAFFIC_MIB, _SHARE_OF_TRAFFIC = 1.0, 0.1
 # What Ansible adds to the facts of a log.
 _ANSIBLE_KEYS = ("changed", "failed", "invocation", "failed_when_result", "skipped", "item")
@@ -113,6 +115,8 @@ def _checked(run: Mapping[str, Any]) -> NodeRun:
     """
     plain = parse_json(json.dumps(run))
     check_shape(plain, NodeRun, "it", {})
+    if plain["ending"] not in _ENDINGS:
+        raise ValueError(f"it.ending is {plain['ending']!r:.80}, not one of {', '.join(_ENDINGS)}")
     return cast(NodeRun, plain)
 
 

@@ -16,6 +16,7 @@ from typing import (
 )
 
 from ..records.node_names import folded
+from ..records.runs import GpuSummary, NodeTelemetry
 
 __all__ = ["LIMITS", "find"]
 
@@ -92,7 +93,9 @@ def find(nodes: Mapping[str, Node], limits: Mapping[str, float] = LIMITS) -> Lis
 
 
 def _machine(nodes: Sequence[Node]) -> Optional[Machine]:
-    telemetries = [node["telemetry"] for node in nodes if node.get("telemetry")]
+    telemetries: List[NodeTelemetry] = [
+        node["telemetry"] for node in nodes if node.get("telemetry")
+    ]
     if not telemetries:
         return None
     own = sum(telemetry["cpu"]["own_seconds"] for telemetry in telemetries)
@@ -112,7 +115,7 @@ class Machine(NamedTuple):
     :param idle_seconds: between the end of an earlier repeat there and the start of this one.
     """
 
-    telemetry: Mapping[str, Any]
+    telemetry: NodeTelemetry
     own_seconds: Optional[float]
     idle_seconds: float
 
@@ -130,7 +133,7 @@ def _other_process(machine: Machine, limits: Limits) -> Findings:
     """
     if machine.own_seconds is None or not machine.capacity:
         return
-    others = machine.telemetry["cpu"]["busy_seconds"] - machine.own_seconds
+    others = machine.telemetry["cpu"].get("busy_seconds", 0.0) - machine.own_seconds
     share = others / machine.capacity
     if share > limits["other_process_share"] and others > limits["other_process_seconds"]:
         yield (
@@ -167,8 +170,9 @@ def _gpus(machine: Machine, limits: Limits) -> Findings:
 
 
 def _links(machine: Machine, limits: Limits) -> Findings:
-    for kind in ("network", "infiniband"):
-        for interface, figures in sorted(machine.telemetry.get(kind, {}).items()):
+    told = machine.telemetry
+    for links in (told.get("network", {}), told.get("infiniband", {})):
+        for interface, figures in sorted(links.items()):
             errors, downed = figures.get("errors", 0), figures.get("link_downed", 0)
             if errors + downed > limits["link_errors"]:
                 yield "link_errors", f"{interface}: {errors:g} errors, {downed:g} times down"
@@ -208,7 +212,7 @@ def _machine_disturbances(machine: Machine, limits: Limits) -> Findings:
         yield from rule(machine, limits)
 
 
-def _gpu_disturbances(gpu: Mapping[str, Any], limits: Limits) -> Findings:
+def _gpu_disturbances(gpu: GpuSummary, limits: Limits) -> Findings:
     """Yield kind (throttled, ecc, xid) and detail of every disturbance of one GPU.
 
     :param gpu: an entry of ``gpus`` of a telemetry.
