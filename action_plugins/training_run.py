@@ -6,6 +6,7 @@ import contextlib
 import re
 import shlex
 from pathlib import Path
+from typing import get_type_hints
 
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
@@ -20,6 +21,8 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.repeat import
 )
 from ansible_collections.scalebench.core.plugins.module_utils.node.runs import unpacked
 from ansible_collections.scalebench.core.plugins.module_utils.records.endings import ending_names
+from ansible_collections.scalebench.core.plugins.module_utils.records.runs import NodeLog, NodeRun
+from ansible_collections.scalebench.core.plugins.module_utils.records.shape import check_shape
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
     make_folder,
     put_in_place,
@@ -41,8 +44,15 @@ REASONS = {
     "timeout": "the node gave no answer within {timeout:g} s and {grace:g} s more",
     "cancelled": "ended, because another node of the repeat failed",
 }
+# What is taken of a node's answer. It may not say that its carrier's job is over, nor that Ansible
+# cannot reach it.
+ANSWERED = (
+    *get_type_hints(NodeRun),
+    *get_type_hints(NodeLog),
+    *("changed", "skipped", "failed", "msg", "module_stderr"),
+)
 # sftp, whose commands are lines, reads backslashes in quotes otherwise than a shell.
-_FETCHED = re.compile(r"/[^\\\x00-\x1f\x7f]*")
+_FETCHED = re.compile(r"/[^\\\x00-\x1f\x7f\ud800-\udfff]*")
 
 
 class ActionModule(ActionBase):
@@ -90,11 +100,12 @@ class ActionModule(ActionBase):
         watch = RunWatch(timeout and timeout + grace, Path(failed) if failed else None)
         try:
             with watch:
-                answer = self._execute_module(
+                told = self._execute_module(
                     module_name="training_run", module_args=args, task_vars=task_vars
                 )
+            answer = _taken(told)
             if watch.ended and answer.get("failed"):  # no ssh that would report it
-                raise AnsibleConnectionFailure(answer.get("msg", ""))
+                raise AnsibleConnectionFailure(str(answer.get("msg", "")))
         except AnsibleConnectionFailure as error:
             if not watch.ended:
                 watch.fail()
@@ -122,7 +133,8 @@ class ActionModule(ActionBase):
                 module_name="training_run_end", module_args=given, task_vars=task_vars
             )
             if answer.get("ended"):
-                return answer["log"]
+                log = answer.get("log")
+                return log if isinstance(log, str) else None
             problem = answer.get("msg", f"not ended after {patience:g} s")
             self._display.warning(f"{task_vars['inventory_hostname']}: {run}: {problem}")
         return None
@@ -150,3 +162,13 @@ class ActionModule(ActionBase):
                 f"the node says that the log is {log!r}, which is no path that ends with"
                 f" {ending!r}; a work_dir must not have backslashes or control characters"
             )
+
+
+def _taken(told: dict) -> dict:
+    """Return what counts of a node's answer, or a failure that says what is wrong with its log."""
+    answer = {key: told[key] for key in ANSWERED if key in told}
+    try:
+        check_shape(answer, NodeLog, "answer", {})
+    except ValueError as error:
+        return {"failed": True, "msg": str(error)}
+    return answer

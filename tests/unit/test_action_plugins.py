@@ -632,11 +632,42 @@ def test_a_log_that_came_damaged_or_too_large_is_fetched(tmp_path, trained, cont
 
 
 @pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"packed_log": 5}, "answer.packed_log is 5, not a text"),
+        ({"packed_log": ["x"]}, "answer.packed_log is ['x'], not a text"),
+        ({"log": ["/w/d/n.log"]}, "answer.log is ['/w/d/n.log'], not a text"),
+        ({"log": {"a": 1}, "packed_log": None}, "answer.log is {'a': 1}, not a text"),
+    ],
+)
+def test_a_log_of_another_type_is_a_failed_repeat_that_ends_its_peers(trained, wrong, said):
+    answer = trained({"ending": "ok", "log": "/w/d/n.log", **wrong}, fetch_to="/nowhere")
+    assert answer == {"failed": True, "msg": said}
+    assert Watch.last.failures == [(0,)]
+
+
+def test_a_node_cannot_speak_for_its_carrier_or_for_ansible(trained):
+    told = {"ending": "interrupted", "reason": "x", "device_users": ["1, x"]}
+    more = {"carrier_over": True, "unreachable": True, "gone": "no route", "runs": {}}
+    assert trained({**told, **more, "_ansible_x": 1}) == told
+
+
+def test_the_end_of_a_run_may_be_told_without_a_usable_log(trained):
+    for log in ({}, {"log": 5}):
+        answer = trained(
+            AnsibleConnectionFailure("gone"), {"ended": True, **log},
+            ended="timeout", timeout=60, grace=5, fetch_to="/nowhere",
+        )  # fmt: skip
+        assert (answer["ending"], answer["log"]) == ("timeout", None)
+
+
+@pytest.mark.parametrize(
     "log",
     [
         "/etc/d/x.log",
         "/w/a\\'\" /w/b\n!id\n/d/n.log",
         "/w/a\\/d/n.log",
+        "/w/\ud800/d/n.log",
         "d/n.log",
     ],
 )

@@ -17,6 +17,7 @@ __all__ = [
     "LogEnding",
     "LogFacts",
     "ModelFacts",
+    "NodeLog",
     "NodeRun",
     "RankWaits",
     "RunRecord",
@@ -299,6 +300,13 @@ class NodeTelemetry(_NodeTelemetry, total=False):
     infiniband: Dict[str, Link]
     gpus: List[GpuSummary]
     gpu: str
+
+
+class NodeLog(TypedDict, total=False):
+    """A run's log on its node: its path there, and its content (``node.runs.packed``)."""
+
+    log: Optional[str]
+    packed_log: Optional[str]
 
 
 class NodeRun(TypedDict, total=False):
