@@ -16,7 +16,10 @@ class ActionModule(ActionBase):
         before = time.time()
         result.update(self._execute_module(task_vars=task_vars))
         after = time.time()
-        if "clock" in result:
+        # That is the controller's to say; a clock that is no number is left for the judgement.
+        result.pop("clock_skew", None)
+        clock = result.get("clock")
+        if isinstance(clock, (int, float)):
             # The module read the node's clock at some time between the two.
-            result["clock_skew"] = [result["clock"] - after, result["clock"] - before]
+            result["clock_skew"] = [clock - after, clock - before]
         return result

@@ -533,14 +533,21 @@ def test_texts_are_read_by_pattern_and_added_to_those_given(tmp_path, monkeypatc
 
 
 def test_the_skew_of_a_clock_is_between_before_and_after(monkeypatch):
-    answers = [{"clock": 105.0, "other": 1}, {"other": 1}]
+    answers = [
+        {"clock": 105.0, "other": 1},
+        {"other": 1},
+        {"clock": "x"},
+        {"clock_skew": [0, 0]},
+    ]
     monkeypatch.setattr(
         preflight_facts.ActionModule, "_execute_module", lambda *_, **__: answers.pop(0)
     )
-    times = [100.0, 102.0, 0.0, 0.0]
+    times = [100.0, 102.0, *(0.0,) * 6]
     monkeypatch.setattr(preflight_facts.time, "time", lambda: times.pop(0))
     assert result(preflight_facts, {})["clock_skew"] == [3.0, 5.0]
-    assert "clock_skew" not in result(preflight_facts, {})
+    # A node that does not tell its clock cannot say how wrong it is.
+    for _ in range(3):
+        assert "clock_skew" not in result(preflight_facts, {})
 
 
 @pytest.mark.parametrize("packing", ["none", "nodes", "devices"])

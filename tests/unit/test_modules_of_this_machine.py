@@ -21,6 +21,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.node import (
 from ansible_collections.scalebench.core.plugins.module_utils.node import (
     kernel_parameters as kernel,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.preflight.judge import judge
 from written_logs import write_log
 
 from library import (
@@ -480,6 +481,15 @@ def test_what_preflight_asks_of_a_node(run, tmp_path, monkeypatch):
     assert (found["cuda"], found["gpus_silent"], found["gpu_remarks"]) == ("state", ["1"], "remark")
     monkeypatch.setattr(preflight_facts, "unreachable", gone)
     assert run(preflight_facts)["msg"] == "it is gone"
+
+
+def test_the_preflight_can_rely_on_what_this_machine_says_of_itself(run, tmp_path):
+    given = {"work_dir": str(tmp_path), "gpus": False}
+    facts = run(preflight_facts, **given)
+    facts["fingerprint"] = run(node_fingerprint_facts, **given)["fingerprint"]
+    (tmp_path / "images").mkdir()
+    facts["dataset"] = run(dataset_info, data_dir=str(tmp_path), kind="small")["forms"]
+    assert judge({"node1": {**facts, "clock_skew": [0.0, 0.1]}})["counts"]["fail"] == 0
 
 
 def test_what_listens_where_the_node_should_is_named(run):

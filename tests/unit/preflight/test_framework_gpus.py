@@ -1,5 +1,6 @@
 """What keeps a framework from the GPUs, by its own words."""
 
+import functools
 import json
 
 import pytest
@@ -43,6 +44,27 @@ def test_a_framework_that_ran_on_each_gpu_has_no_problem():
 )
 def test_what_is_wrong_is_said_with_what_to_do(changed, words):
     assert words in problem(**changed)
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"version": 1}, "its answer.version is 1, not a text"),
+        ({"devices": [{"name": "V100"}]}, "its answer.devices[0] has no capability, error"),
+        ({"devices": None}, "its answer.devices is None, not a list"),
+        ({"architectures": [7]}, "its answer.architectures[0] is 7, not a text"),
+        ({"more": functools.reduce(lambda inner, _: [inner], range(900), [])}, "nested too deep"),
+    ],
+)
+def test_an_answer_that_does_not_fit_is_no_pass(changed, words):
+    assert problem(**changed) == f"the check of its GPUs ended with exit code 0: {words}"
+
+
+def test_an_answer_without_its_end_is_no_pass():
+    deep = {"rc": 0, "stdout": 100_000 * "[", "stderr": "a warning"}
+    assert framework_gpu_problem(deep).endswith("exit code 0: nested too deep")
+    few = {"rc": 0, "stdout": json.dumps({"version": "1", "built_for": "1", "devices": []})}
+    assert framework_gpu_problem(few).endswith("0: its answer has no architectures, error")
 
 
 @pytest.mark.parametrize("stdout", ["", "no JSON", "{}", "[]"])

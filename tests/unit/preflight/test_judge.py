@@ -1,6 +1,7 @@
 """The verdicts on nodes, from what their modules report."""
 
 import copy
+import functools
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.preflight import gpu_checks
@@ -381,6 +382,70 @@ def test_an_unreachable_node_fails_and_the_others_are_judged():
     assert judged["rows"][0]["found"] == "nvidia-smi: exit code 15: GPU is lost"
     assert judged["counts"]["pass"] == 3 * ROWS - 1
     assert judged["summary"].startswith("preflight of 4 node(s): 2 fail")
+
+
+def at(*keys, value):
+    """Return the fault of a value at a place in a node's facts; without a value it is not there."""
+
+    def fault(node):
+        for key in keys[:-1]:
+            node = node[key]
+        if value is None:
+            del node[keys[-1]]
+        else:
+            node[keys[-1]] = value
+
+    return fault
+
+
+GPU = ("fingerprint", "gpus", 0)
+UNFIT = [
+    (at("fingerprint", "disk_free_mib", value="x"),
+     "facts.fingerprint.disk_free_mib is 'x', not a whole number"),
+    (at("fingerprint", "gpus", value=[{}]),
+     "facts.fingerprint.gpus[0] has no driver, index, name"),
+    (at(*GPU, "name", value=["V100"]), "facts.fingerprint.gpus[0].name is ['V100'], not a text"),
+    (at("fingerprint", "infiniband", "mlx5_0", "ports", "1", value={}),
+     "facts.fingerprint.infiniband.mlx5_0.ports.1 has no rate, state"),
+    (at("fingerprint", "kernel", value=float("nan")), "kernel: it holds nan, which is no figure"),
+    (at("fingerprint", value="x"), "facts.fingerprint is 'x', not a mapping"),
+    (at("clock_skew", value=None), "facts has no clock_skew"),
+    (at("clock_skew", value=[1.0]), "facts.clock_skew is [1.0], not two numbers"),
+    (at("peers", value="x"), "facts.peers is 'x', not a mapping"),
+    (at("gpu_health", value=True), "facts.gpu_health is True, not a list"),
+    (at("gpu_health", 0, "index", value=None), "facts.gpu_health[0] has no index"),
+    (at("cuda", value={"code": 0}), "facts.cuda has no devices, error"),
+    (at("xid", value=["79"]), "facts.xid[0] is '79', not a whole number"),
+    (at("xid", value=[10**70]), f"xid: it holds 1{39 * '0'}, which is no figure"),
+    (at("image", value="\ud800"), "image: 'utf-8' codec can't encode character"),
+    (at("dataset", "tfrecord", value="x"), "facts.dataset.tfrecord is 'x', not a mapping"),
+    (at("addresses", value={"eth0": "10.1"}), "facts.addresses.eth0: Expected 4 octets in '10.1'"),
+    (at("routes", value=[{"interface": "eth0", "network": "x/99", "metric": 0}]),
+     "facts.routes[0].network: "),
+    (at("problem", value=["x"]), "['x']"),
+    (at("image", value=functools.reduce(lambda inner, _: [inner], range(5000), [])),
+     "image: nested too deep"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("fault", "said"), UNFIT)
+def test_a_node_whose_facts_do_not_fit_is_unfit_and_the_others_are_judged(fault, said):
+    nodes = cluster()
+    fault(nodes["node3"])
+    nodes["node4"]["memlock_kib"] = 8192
+    assert wrong(nodes) == [("answer", "node3", "fail"), ("memlock", "node4", "fail")]
+    assert judge(nodes)["rows"][0]["found"].startswith(said)
+    assert judge(nodes)["counts"]["pass"] == 3 * ROWS - 1
+
+
+def test_a_driver_without_a_number_gets_the_advice_of_a_new_one():
+    nodes = cluster()
+    for node in nodes.values():
+        node["gpu_direct"] = ""
+        for gpu in node["fingerprint"]["gpus"]:
+            gpu["driver"] = "[N/A]"
+    rows = [row for row in judge(nodes, {})["rows"] if row["check"] == "GPUDirect RDMA"]
+    assert [row["todo"].startswith("load nvidia_peermem") for row in rows] == [True] * 4
 
 
 def test_unreachable_nodes_fail():

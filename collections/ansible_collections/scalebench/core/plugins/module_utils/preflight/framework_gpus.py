@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any, Mapping
+from typing import Any, Mapping, cast
+
+from ..records.node_facts import FrameworkState
+from ..records.shape import check_shape, parse_json
 
 __all__ = ["framework_gpu_problem"]
 
@@ -23,19 +25,19 @@ def framework_gpu_problem(result: Mapping[str, Any]) -> str:
         its ``devices`` with ``name``, ``capability`` and ``error`` (of a kernel).
     """
     try:
-        state = json.loads(str(result.get("stdout") or "").strip().splitlines()[-1])
-        version, built_for = f"version {state['version']}", state["built_for"]
-        errors = [
-            f"no kernel runs on GPU {index}, {device['name']} (capability {device['capability']}):"
-            f" {device['error']}"
-            for index, device in enumerate(state["devices"])
-            if device["error"]
-        ]
-    except (IndexError, KeyError, TypeError, ValueError):
+        state = _state(str(result.get("stdout") or ""))
+    except ValueError as error:
         words = str(result.get("stderr") or result.get("msg") or "").strip().splitlines()
-        return (
-            f"the check of its GPUs ended with exit code {result.get('rc')}: {''.join(words[-1:])}"
-        )
+        if result.get("rc") == 0 or not words:
+            words = [str(error)]
+        return f"the check of its GPUs ended with exit code {result.get('rc')}: {words[-1]}"
+    version, built_for = f"version {state['version']}", state["built_for"]
+    errors = [
+        f"no kernel runs on GPU {index}, {device['name']} (capability {device['capability']}):"
+        f" {device['error']}"
+        for index, device in enumerate(state["devices"])
+        if device["error"]
+    ]
     if built_for is None:
         return f"{version} is built without CUDA, and the node has GPUs. {_ANOTHER}."
     built = f"{version}, built for CUDA {built_for}"
@@ -47,3 +49,13 @@ def framework_gpu_problem(result: Mapping[str, Any]) -> str:
         code = ", ".join(state["architectures"]) or "unknown GPUs"
         return f"{version} has code for {code}; {'; '.join(errors)}. {_ANOTHER}."
     return ""
+
+
+def _state(output: str) -> FrameworkState:
+    """Return what the last line of the output says.
+
+    :raises ValueError: that is not what a framework says, and why.
+    """
+    state = parse_json("".join(output.strip().splitlines()[-1:]))
+    check_shape(state, FrameworkState, "its answer", {})
+    return cast(FrameworkState, state)

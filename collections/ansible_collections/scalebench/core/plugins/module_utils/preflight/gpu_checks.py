@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, List, Mapping, Optional, Sequence, Tuple
 
+from ..records.node_facts import CudaState, NodeFacts
 from .verdict import (
     FAIL,
     PASS,
@@ -67,7 +68,7 @@ def gpu_checks(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
     return rows
 
 
-def cuda_problem(state: Mapping[str, Any], gpus: int) -> Tuple[str, str]:
+def cuda_problem(state: CudaState, gpus: int) -> Tuple[str, str]:
     """Return what is wrong with CUDA on a node and what to do about it; empty if it works.
 
     :param state: ``code``, ``devices`` and ``error`` of ``cuda_state``.
@@ -86,7 +87,7 @@ def cuda_problem(state: Mapping[str, Any], gpus: int) -> Tuple[str, str]:
     return "", ""
 
 
-def _bus(name: str, node: Mapping[str, Any], expected: Mapping[str, Any]) -> Row:
+def _bus(name: str, node: NodeFacts, expected: Mapping[str, Any]) -> Row:
     """Judge the GPUs that the driver cannot start: nvidia-smi and CUDA may pass over them."""
     check, silent, number = "GPUs on the bus", node.get("gpus_silent"), len(gpus_of(node))
     if silent and expected.get("gpus") != number:
@@ -96,7 +97,7 @@ def _bus(name: str, node: Mapping[str, Any], expected: Mapping[str, Any]) -> Row
     return verdict(check, name, PASS, f"{number} answer")
 
 
-def _remarks(name: str, node: Mapping[str, Any]) -> Row:
+def _remarks(name: str, node: NodeFacts) -> Row:
     words = node.get("gpu_remarks")
     if words:
         todo = "see nvidia-smi -q; a corrupt infoROM alone does not disturb a training"
@@ -104,7 +105,7 @@ def _remarks(name: str, node: Mapping[str, Any]) -> Row:
     return verdict("nvidia-smi", name, PASS, "no warning")
 
 
-def _cuda(name: str, node: Mapping[str, Any]) -> Row:
+def _cuda(name: str, node: NodeFacts) -> Row:
     """Judge the calls that every framework begins with: nvidia-smi succeeds without them."""
     state = node.get("cuda")
     if not state:
@@ -118,11 +119,14 @@ def _cuda(name: str, node: Mapping[str, Any]) -> Row:
 
 def _state(
     check: str, key: str, fine: Sequence[str], word: str, todo: str
-) -> Callable[[str, Mapping[str, Any]], Row]:
+) -> Callable[[str, NodeFacts], Row]:
     """Return a check that a state of each GPU is a fine one, where the GPU and its driver tell."""
 
-    def judge(name: str, node: Mapping[str, Any]) -> Row:
-        told = [*(node.get("gpu_health") or []), *(node["fingerprint"].get("gpu_settings") or [])]
+    def judge(name: str, node: NodeFacts) -> Row:
+        told: List[Mapping[str, Any]] = [
+            *(node.get("gpu_health") or []),
+            *(node["fingerprint"].get("gpu_settings") or []),
+        ]
         states = {gpu["index"]: gpu[key] for gpu in told if gpu.get(key)}
         bad = [f"GPU {index}: {state}" for index, state in states.items() if state not in fine]
         if bad:
@@ -163,7 +167,7 @@ def _presence(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
     return rows + agreement("GPU model", nodes, model_of, WARN, f"{advice} (--limit, -e exclude)")
 
 
-def _driver(node: Mapping[str, Any]) -> Optional[str]:
+def _driver(node: NodeFacts) -> Optional[str]:
     return ", ".join(sorted({gpu["driver"] for gpu in gpus_of(node)})) or None
 
 
@@ -171,7 +175,7 @@ def _of_fingerprint(key: str) -> Any:
     return lambda node: node["fingerprint"].get(key)
 
 
-def _settings(node: Mapping[str, Any]) -> Optional[str]:
+def _settings(node: NodeFacts) -> Optional[str]:
     """Return the distinct settings of a node's GPUs as one text; None where unknown."""
     settings: List[str] = []
     for gpu in node["fingerprint"].get("gpu_settings") or []:
@@ -182,7 +186,7 @@ def _settings(node: Mapping[str, Any]) -> Optional[str]:
     return "; ".join(settings) or None
 
 
-def _memory_errors(name: str, node: Mapping[str, Any]) -> Row:
+def _memory_errors(name: str, node: NodeFacts) -> Row:
     gpus = node.get("gpu_health") or []
     bad = [
         f"GPU {gpu['index']}: {gpu['ecc_uncorrected']}" for gpu in gpus if gpu["ecc_uncorrected"]
@@ -201,7 +205,7 @@ def _memory_errors(name: str, node: Mapping[str, Any]) -> Row:
     return verdict("GPU memory", name, PASS, "no uncorrected error since the driver was loaded")
 
 
-def _xid(name: str, node: Mapping[str, Any]) -> Row:
+def _xid(name: str, node: NodeFacts) -> Row:
     codes = node.get("xid")
     if codes is None:
         return verdict("Xid", name, SKIP, "the kernel's log cannot be read")
@@ -213,7 +217,7 @@ def _xid(name: str, node: Mapping[str, Any]) -> Row:
     return verdict("Xid", name, FAIL if fatal else WARN, shown, todo)
 
 
-def _users(name: str, node: Mapping[str, Any]) -> Row:
+def _users(name: str, node: NodeFacts) -> Row:
     users = node.get("gpu_processes") or []
     if not users:
         return verdict("GPU processes", name, PASS, "none")
@@ -224,7 +228,7 @@ def _users(name: str, node: Mapping[str, Any]) -> Row:
     return verdict("GPU processes", name, FAIL, ", ".join(users), todo)
 
 
-_CHECKS: Tuple[Callable[[str, Mapping[str, Any]], Row], ...] = (
+_CHECKS: Tuple[Callable[[str, NodeFacts], Row], ...] = (
     _cuda,
     _state(
         *("MIG", "mig", ("Disabled",), FAIL),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from fnmatch import fnmatchcase
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
+from ..records.node_facts import NodeFacts
 from ..records.node_names import by_words
-from ..stacks.versions import branch
 from .verdict import FAIL, PASS, SKIP, WARN, Nodes, Row, agreement, by_model, verdict
 
 __all__ = ["data_checks", "fabric_checks", "host_checks"]
@@ -40,7 +41,7 @@ def host_checks(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
     return rows
 
 
-def _interfaces(name: str, node: Mapping[str, Any]) -> Row:
+def _interfaces(name: str, node: NodeFacts) -> Row:
     """Judge the interfaces that the inventory sets for the ranks: without one NCCL cannot start."""
     asked = str(node.get("interface") or "")
     if not asked or "/" in asked:
@@ -57,7 +58,7 @@ def _interfaces(name: str, node: Mapping[str, Any]) -> Row:
     return verdict("interface", name, PASS, ", ".join(names))
 
 
-def _memlock(name: str, node: Mapping[str, Any]) -> Row:
+def _memlock(name: str, node: NodeFacts) -> Row:
     """Judge the limit of locked memory in a session: RDMA locks all its buffers."""
     limit = node["memlock_kib"]
     if limit == -1:
@@ -69,7 +70,7 @@ def _memlock(name: str, node: Mapping[str, Any]) -> Row:
     return verdict("memlock", name, FAIL, found, todo)
 
 
-def _room(name: str, node: Mapping[str, Any], expected: Mapping[str, Any]) -> Row:
+def _room(name: str, node: NodeFacts, expected: Mapping[str, Any]) -> Row:
     free, needed = node["fingerprint"]["disk_free_mib"], expected.get("free_mib", 0)
     if not node.get("writable", True):
         todo = "let the account of the runs write there; a disk with errors is read-only"
@@ -80,7 +81,7 @@ def _room(name: str, node: Mapping[str, Any], expected: Mapping[str, Any]) -> Ro
     return verdict("disk", name, PASS, f"{free} MiB free")
 
 
-def _clock(name: str, node: Mapping[str, Any]) -> Row:
+def _clock(name: str, node: NodeFacts) -> Row:
     """Judge the smallest clock difference that the round trip of the request allows."""
     low, high = node["clock_skew"]
     least = max(low, -high, 0.0)
@@ -91,7 +92,7 @@ def _clock(name: str, node: Mapping[str, Any]) -> Row:
     return verdict("clock", name, word, found, "synchronise it with chrony: role host_baseline")
 
 
-def _reaches(name: str, node: Mapping[str, Any]) -> Row:
+def _reaches(name: str, node: NodeFacts) -> Row:
     peers = node.get("peers")
     if peers is None:
         return verdict("ssh to all nodes", name, SKIP, "not asked for")
@@ -125,7 +126,7 @@ def fabric_checks(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
     todo = "see cable, switch and subnet manager: ibstat, iblinkinfo"
     wanted = expected.get("infiniband_ports")
 
-    def active(node: Mapping[str, Any]) -> Optional[int]:
+    def active(node: NodeFacts) -> Optional[int]:
         ports = {name: state for name, state in _states(node).items() if _used(name, patterns)}
         return len([state for state in ports.values() if "ACTIVE" in state]) if ports else None
 
@@ -133,7 +134,7 @@ def fabric_checks(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
     return rows + agreement("active InfiniBand ports", nodes, active, word, todo, wanted)
 
 
-def _states(node: Mapping[str, Any]) -> Dict[str, str]:
+def _states(node: NodeFacts) -> Dict[str, str]:
     """Return the state of each port by its name, such as ``mlx5_0/1``."""
     return {
         f"{device}/{number}": port["state"] or "unknown"
@@ -148,7 +149,7 @@ def _used(port: str, patterns: Sequence[str]) -> bool:
     return not patterns or any(fnmatchcase(name, text) for name in names for text in patterns)
 
 
-def _ports(name: str, node: Mapping[str, Any], patterns: Sequence[str]) -> Row:
+def _ports(name: str, node: NodeFacts, patterns: Sequence[str]) -> Row:
     """Judge the ports: NCCL does without those that are down, without a message."""
     states = _states(node)
     absent = [text for text in patterns if not any(_used(port, [text]) for port in states)]
@@ -171,7 +172,7 @@ def _ports(name: str, node: Mapping[str, Any], patterns: Sequence[str]) -> Row:
     return verdict("InfiniBand", name, PASS, ", ".join(sorted(str(rate) for rate in rates)))
 
 
-def _gpu_direct(name: str, node: Mapping[str, Any]) -> Row:
+def _gpu_direct(name: str, node: NodeFacts) -> Row:
     """Judge what lets adapters read GPU memory: without it NCCL copies through the host's."""
     check, means = "GPUDirect RDMA", node.get("gpu_direct")
     if not node["fingerprint"].get("gpus") or not node["fingerprint"].get("infiniband"):
@@ -179,7 +180,8 @@ def _gpu_direct(name: str, node: Mapping[str, Any]) -> Row:
     if not means:
         todo = "load nvidia_peermem: playbooks/provision.yml --tags mlnx_ofed,nvidia_driver"
         driver = node["fingerprint"]["gpus"][0]["driver"]
-        if branch(driver) < 470:
+        number = re.match(r"\d{1,9}", driver)
+        if number and int(number.group()) < 470:
             todo = f"driver {driver} has no nvidia_peermem: branch 470 is the first with it"
         elif not node["fingerprint"].get("ofed"):
             todo = (
@@ -191,7 +193,7 @@ def _gpu_direct(name: str, node: Mapping[str, Any]) -> Row:
     return verdict(check, name, PASS, means)
 
 
-def _in_container(name: str, node: Mapping[str, Any]) -> Row:
+def _in_container(name: str, node: NodeFacts) -> Row:
     """Judge the devices visible in the container: without them NCCL silently uses sockets."""
     check, inside = "InfiniBand in the container", node.get("container_infiniband")
     outside = sorted(node["fingerprint"].get("infiniband") or {})
@@ -229,7 +231,7 @@ def data_checks(nodes: Nodes) -> List[Row]:
     return rows
 
 
-def _digests(node: Mapping[str, Any]) -> Optional[str]:
+def _digests(node: NodeFacts) -> Optional[str]:
     digests = [
         f"{form} {state['digest'][:_SHOWN]}"
         for form, state in (node.get("dataset") or {}).items()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import Any, Collection, Dict, List, Mapping, Optional, Set, Union
 
+from ..records.node_facts import NodeFacts, check_node_facts
 from .diagnosis_checks import diagnosis_checks
 from .gpu_checks import gpu_checks
 from .host_checks import data_checks, fabric_checks, host_checks
@@ -27,13 +28,15 @@ _NAMES = "correct it, or remove it from preflight_accepted: a name of the invent
 _UNSEEN = "fix this first: the node could not be examined further"
 
 
-def judge(nodes: Nodes, expected: Optional[Mapping[str, Any]] = None) -> Dict[str, Any]:
+def judge(
+    nodes: Mapping[str, Mapping[str, Any]], expected: Optional[Mapping[str, Any]] = None
+) -> Dict[str, Any]:
     """Return ``rows`` (failures first), ``verdict`` (the worst), ``counts`` and ``summary``.
 
     :param nodes: by name: ``fingerprint`` (module node_fingerprint_facts), the facts of module
         preflight_facts, ``dataset`` (module dataset_info), ``interface`` (of the ranks) and
         ``transport`` (that the inventory expects) where there is one; or ``problem`` alone, why the
-        node could not be examined.
+        node could not be examined. A node whose facts do not fit ``NodeFacts`` is not fit.
     :param expected: the arguments of the checks: ``gpus``, ``gpu_model``, ``driver``,
         ``infiniband_devices``, ``infiniband_ports``, ``free_mib``, ``diagnosis``, ``exclude`` and
         ``excluded``; None and absent mean the same.
@@ -42,12 +45,13 @@ def judge(nodes: Nodes, expected: Optional[Mapping[str, Any]] = None) -> Dict[st
         ``nodes``.
     """
     given = {key: value for key, value in (expected or {}).items() if value}
-    seen = {name: node for name, node in nodes.items() if not node.get("problem")}
-    rows: List[Row] = [
-        verdict("answer", name, FAIL, " ".join(node["problem"].split()), _UNSEEN)
-        for name, node in nodes.items()
-        if name not in seen
-    ]
+    seen: Dict[str, NodeFacts] = {}
+    rows: List[Row] = []
+    for name, node in nodes.items():
+        try:
+            seen[name] = _examined(node)
+        except ValueError as error:
+            rows.append(verdict("answer", name, FAIL, str(error), _UNSEEN))
     rows += gpu_checks(seen, given) + fabric_checks(seen, given)
     rows += data_checks(seen) + host_checks(seen, given) + diagnosis_checks(seen, given)
     rows += transport_checks(seen)
@@ -64,6 +68,16 @@ def judge(nodes: Nodes, expected: Optional[Mapping[str, Any]] = None) -> Dict[st
     words = [f"{counts[word]} {word}" for word in _ORDER if counts[word]]
     summary = f"preflight of {len(nodes)} node(s): {', '.join(words)}"
     return {"rows": rows, "verdict": worst, "counts": counts, "summary": summary}
+
+
+def _examined(node: Mapping[str, Any]) -> NodeFacts:
+    """Return the facts of a node.
+
+    :raises ValueError: it could not be examined, or said what no check can rely on.
+    """
+    if node.get("problem"):
+        raise ValueError(" ".join(str(node["problem"]).split()))
+    return check_node_facts(node)
 
 
 def _with_accepted(

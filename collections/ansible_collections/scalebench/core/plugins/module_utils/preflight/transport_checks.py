@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
+from ..records.node_facts import NodeFacts, Route
 from ..telemetry.nccl import check_expected
 from .verdict import FAIL, PASS, SKIP, WARN, Nodes, Row, verdict
 
@@ -43,7 +44,7 @@ def transport_checks(nodes: Nodes) -> List[Row]:
     return rows
 
 
-def _interface(wanted: str, node: Mapping[str, Any]) -> str:
+def _interface(wanted: str, node: NodeFacts) -> str:
     """Return the interface of a node's messages, empty where the inventory names none, or many."""
     if wanted.startswith(_TCP):
         return wanted[len(_TCP) :]
@@ -72,7 +73,7 @@ def _tcp(name: str, nodes: Nodes, wanted: str, links: Mapping[str, str]) -> Row:
     return verdict(_CHECK, name, PASS, f"{way}, {node['addresses'][link]}")
 
 
-def _other_link(node: Mapping[str, Any], wanted: str, link: str) -> Optional[_Problem]:
+def _other_link(node: NodeFacts, wanted: str, link: str) -> Optional[_Problem]:
     """Return how the interface that libraries are told differs from the expected one."""
     named = str(node.get("interface") or "")
     names = {part.partition(":")[0] for part in named.split(",")}
@@ -82,7 +83,7 @@ def _other_link(node: Mapping[str, Any], wanted: str, link: str) -> Optional[_Pr
     return None
 
 
-def _not_there(node: Mapping[str, Any], wanted: str, link: str) -> Optional[_Problem]:
+def _not_there(node: NodeFacts, wanted: str, link: str) -> Optional[_Problem]:
     up = node["fingerprint"].get("interfaces") or {}
     if link not in up:
         variable = "scalebench_transport" if wanted.startswith(_TCP) else "scalebench_interface"
@@ -110,7 +111,7 @@ def _other_way(name: str, nodes: Nodes, links: Mapping[str, str]) -> Optional[_P
     return None
 
 
-def _numbers(route: Mapping[str, Any]) -> _Route:
+def _numbers(route: Route) -> _Route:
     network = ipaddress.IPv4Network(route["network"], strict=False)
     first, mask = int(network.network_address), int(network.netmask)
     return first, mask, int(route["metric"]), str(route["interface"])
@@ -125,7 +126,7 @@ def _way(address: str, own: Mapping[str, str], routes: Sequence[_Route]) -> str:
     return max(fitting, key=lambda route: (route[1], -route[2]))[3] if fitting else ""
 
 
-def _layers(node: Mapping[str, Any]) -> List[str]:
+def _layers(node: NodeFacts) -> List[str]:
     """Return the link layers of a node's active RDMA ports."""
     return sorted(
         {

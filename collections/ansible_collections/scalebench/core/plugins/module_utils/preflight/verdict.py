@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, TypedDict
 
+from ..records.node_facts import Gpu, NodeFacts
 from ..records.node_names import folded, without_own
 
 __all__ = [
@@ -22,8 +23,8 @@ __all__ = [
 ]
 
 PASS, WARN, FAIL, SKIP = "pass", "warn", "fail", "skip"
-# By name of the node: its fingerprint and the facts of module preflight_facts.
-Nodes = Mapping[str, Mapping[str, Any]]
+# By name of the node.
+Nodes = Mapping[str, NodeFacts]
 
 
 class Row(TypedDict):
@@ -49,7 +50,7 @@ def verdict(check: str, node: str, word: str, found: str, todo: str = "") -> Row
 def agreement(
     check: str,
     nodes: Nodes,
-    value: Callable[[Mapping[str, Any]], Any],
+    value: Callable[[NodeFacts], Any],
     word: str,
     todo: str,
     expected: Any = None,
@@ -92,12 +93,12 @@ def by_model(nodes: Nodes) -> List[Nodes]:
     ]
 
 
-def gpus_of(node: Mapping[str, Any]) -> List[Mapping[str, Any]]:
+def gpus_of(node: NodeFacts) -> List[Gpu]:
     """Return the GPUs of a node."""
     return list(node["fingerprint"].get("gpus") or [])
 
 
-def model_of(node: Mapping[str, Any]) -> Optional[str]:
+def model_of(node: NodeFacts) -> Optional[str]:
     """Return the names of a node's GPUs; None without any."""
     return ", ".join(sorted({gpu["name"] for gpu in gpus_of(node)})) or None
 
