@@ -305,7 +305,7 @@ def test_data_after_the_end_is_refused(campaign, tmp_path):
         file.write(bytes(512))
     verify(path)
     whole = path.read_bytes()
-    for more in (b"more", bytes(1 << 20)):
+    for more in (b"more", bytes(64 << 20)):
         path.write_bytes(whole + gzip.compress(more))
         with pytest.raises(ValueError, match="data follows its end"):
             unpack(path, tmp_path / "there")

@@ -46,8 +46,8 @@ __all__ = [
 PIECE = 1 << 20  # bytes
 # Room for 100,000 paths and their checksums, in bytes.
 LONGEST_CHECKSUMS = 32 << 20
-# A tar file is filled up with zeros to a block, of 10 KiB as a rule.
-_MOST_PADDING = 1 << 20  # bytes
+# A tar file is filled up with zeros to a block, of 10 KiB as a rule; a gigabyte of them is 1 MB.
+_MOST_PADDING = 64 << 20  # bytes
 
 # Header and content; the content must be read before the next member.
 Member = tuple[tarfile.TarInfo, Iterator[bytes]]
