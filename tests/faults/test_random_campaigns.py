@@ -165,7 +165,11 @@ class FinishedCampaign:
                 method = {key: record["cell"][key] for key in ("warmup", "iterations")}
                 expected = plan.expected_identity(record["cell"])
                 facts = read_facts(
-                    self.folder / log, "mean_after_warmup", method, lambda _own, e=expected: e
+                    self.folder / log,
+                    self.folder,
+                    "mean_after_warmup",
+                    method,
+                    lambda _own, e=expected: e,
                 )
                 assert facts["throughput"] == record["facts"]["throughput"]
 
