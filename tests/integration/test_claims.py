@@ -15,6 +15,7 @@ PLAYBOOK = ROOT / "tests/integration/playbooks/claim_and_wait.yml"
 NODES = ("node1", "node2")
 _WITH_CTRL_C = (
     "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL);"
+    "signal.signal(signal.SIGHUP, signal.SIG_DFL);"
     "os.execvp('ansible-playbook', sys.argv)"
 )
 # Python ignores what a function raises that it calls around a fork. It is called in the parent.
@@ -78,7 +79,7 @@ def start(cluster, *options, inside=(), program=_WITH_CTRL_C):
     :param inside: the command that starts it in a container of its own.
     """
     return subprocess.Popen(
-        # A test that runs in the background ignores SIGINT, and so would what it starts.
+        # A test that runs in the background ignores these, and so would what it starts.
         [
             *inside,
             sys.executable,

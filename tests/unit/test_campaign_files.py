@@ -298,6 +298,8 @@ def test_a_repeat_whose_log_lost_its_content_runs_again(tmp_path):
     (folder / logs[0]).write_bytes(b"")
     (folder / logs[1]).write_bytes(bytes(100))
     (folder / logs[2]).unlink()
+    # As of a program that truncates its own output.
+    (folder / logs[3]).write_bytes(bytes(100) + (folder / logs[3]).read_bytes())
     problems = []
     # Without a log, the facts of the record count.
     assert sorted(files.records(folder, problems)) == logs[2:]

@@ -118,6 +118,11 @@ def test_nothing_is_written_where_a_link_leads(campaign):
         campaign_files.kept_plan(campaign)
 
 
+def test_a_link_beside_the_logs_stops_no_campaign(campaign):
+    (campaign / "logs/shortcut").symlink_to("/usr")
+    assert campaign_files.kept_plan(campaign)["cells"]
+
+
 @pytest.mark.parametrize("key", ["p_difference", "p_equivalence"])
 def test_results_may_hold_a_very_small_p_value_and_no_such_figure(tmp_path, key):
     path = tmp_path / "results.json"

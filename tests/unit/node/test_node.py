@@ -142,12 +142,13 @@ def test_a_pipe_with_the_name_of_the_log_is_not_waited_for(tmp_path):
     assert (tmp_path / "x.log").read_text() == "one\n"
 
 
-def test_an_error_of_the_supervisor_ends_what_it_started(tmp_path):
-    # As its folder is gone, the log cannot be put back.
+def test_a_log_that_cannot_be_put_back_costs_no_ending(tmp_path):
+    # Its folder is gone.
     (tmp_path / "runs").mkdir()
-    supervisor = supervise(tmp_path / "runs", f"setsid sleep 91 & mv ../runs {tmp_path}/other")
-    with pytest.raises(json.JSONDecodeError):
-        answer(supervisor)
+    moved = f"setsid sleep 91 & mv ../runs {tmp_path}/other; echo ValueError: late; exit 3"
+    done = answer(supervise(tmp_path / "runs", moved))
+    lost = "its log was moved and could not be kept: No such file or directory"
+    assert (done["ending"], done["reason"]) == ("crashed", f"exit code 3: ValueError: late; {lost}")
     assert marked(tmp_path) == []
 
 

@@ -60,7 +60,7 @@ def test_a_wheel_is_on_the_disk_before_it_counts_and_what_a_killed_build_left_go
     tmp_path, monkeypatch
 ):
     synced, fsync, wheel = [], os.fsync, tmp_path / "tiny-1.5.whl"
-    (tmp_path / "build/pip-build").mkdir(parents=True)
+    (tmp_path / "build-1/pip-build").mkdir(parents=True)
 
     def build(argv, *_rest, **_more):
         work = Path(argv[argv.index("--wheel-dir") + 1])

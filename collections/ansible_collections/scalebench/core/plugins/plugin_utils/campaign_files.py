@@ -151,16 +151,16 @@ def kept_plan(folder: Path) -> dict[str, Any]:
     :raises ValueError: the folder is not a campaign's, or its plan is damaged or logs elsewhere.
     """
     check_logs(folder)
-    for place, names, _ in os.walk(folder / "logs"):
-        for name in names:
-            _refuse_link(folder, Path(place, name))
     if (folder / PLAN).exists():
         try:
-            return dict(read_plan(folder, to_continue=True))
+            kept = read_plan(folder, to_continue=True)
         except ValueError as error:
             raise ValueError(
                 f"{folder}: {error}. Restore the file, or give another -e campaign=NAME"
             ) from None
+        for directory in sorted({cell["directory"] for cell in kept["cells"]}):
+            _refuse_link(folder, folder / "logs" / directory)
+        return dict(kept)
     # A claim and a partial file are left by a controller that was killed before its first plan.
     if folder.exists() and any(
         path.suffix != ".part" and path.name not in claim.FILES for path in folder.iterdir()
@@ -254,10 +254,14 @@ def _undamaged(folder: Path, name: str, problems: Problems | None) -> list[RunRe
 
 
 def _is_empty(log: Path) -> bool:
-    """Return whether a log lost its content, as by a damaged disk; of one that is gone, False."""
+    """Return whether a log lost its content, as by a damaged disk; of one that is gone, False.
+
+    Zeros alone are none; a program that truncates its own output leaves some before the rest.
+    """
     try:
         with open_regular(log) as file:
-            return file.read(1) in (b"", b"\0")
+            pieces = iter(lambda: file.read(1 << 18), b"")
+            return not any(piece.strip(b"\0") for piece in pieces)
     except (OSError, ValueError):
         return False
 

@@ -43,7 +43,7 @@ _NAME = _CAPITALS % (
     + _PLURALS.replace(rb"[_-]?", rb"_")
     + rb")(?![A-Z])|(?:_PASS|_PWD|_JWT|_CREDS|(?:DB|LDAP|USER)PASS|REDISCLI_AUTH"
     # A personal access token; else PAT is a pattern.
-    rb"|(?:" + _ISSUERS + rb"|GIT|EXT|CR)_PAT)(?![A-Z0-9_])"
+    rb"|(?:" + _ISSUERS + rb"|DEVOPS_EXT)_PAT)(?![A-Z0-9_])"
 )
 # The value may be the name of a method too: AUTH=none.
 _NAME_OF_AUTH = _CAPITALS % rb"_AUTH(?![A-Z0-9_])"

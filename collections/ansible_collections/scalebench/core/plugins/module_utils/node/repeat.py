@@ -7,8 +7,10 @@ import glob
 import json
 import os
 import shutil
+import socket
 import tempfile
 import time
+import zlib
 from typing import Any, Dict, Iterator, List, Mapping
 
 from ..telemetry.nccl import transports, with_trace
@@ -45,10 +47,12 @@ def _temporary_folder() -> Iterator[str]:
 
     torchrun leaves a folder behind whenever it runs, and a process that is ended leaves all of its
     own. The folder has a short name because a socket's name may have 107 bytes, unix(7). This
-    process may be killed too, as schedulers do: the next one removes its folder. Containers that
-    share /tmp see no processes of each other: each removes those of its own namespace of pids.
+    process may be killed too, as schedulers do: the next one removes its folder. Machines and
+    containers that share the place of temporary files see no processes of each other: each removes
+    those of its own host and namespace of pids.
     """
-    prefix = f"scalebench-{os.stat('/proc/self/ns/pid').st_ino}-"
+    host = zlib.crc32(socket.gethostname().encode())
+    prefix = f"scalebench-{host:08x}-{os.stat('/proc/self/ns/pid').st_ino}-"
     for left in glob.glob(os.path.join(tempfile.gettempdir(), f"{prefix}[0-9]*-*")):
         maker = left.rpartition(prefix)[2].partition("-")[0]
         if not os.path.exists(f"/proc/{maker}"):

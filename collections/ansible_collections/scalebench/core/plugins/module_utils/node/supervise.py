@@ -132,7 +132,8 @@ def supervise(
             _wait_for_all(launcher)
         if launcher and ending == "ended":
             ending, reason = _verdict(launcher.returncode, output)
-        _put_back(log, output)
+        lost = _put_back(log, output)
+        reason = "; ".join(filter(None, (reason, lost)))
         result = _ended(ending, reason, exit_code, start, len(left))
         if sampler:
             result["telemetry"] = sampler.summary()
@@ -220,21 +221,27 @@ def _wait_for_all(launcher: Optional[subprocess.Popen[bytes]]) -> None:
             pass
 
 
-def _put_back(log: str, output: IO[bytes]) -> None:
+def _put_back(log: str, output: IO[bytes]) -> str:
     """Have the output under its name again, which a launcher may have taken from it.
 
     What has the name instead may be a pipe, whose reader would wait for ever.
 
-    :raises OSError: it cannot be written.
+    :returns: why it could not be written; empty where it was.
     """
     with contextlib.suppress(FileNotFoundError):
         if os.path.samestat(os.fstat(output.fileno()), os.lstat(log)):
-            return
+            return ""
     part = log + ".part"
     output.seek(0)
-    with open(create(part), "wb") as copy:
-        shutil.copyfileobj(output, copy)
-    os.replace(part, log)
+    try:
+        with open(create(part), "wb") as copy:
+            shutil.copyfileobj(output, copy)
+        os.replace(part, log)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            os.remove(part)
+        return f"its log was moved and could not be kept: {error.strerror}"
+    return ""
 
 
 def _verdict(exit_code: int, output: IO[bytes]) -> tuple[str, str]:

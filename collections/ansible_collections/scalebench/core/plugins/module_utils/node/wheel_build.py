@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import shutil
+import tempfile
 from typing import Mapping
 
 from .durable import replace
@@ -29,10 +30,10 @@ def build_wheel(python: str, requirement: str, environment: Mapping[str, str], f
     """
     os.makedirs(folder, exist_ok=True)
     log = os.path.join(folder, "build.log")
-    work = os.path.join(folder, "build")
-    # What a build left that was killed.
-    shutil.rmtree(work, ignore_errors=True)
-    os.mkdir(work, 0o700)
+    # What builds left that were killed; a compiler of theirs may still write there.
+    for left in glob.glob(os.path.join(glob.escape(folder), "build-*")):
+        shutil.rmtree(left, ignore_errors=True)
+    work = tempfile.mkdtemp(prefix="build-", dir=folder)
     argv = [python, "-m", "pip", "wheel", "--verbose", "--no-deps", "--no-build-isolation"]
     argv += ["--no-cache-dir", "--no-binary", ":all:", "--wheel-dir", work, requirement]
     try:
