@@ -136,12 +136,14 @@ _PASSWORD_OPTIONS = (
 _OPTION = rb"(?:\s[\"']?|[\"']\s*,\s*[\"'])"
 # The same of an option, also as words of a list.
 _GIVEN = rb"(?:[\"'],\s*|\s+|=)[\"']?(?P<value>(?!-)"
-# Of a pair of name and value, as containers state their environment: the name, what lies behind the
-# word name or value, and the value, which is no word or short number where it has no quotes.
-_NAME_IN_PAIR = rb"(?:" + _NAME + rb"|" + _PRECISE + rb")"
+# Of a pair of name and value, as containers state their environment: what lies behind these two
+# words, and each of the two; without quotes the value is no word or short number.
 _IN_PAIR = _QUOTE + rb"?\s*:\s*" + _QUOTE + rb"?"
-_OF_PAIR = (
-    rb"(?P<value>"
+_NAME_OF_PAIR = rb"(?:[Nn]ame|[Kk]ey)" + _IN_PAIR + rb"(?:" + _NAME + rb"|" + _PRECISE + rb")"
+_VALUE_OF_PAIR = (
+    rb"[Vv]alue"
+    + _IN_PAIR
+    + rb"(?P<value>"
     + _NOTHING
     + rb"(?:"
     + _IN_QUOTES
@@ -254,28 +256,12 @@ RULES = (
     _rule(
         "secret of the environment",
         [b"value"],
-        rb"\b(?:[Nn]ame|[Kk]ey)"
-        + _IN_PAIR
-        + _NAME_IN_PAIR
-        + _QUOTE
-        + rb"?\s*,\s*"
-        + _QUOTE
-        + rb"?[Vv]alue"
-        + _IN_PAIR
-        + _OF_PAIR,
+        rb"\b" + _NAME_OF_PAIR + _QUOTE + rb"?\s*,\s*" + _QUOTE + rb"?" + _VALUE_OF_PAIR,
     ),
     _rule(
         "secret of the environment",
         [b"value"],
-        rb"\b[Vv]alue"
-        + _IN_PAIR
-        + _OF_PAIR
-        + _QUOTE
-        + rb"?\s{0,9},\s{0,9}"
-        + _QUOTE
-        + rb"?(?:[Nn]ame|[Kk]ey)"
-        + _IN_PAIR
-        + _NAME_IN_PAIR,
+        rb"\b" + _VALUE_OF_PAIR + _QUOTE + rb"?\s{0,9},\s{0,9}" + _QUOTE + rb"?" + _NAME_OF_PAIR,
     ),
     _rule(
         "password of a document",
