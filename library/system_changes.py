@@ -429,12 +429,11 @@ def refuse_other(module: AnsibleModule, record: Record) -> str:
 def record_run(module: AnsibleModule, record: Record) -> None:
     """Record what the system is before roles change it, or what they changed."""
     if not module.check_mode:
-        # This run's own, however long it took.
-        own = record.read(record.begun)
         if module.params["state"] == "begun":
             record.begin(module.params["folders"])
         else:
-            record.finish(own)
+            # This run's own, however long it took.
+            record.finish(record.read(record.begun))
         place = {"work_dir": module.params["work_dir"]}
         if place["work_dir"] and record.read(record.place) != place:
             record.write(record.place, place)
