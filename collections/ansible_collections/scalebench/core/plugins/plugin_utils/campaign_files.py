@@ -34,6 +34,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.running.policy imp
     check_adaptive,
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
+    in_utf8,
     inside,
     leads_outside,
     open_regular,
@@ -247,7 +248,7 @@ def _undamaged(folder: Path, name: str, problems: Problems | None) -> list[RunRe
                 raise ValueError("its log is empty")
             read.append(record)
         except (ValueError, OSError) as error:
-            path = os.fsencode(path).decode("utf-8", "backslashreplace")
+            path = in_utf8(path)
             if problems is not None:
                 problems.append({"path": path, "reason": shown(f"it cannot be read: {error}")})
     return read

@@ -23,6 +23,8 @@ from ansible_collections.scalebench.core.plugins.module_utils.records.shape impo
 __all__ = [
     "LARGEST",
     "LEADS_OUTSIDE",
+    "NOT_UTF8",
+    "in_utf8",
     "inside",
     "leads_outside",
     "make_folder",
@@ -46,6 +48,7 @@ _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # Bytes of a file that is read whole; a plan of a thousand nodes has a few million.
 LARGEST = 1 << 28
 LEADS_OUTSIDE = "a link that leads out of the folder; copy what it leads to"
+NOT_UTF8 = "its name is not UTF-8; rename it"
 # Values of a YAML file, with those of its aliases.
 _MOST_VALUES = 1 << 20
 
@@ -70,6 +73,11 @@ def open_regular(path: Path, folder: Path | None = None) -> BinaryIO:
         return os.fdopen(opened, "rb")
     os.close(opened)
     raise ValueError(refused)
+
+
+def in_utf8(path: str) -> str:
+    """Return a path as a report can hold it: bytes that are not UTF-8 become ``\\xe9``."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def leads_outside(folder: Path | str, path: Path | str) -> bool:

@@ -13,6 +13,8 @@ from ansible_collections.scalebench.core.plugins.module_utils import logs
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
     LEADS_OUTSIDE,
+    NOT_UTF8,
+    in_utf8,
     leads_outside,
     open_regular,
 )
@@ -56,12 +58,8 @@ def files_below(folder: Path) -> tuple[list[str], list[dict[str, str]]]:
         folders[:] = [name for name in folders if inside(os.path.join(root, name))]
         found = [os.path.join(root, name) for name in sorted(names)]
         paths += [os.path.relpath(path, folder) for path in found if inside(path)]
-    shown = {path: os.fsencode(path).decode("utf-8", "backslashreplace") for path in paths}
-    problems += [
-        {"path": shown[path], "reason": "its name is not UTF-8; rename it"}
-        for path in paths
-        if shown[path] != path
-    ]
+    shown = {path: in_utf8(path) for path in paths}
+    problems += [{"path": shown[path], "reason": NOT_UTF8} for path in paths if shown[path] != path]
     return [path for path in paths if shown[path] == path], problems
 
 

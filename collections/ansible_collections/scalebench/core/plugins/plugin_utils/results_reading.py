@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,8 @@ from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text 
 from ansible_collections.scalebench.core.plugins.module_utils.published.rows import published_rows
 from ansible_collections.scalebench.core.plugins.module_utils.results.versions import read
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
+    NOT_UTF8,
+    in_utf8,
     read_json,
     read_yaml,
 )
@@ -48,12 +49,12 @@ def read_campaigns(folder: Path) -> tuple[list[dict[str, Any]], list[dict[str, s
     """
     entries, left_out = [], []
     for place in sorted(path for path in folder.iterdir() if path.is_dir()):
-        path = place / "results.json"
-        name = shown(plain(os.fsencode(place.name).decode("utf-8", "backslashreplace")))
+        path, named = place / "results.json", in_utf8(place.name)
+        name = shown(plain(named))
         try:
             if path.exists():
-                if not _is_utf8(place.name):
-                    raise ValueError("its name is not UTF-8; rename it")
+                if named != place.name:
+                    raise ValueError(NOT_UTF8)
                 entries.append(entry(shown(read_results(path, place)), name))
             elif (place / "plan.json").exists():
                 raise ValueError(
@@ -63,10 +64,6 @@ def read_campaigns(folder: Path) -> tuple[list[dict[str, Any]], list[dict[str, s
         except (OSError, ValueError) as error:
             left_out.append({"folder": name, "reason": shown(plain(error))})
     return entries, left_out
-
-
-def _is_utf8(name: str) -> bool:
-    return os.fsencode(name).decode("utf-8", "replace") == name
 
 
 def read_diagnosis(path: Path) -> Any:
