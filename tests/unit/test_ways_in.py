@@ -108,6 +108,25 @@ def test_more_controllers_do_not_lock_out_the_one_of_this_run(tmp_path):
     assert not re.search(r"(?<!__)host_baseline_controllers", tasks)
 
 
+def inventory_checked(tmp_path, groups, *arguments):
+    inventory = {name: {"hosts": dict.fromkeys(hosts)} for name, hosts in groups.items()}
+    (tmp_path / "hosts.yml").write_text(json.dumps(inventory))
+    return subprocess.run(
+        [Path(sys.executable).parent / "ansible-playbook", "-i", tmp_path / "hosts.yml",
+         ROOT / "playbooks/inventory_check.yml", *arguments],
+        env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"},
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+
+
+def test_a_variable_of_a_wrong_type_ends_the_run_also_with_limit(tmp_path):
+    given = json.dumps({"scalebench_no_proxy": "a,b", "campaign_cpu_threads": "{{ 1 }}"})
+    groups = {"nodes": ("gpu01", "gpu02")}
+    done = inventory_checked(tmp_path, groups, "-e", given, "--limit", "gpu02")
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "gpu02: scalebench_no_proxy is text, not a list" in " ".join(done.stdout.split())
+
+
 @pytest.mark.parametrize(
     ("without_root", "local", "code"),
     [((), (), 0), (("gpu01", "gpu02"), (), 0), (("gpu01",), (), 2), (("gpu01",), ("gpu02",), 0)],
@@ -116,14 +135,7 @@ def test_servers_with_and_without_root_in_one_cluster_are_refused(
     tmp_path, without_root, local, code
 ):
     groups = {"nodes": ("gpu01", "gpu02"), "unprivileged_nodes": without_root, "local_nodes": local}
-    inventory = {name: {"hosts": dict.fromkeys(hosts)} for name, hosts in groups.items()}
-    (tmp_path / "hosts.yml").write_text(json.dumps(inventory))
-    done = subprocess.run(
-        [Path(sys.executable).parent / "ansible-playbook", "-i", tmp_path / "hosts.yml",
-         ROOT / "playbooks/inventory_check.yml"],
-        env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"},
-        capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
+    done = inventory_checked(tmp_path, groups)
     assert done.returncode == code, done.stdout + done.stderr
     words = "gpu01 in group unprivileged_nodes, and gpu02 not: put all hosts"
     assert (words in " ".join(done.stdout.split())) is (code == 2)

@@ -8,11 +8,22 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any
 
+import yaml
 from ansible_collections.scalebench.core.plugins.module_utils.planning import options
+from ansible_collections.scalebench.core.plugins.module_utils.planning.variable_types import (
+    option_types,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.records.node_names import by_words
 from ansible_collections.scalebench.core.plugins.plugin_utils.plan_evidence import PROJECT
 
-__all__ = ["check_same_on_nodes", "given_options", "misspelt", "role_variables", "with_sources"]
+__all__ = [
+    "check_same_on_nodes",
+    "declared_types",
+    "given_options",
+    "misspelt",
+    "role_variables",
+    "with_sources",
+]
 
 Declared = Mapping[str, Iterable[str]]
 _NONE: Declared = {}
@@ -20,6 +31,13 @@ _NONE: Declared = {}
 _VARIABLE = re.compile(r"^(\w+):|\b(scalebench_\w+)", re.M)
 # Read by Ansible or a playbook before any role.
 _BEFORE_ROLES = {"scalebench_first_contact", "scalebench_ssh_arguments"}
+
+
+class _Specs(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """Reads argument_specs, whose defaults may be templates that stay as they are."""
+
+
+_Specs.add_constructor("!unsafe", _Specs.construct_scalar)
 
 
 def given_options(
@@ -60,6 +78,12 @@ def role_variables() -> frozenset[str]:
     texts = [file.read_text(encoding="utf-8") for file in defaults]
     found = {name for text in texts for match in _VARIABLE.findall(text) for name in match if name}
     return frozenset(found | _BEFORE_ROLES)
+
+
+def declared_types() -> dict[str, str]:
+    """Return the types of the variables of all roles, and of the inventory."""
+    specs = (PROJECT / "roles").glob("*/meta/argument_specs.yml")
+    return option_types(yaml.load(file.read_bytes(), _Specs)["argument_specs"] for file in specs)
 
 
 def misspelt(names: Iterable[str], known: Iterable[str]) -> list[str]:

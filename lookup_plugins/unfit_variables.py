@@ -1,0 +1,48 @@
+"""Look up variables whose value has another type than the roles take."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: unfit_variables
+short_description: Return what is wrong with the types of variables
+description:
+  - Returns a sentence for each variable of a role or of the inventory whose value, in the inventory
+    or given with -e, is no list, mapping or text where the role takes one, and names the hosts.
+    Ansible's own check of a role's arguments accepts what it can convert, and leaves it as it is.
+options:
+  _terms:
+    description: Hosts whose variables are read.
+    required: true
+"""
+
+EXAMPLES = r"""
+- name: Fail with a variable of a wrong type
+  ansible.builtin.assert:
+    that: wrong | length == 0
+    fail_msg: "{{ wrong | join('\\n') }}"
+  vars:
+    wrong: "{{ query('unfit_variables', *ansible_play_hosts) }}"
+"""
+
+RETURN = r"""
+_raw:
+  description: The sentences.
+  type: list
+  elements: str
+"""
+
+from ansible.plugins.lookup import LookupBase
+from ansible_collections.scalebench.core.plugins.module_utils.planning.variable_types import (
+    unfit_variables,
+)
+from ansible_collections.scalebench.core.plugins.plugin_utils.given_options import declared_types
+
+
+class LookupModule(LookupBase):
+    """Implements lookup unfit_variables."""
+
+    def run(self, terms, variables=None, **kwargs):
+        """Return the sentences."""
+        # Not as items, which are templated.
+        nodes = {host: variables["hostvars"].raw_get(host) for host in terms}
+        return unfit_variables(nodes, declared_types())
