@@ -72,8 +72,17 @@ def plain_condition(condition: str, row: Mapping[str, Any]) -> Any:
     ``Tesla V100-SXM2-16GB`` the gpu V100-SXM2-16GB, ``pure_fp16`` the precision fp16,
     ``device: cpu`` no gpu, and a topology gives nodes and devices per node.
     """
+    return _plain(condition, _with_own(row))
+
+
+def _with_own(row: Mapping[str, Any]) -> Mapping[str, Any]:
     # A benchmark's factor may have the name of a key of results, such as state.
-    value = {**row, **own_values(row)}.get(condition)
+    return {**row, **own_values(row)}
+
+
+def _plain(condition: str, row: Mapping[str, Any]) -> Any:
+    """Return a condition of a row that has the values of its own factors among its keys."""
+    value = row.get(condition)
     if condition in ("nodes", "devices_per_node") and value is None and row.get("topology"):
         return parse_topology(row["topology"])[condition == "devices_per_node"]
     if condition == "gpu" and row.get("device") == "cpu":
@@ -112,7 +121,8 @@ _PLAIN: Dict[str, Callable[[str], Optional[str]]] = {
 
 def plain_conditions(row: Mapping[str, Any]) -> Dict[str, Any]:
     """Return all decisive conditions of a cell or row, each as :func:`plain_condition` does."""
-    return {condition: plain_condition(condition, row) for condition in _decisive(row)}
+    whole = _with_own(row)
+    return {condition: _plain(condition, whole) for condition in _decisive(row)}
 
 
 def _decisive(*rows: Mapping[str, Any]) -> Tuple[str, ...]:
@@ -168,8 +178,9 @@ def judge(
     for condition in waive:
         if condition not in decisive:
             raise ValueError(f"cannot waive {condition!r}: use one of {', '.join(decisive)}")
+    whole = _with_own(measured), _with_own(published)
     sides: Dict[str, Tuple[Any, Any]] = {
-        c: (plain_condition(c, measured), plain_condition(c, published)) for c in decisive + _TOLD
+        c: (_plain(c, whole[0]), _plain(c, whole[1])) for c in decisive + _TOLD
     }
 
     def listed(names: Iterable[str]) -> List[Dict[str, Any]]:
