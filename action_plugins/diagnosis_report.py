@@ -54,6 +54,11 @@ class ActionModule(ControllerAction):
 
     def answer(self, args):
         """Write the files that differ; return the text and the suspects."""
+        for name, members in args["groups"].items():
+            if not isinstance(members, list) or not all(isinstance(one, str) for one in members):
+                raise ValueError(
+                    f"diagnosis_groups: {name} is {members!r}: write the nodes as [node, node]"
+                )
         if not args["campaign_dir"]:
             text = "\n".join(schedule(args["nodes"]))
             nothing = dict.fromkeys(("verdict", "headline", "without"), "")

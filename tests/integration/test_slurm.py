@@ -116,6 +116,14 @@ def test_a_playbook_of_the_same_run_takes_the_nodes_that_are_there(cluster):
     assert sum(line == "sbatch --parsable" for line in cluster.calls()) == 1
 
 
+def test_a_variable_of_a_wrong_type_is_told_before_a_job_is_asked_for(cluster):
+    given = '{"slurm_time": 28800, "slurm_nodes": 1, "slurm_gpus_per_node": 8}'
+    done = cluster.run("preflight.yml", "-e", given)
+    assert done.returncode == 2
+    assert "localhost: slurm_time is a whole number, not text" in " ".join(done.stdout.split())
+    assert cluster.calls() == [] and "slurm_gpus_per_node" not in done.stdout
+
+
 def test_diagnose_needs_the_number_of_nodes(cluster):
     done = cluster.run("diagnose.yml")
     assert "slurm_nodes is not set, and -e topology= says no number" in done.stdout

@@ -307,6 +307,13 @@ def test_repeated_pairs_come_after_those_of_all_sweeps():
     assert set(found["pairs"][0]) == {"nodes", "rates"}
 
 
+@pytest.mark.parametrize("members", [None, 5, "node1,node2", ["node1", None]])
+def test_a_group_is_a_list_of_nodes_already_before_anything_is_measured(members):
+    args = {"campaign_dir": "", "nodes": 4, "templates": TEMPLATES, "groups": {"rack1": members}}
+    with pytest.raises(AnsibleActionFail, match=r"diagnosis_groups: rack1 is .*: write the nodes"):
+        run_action(diagnosis_report, args)
+
+
 def test_the_action_judges_the_complete_logs_of_a_campaign(tmp_path):
     folder = write_campaign(tmp_path / "first", {"4n1g": 12.0}, repeats=2)
     logs = [path.with_suffix("").with_suffix(".log") for path in folder.glob("logs/**/*.run.json")]

@@ -1,15 +1,16 @@
 """Types of variables: what Ansible's check of arguments accepts, and roles cannot use."""
 
+from pathlib import Path
+
 import pytest
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.scalebench.core.plugins.module_utils.planning.variable_types import (
     option_types,
     unfit_variables,
 )
-from ansible_collections.scalebench.core.plugins.plugin_utils.given_options import (
-    declared_types,
-    role_variables,
-)
+from ansible_collections.scalebench.core.plugins.plugin_utils.given_options import declared_types
+
+ROOT = Path(__file__).resolve().parents[3]
 
 OPTIONS = {
     "role_names": {"type": "list", "elements": "str"},
@@ -18,6 +19,8 @@ OPTIONS = {
     "role_path": {"type": "path"},
     "role_count": {"type": "int"},
     "role_raw": {"type": "raw"},
+    "role_switch": {"choices": ["auto", "true", "false"]},
+    "role_pairs": {"type": "list", "elements": "dict"},
 }
 TYPES = option_types([{"main": {"options": OPTIONS}}])
 
@@ -29,17 +32,24 @@ def wrong(**variables):
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("role_names", "ib0,ib1", "text, not a list: write it as [one, two], with -e as"
+        ("role_names", "ib0,ib1", "text, not a list of texts: write it as [one, two], with -e as"
          """ '{"role_names": ["one", "two"]}'"""),
-        ("role_names", 5, "a whole number, not a list: "),
+        ("role_names", 5, "a whole number, not a list of texts: "),
         ("role_map", "a=b", "text, not a mapping: write it as {key: value}, with -e as"),
         ("role_map", ["a"], "a list, not a mapping: "),
+        ("role_names", ["ib0", None], "a list with an element that is empty, not a list of texts"),
+        ("role_names", [["ib0"]], "a list with an element that is a list, not a list of texts: "),
         ("role_text", ["ib0"], "a list, not text: write it as text in quotes"),
         ("role_text", 3.1, "a number, not text: write it as text in quotes"),
+        ("role_path", 5, "a whole number, not text: write it as text in quotes (on the line"),
+        ("slurm_time", 28800, "a whole number, not text: "),
         ("role_path", True, "a boolean, not text: "),
         ("role_path", {"a": "b"}, "a mapping, not text: "),
-        ("scalebench_no_proxy", ".example.org,10.0.0.0/8", "text, not a list: "),
-        ("scalebench_interface", True, "a boolean, not text: "),
+        ("scalebench_no_proxy", ".example.org,10.0.0.0/8", "text, not a list of texts: "),
+        ("scalebench_interface", 5, "a whole number, not text: "),
+        ("scalebench_rdma_adapters", 5, "a whole number, not a list of texts: "),
+        ("scalebench_gpus", 1.5, "a number, not numbers of GPUs: write it as [0, 2], with -e as"),
+        ("exclude", [None], "a list with an element that is empty, not a list of texts: "),
     ],
 )  # fmt: skip
 def test_a_value_of_another_type_is_told_with_the_way_to_write_it(name, value, said):
@@ -47,7 +57,9 @@ def test_a_value_of_another_type_is_told_with_the_way_to_write_it(name, value, s
     assert sentence.startswith(f"gpu01: {name} is {said}")
 
 
-@pytest.mark.parametrize("name", [name for name in OPTIONS if name != "role_raw"])
+@pytest.mark.parametrize(
+    "name", [*(name for name in OPTIONS if name != "role_raw"), "scalebench_gpus", "exclude"]
+)
 def test_an_empty_line_of_yaml_is_no_value(name):
     assert wrong(**{name: None}) == [f"gpu01: {name} has no value: give it one, or leave it out"]
 
@@ -58,7 +70,9 @@ def test_an_empty_line_of_yaml_is_no_value(name):
         {"role_names": ["ib0"], "role_map": {"a": 1}, "role_text": "ib0", "role_path": "/a"},
         {"role_names": [], "role_map": {}, "role_text": ""},
         {"role_names": "{{ others }}", "role_map": "{% if a %}{{ b }}{% endif %}"},
-        {"role_text": 5, "scalebench_interface": 5},
+        {"role_text": 5, "role_names": [10000, "1-65535"], "role_pairs": [{"a": None}]},
+        {"role_switch": False, "scalebench_gpus": [0, 2], "exclude": "node1,node2"},
+        {"scalebench_gpus": False, "scalebench_rdma_adapters": "mlx5_0,mlx5_1"},
         {"role_raw": None, "role_count": "5", "another": None},
     ],
 )
@@ -72,16 +86,13 @@ def test_nodes_with_the_same_are_told_together_and_no_value_is_shown():
     assert sentence.startswith("gpu[01-64]: role_names is text") and "secret" not in sentence
 
 
-def test_every_variable_of_a_role_has_its_type_and_those_of_the_inventory_exist():
+def test_every_variable_has_its_type_and_those_of_the_inventory_exist():
     types = declared_types()
-    assert types["nvidia_driver_drain_command"] == "list" and types["cuda_record"] == "dict"
-    assert {name for name in types if name.startswith("scalebench_")} <= role_variables() | {
-        # Of playbooks and the inventories' connection.
-        *("scalebench_ssh_arguments", "scalebench_no_proxy", "scalebench_mirrors"),
-        *("scalebench_proxy", "scalebench_carrier", "scalebench_state_dir"),
-    }
-    unchecked = {"campaign_rdma_adapters", "preflight_infiniband_devices", "verify_claims"}
-    assert not unchecked & types.keys()
+    assert types["nvidia_driver_drain_command"] == "texts" and types["cuda_record"] == "dict"
+    assert {types[name] for name in ("nvidia_driver_peermem", "container_engine_gpus")} == {"bool"}
+    page = (ROOT / "docs/variables.md").read_text()
+    for name in types.keys() - {"exclude"}:
+        assert f"| `{name}` |" in page, name
 
 
 @pytest.mark.parametrize(

@@ -504,6 +504,12 @@ def test_an_accepted_failure_is_a_warning_that_reports_show():
     assert any("(accepted)" in row["found"] for row in to_mend(judged["rows"]))
 
 
+@pytest.mark.parametrize("names", [None, 5])
+def test_what_names_no_checks_is_refused_as_accepted(names):
+    with pytest.raises(ValueError, match=r"preflight_accepted: node1 has .*: write its checks as"):
+        judge(cluster(), {"accepted": {"node1": names}})
+
+
 def test_settings_of_gpus_are_shown_without_their_index():
     nodes = cluster()
     nodes["node2"]["fingerprint"]["gpu_settings"][0].update(power_limit_watts=250.0, ecc=None)

@@ -36,6 +36,19 @@ def test_a_proxy_in_both_spellings():
     assert found["no_proxy"] == found["NO_PROXY"] == "localhost,127.0.0.1,::1,.example.org"
 
 
+@pytest.mark.parametrize("no_proxy", [".example.org,10.0.0.0/8", None, 5, [".example.org", None]])
+def test_what_is_no_list_of_hosts_is_refused(no_proxy):
+    with pytest.raises(ValueError, match=r"scalebench_no_proxy is .*: write a list of texts"):
+        way_out(PROXY, no_proxy, {})
+
+
+@pytest.mark.parametrize("mirror", ["pip", "images"])
+@pytest.mark.parametrize("value", [None, 5, ["a"]])
+def test_a_mirror_is_text(mirror, value):
+    with pytest.raises(ValueError, match=f"scalebench_mirrors: {mirror} is .*: write text"):
+        way_out("", [], {mirror: value})
+
+
 def test_git_clones_from_the_mirror():
     url = "https://github.com/NVIDIA/nccl.git"
     assert git(url, {}) == url

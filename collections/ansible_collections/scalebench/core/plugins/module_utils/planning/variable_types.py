@@ -6,7 +6,7 @@ for a text, and gives the role the value as it was: the letters of a text, or 3.
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterable, List, Mapping, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Sequence, Tuple
 
 from ..records.node_names import by_words
 
@@ -14,6 +14,7 @@ __all__ = ["option_types", "unfit_variables"]
 
 # What a value is called. Of bool and int the first counts.
 _KINDS: Sequence[Tuple[Any, str]] = (
+    (type(None), "empty"),
     (str, "text"),
     (bool, "a boolean"),
     (int, "a whole number"),
@@ -21,23 +22,44 @@ _KINDS: Sequence[Tuple[Any, str]] = (
     (dict, "a mapping"),
     (list, "a list"),
 )
-# By type of an option: what its values are called, and how they are written in a file and in JSON.
-_FORMS = {
-    **dict.fromkeys(("str", "path"), ("text", "text in quotes", "")),
-    "list": ("a list", "[one, two]", '["one", "two"]'),
-    "dict": ("a mapping", "{key: value}", '{"key": "value"}'),
+
+
+class _Type(NamedTuple):
+    """What values may be and lists may hold; how the right value is called and written."""
+
+    allowed: Sequence[str]
+    elements: Sequence[str]
+    right: str
+    in_file: str
+    in_json: str = ""
+
+
+_LIST = ("[one, two]", '["one", "two"]')
+# A whole number is the same text, but no path.
+_WORD = ("text", "a whole number")
+_TYPES = {
+    "path": _Type(["text"], [], "text", "text in quotes"),
+    "str": _Type(_WORD, [], "text", "text in quotes"),
+    "list": _Type(["a list"], [], "a list", *_LIST),
+    "texts": _Type(["a list"], _WORD, "a list of texts", *_LIST),
+    "words": _Type(["text", "a list"], _WORD, "a list of texts", *_LIST),
+    "gpus": _Type(["a boolean", *_WORD, "a list"], _WORD, "numbers of GPUs", "[0, 2]", "[0, 2]"),
+    "dict": _Type(["a mapping"], [], "a mapping", "{key: value}", '{"key": "value"}'),
 }
-# Variables of the inventory. Those that are switches, or may be several things, are not checked.
-_OF_INVENTORY = {
+# Variables of the inventory, and of roles, that have another type than their option says. YAML
+# changes the digits of whole numbers: 010 is 8, and 8:00:00 is 28800.
+_OTHERS = {
     **dict.fromkeys(("scalebench_state_dir", "scalebench_work_dir", "scalebench_data_dir"), "path"),
-    **dict.fromkeys(("scalebench_address", "scalebench_interface", "scalebench_transport"), "str"),
-    **dict.fromkeys(("scalebench_ssh_arguments", "scalebench_proxy", "scalebench_carrier"), "str"),
+    **dict.fromkeys(("scalebench_address", "scalebench_interface", "scalebench_transport"), "path"),
+    **dict.fromkeys(("scalebench_ssh_arguments", "scalebench_proxy", "scalebench_carrier"), "path"),
+    **dict.fromkeys(("campaign_name", "slurm_time"), "path"),
     "scalebench_controller": "str",
-    "scalebench_no_proxy": "list",
+    "scalebench_no_proxy": "texts",
     "scalebench_mirrors": "dict",
+    "scalebench_gpus": "gpus",
+    **dict.fromkeys(("scalebench_rdma_adapters", "campaign_rdma_adapters"), "words"),
+    **dict.fromkeys(("preflight_infiniband_devices", "exclude"), "words"),
 }
-# Lists of names that may also be one text with commas.
-_WORDS_TOO = ("campaign_rdma_adapters", "preflight_infiniband_devices", "verify_claims")
 
 
 def option_types(specs: Iterable[Mapping[str, Any]]) -> Dict[str, str]:
@@ -46,13 +68,20 @@ def option_types(specs: Iterable[Mapping[str, Any]]) -> Dict[str, str]:
     :param specs: the ``argument_specs`` of roles.
     """
     types = {
-        name: option.get("type", "str")
+        name: _type(option)
         for spec in specs
         for entry in spec.values()
         for name, option in entry.get("options", {}).items()
-        if name not in _WORDS_TOO
     }
-    return {**types, **_OF_INVENTORY}
+    return {**types, **_OTHERS}
+
+
+def _type(option: Mapping[str, Any]) -> str:
+    # Roles read a switch with a third position as text or as a boolean.
+    if "true" in option.get("choices", ()):
+        return "bool"
+    of_texts = option.get("type") == "list" and option.get("elements") in ("str", "path")
+    return "texts" if of_texts else option.get("type", "str")
 
 
 def unfit_variables(nodes: Mapping[str, Mapping[str, Any]], types: Mapping[str, str]) -> List[str]:
@@ -75,15 +104,23 @@ def unfit_variables(nodes: Mapping[str, Mapping[str, Any]], types: Mapping[str, 
 def _problem(name: str, value: Any, wanted: str) -> str:
     if value is None:
         return "has no value: give it one, or leave it out" if wanted != "raw" else ""
-    found = next((word for kinds, word in _KINDS if isinstance(value, kinds)), "")
-    template = found == "text" and ("{{" in value or "{%" in value)
-    if wanted not in _FORMS or not found or template:
+    if wanted not in _TYPES or (isinstance(value, str) and ("{{" in value or "{%" in value)):
         return ""
-    right, in_file, as_json = _FORMS[wanted]
-    # A whole number is the same text, unlike yes, 3.10 or 1e3.
-    if found == right or (right, found) == ("text", "a whole number"):
-        return ""
-    way_out = f"write it as {in_file}"
-    if as_json:
-        way_out += f""", with -e as '{{"{name}": {as_json}}}'"""
-    return f"is {found}, not {right}: {way_out}"
+    expected, found = _TYPES[wanted], _kind(value)
+    if found in (*expected.allowed, ""):
+        within = map(_kind, value if expected.elements and found == "a list" else ())
+        wrong = next((kind for kind in within if kind not in (*expected.elements, "")), "")
+        if not wrong:
+            return ""
+        found = f"a list with an element that is {wrong}"
+    way_out = f"write it as {expected.in_file}"
+    if expected.in_json:
+        way_out += f""", with -e as '{{"{name}": {expected.in_json}}}'"""
+    elif found not in ("a list", "a mapping"):
+        way_out += """ (on the line of a host in an INI file as '"text"')"""
+    return f"is {found}, not {expected.right}: {way_out}"
+
+
+def _kind(value: object) -> str:
+    """Return what a value is called; empty for what only Ansible knows, such as a vault."""
+    return next((word for kinds, word in _KINDS if isinstance(value, kinds)), "")

@@ -86,6 +86,10 @@ def _with_accepted(
     """Return the rows, accepted failures as warnings, and one for each name that is no check."""
     checks: Dict[str, Set[str]] = {name: set() for name in seen}
     for pattern, names in accepted.items():
+        if not isinstance(names, (str, list, tuple, set)):
+            raise ValueError(
+                f"preflight_accepted: {pattern} has {names!r}: write its checks as [GPUs, OFED]"
+            )
         for node in seen:
             if fnmatchcase(node, pattern):
                 checks[node] |= {names} if isinstance(names, str) else set(names)

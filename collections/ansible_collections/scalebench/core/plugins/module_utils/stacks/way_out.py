@@ -30,7 +30,11 @@ def way_out(proxy: str, no_proxy: Sequence[str], mirrors: Mapping[str, str]) -> 
     :param mirrors: addresses by the keys of ``MIRRORS``.
     :raises ValueError: names the variable, what is wrong and what may stand there.
     """
-    problems = [*_problems_of_proxy(proxy), *_problems_of_mirrors(mirrors)]
+    problems = [
+        *_problems_of_proxy(proxy),
+        *_problems_of_no_proxy(no_proxy),
+        *_problems_of_mirrors(mirrors),
+    ]
     if problems:
         raise ValueError("; ".join(problems))
     environment: Dict[str, str] = {}
@@ -80,6 +84,12 @@ def _problems_of_proxy(proxy: Any) -> List[str]:
     return [f"scalebench_proxy is {proxy!r}: write http://HOST:PORT"]
 
 
+def _problems_of_no_proxy(no_proxy: Any) -> List[str]:
+    if isinstance(no_proxy, (list, tuple)) and all(isinstance(host, str) for host in no_proxy):
+        return []
+    return [f"scalebench_no_proxy is {no_proxy!r}: write a list of texts, [HOST, .DOMAIN, NETWORK]"]
+
+
 def _problems_of_mirrors(mirrors: Any) -> List[str]:
     if not isinstance(mirrors, Mapping):
         return [f"scalebench_mirrors is {mirrors!r}: write {{pip: URL}}"]
@@ -88,10 +98,15 @@ def _problems_of_mirrors(mirrors: Any) -> List[str]:
         for name in mirrors
         if name not in MIRRORS
     ]
+    problems += [
+        f"scalebench_mirrors: {name} is {value!r}: write text, or leave it out"
+        for name, value in mirrors.items()
+        if name in MIRRORS and not isinstance(value, str)
+    ]
     for name, schemes in _SCHEMES.items():
-        value = mirrors.get(name) or ""
-        folder = name == "pip" and str(value).startswith("/")
-        if value and not folder and urlsplit(str(value)).scheme not in schemes:
+        value = str(mirrors.get(name) or "")
+        folder = name == "pip" and value.startswith("/")
+        if value and not folder and urlsplit(value).scheme not in schemes:
             allowed = ", ".join(f"{scheme}://" for scheme in schemes)
             problems.append(f"scalebench_mirrors: {name} is {value!r}: begin it with {allowed}")
     return problems
