@@ -16,6 +16,8 @@ SCENARIOS := $(notdir $(patsubst %/molecule.yml,%,$(wildcard molecule/*/molecule
 # Programs of the environment come first: Ansible and Molecule start each other by name.
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
+# Ansible ends without a locale of UTF-8; that of a login by ssh need not be on this machine.
+export LC_ALL := C.UTF-8
 
 RUN := $(VENV)/.run-installed
 TEST := $(VENV)/.test-installed

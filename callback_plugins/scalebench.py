@@ -20,6 +20,7 @@ import time
 from functools import wraps
 from types import SimpleNamespace
 
+from ansible import context
 from ansible.plugins.callback.default import CallbackModule as Default
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import shown
 from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import (
@@ -38,6 +39,7 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.live import LivePr
 BAR_WIDTH = 18
 # Lines to show of the standard output and error of a failed command.
 LAST_LINES = 15
+UNREACHABLE = "UNREACHABLE"
 # Disturbances of a repeat to show; the report has all.
 MOST_DISTURBANCES = 4
 
@@ -89,7 +91,9 @@ class CallbackModule(Default):
     def v2_playbook_on_start(self, playbook):
         # Ansible has no public access to this lock.
         self._printer = LivePrinter(self._status, self._display._lock)
-        self._printer.start()
+        # With --step Ansible asks on the line that the status would take.
+        if not context.CLIARGS.get("step"):
+            self._printer.start()
 
     @unless_verbose
     def v2_playbook_on_play_start(self, play):
@@ -154,7 +158,7 @@ class CallbackModule(Default):
     @unless_verbose
     def v2_runner_on_unreachable(self, result):
         if not result.task.ignore_unreachable:
-            self._print_failure("UNREACHABLE", result)
+            self._print_failure(UNREACHABLE, result)
 
     @unless_verbose
     def v2_runner_on_skipped(self, result):
@@ -180,7 +184,8 @@ class CallbackModule(Default):
     @unless_verbose
     def v2_playbook_on_stats(self, stats):
         self._print_gathered()
-        self._task_name = ""
+        # Of a play in which nothing ran.
+        self._heading = self._task_name = ""
         self._printer.stop()
         # That the controller did five tasks tells nobody anything.
         on_nodes = {*stats.processed} - {"localhost"}
@@ -209,10 +214,11 @@ class CallbackModule(Default):
 
     def _print(self, text, style=""):
         """Print below the name of the play, which is printed before its first line only."""
-        if self._heading:
-            self._printer.print(self._heading, "bold")
-            self._heading = ""
-        self._printer.print(text, style)
+        for line, how in [(self._heading, "bold")] * bool(self._heading) + [(text, style)]:
+            self._printer.print(line, how)
+            # What log_path of Ansible names has it too.
+            self._display.display(line, log_only=True)
+        self._heading = ""
 
     def _print_once(self, text, host):
         """Print what several hosts of a task say alike, their own names aside, for the first."""
@@ -230,10 +236,9 @@ class CallbackModule(Default):
             if len(hosts) > 1:
                 self._print(f"  likewise: {folded(hosts[1:])}")
         lines = {}
-        for heading, hosts in self._alike.values():
+        for word, task, hosts in self._alike.values():
             others = {*hosts} - {hosts[0]}
             if others:
-                word, _, task = heading.partition(" ")
                 lines[f"{word} {folded(others)}: {task}, with the message of {hosts[0]}"] = True
         for line in lines:
             self._print(line, "red")
@@ -263,20 +268,21 @@ class CallbackModule(Default):
         answer, host = result.result, result.host.get_name()
         item = self._get_item_label(answer) if "_ansible_item_label" in answer else None
         task = result.task.get_name() if item is None else f"{result.task.get_name()} ({item})"
-        heading = _clean(f"{word} {task}")
+        task = _clean(task)
         message = _clean(answer.get("msg") or answer.get("censored", ""))
         lines = ["  " + line for line in message.splitlines()]
         for stream in ("stdout", "stderr"):
             output = _clean(answer.get(stream) or answer.get(f"module_{stream}") or "").splitlines()
             if output:
                 lines += [f"  {stream}:", *("    " + line for line in output[-LAST_LINES:])]
-        alike = without_own("\n".join([heading, *lines]), _names(result.host))
-        _, hosts = self._alike.setdefault(alike, (heading, []))
+        alike = without_own("\n".join([word, task, *lines]), _names(result.host))
+        *_, hosts = self._alike.setdefault(alike, (word, task, []))
         hosts.append(host)
         if len(hosts) == 1:
             # What runs once for all nodes is no fault of the first one.
-            first = heading if result.task.run_once else f"{word} {host}:{heading[len(word) :]}"
-            self._print("\n".join([first, *lines]), "red")
+            of_all = result.task.run_once and word != UNREACHABLE
+            where = "" if of_all else f" {host}:"
+            self._print("\n".join([f"{word}{where} {task}", *lines]), "red")
 
     def _print_plan(self, plan):
         """Print how much of a campaign is to run; later in the campaign, what was added and why."""

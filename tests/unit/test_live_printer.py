@@ -44,6 +44,18 @@ def test_nothing_is_drawn_after_stop_by_a_thread_that_waited_for_the_lock(monkey
     assert output.getvalue() == ""
 
 
+def test_a_file_gets_no_status_line_to_redraw_whatever_the_environment_says(monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setattr(live, "REFRESH", 0.001)
+    monkeypatch.setattr(live, "REMINDER", 0.0)
+    monkeypatch.setattr(sys, "stdout", output := io.StringIO())
+    printer = live.LivePrinter(lambda: "status", threading.RLock())
+    printer.start()
+    time.sleep(0.05)
+    printer.stop()
+    assert "status" in output.getvalue() and "\x1b[2K" not in output.getvalue()
+
+
 def test_a_fork_and_the_line_that_is_drawn_do_not_wait_for_each_other():
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM],

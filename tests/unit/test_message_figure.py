@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 
+import matplotlib
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.report.collectives_text import (
     describe_messages,
@@ -42,6 +43,9 @@ def test_a_law_that_does_not_hold_is_not_drawn():
 def test_the_drawing_names_sizes_and_is_the_same_each_time():
     one, again = (svg_text(message_figure(RESULTS["collectives"]), "t", "d") for _ in range(2))
     assert one == again
+    # What a matplotlibrc of the user may say.
+    with matplotlib.rc_context({"text.usetex": True, "axes.facecolor": "black", "font.size": 30}):
+        assert svg_text(message_figure(RESULTS["collectives"]), "t", "d") == one
     texts = [node.text for node in ET.fromstring(one).iter() if node.tag.endswith("}text")]
     assert {"1 KiB", "64 KiB", "1 MiB", "16 MiB", "bus bandwidth, MB/s"} <= {*texts}
     assert "marker: median of the repeats; dashed: the fitted law" in texts

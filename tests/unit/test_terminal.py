@@ -210,6 +210,26 @@ def test_a_refusal_that_check_mode_passes_over_is_shown(tmp_path):
     task = {"name": "Refuse", "ansible.builtin.assert": refusal, "ignore_errors": True}
     lines = printed(tmp_path, hosts="n1", code=0, tasks=[task])
     assert lines[1:3] == ["WOULD FAIL n1: Refuse", "  end it first"]
+    lines = printed(tmp_path, hosts="n[1:3]", code=0, tasks=[task])
+    first, others = lines[1].split()[2].rstrip(":"), {"n1", "n2", "n3"}
+    *_, told = lines[3].rpartition("with the message of ")
+    assert told == first and lines[3].startswith("WOULD FAIL n[") and first in others
+
+
+def test_what_is_printed_is_in_the_log_that_ansible_was_asked_for(tmp_path, monkeypatch):
+    monkeypatch.setenv("ANSIBLE_LOG_PATH", str(tmp_path / "run.log"))
+    lines = printed(tmp_path, hosts="n1", tasks=[{"name": "Stop", **fail("gone")}])
+    log = (tmp_path / "run.log").read_text()
+    assert all(line in log for line in lines[:3]) and "FAILED n1: " in log
+
+
+def test_no_play_in_which_nothing_ran_is_named_at_the_end(tmp_path):
+    printed(tmp_path, hosts="n1")
+    plays = json.loads((tmp_path / "play.yml").read_text())
+    last = {"name": "Nothing runs here", "hosts": "n1", "gather_facts": False, "tasks": []}
+    (tmp_path / "plays.yml").write_text(json.dumps([*plays, {**last, "tags": ["never"]}, last]))
+    done = play_it(tmp_path, tmp_path / "plays.yml")
+    assert "Nothing runs here" not in done.stdout
 
 
 def test_a_failure_in_a_rescue_is_shown(tmp_path):

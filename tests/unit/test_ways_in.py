@@ -69,7 +69,7 @@ def test_both_sshds_are_reached_by_the_bastion(tmp_path, cluster, arguments):
         # The cluster's own options first, as ssh takes the first value that it finds.
         assert told["ansible_ssh_common_args"].endswith(BASTION)
         assert told["ansible_port"] == (22 if first else 10000)
-        strict = f"UserKnownHostsFile={tmp_path}/ssh/known_hosts"
+        strict = f"""UserKnownHostsFile='"{tmp_path}/ssh/known_hosts"'"""
         assert (strict in told["ansible_ssh_common_args"]) is not first
 
 
@@ -108,8 +108,10 @@ def test_more_controllers_do_not_lock_out_the_one_of_this_run(tmp_path):
     assert not re.search(r"(?<!__)host_baseline_controllers", tasks)
 
 
-def inventory_checked(tmp_path, groups, *arguments):
+def inventory_checked(tmp_path, groups, *arguments, told=True):
     inventory = {name: {"hosts": dict.fromkeys(hosts)} for name, hosts in groups.items()}
+    folders = {"scalebench_state_dir": "/state", "scalebench_work_dir": "/work"}
+    inventory["nodes"]["vars"] = folders if told else {}
     (tmp_path / "hosts.yml").write_text(json.dumps(inventory))
     return subprocess.run(
         [Path(sys.executable).parent / "ansible-playbook", "-i", tmp_path / "hosts.yml",
@@ -125,6 +127,13 @@ def test_a_variable_of_a_wrong_type_ends_the_run_also_with_limit(tmp_path):
     done = inventory_checked(tmp_path, groups, "-e", given, "--limit", "gpu02")
     assert done.returncode == 2, done.stdout + done.stderr
     assert "gpu02: scalebench_no_proxy is text, not a list" in " ".join(done.stdout.split())
+
+
+def test_an_inventory_without_the_folders_of_scalebench_is_told_what_to_copy(tmp_path):
+    done = inventory_checked(tmp_path, {"nodes": ("gpu01", "gpu02")}, told=False)
+    assert done.returncode == 2, done.stdout + done.stderr
+    words = "gpu[01-02]: scalebench_work_dir is not set: copy inventory/example for servers"
+    assert words in " ".join(done.stdout.split())
 
 
 @pytest.mark.parametrize(
@@ -364,7 +373,7 @@ def listed(tmp_path, *arguments, **variables):
         capture_output=True, text=True, check=False, timeout=100,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    (found,) = re.findall(r"^\S.*?(\{.*?^\})", done.stdout, re.MULTILINE | re.DOTALL)
+    *_, found = re.findall(r"^\S.*?(\{.*?^\})", done.stdout, re.MULTILINE | re.DOTALL)
     return json.loads(found)["msg"].splitlines()
 
 

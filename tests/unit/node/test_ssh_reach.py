@@ -192,3 +192,10 @@ def test_pairs_outside_of_the_folder_are_private_too(tmp_path):
     (tmp_path / "host").chmod(0o755)
     assert keys.make_private(names)
     assert (tmp_path / "host").stat().st_mode & 0o777 == 0o700
+
+
+def test_a_configuration_that_cannot_be_read_is_told_by_ssh_itself(tmp_path):
+    if not shutil.which("ssh-keyscan"):
+        pytest.skip("no ssh-keyscan here")
+    found = ssh.unreachable(str(tmp_path / "none"), ["node1", "node2"], "node1")
+    assert found and all("none" in reason and "No such file" in reason for reason in found.values())

@@ -22,11 +22,12 @@ OPTIONS = {
     "role_switch": {"choices": ["auto", "true", "false"]},
     "role_pairs": {"type": "list", "elements": "dict"},
 }
+FOLDERS = {"scalebench_state_dir": "/state", "scalebench_work_dir": "/work"}
 TYPES = option_types([{"main": {"options": OPTIONS}}])
 
 
 def wrong(**variables):
-    return unfit_variables({"gpu01": variables}, TYPES)
+    return unfit_variables({"gpu01": {**FOLDERS, **variables}}, TYPES)
 
 
 @pytest.mark.parametrize(
@@ -81,8 +82,10 @@ def test_what_roles_take_is_not_told(variables):
 
 
 def test_nodes_with_the_same_are_told_together_and_no_value_is_shown():
-    nodes = {f"gpu{number:02}": {"role_names": f"secret{number}"} for number in range(1, 65)}
-    (sentence,) = unfit_variables({**nodes, "login": {"role_names": ["a"]}}, TYPES)
+    nodes = {
+        f"gpu{number:02}": {**FOLDERS, "role_names": f"secret{number}"} for number in range(1, 65)
+    }
+    (sentence,) = unfit_variables({**nodes, "localhost": {"role_names": ["a"]}}, TYPES)
     assert sentence.startswith("gpu[01-64]: role_names is text") and "secret" not in sentence
 
 

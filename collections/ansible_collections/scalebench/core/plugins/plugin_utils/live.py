@@ -8,6 +8,7 @@ import threading
 import time
 from typing import Callable
 
+from ansible import constants
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
@@ -34,7 +35,10 @@ class LivePrinter:
 
     def __init__(self, status: Callable[[], str], lock: threading.RLock) -> None:
         self._status = status
-        self._console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
+        plain = {"highlight": False, "markup": False, "emoji": False}
+        self._console = Console(
+            file=sys.stdout, no_color=constants.ANSIBLE_NOCOLOR or None, **plain
+        )
         self._lock = lock
         self._printed = time.monotonic()
         self._live: Live | None = None
@@ -44,7 +48,8 @@ class LivePrinter:
     def start(self) -> None:
         """Start to show the status."""
         atexit.register(self.stop)
-        if self._console.is_terminal:
+        # rich takes a file for a terminal where FORCE_COLOR is set.
+        if self._console.is_terminal and not self._console.is_dumb_terminal and sys.stdout.isatty():
             self._live = Live(console=self._console, auto_refresh=False, transient=True)
             self._live.start()
             # Live hides the cursor, and a killed process could not restore it.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import platform
 import subprocess
 from collections.abc import Mapping
@@ -37,8 +38,12 @@ def controller_facts(project: Path = PROJECT) -> dict[str, Any]:
 def _git(project: Path, *arguments: str) -> str:
     """Return the output of git; empty if it is not installed or fails."""
     command = ["git", "-C", str(project), *arguments]
+    # In a hook they name the repository of the hook.
+    own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+        done = subprocess.run(
+            command, env=own, capture_output=True, text=True, timeout=30, check=False
+        )
     except (FileNotFoundError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""

@@ -13,7 +13,9 @@ from matplotlib.figure import Figure
 __all__ = ["STYLE", "png_bytes", "svg_text"]
 
 # For matplotlib.rc_context, while a plot is drawn and while it is written: ticks are made late.
+# Upon matplotlib's own defaults, so that a matplotlibrc of the user changes nothing.
 STYLE = {
+    **{name: value for name, value in matplotlib.rcParamsDefault.items() if name != "backend"},
     "svg.fonttype": "none",
     "svg.hashsalt": "scalebench",
     "font.family": "sans-serif",

@@ -35,7 +35,13 @@ class Sshd:
                 process = read_process(int(file.read()))
         except (OSError, ValueError):
             return None
-        ours = process is not None and process.alive and self.config in process.command
+        # sshd writes its command itself, whose bytes that are not ASCII it spells.
+        spelt = (self.config, _spelt(self.config))
+        ours = (
+            process is not None
+            and process.alive
+            and any(config in process.command for config in spelt)
+        )
         return process if ours else None
 
     def is_current(self) -> bool:
@@ -109,3 +115,10 @@ class Sshd:
                 with open(line.partition(" ")[2].strip('"') + ".pub", "rb") as file:
                     content += file.read()
         return hashlib.sha256(content).hexdigest()
+
+
+def _spelt(path: str) -> str:
+    """Return a path as setproctitle of OpenSSH writes it (vis(3) with VIS_OCTAL)."""
+    plain = {byte: chr(byte) for byte in range(0x20, 0x7F)}
+    plain[ord("\\")] = "\\\\"
+    return "".join(plain.get(byte, f"\\{byte:03o}") for byte in os.fsencode(path))

@@ -61,6 +61,13 @@ _OTHERS = {
     **dict.fromkeys(("preflight_infiniband_devices", "exclude"), "words"),
 }
 
+# Without them nothing works; one of this machine has none.
+_NEEDED = ("scalebench_state_dir", "scalebench_work_dir")
+_NOT_SET = (
+    "is not set: copy inventory/example for servers, or give -i inventory/local before your own for"
+    " more nodes on this machine"
+)
+
 
 def option_types(specs: Iterable[Mapping[str, Any]]) -> Dict[str, str]:
     """Return the types by name of the variables that :func:`unfit_variables` checks.
@@ -85,7 +92,7 @@ def _type(option: Mapping[str, Any]) -> str:
 
 
 def unfit_variables(nodes: Mapping[str, Mapping[str, Any]], types: Mapping[str, str]) -> List[str]:
-    """Return a sentence for each variable whose value has another type than roles take.
+    """Return a sentence for each variable that lacks, or has another type than roles take.
 
     It has no value in it, which may be secret.
 
@@ -97,6 +104,12 @@ def unfit_variables(nodes: Mapping[str, Mapping[str, Any]], types: Mapping[str, 
         for name in sorted(types)
         for node, variables in nodes.items()
         if name in variables
+    ]
+    problems += [
+        (name, node, _NOT_SET)
+        for name in _NEEDED
+        for node, variables in nodes.items()
+        if node != "localhost" and name not in variables
     ]
     return by_words((node, f"{name} {problem}") for name, node, problem in problems if problem)
 
