@@ -340,6 +340,7 @@ KNOW_SLURM = {
     f"{MU}/planning/launch_mpirun.py": "stands for mpirun",
     f"{MU}/planning/plan_changes.py": "the host's other name",
     f"{MU}/records/plans.py": "the fact of a node",
+    f"{MU}/planning/variable_types.py": "an option that YAML would change",
     "workloads/launch/": "takes over the ranks",
     # Logs of any origin, and examples in comments.
     f"{MU}/logs/": "words in logs",

@@ -110,8 +110,7 @@ def test_more_controllers_do_not_lock_out_the_one_of_this_run(tmp_path):
 
 def inventory_checked(tmp_path, groups, *arguments, told=True):
     inventory = {name: {"hosts": dict.fromkeys(hosts)} for name, hosts in groups.items()}
-    folders = {"scalebench_state_dir": "/state", "scalebench_work_dir": "/work"}
-    inventory["nodes"]["vars"] = folders if told else {}
+    inventory["nodes"]["vars"] = {"scalebench_work_dir": "/work"} if told else {}
     (tmp_path / "hosts.yml").write_text(json.dumps(inventory))
     return subprocess.run(
         [Path(sys.executable).parent / "ansible-playbook", "-i", tmp_path / "hosts.yml",
@@ -129,7 +128,7 @@ def test_a_variable_of_a_wrong_type_ends_the_run_also_with_limit(tmp_path):
     assert "gpu02: scalebench_no_proxy is text, not a list" in " ".join(done.stdout.split())
 
 
-def test_an_inventory_without_the_folders_of_scalebench_is_told_what_to_copy(tmp_path):
+def test_an_inventory_without_the_folder_of_scalebench_is_told_what_to_copy(tmp_path):
     done = inventory_checked(tmp_path, {"nodes": ("gpu01", "gpu02")}, told=False)
     assert done.returncode == 2, done.stdout + done.stderr
     words = "gpu[01-02]: scalebench_work_dir is not set: copy inventory/example for servers"

@@ -22,7 +22,7 @@ OPTIONS = {
     "role_switch": {"choices": ["auto", "true", "false"]},
     "role_pairs": {"type": "list", "elements": "dict"},
 }
-FOLDERS = {"scalebench_state_dir": "/state", "scalebench_work_dir": "/work"}
+FOLDERS = {"scalebench_work_dir": "/work"}
 TYPES = option_types([{"main": {"options": OPTIONS}}])
 
 

@@ -61,8 +61,6 @@ _OTHERS = {
     **dict.fromkeys(("preflight_infiniband_devices", "exclude"), "words"),
 }
 
-# Without them nothing works; one of this machine has none.
-_NEEDED = ("scalebench_state_dir", "scalebench_work_dir")
 _NOT_SET = (
     "is not set: copy inventory/example for servers, or give -i inventory/local before your own for"
     " more nodes on this machine"
@@ -92,7 +90,7 @@ def _type(option: Mapping[str, Any]) -> str:
 
 
 def unfit_variables(nodes: Mapping[str, Mapping[str, Any]], types: Mapping[str, str]) -> List[str]:
-    """Return a sentence for each variable that lacks, or has another type than roles take.
+    """Return a sentence for each variable of another type than roles take, and for no work folder.
 
     It has no value in it, which may be secret.
 
@@ -105,11 +103,11 @@ def unfit_variables(nodes: Mapping[str, Mapping[str, Any]], types: Mapping[str, 
         for node, variables in nodes.items()
         if name in variables
     ]
+    folder = "scalebench_work_dir"
     problems += [
-        (name, node, _NOT_SET)
-        for name in _NEEDED
+        (folder, node, _NOT_SET)
         for node, variables in nodes.items()
-        if node != "localhost" and name not in variables
+        if node != "localhost" and folder not in variables
     ]
     return by_words((node, f"{name} {problem}") for name, node, problem in problems if problem)
 
