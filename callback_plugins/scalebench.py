@@ -214,11 +214,15 @@ class CallbackModule(Default):
 
     def _print(self, text, style=""):
         """Print below the name of the play, which is printed before its first line only."""
-        for line, how in [(self._heading, "bold")] * bool(self._heading) + [(text, style)]:
-            self._printer.print(line, how)
-            # What log_path of Ansible names has it too.
-            self._display.display(line, log_only=True)
-        self._heading = ""
+        if self._heading:
+            self._write(self._heading, "bold")
+            self._heading = ""
+        self._write(text, style)
+
+    def _write(self, text, style):
+        """Print, and log where log_path of Ansible is set."""
+        self._printer.print(text, style)
+        self._display.display(text, log_only=True)
 
     def _print_once(self, text, host):
         """Print what several hosts of a task say alike, their own names aside, for the first."""

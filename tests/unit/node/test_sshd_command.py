@@ -14,7 +14,7 @@ SSHD = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin")
 
 
 @pytest.mark.parametrize("name", ["plain", "with space", "Téléchargements", "back\\slash"])
-def test_the_daemon_of_any_folder_is_known_and_ended(tmp_path, name):
+def test_the_daemon_of_any_folder_is_known(tmp_path, name):
     if SSHD is None:
         pytest.skip("no sshd here")
     if os.geteuid() == 0:

@@ -35,9 +35,12 @@ class LivePrinter:
 
     def __init__(self, status: Callable[[], str], lock: threading.RLock) -> None:
         self._status = status
-        plain = {"highlight": False, "markup": False, "emoji": False}
         self._console = Console(
-            file=sys.stdout, no_color=constants.ANSIBLE_NOCOLOR or None, **plain
+            file=sys.stdout,
+            no_color=constants.ANSIBLE_NOCOLOR or None,
+            highlight=False,
+            markup=False,
+            emoji=False,
         )
         self._lock = lock
         self._printed = time.monotonic()

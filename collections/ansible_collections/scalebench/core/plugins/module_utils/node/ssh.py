@@ -190,8 +190,9 @@ def _scan(config: str, nodes: Sequence[str], kinds: str) -> Dict[str, Set[str]]:
     :param kinds: of host keys, as ``ssh-keyscan -t`` names them.
     """
     offered: Dict[str, Set[str]] = {name: set() for name in nodes}
-    # None where the configuration cannot be read, as the login tells.
-    settings = {name: known for name in nodes for known in [_settings(config, name)] if known}
+    settings = {name: _settings(config, name) for name in nodes}
+    # A configuration that cannot be read gives no settings; the login tells why.
+    settings = {name: each for name, each in settings.items() if each}
     for port in {each["port"] for each in settings.values()}:
         hosts = {each["hostname"]: name for name, each in settings.items() if each["port"] == port}
         command = ["ssh-keyscan", "-p", port, "-t", kinds, "-T", str(_SCAN_SECONDS), *hosts]

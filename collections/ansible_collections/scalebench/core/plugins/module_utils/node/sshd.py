@@ -35,13 +35,10 @@ class Sshd:
                 process = read_process(int(file.read()))
         except (OSError, ValueError):
             return None
-        # sshd writes its command itself, whose bytes that are not ASCII it spells.
-        spelt = (self.config, _spelt(self.config))
-        ours = (
-            process is not None
-            and process.alive
-            and any(config in process.command for config in spelt)
-        )
+        if process is None or not process.alive:
+            return None
+        # Once it runs, sshd has written its command itself.
+        ours = self.config in process.command or _spelt(self.config) in process.command
         return process if ours else None
 
     def is_current(self) -> bool:

@@ -77,6 +77,7 @@ def option_types(specs: Iterable[Mapping[str, Any]]) -> Dict[str, str]:
         for spec in specs
         for entry in spec.values()
         for name, option in entry.get("options", {}).items()
+        if option.get("type") != "raw"
     }
     return {**types, **_OTHERS}
 
@@ -114,7 +115,7 @@ def unfit_variables(nodes: Mapping[str, Mapping[str, Any]], types: Mapping[str, 
 
 def _problem(name: str, value: Any, wanted: str) -> str:
     if value is None:
-        return "has no value: give it one, or leave it out" if wanted != "raw" else ""
+        return "has no value: give it one, or leave it out"
     if wanted not in _TYPES or (isinstance(value, str) and ("{{" in value or "{%" in value)):
         return ""
     expected, found = _TYPES[wanted], _kind(value)
