@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import statistics
 import subprocess
 from pathlib import Path
 
@@ -66,6 +67,15 @@ def slow_feed(folder: Path, framework: str, rank: str) -> str:
     program = folder / "slow.py"
     program.write_text(_SLOW_FEED.format(framework=framework, rank=rank))
     return str(program)
+
+
+def median_difference(first: dict, second: dict) -> float:
+    """Return how much longer one rank waits at a step than another, in seconds.
+
+    The first step does not count: its batch is not late, and the ranks trace their graphs in it.
+    """
+    waits = zip(first["wait_seconds"][1:], second["wait_seconds"][1:], strict=True)
+    return statistics.median(one - other for one, other in waits)
 
 
 def facts(text: str, kind: str) -> dict:
