@@ -149,6 +149,22 @@ def test_servers_with_and_without_root_in_one_cluster_are_refused(
     assert (words in " ".join(done.stdout.split())) is (code == 2)
 
 
+@pytest.mark.parametrize("folder", ["it's", '"quoted"', "50% off", "back\\slash"])
+def test_a_state_folder_whose_path_ssh_would_change_is_refused(tmp_path, folder):
+    given = json.dumps({"scalebench_state_dir": str(tmp_path / folder)})
+    done = inventory_checked(tmp_path, {"nodes": ("gpu01",)}, "-e", given)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert f"{folder}: ssh cannot be given a path" in " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize(("strategy", "code"), [("free", 2), ("host_pinned", 2), ("debug", 0)])
+def test_nodes_that_do_not_wait_for_each_other_are_refused(tmp_path, monkeypatch, strategy, code):
+    monkeypatch.setenv("ANSIBLE_STRATEGY", strategy)
+    done = inventory_checked(tmp_path, {"nodes": ("gpu01",)})
+    assert done.returncode == code, done.stdout + done.stderr
+    assert (f"strategy {strategy}: the nodes" in done.stdout) is (code == 2)
+
+
 SEMANAGE = """#!/bin/sh
 # The words of policycoreutils 3.4, on a policy that gives 10000 to another service.
 echo "$2" >> {calls}
