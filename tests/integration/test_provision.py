@@ -20,6 +20,7 @@ EFFECTIVE = {
     "x11forwarding": "no",
     "clientaliveinterval": "15",
     "maxstartups": "100:30:100",
+    "kexalgorithms": "curve25519-sha256,curve25519-sha256@libssh.org",
 }
 
 
