@@ -149,12 +149,22 @@ def test_servers_with_and_without_root_in_one_cluster_are_refused(
     assert (words in " ".join(done.stdout.split())) is (code == 2)
 
 
-@pytest.mark.parametrize("folder", ["it's", '"quoted"', "50% off", "back\\slash"])
-def test_a_state_folder_whose_path_ssh_would_change_is_refused(tmp_path, folder):
-    given = json.dumps({"scalebench_state_dir": str(tmp_path / folder)})
-    done = inventory_checked(tmp_path, {"nodes": ("gpu01",)}, "-e", given)
-    assert done.returncode == 2, done.stdout + done.stderr
-    assert f"{folder}: ssh cannot be given a path" in " ".join(done.stdout.split())
+@pytest.mark.parametrize(
+    ("folder", "connection", "code"),
+    [
+        ('"quoted"', "ssh", 2),
+        ("50% off", "ssh", 2),
+        ("50% off", "local", 0),
+        ("it's", "ssh", 0),
+        ("back\\slash", "ssh", 0),
+    ],
+)
+def test_a_state_folder_whose_path_ssh_would_change_is_refused(tmp_path, folder, connection, code):
+    given = {"scalebench_state_dir": str(tmp_path / folder), "ansible_connection": connection}
+    done = inventory_checked(tmp_path, {"nodes": ("gpu01",)}, "-e", json.dumps(given))
+    assert done.returncode == code, done.stdout + done.stderr
+    refused = f"{folder}: ssh cannot be given a path"
+    assert (refused in " ".join(done.stdout.split())) is (code == 2)
 
 
 @pytest.mark.parametrize(("strategy", "code"), [("free", 2), ("host_pinned", 2), ("debug", 0)])
