@@ -3,36 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
-import ansible_runner
 import pytest
+from playbook_runs import ROOT, run_playbook
 from written_logs import write_log
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch):
+def run(tmp_path):
     """Return a function that runs a playbook through ansible_runner."""
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
 
     def runner(playbook: str, *arguments: str, **variables: Any) -> Any:
-        folder = tmp_path / "runner" / str(len(list(tmp_path.glob("runner/*"))))
-        folder.mkdir(parents=True)
-        return ansible_runner.run(
-            private_data_dir=str(folder),
-            ident="campaign",
-            project_dir=str(ROOT),
-            playbook=playbook,
-            cmdline=" ".join(arguments) or None,
-            extravars={"campaign_results_dir": str(tmp_path / "results"), **variables},
-            quiet=True,
-        )
+        given = {"campaign_results_dir": str(tmp_path / "results"), **variables}
+        return run_playbook(tmp_path, playbook, *arguments, ident="campaign", **given)
 
     return runner
 

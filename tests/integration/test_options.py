@@ -1,23 +1,20 @@
 """Options from an inventory, and a benchmark with a factor and a unit of its own."""
 
 import json
-import os
 import shutil
 import sys
-from pathlib import Path
 
-import ansible_runner
 import pytest
 import yaml
 from local_nodes import ROOT, events, failures
+from playbook_runs import run_playbook
 
 TOY = ROOT / "tests/integration/workloads"
 
 
 @pytest.fixture
-def plan(tmp_path, monkeypatch):
+def plan(tmp_path):
     """Return a function that plans with variables of all nodes and of single ones, and with -e."""
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
 
     def run(everywhere, nodes, arguments="--check", **extra):
         connection = {
@@ -31,15 +28,8 @@ def plan(tmp_path, monkeypatch):
         (folder / "group_vars").mkdir(parents=True, exist_ok=True)
         (folder / "hosts.yml").write_text(yaml.safe_dump({"nodes": {"hosts": nodes}}))
         (folder / "group_vars/all.yml").write_text(yaml.safe_dump({**connection, **everywhere}))
-        return ansible_runner.run(
-            private_data_dir=str(tmp_path),
-            project_dir=str(ROOT),
-            inventory=str(folder / "hosts.yml"),
-            playbook="playbooks/bench.yml",
-            cmdline=arguments or None,
-            extravars=extra,
-            quiet=True,
-        )
+        hosts = str(folder / "hosts.yml")
+        return run_playbook(tmp_path, "playbooks/bench.yml", arguments, inventory=hosts, **extra)
 
     return run
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
-import ansible_runner
 import pytest
 from local_nodes import ROOT, TIMED_STEPS, events, failures
+from playbook_runs import run_playbook
 from written_campaigns import fail_repeat, write_campaign
 
 RULES = {"broken_rules": [], "unshown_rules": [], "undecided_rules": []}
@@ -28,22 +26,12 @@ def results(tmp_path):
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch, results):
+def run(tmp_path, results):
     """Return a function that runs a playbook on these campaigns."""
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
 
     def runner(playbook: str, *arguments: str, **variables: Any) -> Any:
-        folder = tmp_path / "runner" / str(len(list(tmp_path.glob("runner/*"))))
-        folder.mkdir(parents=True)
         given = {"campaign_results_dir": str(results), "report_plots": False, **variables}
-        return ansible_runner.run(
-            private_data_dir=str(folder),
-            project_dir=str(ROOT),
-            playbook=f"playbooks/{playbook}",
-            cmdline=" ".join(arguments) or None,
-            extravars=given,
-            quiet=True,
-        )
+        return run_playbook(tmp_path, f"playbooks/{playbook}", *arguments, **given)
 
     return runner
 

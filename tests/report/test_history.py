@@ -4,36 +4,18 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import random
-import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import ansible_runner
 import pytest
+from playbook_runs import ROOT, run_playbook
 from written_logs import write_log
 
-ROOT = Path(__file__).resolve().parents[2]
 DAYS = 12
 SLOWER_FROM = 8
 FILES = ("history.html", "history.md", "history.csv", "history.json")
-
-
-def run_playbook(tmp_path, playbook, *arguments, **variables) -> Any:
-    """Run a playbook; return its runner."""
-    folder = tmp_path / "runner" / str(len(list(tmp_path.glob("runner/*"))))
-    folder.mkdir(parents=True)
-    return ansible_runner.run(
-        private_data_dir=str(folder),
-        project_dir=str(ROOT),
-        playbook=playbook,
-        cmdline=" ".join(arguments) or None,
-        extravars=variables,
-        envvars={"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
-        quiet=True,
-    )
 
 
 def messages(runner) -> str:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
-import ansible_runner
 import pytest
 import yaml
 from ansible_collections.scalebench.core.plugins.module_utils.comparison import across_text
@@ -17,6 +15,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.published import (
     text as published_text,
 )
 from local_nodes import ROOT, failures
+from playbook_runs import run_playbook
 from written_campaigns import write_campaign
 
 LOGS = Path(os.environ.get("SCALEBENCH_PUBLIC_LOGS", ROOT.parent / "shared/logs"))
@@ -29,20 +28,13 @@ OF_DLPERF = "gpu=V100-SXM2-16GB,data=real,data_backend=native,image_size=224"
 
 
 @pytest.fixture
-def report(tmp_path, monkeypatch):
+def report(tmp_path):
     """Return a function that runs report.yml into tmp_path."""
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
 
     def run(**variables: Any) -> Any:
-        return ansible_runner.run(
-            private_data_dir=str(tmp_path / "runner"),
-            project_dir=str(ROOT),
-            playbook="playbooks/report.yml",
-            extravars={"output_dir": str(tmp_path), "report_plots": False, **variables},
-            quiet=True,
-        )
+        given = {"output_dir": str(tmp_path), "report_plots": False, **variables}
+        return run_playbook(tmp_path, "playbooks/report.yml", **given)
 
-    (tmp_path / "runner").mkdir()
     return run
 
 

@@ -7,23 +7,15 @@ import json
 import os
 import re
 import statistics
-import sys
 from pathlib import Path
 from typing import Any
 
-import ansible_runner
 import numpy
 import pytest
+from playbook_runs import ROOT, run_playbook
 from written_logs import write_log, write_tree
 
-ROOT = Path(__file__).resolve().parents[2]
 SPEEDS = {"1n1g": 24.0, "2n1g": 44.0, "16n1g": 300.0}
-
-
-@pytest.fixture(autouse=True)
-def programs(monkeypatch):
-    """Make ansible_runner find the ansible-playbook of this environment."""
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
 
 
 @pytest.fixture
@@ -31,16 +23,8 @@ def report(tmp_path):
     """Return a function that runs report.yml and returns its runner."""
 
     def run(*arguments: str, playbook: str = "playbooks/report.yml", **variables: Any) -> Any:
-        folder = tmp_path / "runner" / str(len(list(tmp_path.glob("runner/*"))))
-        folder.mkdir(parents=True)
-        return ansible_runner.run(
-            private_data_dir=str(folder),
-            project_dir=str(ROOT),
-            playbook=playbook,
-            cmdline=" ".join(arguments) or None,
-            extravars={"report_output_dir": str(tmp_path / "result"), **variables},
-            quiet=True,
-        )
+        given = {"report_output_dir": str(tmp_path / "result"), **variables}
+        return run_playbook(tmp_path, playbook, *arguments, **given)
 
     return run
 

@@ -16,13 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import ansible_runner
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.node.processes import Process
 from ansible_collections.scalebench.core.plugins.module_utils.node.runs import marked
 from ansible_collections.scalebench.core.plugins.module_utils.topology import parse_topology
+from playbook_runs import ROOT, run_playbook
 
-ROOT = Path(__file__).resolve().parents[2]
 # A repeat with these options takes seconds; only its start-up is as long as usual.
 SMALL = {"warmup": 1, "iterations": 3, "repeats": 1, "batch_size_per_device": 2}
 # What costs seconds of each campaign, for the tests that look at it.
@@ -84,19 +83,9 @@ class Cluster:
         }
 
     def run(self, playbook: str, *arguments: str, **variables: Any) -> Any:
-        """Run a playbook through ansible_runner and return the runner."""
-        folder = self.state / "runner" / f"{time.monotonic_ns()}"
-        folder.mkdir(parents=True)
-        return ansible_runner.run(
-            private_data_dir=str(folder),
-            project_dir=str(ROOT),
-            playbook=f"playbooks/{playbook}",
-            cmdline=" ".join(arguments) or None,
-            extravars={**self.variables, **variables},
-            quiet=True,
-            # Otherwise ansible_runner takes over SIGTERM and SIGINT, also for the time after it.
-            cancel_callback=lambda: False,
-        )
+        """Run a playbook on the nodes and return the runner."""
+        given = {**self.variables, **variables}
+        return run_playbook(self.state, f"playbooks/{playbook}", *arguments, **given)
 
     def bench(self, *arguments: str, **variables: Any) -> Any:
         """Run bench.yml with the options SMALL, and without what is WHOLE.
