@@ -17,8 +17,9 @@ from local_nodes import ROOT, failures
 sys.path.insert(0, str(ROOT / "tests/benchmarks"))
 from diagnosis_rates import KINDS
 
-# A deficit of 10 % may be missed beside the other tests.
-CASES = [*((kind, 1) for kind in KINDS if "-10 %" not in kind), ("link -20 %", 2)]
+# The rest is in "make benchmark". A deficit of 10 % may be missed beside the other tests; one link
+# and one node are in two links, link and node, and two nodes, which are harder to tell apart.
+BENCHMARKED = {"link -10 %", "node -10 %", "link -20 %", "link -50 %", "node -30 %"}
 
 
 def diagnosed(kind, seed, rows):
@@ -42,13 +43,13 @@ def diagnosed(kind, seed, rows):
     return found, expected, done.stdout
 
 
-@pytest.mark.parametrize(("kind", "seed"), CASES)
-def test_a_real_deficit_is_named(tmp_path, kind, seed):
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in BENCHMARKED])
+def test_a_real_deficit_is_named(tmp_path, kind):
     if os.geteuid() != 0 or not all(map(shutil.which, ("tc", "nsenter"))):
         pytest.skip("needs root for network namespaces, and tc and nsenter")
     # It can hide one, too: two more tries with other dice; or make one, which is tried once more.
     for again in range(3):
-        found, expected, out = diagnosed(kind, seed + 10 * again, tmp_path / "rows.jsonl")
+        found, expected, out = diagnosed(kind, 1 + 10 * again, tmp_path / "rows.jsonl")
         if found == expected or (again and not found < expected):
             break
     assert found == expected, out
