@@ -1,5 +1,6 @@
 """The checksum of a plan, and the facts of the controller."""
 
+import os
 import platform
 import subprocess
 
@@ -39,13 +40,20 @@ def git(folder, *arguments):
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def test_a_checkout_has_a_commit_and_whether_it_was_changed(tmp_path):
+@pytest.mark.parametrize("owner", [os.geteuid(), 65534])
+def test_a_checkout_has_a_commit_and_whether_it_was_changed(tmp_path, owner):
     git(tmp_path, "init", "--quiet")
     (tmp_path / "a.yml").write_text("a: 1\n")
     git(tmp_path, "add", ".")
     git(tmp_path, "commit", "--quiet", "-m", "first")
+    commit = git(tmp_path, "rev-parse", "HEAD")
+    if owner != os.geteuid():
+        if os.geteuid() != 0:
+            pytest.skip("only root may give files to another user")
+        for path in (tmp_path, tmp_path / ".git"):
+            os.chown(path, owner, -1)
     facts = controller_facts(tmp_path)
-    assert facts["commit"] == git(tmp_path, "rev-parse", "HEAD")
+    assert facts["commit"] == commit
     assert facts["dirty"] is False
     (tmp_path / "new.yml").touch()
     assert controller_facts(tmp_path)["dirty"] is True

@@ -37,7 +37,9 @@ def controller_facts(project: Path = PROJECT) -> dict[str, Any]:
 
 def _git(project: Path, *arguments: str) -> str:
     """Return the output of git; empty if it is not installed or fails."""
-    command = ["git", "-C", str(project), *arguments]
+    # Git reads no checkout of another user unless it is named. What could do harm in its
+    # configuration could do so in these plugins, which are run from there already.
+    command = ["git", "-c", f"safe.directory={project}", "-C", str(project), *arguments]
     # In a hook they name the repository of the hook.
     own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
