@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -176,6 +177,13 @@ def outcome(runner) -> str:
     if not roles:
         return "ok"
     return "failed repeats" if roles == {"gate"} else "Ansible failed"
+
+
+def test_the_runner_has_each_of_our_callbacks_once(run, campaign):
+    """They give back nodes and jobs. ansible_runner overrides callback_plugins of ansible.cfg."""
+    said = run("playbooks/archive.yml", "--check", "-vvvv", campaign="mine").stdout.read()
+    loaded = re.findall(r"Loading callback plugin (claims|allocations|prefork) ", said)
+    assert sorted(loaded) == ["allocations", "claims", "prefork"]
 
 
 def test_runner_keeps_the_events_and_they_tell_what_failed(run, campaign, tmp_path):

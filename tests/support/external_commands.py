@@ -20,8 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 UNKNOWN = "{}"
 # Where Python runs on controller and nodes; files of tests are not looked at.
 CODE = (
-    *("library", "action_plugins", "callback_plugins", "filter_plugins", "lookup_plugins"),
-    *("collections", "workloads"),
+    *("library", "action_plugins", "filter_plugins", "lookup_plugins"),
+    *("playbooks/callback_plugins", "collections", "workloads"),
 )
 _STARTERS = {"run", "Popen", "call", "check_call", "check_output"}
 _EXECUTING = {"execv", "execve", "execvp", "execvpe", "system", "popen", "spawn"}

@@ -38,10 +38,5 @@ def run_playbook(
         quiet=True,
         # Otherwise ansible_runner takes over SIGTERM and SIGINT, also for the time after it.
         cancel_callback=lambda: False,
-        envvars={
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-            # ansible_runner's own callbacks take the place of those of ansible.cfg. Without
-            # prefork a run costs twice the CPU time.
-            "ANSIBLE_CALLBACK_PLUGINS": str(ROOT / "callback_plugins"),
-        },
+        envvars={"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
     )

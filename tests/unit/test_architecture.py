@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "docs/architecture.md"
 MU = "collections/ansible_collections/scalebench/core/plugins/module_utils"
 COPIED = (
-    *("ansible.cfg", "action_plugins", "benchmarks", "callback_plugins", "collections", "docs"),
+    *("ansible.cfg", "action_plugins", "benchmarks", "collections", "docs"),
     *("filter_plugins", "inventory", "library", "lookup_plugins", "playbooks", "published"),
     *("pyproject.toml", "roles", "stacks", "tests", "workloads"),
 )
@@ -322,7 +322,7 @@ KNOW_SLURM = {
     "roles/slurm/": "the allocation",
     "action_plugins/slurm_": "the allocation",
     "library/slurm_": "their documentation",
-    "callback_plugins/allocations.py": "gives the allocation back",
+    "playbooks/callback_plugins/allocations.py": "gives the allocation back",
     "playbooks/allocate.yml": "chooses the carrier by its name",
     "playbooks/inventory_check.yml": "the names of the carriers",
     "inventory/example_slurm/": "its inventory",
@@ -348,7 +348,7 @@ KNOW_SLURM = {
     "roles/nvidia_driver/tasks/reboot_node.yml": "an example",
 }
 CODE = (
-    *("action_plugins", "callback_plugins", "collections", "filter_plugins", "inventory"),
+    *("action_plugins", "collections", "filter_plugins", "inventory"),
     *("library", "lookup_plugins", "playbooks", "roles", "workloads", "benchmarks"),
 )
 

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from ansible.utils.path import unfrackpath
 
-from callback_plugins import claims
+from playbooks.callback_plugins import claims
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from callback_plugins.scalebench import _in_one_line
+from playbooks.callback_plugins.scalebench import _in_one_line
 
 ROOT = Path(__file__).resolve().parents[2]
 TASKS = [

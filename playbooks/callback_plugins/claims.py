@@ -41,7 +41,7 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.interrupts import 
     run_to_end,
 )
 
-RELEASE = Path(__file__).resolve().parents[1] / "playbooks/release.yml"
+RELEASE = Path(__file__).resolve().parents[1] / "release.yml"
 PATIENCE_SECONDS = 120
 # Passwords come by pipe, and nobody answers.
 NOTHING_ASKED = dict.fromkeys(
