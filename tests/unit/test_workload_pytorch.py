@@ -262,15 +262,21 @@ def test_a_model_is_not_compiled_without_a_compiler(python):
     assert ended.returncode == 2 and "--compile needs a C++ compiler" in ended.stderr
 
 
-def test_a_compiled_model_trains(python):
-    """Up to the graphs of both passes: Inductor takes a minute, and compiles the blocks of BERT."""
+LONG = pytest.mark.skipif(
+    not os.environ.get("SCALEBENCH_LONG_TESTS"), reason="runs with SCALEBENCH_LONG_TESTS=1"
+)
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", pytest.param("inductor", marks=LONG)])
+def test_a_compiled_model_trains(python, backend):
+    """Up to the graphs of both passes; with Inductor, the default, it takes a minute more."""
     program = (
         "import sys, torch\n"
         "from resnet50 import train_pytorch\n"
-        "inductor = torch.compile\n"
+        "compiled = torch.compile\n"
         "def compile(model):\n"
         "    print('compiled', type(model).__name__)\n"
-        "    return inductor(model, backend='aot_eager')\n"
+        f"    return compiled(model, backend='{backend}')\n"
         "torch.compile = compile\n"
         "sys.exit(train_pytorch.main())\n"
     )
