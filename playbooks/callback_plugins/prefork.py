@@ -1,4 +1,4 @@
-"""Prepares the process that Ansible forks: all filters loaded, the search for cycles rarer."""
+"""Prepares the process that Ansible forks: filters loaded, modules parsed, cycles left alone."""
 
 from __future__ import annotations
 
@@ -15,12 +15,19 @@ description:
   - Python looks for cycles of objects after every few hundred new ones, in each of those processes.
     After every 100,000, a C(bench.yml) costs the controller a tenth less CPU time and 1 MB more
     memory.
+  - What all modules import is parsed once and not for each module, which takes 0.06 s of CPU time
+    and 10 MB.
+  - With C(scalebench_bytecode), which the nodes of this machine have, modules are sent with their
+    bytecode. Where the node's Python is of the controller's version, a module costs the node 0.11 s
+    of CPU time instead of 0.20. It is 0.6 MB on its way instead of 0.2 MB.
 """
 
 import gc
 
+from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.callback import CallbackBase
 from ansible.plugins.loader import filter_loader, test_loader
+from ansible_collections.scalebench.core.plugins.plugin_utils import module_payload
 
 
 class CallbackModule(CallbackBase):
@@ -30,8 +37,23 @@ class CallbackModule(CallbackBase):
     CALLBACK_TYPE = "aggregate"
     CALLBACK_NAME = "prefork"
 
+    _prepared = False
+
     def v2_playbook_on_start(self, playbook):
         """Look up one filter and one test, which loads all of them."""
         gc.set_threshold(100_000)
         filter_loader.get("ansible.builtin.default")
         test_loader.get("ansible.builtin.defined")
+
+    def v2_playbook_on_play_start(self, play):
+        """Parse what all modules share, before the first play."""
+        if not self._prepared:
+            module_payload.prepare(_is_set(play, "scalebench_bytecode"))
+            self._prepared = True
+
+
+def _is_set(play, variable):
+    """Return whether the first node has a variable that is true."""
+    known = play.get_variable_manager().get_vars(play=play, include_hostvars=True)
+    nodes = known["groups"]["all"]
+    return bool(nodes) and boolean(known["hostvars"][nodes[0]].get(variable), strict=False)
