@@ -1,12 +1,13 @@
 """provision.yml and teardown.yml on local nodes."""
 
+import json
 import socket
 import subprocess
 import venv
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.node.processes import read_process
-from local_nodes import failures
+from local_nodes import ROOT, failures
 
 NODES = {f"node{number}": f"127.0.0.{number + 1}" for number in range(1, 5)}
 # What sshd itself says of its configuration.
@@ -54,6 +55,20 @@ def test_a_second_run_changes_nothing(cluster):
     assert set(again.stats["ok"]) >= set(NODES)
     # Each costs the controller some 0.03 s of CPU time a node, whatever it does.
     assert again.stats["ok"]["node4"] + again.stats["skipped"]["node4"] <= 4
+
+
+def test_a_terminal_that_the_users_ssh_forces_stops_no_module(cluster, tmp_path):
+    config = tmp_path / "config"
+    config.write_text("Host *\n    RequestTTY force\n")
+    known = f"-o UserKnownHostsFile={cluster.state}/ssh/known_hosts -o ControlPath=none"
+    given = {"ansible_ssh_common_args": f"-F {config} {' '.join(key(cluster))} {known}"}
+    subprocess.run(
+        ["ansible", "node1", "-m", "ping", "-e", json.dumps({**cluster.variables, **given})],
+        cwd=ROOT,
+        timeout=60,
+        check=True,
+        capture_output=True,
+    )
 
 
 def test_check_mode_on_provisioned_nodes_would_change_nothing(cluster):
