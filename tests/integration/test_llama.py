@@ -8,7 +8,7 @@ import pytest
 from local_nodes import SMALL, failures
 
 LOSS = re.compile(r"^iteration \d+ .*?loss ([0-9.]+)", re.MULTILINE)
-TOPOLOGIES = ("1n1g", "2n1g", "4n1g")
+TOPOLOGIES = ("1n1g", "4n1g")
 
 
 def losses(cluster, campaign):
@@ -22,7 +22,7 @@ def losses(cluster, campaign):
 
 @pytest.fixture(scope="module")
 def measured(cluster):
-    """Train the same global batch on 1, 2 and 4 nodes, with ddp and fsdp; return the results."""
+    """Train the same global batch on 1 and 4 nodes, with ddp and fsdp; return the results."""
     runner = cluster.run(
         "bench.yml",
         campaign="decoder",
@@ -41,7 +41,7 @@ def measured(cluster):
 
 def test_the_loss_is_the_same_on_any_number_of_nodes_sharded_or_not(cluster, measured):
     of_cells = losses(cluster, "decoder")
-    assert len(of_cells) == 6
+    assert len(of_cells) == 4
     first, *others = of_cells.values()
     assert len({*first}) == 4
     for other in others:
@@ -74,8 +74,8 @@ def test_the_loss_of_real_text_falls_below_that_of_the_bytes_frequencies(cluster
         campaign="text",
         benchmark="llama",
         text=True,
-        topology="2n1g",
-        batch_size_per_device=8,
+        topology="1n1g",
+        batch_size_per_device=16,
         sequence_length=32,
         iterations=69,
     )
