@@ -371,3 +371,23 @@ def test_a_link_to_itself_as_promises_costs_no_report(tmp_path):
     (folder / "acceptance.json").symlink_to("acceptance.json")
     with pytest.raises(ValueError, match=r"acceptance\.json: Too many levels"):
         kept_with(folder, "", tmp_path)
+
+
+def test_results_that_cannot_be_written_are_told_before_the_first_repeat(tmp_path):
+    (tmp_path / "gone").symlink_to("nowhere")
+    with pytest.raises(ValueError, match=r"gone: its target nowhere does not exist"):
+        files.check_room(tmp_path / "gone/mine", 0)
+    (tmp_path / "file").touch()
+    with pytest.raises(ValueError, match=r"file: results need a folder"):
+        files.check_room(tmp_path / "file/mine", 0)
+    # Root may write everywhere.
+    child = os.fork()
+    if not child:
+        if os.getuid() == 0:
+            os.setuid(65534)
+        try:
+            files.check_room(Path("/usr/mine"), 0)
+        except ValueError as error:
+            os._exit("/usr: cannot be written" not in str(error))
+        os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

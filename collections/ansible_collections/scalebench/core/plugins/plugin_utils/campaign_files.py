@@ -97,12 +97,22 @@ def load_benchmarks(folder: Path) -> dict[str, Any]:
 
 
 def check_room(folder: Path, free_mib: int) -> None:
-    """Check the free space on the disk of the results.
+    """Check that results can be written, and the free space on their disk.
 
-    :raises ValueError: less than ``free_mib`` MiB are free.
+    :raises ValueError: they cannot, or less than ``free_mib`` MiB are free.
     """
+    elsewhere = "or give -e campaign_results_dir=DIR"
     while not folder.exists():
+        if folder.is_symlink():
+            target = folder.readlink()
+            raise ValueError(
+                f"{folder}: its target {target} does not exist. Create it, {elsewhere}"
+            )
         folder = folder.parent
+    if not folder.is_dir():
+        raise ValueError(f"{folder}: results need a folder, this is a file. Move it, {elsewhere}")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise ValueError(f"{folder}: cannot be written. Change its permissions, {elsewhere}")
     free = shutil.disk_usage(folder).free // 2**20
     if free < free_mib:
         raise ValueError(
