@@ -48,12 +48,18 @@ class CallbackModule(CallbackBase):
     def v2_playbook_on_play_start(self, play):
         """Parse what all modules share, before the first play."""
         if not self._prepared:
-            module_payload.prepare(_is_set(play, "scalebench_bytecode"))
             self._prepared = True
+            module_payload.prepare(_is_set(play, "scalebench_bytecode"))
 
 
 def _is_set(play, variable):
-    """Return whether the first node has a variable that is true."""
-    known = play.get_variable_manager().get_vars(play=play, include_hostvars=True)
-    nodes = known["groups"]["all"]
-    return bool(nodes) and boolean(known["hostvars"][nodes[0]].get(variable), strict=False)
+    """Return whether the first node has a variable that is true.
+
+    What is wrong with its variables is told by the plays that use it.
+    """
+    try:
+        known = play.get_variable_manager().get_vars(play=play, include_hostvars=True)
+        (first, *_) = known["groups"]["all"]
+        return boolean(known["hostvars"][first].get(variable), strict=False)
+    except Exception:
+        return False

@@ -37,13 +37,15 @@ def sent(folder: Path, **given: Any) -> dict[str, bytes]:
     }
     command = [Path(sys.executable).parent / "ansible-playbook", "-i", "localhost,", "-c", "local"]
     given["ansible_python_interpreter"] = sys.executable
-    subprocess.run(
+    done = subprocess.run(
         [*command, "-e", json.dumps(given), folder / "play.yml"],
         env={**os.environ, **kept},
         cwd=ROOT,
         check=True,
         capture_output=True,
+        text=True,
     )
+    assert "prefork" not in done.stderr
     (program,) = folder.glob("*/AnsiballZ_ping.py")
     (data,) = re.findall("zip_data='([^']+)'", program.read_text())
     with zipfile.ZipFile(io.BytesIO(base64.b64decode(data))) as zipped:
@@ -87,8 +89,9 @@ def test_each_source_has_its_bytecode_beside_it(payload):
     )
 
 
-def test_without_the_option_modules_are_sent_as_they_are(tmp_path):
-    assert {Path(name).suffix for name in sent(tmp_path)} == {".py"}
+@pytest.mark.parametrize("given", [{}, {"scalebench_bytecode": "{{ not_there }}"}], ids=str)
+def test_without_the_option_modules_are_sent_as_they_are(tmp_path, given):
+    assert {Path(name).suffix for name in sent(tmp_path, **given)} == {".py"}
 
 
 def test_python_takes_the_bytecode(payload, tmp_path):

@@ -101,18 +101,23 @@ def check_room(folder: Path, free_mib: int) -> None:
 
     :raises ValueError: they cannot, or less than ``free_mib`` MiB are free.
     """
-    elsewhere = "or give -e campaign_results_dir=DIR"
-    while not folder.exists():
-        if folder.is_symlink():
+    instead = "or give -e campaign_results_dir=DIR"
+    folder = folder.absolute()
+    # Path's own methods raise an error below a folder that may not be entered.
+    while not os.path.exists(folder):
+        if os.path.islink(folder):
             target = folder.readlink()
             raise ValueError(
-                f"{folder}: its target {target} does not exist. Create it, {elsewhere}"
+                f"{folder}: a link to {target}, which is not there. Mend it, {instead}"
             )
         folder = folder.parent
     if not folder.is_dir():
-        raise ValueError(f"{folder}: results need a folder, this is a file. Move it, {elsewhere}")
+        raise ValueError(f"{folder}: results need a folder, this is a file. Move it, {instead}")
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise ValueError(f"{folder}: cannot be written. Change its permissions, {elsewhere}")
+        raise ValueError(
+            f"{folder}: not to be written by this account, or its disk is read-only. Change that,"
+            f" {instead}"
+        )
     free = shutil.disk_usage(folder).free // 2**20
     if free < free_mib:
         raise ValueError(

@@ -43,7 +43,7 @@ class _WithBytecode(zipfile.ZipFile):
 
     def writestr(self, zinfo_or_arcname: Any, data: str | bytes, *rest: Any) -> None:
         super().writestr(zinfo_or_arcname, data, *rest)
-        name = zinfo_or_arcname.filename
+        name = getattr(zinfo_or_arcname, "filename", "")
         if name.endswith(".py"):
             beside = zipfile.ZipInfo(f"{name}c", zinfo_or_arcname.date_time)
             beside.compress_type = zinfo_or_arcname.compress_type
