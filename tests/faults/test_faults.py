@@ -38,17 +38,6 @@ def resume(cluster, campaign, options):
     assert cluster.running() == []
 
 
-def training(cluster):
-    """Return the processes of the training ranks by node."""
-    ranks = {}
-    for process in cluster.processes():
-        with open(f"/proc/{process.pid}/environ", "rb") as environ:
-            variables = dict(entry.split(b"=", 1) for entry in environ.read().split(b"\0") if entry)
-        if b"LOCAL_RANK" in variables:
-            ranks[variables[b"SCALEBENCH_NODE"].decode()] = process
-    return ranks
-
-
 def wait_for_training(cluster, campaign, nodes):
     """Wait until all nodes train and the third iteration is printed; return the ranks by node."""
     logs = f"node1/runs/{campaign}/**/*_1.log"
@@ -56,8 +45,8 @@ def wait_for_training(cluster, campaign, nodes):
         lambda: any("iteration 3 " in p.read_text() for p in cluster.state.glob(f"nodes/{logs}")),
     )
     # Ranks of the stand-in do not wait for each other.
-    wait_until(lambda: set(training(cluster)) == nodes)
-    return training(cluster)
+    wait_until(lambda: set(cluster.ranks()) == nodes)
+    return cluster.ranks()
 
 
 def finish(playbook):
@@ -194,7 +183,7 @@ class Sshd:
 def lose_in_training(cluster, sshd, campaign):
     """Kill the sshd of a node while the node trains beside node1."""
     wait_until(lambda: len(cluster.records(campaign)) == 1)
-    wait_until(lambda: set(training(cluster)) == {"node1", "node2"})
+    wait_until(lambda: set(cluster.ranks()) == {"node1", "node2"})
     sshd.kill()
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.node.interpreters import find
 from local_nodes import ROOT, failures
+from trainers import LONG
 
 SHARED = Path(os.environ.get("SCALEBENCH_SHARED", ROOT.parent / "shared")) / "upstream"
 SETS = ("tensorflow_upstream_cpu", "mxnet_horovod_seed", "paddle_seed")
@@ -30,9 +31,6 @@ EXTRACTORS = {
     "/extract_tensorflow_logs.py",
     "paddle": "PaddlePaddle/resnet50v1.5/extract_paddle_logs.py",
 }
-long = pytest.mark.skipif(
-    not os.environ.get("SCALEBENCH_LONG_TESTS"), reason="runs with SCALEBENCH_LONG_TESTS=1"
-)
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +91,7 @@ def extracted(extractor, logs, folder):
     return json.loads((folder / f"{logs.name}_result.json").read_text())["r50"]
 
 
-@long
+@LONG
 @pytest.mark.parametrize("topology", ["1n1g", "2n1g"])
 def test_the_programs_train_and_their_extractors_agree(cluster, provisioned, topology, tmp_path):
     campaign = f"published-{topology}"
@@ -115,7 +113,7 @@ def test_the_programs_train_and_their_extractors_agree(cluster, provisioned, top
         assert round(cells[name]["median_speed"], 2) == theirs["average_speed"]
 
 
-@long
+@LONG
 def test_synthetic_data_needs_no_files(cluster, provisioned):
     done = cluster.run(
         "bench.yml", **provisioned, **METHOD, campaign="synthetic", data="synthetic",
@@ -125,7 +123,7 @@ def test_synthetic_data_needs_no_files(cluster, provisioned):
     assert all(cell["median_speed"] for cell in cells_of(cluster.results / "synthetic").values())
 
 
-@long
+@LONG
 def test_time_to_train_ends_with_an_evaluation(cluster, provisioned):
     done = cluster.run(
         "bench.yml", **provisioned, campaign="to-accuracy", benchmark="tensorflow_time2train",

@@ -17,7 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.node.processes import Process
+from ansible_collections.scalebench.core.plugins.module_utils.node.processes import (
+    Process,
+    environment,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.node.runs import marked
 from ansible_collections.scalebench.core.plugins.module_utils.topology import parse_topology
 from playbook_runs import ROOT, run_playbook
@@ -138,6 +141,11 @@ class Cluster:
     def processes(self) -> list[Process]:
         """Return the running processes that repeats have started."""
         return [process for process, _ in marked(str(self.state))]
+
+    def ranks(self) -> dict[str, Process]:
+        """Return the processes of the training ranks by node."""
+        started = [(process, environment(process.pid)) for process in self.processes()]
+        return {own["SCALEBENCH_NODE"]: rank for rank, own in started if "LOCAL_RANK" in own}
 
     def running(self) -> list[str]:
         """Return the command lines of the running processes that repeats have started."""

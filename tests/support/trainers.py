@@ -13,6 +13,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "workloads"
+LONG = pytest.mark.skipif(
+    not os.environ.get("SCALEBENCH_LONG_TESTS"), reason="runs with SCALEBENCH_LONG_TESTS=1"
+)
 
 
 @functools.cache

@@ -11,6 +11,7 @@ import subprocess
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.node import nvidia_smi
 from torch_trainers import FOLDER, facts, losses, run
+from trainers import LONG
 
 SHORT = ("--warmup=1", "--iterations=5", "--device=cpu")
 # torch.cuda stands in for GPUs that this machine lacks: their number, names and capabilities.
@@ -260,11 +261,6 @@ def test_bf16_is_autocast_and_fp32_is_ieee(python):
 def test_a_model_is_not_compiled_without_a_compiler(python):
     ended = run(["env", "PATH=/none", python, "resnet50/train_pytorch.py", *SHORT, "--compile"])
     assert ended.returncode == 2 and "--compile needs a C++ compiler" in ended.stderr
-
-
-LONG = pytest.mark.skipif(
-    not os.environ.get("SCALEBENCH_LONG_TESTS"), reason="runs with SCALEBENCH_LONG_TESTS=1"
-)
 
 
 @pytest.mark.parametrize("backend", ["aot_eager", pytest.param("inductor", marks=LONG)])
