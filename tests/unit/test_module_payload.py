@@ -118,7 +118,7 @@ def test_another_version_of_ansible_core_sends_what_it_sends(tmp_path):
         "from ansible_collections.scalebench.core.plugins.plugin_utils import module_payload\n"
         "del module_common.recursive_finder\n"
         "before = dict(vars(module_common))\n"
-        "module_payload.prepare(bytecode=True)\n"
+        "module_payload.prepare()\n"
         "assert vars(module_common) == before\n"
     )
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}/collections"}

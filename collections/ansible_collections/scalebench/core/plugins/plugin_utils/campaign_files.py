@@ -17,6 +17,7 @@ from typing import Any, cast
 import yaml
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import shown
 from ansible_collections.scalebench.core.plugins.module_utils.node import claim
+from ansible_collections.scalebench.core.plugins.module_utils.node.fitness import writable
 from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
 from ansible_collections.scalebench.core.plugins.module_utils.planning.benchmark_file import (
     check_benchmark,
@@ -113,7 +114,7 @@ def check_room(folder: Path, free_mib: int) -> None:
         folder = folder.parent
     if not folder.is_dir():
         raise ValueError(f"{folder}: results need a folder, this is a file. Move it, {instead}")
-    if not os.access(folder, os.W_OK | os.X_OK):
+    if not writable(str(folder)):
         raise ValueError(
             f"{folder}: not to be written by this account, or its disk is read-only. Change that,"
             f" {instead}"

@@ -65,22 +65,18 @@ def _bytecode(name: str, source: bytes) -> bytes:
     return importlib.util.MAGIC_NUMBER + _UNCHECKED + digest + marshal.dumps(code)
 
 
-def prepare(bytecode: bool) -> None:
-    """Parse here what all modules share, for the processes forked from this one.
+def prepare() -> None:
+    """Send bytecode from this process and those forked from it; parse here what all modules share.
 
     This replaces names of ansible-core that are not public. With a version that has others, all
     stays as it was.
-
-    :param bytecode: whether they send bytecode too.
     """
     original = {name: getattr(module_common, name, None) for name in ("zipfile", _PARSE)}
     zipped = types.ModuleType("zipfile")
-    zipped.__dict__.update(vars(zipfile))
-    if bytecode:
-        zipped.ZipFile = _WithBytecode
+    zipped.__dict__.update(vars(zipfile), ZipFile=_WithBytecode)
     try:
         vars(module_common).update({"zipfile": zipped, _PARSE: cache(original[_PARSE])})
-        with zipped.ZipFile(io.BytesIO(), "w") as unused:
+        with _WithBytecode(io.BytesIO(), "w") as unused:
             module_common.recursive_finder(
                 "ping",
                 ping.__name__,
