@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from dataclasses import dataclass
 from functools import partial
 
@@ -266,6 +267,8 @@ def train(options, images, target=None, evaluated=None):
     evaluation = None
     if target is not None:
         evaluation = Evaluation(target, evaluated, model, options, place, settings.layout)
+    gc.freeze()
+    gc.enable()
     done, seconds = run_iterations(
         options,
         place,
