@@ -11,6 +11,7 @@ from typing import get_type_hints
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
+from ansible_collections.scalebench.core.plugins.module_utils.node import durable
 from ansible_collections.scalebench.core.plugins.module_utils.node.processes import (
     adopt_orphans,
     end_with_parent,
@@ -24,8 +25,6 @@ from ansible_collections.scalebench.core.plugins.module_utils.records.endings im
 from ansible_collections.scalebench.core.plugins.module_utils.records.runs import NodeLog, NodeRun
 from ansible_collections.scalebench.core.plugins.module_utils.records.shape import check_shape
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
-    make_folder,
-    put_in_place,
     write_files,
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.node_program import (
@@ -143,14 +142,14 @@ class ActionModule(ActionBase):
         """Write the log, whose content came with the answer or is fetched."""
         part = target.with_name(target.name + ".part")
         try:
-            make_folder(target.parent)
+            durable.make_folder(target.parent)
             if content is not None:
                 write_files({target: content}, False, False)
                 return
             self._verify_path(log)
             part.unlink(missing_ok=True)  # A link would be followed.
             self._connection.fetch_file(log, str(part))
-            put_in_place(part, target)
+            durable.replace(part, target)
         except OSError as error:
             raise AnsibleError(f"{target}: {error.strerror}: the log stays at {log}") from error
 

@@ -97,7 +97,10 @@ from functools import partial
 from typing import Any, Callable, Dict, List, Mapping, Optional, Set, Tuple
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.scalebench.core.plugins.module_utils.node.durable import replace
+from ansible_collections.scalebench.core.plugins.module_utils.node.durable import (
+    make_folder,
+    replace,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.node.system_changes import (
     APT_GET,
     FORWARDING,
@@ -160,7 +163,7 @@ class Record:
 
     def write(self, path: str, value: Dict[str, Any]) -> None:
         """Write the file completely or not at all."""
-        os.makedirs(self.directory, mode=0o700, exist_ok=True)
+        make_folder(self.directory, 0o700)
         part = path + ".part"
         with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             json.dump(value, file, indent=1, sort_keys=True)

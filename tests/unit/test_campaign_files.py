@@ -8,15 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.node import claim
+from ansible_collections.scalebench.core.plugins.module_utils.node import claim, durable
 from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
 from ansible_collections.scalebench.core.plugins.plugin_utils import campaign_files as files
 from ansible_collections.scalebench.core.plugins.plugin_utils.acceptances import kept_with
-from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
-    make_folder,
-    put_in_place,
-)
 from ansible_collections.scalebench.core.plugins.plugin_utils.measured import read_campaign
 from campaign_data import ROOT, benchmarks, cluster
 from hostile_files import write_whole_campaign
@@ -70,6 +66,20 @@ def test_a_campaign_that_another_machine_held_goes_on_here(tmp_path):
     claim.take(str(tmp_path), {"campaign": "a", "taken": "2026-11-23T08:00:00.1", **theirs})
     files.hold(tmp_path, "a")
     assert claim.held(str(tmp_path))["pid"] == os.getpid()
+
+
+def test_of_a_killed_process_no_partial_file_stays(tmp_path):
+    logs = tmp_path / "logs/pytorch"
+    logs.mkdir(parents=True)
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    (tmp_path / f".plan.json.{ended.pid}.part").touch()
+    (logs / f".r50_1.log.{ended.pid}.part").touch()
+    (logs / f".r50_2.log.{os.getppid()}.part").touch()
+    (logs / ".notes.part").touch()
+    files.hold(tmp_path, "a")
+    left = {path.name for path in tmp_path.rglob("*.part")}
+    assert left == {f".r50_2.log.{os.getppid()}.part", ".notes.part"}
 
 
 def plan_of(folder, **changes):
@@ -167,10 +177,10 @@ def write_a_campaign(folder, made):
             continue
         if known:
             files.set_aside(folder, known)
-        make_folder((folder / log).parent)
+        durable.make_folder((folder / log).parent)
         part = (folder / log).with_name("fetched.part")
         part.write_text(text)
-        put_in_place(part, folder / log)
+        durable.replace(part, folder / log)
         files.write_record(folder, {**record, "ending": "crashed"})
     return log
 
@@ -215,7 +225,7 @@ def test_a_writer_killed_between_any_two_system_calls_loses_nothing(tmp_path):
 
 def test_content_is_on_the_disk_before_its_name_and_its_record(tmp_path, monkeypatch):
     steps = []
-    rename, fsync = Path.replace, os.fsync
+    rename, fsync = os.replace, os.fsync
 
     def sync(opened):
         steps.append(f"sync {Path(os.readlink(f'/proc/self/fd/{opened}')).name}")
@@ -226,7 +236,7 @@ def test_content_is_on_the_disk_before_its_name_and_its_record(tmp_path, monkeyp
         return rename(path, target)
 
     monkeypatch.setattr(os, "fsync", sync)
-    monkeypatch.setattr(Path, "replace", replace)
+    monkeypatch.setattr(os, "replace", replace)
     record = {"log": "logs/r50_1.log"}
     files.write_record(tmp_path, record)
     assert steps == [

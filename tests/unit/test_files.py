@@ -119,8 +119,8 @@ def test_a_file_of_any_size_is_not_read_into_memory(tmp_path, monkeypatch):
 # What writes on the controller by itself, and why: none of it is a finished file of a campaign.
 OTHER_WRITERS = {
     "archive_reading.py": "below a folder that is renamed once all of it is synced",
-    "archive_writing.py": "piece by piece, then put_in_place",
-    "campaign_files.py": "the link and the rename of a record that is set aside, then sync",
+    "archive_writing.py": "piece by piece, then durable.replace",
+    "campaign_files.py": "the link and the rename of a record that is set aside, then durable.sync",
     "run_watch.py": "a mark that lasts as long as a wave",
     "side_by_side.py": "a pipe",
 }

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.node import log_reading
+from ansible_collections.scalebench.core.plugins.module_utils.node import durable, log_reading
 from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
 from ansible_collections.scalebench.core.plugins.module_utils.running.outstanding import (
     Ledger,
@@ -58,7 +58,7 @@ def quick_reports(tmp_path_factory):
     cache = FileSystemBytecodeCache(str(tmp_path_factory.mktemp("templates")))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(page_html, "Environment", partial(Environment, bytecode_cache=cache))
-        patch.setattr(files, "sync", lambda path: None)
+        patch.setattr(durable, "sync", lambda path: None)
         yield
 
 

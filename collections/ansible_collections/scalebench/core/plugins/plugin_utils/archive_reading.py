@@ -23,13 +23,11 @@ from ansible_collections.scalebench.core.plugins.module_utils.evidence.archive i
     split_member,
     written_by_report,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.node import durable
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
     LARGEST,
-    make_folder,
     open_regular,
-    put_in_place,
     remove_partial,
-    sync,
 )
 
 __all__ = [
@@ -168,7 +166,7 @@ def verify(archive: Path, into: Path | None = None, sha256: str = "") -> None:
         sums = parse_checksums(text)
         left, size = dict(sums), 0
         if into:
-            make_folder(into.parent)
+            durable.make_folder(into.parent)
             into.mkdir()
             (into / CHECKSUMS).write_text(text, encoding="utf-8")
         for header, content in contents:
@@ -203,9 +201,9 @@ def unpack(archive: Path, folder: Path, sha256: str = "") -> None:
         verify(archive, part, sha256)
         for place, _, names in os.walk(part):
             for name in names:
-                sync(Path(place, name))
-            sync(Path(place))
-        put_in_place(part, folder)
+                durable.sync(Path(place, name))
+            durable.sync(Path(place))
+        durable.replace(part, folder)
     finally:
         shutil.rmtree(part, ignore_errors=True)
 

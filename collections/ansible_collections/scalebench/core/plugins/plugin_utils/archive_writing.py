@@ -38,6 +38,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.evidence.secret_fo
 )
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.signature import beside_text
 from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import plain
+from ansible_collections.scalebench.core.plugins.module_utils.node import durable
 from ansible_collections.scalebench.core.plugins.module_utils.node.claim import (
     FILES as CLAIM_FILES,
 )
@@ -55,8 +56,6 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.archive_signing im
 from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files import check_logs
 from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
     LARGEST,
-    make_folder,
-    put_in_place,
     read_json,
     remove_partial,
     write_texts,
@@ -246,7 +245,7 @@ def _write_archive(
         of the ustar format (255 bytes, 8 GiB).
     :raises OSError: a file cannot be read or written.
     """
-    make_folder(archive.parent)
+    durable.make_folder(archive.parent)
     remove_partial(archive)
     part = archive.with_name(f".{archive.name}.{os.getpid()}.part")
     try:
@@ -263,7 +262,7 @@ def _write_archive(
                 tar.addfile(_member(campaign, path, len(data)), io.BytesIO(data))
             for file in files:
                 _add(tar, campaign, folder, file, rules)
-        put_in_place(part, archive)
+        durable.replace(part, archive)
     finally:
         part.unlink(missing_ok=True)
 

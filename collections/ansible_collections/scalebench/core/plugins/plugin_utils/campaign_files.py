@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import yaml
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.redaction import shown
-from ansible_collections.scalebench.core.plugins.module_utils.node import claim
+from ansible_collections.scalebench.core.plugins.module_utils.node import claim, durable
 from ansible_collections.scalebench.core.plugins.module_utils.node.fitness import writable
 from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
 from ansible_collections.scalebench.core.plugins.module_utils.planning.benchmark_file import (
@@ -39,10 +39,9 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.files import (
     inside,
     leads_outside,
     open_regular,
-    put_in_place,
     read_json,
     read_yaml,
-    sync,
+    remove_partial_below,
     write_texts,
 )
 from ansible_collections.scalebench.core.plugins.plugin_utils.plan_evidence import (
@@ -189,6 +188,8 @@ def kept_plan(folder: Path) -> dict[str, Any]:
 def hold(folder: Path, campaign: str) -> None:
     """Have one ansible-playbook at a time run a campaign, whatever nodes it uses.
 
+    What one that was killed was writing is removed.
+
     The claims of the nodes do not tell: runs with other nodes each (--limit) meet on none. What
     another machine or container holds is taken over, since nothing is seen of it here.
 
@@ -208,6 +209,7 @@ def hold(folder: Path, campaign: str) -> None:
                 " or give another -e campaign=NAME"
             )
         holder = claim.take(str(folder), mine, dead=holder)
+    remove_partial_below(folder)
 
 
 def read_record(folder: Path, path: str) -> RunRecord:
@@ -361,7 +363,7 @@ def set_aside(folder: Path, record: RunRecord) -> None:
         os.link(log, kept)
     log.with_suffix(".run.json").rename(log.with_suffix(f".attempt{number}.json"))
     # The log goes only when the attempt's record and log are there after a power failure too.
-    sync(log.parent)
+    durable.sync(log.parent)
     log.unlink(missing_ok=True)
 
 
@@ -369,7 +371,7 @@ def set_aside_unrecorded(folder: Path, log: str) -> None:
     """Rename the log of a repeat without a record, before it runs again."""
     path = inside(folder, log)
     if path.exists():
-        put_in_place(path, path.with_suffix(".unrecorded.out"))
+        durable.replace(path, path.with_suffix(".unrecorded.out"))
 
 
 def now() -> str:

@@ -27,14 +27,12 @@ __all__ = [
     "in_utf8",
     "inside",
     "leads_outside",
-    "make_folder",
     "open_regular",
-    "put_in_place",
     "read_json",
     "read_yaml",
     "remove_partial",
+    "remove_partial_below",
     "said",
-    "sync",
     "user_path",
     "write_files",
     "write_only",
@@ -130,39 +128,20 @@ def read_json(path: Path, largest: int | None = None, folder: Path | None = None
     return parse_json(_whole(path, largest, folder).decode("utf-8"))
 
 
-def sync(path: Path) -> None:
-    """Wait until a file's content, or a folder's entries, are on the disk.
-
-    Without it a power failure may leave a renamed file empty (ext4, XFS).
-    """
-    opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)
-
-
-def make_folder(path: Path) -> None:
-    """Create a folder with its parents, durably."""
-    if not path.is_dir():
-        make_folder(path.parent)
-        path.mkdir(exist_ok=True)
-        sync(path.parent)
-
-
-def put_in_place(part: Path, path: Path) -> None:
-    """Rename a complete file to ``path``, after its content and before anything else is written."""
-    sync(part)
-    part.replace(path)
-    sync(path.parent)
-
-
 def remove_partial(path: Path) -> None:
     """Remove the partial files and folders of processes that were killed while they wrote this."""
-    prefix = f".{path.name}."
-    for part in path.parent.glob(f"{glob.escape(prefix)}*.part"):
+    _remove_ended(path.parent.glob(f".{glob.escape(path.name)}.*.part"))
+
+
+def remove_partial_below(folder: Path) -> None:
+    """Remove those of all that is below a folder."""
+    _remove_ended(list(folder.rglob(".*.part")))
+
+
+def _remove_ended(parts: Iterable[Path]) -> None:
+    for part in parts:
         try:
-            pid = int(part.name[len(prefix) : -len(".part")])
+            pid = int(part.name.split(".")[-2])
             # In a container the numbers come again soon.
             if pid != os.getpid():
                 os.kill(pid, 0)
@@ -192,14 +171,14 @@ def _before(path: Path) -> bytes | None:
 
 
 def _write(path: Path, content: bytes) -> None:
-    make_folder(path.parent)
+    durable.make_folder(path.parent)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         # A new file: a link that stands there would be followed.
         part.unlink(missing_ok=True)
         with part.open("xb") as file:
             file.write(content)
-        put_in_place(part, path)
+        durable.replace(part, path)
     finally:
         part.unlink(missing_ok=True)
 
@@ -243,7 +222,7 @@ def write_files(contents: dict[Path, bytes], check_mode: bool, with_diff: bool) 
             if before == content and not path.is_symlink():
                 # It may be there from a write that failed after the rename, on a disk with errors.
                 if not check_mode and path.parent not in synced:
-                    durable.sync(str(path.parent))
+                    durable.sync(path.parent)
                     synced.add(path.parent)
                 continue
             if not check_mode:

@@ -9,7 +9,7 @@ import os
 from typing import Any, Dict, Iterator, Mapping, Optional, TypedDict, cast
 
 from ..records.shape import check_shape
-from .durable import create, replace
+from .durable import create, make_folder, replace
 from .own_folder import json_of
 from .processes import read_process
 
@@ -102,7 +102,7 @@ def take(work_dir: str, claim: Claim, dead: Optional[Claim] = None) -> Optional[
     :param dead: a claim that may be replaced, because its ansible-playbook has ended.
     :returns: None, or the claim of another ansible-playbook that holds the node.
     """
-    os.makedirs(work_dir, exist_ok=True)
+    make_folder(work_dir)
     with _locked(work_dir):
         holder = held(work_dir)
         if holder is not None and not _same(holder, claim) and not (dead and _same(holder, dead)):

@@ -25,7 +25,7 @@ from typing import (
     cast,
 )
 
-from .durable import create, replace
+from .durable import create, make_folder, replace
 
 __all__ = [
     "FOLDERS",
@@ -183,7 +183,7 @@ def file_state(path: str) -> Optional[FileState]:
 
 def copy_files(files: Mapping[str, FileState], destination: str) -> None:
     """Copy regular files up to 4 MiB below a folder that only root may read, each whole or not."""
-    os.makedirs(destination, mode=0o700, exist_ok=True)
+    make_folder(destination, 0o700)
     for path, state in files.items():
         copy = destination + path
         if "sha256" in state and not os.path.exists(copy):
