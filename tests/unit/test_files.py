@@ -4,6 +4,7 @@ import errno
 import os
 import re
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,19 @@ def test_nothing_of_what_a_link_leads_to_is_shown_or_changed(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "written"]
     assert (tmp_path / "written").read_text() == "ours"
     assert (tmp_path / "other").read_text() == "another's"
+
+
+def test_a_partial_file_of_a_killed_report_goes_also_where_nothing_differs(tmp_path):
+    report = tmp_path / "report.html"
+    report.write_text("page")
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    part = tmp_path / f".report.html.{ended.pid}.part"
+    part.touch()
+    assert not write_only({report: b"page"}, [], True, False)["changed"]
+    assert part.exists()
+    assert not write_only({report: b"page"}, [], False, False)["changed"]
+    assert not part.exists()
 
 
 def test_check_mode_writes_and_removes_nothing(tmp_path):

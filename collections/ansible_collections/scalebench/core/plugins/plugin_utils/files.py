@@ -8,6 +8,7 @@ import shutil
 import stat
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -156,7 +157,8 @@ def _remove_ended(parts: Iterable[Path]) -> None:
         if part.is_dir() and not part.is_symlink():
             shutil.rmtree(part, ignore_errors=True)
         else:
-            part.unlink(missing_ok=True)
+            with suppress(OSError):  # as in a folder of another user
+                part.unlink()
 
 
 def _before(path: Path) -> bytes | None:
@@ -237,13 +239,18 @@ def write_files(contents: dict[Path, bytes], check_mode: bool, with_diff: bool) 
 def write_only(
     contents: dict[Path, bytes], others: Iterable[Path], check_mode: bool, with_diff: bool
 ) -> dict[str, Any]:
-    """Write the files whose content differs, and remove others that an earlier run left.
+    """Write the files whose content differs, and remove what earlier runs left.
+
+    Partial files of these are removed too.
 
     :param others: files to remove; they need not exist.
     :returns: as :func:`write_files`, and in ``removed`` the files that were or would be removed.
     :raises AnsibleActionFail: a path cannot be read, written or removed.
     """
     written = write_files(contents, check_mode, with_diff)
+    if not check_mode:
+        for path in contents:
+            remove_partial(path)
     removed: list[str] = []
     for path in others:
         try:
