@@ -180,7 +180,7 @@ def vanish(bench):
 
 
 def test_a_controller_that_is_gone_leaves_nothing_on_the_nodes():
-    bench = Bench("killed", repeats=1, slurm_time=20)
+    bench = Bench("killed", repeats=1, slurm_time="20")
     # The job keeps its nodes for ten minutes: the campaign goes on in it.
     job = None
     for fault in (kill, vanish):
