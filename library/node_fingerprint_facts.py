@@ -152,6 +152,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.runs import m
 
 def free_mib(path: str) -> int:
     """Return the free MiB on the file system of ``path``, which need not exist yet."""
+    path = os.path.abspath(path)
     while not os.path.exists(path):
         path = os.path.dirname(path)
     room = os.statvfs(path)

@@ -120,15 +120,38 @@ print(carrier.STOPPED.is_set(), subprocess.run(["sleep", "1"]).returncode)
 """
 
 
-def test_what_is_started_after_the_end_is_ended_too():
-    began = time.monotonic()
+def lines_of(script, *arguments):
     done = subprocess.run(
-        [sys.executable, "-c", AGAIN],
+        [sys.executable, "-c", script, *arguments],
         env={**os.environ, "PYTHONPATH": str(COLLECTIONS)},
         capture_output=True,
         text=True,
         timeout=90,
         check=True,
     )
-    assert done.stdout.split("\n")[:3] == ["-15 True", "-15 timeout", "False 0"]
+    return done.stdout.splitlines()
+
+
+def test_what_is_started_after_the_end_is_ended_too():
+    began = time.monotonic()
+    assert lines_of(AGAIN) == ["-15 True", "-15 timeout", "False 0"]
     assert time.monotonic() - began < 30
+
+
+INTERRUPTED = """
+import subprocess, sys
+from ansible.errors import AnsibleConnectionFailure
+from ansible_collections.scalebench.core.plugins.plugin_utils.run_watch import RunWatch
+connection = None
+try:
+    with RunWatch(0, None):
+        connection = subprocess.Popen(["sleep", "2"])
+        raise TimeoutError if sys.argv[1] == "timeout" else AnsibleConnectionFailure("")
+except (AnsibleConnectionFailure, TimeoutError):
+    print(connection.wait())
+"""
+
+
+@pytest.mark.parametrize(("error", "status"), [("timeout", "-15"), ("lost", "0")])
+def test_a_time_limit_of_the_task_ends_the_connection_and_with_it_the_run(error, status):
+    assert lines_of(INTERRUPTED, error) == [status]

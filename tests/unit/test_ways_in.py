@@ -175,6 +175,13 @@ def test_nodes_that_do_not_wait_for_each_other_are_refused(tmp_path, monkeypatch
     assert (f"strategy {strategy}: the nodes" in done.stdout) is (code == 2)
 
 
+def test_a_time_limit_of_tasks_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("ANSIBLE_TASK_TIMEOUT", "600")
+    done = inventory_checked(tmp_path, {"nodes": ("gpu01",)})
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "task_timeout 600: tasks take as long as a training" in done.stdout
+
+
 SEMANAGE = """#!/bin/sh
 # The words of policycoreutils 3.4, on a policy that gives 10000 to another service.
 echo "$2" >> {calls}

@@ -52,10 +52,10 @@ def test_a_job_ends_at_its_time_limit():
 
 
 def test_a_cancelled_step_leaves_its_job():
-    job = slurm.submit("--nodes=2", "sleep 60")
+    job = slurm.submit("--nodes=2", "sleep 120")
     slurm.wait_for(lambda: slurm.job_field(job, "JobState"), "RUNNING")
-    # A step that is cancelled before all of it runs is told in other words, as is now and then one on
-    # a busy machine.
+    # A step that is cancelled before all of it runs is told in other words; so is now and then one
+    # on a busy machine.
     for step in range(3):
         begun = f"$HOME/begun-{job}.{step}"
         done = slurm.alice(

@@ -58,6 +58,40 @@ def test_a_value_of_another_type_is_told_with_the_way_to_write_it(name, value, s
     assert sentence.startswith(f"gpu01: {name} is {said}")
 
 
+@pytest.mark.parametrize("name", ["scalebench_work_dir", "scalebench_state_dir", "framework_dir"])
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("scalebench/work", "is no absolute path: begin it with /"),
+        ("", "is no absolute path: begin it with /"),
+        ("/", "is the root of the file system: name a folder below it"),
+        ("//", "is the root of the file system: name a folder below it"),
+        ("/opt/scalebench", ""),
+        ("~/scalebench", ""),
+        ("{{ folder }}/work", ""),
+    ],
+)
+def test_a_folder_of_nodes_has_an_absolute_path(name, path, said):
+    assert wrong(**{name: path}) == ([f"gpu01: {name} {said}"] if said else [])
+
+
+def test_a_server_under_two_names_is_told():
+    nodes = {
+        name: {**FOLDERS, "ansible_host": host, "ansible_port": port}
+        for name, host, port in (
+            ("n02", "10.0.0.2", 22), ("gpu02", "10.0.0.2", "22"), ("n03", "10.0.0.2", 23),
+            ("n04", "{{ address }}", 22), ("n05", "{{ address }}", 22),
+        )
+    }  # fmt: skip
+    (sentence,) = unfit_variables(nodes, TYPES)
+    assert sentence == (
+        "gpu02, n02 have the same ansible_host and ansible_port: one server is one node; keep one"
+        " of the names"
+    )
+    (sentence,) = unfit_variables({"a": FOLDERS, "b": {**FOLDERS, "ansible_host": "a"}}, TYPES)
+    assert sentence.startswith("a, b have")
+
+
 @pytest.mark.parametrize(
     "name", [*(name for name in OPTIONS if name != "role_raw"), "scalebench_gpus", "exclude"]
 )

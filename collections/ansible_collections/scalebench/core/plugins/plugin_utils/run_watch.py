@@ -8,6 +8,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from ansible.errors import AnsibleConnectionFailure
 from ansible_collections.scalebench.core.plugins.module_utils.node.processes import (
     Process,
     descendants,
@@ -43,10 +44,15 @@ class RunWatch:
         self._thread.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._done.set()
         self._thread.join()
         STOPPED.clear()
+        # As at a time limit of the task: the connection would outlive this worker, and with it the
+        # run. A lost connection has ended, and how the run ends is asked.
+        if kind and not issubclass(kind, AnsibleConnectionFailure):
+            with suppress(ValueError):
+                end_processes(_below_this_worker)
 
     def fail(self, grace: float = PEER_GRACE) -> None:
         """Have the other nodes ended after ``grace`` seconds, because this one failed."""

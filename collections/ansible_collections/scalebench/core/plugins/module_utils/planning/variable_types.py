@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Sequence, Tuple
 
-from ..records.node_names import by_words
+from ..records.node_names import by_words, folded
 
 __all__ = ["option_types", "unfit_variables"]
 
@@ -39,6 +39,8 @@ _LIST = ("[one, two]", '["one", "two"]')
 _WORD = ("text", "a whole number")
 _TYPES = {
     "path": _Type(["text"], [], "text", "text in quotes"),
+    # Of a node: from the root of its file system on.
+    "folder": _Type(["text"], [], "text", "text in quotes"),
     "str": _Type(_WORD, [], "text", "text in quotes"),
     "list": _Type(["a list"], [], "a list", *_LIST),
     "texts": _Type(["a list"], _WORD, "a list of texts", *_LIST),
@@ -49,7 +51,9 @@ _TYPES = {
 # Variables of the inventory, and of roles, that have another type than their option says. YAML
 # changes the digits of whole numbers: 010 is 8, and 8:00:00 is 28800.
 _OTHERS = {
-    **dict.fromkeys(("scalebench_state_dir", "scalebench_work_dir", "scalebench_data_dir"), "path"),
+    **dict.fromkeys(("scalebench_state_dir", "scalebench_work_dir"), "folder"),
+    **dict.fromkeys(("framework_dir", "workload_dir"), "folder"),
+    "scalebench_data_dir": "path",
     **dict.fromkeys(("scalebench_address", "scalebench_interface", "scalebench_transport"), "path"),
     **dict.fromkeys(("scalebench_ssh_arguments", "scalebench_proxy", "scalebench_carrier"), "path"),
     **dict.fromkeys(("campaign_name", "slurm_time"), "path"),
@@ -91,7 +95,8 @@ def _type(option: Mapping[str, Any]) -> str:
 
 
 def unfit_variables(nodes: Mapping[str, Mapping[str, Any]], types: Mapping[str, str]) -> List[str]:
-    """Return a sentence for each variable of another type than roles take, and for no work folder.
+    """Return a sentence for each variable of another type than roles take, and for no work folder;
+    and one for each server that is several nodes.
 
     It has no value in it, which may be secret.
 
@@ -110,20 +115,21 @@ def unfit_variables(nodes: Mapping[str, Mapping[str, Any]], types: Mapping[str, 
         for node, variables in nodes.items()
         if node != "localhost" and folder not in variables
     ]
-    return by_words((node, f"{name} {problem}") for name, node, problem in problems if problem)
+    told = ((node, f"{name} {problem}") for name, node, problem in problems if problem)
+    return [*by_words(told), *_one_server_twice(nodes)]
 
 
 def _problem(name: str, value: Any, wanted: str) -> str:
     if value is None:
         return "has no value: give it one, or leave it out"
-    if wanted not in _TYPES or (isinstance(value, str) and ("{{" in value or "{%" in value)):
+    if wanted not in _TYPES or _is_template(value):
         return ""
     expected, found = _TYPES[wanted], _kind(value)
     if found in (*expected.allowed, ""):
         within = map(_kind, value if expected.elements and found == "a list" else ())
         wrong = next((kind for kind in within if kind not in (*expected.elements, "")), "")
         if not wrong:
-            return ""
+            return _problem_of_folder(value) if wanted == "folder" else ""
         found = f"a list with an element that is {wrong}"
     way_out = f"write it as {expected.in_file}"
     if expected.in_json:
@@ -131,6 +137,31 @@ def _problem(name: str, value: Any, wanted: str) -> str:
     elif found not in ("a list", "a mapping"):
         way_out += """ (on the line of a host in an INI file as '"text"')"""
     return f"is {found}, not {expected.right}: {way_out}"
+
+
+def _problem_of_folder(path: str) -> str:
+    if not path.startswith(("/", "~", "$")):
+        return "is no absolute path: begin it with /"
+    return "" if path.strip("/") else "is the root of the file system: name a folder below it"
+
+
+def _one_server_twice(nodes: Mapping[str, Mapping[str, Any]]) -> List[str]:
+    """Return a sentence for each address that several nodes have: they would share all folders."""
+    names: Dict[Tuple[str, str], List[str]] = {}
+    for node, variables in nodes.items():
+        address = str(variables.get("ansible_host", node))
+        if not _is_template(address) and "scalebench_carrier_host" not in variables:
+            names.setdefault((address, str(variables.get("ansible_port", ""))), []).append(node)
+    return [
+        f"{folded(same)} have the same ansible_host and ansible_port: one server is one node; keep"
+        " one of the names"
+        for same in names.values()
+        if len(same) > 1
+    ]
+
+
+def _is_template(value: Any) -> bool:
+    return isinstance(value, str) and ("{{" in value or "{%" in value)
 
 
 def _kind(value: object) -> str:
