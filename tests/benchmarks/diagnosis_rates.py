@@ -5,7 +5,7 @@ PYTHONPATH=collections python tests/benchmarks/diagnosis_rates.py
 
 The nodes are network namespaces on one machine. Each has a part of a core (cgroup) and links of a
 rate (htb), so that these are the limit and not the machine; a deficit is a smaller part or rate.
-Every case starts workloads/collectives/diagnose.py on all nodes and judges its log. Goals, with 50
+Every case runs workloads/collectives/diagnose.py on all nodes and judges its log. Goals, with 50
 cases of a kind at least: 95 % named exactly at a link -20 % and a node -10 %, 99 % of the sound.
 Exit status 1 where a goal is missed. Needs root. A case takes 20 to 35 s.
 """
@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import argparse
 import collections
+import importlib
 import itertools
 import json
+import multiprocessing
 import os
 import random
 import subprocess
@@ -24,6 +26,7 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NoReturn
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests/support"), str(ROOT / "tests/unit"), str(ROOT / "workloads")]
@@ -36,8 +39,18 @@ from ansible_collections.scalebench.core.plugins.module_utils.diagnosis.suspects
 from diagnosis_data import named, two_racks
 from shaped_nodes import Node, in_namespaces, start_nodes
 
+from collectives import diagnose
+from common.process import end_now
+
 PYTHON = ROOT / ".state/venvs/pytorch/bin/python"
-PORT = 29500
+# Of all ranks.
+ENVIRONMENT = {
+    "OMP_NUM_THREADS": "1",
+    "GLOO_SOCKET_IFNAME": "eth0",
+    "MASTER_PORT": "29500",
+    "LOCAL_RANK": "0",
+    "LOCAL_WORLD_SIZE": "1",
+}
 # All ranks compute on this core: on several at once they would disturb each other's caches.
 CORE = max(os.sched_getaffinity(0))
 SECONDS = 300
@@ -144,35 +157,29 @@ def prepare(case: Case, nodes: list[Node], cores: float) -> None:
         node.shape_each(rates, forwarded)
 
 
+def run_rank(node: Node, environment: dict[str, str], log: Path) -> NoReturn:
+    """Run the program of the diagnosis in this process, as a rank on a node."""
+    node.enter()
+    with log.open("w") as file:
+        for stream in (1, 2):
+            os.dup2(file.fileno(), stream)
+    sys.stdout.reconfigure(line_buffering=True)
+    os.environ.update(environment)
+    sys.argv = ["diagnose.py", "--device=cpu", "--bytes=1048576"]
+    end_now(diagnose.main())
+
+
 def measure(case: Case, nodes: list[Node], folder: Path) -> str:
     """Run the job and return the log of the first rank."""
-    environment = {
-        **os.environ,
-        "OMP_NUM_THREADS": "1",
-        "GLOO_SOCKET_IFNAME": "eth0",
-        "MASTER_ADDR": nodes[0].address,
-        "MASTER_PORT": str(PORT),
-        "WORLD_SIZE": str(len(nodes)),
-        "LOCAL_RANK": "0",
-        "LOCAL_WORLD_SIZE": "1",
-    }
-    command = [str(PYTHON), "-u", "collectives/diagnose.py", "--device=cpu", "--bytes=1048576"]
     ranks, neighbour = [], None
-    for rank, node in enumerate(nodes):
-        own = {"RANK": str(rank), "SCALEBENCH_NODE": node.name}
-        with (folder / f"{node.name}.log").open("w") as log:
-            ranks.append(
-                subprocess.Popen(
-                    [*node.inside, *command],
-                    env={**environment, **own},
-                    stdout=log if rank == 0 else subprocess.DEVNULL,
-                    stderr=subprocess.STDOUT,
-                    cwd=ROOT / "workloads",
-                )
-            )
+    for number, node in enumerate(nodes):
+        own = {"RANK": str(number), "WORLD_SIZE": str(len(nodes)), "SCALEBENCH_NODE": node.name}
+        given = (node, {**own, "MASTER_ADDR": nodes[0].address}, folder / f"{node.name}.log")
+        ranks.append(multiprocessing.get_context("fork").Process(target=run_rank, args=given))
+        ranks[-1].start()
     # Libraries are loaded without a limit, for time.
     log = folder / f"{nodes[0].name}.log"
-    while not log.stat().st_size and ranks[0].poll() is None:
+    while not (log.is_file() and log.stat().st_size) and ranks[0].is_alive():
         time.sleep(0.02)
     for node, rank in zip(nodes, ranks, strict=True):
         node.limit(rank.pid)
@@ -183,11 +190,14 @@ def measure(case: Case, nodes: list[Node], folder: Path) -> str:
         neighbour = subprocess.Popen([*busy.limited, sys.executable, "-c", "while True: pass"])
     try:
         for rank in ranks:
-            rank.wait(SECONDS)
+            rank.join(SECONDS)
     finally:
         for process in [*ranks, *filter(None, [neighbour])]:
             process.kill()
-            process.wait()
+        for rank in ranks:
+            rank.join()
+        if neighbour:
+            neighbour.wait()
     return log.read_text()
 
 
@@ -214,7 +224,10 @@ def main() -> int:
     if os.geteuid():
         print("Not root: the diagnosis is not tried with real deficits")
         return 0
-    in_namespaces()
+    in_namespaces(str(PYTHON))
+    os.environ.update(ENVIRONMENT)
+    # The ranks are forks, which saves each of them two seconds of imports.
+    importlib.import_module("collectives.nodes_and_pairs")
     dice = random.Random(options.seed)
     nodes = start_nodes(options.nodes, options.cores / options.nodes, "10.99.0")
     kinds = [options.only] * options.cases if options.only else order(options.cases, dice)

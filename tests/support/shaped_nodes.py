@@ -5,6 +5,7 @@ They need root, and namespaces of their own that end with the process: :func:`in
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -32,11 +33,14 @@ def run(*command: str) -> None:
         raise SystemExit(f"{' '.join(command)[:200]} failed:\n{said}")
 
 
-def in_namespaces() -> None:
-    """Return at once in the namespaces, else run this program again in new ones and exit."""
+def in_namespaces(python: str = sys.executable) -> None:
+    """Return at once in the namespaces, else run this program again in new ones and exit.
+
+    :param python: the interpreter that runs it there.
+    """
     if OUTSIDE in os.environ:
         return
-    again = [*_NAMESPACES, sys.executable, *sys.argv]
+    again = [*_NAMESPACES, python, *sys.argv]
     try:
         ended = subprocess.run(again, env={**os.environ, OUTSIDE: str(os.getpid())}, check=False)
     finally:
@@ -60,6 +64,12 @@ class Node:
         """Return the command that runs another with the node's part of a core."""
         procs = str(self.cgroup / "cgroup.procs")
         return (*self.inside, "sh", "-c", 'echo $$ > "$0" && exec "$@"', procs)
+
+    def enter(self) -> None:
+        """Put this process, which has one thread, into the node."""
+        with Path(f"/proc/{self.inside[2]}/ns/net").open() as namespace:
+            if ctypes.CDLL(None, use_errno=True).setns(namespace.fileno(), 0):
+                raise OSError(ctypes.get_errno(), f"{self.name} cannot be entered")
 
     def limit(self, pid: int) -> None:
         """Give a running process the node's part of a core."""
