@@ -157,7 +157,7 @@ def prepare(case: Case, nodes: list[Node], cores: float) -> None:
         node.shape_each(rates, forwarded)
 
 
-def run_rank(node: Node, environment: dict[str, str], log: Path) -> NoReturn:
+def run_rank(node: Node, environment: dict[str, str], log: Path, alone: int) -> NoReturn:
     """Run the program of the diagnosis in this process, as a rank on a node."""
     node.enter()
     with log.open("w") as file:
@@ -165,16 +165,16 @@ def run_rank(node: Node, environment: dict[str, str], log: Path) -> NoReturn:
             os.dup2(file.fileno(), stream)
     sys.stdout.reconfigure(line_buffering=True)
     os.environ.update(environment)
-    sys.argv = ["diagnose.py", "--device=cpu", "--bytes=1048576"]
+    sys.argv = ["diagnose.py", "--device=cpu", "--bytes=1048576", f"--alone={alone}"]
     end_now(diagnose.main())
 
 
-def measure(case: Case, nodes: list[Node], folder: Path) -> str:
+def measure(case: Case, nodes: list[Node], folder: Path, alone: int) -> str:
     """Run the job and return the log of the first rank."""
     ranks, neighbour = [], None
     for number, node in enumerate(nodes):
         own = {"RANK": str(number), "WORLD_SIZE": str(len(nodes)), "SCALEBENCH_NODE": node.name}
-        given = (node, {**own, "MASTER_ADDR": nodes[0].address}, folder / f"{node.name}.log")
+        given = (node, {**own, "MASTER_ADDR": nodes[0].address}, folder / f"{node.name}.log", alone)
         ranks.append(multiprocessing.get_context("fork").Process(target=run_rank, args=given))
         ranks[-1].start()
     # Libraries are loaded without a limit, for time.
@@ -218,6 +218,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--nodes", type=int, default=4)
     parser.add_argument("--cores", type=float, default=0.8, help="of a core, for all nodes")
+    parser.add_argument("--alone", type=int, default=9, help="repeats of each test of a node")
     parser.add_argument("--only", choices=KINDS, help="cases of one kind")
     parser.add_argument("--results", type=Path, help="file to add a line of JSON a case to")
     options = parser.parse_args()
@@ -237,7 +238,7 @@ def main() -> int:
         case = make_case(kind, options.nodes, dice)
         prepare(case, nodes, options.cores / options.nodes)
         with tempfile.TemporaryDirectory() as folder:
-            log = measure(case, nodes, Path(folder))
+            log = measure(case, nodes, Path(folder), options.alone)
         try:
             measured = measurement({"log": log})
         except ValueError as error:
