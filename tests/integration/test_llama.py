@@ -6,9 +6,10 @@ import statistics
 
 import pytest
 from local_nodes import SMALL, failures
+from trainers import facts
 
 LOSS = re.compile(r"^iteration \d+ .*?loss ([0-9.]+)", re.MULTILINE)
-TOPOLOGIES = ("1n1g", "4n1g")
+TOPOLOGIES = ("1n1g", "2n1g")
 
 
 def losses(cluster, campaign):
@@ -22,7 +23,7 @@ def losses(cluster, campaign):
 
 @pytest.fixture(scope="module")
 def measured(cluster):
-    """Train the same global batch on 1 and 4 nodes, with ddp and fsdp; return the results."""
+    """Train the same global batch on 1 and 2 nodes, with ddp and fsdp; return the results."""
     runner = cluster.run(
         "bench.yml",
         campaign="decoder",
@@ -46,6 +47,14 @@ def test_the_loss_is_the_same_on_any_number_of_nodes_sharded_or_not(cluster, mea
     assert len({*first}) == 4
     for other in others:
         assert other == pytest.approx(first, abs=2e-4)
+
+
+def test_every_rank_trains_its_share_of_the_global_batch(cluster, measured):
+    for cell in measured["cells"]:
+        (repeat,) = cell["repeats"]
+        stated = facts((cluster.results / "decoder" / repeat["log"]).read_text(), "header")
+        share = 4 // cell["nodes"]
+        assert (stated["global_batch_size"], stated["batch_size_per_device"]) == (4, share)
 
 
 def test_the_results_are_in_tokens_with_the_figures_of_the_trainer(measured):
@@ -75,7 +84,7 @@ def test_the_loss_of_real_text_falls_below_that_of_the_bytes_frequencies(cluster
         benchmark="llama",
         text=True,
         topology="1n1g",
-        batch_size_per_device=16,
+        batch_size_per_device=8,
         sequence_length=32,
         iterations=69,
     )

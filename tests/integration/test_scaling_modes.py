@@ -1,9 +1,12 @@
-"""Weak and strong scaling in one campaign: real training, each speed-up over its own base."""
+"""Weak and strong scaling in one campaign: each speed-up over its own base.
+
+A trainer only gets its batch size; real ones get that of strong scaling in test_llama.py.
+"""
 
 import json
 
 import pytest
-from local_nodes import failures
+from local_nodes import TIMED_STEPS, failures
 
 BOTH = {"scaling": "weak,strong", "global_batch_size": 4, "batch_size_per_device": 2}
 
@@ -12,7 +15,7 @@ BOTH = {"scaling": "weak,strong", "global_batch_size": 4, "batch_size_per_device
 def measured(cluster):
     """Measure both modes; of strong scaling 3n1g cannot run. Return its results and folder."""
     options = {**BOTH, "topology": "1n1g,2n1g,3n1g", "campaign": "modes", "report_plots": True}
-    runner = cluster.bench(**options)
+    runner = cluster.bench(**TIMED_STEPS, **options)
     assert runner.rc == 0, failures(runner)
     folder = cluster.results / "modes"
     return json.loads((folder / "results.json").read_text()), folder
@@ -25,8 +28,8 @@ def cells(results, scaling):
 def test_every_rank_trains_its_share_of_the_global_batch(measured):
     _, folder = measured
     for topology, batch in (("1n1g", 4), ("2n1g", 2)):
-        log = (folder / f"logs/pytorch/gb4-strong/{topology}/r50_b{batch}_fp32_1.log").read_text()
-        (header,) = [line for line in log.splitlines() if "[scalebench] header" in line]
+        log = folder / f"logs/timed_steps/gb4-strong/{topology}/timed_b{batch}_fp32_1.log"
+        (header,) = [line for line in log.read_text().splitlines() if "[scalebench] header" in line]
         stated = json.loads(header.split(" header ", 1)[1])
         assert (stated["global_batch_size"], stated["batch_size_per_device"]) == (4, batch)
 
@@ -54,7 +57,7 @@ def test_speedups_are_those_of_the_mode_by_hand(measured):
 def test_the_report_says_which_and_draws_the_time_of_a_step(measured):
     _, folder = measured
     text = (folder / "report.md").read_text()
-    assert "gb4-strong: r50, global batch size 4, strong scaling" in text
+    assert "gb4-strong: timed, global batch size 4, strong scaling" in text
     assert "## Strong scaling" in text
     assert "ideal: 1/devices" in (folder / "step_time.svg").read_text()
 

@@ -44,8 +44,10 @@ def main():
     parser.add_argument("--batch-size", type=int, default=1)
     parser.add_argument("--delay", type=float, default=float(os.environ.get("STEP_DELAY", "0")))
     options = parser.parse_args()
+    samples = options.batch_size * options.world_size
     facts = {"model": "timed", "world_size": options.world_size, "precision": options.precision}
-    print(report_lines.header_line({**facts, "batch_size_per_device": options.batch_size}))
+    facts |= {"batch_size_per_device": options.batch_size, "global_batch_size": samples}
+    print(report_lines.header_line(facts))
     try:
         batch = bytearray(options.batch_size << 20)
     except MemoryError:
@@ -54,7 +56,6 @@ def main():
     began = time.perf_counter()
     for number in range(1, options.iterations + 1):
         seconds = step(STEP + options.delay)
-        samples = options.batch_size * options.world_size
         line = {"epoch": 0, "loss": 1.0, "samples": samples, "seconds": seconds}
         print(report_lines.iteration_line(number, time=time.perf_counter() - began, **line))
     del batch
