@@ -1,22 +1,38 @@
-"""bench.yml on local nodes: real training, resumed, refused and interrupted."""
+"""bench.yml on local nodes: a campaign that is resumed, refused and interrupted.
+
+Its steps are slept: the same campaign of real training is in test_collectives.py.
+"""
 
 import json
 import re
+import shutil
 import signal
 import statistics
 import subprocess
+from pathlib import Path
 
 import pytest
-from local_nodes import ROOT, TIMED_STEPS, WHOLE, events, failures, interrupt, ranks_of, wait_until
+from local_nodes import ROOT, TIMED_STEPS, WHOLE, events, failures, interrupt, wait_until
 
 LINE = re.compile(r"^iteration (\d+) .*throughput ([0-9.]+) images/s", re.MULTILINE)
 TOPOLOGIES = ("1n1g", "2n1g", "4n1g")
 
 
 @pytest.fixture(scope="module")
-def measured(cluster):
+def own(tmp_path_factory):
+    """Return the options of the campaign, whose trainer lies in a folder of its own."""
+    folder = tmp_path_factory.mktemp("own")
+    (folder / "workloads").symlink_to(ROOT / "workloads")
+    trainers = folder / "tests/integration/workloads"
+    shutil.copytree(ROOT / "tests/integration/workloads", trainers)
+    topology = {"topology": ",".join(TOPOLOGIES)}
+    return {**TIMED_STEPS, **topology, "workload_dir": str(trainers), "campaign": "measured"}
+
+
+@pytest.fixture(scope="module")
+def measured(cluster, own):
     """Run a small campaign over all topologies; return its runner."""
-    runner = cluster.bench(campaign="measured", **WHOLE)
+    runner = cluster.bench(**own, **WHOLE)
     assert runner.rc == 0, failures(runner)
     return runner
 
@@ -25,34 +41,27 @@ def test_every_repeat_has_a_log_a_record_and_its_nodes_output(cluster, measured)
     folder = cluster.results / "measured"
     assert [record["ending"] for record in cluster.records("measured").values()] == ["ok"] * 3
     for topology in TOPOLOGIES:
-        assert (folder / f"logs/pytorch/bz2/{topology}/r50_b2_fp32_1.log").exists()
-    assert (folder / "logs/pytorch/bz2/4n1g/r50_b2_fp32_1.node4.out").exists()
+        assert (folder / f"logs/timed_steps/bz2/{topology}/timed_b2_fp32_1.log").exists()
+    assert (folder / "logs/timed_steps/bz2/4n1g/timed_b2_fp32_1.node4.out").exists()
 
 
 def test_the_figures_are_those_of_the_logs_by_hand(cluster, measured):
     folder = cluster.results / "measured"
-    facts = json.loads((folder / "results.json").read_text())["facts"]["pytorch"]["fp32"]["bz2"]
-    assert set(facts["r50"]) == set(TOPOLOGIES)
+    facts = json.loads((folder / "results.json").read_text())["facts"]["timed_steps"]["fp32"]["bz2"]
+    assert set(facts["timed"]) == set(TOPOLOGIES)
     by_hand = {}
     for topology in TOPOLOGIES:
-        log = (folder / f"logs/pytorch/bz2/{topology}/r50_b2_fp32_1.log").read_text()
+        log = (folder / f"logs/timed_steps/bz2/{topology}/timed_b2_fp32_1.log").read_text()
         printed = [float(value) for step, value in LINE.findall(log) if int(step) > 1]
         assert len(printed) == 3
         by_hand[topology] = round(statistics.fmean(printed) * 100) / 100
-        assert facts["r50"][topology] == {
+        assert facts["timed"][topology] == {
             "average_speed": by_hand[topology],
             "batch_size_per_device": 2,
             "median_speed": by_hand[topology],
             "speedup": round(by_hand[topology] / by_hand["1n1g"] * 100) / 100,
         }
     assert len(set(by_hand.values())) == 3
-
-
-def test_every_rank_ran_on_its_own_node(cluster, measured):
-    log = cluster.results / "measured/logs/pytorch/bz2/4n1g/r50_b2_fp32_1.log"
-    ranks = ranks_of(log.read_text())
-    assert [rank["node"] for rank in ranks] == ["node1", "node2", "node3", "node4"]
-    assert len({rank["pid"] for rank in ranks}) == 4
 
 
 def test_repeats_that_oversubscribe_the_cores_are_marked(cluster, measured):
@@ -77,55 +86,52 @@ def test_report_and_table_are_there(cluster, measured):
     assert str(folder / "report.md") in shown
 
 
-def test_a_complete_campaign_runs_nothing_again_and_the_terminal_says_so(cluster, measured):
+def of_name(own):
+    """Return what goes on with a campaign: its name, and where its files are."""
+    return {key: own[key] for key in ("campaign", "campaign_benchmarks_dir", "workload_dir")}
+
+
+def test_a_campaigns_name_is_enough_and_a_complete_one_runs_nothing_again(cluster, own, measured):
     before = {log: record["started"] for log, record in cluster.records("measured").items()}
-    playbook = cluster.start_bench("measured")
+    given = json.dumps({**cluster.variables, **of_name(own)})
+    playbook = cluster.start(["ansible-playbook", "playbooks/bench.yml", "-e", given])
     out, _ = playbook.communicate(timeout=120)
     assert playbook.returncode == 0, out
     assert {log: r["started"] for log, r in cluster.records("measured").items()} == before
     lines = out.splitlines()
-    assert lines[:2] == ["Benchmark the cluster", "Campaign measured: all 3 repeats are done"]
+    assert lines[0] == "Benchmark the cluster"
+    assert "Campaign measured: all 3 repeats are done" in lines
     assert "Report the campaign" in lines
     assert "WARNING" not in out
     assert max(map(len, lines)) <= 100 or "Report: " in max(lines, key=len)
 
 
-def test_a_campaigns_name_is_enough_to_go_on_with_it(cluster, measured):
-    again = cluster.run("bench.yml", campaign="measured")
-    assert again.rc == 0, failures(again)
-    assert events(again, "training_runs") == []
-
-
 def test_a_part_of_the_nodes_runs_what_it_can_and_all_the_rest_with_a_changed_trainer(
-    cluster, measured
+    cluster, own, measured
 ):
-    logs = cluster.results / "measured/logs/pytorch/bz2"
+    logs = cluster.results / "measured/logs/timed_steps/bz2"
     for topology in ("1n1g", "4n1g"):
-        (logs / topology / "r50_b2_fp32_1.run.json").unlink()
-    half_written = logs / "1n1g/r50_b2_fp32_1.log"
+        (logs / topology / "timed_b2_fp32_1.run.json").unlink()
+    half_written = logs / "1n1g/timed_b2_fp32_1.log"
     half_written.write_text(half_written.read_text()[:500])
-    part = cluster.bench("--limit", "node1,node2", campaign="measured")
+    part = cluster.bench("--limit", "node1,node2", **own)
     assert part.rc != 0
     assert "node[3-4]: it is not in this run (--limit)" in failures(part)
     endings = {log.split("/")[3]: r["ending"] for log, r in cluster.records("measured").items()}
     assert endings == {"1n1g": "ok", "2n1g": "ok", "4n1g": "unavailable"}
     assert len(LINE.findall(half_written.read_text())) == 4
-    trainer = cluster.state / "workloads/resnet50/train_pytorch.py"
-    unchanged = trainer.read_text()
-    try:
-        trainer.write_text(f"{unchanged}# Changed.\n")
-        refused = cluster.bench(campaign="measured")
-        assert "what it measures changed since it was planned: trainer" in failures(refused)
-        assert "resnet50/train_pytorch.py changed. Restore it" in failures(refused)
-        assert events(refused, "training_runs") == []
-        whole = cluster.bench(campaign="measured", accept_changes=True)
-    finally:
-        trainer.write_text(unchanged)
+    with Path(own["workload_dir"], "timed_steps.py").open("a") as trainer:
+        trainer.write("# Changed.\n")
+    refused = cluster.bench(**own)
+    assert "what it measures changed since it was planned: trainer" in failures(refused)
+    assert "timed_steps.py changed. Restore it" in failures(refused)
+    assert events(refused, "training_runs") == []
+    whole = cluster.bench(**own, accept_changes=True)
     assert whole.rc == 0, failures(whole)
     assert len(events(whole, "repeat_record")) == 1
     assert {record["ending"] for record in cluster.records("measured").values()} == {"ok"}
     report = (cluster.results / "measured/report.md").read_text()
-    assert "trainer resnet50/train_pytorch.py changed" in report
+    assert "timed_steps.py changed" in report
 
 
 def test_check_mode_shows_the_plan_and_runs_nothing(cluster):
@@ -155,12 +161,17 @@ def test_check_mode_shows_the_plan_and_runs_nothing(cluster):
             {"framework_python": "/no/python"},
             "node1: the interpreter of pytorch, /no/python: there",
         ),
-        ({"campaign": "measured", "repeats": 2}, "was made with another plan: pytorch/bz2/1n1g"),
+        (
+            {"campaign": "measured", "repeats": 2},
+            "made with another plan: timed_steps/bz2/1n1g",
+        ),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
-def test_bad_input_ends_before_anything_runs(cluster, measured, variables, expected):
-    refused = cluster.bench(**{"campaign": "refused", **variables})
+def test_bad_input_ends_before_anything_runs(cluster, own, measured, variables, expected):
+    # One node, for time, but where the measured campaign is asked for.
+    least = own if "repeats" in variables else {"campaign": "refused", "topology": "1n1g"}
+    refused = cluster.bench(**{**least, **variables})
     assert refused.rc != 0
     assert expected in " ".join(failures(refused).split())
     assert events(refused, "training_runs") == []
@@ -229,13 +240,14 @@ def test_of_two_controllers_the_second_is_refused_and_runs_when_the_first_has_en
     folders = {name: cluster.results.parent / f"{cluster.results.name}-{name}" for name in "ab"}
 
     def start(name):
-        # Steps of 5 ms for 20 s, beside which the second is refused.
-        own = {"topology": "4n1g", "iterations": 4000, "campaign_results_dir": str(folders[name])}
+        # Of the first steps of 5 ms for 20 s, beside which the second is refused.
+        steps = 4000 if name == "a" else 3
+        own = {"topology": "2n1g", "iterations": steps, "campaign_results_dir": str(folders[name])}
         return cluster.start_bench(f"by-{name}", container, **TIMED_STEPS, **own)
 
     with start("a") as first:
         try:
-            wait_until(lambda: len([*cluster.state.glob("nodes/*/claim.json")]) == 4)
+            wait_until(lambda: len([*cluster.state.glob("nodes/*/claim.json")]) == 2)
             with start("b") as second:
                 out, _ = second.communicate(timeout=120)
             assert second.returncode == 2, out
@@ -256,7 +268,6 @@ def test_of_two_controllers_the_second_is_refused_and_runs_when_the_first_has_en
     assert [*cluster.state.glob("nodes/*/claim.json")] == []
 
 
-def test_the_facts_are_there_for_later_plays(cluster, measured, tmp_path):
-    play = ROOT / "tests/integration/playbooks/use_facts.yml"
-    runner = cluster.run(f"../{play.relative_to(ROOT)}", campaign="measured")
+def test_the_facts_are_there_for_later_plays(cluster, own, measured):
+    runner = cluster.run("../tests/integration/playbooks/use_facts.yml", **of_name(own))
     assert runner.rc == 0, failures(runner)

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 import yaml
-from local_nodes import ROOT, WHOLE, events, failures
+from local_nodes import ROOT, WHOLE, events, failures, ranks_of
 
 from collectives.definitions import COLLECTIVES
 
@@ -19,6 +19,7 @@ OPTIONS = {
     "topology": "1n1g,2n1g,4n1g",
 }
 LINE = re.compile(r"all_reduce (\d+) bytes \d+ duration ([0-9.]+) us .* busbw ([0-9.]+) MB/s")
+TRAINED = re.compile(r"^iteration (\d+) .*throughput ([0-9.]+) images/s", re.MULTILINE)
 RULES = [
     {"min_busbw": {"gloo": {str(SIZES[2]): 0.001}}, "where": {"topology": "4n*"}},
     {"min_busbw": {"NET/IB": 0.001}, "where": {"topology": "2n*"}},
@@ -43,7 +44,7 @@ def measured(cluster):
     lost.unlink()
     gate = folder / "gate.yml"
     gate.write_text(json.dumps({"rules": RULES}))
-    again = cluster.bench(**options, predict="8n1g", gate=str(gate))
+    again = cluster.bench(**{**options, "preflight": False}, predict="8n1g", gate=str(gate))
     return again, folder
 
 
@@ -76,6 +77,26 @@ def test_the_figures_are_those_of_the_logs_by_hand(measured):
         assert cell["median_speed"] == pytest.approx(mean, rel=0.001, abs=0.006)
         by_hand[size, cell["topology"]] = mean
     assert set(by_hand) == {(size, name) for size in SIZES for name in ("2n1g", "4n1g")}
+
+
+def test_the_figures_of_the_training_are_those_of_its_logs_by_hand(measured):
+    _, folder = measured
+    facts = results(folder)["facts"]["pytorch"]["fp32"]["bz2"]["r50"]
+    by_hand = {}
+    for topology in OPTIONS["topology"].split(","):
+        log = (folder / f"logs/pytorch/bz2/{topology}/r50_b2_fp32_1.log").read_text()
+        printed = [float(value) for step, value in TRAINED.findall(log) if int(step) > 1]
+        assert len(printed) == 3
+        by_hand[topology] = round(statistics.fmean(printed) * 100) / 100
+        assert facts[topology]["median_speed"] == by_hand[topology]
+    assert len(set(by_hand.values())) == 3
+
+
+def test_every_rank_trained_on_its_own_node(measured):
+    _, folder = measured
+    ranks = ranks_of((folder / "logs/pytorch/bz2/4n1g/r50_b2_fp32_1.log").read_text())
+    assert [rank["node"] for rank in ranks] == ["node1", "node2", "node3", "node4"]
+    assert len({rank["pid"] for rank in ranks}) == 4
 
 
 @pytest.mark.usefixtures("measured")
