@@ -5,11 +5,14 @@ import shutil
 import subprocess
 
 import pytest
-from local_nodes import failures
+from local_nodes import TIMED_STEPS, failures
 
+# Steps of 5 ms for longer than the second without faults.
 PROMISES = """
 about: one local node, briefly
-campaign: {topology: 1n1g, repeats: 3, warmup: 1, iterations: 5, batch_size_per_device: 2}
+campaign:
+  {benchmark: timed_steps, topology: 1n1g, repeats: 3, warmup: 1, iterations: 300,
+   batch_size_per_device: 2}
 lines:
   - min_throughput: LEAST
     where: {topology: 1n1g}
@@ -17,6 +20,8 @@ lines:
   - preflight: warn
   - stack: {os: "*"}
 """
+# All but the benchmark, which the acceptance names.
+STAND_IN = {key: value for key, value in TIMED_STEPS.items() if key != "benchmark"}
 
 
 def promise(folder, least, more=""):
@@ -36,7 +41,7 @@ def printed(runner):
 def test_check_tells_what_will_run_and_what_cannot_be_decided(cluster, tmp_path):
     more = "  - min_throughput: 1\n    where: {topology: 4n8g}\n"
     path = promise(tmp_path, 1, more)
-    done = cluster.run("accept.yml", "--check", acceptance=path, campaign="checked")
+    done = cluster.run("accept.yml", "--check", **STAND_IN, acceptance=path, campaign="checked")
     assert done.rc == 0, failures(done)
     text = printed(done)
     assert "1 cell(s), 3 repeat(s), 3 to run in about" in text
@@ -54,7 +59,7 @@ def accepted(cluster, tmp_path_factory):
     words = (folder / "key.pub").read_text()
     (folder / "allowed").write_text(f'vendor namespaces="scalebench-acceptance" {words}')
     given = {"acceptance": promise(folder, 0.5), "sign_key": str(folder / "key")}
-    done = cluster.run("accept.yml", campaign="handover", **given)
+    done = cluster.run("accept.yml", campaign="handover", **STAND_IN, **given)
     assert done.rc == 0, failures(done)
     assert "accepted (4 pass, 0 fail, 0 undecided)" in printed(done)
     for path in cluster.results.glob("handover.tar.gz*"):
@@ -94,9 +99,9 @@ def test_a_promise_that_is_missed_ends_with_its_verdict(cluster, accepted, tmp_p
 
 def test_options_and_keys_are_checked_before_anything_runs(cluster, tmp_path):
     path = promise(tmp_path, 1)
-    done = cluster.run("accept.yml", acceptance=path, campaign="wrong", repeats=9)
+    done = cluster.run("accept.yml", **STAND_IN, acceptance=path, campaign="wrong", repeats=9)
     assert "-e repeats: the acceptance states the options" in failures(done)
     key = str(tmp_path / "nothing")
-    done = cluster.run("accept.yml", acceptance=path, campaign="wrong", sign_key=key)
+    done = cluster.run("accept.yml", **STAND_IN, acceptance=path, campaign="wrong", sign_key=key)
     assert "nothing: no such file" in failures(done)
     assert not (cluster.results / "wrong").exists()

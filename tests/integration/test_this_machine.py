@@ -12,7 +12,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from local_nodes import ROOT, SMALL, Cluster, failures, wait_until
+from local_nodes import ROOT, SMALL, TIMED_STEPS, Cluster, failures, wait_until
 from trainers import interpreter
 
 # With --limit, which leaves localhost out.
@@ -155,9 +155,9 @@ def test_a_supervisor_that_does_not_answer_is_a_timeout_and_ended(machine):
 
 
 def start(machine, **variables):
-    """Start bench.yml with one long repeat."""
+    """Start bench.yml with one long repeat of slept steps."""
     given = {
-        **machine.variables, **SMALL, "framework_python": python(), "topology": "1n1g", **variables
+        **machine.variables, **SMALL, **TIMED_STEPS, "topology": "1n1g", **variables
     }  # fmt: skip
     return machine.start(
         ["ansible-playbook", *INVENTORY, "playbooks/bench.yml", "-e", json.dumps(given)]
