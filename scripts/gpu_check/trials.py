@@ -126,11 +126,15 @@ def killed(work: Work) -> str:
     """Kill the trainer of the first repeat, the controller in the second, and resume."""
     given: dict[str, Any] = {"campaign": "killed", "repeats": 2, "precision": work.sizes.precision}
     given |= {"preflight": False, "campaign_retry": {"attempts": 1}}
-    given["iterations"] = 150 if work.device == "gpu" else 90  # some 15 s
+    given["iterations"] = 150 if work.device == "gpu" else 30  # some 15 s, or 5
     command, environment = work.playbook("bench", **given)
     process = work.start("bench killed", command, **environment)
-    work.wait("a training", training, SOON)
-    time.sleep(4)
+
+    def steps() -> bool:
+        logs = (work.folder / "state/nodes").glob("*/runs/killed/**/*_1.log")
+        return any("\niteration 1 " in log.read_text(errors="replace") for log in logs)
+
+    work.wait("the first step of a training", steps, 2 * SOON)
     os.kill(training()[-1].pid, signal.SIGKILL)
     work.wait("a record, then a training", lambda: records(work, "killed") and training(), 2 * SOON)
     (first,) = records(work, "killed")
