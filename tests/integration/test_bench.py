@@ -145,6 +145,18 @@ def test_check_mode_shows_the_plan_and_runs_nothing(cluster):
     assert not (cluster.results / "never").exists()
 
 
+def test_parts_are_left_out_by_their_tags_and_the_report_says_so(cluster):
+    skipped = ("--skip-tags", "preflight,comparison,gate")
+    run = cluster.bench(
+        *skipped, campaign="skipped", topology="1n1g", preflight=True, **TIMED_STEPS
+    )
+    assert run.rc == 0, failures(run)
+    (record,) = cluster.records("skipped").values()
+    assert record["ending"] == "ok"
+    report = (cluster.results / "skipped/report.md").read_text()
+    assert "The preflight was turned off (-e preflight=false or --skip-tags preflight)" in report
+
+
 @pytest.mark.parametrize(
     ("variables", "expected"),
     [
