@@ -11,6 +11,7 @@ import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.node import claim, durable
 from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import parse_options
+from ansible_collections.scalebench.core.plugins.module_utils.report.text import terminal_table
 from ansible_collections.scalebench.core.plugins.plugin_utils import campaign_files as files
 from ansible_collections.scalebench.core.plugins.plugin_utils.acceptances import kept_with
 from ansible_collections.scalebench.core.plugins.plugin_utils.measured import read_campaign
@@ -314,6 +315,25 @@ def test_a_repeat_whose_log_lost_its_content_runs_again(tmp_path):
     # Without a log, the facts of the record count.
     assert sorted(files.records(folder, problems)) == logs[2:]
     assert {one["reason"] for one in problems} == {"it cannot be read: its log is empty"}
+
+
+def test_a_log_that_is_no_longer_good_says_how_to_run_its_repeat_again(tmp_path):
+    folder = write_campaign(tmp_path / "mine", {"1n1g": 24.0}, repeats=4)
+    logs = sorted(files.records(folder))
+    record = logs[1].removesuffix(".log") + ".run.json"
+    (folder / logs[0]).write_bytes(b"")
+    for log in logs[1:3]:
+        (folder / log).write_text("something else\n")
+    (folder / logs[3]).with_suffix(".run.json").write_text("{")
+    measured = read_campaign(folder, "auto", {})
+    said = {run["log"]: run["reason"] for run in measured.runs}
+    assert f"remove {record} to run it again" in said[logs[1]]
+    # bench.yml runs it again by itself.
+    assert "remove" not in said[logs[0]]
+    unmatched = {one["path"]: one["reason"] for one in measured.results["unmatched"]}
+    assert logs[3] not in unmatched
+    shown = " ".join(terminal_table(measured.results).split())
+    assert f"{logs[3].removesuffix('.log')}.run.json: left out: it cannot be read" in shown
 
 
 def test_a_log_without_a_record_is_renamed(tmp_path):

@@ -12,7 +12,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def played(tmp_path, work, parts=("keys", "configure"), first=(), **given):
+def played(tmp_path, work, parts=("keys", "configure"), first=(), hosts=(), **given):
     """Run parts of role cluster_ssh on a node without an sshd, below ``work``."""
     node = {
         "ansible_host": "127.0.0.2",
@@ -35,7 +35,9 @@ def played(tmp_path, work, parts=("keys", "configure"), first=(), **given):
     play = [{"hosts": "node1", "gather_facts": False, "tasks": steps}]
     (tmp_path / "play.yml").write_text(yaml.safe_dump(play))
     (tmp_path / "hosts.yml").write_text(
-        yaml.safe_dump({"all": {"hosts": dict.fromkeys(node["cluster_ssh_members"], node)}})
+        yaml.safe_dump(
+            {"all": {"hosts": dict.fromkeys(hosts or node["cluster_ssh_members"], node)}}
+        )
     )
     return subprocess.run(
         [Path(sys.executable).parent / "ansible-playbook", "-i", tmp_path / "hosts.yml",
@@ -97,4 +99,13 @@ def test_a_renewal_that_is_refused_replaces_no_key(tmp_path):
     given = {"cluster_ssh_members": ["node1", "node2"], "cluster_ssh_rotate": True}
     refused = played(tmp_path, tmp_path / "work", parts=["together"], **given)
     assert "cluster_ssh_rotate=true needs every node of the cluster" in refused.stdout
+    assert not (tmp_path / "state").exists() and not (tmp_path / "work").exists()
+
+
+def test_unknown_members_and_values_with_spaces_are_refused_before_a_file_is_written(tmp_path):
+    given = {"cluster_ssh_members": ["node1", "nope"], "cluster_ssh_environment": {"A": "b c"}}
+    refused = played(tmp_path, tmp_path / "work", parts=["together"], hosts=["node1"], **given)
+    told = " ".join(refused.stdout.split())
+    assert "cluster_ssh_members: the inventory has no host nope" in told
+    assert "cluster_ssh_environment: sshd takes no value with a space, a quote or a" in told
     assert not (tmp_path / "state").exists() and not (tmp_path / "work").exists()

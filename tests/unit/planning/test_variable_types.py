@@ -75,6 +75,14 @@ def test_a_folder_of_nodes_has_an_absolute_path(name, path, said):
     assert wrong(**{name: path}) == ([f"gpu01: {name} {said}"] if said else [])
 
 
+@pytest.mark.parametrize(("choice", "said"), [("0-3", True), ("0,0", True), ([0, 2], False)])
+def test_what_names_no_gpus_is_told(choice, said):
+    expected = ["gpu01: scalebench_gpus names no GPUs: give true, false, or the numbers of"]
+    assert [problem[: len(expected[0])] for problem in wrong(scalebench_gpus=choice)] == (
+        expected if said else []
+    )
+
+
 def test_a_server_under_two_names_is_told():
     nodes = {
         name: {**FOLDERS, "ansible_host": host, "ansible_port": port}

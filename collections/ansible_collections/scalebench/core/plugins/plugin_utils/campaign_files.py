@@ -58,6 +58,7 @@ __all__ = [
     "hold",
     "kept_plan",
     "load_benchmarks",
+    "lost_log",
     "note_changes",
     "now",
     "read_plan",
@@ -260,16 +261,24 @@ def _undamaged(folder: Path, name: str, problems: Problems | None) -> list[RunRe
         path = str(file.relative_to(folder))
         try:
             record = read_record(folder, path)
-            # Its report would have no figure: no link out of the folder is followed.
-            log = inside(folder, record["log"])
-            if record["ending"] == "ok" and _is_empty(log):
-                raise ValueError("its log is empty")
+            lost = lost_log(folder, record)
+            if lost:
+                raise ValueError(lost)
             read.append(record)
         except (ValueError, OSError) as error:
             path = in_utf8(path)
             if problems is not None:
                 problems.append({"path": path, "reason": shown(f"it cannot be read: {error}")})
     return read
+
+
+def lost_log(folder: Path, record: RunRecord) -> str:
+    """Return why the report of a record could have no figure, so that its repeat runs again."""
+    try:
+        log = inside(folder, record["log"])  # no link out of the folder is followed
+    except ValueError as error:
+        return str(error)
+    return "its log is empty" if record["ending"] == "ok" and _is_empty(log) else ""
 
 
 def _is_empty(log: Path) -> bool:

@@ -27,6 +27,7 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.campaign_files imp
     PLAN,
     attempts,
     check_logs,
+    lost_log,
     read_plan,
     read_record,
 )
@@ -178,10 +179,15 @@ def _read_again(
         return {**run, "log_is_gone": True}
     except OSError as error:
         reason = error.strerror or str(error)
-        return {**run, "facts": None, "ending": "invalid", "reason": reason}
     except ValueError as error:
-        return {**run, "facts": None, "ending": "invalid", "reason": shown(str(error))}
-    return {**run, "facts": shown(facts)}
+        reason = shown(str(error))
+    else:
+        return {**run, "facts": shown(facts)}
+    if strategy == AUTO and not parameters and not lost_log(folder, run):
+        # By its record it is done, and bench.yml would leave it.
+        record = run["log"].removesuffix(".log") + ".run.json"
+        reason += f"; the log was good when the repeat ended: remove {record} to run it again"
+    return {**run, "facts": None, "ending": "invalid", "reason": reason}
 
 
 def _load(folder: Path) -> tuple[dict[str, Any], list[RunRecord], Problems]:
@@ -206,7 +212,7 @@ def _load(folder: Path) -> tuple[dict[str, Any], list[RunRecord], Problems]:
             problems.append({"path": path, "reason": shown(f"it cannot be read: {error}")})
     if not runs and "cells" not in plan:
         raise ValueError(_no_campaign(folder, problems))
-    known = {run["log"] for run in runs}
+    known = {path.removesuffix(".run.json") + ".log" for path in records}
     problems += [
         {"path": path, "reason": "no run record beside it: the repeat did not end"}
         for path in paths

@@ -24,6 +24,11 @@ _NO, _YES = (
 )
 
 
+GPU_CHOICES = (
+    "give true, false, or the numbers of different GPUs as nvidia-smi shows them, such as [0, 2]"
+)
+
+
 def chosen_gpus(choice: Union[bool, int, str, Sequence[Union[int, str]]]) -> str:
     """Return which GPUs of a node may be used: ``all``, ``none``, or numbers such as ``0,2``.
 
@@ -39,10 +44,7 @@ def chosen_gpus(choice: Union[bool, int, str, Sequence[Union[int, str]]]) -> str
         words = [""]
     numbers = [str(number).strip() for number in words]
     if not all(number.isdecimal() for number in numbers) or len(set(numbers)) < len(numbers):
-        raise ValueError(
-            f"scalebench_gpus: {choice}: give true, false, or the numbers of different GPUs as"
-            " nvidia-smi shows them, such as [0, 2]"
-        )
+        raise ValueError(f"scalebench_gpus: {choice}: {GPU_CHOICES}")
     return ",".join(numbers) or "none"
 
 

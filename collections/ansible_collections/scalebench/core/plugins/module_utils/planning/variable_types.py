@@ -6,9 +6,10 @@ for a text, and gives the role the value as it was: the letters of a text, or 3.
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Sequence, Tuple
 
 from ..records.node_names import by_words, folded
+from .seating import GPU_CHOICES, chosen_gpus
 
 __all__ = ["option_types", "unfit_variables"]
 
@@ -129,7 +130,7 @@ def _problem(name: str, value: Any, wanted: str) -> str:
         within = map(_kind, value if expected.elements and found == "a list" else ())
         wrong = next((kind for kind in within if kind not in (*expected.elements, "")), "")
         if not wrong:
-            return _problem_of_folder(value) if wanted == "folder" else ""
+            return _OF_VALUE[wanted](value) if wanted in _OF_VALUE else ""
         found = f"a list with an element that is {wrong}"
     way_out = f"write it as {expected.in_file}"
     if expected.in_json:
@@ -143,6 +144,20 @@ def _problem_of_folder(path: str) -> str:
     if not path.startswith(("/", "~", "$")):
         return "is no absolute path: begin it with /"
     return "" if path.strip("/") else "is the root of the file system: name a folder below it"
+
+
+def _problem_of_gpus(choice: Any) -> str:
+    try:
+        chosen_gpus(choice)
+    except ValueError:
+        return f"names no GPUs: {GPU_CHOICES}"
+    return ""
+
+
+_OF_VALUE: Mapping[str, Callable[[Any], str]] = {
+    "folder": _problem_of_folder,
+    "gpus": _problem_of_gpus,
+}
 
 
 def _one_server_twice(nodes: Mapping[str, Mapping[str, Any]]) -> List[str]:

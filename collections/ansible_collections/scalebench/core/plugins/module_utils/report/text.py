@@ -28,7 +28,8 @@ _LONGEST_SENTENCE = 1000
 
 
 def terminal_table(results: Results) -> str:
-    """Return the speed-up table of every group, remarks, comparison, gate and failures.
+    """Return the speed-up table of every group, remarks, comparison, gate, failures and what
+    is left out.
 
     It is for a terminal of 100 columns; no escape sequence of a log or a name reaches it.
     """
@@ -40,11 +41,13 @@ def terminal_table(results: Results) -> str:
     if not blocks:
         blocks.append("no cell was measured")
     failed = failures(results)
+    left_out = [f"{item['path']}: left out: {item['reason']}" for item in results["unmatched"]]
     lines = remarks(results) + collective_lines(results) + step_lines(results) + _verdicts(results)
-    lines += failed[:_MOST_FAILURES]
+    for named, rest in ((failed, "repeats failed"), (left_out, "files are left out")):
+        lines += named[:_MOST_FAILURES]
+        if len(named) > _MOST_FAILURES:
+            lines.append(f"{len(named) - _MOST_FAILURES} more {rest}; the report names them")
     lines = [wrap.fill(plain(line, _LONGEST_SENTENCE)) for line in lines]
-    if len(failed) > _MOST_FAILURES:
-        lines.append(f"{len(failed) - _MOST_FAILURES} more repeats failed; the report names them")
     return "\n\n".join(blocks + (["\n".join(lines)] if lines else []))
 
 
