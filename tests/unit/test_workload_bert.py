@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 import math
-import socket
 import statistics
 import subprocess
 import sys
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.models.flops import flops_per_token
-from torch_trainers import FOLDER, facts, interpreter, losses, run
+from torch_trainers import FOLDER, facts, fork, losses, run
 
 TRAINER = "transformer/train_bert.py"
 SHORT = ("--warmup=1", "--iterations=5", "--device=cpu", "--sequence-length=32")
 
 
-def answers(python: str, script: str) -> list[str]:
+def answers(script: str) -> list[str]:
     """Return the lines that a script prints which has the model's names."""
     head = (
         "import torch\n"
         "from transformer.bert import Bert\n"
         "from transformer.bert_recipe import SIZES, prediction_slots, sequence_flops\n"
     )
-    ended = run([python, "-c", head + script])
+    ended = fork("-c", head + script)
     assert ended.returncode == 0, ended.stderr
     return ended.stdout.splitlines()
 
 
-def test_the_parameters_are_those_that_were_published(python):
+def test_the_parameters_are_those_that_were_published():
     """Base and large with both heads; Turc et al. 2019, table 1, has 4.4 and 110.1 million.
 
     Without the heads the encoder of base has 109,482,240: what is more are the transformation
@@ -36,7 +35,6 @@ def test_the_parameters_are_those_that_were_published(python):
     (1,538). The matrix of the output layer is that of the embedding.
     """
     counted = answers(
-        python,
         "for name, vocabulary in [*((name, 30522) for name in SIZES), ('base', 30528)]:\n"
         "    with torch.device('meta'):\n"
         "        model = Bert(SIZES[name], vocabulary)\n"
@@ -53,10 +51,9 @@ def test_the_parameters_are_those_that_were_published(python):
     ]
 
 
-def test_the_operations_are_those_that_pytorch_counts(python):
+def test_the_operations_are_those_that_pytorch_counts():
     """In the math form of attention, and on the meta device: PyTorch counts none on a CPU."""
     lines = answers(
-        python,
         "from torch.nn.attention import SDPBackend, sdpa_kernel\n"
         "from torch.utils.flop_counter import FlopCounterMode\n"
         "for name, length in (('tiny', 128), ('tiny', 512), ('base', 128), ('large', 512)):\n"
@@ -96,18 +93,18 @@ def test_one_rank_learns_without_warnings(python):
     assert " sequences/s " in ended.stdout
 
 
-def test_it_learns_more_of_a_text_than_how_frequent_its_bytes_are(python):
+def test_it_learns_more_of_a_text_than_how_frequent_its_bytes_are():
     """And more than a coin knows of the next sentence; both are known after some 50 steps."""
     words = ("--iterations=250", "--batch-size=16", "--sequence-length=64", "--text")
-    ended = run([python, TRAINER, *SHORT, *words])
+    ended = fork(TRAINER, *SHORT, *words)
     known = facts(ended.stdout, "header")["text_entropy"] + math.log(2)
     assert known == pytest.approx(4.0, abs=0.3)
     assert statistics.fmean(losses(ended.stdout)[-50:]) < known - 0.03
 
 
-def test_the_figures_follow_from_the_steps_and_the_header(python):
+def test_the_figures_follow_from_the_steps_and_the_header():
     """Each again by the project's own formulas, from the header and the printed times."""
-    ended = run([python, TRAINER, *SHORT])
+    ended = fork(TRAINER, *SHORT)
     model, found = facts(ended.stdout, "header")["model"], facts(ended.stdout, "end")["figures"]
     times = [float(line.split()[10]) for line in ended.stdout.splitlines() if " step_time " in line]
     rate = 4 * 5 / sum(times[1:])
@@ -122,9 +119,7 @@ def test_the_figures_follow_from_the_steps_and_the_header(python):
 @pytest.fixture(scope="module")
 def alone():
     """Return what one rank prints."""
-    if not interpreter():
-        pytest.skip("no torch: set SCALEBENCH_FRAMEWORK_PYTHON or run playbooks/provision.yml")
-    return run([interpreter(), TRAINER, *SHORT, "--batch-size=4", "--text"]).stdout
+    return fork(TRAINER, *SHORT, "--batch-size=4", "--text").stdout
 
 
 @pytest.mark.parametrize(
@@ -148,19 +143,14 @@ def test_the_help_says_what_the_learning_rate_does(trainer, words):
     assert ("constant" in help_text) == ("constant" in words[0])
 
 
-def by_two_ranks(python: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Train on the global batch of `alone` by two ranks of torchrun."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [python, "-m", "torch.distributed.run", "--nproc-per-node=2"]
-    command += ["--master-addr=127.0.0.1", f"--master-port={port}", TRAINER, *SHORT]
-    return run([*command, "--batch-size=2", "--text", *arguments])
+def by_two_ranks(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Train on the global batch of `alone` by two ranks."""
+    return fork(TRAINER, *SHORT, "--batch-size=2", "--text", *arguments, ranks=2)
 
 
 @pytest.mark.parametrize("sharding", ["ddp", "fsdp"])
-def test_two_ranks_have_the_loss_of_one_at_the_same_global_batch(python, alone, sharding):
-    together = by_two_ranks(python, f"--sharding={sharding}")
+def test_two_ranks_have_the_loss_of_one_at_the_same_global_batch(alone, sharding):
+    together = by_two_ranks(f"--sharding={sharding}")
     assert together.returncode == 0, together.stderr
     assert len(losses(alone)) == 6
     assert losses(together.stdout) == pytest.approx(losses(alone), abs=2e-5)
@@ -169,20 +159,20 @@ def test_two_ranks_have_the_loss_of_one_at_the_same_global_batch(python, alone, 
     assert end["weights_equal"] is True
 
 
-def test_sharded_weights_that_are_gathered_as_bf16_lose_little(python, alone):
-    together = by_two_ranks(python, "--sharding=fsdp", "--precision=bf16")
+def test_sharded_weights_that_are_gathered_as_bf16_lose_little(alone):
+    together = by_two_ranks("--sharding=fsdp", "--precision=bf16")
     assert together.returncode == 0, together.stderr
     assert losses(together.stdout) != losses(alone)
     assert losses(together.stdout) == pytest.approx(losses(alone), abs=0.03)
 
 
-def test_another_seed_has_another_loss(python, alone):
-    other = run([python, TRAINER, *SHORT, "--batch-size=4", "--text", "--seed=2"])
+def test_another_seed_has_another_loss(alone):
+    other = fork(TRAINER, *SHORT, "--batch-size=4", "--text", "--seed=2")
     assert losses(other.stdout) != pytest.approx(losses(alone), abs=2e-3)
 
 
-def test_checkpointing_changes_no_loss(python, alone):
-    again = run([python, TRAINER, *SHORT, "--batch-size=4", "--text", "--activation-checkpointing"])
+def test_checkpointing_changes_no_loss(alone):
+    again = fork(TRAINER, *SHORT, "--batch-size=4", "--text", "--activation-checkpointing")
     assert losses(again.stdout) == pytest.approx(losses(alone), abs=2e-5)
 
 
@@ -203,8 +193,8 @@ def test_compiled_blocks_have_the_same_loss(python, alone, tmp_path):
 
 
 @pytest.mark.parametrize("precision", ["amp", "bf16"])
-def test_other_precisions_are_autocast(python, precision):
-    ended = run([python, TRAINER, *SHORT, f"--precision={precision}", "--dropout"])
+def test_other_precisions_are_autocast(precision):
+    ended = fork(TRAINER, *SHORT, f"--precision={precision}", "--dropout")
     assert (ended.returncode, ended.stderr) == (0, "")
     header = facts(ended.stdout, "header")
     assert (header["precision"], header["autocast_dtype"]) == (precision, "bfloat16")

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import facts_of_text
 from ansible_collections.scalebench.core.plugins.module_utils.logs.nccl_tests import BUSBW_FACTORS
-from torch_trainers import facts, run
+from torch_trainers import facts, fork, run
 
 from collectives import timed
 from collectives.definitions import COLLECTIVES, elements, operation_line
@@ -33,8 +33,8 @@ def test_trainer_readers_and_benchmark_know_the_same_operations():
 
 
 @pytest.mark.parametrize("name", COLLECTIVES)
-def test_the_results_of_three_ranks_are_right_and_the_log_is_read(python, name):
-    ended = run([python, *RANKS, PROGRAM, *SHORT, f"--collective={name}"])
+def test_the_results_of_three_ranks_are_right_and_the_log_is_read(name):
+    ended = fork(PROGRAM, *SHORT, f"--collective={name}", ranks=3)
     assert ended.returncode == 0, ended.stderr
     header = facts(ended.stdout, "header")
     assert header["own_factors"] == {"collective": name, "message_bytes": 4096}
@@ -72,8 +72,8 @@ def test_a_wrong_result_ends_the_job_and_is_counted(python, tmp_path):
     )
 
 
-def test_a_single_rank_is_refused(python):
-    ended = run([python, PROGRAM, *SHORT])
+def test_a_single_rank_is_refused():
+    ended = fork(PROGRAM, *SHORT)
     assert (ended.returncode, "two ranks at least" in ended.stderr) == (2, True)
 
 

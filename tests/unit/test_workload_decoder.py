@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.scalebench.core.plugins.module_utils import logs
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
 from ansible_collections.scalebench.core.plugins.module_utils.models import peaks
-from torch_trainers import FOLDER, facts, interpreter, losses, run
+from torch_trainers import FOLDER, facts, fork, interpreter, losses, run
 
 from common.figures import TimedLine, figures, quantile
 from transformer.flops import flops_per_token
@@ -22,10 +22,7 @@ SHORT = ("--warmup=1", "--device=cpu", "--sequence-length=32")
 
 def trained(*options: str, ranks: int = 1) -> str:
     """Return what a training prints, which must succeed without warnings."""
-    if not interpreter():
-        pytest.skip("no torch: set SCALEBENCH_FRAMEWORK_PYTHON or run playbooks/provision.yml")
-    start = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"]
-    ended = run([interpreter(), *(start if ranks > 1 else ()), TRAINER, *SHORT, *options])
+    ended = fork(TRAINER, *SHORT, *options, ranks=ranks)
     assert ended.returncode == 0, ended.stderr
     assert "Error" not in ended.stderr
     return ended.stdout
@@ -154,14 +151,12 @@ def test_the_peaks_of_gpus_are_those_of_the_report():
         *("NVIDIA A100-SXM4-80GB", "NVIDIA L40S", "NVIDIA H100 NVL", "NVIDIA H100 PCIe"),
         *("NVIDIA H100 80GB HBM3", "NVIDIA H200", "NVIDIA B200", "NVIDIA GeForce RTX 4090"),
     )
-    if not interpreter():
-        pytest.skip("no torch: set SCALEBENCH_FRAMEWORK_PYTHON or run playbooks/provision.yml")
     program = (
         "import json, sys\nfrom common.pytorch_peak import GPUS, peak_of_gpu\n"
         "print(json.dumps([len(GPUS), [peak_of_gpu(name, precision)\n"
         f"    for name in {names!r} for precision in ('fp32', 'tf32', 'bf16')]]))"
     )
-    count, ours = json.loads(run([interpreter(), "-c", program]).stdout)
+    count, ours = json.loads(fork("-c", program).stdout)
     theirs = [
         peaks.peak_of(name, precision) for name in names for precision in ("fp32", "tf32", "bf16")
     ]

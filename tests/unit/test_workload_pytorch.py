@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.node import nvidia_smi
-from torch_trainers import FOLDER, facts, losses, run
+from torch_trainers import FOLDER, facts, fork, losses, run
 from trainers import LONG
 
 SHORT = ("--warmup=1", "--iterations=5", "--device=cpu")
@@ -48,18 +48,15 @@ choose, check = pytorch_ranks.choose_device, pytorch_ranks.check_precision
 """
 
 
-def test_the_model_is_resnet50_version_1_5(python):
-    ended = run(
-        [
-            python,
-            "-c",
-            "from resnet50.pytorch_training import Bottleneck, ResNet50\n"
-            "model = ResNet50()\n"
-            "print(sum(weight.numel() for weight in model.parameters()))\n"
-            "for block in model.modules():\n"
-            "    if isinstance(block, Bottleneck):\n"
-            "        print(*(c.stride[0] for c in (block.conv1, block.conv2, block.conv3)))\n",
-        ]
+def test_the_model_is_resnet50_version_1_5():
+    ended = fork(
+        "-c",
+        "from resnet50.pytorch_training import Bottleneck, ResNet50\n"
+        "model = ResNet50()\n"
+        "print(sum(weight.numel() for weight in model.parameters()))\n"
+        "for block in model.modules():\n"
+        "    if isinstance(block, Bottleneck):\n"
+        "        print(*(c.stride[0] for c in (block.conv1, block.conv2, block.conv3)))\n",
     )
     count, *strides = ended.stdout.splitlines()
     assert count == "25557032"
@@ -68,26 +65,23 @@ def test_the_model_is_resnet50_version_1_5(python):
     assert set(strides) == {"1 1 1", "1 2 1"}
 
 
-def test_row_major_sgd_equals_sgd(python):
-    ended = run(
-        [
-            python,
-            "-c",
-            "import torch\n"
-            "from resnet50.pytorch_training import RowMajorSGD\n"
-            "def train(kind, **options):\n"
-            "    torch.manual_seed(1)\n"
-            "    weight = torch.nn.Parameter(torch.randn(6, 5, 3, 3).contiguous(\n"
-            "        memory_format=torch.channels_last))\n"
-            "    optimizer = kind([weight], 0.1, 0.9, weight_decay=0.01, **options)\n"
-            "    for _ in range(3):\n"
-            "        optimizer.zero_grad()\n"
-            "        (weight * torch.randn(6, 5, 3, 3)).sum().backward()\n"
-            "        optimizer.step()\n"
-            "    return weight\n"
-            "same = train(RowMajorSGD, fused=True), train(torch.optim.SGD, foreach=False)\n"
-            "print(torch.allclose(*same))\n",
-        ]
+def test_row_major_sgd_equals_sgd():
+    ended = fork(
+        "-c",
+        "import torch\n"
+        "from resnet50.pytorch_training import RowMajorSGD\n"
+        "def train(kind, **options):\n"
+        "    torch.manual_seed(1)\n"
+        "    weight = torch.nn.Parameter(torch.randn(6, 5, 3, 3).contiguous(\n"
+        "        memory_format=torch.channels_last))\n"
+        "    optimizer = kind([weight], 0.1, 0.9, weight_decay=0.01, **options)\n"
+        "    for _ in range(3):\n"
+        "        optimizer.zero_grad()\n"
+        "        (weight * torch.randn(6, 5, 3, 3)).sum().backward()\n"
+        "        optimizer.step()\n"
+        "    return weight\n"
+        "same = train(RowMajorSGD, fused=True), train(torch.optim.SGD, foreach=False)\n"
+        "print(torch.allclose(*same))\n",
     )
     assert ended.stdout == "True\n", ended.stderr
 
@@ -101,13 +95,9 @@ def test_one_rank_learns_without_warnings(python):
     assert facts(ended.stdout, "end")["iterations"] == 6
 
 
-def test_the_convolution_kernel_does_not_change_the_loss(python):
+def test_the_convolution_kernel_does_not_change_the_loss():
     first = [
-        losses(
-            run(
-                [python, "resnet50/train_pytorch.py", "--warmup=0", "--iterations=1", kernel]
-            ).stdout
-        )[0]
+        losses(fork("resnet50/train_pytorch.py", "--warmup=0", "--iterations=1", kernel).stdout)[0]
         for kernel in ("--onednn", "--no-onednn")
     ]
     assert first[0] == pytest.approx(first[1], abs=1e-3)
@@ -153,13 +143,13 @@ def test_amp_reads_real_images(python, tmp_path):
         for index in range(4):
             image.effect_noise((50, 40), 64).convert("RGB").save(folder / f"{index}.png")
     real = (*SHORT, "--precision=amp", "--data=real", f"--data-dir={tmp_path}", "--workers=1")
-    ended = run([python, "resnet50/train_pytorch.py", *real])
+    ended = fork("resnet50/train_pytorch.py", *real)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert facts(ended.stdout, "header")["autocast_dtype"] == "bfloat16"
     assert "iteration 6 epoch 2 " in ended.stdout
     broken = tmp_path / "images/train/bee/1.png"
     broken.write_bytes(b"no image")
-    ended = run([python, "resnet50/train_pytorch.py", *real])
+    ended = fork("resnet50/train_pytorch.py", *real)
     assert ended.returncode == 1
     assert facts(ended.stdout, "error")["detail"].startswith(f"cannot decode {broken}")
 
@@ -249,9 +239,9 @@ def test_dali_that_is_missing_is_named(python, grey_images):
     assert "pip install nvidia-dali-cuda" in ended.stderr
 
 
-def test_bf16_is_autocast_and_fp32_is_ieee(python):
+def test_bf16_is_autocast_and_fp32_is_ieee():
     for precision, dtype in (("bf16", "bfloat16"), ("fp32", None)):
-        ended = run([python, "resnet50/train_pytorch.py", *SHORT, f"--precision={precision}"])
+        ended = fork("resnet50/train_pytorch.py", *SHORT, f"--precision={precision}")
         header = facts(ended.stdout, "header")
         assert (header["precision"], header["autocast_dtype"]) == (precision, dtype)
         # A CPU has none of a GPU's libraries.
@@ -264,7 +254,7 @@ def test_a_model_is_not_compiled_without_a_compiler(python):
 
 
 @pytest.mark.parametrize("backend", ["aot_eager", pytest.param("inductor", marks=LONG)])
-def test_a_compiled_model_trains(python, backend):
+def test_a_compiled_model_trains(backend):
     """Up to the graphs of both passes; with Inductor, the default, it takes a minute more."""
     program = (
         "import sys, torch\n"
@@ -276,7 +266,7 @@ def test_a_compiled_model_trains(python, backend):
         "torch.compile = compile\n"
         "sys.exit(train_pytorch.main())\n"
     )
-    ended = run([python, "-c", program, *SHORT, "--compile"])
+    ended = fork("-c", program, *SHORT, "--compile")
     if "--compile needs" in ended.stderr:
         pytest.skip(ended.stderr.splitlines()[-1])
     assert ended.returncode == 0, ended.stderr
@@ -292,33 +282,30 @@ def test_a_compiled_model_trains(python, backend):
         ("--cuda-graphs", "--cuda-graphs needs a GPU"),
     ],
 )
-def test_what_a_cpu_cannot_do_is_refused(python, option, words):
-    ended = run([python, "resnet50/train_pytorch.py", *SHORT, option])
+def test_what_a_cpu_cannot_do_is_refused(option, words):
+    ended = fork("resnet50/train_pytorch.py", *SHORT, option)
     error = facts(ended.stdout, "error")
     assert (ended.returncode, error["kind"]) == (1, "no_device")
     assert words in error["detail"]
 
 
-def test_tf32_is_set_in_both_interfaces_of_pytorch(python):
+def test_tf32_is_set_in_both_interfaces_of_pytorch():
     """torch.compile reads the older and the newer one, and PyTorch refuses a contradiction."""
-    ended = run(
-        [
-            python,
-            "-c",
-            "import torch\n"
-            "from common.pytorch_ranks import use_tf32\n"
-            "for allowed in (True, False, True):\n"
-            "    use_tf32(allowed)\n"
-            "    print(torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32,\n"
-            "          torch.backends.cuda.matmul.fp32_precision,\n"
-            "          torch.backends.cudnn.conv.fp32_precision == 'tf32')\n",
-        ]
+    ended = fork(
+        "-c",
+        "import torch\n"
+        "from common.pytorch_ranks import use_tf32\n"
+        "for allowed in (True, False, True):\n"
+        "    use_tf32(allowed)\n"
+        "    print(torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32,\n"
+        "          torch.backends.cuda.matmul.fp32_precision,\n"
+        "          torch.backends.cudnn.conv.fp32_precision == 'tf32')\n",
     )
     on, off = "high True tf32 True", "highest False ieee False"
     assert (ended.stdout.splitlines(), ended.stderr) == ([on, off, on], "")
 
 
-def test_a_gpu_computes_in_tf32_for_that_precision_only(python):
+def test_a_gpu_computes_in_tf32_for_that_precision_only():
     script = STAND_IN_GPUS + (
         "from resnet50.pytorch_training import apply_settings, choose_settings\n"
         "from resnet50.train_pytorch import make_parser\n"
@@ -331,14 +318,14 @@ def test_a_gpu_computes_in_tf32_for_that_precision_only(python):
         "    print(precision, torch.backends.cuda.matmul.allow_tf32,\n"
         "          torch.backends.cudnn.allow_tf32, torch.backends.cudnn.benchmark)\n"
     )
-    ended = run([python, "-c", script])
+    ended = fork("-c", script)
     assert ended.stdout.splitlines() == [
         *("fp32 False False True", "tf32 True True True"),
         *("amp False False True", "bf16 False False True"),
     ], ended.stderr
 
 
-def test_a_gpu_s_libraries_and_capability_are_told(python):
+def test_a_gpu_s_libraries_and_capability_are_told():
     script = STAND_IN_GPUS + (
         "import json\n"
         "use(CU126, V100)\n"
@@ -349,7 +336,7 @@ def test_a_gpu_s_libraries_and_capability_are_told(python):
         "torch.backends.cudnn.version = lambda: 8902\n"
         "print(pytorch_ranks.library_versions()['cudnn'])\n"
     )
-    ended = run([python, "-c", script])
+    ended = fork("-c", script)
     told, older = ended.stdout.splitlines() or [ended.stderr, ""]
     assert json.loads(told) == {
         "cuda": "12.6",
@@ -372,7 +359,7 @@ def test_the_trainer_looks_for_the_signs_of_a_gpu_that_the_nodes_look_for():
     assert signs == nvidia_smi.SIGNS
 
 
-def test_any_sign_of_a_gpu_keeps_a_rank_from_training_on_the_cpu(python, tmp_path):
+def test_any_sign_of_a_gpu_keeps_a_rank_from_training_on_the_cpu(tmp_path):
     (tmp_path / "nvidia3").touch()
     script = STAND_IN_GPUS + (
         "use(CU130, reason='Found no NVIDIA driver')\n"
@@ -380,13 +367,13 @@ def test_any_sign_of_a_gpu_keeps_a_rank_from_training_on_the_cpu(python, tmp_pat
         "    pytorch_ranks.GPU_SIGNS = ('/no/such', pattern)\n"
         "    show(choose, 'auto', Place())\n"
     )
-    ended = run([python, "-c", script, f"{tmp_path}/nvidia[0-9]*", f"{tmp_path}/nvidia[a-z]*"])
+    ended = fork("-c", script, f"{tmp_path}/nvidia[0-9]*", f"{tmp_path}/nvidia[a-z]*")
     refused, trained = ended.stdout.splitlines() or [ended.stderr, ""]
     assert refused.startswith("no_device")
     assert trained == "cpu"
 
 
-def test_the_architectures_are_those_of_pytorch_s_wheels(python):
+def test_the_architectures_are_those_of_pytorch_s_wheels():
     script = STAND_IN_GPUS + (
         "table = getattr(torch.cuda, 'PYTORCH_RELEASES_CODE_CC', None)\n"
         "for version, ours in (('12.6', CU126), ('13.0', CU130)):\n"
@@ -394,11 +381,11 @@ def test_the_architectures_are_those_of_pytorch_s_wheels(python):
         "    known = known['x86_64'] if isinstance(known, dict) else known\n"
         "    print(known is None or known == {int(name[3:]) for name in ours})\n"
     )
-    ended = run([python, "-c", script])
+    ended = fork("-c", script)
     assert ended.stdout == "True\nTrue\n", ended.stderr
 
 
-def test_a_gpu_that_pytorch_cannot_use_is_named_with_the_reason(python):
+def test_a_gpu_that_pytorch_cannot_use_is_named_with_the_reason():
     script = STAND_IN_GPUS + (
         "use(CU130, V100)\nshow(choose, 'gpu', Place())\n"
         "use(CU126, V100)\nshow(choose, 'gpu', Place())\n"
@@ -409,7 +396,7 @@ def test_a_gpu_that_pytorch_cannot_use_is_named_with_the_reason(python):
         "use(CU130, reason='Found no NVIDIA driver')\nshow(choose, 'auto', Place())\n"
         "show(choose, 'cpu', Place())\n"
     )
-    ended = run([python, "-c", script])
+    ended = fork("-c", script)
     lines = ended.stdout.splitlines()
     assert len(lines) == 7, ended.stderr
     assert (
@@ -424,7 +411,7 @@ def test_a_gpu_that_pytorch_cannot_use_is_named_with_the_reason(python):
     assert lines[6] == "cpu"
 
 
-def test_a_precision_needs_a_gpu_that_computes_in_it(python):
+def test_a_precision_needs_a_gpu_that_computes_in_it():
     script = STAND_IN_GPUS + (
         "gpu = torch.device('cuda', 0)\n"
         "for device in (V100, H100):\n"
@@ -432,14 +419,14 @@ def test_a_precision_needs_a_gpu_that_computes_in_it(python):
         "    for precision in ('fp32', 'tf32', 'amp', 'bf16'):\n"
         "        show(check, precision, gpu)\n"
     )
-    ended = run([python, "-c", script])
+    ended = fork("-c", script)
     lines = ended.stdout.splitlines()
     assert len(lines) == 8, ended.stderr
     assert [line == "None" for line in lines] == [True, False, True, False, *[True] * 4]
     assert lines[1].endswith("this rank has Tesla V100-SXM2-16GB (7.0)")
 
 
-def test_channels_last_is_for_tensor_cores_and_fp32_on_a_cpu(python):
+def test_channels_last_is_for_tensor_cores_and_fp32_on_a_cpu():
     script = STAND_IN_GPUS + (
         "from resnet50.pytorch_training import choose_settings\n"
         "from resnet50.train_pytorch import make_parser\n"
@@ -453,23 +440,23 @@ def test_channels_last_is_for_tensor_cores_and_fp32_on_a_cpu(python):
         "            settings = choose_settings(make_parser().parse_args(words), Place())\n"
         "            print(device, precision, settings.channels_last)\n"
     )
-    ended = run([python, "-c", script])
+    ended = fork("-c", script)
     assert ended.stdout.splitlines() == [
         *("gpu fp32 False", "gpu amp True", "gpu tf32 True", "gpu fp32 False"),
         *("cpu fp32 True", "cpu amp False", "cpu fp32 True"),
     ], ended.stderr
 
 
-def test_a_nan_loss_ends_the_run(python):
-    ended = run([python, "resnet50/train_pytorch.py", *SHORT, "--learning-rate=1e30"])
+def test_a_nan_loss_ends_the_run():
+    ended = fork("resnet50/train_pytorch.py", *SHORT, "--learning-rate=1e30")
     assert ended.returncode == 1
     assert facts(ended.stdout, "error")["kind"] == "nan_loss"
     assert "[scalebench] end" not in ended.stdout
 
 
-def test_a_missing_gpu_is_reported(python):
-    if run([python, "-c", "import torch; assert torch.cuda.is_available()"]).returncode == 0:
+def test_a_missing_gpu_is_reported():
+    if fork("-c", "import torch; assert torch.cuda.is_available()").returncode == 0:
         pytest.skip("there is a GPU")
-    ended = run([python, "resnet50/train_pytorch.py", "--device=gpu"])
+    ended = fork("resnet50/train_pytorch.py", "--device=gpu")
     assert ended.returncode == 1
     assert facts(ended.stdout, "error")["kind"] == "no_device"

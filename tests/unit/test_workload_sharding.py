@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from torch_trainers import interpreter, losses, run
+from torch_trainers import FOLDER, fork, losses
 
 SHORT = ("--warmup=1", "--iterations=2", "--device=cpu", "--sequence-length=32")
 # The trainer itself, and beside it the formats of every module's weights and results, in the
@@ -50,13 +50,9 @@ TRAINERS = ("train_decoder", "train_bert")
 
 def started(folder: Path, program: str, *options: str, ranks: int = 1):
     """Run a program on so many ranks."""
-    if not interpreter():
-        pytest.skip("no torch: set SCALEBENCH_FRAMEWORK_PYTHON or run playbooks/provision.yml")
     file = folder / "program.py"
     file.write_text(program)
-    torchrun = ("-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}")
-    environment = ("env", f"PYTHONPATH={Path(__file__).parents[2] / 'workloads'}")
-    return run([*environment, interpreter(), *(torchrun if ranks > 1 else ()), str(file), *options])
+    return fork(file, *options, ranks=ranks, PYTHONPATH=str(FOLDER))
 
 
 @pytest.mark.parametrize("trainer", TRAINERS)

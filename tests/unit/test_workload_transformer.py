@@ -6,7 +6,7 @@ import json
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.models import flops as of_reports
-from torch_trainers import interpreter, run
+from torch_trainers import fork
 
 from transformer.flops import flops_per_token
 from transformer.sizes import SIZES
@@ -32,9 +32,7 @@ SMALL = Size(2, 32, 4, 2, 48, 64)
 
 def answer(program):
     """Return the JSON that a program prints last."""
-    if not interpreter():
-        pytest.skip("no torch: set SCALEBENCH_FRAMEWORK_PYTHON or run playbooks/provision.yml")
-    ended = run([interpreter(), "-c", MODEL + program])
+    ended = fork("-c", MODEL + program)
     assert ended.returncode == 0, ended.stderr
     return json.loads(ended.stdout.splitlines()[-1])
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import time
 from functools import partial
 
@@ -11,7 +9,7 @@ import pytest
 from ansible_collections.scalebench.core.plugins.module_utils import logs
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
 from ansible_collections.scalebench.core.plugins.module_utils.results.stragglers import waited_for
-from torch_trainers import FOLDER, facts, interpreter
+from torch_trainers import FOLDER, facts, fork
 
 from common.ranks import Place
 from common.waits import Waits, seconds_without_core
@@ -22,20 +20,8 @@ RESNET = ("resnet50/train_pytorch.py", "--batch-size=2")
 
 def waits_of(trainer, iterations, **variables):
     """Train with two ranks; return their waits as the run's record has them, and the output."""
-    if not interpreter():
-        pytest.skip("no torch: set SCALEBENCH_FRAMEWORK_PYTHON or run playbooks/provision.yml")
-    command = [interpreter(), "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    command += [*trainer, "--device=cpu", "--warmup=2", f"--iterations={iterations}"]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", **variables}
-    job = subprocess.run(
-        command,
-        cwd=FOLDER,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        check=False,
-    )
+    words = ("--device=cpu", "--warmup=2", f"--iterations={iterations}")
+    job = fork(*trainer, *words, ranks=2, **variables)
     text = job.stdout
     assert job.returncode == 0, text[-2000:]
     read = log_facts(logs.read(text), parameters={"warmup": 2, "iterations": iterations})
