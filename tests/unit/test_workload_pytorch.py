@@ -110,9 +110,10 @@ def test_two_nodes_end_with_the_same_weights(python):
     command = [python, "-m", "torch.distributed.run", "--nnodes=2", "--nproc-per-node=1"]
     command += ["--master-addr=127.0.0.2", f"--master-port={port}"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
+    words = (*SHORT, "--iterations=2")
     nodes = [
         subprocess.Popen(
-            [*command, f"--node-rank={rank}", "resnet50/train_pytorch.py", *SHORT],
+            [*command, f"--node-rank={rank}", "resnet50/train_pytorch.py", *words],
             cwd=FOLDER,
             env={**environment, "SCALEBENCH_NODE": f"node{rank + 1}"},
             stdout=subprocess.PIPE,
@@ -241,7 +242,9 @@ def test_dali_that_is_missing_is_named(python, grey_images):
 
 def test_bf16_is_autocast_and_fp32_is_ieee():
     for precision, dtype in (("bf16", "bfloat16"), ("fp32", None)):
-        ended = fork("resnet50/train_pytorch.py", *SHORT, f"--precision={precision}")
+        words = (*SHORT, "--iterations=1", f"--precision={precision}")
+        ended = fork("resnet50/train_pytorch.py", *words)
+        assert (ended.returncode, ended.stderr) == (0, "")
         header = facts(ended.stdout, "header")
         assert (header["precision"], header["autocast_dtype"]) == (precision, dtype)
         # A CPU has none of a GPU's libraries.

@@ -76,7 +76,7 @@ def test_what_a_rank_computes_itself_is_no_wait(tmp_path):
 
 
 def test_every_rank_prints_its_own_waits_and_the_first_one_all(tmp_path):
-    waits, text = waits_of(RESNET, 28)
+    waits, text = waits_of(BERT, 28)
     assert [(one["every"], len(one["wait_seconds"])) for one in waits] == [(1, 30), (1, 30)]
     times = [float(line.split()[-4]) for line in text.splitlines() if " step_time " in line]
     for one in waits:
@@ -117,7 +117,9 @@ def test_the_rank_that_waits_for_its_batches_says_so(tmp_path):
     (tmp_path / "slow.py").write_text(SLOW_FEED)
     trainer = (str(tmp_path / "slow.py"), *RESNET[1:])
     waits, _ = waits_of(trainer, 4, PYTHONPATH=str(FOLDER))
+    assert [(one["every"], len(one["wait_seconds"])) for one in waits] == [(1, 6), (1, 6)]
     first, second = waits
+    assert min(*first["wait_seconds"], *second["wait_seconds"]) > 0
     assert 0.2 <= second["input_seconds"] < second["step_seconds"]
     assert 0 < first["input_seconds"] < second["input_seconds"] / 2
     # What it waits is no wait at the exchange: the other one waits there.
