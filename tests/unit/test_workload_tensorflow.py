@@ -152,8 +152,7 @@ def test_a_nan_loss_ends_the_run(python):
 
 
 def test_a_missing_gpu_is_reported(python):
-    look = "import tensorflow as tf; assert tf.config.list_physical_devices('GPU')"
-    if run([python, "-c", look]).returncode == 0:
+    if os.path.exists("/dev/nvidia0"):
         pytest.skip("there is a GPU")
     ended = run([python, "resnet50/train_tensorflow.py", "--device=gpu"])
     assert ended.returncode == 1
