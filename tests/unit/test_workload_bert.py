@@ -95,7 +95,7 @@ def test_one_rank_learns_without_warnings(python):
 
 def test_it_learns_more_of_a_text_than_how_frequent_its_bytes_are():
     """And more than a coin knows of the next sentence; both are known after some 50 steps."""
-    words = ("--iterations=250", "--batch-size=16", "--sequence-length=64", "--text")
+    words = ("--iterations=250", "--batch-size=16", "--text")
     ended = fork(TRAINER, *SHORT, *words)
     known = facts(ended.stdout, "header")["text_entropy"] + math.log(2)
     assert known == pytest.approx(4.0, abs=0.3)
