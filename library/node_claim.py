@@ -131,9 +131,10 @@ def end_leftovers(module: AnsibleModule) -> list:
         time.sleep(0.2)
         holder = busy_with(work_dir)
     if holder:
+        pids = sorted(process.pid for process, _ in marked(work_dir))
         module.fail_json(
-            msg=f"{holder} is running here, started by another ansible-playbook:"
-            " wait for it or end it"
+            msg=f"{holder} is running here, started by another ansible-playbook: wait for it, or"
+            f" end it by ending its processes here ({', '.join(map(str, pids[:8])) or 'none yet'})"
         )
     return [f"{process.pid} {process.command}" for process in end_strays(work_dir)]
 

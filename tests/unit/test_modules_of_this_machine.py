@@ -265,6 +265,8 @@ def test_who_takes_a_node_ends_what_was_left_and_waits_for_what_is_watched(run, 
         with runs.attended(str(tmp_path), f"{tmp_path}/runs/old"):
             busy = run(node_claim, **given)
         assert f"{tmp_path}/runs/old is running here, started by another" in busy["msg"]
+        assert f"its processes here ({left.pid})" in busy["msg"]
+        assert left.poll() is None
         assert left.poll() is None
         ended = run(node_claim, **given)
         assert ended["changed"] and ended["ended"] == [f"{left.pid} sleep 91"]
