@@ -6,6 +6,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning.options i
     misspelt,
     parse_options,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.records.factors import own_factor
 
 
 def test_lists_come_as_text_or_list_and_lose_repetitions():
@@ -26,7 +27,12 @@ def test_variables_that_are_no_options_are_left_alone():
     [
         ("repeats", "0", "-e repeats=0: '0' is below 1"),
         ("repeats", -2, "is below 1"),
-        ("repeats", 10001, "is above 10000"),
+        ("repeats", 10001, "is above 10000, the most that can be asked for"),
+        ("max_repeats", 10001, "is above 10000"),
+        ("warmup", "9" * 20, "is above 1000000"),
+        ("iterations", "9" * 23, f"-e iterations={'9' * 23}: '{'9' * 23}' is above 1000000, the"),
+        ("epochs", 1000001, "is above 1000000"),
+        ("batch_size_per_device", "4,9999999999999", "'9999999999999' is above 1000000"),
         ("repeats", True, "is not a whole number"),
         ("iterations", "ten", "'ten' is not a whole number"),
         ("epochs", "0", "is below 1"),
@@ -35,17 +41,29 @@ def test_variables_that_are_no_options_are_left_alone():
         ("target_accuracy", "high", "is not a number"),
         ("batch_size_per_device", "4.5", "'4.5' is not a whole number"),
         ("batch_size_per_device", 4.5, "'4.5' is not a whole number"),
-        ("batch_size_per_device", "4,,8", "'' is not a whole number"),
+        (
+            "batch_size_per_device",
+            "4,,8",
+            "-e batch_size_per_device=4,,8: has an empty item",
+        ),
         ("precision", "", "is empty"),
+        ("precision", "fp32,,amp", "-e precision=fp32,,amp: has an empty item: remove"),
+        ("precision", ["fp32", " "], "has an empty item"),
         ("precision", [], "the list is empty"),
         ("topology", "4n", "is not a topology"),
         ("topology", "0n1g", "is not a topology"),
+        (
+            "topology",
+            "9" * 20 + "n1g",
+            "g' has too many nodes or devices: give counts of at",
+        ),
+        ("topology", "1n" + "9" * 10 + "g", "has too many nodes or devices"),
         ("xla", "maybe", "is neither true nor false"),
         ("precision", {"fp32": 1}, "is a mapping, not a list of values"),
         ("precision", [32], "32 is not a text"),
         ("recipe", None, "None is not a text"),
         ("framework_version", "1." + "0" * 63, "is longer than 64 characters"),
-        ("global_batch_size", "1" * 65, "is longer than 64 characters"),
+        ("global_batch_size", "1" * 65, "is above 1000000000"),
     ],
 )
 def test_a_value_that_cannot_be_meant_is_refused_with_its_source(name, value, said):
@@ -112,3 +130,10 @@ def test_a_playbook_without_role_campaign_refuses_its_variables(name):
 
 def test_a_variable_of_the_users_own_is_not_taken_for_misspelt():
     assert misspelt(["my_rack", "precision", "campaign"], ["campaign"]) == []
+
+
+def test_a_count_that_a_benchmark_declares_has_a_limit_too():
+    size = own_factor("image_size", {"type": "count", "token": "{}px"})
+    assert parse_options({"image_size": 10**12}, own=[size]) == {"image_size": [10**12]}
+    with pytest.raises(ValueError, match=r"-e image_size=.* is above 1000000000000"):
+        parse_options({"image_size": 10**12 + 1}, own=[size])

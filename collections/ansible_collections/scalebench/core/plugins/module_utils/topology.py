@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any, Iterable, List, Tuple
 
-__all__ = ["format_topology", "parse_topology", "sort_topologies", "world_size"]
+__all__ = ["COUNT_DIGITS", "format_topology", "parse_topology", "sort_topologies", "world_size"]
 
-_PATTERN = re.compile(r"([1-9][0-9]{0,8})n([1-9][0-9]{0,8})g", re.ASCII)
+# Of the nodes, or of the devices per node.
+COUNT_DIGITS = 9
+_COUNT = f"([1-9][0-9]{{0,{COUNT_DIGITS - 1}}})"
+_PATTERN = re.compile(f"{_COUNT}n{_COUNT}g", re.ASCII)
 
 
 def parse_topology(text: Any) -> Tuple[int, int]:

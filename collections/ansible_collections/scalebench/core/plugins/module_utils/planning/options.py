@@ -8,6 +8,7 @@ from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple
 
 from ..records.factors import FACTORS, Factor, parse_count, parse_flag, parse_text
 from ..records.plans import MOST_REPEATS
+from ..topology import COUNT_DIGITS
 
 __all__ = [
     "LISTS",
@@ -24,22 +25,20 @@ Parser = Callable[[Any], Any]
 PACKINGS = ("none", "nodes", "devices")
 
 
-def _parse_repeats(value: Any) -> int:
-    number = parse_count(value)
-    if number > MOST_REPEATS:
-        raise ValueError(f"is above {MOST_REPEATS}")
-    return number
-
-
 def _parse_warmup(value: Any) -> int:
     return 0 if value in (0, "0") and not isinstance(value, bool) else parse_count(value)
 
 
 def _parse_topology(value: Any) -> str:
     text = parse_text(value)
-    if not re.fullmatch(r"[1-9][0-9]*n([1-9][0-9]*|\*)g", text):
+    match = re.fullmatch(r"([1-9][0-9]*)n([1-9][0-9]*|\*)g", text)
+    if match is None:
         raise ValueError(
             "is not a topology: write <nodes>n<devices per node>g, as 4n8g, or 4n*g for all devices"
+        )
+    if any(len(count) > COUNT_DIGITS for count in match.groups()):
+        raise ValueError(
+            f"has too many nodes or devices: give counts of at most {COUNT_DIGITS} digits"
         )
     return text
 
@@ -106,13 +105,13 @@ LISTS: Mapping[str, Parser] = {
 }
 SINGLE: Mapping[str, Parser] = {
     "recipe": parse_text,
-    "repeats": _parse_repeats,
+    "repeats": parse_count,
     "warmup": _parse_warmup,
     "iterations": parse_count,
     "epochs": parse_count,
     "target_accuracy": _parse_percentage,
     "half_width": _parse_half_width,
-    "max_repeats": _parse_repeats,
+    "max_repeats": parse_count,
     "duration": _parse_duration,
     "packing": _parse_packing,
     # Whether cells may have GPUs of several models.
@@ -123,6 +122,15 @@ SINGLE: Mapping[str, Parser] = {
     "bisect": parse_flag,
 }
 OPTIONS: Tuple[str, ...] = (*LISTS, *SINGLE)
+# The largest values of counts; what is above is a slip, or fills memory and disks. The last is of
+# the counts that benchmarks declare.
+_MOST: Mapping[str, int] = {
+    **dict.fromkeys(("repeats", "max_repeats"), MOST_REPEATS),
+    **dict.fromkeys(("warmup", "iterations", "epochs"), 1_000_000),
+    "batch_size_per_device": 1_000_000,
+    "global_batch_size": 1_000_000_000,
+}
+_MOST_OTHERWISE = 10**12
 # The prefix of the variables of role campaign.
 _ROLE = "campaign_"
 # Names that other programs use, too different in letters to be found by similarity.
@@ -162,6 +170,11 @@ def parse_options(
             if isinstance(value, Mapping):
                 raise ValueError(f"{source} {name}={value}: is a mapping, not a list of values")
             items = value if isinstance(value, (list, tuple)) else str(value).split(",")
+            if len(items) > 1 and any(not str(item).strip() for item in items):
+                raise ValueError(
+                    f"{source} {name}={','.join(map(str, items))}: has an empty item: remove it, or"
+                    " the comma that is too many"
+                )
             parsed = [_parse(lists[name], name, item, source) for item in items]
             if not parsed:
                 raise ValueError(f"{source} {name}: the list is empty")
@@ -178,7 +191,11 @@ def parse_options(
 
 def _parse(parser: Parser, name: str, value: Any, source: str) -> Any:
     try:
-        return parser(value.strip() if isinstance(value, str) else value)
+        parsed = parser(value.strip() if isinstance(value, str) else value)
+        most = _MOST.get(name, _MOST_OTHERWISE)
+        if isinstance(parsed, int) and parsed > most:
+            raise ValueError(f"is above {most}, the most that can be asked for")
+        return parsed
     except ValueError as error:
         raise ValueError(f"{source} {name}={value}: {value!r} {error}") from None
 
