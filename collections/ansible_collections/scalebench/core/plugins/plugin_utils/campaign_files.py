@@ -91,7 +91,12 @@ def load_benchmarks(folder: Path) -> dict[str, Any]:
         except (OSError, ValueError, yaml.YAMLError) as error:
             raise ValueError(f"{path}: {error}") from None
         definition = check_benchmark(content, str(path))
-        definitions[definition["benchmark"]] = definition
+        if definition["benchmark"] != path.stem:
+            raise ValueError(
+                f"{path}: benchmark: {definition['benchmark']!r} is not the file's name: write"
+                f" {path.stem}, or rename the file"
+            )
+        definitions[path.stem] = definition
     if not definitions:
         raise ValueError(f"{folder}: no benchmark file (*.yml) there")
     return definitions
