@@ -14,7 +14,10 @@ from ansible_collections.scalebench.core.plugins.module_utils.planning.options i
 from ansible_collections.scalebench.core.plugins.module_utils.report.text import terminal_table
 from ansible_collections.scalebench.core.plugins.plugin_utils import campaign_files as files
 from ansible_collections.scalebench.core.plugins.plugin_utils.acceptances import kept_with
-from ansible_collections.scalebench.core.plugins.plugin_utils.measured import read_campaign
+from ansible_collections.scalebench.core.plugins.plugin_utils.measured import (
+    read_campaign,
+    read_log_tree,
+)
 from campaign_data import ROOT, benchmarks, cluster
 from hostile_files import write_whole_campaign
 from written_campaigns import write_campaign
@@ -24,7 +27,9 @@ def test_a_partial_first_plan_does_not_block_the_campaign(tmp_path):
     (tmp_path / ".plan.json.42.part").write_text('{"schema"')
     assert files.kept_plan(tmp_path) == {}
     (tmp_path / "holiday.jpg").touch()
-    with pytest.raises(ValueError, match="is not a campaign"):
+    with pytest.raises(
+        ValueError, match=r"is not a campaign.* no plan.json. Restore that, or give"
+    ):
         files.kept_plan(tmp_path)
 
 
@@ -359,6 +364,13 @@ def test_benchmarks_are_read_by_name_and_a_bad_file_is_named(tmp_path):
             files.load_benchmarks(tmp_path)
 
 
+def test_a_benchmark_has_the_name_of_its_file(tmp_path):
+    (tmp_path / "line_fit.yml").write_bytes((ROOT / "benchmarks/pytorch.yml").read_bytes())
+    said = r"line_fit\.yml: benchmark: 'pytorch' is not the file's name: write line_fit, or rename"
+    with pytest.raises(ValueError, match=said):
+        files.load_benchmarks(tmp_path)
+
+
 def test_a_plan_with_an_impossible_rule_for_more_repeats_is_refused_by_name(tmp_path):
     options = parse_options({"topology": "1n1g", "half_width": 0.02})
     made = plan.build(benchmarks(), options, cluster(1))
@@ -428,3 +440,11 @@ def refusal(folder):
     except ValueError as error:
         return str(error)
     return ""
+
+
+def test_the_folder_of_a_campaign_is_no_tree_of_logs(tmp_path):
+    folder = write_campaign(tmp_path / "mine", {"1n1g": 24.0})
+    said = f"is the folder of a campaign: .* -e campaign=mine .* -e report_results_dir={tmp_path}$"
+    with pytest.raises(ValueError, match=said):
+        read_log_tree(str(folder), "auto", {})
+    assert read_log_tree(str(folder / "logs"), "auto", {}).results["cells"]

@@ -187,7 +187,10 @@ def kept_plan(folder: Path) -> dict[str, Any]:
     if folder.exists() and any(
         path.suffix != ".part" and path.name not in claim.FILES for path in folder.iterdir()
     ):
-        raise ValueError(f"{folder} is not a campaign: it contains files but no plan.json")
+        raise ValueError(
+            f"{folder} is not a campaign: it contains files but no plan.json. Restore that, or give"
+            " another -e campaign=NAME"
+        )
     return {}
 
 

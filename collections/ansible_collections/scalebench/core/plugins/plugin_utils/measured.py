@@ -109,6 +109,12 @@ def read_log_tree(
     if not folder.is_dir():
         what = "is a file, not a folder" if folder.exists() else "is not there"
         raise ValueError(f"log_dir {log_dir}: {what}; name a folder of logs")
+    if (folder / PLAN).is_file():
+        results, campaign = os.path.split(os.path.abspath(folder))
+        raise ValueError(
+            f"log_dir {log_dir}: is the folder of a campaign: report it with -e campaign={campaign}"
+            f" and, where {results} is not the usual folder, -e report_results_dir={results}"
+        )
     paths, problems = files_below(folder)
     tree = group_logs(paths, os.path.abspath(folder))
     if not tree["logs"]:
