@@ -105,6 +105,18 @@ def test_the_estimate_comes_from_earlier_repeats_where_there_are_some():
     assert plan.estimate(longer, {}) == 0
 
 
+def test_the_estimate_of_the_benchmark_file_grows_with_the_length():
+    def seconds(**options):
+        return planned(topology="1n1g", **options)["cells"][0]["estimate_seconds"]
+
+    assert (seconds(), seconds(warmup=0, iterations=60)) == (10, 10), "as long as the usual 10 + 50"
+    assert seconds(iterations=290) == 2.5 + 7.5 * 5, "start-up once, training five times"
+    recipe = {"estimate": {"1n1g": 10}, "defaults": {"cpu": {"epochs": 2}, "gpu": {}}}
+    cell = {"topology": "1n1g", "device": "cpu", "epochs": 4, "warmup": 1, "iterations": None}
+    assert plan.stated_seconds(cell, recipe) == 2.5 + 7.5 * 2
+    assert plan.stated_seconds({**cell, "device": "gpu"}, recipe) is None, "unknown of epochs"
+
+
 def test_a_campaign_that_goes_on_keeps_its_method():
     kept = planned(warmup=20, iterations=100, repeats=5)
     kept["options"] = {}
@@ -116,11 +128,12 @@ def test_a_campaign_that_goes_on_keeps_its_method():
     assert (asked["cells"][0]["warmup"], asked["cells"][0]["iterations"]) == (20, 7)
 
 
-def in_words(packing="none", **options):
+def in_words(packing="none", seconds=(18.0,) * 9, **options):
     nodes = cluster(4, machine="same")
     made = planned(nodes, **options)
     timed = [
-        {**repeat, "kind": "measured", "seconds": 18.0} for repeat in plan.repeats(made["cells"])
+        {**repeat, "kind": "measured", "seconds": one}
+        for repeat, one in zip(plan.repeats(made["cells"]), seconds)
     ]
     ready = schedule.build_waves(timed, packing, benchmarks(), nodes)
     return plan_text(
@@ -132,7 +145,7 @@ def in_words(packing="none", **options):
             "not_run": [],
             "packing": packing,
             "waves": ready,
-            "seconds": 18.0 * len(ready),
+            "seconds": sum(wave["seconds"] for wave in ready),
             "lower_bound": 9.0,
             "measured": 0,
         }
@@ -147,6 +160,15 @@ def test_the_plan_in_words_has_order_time_and_whole_commands():
     assert "--node-rank=[0-1] " in text
     assert "OMP_NUM_THREADS=1" in text
     assert "Packed" not in text
+
+
+def test_the_plan_in_words_says_which_times_are_unknown():
+    text = in_words(topology="2n1g", repeats=2, seconds=(0, 0))
+    assert "2 repeat(s), 2 to run in an unknown time\n(0 of 2 times are from earlier" in text
+    assert "campaigns, 0 from the benchmark file, 2 unknown)" in text
+    text = in_words(topology="2n1g", repeats=2, seconds=(18, 0))
+    assert "2 to run in more than 18 s\n" in text
+    assert "earlier campaigns, 1 from the benchmark file, 1 unknown)" in text
 
 
 def test_the_plan_in_words_has_the_waves_and_what_bounds_them():

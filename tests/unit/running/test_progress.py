@@ -16,6 +16,8 @@ def test_the_remaining_time_is_scaled_by_that_of_ended_waves():
     assert remaining_seconds([10, 20, 30], [20], 0) == 100
     assert remaining_seconds([10, 20, 30], [20], 15) == 85
     assert remaining_seconds([10], [], 99) == 0
+    assert remaining_seconds([10, 20], [], 15) == 20, "the second takes its time too"
+    assert remaining_seconds([10, 0], [10], 0) is None
 
 
 def test_without_estimates_the_mean_of_ended_waves_counts():
@@ -53,3 +55,10 @@ def test_repeats_of_one_wave_end_together_and_later_waves_raise_the_total():
     progress.add(WAVES[:1])
     assert (progress.total, progress.done) == (3, 2)
     assert progress.left(0) == "about 10 s left"
+
+
+def test_what_takes_longer_than_estimated_is_not_about_to_end():
+    progress = Progress("c")
+    progress.add(WAVES[:1])
+    assert progress.left(9) == "about 1 s left"
+    assert progress.left(11) == "longer than estimated"

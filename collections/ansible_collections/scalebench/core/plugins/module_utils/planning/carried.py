@@ -83,7 +83,7 @@ def offered_cells(
     for cell in cells:
         recipe = recipe_of(benchmarks[cell["benchmark"]], cell)
         cell["over_ssh"] = launch.LAUNCHERS[recipe["launcher"]].over_ssh
-        cell["estimate_seconds"] = recipe.get("estimate", {}).get(cell["topology"])
+        cell["estimate_seconds"] = plan.stated_seconds(cell, recipe)
     return cells
 
 

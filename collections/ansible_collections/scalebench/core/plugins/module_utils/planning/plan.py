@@ -27,6 +27,7 @@ __all__ = [
     "planned_repeat",
     "repeats",
     "seated",
+    "stated_seconds",
     "timing_key",
     "with_unavailable",
 ]
@@ -35,6 +36,10 @@ SCHEMA = 1
 # How the reasons begin that role framework gives where no provisioning makes a package set
 # available: the node has no interpreter for it, a package is in no index, or its stack has none.
 NOT_INSTALLABLE = ("needs Python ", "no package index has ", "stack ")
+
+# Of the time of a usual repeat, what is the same for any number of iterations: imports and
+# connections. PyTorch on two cores takes 6.5 s of 26 s for them.
+_START_UP = 0.25
 
 # What the log of a cell must not contradict, where the cell has it, beside factors and ranks.
 _EXPECTED = ("epochs", "target_accuracy", "units_per_sample")
@@ -87,7 +92,7 @@ def build(
             # It decides as it goes which version runs how often.
             cell["repeats"] = 0
         cell["oversubscribed"] = oversubscribed(cell, nodes)
-        cell["estimate_seconds"] = recipe.get("estimate", {}).get(cell["topology"])
+        cell["estimate_seconds"] = stated_seconds(cell, recipe)
     made: Plan = {
         "schema": SCHEMA,
         "options": dict(options),
@@ -332,6 +337,24 @@ def estimate(repeat: PlannedRepeat, earlier: Mapping[str, Sequence[float]]) -> f
     if seconds:
         return seconds[len(seconds) // 2]
     return float(cell.get("estimate_seconds") or 0)
+
+
+def stated_seconds(cell: Cell, recipe: Mapping[str, Any]) -> Optional[float]:
+    """Return the seconds of a repeat by the benchmark file; None where it says nothing.
+
+    It has those of a repeat of the default length. What is not start-up grows with the length.
+
+    :param recipe: what ``recipes.recipe_of`` returned for the cell.
+    """
+    seconds = recipe.get("estimate", {}).get(cell["topology"])
+    usual = {**matrix.METHOD, **recipe["defaults"][cell["device"]]}
+    if seconds is None or ("epochs" in cell) != ("epochs" in usual):
+        return None
+    return float(seconds * (_START_UP + (1 - _START_UP) * _length(cell) / _length(usual)))
+
+
+def _length(method: Mapping[str, Any]) -> int:
+    return int(method["epochs"] if "epochs" in method else method["warmup"] + method["iterations"])
 
 
 def timing_key(cell: Mapping[str, Any]) -> str:

@@ -22,12 +22,19 @@ def plan_text(planned: Mapping[str, Any]) -> str:
     """
     waves = planned["waves"]
     missing, measured = planned["missing"], planned["measured"]
+    unknown = sum(not repeat["seconds"] for wave in waves for repeat in wave["repeats"])
     source = f"{measured} of {missing} times are from earlier campaigns"
-    source += "" if measured == missing else ", the others from the benchmark file"
+    if unknown:
+        stated = missing - measured - unknown
+        source += f", {stated} from the benchmark file, {unknown} unknown"
+    elif measured < missing:
+        source += ", the others from the benchmark file"
+    expected = f"in {'more than' if unknown else 'about'} {duration(planned['seconds'])}"
+    if unknown and unknown == missing:
+        expected = "in an unknown time"
     lines = [
         f"Campaign {planned['campaign']}: {len(planned['cells'])} cell(s),"
-        f" {planned['repeats']} repeat(s), {missing} to run in about"
-        f" {duration(planned['seconds'])}",
+        f" {planned['repeats']} repeat(s), {missing} to run {expected}",
         f"({source})" if waves else "(nothing is missing)",
         *_packing(planned),
         *_duration(planned),

@@ -14,7 +14,8 @@ def remaining_seconds(
 ) -> Optional[float]:
     """Return the seconds that are left, None where nothing is known.
 
-    The remaining waves are expected to be off by the factor by which those that have ended were.
+    The remaining waves are expected to be off by the factor by which those that have ended were. A
+    wave that takes longer than expected takes no time from those after it.
 
     :param expected: expected seconds of every wave in order; 0 where unknown.
     :param taken: seconds of the waves that have ended.
@@ -23,15 +24,14 @@ def remaining_seconds(
     count = len(taken)
     known = sum(expected[:count])
     if known > 0:
-        factor = sum(taken) / known
-        left = sum(expected[count:]) * factor
+        left = [seconds * sum(taken) / known for seconds in expected[count:]]
     elif count:
-        left = sum(taken) / count * (len(expected) - count)
+        left = [sum(taken) / count] * (len(expected) - count)
     else:
-        left = sum(expected)
-        if left <= 0:
-            return None
-    return max(left - current, 0.0)
+        left = list(expected)
+    if sum(left) <= 0:
+        return None
+    return max(left[0] - current, 0.0) + sum(left[1:])
 
 
 class Progress:
@@ -66,7 +66,9 @@ class Progress:
     def left(self, current: float) -> str:
         """Return the remaining time in words, ``current`` seconds into the current wave."""
         seconds = remaining_seconds(self._expected, self._taken, current)
-        return "time left unknown" if seconds is None else f"about {duration(seconds)} left"
+        if seconds is None:
+            return "time left unknown"
+        return f"about {duration(seconds)} left" if seconds else "longer than estimated"
 
     def end(self, records: Sequence[Mapping[str, Any]], seconds: float) -> List[str]:
         """Mark the current wave as ended and return a line for each of its repeats.
