@@ -69,6 +69,7 @@ class ActionModule(ControllerAction):
         "variables": {"type": "dict", "required": True},
         "known": {"type": "list", "elements": "str", "default": []},
         "benchmarks_dir": {"type": "path", "required": True},
+        "workload_sources": {"type": "list", "elements": "path", "default": []},
         "results_dir": {"type": "path", "required": True},
         "campaign": {"type": "str", "default": ""},
         "session": {"type": "str", "default": ""},
@@ -115,7 +116,13 @@ class ActionModule(ControllerAction):
         checked = {
             "campaign": campaign,
             "frameworks": frameworks(benchmarks, options),
-            "workloads": workloads(benchmarks, options),
+            "workloads": {
+                path: {
+                    "named_by": f"{args['benchmarks_dir']}/{place}",
+                    "copied": _is_copied(path, args["workload_sources"]),
+                }
+                for path, place in workloads(benchmarks, options).items()
+            },
         }
         packing = policy(options, args)["packing"]
         if args["nodes"] is None:
@@ -241,6 +248,11 @@ class ActionModule(ControllerAction):
             "lower_bound": _bound(timed, there, rules["packing"]),
             "measured": sum(plan.timing_key(repeat["cell"]) in times for repeat in timed),
         }
+
+
+def _is_copied(path, sources):
+    """Return whether role workload copies a trainer from one of its folders."""
+    return path.endswith(".py") and any(Path(source, path).is_file() for source in sources)
 
 
 def _minutes(benchmarks, options, folder, args):

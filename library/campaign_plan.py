@@ -32,6 +32,11 @@ options:
     description: Folder of the benchmark files.
     type: path
     required: true
+  workload_sources:
+    description: Folders on the controller of which role workload copies the trainers.
+    type: list
+    elements: path
+    default: []
   results_dir:
     description: Folder of all campaigns.
     type: path
@@ -223,11 +228,15 @@ measured:
   returned: with nodes
   sample: 9
 workloads:
-  description: The trainers of the requested benchmarks, as paths below C(workloads/).
-  type: list
-  elements: str
+  description:
+    - The trainers of the requested benchmarks by their paths below C(workloads/), each with the
+      benchmark file and key that name it, and whether it is in O(workload_sources).
+  type: dict
   returned: always
-  sample: [resnet50/train_pytorch.py]
+  sample:
+    resnet50/train_pytorch.py:
+      named_by: "benchmarks/pytorch.yml: recipes.portable.workload"
+      copied: true
 frameworks:
   description: The frameworks of the requested benchmarks.
   type: list

@@ -179,3 +179,21 @@ def test_a_benchmark_of_its_own_unit_runs_and_is_reported(plan, tmp_path):
     other = plan({**everywhere, "repeats": 2}, {"node1": {}}, **extra)
     assert other.rc != 0
     assert "repeats comes from a variable of the inventory" in failures(other)
+
+
+def test_a_trainer_that_no_playbook_copies_is_told_with_the_key_that_names_it(plan, tmp_path):
+    definition = yaml.safe_load((ROOT / "benchmarks/pytorch.yml").read_text())
+    definition["recipes"]["portable"]["workload"] = "line_fit/nope.py"
+    (tmp_path / "pytorch.yml").write_text(yaml.safe_dump(definition))
+    everywhere = {"campaign_benchmarks_dir": str(tmp_path)}
+    checked = plan(everywhere, {"node1": {}})
+    assert (
+        "the trainer line_fit/nope.py is not there, nor in workloads/, which provision.yml copies."
+        f" Correct {tmp_path}/pytorch.yml: recipes.portable.workload, or give both"
+    ) in failures(checked)
+    assert cells(checked)[0] == "pytorch/bz4/1n1g/r50_b4_fp32"
+    assert "line_fit/nope.py is not there" in failures(plan(everywhere, {"node1": {}}, ""))
+    (tmp_path / "own/line_fit").mkdir(parents=True)
+    (tmp_path / "own/line_fit/nope.py").touch()
+    found = plan(everywhere, {"node1": {}}, workload_own_source=str(tmp_path / "own"))
+    assert cells(found) and not failures(found)

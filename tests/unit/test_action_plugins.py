@@ -359,6 +359,16 @@ def forks(monkeypatch):
     monkeypatch.setattr(campaign_plan.context, "CLIARGS", {"forks": 5})
 
 
+def test_a_plan_says_which_trainers_provisioning_copies(tmp_path, forks):
+    args = plan_args(tmp_path, {}, nodes=cluster(2))
+    for sources, copied in (([str(ROOT / "workloads")], True), ([str(tmp_path)], False)):
+        found = result(campaign_plan, {**args, "workload_sources": sources}, check=True)
+        assert found["workloads"]["resnet50/train_pytorch.py"] == {
+            "named_by": f"{ROOT}/benchmarks/pytorch.yml: recipes.portable.workload",
+            "copied": copied,
+        }
+
+
 def test_a_plan_is_made_kept_and_continued(tmp_path, forks):
     variables = {"topology": "1n1g,2n1g", "repeats": 2}
     args = plan_args(tmp_path, variables, nodes=cluster(2), session="now")

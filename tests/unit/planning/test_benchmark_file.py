@@ -38,6 +38,33 @@ def broken(change):
         (lambda d, r: r["defaults"]["cpu"].update(batch=1), "batch: no such option"),
         (lambda d, r: r.update(choices=[]), "choices: a dict is needed"),
         (lambda d, r: r.pop("workload"), "portable: either workload (a file below workloads/)"),
+        *(
+            (lambda d, r, path=path: r.update(workload=path), f"portable.workload: {path!r} is not")
+            for path in (
+                "",
+                " ",
+                ".",
+                "/",
+                "/a/b.py",
+                "../a.py",
+                "a/../b.py",
+                "a/",
+                "./a.py",
+                "a\n",
+            )
+        ),
+        (
+            lambda d, r: r.update(versions={"1": {"workload": "/x"}}),
+            "portable.workload: '/x' is not the path of a file below workloads/, as",
+        ),
+        *(
+            (
+                lambda d, r, key=key, name=name: r.update({key: name}),
+                f"{key}: {name!r} is not a name",
+            )
+            for key in ("framework", "framework_set")
+            for name in ("", "\n", "{nope}", "a/b")
+        ),
         (lambda d, r: r.update(program=["x"]), "portable: either workload (a file below"),
         (lambda d, r: r.update(launcher_options={"port": 1}), "launcher_options.port: no such key"),
         (lambda d, r: r.update(reader="tensorflow"), "reader: 'tensorflow' is not one of auto, "),

@@ -68,9 +68,13 @@ def test_provisioning_installs_the_packages_of_the_device():
     assert frameworks(benchmarks(), options, "gpu") == ["paddle_upstream"]
     assert frameworks(benchmarks(), options, "cpu") == ["mxnet_horovod_seed", "paddle_seed"]
     assert len(frameworks(benchmarks(), options)) == 3
-    assert workloads(benchmarks(), {"benchmark": ["pytorch"]}) == ["resnet50/train_pytorch.py"]
+    assert workloads(benchmarks(), {"benchmark": ["pytorch"]}) == {
+        "resnet50/train_pytorch.py": "pytorch.yml: recipes.portable.workload"
+    }
     given = {"benchmark": ["paddle"], "recipe": "upstream"}
-    assert workloads(benchmarks(), given) == ["published_on_cpu/start.py"]
+    assert workloads(benchmarks(), given) == {
+        "published_on_cpu/start.py": "paddle.yml: recipes.upstream.program"
+    }
 
 
 @pytest.mark.parametrize(

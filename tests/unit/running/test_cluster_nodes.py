@@ -74,8 +74,8 @@ WELL = {"unusable": {}, "fingerprint": {"disk_free_mib": 900}, "workload": {TRAI
 PYTHONS = {"pytorch": "/no/python", "mxnet": "/venv/bin/python"}
 
 
-def problems(probe, pythons=PYTHONS):
-    needed = (500, pythons, [TRAINER])
+def problems(probe, pythons=PYTHONS, copied=True):
+    needed = (500, pythons, {TRAINER: {"named_by": "x.yml: recipes.y.workload", "copied": copied}})
     return node_problems(probe, "10.0.0.2 port 10000", "/var/tmp/scalebench", *needed)
 
 
@@ -93,6 +93,13 @@ def test_each_problem_says_what_to_do():
 def test_a_node_that_was_never_provisioned_is_told_by_what_it_lacks():
     (bare,) = problems({**WELL, "workload": {"launch/other.py": "1234"}})
     assert bare.startswith(f"the trainer {TRAINER} is not there. Run ansible-playbook playbooks/")
+    assert problems(WELL, copied=False) == [], "a trainer of the user's own that is there"
+
+
+def test_a_trainer_that_nothing_copies_is_told_with_the_key_that_names_it():
+    (nowhere,) = problems({**WELL, "workload": {}}, copied=False)
+    assert nowhere.startswith(f"the trainer {TRAINER} is not there, nor in workloads/, which")
+    assert "Correct x.yml: recipes.y.workload, or give" in nowhere
 
 
 def test_a_missing_framework_matters_only_when_no_other_is_there():

@@ -243,12 +243,23 @@ def _check_start(recipe: Mapping[str, Any], where: str, own: Sequence[Factor]) -
     if recipe["launcher"] not in LAUNCHERS:
         known = ", ".join(sorted(LAUNCHERS))
         raise ValueError(f"{where}.launcher: {recipe['launcher']!r} is not one of {known}")
+    for key in ("framework", "framework_set"):
+        if not NAME.fullmatch(recipe.get(key, "_")):
+            raise ValueError(
+                f"{where}.{key}: {recipe[key]!r} is not a name: letters, digits, _, - and ."
+            )
     options = LAUNCHERS[recipe["launcher"]].options
     _check_mapping(recipe.get("launcher_options", {}), f"{where}.launcher_options", {}, options)
     if ("workload" in recipe) == ("program" in recipe):
         raise ValueError(
             f"{where}: either workload (a file below workloads/) or program (a list of words) is"
             " needed"
+        )
+    path = recipe.get("workload", "_")
+    if not path.isprintable() or any(part.strip() in ("", ".", "..") for part in path.split("/")):
+        raise ValueError(
+            f"{where}.workload: {path!r} is not the path of a file below workloads/, as"
+            " line_fit/train.py"
         )
     if not _VERSION.fullmatch(recipe.get("nccl", "0.0")):
         raise ValueError(f"{where}.nccl: {recipe['nccl']!r} is not a version, as 2.4.7")

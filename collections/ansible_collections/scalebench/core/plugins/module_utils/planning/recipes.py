@@ -225,33 +225,38 @@ def frameworks(
     :param device: what the nodes have; None for the sets of every device.
     :raises ValueError: as ``expand``, but for what depends on the nodes.
     """
-    needed = {framework_set(recipe) for recipe in _chosen(benchmarks, options, device)}
+    needed = {framework_set(recipe) for _, recipe in _chosen(benchmarks, options, device)}
     return sorted(name for name in needed if name is not None)
 
 
-def workloads(benchmarks: Benchmarks, options: Mapping[str, Any]) -> List[str]:
-    """Return the trainers that the chosen benchmarks run, as paths below ``workloads/``.
+def workloads(benchmarks: Benchmarks, options: Mapping[str, Any]) -> Dict[str, str]:
+    """Return the file and the key that name each trainer of the chosen benchmarks, by its path.
+
+    The path is that below ``workloads/``.
 
     :raises ValueError: as :func:`frameworks`.
     """
-    found = set()
-    for recipe in _chosen(benchmarks, options, None):
-        words = [f"{_WORKLOADS}{recipe['workload']}"] if "workload" in recipe else recipe["program"]
-        found |= {word[len(_WORKLOADS) :] for word in words if word.startswith(_WORKLOADS)}
-    return sorted(found)
+    found = {}
+    for place, recipe in _chosen(benchmarks, options, None):
+        key = "workload" if "workload" in recipe else "program"
+        words = [_WORKLOADS + recipe[key]] if key == "workload" else recipe[key]
+        for word in words:
+            if word.startswith(_WORKLOADS):
+                found[word[len(_WORKLOADS) :]] = f"{place}.{key}"
+    return dict(sorted(found.items()))
 
 
 def _chosen(
     benchmarks: Benchmarks, options: Mapping[str, Any], device: Optional[str]
-) -> Iterator[Mapping[str, Any]]:
-    """Yield the recipe of each chosen benchmark, version and device."""
+) -> Iterator[Tuple[str, Recipe]]:
+    """Yield place and content of the recipe of each chosen benchmark, version and device."""
     for name in chosen_benchmarks(benchmarks, options):
         recipe_name, recipe = chosen_recipe(benchmarks[name], options.get("recipe"))
         versions = recipe_choices(recipe)["framework_version"]
         for version in options.get("framework_version", versions[:1]):
             for kind in ([device] if device else DEVICES) if version in versions else ():
                 cell = {"recipe": recipe_name, "framework_version": version, "device": kind}
-                yield recipe_of(benchmarks[name], cell)
+                yield f"{name}.yml: recipes.{recipe_name}", recipe_of(benchmarks[name], cell)
 
 
 def preparations(

@@ -110,7 +110,7 @@ def node_problems(
     work_dir: str,
     free_mib: int,
     pythons: Mapping[str, str],
-    workloads: Collection[str] = (),
+    workloads: Mapping[str, Mapping[str, Any]],
 ) -> List[str]:
     """Return a sentence for each problem that keeps every repeat from running on a node.
 
@@ -122,7 +122,8 @@ def node_problems(
     :param work_dir: Scalebench's folder on the node.
     :param free_mib: the free space that is needed there, in MiB.
     :param pythons: the interpreter of each framework of the campaign.
-    :param workloads: the trainers of the campaign, as paths in the node's folder of them.
+    :param workloads: the trainers of the campaign, by their paths in the node's folder of them:
+        ``named_by``, the benchmark file and its key, and ``copied``, whether provision.yml does.
     """
     if probe.get("unreachable"):
         return [
@@ -142,11 +143,19 @@ def node_problems(
             " interpreter that has the framework with -e framework_python=."
         )
     missing = [path for path in workloads if path not in probe["workload"]]
-    if missing:
+    copied = [path for path in missing if workloads[path]["copied"]]
+    if copied:
         problems.append(
-            f"the trainer {' and '.join(missing)} is not there. Run ansible-playbook"
+            f"the trainer {' and '.join(copied)} is not there. Run ansible-playbook"
             " playbooks/provision.yml with this inventory, which copies the trainers."
         )
+    problems += [
+        f"the trainer {path} is not there, nor in workloads/, which provision.yml copies. Correct"
+        f" {workloads[path]['named_by']}, or give both playbooks the folder that has it with -e"
+        " workload_own_source=."
+        for path in missing
+        if path not in copied
+    ]
     free = probe["fingerprint"]["disk_free_mib"]
     if free < free_mib:
         problems.append(
