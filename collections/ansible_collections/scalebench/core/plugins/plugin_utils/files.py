@@ -131,7 +131,10 @@ def read_json(path: Path, largest: int | None = None, folder: Path | None = None
 
 def remove_partial(path: Path) -> None:
     """Remove the partial files and folders of processes that were killed while they wrote this."""
-    _remove_ended(path.parent.glob(f".{glob.escape(path.name)}.*.part"))
+    prefix = f".{path.name}."
+    parts = path.parent.glob(f"{glob.escape(prefix)}*.part")
+    # Those of "a.b" are none of "a".
+    _remove_ended(part for part in parts if part.name.count(".") == prefix.count(".") + 1)
 
 
 def remove_partial_below(folder: Path) -> None:
