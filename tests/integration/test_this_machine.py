@@ -178,7 +178,8 @@ def toy(workloads):
 
 def test_a_machine_that_was_never_provisioned_is_told_what_it_lacks(tmp_path):
     nodes = Cluster(tmp_path / "state", tmp_path / "results")
-    done = nodes.bench(*INVENTORY, **toy(tmp_path / "nowhere"), campaign="bare")
+    source = {"workload_own_source": str(ROOT / "tests/integration/workloads")}
+    done = nodes.bench(*INVENTORY, **toy(tmp_path / "nowhere"), **source, campaign="bare")
     assert done.rc != 0
     assert "this_machine: the trainer toy_sequences.py is not there. Run ansible" in failures(done)
     assert "playbooks/provision.yml" in failures(done)

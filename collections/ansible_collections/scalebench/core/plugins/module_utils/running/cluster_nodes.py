@@ -152,7 +152,7 @@ def node_problems(
     problems += [
         f"the trainer {path} is not there, nor in workloads/, which provision.yml copies. Correct"
         f" {workloads[path]['named_by']}, or give both playbooks the folder that has it with -e"
-        " workload_own_source=."
+        " workload_own_source=FOLDER."
         for path in missing
         if path not in copied
     ]
