@@ -367,6 +367,7 @@ def test_damaged_campaign_is_reported_as_far_as_it_goes(report, campaign):
     place = campaign / "logs/pytorch/bz4/2n1g"
     (place / "r50_b4_fp32_1.run.json").write_text("{half a rec")
     (place / "r50_b4_fp32_2.log").unlink()
+    (place / "r50_b4_fp32_9.log").write_text("cut off")
     record = json.loads((place / "r50_b4_fp32_3.run.json").read_text())
     record.update(ending="stalled", reason="no output for 300 s", facts=None)
     (place / "r50_b4_fp32_3.run.json").write_text(json.dumps(record))
@@ -379,7 +380,8 @@ def test_damaged_campaign_is_reported_as_far_as_it_goes(report, campaign):
     assert two["failures"][0]["reason"] == "no output for 300 s"
     reasons = {Path(item["path"]).name: item["reason"] for item in results["unmatched"]}
     assert "cannot be read" in reasons["r50_b4_fp32_1.run.json"]
-    assert "the repeat did not end" in reasons["r50_b4_fp32_1.log"]
+    assert "r50_b4_fp32_1.log" not in reasons
+    assert "the repeat did not end" in reasons["r50_b4_fp32_9.log"]
     assert "gone" in reasons["r50_b4_fp32_2.log"]
 
 
