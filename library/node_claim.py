@@ -115,6 +115,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.claim import 
     release,
     take,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.node.durable import make_folder
 from ansible_collections.scalebench.core.plugins.module_utils.node.runs import (
     busy_with,
     end_strays,
@@ -235,7 +236,7 @@ def change(module: AnsibleModule, place: str, claim: dict) -> dict:
             "ended": ended,
         }
     if place == args["system_dir"]:
-        os.makedirs(place, mode=0o700, exist_ok=True)
+        make_folder(place, 0o700)
     other = take(place, claim, args["dead"])
     if other is None and list(marked(place)):
         ended = end_leftovers(module)

@@ -44,7 +44,7 @@ def test_check_tells_what_will_run_and_what_cannot_be_decided(cluster, tmp_path)
     done = cluster.run("accept.yml", "--check", **STAND_IN, acceptance=path, campaign="checked")
     assert done.rc == 0, failures(done)
     text = printed(done)
-    assert "1 cell(s), 3 repeat(s), 3 to run in " in text
+    assert "1 cell(s), 3 repeat(s), 3 to run in an unknown time" in text
     assert "These lines stay undecided" in text
     assert "min_throughput: 1 of topology 4n8g: no cell of the campaign" in text
     assert not (cluster.results / "checked").exists()

@@ -122,13 +122,13 @@ def test_a_tree_of_logs_against_another(run, results, tmp_path):
     [
         (
             {"baseline": "yours"},
-            r"baseline yours: no file or folder, and no campaign in .*there are after, before",
+            "baseline yours: no file or folder, and no campaign in|there are after, before",
         ),
         ({"baseline": "after"}, "baseline after: it is the campaign itself"),
         ({"baseline": "other"}, "baseline other: no cell is in both: here pytorch fp32 bz4"),
         ({"baseline": str(ROOT / "README.md")}, "README.md: damaged, or not an archive"),
         ({"baseline": "before", "equivalence_margin": 2}, "equivalence_margin=2.0: a share"),
-        ({"gate": "strict"}, r"gate strict: no file, and no gate in .*there are default"),
+        ({"gate": "strict"}, "gate strict: no file, and no gate in|there are default"),
         ({"gate": str(ROOT / "benchmarks/pytorch.yml")}, "a gate is a mapping with one key"),
         ({"gate": str(ROOT / "README.md")}, "README.md: "),
     ],
@@ -137,7 +137,7 @@ def test_what_cannot_be_used_is_refused(run, results, given, expected):
     write_campaign(results / "other", {"4n1g": 70.0}, repeats=1)
     runner = run("report.yml", campaign="after", **given)
     assert runner.rc == 2
-    assert re.search(expected, failures(runner), re.DOTALL)
+    assert all(words in failures(runner) for words in expected.split("|"))
     assert not (results / "after/results.json").exists()
 
 

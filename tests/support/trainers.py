@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import socket
 import statistics
 import subprocess
 from pathlib import Path
@@ -16,6 +17,13 @@ FOLDER = ROOT / "workloads"
 LONG = pytest.mark.skipif(
     not os.environ.get("SCALEBENCH_LONG_TESTS"), reason="runs with SCALEBENCH_LONG_TESTS=1"
 )
+
+
+def free_port(address: str) -> int:
+    """Return a port that nothing on this machine listens on at an address."""
+    with socket.socket() as probe:
+        probe.bind((address, 0))
+        return int(probe.getsockname()[1])
 
 
 @functools.cache

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 
 import pytest
-from trainers import FOLDER, facts, interpreter
+from trainers import FOLDER, facts, free_port, interpreter
 
 TRAIN = ["resnet50/train_mxnet.py", "--warmup=1", "--iterations=3", "--device=cpu"]
 
@@ -60,9 +59,7 @@ def test_a_busy_worker_does_not_take_gradients_for_initial_weights(python):
 
 def two_workers(python: str, arguments: list[str]) -> list[tuple[str, str]]:
     """Return output and errors of the first and of the second worker."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.2", 0))
-        port = str(probe.getsockname()[1])
+    port = str(free_port("127.0.0.2"))
     common = {
         "DMLC_PS_ROOT_URI": "127.0.0.2",
         "DMLC_PS_ROOT_PORT": port,

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils import logs
-from trainers import FOLDER, facts, folders_of_images, interpreter, run
+from trainers import FOLDER, facts, folders_of_images, free_port, interpreter, run
 
 SHORT = ("--warmup=1", "--iterations=4", "--device=cpu", "--batch-size=2")
 
@@ -60,9 +59,7 @@ def test_the_smoothed_loss_is_the_cross_entropy_with_smoothed_labels(python):
 
 def test_two_nodes_learn_real_images_and_end_with_the_same_weights(python, tmp_path):
     folders_of_images(tmp_path)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.2", 0))
-        port = str(probe.getsockname()[1])
+    port = str(free_port("127.0.0.2"))
     real = ("--data=real", f"--data-dir={tmp_path}", "--workers=1")
     nodes = [
         subprocess.Popen(

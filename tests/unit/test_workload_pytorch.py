@@ -5,13 +5,12 @@ from __future__ import annotations
 import ast
 import json
 import os
-import socket
 import subprocess
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.node import nvidia_smi
 from torch_trainers import FOLDER, facts, fork, losses, run
-from trainers import LONG
+from trainers import LONG, free_port
 
 SHORT = ("--warmup=1", "--iterations=5", "--device=cpu")
 # torch.cuda stands in for GPUs that this machine lacks: their number, names and capabilities.
@@ -104,9 +103,7 @@ def test_the_convolution_kernel_does_not_change_the_loss():
 
 
 def test_two_nodes_end_with_the_same_weights(python):
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.2", 0))
-        port = probe.getsockname()[1]
+    port = free_port("127.0.0.2")
     command = [python, "-m", "torch.distributed.run", "--nnodes=2", "--nproc-per-node=1"]
     command += ["--master-addr=127.0.0.2", f"--master-port={port}"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}

@@ -10,13 +10,13 @@ import atexit
 import functools
 import json
 import os
-import socket
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import pytest
+from trainers import free_port
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "workloads"
@@ -62,17 +62,11 @@ def starter() -> subprocess.Popen[str]:
     return process
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 def places(ranks: int) -> list[dict[str, str]]:
     """Return the variables that torchrun would set for the ranks of one node."""
     if ranks == 1:
         return [{}]
-    meeting = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+    meeting = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port("127.0.0.1"))}
     sizes = dict.fromkeys(("WORLD_SIZE", "LOCAL_WORLD_SIZE"), str(ranks))
     return [
         {**meeting, **sizes, **dict.fromkeys(("RANK", "LOCAL_RANK"), str(rank))}

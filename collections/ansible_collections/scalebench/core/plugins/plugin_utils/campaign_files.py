@@ -218,7 +218,9 @@ def hold(folder: Path, campaign: str) -> None:
                 " or give another -e campaign=NAME"
             )
         holder = claim.take(str(folder), mine, dead=holder)
-    remove_partial_below(folder)
+    # Once, and not each time that this ansible-playbook plans what is left.
+    if (claim.held(str(folder)) or {}).get("taken") == mine["taken"]:
+        remove_partial_below(folder)
 
 
 def read_record(folder: Path, path: str) -> RunRecord:

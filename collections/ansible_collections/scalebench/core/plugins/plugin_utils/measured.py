@@ -191,7 +191,7 @@ def _read_again(
         return {**run, "facts": shown(facts)}
     if strategy == AUTO and not parameters and not lost_log(folder, run):
         # By its record it is done, and bench.yml would leave it.
-        record = run["log"].removesuffix(".log") + ".run.json"
+        record = Path(run["log"]).with_suffix(".run.json")
         reason += f"; the log was good when the repeat ended: remove {record} to run it again"
     return {**run, "facts": None, "ending": "invalid", "reason": reason}
 

@@ -51,8 +51,7 @@ class RunWatch:
         # As at a time limit of the task: the connection would outlive this worker, and with it the
         # run. A lost connection has ended, and how the run ends is asked.
         if kind and not issubclass(kind, AnsibleConnectionFailure):
-            with suppress(ValueError):
-                end_processes(_below_this_worker)
+            _end_below_this_worker()
 
     def fail(self, grace: float = PEER_GRACE) -> None:
         """Have the other nodes ended after ``grace`` seconds, because this one failed."""
@@ -93,9 +92,13 @@ class RunWatch:
         """End the ssh below this worker, or with connection local the run itself."""
         self.ended = why
         STOPPED.set()
-        # What survives SIGKILL waits for its device, and is looked at again.
-        with suppress(ValueError):
-            end_processes(_below_this_worker)
+        _end_below_this_worker()
+
+
+def _end_below_this_worker() -> None:
+    # What survives SIGKILL waits for its device, and is looked at again while the watch lasts.
+    with suppress(ValueError):
+        end_processes(_below_this_worker)
 
 
 def _below_this_worker() -> list[Process]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..layout.plain_text import plain
 from ..records.shape import parse_json
-from .durable import create, sync
+from .durable import create, make_folder, sync
 
 __all__ = ["json_of", "keep_own"]
 
@@ -50,7 +50,7 @@ def keep_own(folder: str, only_verify: bool = False) -> bool:
     if not only_verify:
         _remove_leftovers(f"{mark}.{own}.")
     if is_new and not only_verify:
-        os.makedirs(folder, exist_ok=True)
+        make_folder(folder)
         try:
             _remove_empty(mark, part)
             with open(create(part), "w", encoding="utf-8") as file:

@@ -238,11 +238,11 @@ def workloads(benchmarks: Benchmarks, options: Mapping[str, Any]) -> Dict[str, s
     """
     found = {}
     for place, recipe in _chosen(benchmarks, options, None):
-        key = "workload" if "workload" in recipe else "program"
-        words = [_WORKLOADS + recipe[key]] if key == "workload" else recipe[key]
-        for word in words:
+        if "workload" in recipe:
+            found[recipe["workload"]] = f"{place}.workload"
+        for word in recipe.get("program", ()):
             if word.startswith(_WORKLOADS):
-                found[word[len(_WORKLOADS) :]] = f"{place}.{key}"
+                found[word[len(_WORKLOADS) :]] = f"{place}.program"
     return dict(sorted(found.items()))
 
 

@@ -25,28 +25,50 @@ _KINDS: Sequence[Tuple[Any, str]] = (
 )
 
 
+def _problem_of_folder(path: str) -> str:
+    if not path.startswith(("/", "~", "$")):
+        return "is no absolute path: begin it with /"
+    return "" if path.strip("/") else "is the root of the file system: name a folder below it"
+
+
+def _problem_of_gpus(choice: Any) -> str:
+    try:
+        chosen_gpus(choice)
+    except ValueError:
+        return f"names no GPUs: {GPU_CHOICES}"
+    return ""
+
+
 class _Type(NamedTuple):
-    """What values may be and lists may hold; how the right value is called and written."""
+    """What values may be and lists may hold; how the right value is called and written.
+
+    ``problem``: what is wrong with a value of the right type, empty for nothing.
+    """
 
     allowed: Sequence[str]
     elements: Sequence[str]
     right: str
     in_file: str
     in_json: str = ""
+    problem: Callable[[Any], str] = lambda _value: ""
 
 
 _LIST = ("[one, two]", '["one", "two"]')
 # A whole number is the same text, but no path.
 _WORD = ("text", "a whole number")
+_PATH = _Type(["text"], [], "text", "text in quotes")
 _TYPES = {
-    "path": _Type(["text"], [], "text", "text in quotes"),
+    "path": _PATH,
     # Of a node: from the root of its file system on.
-    "folder": _Type(["text"], [], "text", "text in quotes"),
+    "folder": _PATH._replace(problem=_problem_of_folder),
     "str": _Type(_WORD, [], "text", "text in quotes"),
     "list": _Type(["a list"], [], "a list", *_LIST),
     "texts": _Type(["a list"], _WORD, "a list of texts", *_LIST),
     "words": _Type(["text", "a list"], _WORD, "a list of texts", *_LIST),
-    "gpus": _Type(["a boolean", *_WORD, "a list"], _WORD, "numbers of GPUs", "[0, 2]", "[0, 2]"),
+    "gpus": _Type(
+        *(["a boolean", *_WORD, "a list"], _WORD, "numbers of GPUs", "[0, 2]", "[0, 2]"),
+        _problem_of_gpus,
+    ),
     "dict": _Type(["a mapping"], [], "a mapping", "{key: value}", '{"key": "value"}'),
 }
 # Variables of the inventory, and of roles, that have another type than their option says. YAML
@@ -96,10 +118,9 @@ def _type(option: Mapping[str, Any]) -> str:
 
 
 def unfit_variables(nodes: Mapping[str, Mapping[str, Any]], types: Mapping[str, str]) -> List[str]:
-    """Return a sentence for each variable of another type than roles take, and for no work folder;
-    and one for each server that is several nodes.
+    """Return a sentence for each variable of another type than roles take, and for no work folder.
 
-    It has no value in it, which may be secret.
+    Another is for each server that is several nodes. It has no value in it, which may be secret.
 
     :param nodes: the variables of each node as they were given; a template counts as right.
     :param types: by the name of a variable, as :func:`option_types` returns them.
@@ -130,7 +151,7 @@ def _problem(name: str, value: Any, wanted: str) -> str:
         within = map(_kind, value if expected.elements and found == "a list" else ())
         wrong = next((kind for kind in within if kind not in (*expected.elements, "")), "")
         if not wrong:
-            return _OF_VALUE[wanted](value) if wanted in _OF_VALUE else ""
+            return expected.problem(value)
         found = f"a list with an element that is {wrong}"
     way_out = f"write it as {expected.in_file}"
     if expected.in_json:
@@ -138,26 +159,6 @@ def _problem(name: str, value: Any, wanted: str) -> str:
     elif found not in ("a list", "a mapping"):
         way_out += """ (on the line of a host in an INI file as '"text"')"""
     return f"is {found}, not {expected.right}: {way_out}"
-
-
-def _problem_of_folder(path: str) -> str:
-    if not path.startswith(("/", "~", "$")):
-        return "is no absolute path: begin it with /"
-    return "" if path.strip("/") else "is the root of the file system: name a folder below it"
-
-
-def _problem_of_gpus(choice: Any) -> str:
-    try:
-        chosen_gpus(choice)
-    except ValueError:
-        return f"names no GPUs: {GPU_CHOICES}"
-    return ""
-
-
-_OF_VALUE: Mapping[str, Callable[[Any], str]] = {
-    "folder": _problem_of_folder,
-    "gpus": _problem_of_gpus,
-}
 
 
 def _one_server_twice(nodes: Mapping[str, Mapping[str, Any]]) -> List[str]:
