@@ -108,13 +108,13 @@ def test_what_killed_processes_of_this_machine_left_is_removed(tmp_path, machine
 
 def test_of_two_machines_at_once_one_is_refused(tmp_path, machine, monkeypatch):
     machine("gpu02")
-    make = own_folder.os.makedirs
+    make = own_folder.make_folder
 
-    def be_slower(folder, **given):
-        make(folder, **given)
+    def be_slower(folder):
+        make(folder)
         (tmp_path / "node.json").write_text(json.dumps({"hostname": "gpu01"}))
 
-    monkeypatch.setattr(own_folder.os, "makedirs", be_slower)
+    monkeypatch.setattr(own_folder, "make_folder", be_slower)
     with pytest.raises(ValueError, match="of machine gpu01"):
         keep_own(str(tmp_path))
     assert [path.name for path in tmp_path.iterdir()] == ["node.json"]
