@@ -181,6 +181,14 @@ def test_a_benchmark_of_its_own_unit_runs_and_is_reported(plan, tmp_path):
     assert "repeats comes from a variable of the inventory" in failures(other)
 
 
+def test_a_diagnosis_that_cannot_be_read_is_refused_before_anything_is_planned(plan):
+    for arguments in ("--check", ""):
+        refused = plan({}, {"node1": {}}, arguments, diagnosis="/no/such.json")
+        assert "-e diagnosis=/no/such.json: No such file" in failures(refused)
+        assert not events(refused, "campaign_plan")
+    assert cells(plan({}, {"node1": {}}, diagnosis="/no/such.json", preflight=False))
+
+
 def test_a_trainer_that_no_playbook_copies_is_told_with_the_key_that_names_it(plan, tmp_path):
     definition = yaml.safe_load((ROOT / "benchmarks/pytorch.yml").read_text())
     definition["recipes"]["portable"]["workload"] = "line_fit/nope.py"

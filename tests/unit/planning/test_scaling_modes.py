@@ -174,6 +174,10 @@ def test_the_plan_in_words_says_which_mode():
         "2n1g/r50_b16_fp32: 1 repeat(s) of strong scaling, batch size 16 per device, global batch"
         " size 32\n"
     ) in text
+    assert "(nothing is missing)" in text
+    left = [{"log": "logs/a_1.log", "ending": "unavailable", "reason": "it needs a GPU"}]
+    text = plan_text({**shown, "packing": "none", "lower_bound": 0, "not_run": left, "waves": []})
+    assert "(nothing is left to run; below is what does not run, with the reason)\na_1" in text
 
 
 def test_a_log_must_say_the_global_batch_size_of_its_cell():

@@ -165,6 +165,7 @@ def test_what_cannot_be_a_variant_is_refused(variants, message):
         ({"packing": "nodes"}, "-e packing=nodes: variants are measured in turns"),
         ({"half_width": "0.02"}, "-e half_width=0.02.*give -e repeats="),
         ({"batch_size_per_device": "max"}, "-e batch_size_per_device=max: each variant"),
+        ({"bisect": "true", "topology": "1n1g,2n1g"}, "and there are 3 variant.s. of 2 cell.s.: g"),
     ],
 )
 def test_what_would_not_be_in_turns_is_refused(options, message):

@@ -8,6 +8,7 @@ import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.layout.groups import labels
 from ansible_collections.scalebench.core.plugins.module_utils.logs import scalebench
 from ansible_collections.scalebench.core.plugins.module_utils.report.exports import csv_text
+from ansible_collections.scalebench.core.plugins.module_utils.report.headline import trust
 from ansible_collections.scalebench.core.plugins.module_utils.report.page import page
 from ansible_collections.scalebench.core.plugins.module_utils.report.plots import (
     describe,
@@ -170,6 +171,25 @@ def test_remarks_name_only_what_differs():
         if record["cell"]["precision"] == "amp" and record["cell"]["topology"] == "2n1g":
             record["oversubscribed"] = True
     assert remarks(build_results(plan, runs))[0].startswith("amp 2n1g: oversubscribed")
+
+
+def test_only_cells_with_a_speed_are_oversubscribed():
+    plan, runs = campaign({"1n1g": [10.0], "2n1g": [19.0]})
+    runs[1] = run(runs[1]["cell"], 1, None, ending="unavailable", reason="TF32 is of GPUs")
+    results = build_results(plan, [{**record, "oversubscribed": True} for record in runs])
+    rows = [line for line in terminal_table(results).splitlines() if line.startswith("|")]
+    states = [row.split("|")[-2].strip() for row in rows[-2:]]
+    assert states == ["oversubscribed", "unavailable"]
+    assert remarks(results)[0].startswith("1n1g: oversubscribed")
+    assert "oversubscribed" not in str(trust(results)), "that of several devices did not run"
+
+
+def test_what_bisecting_did_not_need_is_no_failure():
+    plan, runs = campaign({"1n1g": [10.0], "2n1g": []})
+    for repeats, said in ((3, 1), (0, 0)):
+        plan["cells"][1]["repeats"] = repeats
+        told = " ".join(remarks(build_results(plan, runs)))
+        assert told.count("2n1g: no repeat succeeded") == said
 
 
 def test_remarks_on_the_repeats():

@@ -32,10 +32,18 @@ def plan_text(planned: Mapping[str, Any]) -> str:
     expected = f"in {'more than' if unknown else 'about'} {duration(planned['seconds'])}"
     if unknown and unknown == missing:
         expected = "in an unknown time"
+    if not waves:
+        # Repeats of cells that are unavailable, or were tried as often as they may be.
+        left_out = planned["not_run"]
+        source = (
+            "nothing is left to run; below is what does not run, with the reason"
+            if left_out
+            else "nothing is missing"
+        )
     lines = [
         f"Campaign {planned['campaign']}: {len(planned['cells'])} cell(s),"
         f" {planned['repeats']} repeat(s), {missing} to run {expected}",
-        f"({source})" if waves else "(nothing is missing)",
+        f"({source})",
         *_packing(planned),
         *_duration(planned),
         *(

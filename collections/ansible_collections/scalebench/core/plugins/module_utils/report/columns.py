@@ -14,7 +14,7 @@ from ..layout.sections import Table, filled, table
 from ..records.endings import count_key, groups
 from ..records.factors import own_values
 from ..records.results import MeasuredCell
-from ..results.cells import repeats_without_speed
+from ..results.cells import ran_oversubscribed, repeats_without_speed
 from .column import CSV, JUNIT, MODEL, PROMETHEUS, REPORT, SPEED, SPREAD, TERMINAL, Column, of
 from .model_columns import MODEL_COLUMNS
 
@@ -65,7 +65,7 @@ def _repeats_ok(cell: MeasuredCell) -> int:
 
 
 def _state(cell: MeasuredCell) -> str:
-    return "oversubscribed" if cell["oversubscribed"] else cell["state"].replace("_", " ")
+    return "oversubscribed" if ran_oversubscribed(cell) else cell["state"].replace("_", " ")
 
 
 def _transports(repeats: Sequence[Item]) -> Optional[str]:

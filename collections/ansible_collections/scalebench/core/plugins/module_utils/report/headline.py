@@ -13,6 +13,7 @@ from ..records.cells import cell_key
 from ..records.endings import count_key, group_words, groups
 from ..records.factors import factor_values, factor_words, is_strong
 from ..records.results import MeasuredCell, Results
+from ..results.cells import ran_oversubscribed
 from ..results.scaling import base_cells
 from ..stats.statistics import median
 from ..topology import sort_topologies
@@ -207,7 +208,7 @@ def _judged(results: Results) -> Tuple[Dict[str, str], List[str]]:
 
 def _grave(cells: Sequence[MeasuredCell]) -> List[str]:
     """Return what makes a speed-up worthless."""
-    crowded = [c for c in cells if c["oversubscribed"] and c["devices"] > 1]
+    crowded = [c for c in cells if ran_oversubscribed(c) and c["devices"] > 1]
     invalid = [c for c in cells if c["invalid"]]
     return _counted(
         (len(crowded), len(cells), "cells", "ran more CPU threads than cores (oversubscribed)."),

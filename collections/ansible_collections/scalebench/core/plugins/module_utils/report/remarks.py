@@ -11,7 +11,7 @@ from ..records.cells import cell_key
 from ..records.endings import never_ran
 from ..records.node_names import folded, named
 from ..records.results import MeasuredCell, Repeat, Results
-from ..results.cells import deciding_figures, repeats_without_speed
+from ..results.cells import deciding_figures, ran_oversubscribed, repeats_without_speed
 from .optional_sections import training_times
 
 __all__ = ["remarks", "what_happened"]
@@ -42,7 +42,7 @@ def remarks(results: Results) -> List[str]:
 def _of_the_machines(results: Results) -> List[str]:
     cells: List[MeasuredCell] = results["cells"]
     sentences = []
-    oversubscribed = [cell for cell in cells if cell["oversubscribed"]]
+    oversubscribed = [cell for cell in cells if ran_oversubscribed(cell)]
     if oversubscribed:
         sentences.append(
             f"{listed(oversubscribed, results)}: oversubscribed. The repeats ran more CPU threads"
@@ -73,7 +73,9 @@ def _of_the_cells(results: Results) -> List[str]:
     single = [cell for cell in cells if cell["spread"] and cell["spread"]["n"] == 1]
     if single:
         sentences.append(f"{listed(single, results)}: one repeat only, so the spread is unknown.")
-    empty = [cell for cell in cells if cell["median_speed"] is None and not _left_out(cell)]
+    # What bisecting did not need has no planned repeats.
+    planned = [cell for cell in cells if cell["repeats_planned"]]
+    empty = [cell for cell in planned if cell["median_speed"] is None and not _left_out(cell)]
     if empty:
         sentences.append(f"{listed(empty, results)}: no repeat succeeded.")
     return sentences + _of_the_models(cells, results)

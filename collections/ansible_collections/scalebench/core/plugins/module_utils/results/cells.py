@@ -23,6 +23,7 @@ __all__ = [
     "deciding_speeds",
     "measure_cell",
     "ok_speeds",
+    "ran_oversubscribed",
     "repeats_without_speed",
 ]
 
@@ -113,6 +114,11 @@ def deciding_figures(cell: MeasuredCell) -> Elapsed:
 
 def _speeds(repeats: Sequence[Repeat]) -> List[float]:
     return [repeat["throughput"] for repeat in repeats if repeat["throughput"] is not None]
+
+
+def ran_oversubscribed(cell: MeasuredCell) -> bool:
+    """Return whether the speed of a cell is of more threads than its machines have cores."""
+    return bool(cell["oversubscribed"] and cell["median_speed"] is not None)
 
 
 def repeats_without_speed(cell: Mapping[str, Any], group: str = "") -> List[WithoutSpeed]:

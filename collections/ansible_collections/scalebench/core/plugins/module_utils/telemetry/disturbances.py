@@ -146,7 +146,7 @@ def _other_process(machine: Machine, limits: Limits) -> Findings:
 def _steal(machine: Machine, limits: Limits) -> Findings:
     stolen = machine.telemetry["cpu"].get("steal_seconds", 0)
     if stolen > limits["steal_share"] * machine.capacity:
-        yield "steal", f"the hypervisor gave {stolen:.1f} CPU seconds to other machines"
+        yield "steal", f"the hypervisor gave {stolen:.2f} CPU seconds to other machines"
 
 
 def _load_before(machine: Machine, limits: Limits) -> Findings:
