@@ -104,7 +104,7 @@ def _check_changes(changes: Mapping[str, Any], place: str, names: Sequence[str])
 
 def _check_bisect(cells: Sequence[Cell], options: Mapping[str, Any]) -> None:
     blocks = {block_of(cell) for cell in cells}
-    variants = {cell[TREATMENT] for cell in cells} - {NO_TREATMENT}
+    variants = {cell["treatment"] for cell in cells} - {NO_TREATMENT}
     if len(blocks) != 1 or len(cells) < 2:
         raise ValueError(
             f"-e bisect=true: it looks for the first slow one of the variants of one cell, and"
