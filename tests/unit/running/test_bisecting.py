@@ -161,8 +161,8 @@ def test_without_bisect_there_is_no_bisection():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"topology": "1n1g,2n1g"}, "there are 10 variant.s. of 2 cells"),
-        ({"treatment": "v1"}, "there are 1 variant.s. of 1 cells"),
+        ({"topology": "1n1g,2n1g"}, "there are 5 variant.s. of 2 cell.s.:"),
+        ({"treatment": "v1"}, "there are 1 variant.s. of 1 cell.s.:"),
         ({"duration": "1h"}, "-e duration=1h and -e bisect=true"),
         ({"repeats": "3"}, "-e repeats=3: with -e bisect=true it is the number of rounds"),
         ({"half_width": "0.02"}, "-e half_width=0.02"),
@@ -175,5 +175,5 @@ def test_what_cannot_be_bisected_is_refused(options, message):
 
 def test_a_campaign_without_variants_cannot_be_bisected():
     options = parse_options({"topology": "1n1g", "bisect": True})
-    with pytest.raises(ValueError, match=r"there are 1 variant.s. of 1 cells"):
+    with pytest.raises(ValueError, match=r"there are 0 variant.s. of 1 cell.s.:"):
         plan.build(benchmarks(), options, cluster(1))
