@@ -40,6 +40,10 @@ def test_runs_and_then_results_are_removed(cluster, campaigns):
     would = cluster.run("cleanup.yml", "--check", campaign="cleanup-*", results=True)
     assert (would.rc, left(campaigns)) == (0, before)
     assert sum(would.stats["changed"].values()) == len(NODES) + 1
+    # --limit leaves localhost out.
+    limited = ("--limit", "node1", "--check")
+    refused = cluster.run("cleanup.yml", *limited, campaign="cleanup-*", older_then=30)
+    assert "did you mean 'older_than'?" in failures(refused)
 
     removed = cluster.run("cleanup.yml", campaign="cleanup-*")
     assert removed.rc == 0, failures(removed)

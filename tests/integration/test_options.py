@@ -189,6 +189,12 @@ def test_a_diagnosis_that_cannot_be_read_is_refused_before_anything_is_planned(p
     assert cells(plan({}, {"node1": {}}, diagnosis="/no/such.json", preflight=False))
 
 
+def test_tags_of_nothing_that_a_campaign_has_do_nothing(plan):
+    for arguments in ("--tags framework --check", "--tags framework"):
+        done = plan({}, {"node1": {}}, arguments)
+        assert (done.rc, events(done, "campaign_plan")) == (0, []), failures(done)
+
+
 def test_a_trainer_that_no_playbook_copies_is_told_with_the_key_that_names_it(plan, tmp_path):
     definition = yaml.safe_load((ROOT / "benchmarks/pytorch.yml").read_text())
     definition["recipes"]["portable"]["workload"] = "line_fit/nope.py"

@@ -1,6 +1,7 @@
 """Options: what is read, what is refused, what looks misspelt."""
 
 import pytest
+from ansible.parsing.splitter import parse_kv
 from ansible_collections.scalebench.core.plugins.module_utils.planning.options import (
     OPTIONS,
     misspelt,
@@ -90,6 +91,14 @@ def test_warm_up_may_be_none():
 def test_a_misspelt_option_is_told_with_the_one_meant(name, meant):
     assert misspelt([name], ["campaign"]) == [
         f"-e {name}: there is no option {name!r}; did you mean {meant!r}?"
+    ]
+
+
+def test_words_that_give_no_variable_are_refused():
+    """Ansible's own parser leaves them under a name."""
+    given = parse_kv("repeats: 1 precision=amp")
+    assert misspelt(given, []) == [
+        'an -e without "=" gives no variable: write NAME=VALUE, JSON or @FILE'
     ]
 
 

@@ -220,8 +220,12 @@ def misspelt(names: Iterable[str], known: Iterable[str], of_roles: Iterable[str]
     read = {*known}
     others = {*of_roles} - {_ROLE + name for name in OPTIONS}
     of_campaign = {*read, *(other for other in others if other.startswith(_ROLE))}
+    given = {*names} - {*OPTIONS, *read, *others}
     sentences = []
-    for name in sorted({*names} - {*OPTIONS, *read, *others}):
+    # Where Ansible leaves the words of an -e that have no "=".
+    if "_raw_params" in given:
+        sentences.append("an -e without \"=\" gives no variable: write NAME=VALUE, JSON or @FILE")
+    for name in sorted(given):
         rest = _without_role(name)
         if rest == name:
             # Stricter with those of roles, of which there are hundreds.
