@@ -209,7 +209,8 @@ def test_a_node_that_is_lost_costs_only_what_needs_it(cluster, sshd2):
     assert f"node2: 127.0.0.3 port {cluster.port('ssh')} cannot be reached" in failures(refused)
     assert events(refused, "training_runs") == []
     # Also where no repeat would need it.
-    refused = cluster.bench(campaign="unneeded", **{**options, "topology": "1n1g"})
+    both = ("--limit", "node1,node2")
+    refused = cluster.bench(*both, campaign="unneeded", **{**options, "topology": "1n1g"})
     assert refused.rc != 0
     assert "node2: 127.0.0.3 port" in failures(refused)
     assert "Nothing runs, because node2 cannot take part, as said above." in failures(refused)

@@ -224,7 +224,7 @@ def misspelt(names: Iterable[str], known: Iterable[str], of_roles: Iterable[str]
     sentences = []
     # Where Ansible leaves the words of an -e that have no "=".
     if "_raw_params" in given:
-        sentences.append("an -e without \"=\" gives no variable: write NAME=VALUE, JSON or @FILE")
+        sentences.append('an -e without "=" gives no variable: write NAME=VALUE, JSON or @FILE')
     for name in sorted(given):
         rest = _without_role(name)
         if rest == name:
