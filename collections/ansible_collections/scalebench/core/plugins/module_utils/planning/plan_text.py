@@ -33,13 +33,10 @@ def plan_text(planned: Mapping[str, Any]) -> str:
     if unknown and unknown == missing:
         expected = "in an unknown time"
     if not waves:
-        # Repeats of cells that are unavailable, or were tried as often as they may be.
-        left_out = planned["not_run"]
-        source = (
-            "nothing is left to run; below is what does not run, with the reason"
-            if left_out
-            else "nothing is missing"
-        )
+        source = "nothing is missing"
+    # Repeats of cells that are unavailable, or were tried as often as they may be.
+    if not waves and planned["not_run"]:
+        source = "nothing is left to run; below is what does not run, with the reason"
     lines = [
         f"Campaign {planned['campaign']}: {len(planned['cells'])} cell(s),"
         f" {planned['repeats']} repeat(s), {missing} to run {expected}",
