@@ -42,6 +42,11 @@ LAST_LINES = 15
 UNREACHABLE = "UNREACHABLE"
 # Disturbances of a repeat to show; the report has all.
 MOST_DISTURBANCES = 4
+LEFT_OUT = (
+    "--start-at-task and --skip-tags always leave out checks, and the claim of the nodes, that"
+    " later tasks rely on: those may fail, or change nodes that others use. For a part of a playbook"
+    " give --tags"
+)
 
 
 def unless_verbose(event):
@@ -69,6 +74,8 @@ class CallbackModule(Default):
         self._check_mode = False
         self._heading = ""
         self._pattern = ""
+        # The hosts of the last play that had none.
+        self._unmatched = ""
         self._printer = None
         self._task_name = ""
         self._task_began = self._began
@@ -89,6 +96,9 @@ class CallbackModule(Default):
 
     @unless_verbose
     def v2_playbook_on_start(self, playbook):
+        given = context.CLIARGS
+        if given.get("start_at_task") or "always" in given.get("skip_tags", ()):
+            self._display.warning(LEFT_OUT)
         # Ansible has no public access to this lock.
         self._printer = LivePrinter(self._status, self._display._lock)
         # With --step Ansible asks on the line that the status would take.
@@ -107,6 +117,7 @@ class CallbackModule(Default):
         # A cluster has no local nodes, and with those there are no servers.
         if self._pattern == "nodes" and not self._only_asked:
             self._print("no host of group nodes in the inventory, or none with --limit", "red")
+        self._unmatched = self._pattern
 
     @unless_verbose
     def v2_playbook_on_task_start(self, task, is_conditional):
@@ -190,6 +201,9 @@ class CallbackModule(Default):
         # That the controller did five tasks tells nobody anything.
         on_nodes = {*stats.processed} - {"localhost"}
         failed = stats.failures or stats.dark
+        if not stats.processed and self._pattern == self._unmatched == "localhost":
+            words = "leaves out localhost, on which this playbook runs. Run it without --limit"
+            self._print(f"Nothing was done: --limit {context.CLIARGS.get('subset')} {words}", "red")
         if on_nodes and (failed or not self._planned):
             super().v2_playbook_on_stats(_folded_stats(stats))
         if failed:

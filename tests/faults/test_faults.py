@@ -187,9 +187,12 @@ def lose_in_training(cluster, sshd, campaign):
     sshd.kill()
 
 
-def test_a_node_that_is_lost_costs_only_what_needs_it(cluster, sshd2):
+def test_a_node_that_is_lost_costs_only_what_needs_it(cluster, sshd2, monkeypatch):
     options = {**TWO, "topology": "1n1g,2n1g", "repeats": 2}
-    playbook = cluster.start_bench("lost", **options)
+    with monkeypatch.context() as setting:
+        # Of the user's other playbooks.
+        setting.setenv("ANSIBLE_ANY_ERRORS_FATAL", "true")
+        playbook = cluster.start_bench("lost", **options)
     lose_in_training(cluster, sshd2, "lost")
     code, out = finish(playbook)
     assert code != 0

@@ -304,6 +304,31 @@ def test_a_play_on_nodes_that_are_not_there_says_so(tmp_path):
         assert ("no host of group nodes" in done.stdout) == (hosts == "nodes")
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--limit", "node1"), "--limit node1 leaves out localhost, on which this playbook runs."),
+        (("--limit", "localhost", "--tags", "other"), ""),
+    ],
+)
+def test_a_playbook_on_this_machine_that_limit_leaves_out_says_so(tmp_path, options, said):
+    (tmp_path / "hosts").write_text("[nodes]\nnode1\n")
+    play = [{"hosts": "localhost", "gather_facts": False, "tasks": TASKS[:1]}]
+    (tmp_path / "play.yml").write_text(json.dumps(play))
+    done = play_it(tmp_path, tmp_path / "play.yml", *options)
+    assert said in done.stdout if said else done.stdout.strip() == "", done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    "options", [("--start-at-task", "Require a disk"), ("--skip-tags", "always")]
+)
+def test_what_leaves_out_the_claim_is_warned_of(tmp_path, options):
+    for given, warned in (((), False), (options, True)):
+        printed(tmp_path, hosts="n4")
+        done = play_it(tmp_path, tmp_path / "play.yml", *given)
+        assert ("leave out checks, and the claim" in done.stderr) is warned, done.stderr
+
+
 def test_no_reason_of_a_node_looks_like_a_line_of_its_own():
     said = "   [1/2] a\u202eb\n   [2/2] forged\u2028\x1b[2J password=hunter22"
     shown = "   [1/2] a b    [2/2] forged  password=[redacted: value of a secret's name]"

@@ -108,12 +108,20 @@ def test_more_controllers_do_not_lock_out_the_one_of_this_run(tmp_path):
     assert not re.search(r"(?<!__)host_baseline_controllers", tasks)
 
 
+# A play on localhost is left out then.
+NOT_LOCALHOST = ("--limit", "nodes")
+
+
 def inventory_checked(tmp_path, groups, *arguments, told=True):
     inventory = {name: {"hosts": dict.fromkeys(hosts)} for name, hosts in groups.items()}
     inventory["nodes"]["vars"] = {"scalebench_work_dir": "/work"} if told else {}
     (tmp_path / "hosts.yml").write_text(json.dumps(inventory))
+    return checked([*arguments, "-i", tmp_path / "hosts.yml"])
+
+
+def checked(arguments):
     return subprocess.run(
-        [Path(sys.executable).parent / "ansible-playbook", "-i", tmp_path / "hosts.yml",
+        [Path(sys.executable).parent / "ansible-playbook",
          ROOT / "playbooks/inventory_check.yml", *arguments],
         env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"},
         capture_output=True, text=True, check=False, timeout=60,
@@ -143,7 +151,7 @@ def test_servers_with_and_without_root_in_one_cluster_are_refused(
     tmp_path, without_root, local, code
 ):
     groups = {"nodes": ("gpu01", "gpu02"), "unprivileged_nodes": without_root, "local_nodes": local}
-    done = inventory_checked(tmp_path, groups)
+    done = inventory_checked(tmp_path, groups, *NOT_LOCALHOST)
     assert done.returncode == code, done.stdout + done.stderr
     words = "gpu01 in group unprivileged_nodes, and gpu02 not: put all hosts"
     assert (words in " ".join(done.stdout.split())) is (code == 2)
@@ -167,19 +175,42 @@ def test_a_state_folder_whose_path_ssh_would_change_is_refused(tmp_path, folder,
     assert (refused in " ".join(done.stdout.split())) is (code == 2)
 
 
-@pytest.mark.parametrize(("strategy", "code"), [("free", 2), ("host_pinned", 2), ("debug", 0)])
-def test_nodes_that_do_not_wait_for_each_other_are_refused(tmp_path, monkeypatch, strategy, code):
-    monkeypatch.setenv("ANSIBLE_STRATEGY", strategy)
-    done = inventory_checked(tmp_path, {"nodes": ("gpu01",)})
-    assert done.returncode == code, done.stdout + done.stderr
-    assert (f"strategy {strategy}: the nodes" in done.stdout) is (code == 2)
-
-
-def test_a_time_limit_of_tasks_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setenv("ANSIBLE_TASK_TIMEOUT", "600")
-    done = inventory_checked(tmp_path, {"nodes": ("gpu01",)})
+def test_the_nodes_of_one_key_are_of_one_state_folder(tmp_path):
+    sources = []
+    for name in ("first", "second"):
+        hosts = {f"{name}{number}": None for number in (1, 2)}
+        variables = {"scalebench_work_dir": "/work", "scalebench_state_dir": "{{ inventory_dir }}"}
+        (tmp_path / name).mkdir()
+        file = tmp_path / name / "hosts.yml"
+        file.write_text(json.dumps({"nodes": {"hosts": hosts}}))
+        (file.parent / "group_vars").mkdir()
+        (file.parent / "group_vars/nodes.yml").write_text(json.dumps(variables))
+        sources += ["-i", file]
+    done = checked(sources)
     assert done.returncode == 2, done.stdout + done.stderr
-    assert "task_timeout 600: tasks take as long as a training" in done.stdout
+    said = "".join(done.stdout.split())
+    folders = [f"{name}[1-2]:{tmp_path}/{name}" for name in ("first", "second")]
+    assert f"differsbetweenthenodes:{';'.join(folders)}.Put" in said
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "said"),
+    [
+        ("ANSIBLE_STRATEGY", "free", "strategy free: the nodes of a cell start together"),
+        ("ANSIBLE_STRATEGY", "host_pinned", "strategy host_pinned: the nodes of a cell start"),
+        ("ANSIBLE_STRATEGY", "debug", ""),
+        ("ANSIBLE_TASK_TIMEOUT", "600", "task_timeout 600: tasks take as long as a training"),
+        ("carrier", "pigeon", "carrier pigeon: there is none of that name"),
+    ],
+)
+def test_settings_that_a_campaign_cannot_have_are_refused(
+    tmp_path, monkeypatch, setting, value, said
+):
+    monkeypatch.setenv(setting, value)
+    given = ("-e", f"{setting}={value}") if setting == "carrier" else ()
+    done = inventory_checked(tmp_path, {"nodes": ("gpu01",)}, *given, *NOT_LOCALHOST)
+    assert done.returncode == (2 if said else 0), done.stdout + done.stderr
+    assert said in " ".join(done.stdout.split())
 
 
 SEMANAGE = """#!/bin/sh

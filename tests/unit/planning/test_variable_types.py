@@ -18,6 +18,8 @@ OPTIONS = {
     "role_text": {},
     "role_path": {"type": "path"},
     "role_count": {"type": "int"},
+    "role_seconds": {"type": "float"},
+    "role_flag": {"type": "bool"},
     "role_raw": {"type": "raw"},
     "role_switch": {"choices": ["auto", "true", "false"]},
     "role_pairs": {"type": "list", "elements": "dict"},
@@ -51,11 +53,35 @@ def wrong(**variables):
         ("scalebench_rdma_adapters", 5, "a whole number, not a list of texts: "),
         ("scalebench_gpus", 1.5, "a number, not numbers of GPUs: write it as [0, 2], with -e as"),
         ("exclude", [None], "a list with an element that is empty, not a list of texts: "),
+        ("role_count", True, "a boolean, not a whole number: write it as digits"),
+        ("role_count", 1.5, "a number, not a whole number: write it as digits"),
+        ("scalebench_guest", [True], "a list, not a boolean: write it as true or false"),
     ],
 )  # fmt: skip
 def test_a_value_of_another_type_is_told_with_the_way_to_write_it(name, value, said):
     (sentence,) = wrong(**{name: value})
     assert sentence.startswith(f"gpu01: {name} is {said}")
+
+
+SWITCH = "neither true nor false: give one of them"
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "said"),
+    [
+        ("role_flag", ["y", "t", "maybe", "", 2, 1.0], SWITCH),
+        ("preflight", ["n"], SWITCH),
+        ("role_count", ["1h", "1.5", "", "-1", -1], "no whole number of 0 or more: give one in"),
+        ("role_seconds", ["1h", "nan", "inf", "-0.5", float("nan")], "no number of 0 or more: "),
+        ("campaign_rank_port", [99999, "0", "ssh"], "no whole number of 1 to 65535: give one"),
+        ("ansible_port", ["abc"], "no whole number of 1 to 65535: give one"),
+        ("host_baseline_huge_pages", [-2], "no whole number of -1 or more: "),
+    ],
+)
+def test_a_value_out_of_its_range_is_told(name, values, said):
+    for value in values:
+        (sentence,) = wrong(**{name: value})
+        assert sentence.startswith(f"gpu01: {name} is {said}"), value
 
 
 @pytest.mark.parametrize("name", ["scalebench_work_dir", "scalebench_state_dir", "framework_dir"])
@@ -114,6 +140,9 @@ def test_an_empty_line_of_yaml_is_no_value(name):
         {"role_names": [], "role_map": {}, "role_text": ""},
         {"role_names": "{{ others }}", "role_map": "{% if a %}{{ b }}{% endif %}"},
         {"role_text": 5, "role_names": [10000, "1-65535"], "role_pairs": [{"a": None}]},
+        {"role_flag": True, "preflight": "False", "png": "on", "accept_changes": 0},
+        {"role_seconds": "1.5", "cluster_ssh_port": "10000", "host_baseline_huge_pages": -1},
+        {"role_seconds": 0, "role_count": 0, "ansible_port": "{{ port }}"},
         {"role_switch": False, "scalebench_gpus": [0, 2], "exclude": "node1,node2"},
         {"scalebench_gpus": False, "scalebench_rdma_adapters": "mlx5_0,mlx5_1"},
         {"role_raw": None, "role_count": "5", "another": None},
@@ -134,9 +163,13 @@ def test_nodes_with_the_same_are_told_together_and_no_value_is_shown():
 def test_every_variable_has_its_type_and_those_of_the_inventory_exist():
     types = declared_types()
     assert types["nvidia_driver_drain_command"] == "texts" and types["cuda_record"] == "dict"
-    assert {types[name] for name in ("nvidia_driver_peermem", "container_engine_gpus")} == {"bool"}
+    assert {types[name] for name in ("nvidia_driver_peermem", "container_engine_gpus")} == {
+        "switch"
+    }
+    assert types["slurm_exclusive"] == "bool" and types["cell_timeout"] == "float"
     page = (ROOT / "docs/variables.md").read_text()
-    for name in types.keys() - {"exclude"}:
+    # Options of playbooks, and Ansible's own.
+    for name in types.keys() - {"exclude", "preflight", "accept_changes", "png", "ansible_port"}:
         assert f"| `{name}` |" in page, name
 
 

@@ -6,6 +6,8 @@ for a text, and gives the role the value as it was: the letters of a text, or 3.
 
 from __future__ import annotations
 
+import sys
+from functools import partial
 from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Sequence, Tuple
 
 from ..records.node_names import by_words, folded
@@ -23,6 +25,8 @@ _KINDS: Sequence[Tuple[Any, str]] = (
     (dict, "a mapping"),
     (list, "a list"),
 )
+# Of a number without another limit: not infinite.
+_MOST = sys.float_info.max
 
 
 def _problem_of_folder(path: str) -> str:
@@ -37,6 +41,25 @@ def _problem_of_gpus(choice: Any) -> str:
     except ValueError:
         return f"names no GPUs: {GPU_CHOICES}"
     return ""
+
+
+def _problem_of_switch(value: Any) -> str:
+    # Those of filter bool: Ansible's check of arguments accepts y and t also, which the filter
+    # takes for false.
+    words = ("true", "yes", "on", "1", "false", "no", "off", "0")
+    return "" if str(value).lower() in words else "is neither true nor false: give one of them"
+
+
+def _problem_of_number(
+    value: Any, of: Callable[[Any], float] = int, least: float = 0, most: float = _MOST
+) -> str:
+    try:
+        if least <= of(value) <= most:
+            return ""
+    except (ValueError, OverflowError):
+        pass
+    limits = f"{least} to {most}" if most < _MOST else f"{least} or more"
+    return f"is no {'whole ' * (of is int)}number of {limits}: give one in digits, without a unit"
 
 
 class _Type(NamedTuple):
@@ -57,22 +80,33 @@ _LIST = ("[one, two]", '["one", "two"]')
 # A whole number is the same text, but no path.
 _WORD = ("text", "a whole number")
 _PATH = _Type(["text"], [], "text", "text in quotes")
+_COUNT = _Type(
+    ["a whole number", "text"], [], "a whole number", "digits", problem=_problem_of_number
+)
+_SCALARS = ("a boolean", "a whole number", "a number", "text")
 _TYPES = {
     "path": _PATH,
     # Of a node: from the root of its file system on.
     "folder": _PATH._replace(problem=_problem_of_folder),
+    "bool": _Type(_SCALARS, [], "a boolean", "true or false", problem=_problem_of_switch),
+    "int": _COUNT,
+    "port": _COUNT._replace(problem=partial(_problem_of_number, least=1, most=65535)),
+    "float": _COUNT._replace(
+        allowed=_SCALARS[1:], right="a number", problem=partial(_problem_of_number, of=float)
+    ),
     "str": _Type(_WORD, [], "text", "text in quotes"),
     "list": _Type(["a list"], [], "a list", *_LIST),
     "texts": _Type(["a list"], _WORD, "a list of texts", *_LIST),
     "words": _Type(["text", "a list"], _WORD, "a list of texts", *_LIST),
+    "huge_pages": _COUNT._replace(problem=partial(_problem_of_number, least=-1)),
     "gpus": _Type(
         *(["a boolean", *_WORD, "a list"], _WORD, "numbers of GPUs", "[0, 2]", "[0, 2]"),
         _problem_of_gpus,
     ),
     "dict": _Type(["a mapping"], [], "a mapping", "{key: value}", '{"key": "value"}'),
 }
-# Variables of the inventory, and of roles, that have another type than their option says. YAML
-# changes the digits of whole numbers: 010 is 8, and 8:00:00 is 28800.
+# Variables of the inventory, of playbooks, and of roles that have another type than their option
+# says. YAML changes the digits of whole numbers: 010 is 8, and 8:00:00 is 28800.
 _OTHERS = {
     **dict.fromkeys(("scalebench_state_dir", "scalebench_work_dir"), "folder"),
     **dict.fromkeys(("framework_dir", "workload_dir"), "folder"),
@@ -86,6 +120,11 @@ _OTHERS = {
     "scalebench_gpus": "gpus",
     **dict.fromkeys(("scalebench_rdma_adapters", "campaign_rdma_adapters"), "words"),
     **dict.fromkeys(("preflight_infiniband_devices", "exclude"), "words"),
+    **dict.fromkeys(("preflight", "accept_changes", "png", "scalebench_guest"), "bool"),
+    **dict.fromkeys(("scalebench_take_over", "scalebench_first_contact"), "bool"),
+    **dict.fromkeys(("ansible_port", "cluster_ssh_port", "campaign_rank_port"), "port"),
+    # -1 leaves them as they are.
+    "host_baseline_huge_pages": "huge_pages",
 }
 
 _NOT_SET = (
@@ -112,7 +151,7 @@ def option_types(specs: Iterable[Mapping[str, Any]]) -> Dict[str, str]:
 def _type(option: Mapping[str, Any]) -> str:
     # Roles read a switch with a third position as text or as a boolean.
     if "true" in option.get("choices", ()):
-        return "bool"
+        return "switch"
     of_texts = option.get("type") == "list" and option.get("elements") in ("str", "path")
     return "texts" if of_texts else option.get("type", "str")
 
@@ -147,7 +186,9 @@ def _problem(name: str, value: Any, wanted: str) -> str:
     if wanted not in _TYPES or _is_template(value):
         return ""
     expected, found = _TYPES[wanted], _kind(value)
-    if found in (*expected.allowed, ""):
+    if not found:
+        return ""
+    if found in expected.allowed:
         within = map(_kind, value if expected.elements and found == "a list" else ())
         wrong = next((kind for kind in within if kind not in (*expected.elements, "")), "")
         if not wrong:
@@ -156,7 +197,7 @@ def _problem(name: str, value: Any, wanted: str) -> str:
     way_out = f"write it as {expected.in_file}"
     if expected.in_json:
         way_out += f""", with -e as '{{"{name}": {expected.in_json}}}'"""
-    elif found not in ("a list", "a mapping"):
+    elif expected.in_file == _PATH.in_file and found not in ("a list", "a mapping"):
         way_out += """ (on the line of a host in an INI file as '"text"')"""
     return f"is {found}, not {expected.right}: {way_out}"
 
