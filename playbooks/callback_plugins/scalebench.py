@@ -44,8 +44,8 @@ UNREACHABLE = "UNREACHABLE"
 MOST_DISTURBANCES = 4
 LEFT_OUT = (
     "--start-at-task and --skip-tags always leave out checks, and the claim of the nodes, that"
-    " later tasks rely on: those may fail, or change nodes that others use. For a part of a playbook"
-    " give --tags"
+    " later tasks rely on: those may fail, or change nodes that others use. For a part of a"
+    " playbook give --tags"
 )
 
 
