@@ -18,6 +18,8 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 # Ansible ends without a locale of UTF-8; that of a login by ssh need not be on this machine.
 export LC_ALL := C.UTF-8
+# Hundreds of processes import the same files; images of Python set it to keep a layer small.
+unexport PYTHONDONTWRITEBYTECODE
 
 RUN := $(VENV)/.run-installed
 TEST := $(VENV)/.test-installed

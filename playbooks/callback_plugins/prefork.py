@@ -26,7 +26,10 @@ import gc
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.callback import CallbackBase
 from ansible.plugins.loader import filter_loader, test_loader
-from ansible_collections.scalebench.core.plugins.plugin_utils import module_payload
+from ansible_collections.scalebench.core.plugins.plugin_utils import (
+    kept_payloads,
+    module_payload,
+)
 
 
 class CallbackModule(CallbackBase):
@@ -36,7 +39,7 @@ class CallbackModule(CallbackBase):
     CALLBACK_TYPE = "aggregate"
     CALLBACK_NAME = "prefork"
 
-    _prepared = False
+    _prepared = None
 
     def v2_playbook_on_start(self, playbook):
         """Look up one filter and one test, which loads all of them."""
@@ -45,20 +48,28 @@ class CallbackModule(CallbackBase):
         test_loader.get("ansible.builtin.defined")
 
     def v2_playbook_on_play_start(self, play):
-        """Have modules sent with their bytecode from the first play on."""
-        if not self._prepared:
-            self._prepared = True
-            if _is_set(play, "scalebench_bytecode"):
-                module_payload.prepare()
+        """Have modules sent with their bytecode from the first play on that has hosts."""
+        if self._prepared is None:
+            self._prepared = _is_set(play, "scalebench_bytecode")
+            if self._prepared:
+                module_payload.prepare(parse=not kept_payloads.restore())
+
+    def v2_playbook_on_stats(self, stats):
+        """Keep what was built for the next playbook."""
+        if self._prepared:
+            kept_payloads.keep()
 
 
 def _is_set(play, variable):
-    """Return whether the first node has a variable that is true.
+    """Return whether the first node has a variable that is true; None where none are known yet.
 
-    What is wrong with its variables is told by the plays that use it.
+    So it is in a play that --limit leaves without a host. What is wrong with its variables is told
+    by the plays that use it.
     """
     try:
         known = play.get_variable_manager().get_vars(play=play, include_hostvars=True)
+        if "hostvars" not in known:
+            return None
         (first, *_) = known["groups"]["all"]
         return boolean(known["hostvars"][first].get(variable), strict=False)
     except Exception:

@@ -17,25 +17,32 @@ import pytest
 from ansible_collections.scalebench.core.plugins.plugin_utils import module_payload
 
 ROOT = Path(__file__).resolve().parents[2]
+# --limit leaves the first play without a host.
 PLAY = """
+- hosts: other
+  gather_facts: false
+
 - hosts: localhost
   gather_facts: false
   tasks:
-    - name: Send a module of ansible-core
-      ansible.builtin.ping:
+    - name: Send a module
+      {module}:
 """
 
 
-def sent(folder: Path, **given: Any) -> dict[str, bytes]:
-    """Run a playbook with a task; return the files of the payload of its module."""
-    (folder / "play.yml").write_text(PLAY)
+def run(
+    folder: Path, module: str = "ansible.builtin.ping", **given: Any
+) -> subprocess.CompletedProcess[str]:
+    """Run a playbook with a task; what it sends stays in the folder."""
+    (folder / "play.yml").write_text(PLAY.format(module=module))
     kept = {
         "ANSIBLE_CONFIG": f"{ROOT}/ansible.cfg",
         "ANSIBLE_KEEP_REMOTE_FILES": "1",
         "ANSIBLE_PIPELINING": "0",
         "ANSIBLE_REMOTE_TEMP": str(folder),
     }
-    command = [Path(sys.executable).parent / "ansible-playbook", "-i", "localhost,", "-c", "local"]
+    command = [Path(sys.executable).parent / "ansible-playbook", "-c", "local"]
+    command += ["-i", "localhost,other,", "--limit", "localhost"]
     given["ansible_python_interpreter"] = sys.executable
     done = subprocess.run(
         [*command, "-e", json.dumps(given), folder / "play.yml"],
@@ -46,7 +53,13 @@ def sent(folder: Path, **given: Any) -> dict[str, bytes]:
         text=True,
     )
     assert "prefork" not in done.stderr
-    (program,) = folder.glob("*/AnsiballZ_ping.py")
+    return done
+
+
+def sent(folder: Path, module: str = "ansible.builtin.ping", **given: Any) -> dict[str, bytes]:
+    """Run a playbook with a task; return the files of the payload of its module."""
+    run(folder, module, **given)
+    (program,) = folder.glob("*/AnsiballZ_*.py")
     (data,) = re.findall("zip_data='([^']+)'", program.read_text())
     with zipfile.ZipFile(io.BytesIO(base64.b64decode(data))) as zipped:
         return {name: zipped.read(name) for name in zipped.namelist()}
@@ -92,6 +105,19 @@ def test_each_source_has_its_bytecode_beside_it(payload):
 @pytest.mark.parametrize("given", [{}, {"scalebench_bytecode": "{{ not_there }}"}], ids=str)
 def test_without_the_option_modules_are_sent_as_they_are(tmp_path, given):
     assert {Path(name).suffix for name in sent(tmp_path, **given)} == {".py"}
+
+
+def test_no_node_gets_the_import_hook(tmp_path):
+    files = sent(tmp_path, "running_work_info")
+    parent = "ansible_collections/scalebench/core/plugins"
+    assert files[f"{parent}/__init__.py"] == b""
+    assert len(files[f"{parent}/module_utils/node/processes.py"]) > 100
+
+
+def test_what_one_playbook_built_the_next_one_sends(payload, tmp_path, monkeypatch):
+    monkeypatch.setenv("ANSIBLE_DEBUG", "1")
+    said = run(tmp_path, scalebench_bytecode=True).stdout
+    assert "using cached module" in said and "Creating module" not in said
 
 
 def test_python_takes_the_bytecode(payload, tmp_path):

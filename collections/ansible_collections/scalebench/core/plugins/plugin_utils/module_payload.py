@@ -65,8 +65,10 @@ def _bytecode(name: str, source: bytes) -> bytes:
     return importlib.util.MAGIC_NUMBER + _UNCHECKED + digest + marshal.dumps(code)
 
 
-def prepare() -> None:
-    """Send bytecode from this process and those forked from it; parse here what all modules share.
+def prepare(parse: bool = True) -> None:
+    """Send bytecode from this process and those forked from it.
+
+    :param parse: parse here what all modules share.
 
     This replaces names of ansible-core that are not public. With a version that has others, all
     stays as it was.
@@ -76,6 +78,8 @@ def prepare() -> None:
     zipped.__dict__.update(vars(zipfile), ZipFile=_WithBytecode)
     try:
         vars(module_common).update({"zipfile": zipped, _PARSE: cache(original[_PARSE])})
+        if not parse:
+            return
         with _WithBytecode(io.BytesIO(), "w") as unused:
             module_common.recursive_finder(
                 "ping",
