@@ -88,22 +88,25 @@ def test_module_utils_of_the_users_are_in_no_payload_that_is_kept(tmp_path, stat
     assert not state.exists()
 
 
-def test_a_change_of_a_module_makes_another_folder_and_the_oldest_go(tmp_path, state, monkeypatch):
+def test_a_change_of_a_module_makes_another_folder_and_the_unused_go(tmp_path, state, monkeypatch):
     project = tmp_path / "project"
     (project / "library").mkdir(parents=True)
-    (project / "library/node_claim.py").write_text("")
     monkeypatch.setattr(kept_payloads, "PROJECT", project)
     folders = []
-    for number in range(6):
+
+    def restored(number):
         (project / "library/node_claim.py").write_text(f"# {number}")
-        assert not kept_payloads.restore(state)
+        return kept_payloads.restore(state)
+
+    for number in range(5):
+        if number == 4:
+            assert restored(0)
+        assert not restored(number)
         kept_payloads.keep(state)
         (made,) = {*(state / "payloads").iterdir()} - {*folders}
         os.utime(made, (number, number))
         folders.append(made)
-        assert kept_payloads.restore(state)
-        os.utime(made, (number, number))
-    assert {*(state / "payloads").iterdir()} == {*folders[2:]}
+    assert {*(state / "payloads").iterdir()} == {*folders} - {folders[1]}
 
 
 def test_python_keeps_the_bytecode_of_what_ansible_imports(tmp_path):

@@ -61,7 +61,7 @@ def keep(state: Path = PROJECT / ".state") -> None:
 def _folder(state: Path) -> Path | None:
     """Return the folder for this version of all that a payload has in it; None for no such.
 
-    What Ansible reads from it is run: it must be nobody else's.
+    What Ansible reads from it is run: it must be nobody else's. A link has all rights set.
     """
     if any(Path(path).is_dir() for path in constants.DEFAULT_MODULE_UTILS_PATH):
         return None
@@ -70,7 +70,7 @@ def _folder(state: Path) -> Path | None:
         with contextlib.suppress(FileNotFoundError):
             found = folder.lstat()
             shared = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-            if found.st_uid != os.geteuid() or shared or not stat.S_ISDIR(found.st_mode):
+            if found.st_uid != os.geteuid() or shared:
                 return None
     return kept
 
