@@ -98,7 +98,7 @@ class Redactor:
         text, small = self._without_key(line), line.lower()
         for rule in rules:
             if any(word in small for word in rule.anchors):
-                text = rule.pattern.sub(partial(self._replaced, rule), text)
+                text = re.sub(rule.pattern, partial(self._replaced, rule), text)
         return text
 
     def _without_key(self, line: bytes) -> bytes:
