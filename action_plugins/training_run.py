@@ -151,7 +151,7 @@ class ActionModule(ActionBase):
             self._connection.fetch_file(log, str(part))
             durable.replace(part, target)
         except OSError as error:
-            raise AnsibleError(f"{target}: {error.strerror}: the log stays at {log}") from error
+            raise AnsibleError(f"{target}: {error.strerror}: the log stays at {log}") from None
 
     def _verify_path(self, log: str) -> None:
         """Refuse a path, which is the node's word, that is not that of the repeat's log."""

@@ -23,8 +23,8 @@ options:
     elements: str
     default: []
   older_than:
-    description: Days since anything in the campaign's folder was changed.
-    type: float
+    description: Days, 0 or more, since anything in the campaign's folder was changed.
+    type: str
   holding:
     description: File that a campaign's folder must have, as C(plan.json); empty for any folder.
     type: str
@@ -94,6 +94,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.claim import 
 from ansible_collections.scalebench.core.plugins.module_utils.records.old_campaigns import (
     Folder,
     choose,
+    days,
     summary,
 )
 
@@ -149,7 +150,7 @@ def main() -> None:
         argument_spec={
             "path": {"type": "path", "required": True},
             "campaigns": {"type": "list", "elements": "str", "default": []},
-            "older_than": {"type": "float"},
+            "older_than": {"type": "str"},
             "holding": {"type": "str", "default": ""},
             "work_dir": {"type": "path"},
             "in_use": {"type": "list", "elements": "str", "default": []},
@@ -158,6 +159,10 @@ def main() -> None:
         supports_check_mode=True,
     )
     args = module.params
+    try:
+        older_than = None if args["older_than"] is None else days(args["older_than"])
+    except ValueError as error:
+        module.fail_json(msg=str(error))
     claim = held(args["work_dir"]) if args["work_dir"] else None
     in_use = [*args["in_use"], *([claim.get("campaign", "")] if claim else [])]
     try:
@@ -166,14 +171,14 @@ def main() -> None:
             for entry in (os.scandir(args["path"]) if os.path.isdir(args["path"]) else [])
             if entry.is_dir(follow_symlinks=False)
         ]
-        choice = bool(args["campaigns"]) or args["older_than"] is not None
+        choice = bool(args["campaigns"]) or older_than is not None
         left = [entry.path for entry in entries if choice and is_left(entry.name)]
         folders = [
             measured(entry, time.time(), args["holding"])
             for entry in entries
             if not is_left(entry.name) and os.path.exists(os.path.join(entry.path, args["holding"]))
         ]
-        chosen = choose(folders, args["campaigns"], args["older_than"], in_use, args["unasked"])
+        chosen = choose(folders, args["campaigns"], older_than, in_use, args["unasked"])
         removed = [one for one in chosen if one["removed"]]
         if not module.check_mode:
             for folder in left:

@@ -4,29 +4,38 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: controller
-short_description: Return the account and the host name of this ansible-playbook
+short_description: Return the account and the host name of this ansible-playbook, and what it may do
 description:
   - What C(id -un) and C(uname -n) print. Programs would be started for every use of a default that
     needs them.
 options:
   _terms:
-    description: What to return, of V(account) and V(host).
+    description:
+      - What to return, of V(account), V(host) and V(writes), whether the account can create files
+        in the folder O(path), or that folder.
     type: list
     elements: str
     required: true
+  path:
+    description: An absolute path.
+    type: path
 """
 
 EXAMPLES = r"""
 - name: Show who runs this playbook
   ansible.builtin.debug:
     msg: "{{ lookup('controller', 'account') }} on {{ lookup('controller', 'host') }}"
+
+- name: Fail where nothing can be kept
+  ansible.builtin.assert:
+    that: lookup('controller', 'writes', path='/srv/state')
 """
 
 RETURN = r"""
 _raw:
-  description: The names.
+  description: The names, and for V(writes) a boolean.
   type: list
-  elements: str
+  elements: raw
 """
 
 import os
@@ -41,7 +50,8 @@ class LookupModule(LookupBase):
 
     def run(self, terms, variables=None, **kwargs):
         """Return the names."""
-        return [{"account": account, "host": host}[term]() for term in terms]
+        known = {"account": account, "host": host, "writes": lambda: writes(kwargs["path"])}
+        return [known[term]() for term in terms]
 
 
 def account() -> str:
@@ -57,3 +67,10 @@ def account() -> str:
 def host() -> str:
     """Return the name of this machine."""
     return os.uname().nodename
+
+
+def writes(path: str) -> bool:
+    """Return whether this process can create files there; in the first parent that is there."""
+    while not os.path.lexists(path):
+        path = os.path.dirname(path)
+    return os.path.isdir(path) and os.access(path, os.W_OK | os.X_OK, effective_ids=True)

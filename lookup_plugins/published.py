@@ -59,4 +59,4 @@ class LookupModule(LookupBase):  # type: ignore[misc]
             folder = user_path(self.get_option("folder") or _FOLDER)
             return [read_published(folder, terms)]
         except ValueError as error:
-            raise AnsibleLookupError(str(error)) from error
+            raise AnsibleLookupError(str(error)) from None

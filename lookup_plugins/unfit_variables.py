@@ -31,6 +31,9 @@ _raw:
   elements: str
 """
 
+from collections.abc import Mapping
+
+from ansible.parsing.vault import EncryptedString
 from ansible.plugins.lookup import LookupBase
 from ansible_collections.scalebench.core.plugins.module_utils.planning.variable_types import (
     unfit_variables,
@@ -44,5 +47,14 @@ class LookupModule(LookupBase):
     def run(self, terms, variables=None, **kwargs):
         """Return the sentences."""
         # Not as items, which are templated.
-        nodes = {host: variables["hostvars"].raw_get(host) for host in terms}
+        nodes = {host: _decrypted(variables["hostvars"].raw_get(host)) for host in terms}
         return unfit_variables(nodes, declared_types())
+
+
+def _decrypted(value):
+    """Return a value without vaults. Braces of theirs are no templates for Ansible, nor here."""
+    if isinstance(value, EncryptedString):
+        return str(value).replace("{", "(")
+    if isinstance(value, Mapping):
+        return {key: _decrypted(one) for key, one in value.items()}
+    return [_decrypted(one) for one in value] if isinstance(value, list) else value

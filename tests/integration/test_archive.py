@@ -163,7 +163,7 @@ def test_a_secret_in_the_plan_is_refused_with_its_place(run, campaign):
         (
             "report.yml",
             {"archive": str(ROOT / "README.md")},
-            "README.md: damaged, or not an archive",
+            "README.md is damaged, or not an archive",
         ),
     ],
 )

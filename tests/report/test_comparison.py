@@ -126,7 +126,7 @@ def test_a_tree_of_logs_against_another(run, results, tmp_path):
         ),
         ({"baseline": "after"}, "baseline after: it is the campaign itself"),
         ({"baseline": "other"}, "baseline other: no cell is in both: here pytorch fp32 bz4"),
-        ({"baseline": str(ROOT / "README.md")}, "README.md: damaged, or not an archive"),
+        ({"baseline": str(ROOT / "README.md")}, "README.md is damaged, or not an archive"),
         ({"baseline": "before", "equivalence_margin": 2}, "equivalence_margin=2.0: a share"),
         ({"gate": "strict"}, "gate strict: no file, and no gate in|there are default"),
         ({"gate": str(ROOT / "benchmarks/pytorch.yml")}, "a gate is a mapping with one key"),

@@ -55,6 +55,14 @@ def test_what_is_named_or_old_is_removed(run, runs, given, left):
     assert run(old_campaigns, path=str(runs), **given)["changed"] is False
 
 
+@pytest.mark.parametrize("given", ["-5", "nan", "inf", "90d", "", "1e400", -0.1])
+def test_an_age_that_is_none_removes_nothing(run, runs, given):
+    for more in ({}, {"campaigns": ["*"]}):
+        failed = run(old_campaigns, path=str(runs), older_than=given, **more)
+        assert failed["msg"] == f"older_than={given}: give days, a number of 0 or more"
+        assert names(runs) == ALL
+
+
 def test_a_campaign_is_as_old_as_its_newest_file(run, runs):
     os.utime(runs / "nccl-b/pytorch/1n1g/one.log")
     run(old_campaigns, path=str(runs), older_than=30)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from ansible.parsing.vault import VaultLib, VaultSecret
 
 from lookup_plugins import controller, node_address
 
@@ -119,10 +120,9 @@ def inventory_checked(tmp_path, groups, *arguments, told=True):
     return checked([*arguments, "-i", tmp_path / "hosts.yml"])
 
 
-def checked(arguments):
+def checked(arguments, playbook=ROOT / "playbooks/inventory_check.yml"):
     return subprocess.run(
-        [Path(sys.executable).parent / "ansible-playbook",
-         ROOT / "playbooks/inventory_check.yml", *arguments],
+        [Path(sys.executable).parent / "ansible-playbook", playbook, *arguments],
         env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"},
         capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
@@ -134,6 +134,49 @@ def test_a_variable_of_a_wrong_type_ends_the_run_also_with_limit(tmp_path):
     done = inventory_checked(tmp_path, groups, "-e", given, "--limit", "gpu02")
     assert done.returncode == 2, done.stdout + done.stderr
     assert "gpu02: scalebench_no_proxy is text, not a list" in " ".join(done.stdout.split())
+
+
+def test_the_type_of_an_encrypted_variable_is_checked_too(tmp_path):
+    vault = VaultLib([("default", VaultSecret(b"a password"))])
+    # Ansible does not template what it decrypts.
+    given = {"preflight": "maybe", "scalebench_work_dir": "{{ place }}/x", "campaign_name": "a"}
+    encrypted = {
+        name: {"__ansible_vault": vault.encrypt(text).decode()} for name, text in given.items()
+    }
+    (tmp_path / "password").write_text("a password")
+    arguments = ["-e", json.dumps(encrypted), "--vault-password-file", tmp_path / "password"]
+    done = inventory_checked(tmp_path, {"nodes": ("gpu01",)}, *arguments)
+    assert done.returncode == 2, done.stdout + done.stderr
+    words = "gpu01: preflight is neither true nor false: give one of them gpu01:"
+    assert f"{words} scalebench_work_dir is no absolute path" in " ".join(done.stdout.split())
+
+
+def test_a_port_that_is_none_is_told_with_its_hosts(tmp_path):
+    """Also where it is what Ansible would connect to."""
+    node = {"cluster_ssh_port": "ssh", "ansible_port": "{{ cluster_ssh_port }}"}
+    done = checked(["-i", written(tmp_path, {"gpu01": node})])
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "gpu01: cluster_ssh_port is no whole number of 1 to 65535" in (
+        " ".join(done.stdout.split())
+    )
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        (None, ""), ("127.0.0.3", ""), ("127.0.0.3 ", "127.0.0.4: ansible_host=127.0.0.3 . Role"),
+        ("127.2", "127.0.0.4: ansible_host=127.2. Role"), ("10.0.0.1", "ansible_host=10.0.0.1."),
+    ],
+)  # fmt: skip
+def test_local_nodes_have_addresses_of_loopback_or_such_names(tmp_path, address, said):
+    node = {"ansible_host": address} if address else {}
+    hosts = {"127.0.0.2": {}, "127.0.0.4": node}
+    inventory = written(tmp_path, hosts, ansible_connection="local", local_cluster_sshd=False)
+    play = [{"hosts": "nodes", "gather_facts": False, "roles": ["local_cluster"]}]
+    (tmp_path / "play.yml").write_text(json.dumps(play))
+    done = checked(["-i", inventory], tmp_path / "play.yml")
+    assert done.returncode == (2 if said else 0), done.stdout + done.stderr
+    assert said in done.stdout
 
 
 def test_an_inventory_without_the_folder_of_scalebench_is_told_what_to_copy(tmp_path):
@@ -534,6 +577,34 @@ def test_raw_tasks_of_servers_have_no_environment_of_which_ansible_would_warn(tm
             capture_output=True, text=True, check=True, timeout=60,
         )  # fmt: skip
         assert ("raw module does not support the environment" in done.stderr) is (number == 1)
+
+
+def test_a_state_folder_of_another_account_is_refused_with_a_way_out(tmp_path):
+    (tmp_path / "state").touch()
+    given = ["-e", f"scalebench_state_dir={tmp_path}/state/x"]
+    done = inventory_checked(tmp_path, {"nodes": ("gpu01",)}, *given)
+    assert done.returncode == 2, done.stdout + done.stderr
+    said = " ".join(done.stdout.split())
+    assert f"{tmp_path}/state/x: {controller.account()} cannot write there; run this as the" in said
+    assert inventory_checked(tmp_path, {"nodes": ("gpu01",)}, *given, "--check").returncode == 0
+
+
+def test_who_can_create_files_where(tmp_path):
+    looked_up = controller.LookupModule().run
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (tmp_path / "mine/file").touch()
+    (tmp_path / "mine/lost").symlink_to(tmp_path / "nowhere")
+    may = {".": True, "a/b": True, "file": False, "file/a": False, "lost": False, "lost/a": False}
+    for path, writable in may.items():
+        assert looked_up(["writes"], path=str(folder / path)) == [writable]
+    if os.geteuid() == 0:
+        os.seteuid(65534)
+        try:
+            assert looked_up(["writes"], path="/a/b") == [False]
+            assert looked_up(["writes"], path="/tmp/a") == [True]
+        finally:
+            os.seteuid(0)
 
 
 def test_the_controller_is_named_as_its_programs_name_it(monkeypatch):

@@ -36,3 +36,19 @@ def test_the_daemon_of_any_folder_is_known(tmp_path, name):
         assert process is not None and sshd.is_current()
     finally:
         os.kill(int((tmp_path / "sshd.pid").read_text()), signal.SIGTERM)
+
+
+def test_a_daemon_of_another_account_is_not_taken_for_none(tmp_path):
+    folder = tmp_path / "sshd"
+    folder.mkdir()
+    (folder / "sshd.pid").write_text(f"{os.getpid()}\n")
+    folder.chmod(0)
+    account = os.geteuid()
+    try:
+        if account == 0:
+            os.seteuid(65534)
+        with pytest.raises(ValueError, match="is of another account: run this as the one"):
+            Sshd(str(folder / "sshd_config")).process()
+    finally:
+        os.seteuid(account)
+        folder.chmod(0o700)

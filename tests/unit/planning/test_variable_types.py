@@ -48,6 +48,8 @@ def wrong(**variables):
         ("slurm_time", 28800, "a whole number, not text: "),
         ("role_path", True, "a boolean, not text: "),
         ("role_path", {"a": "b"}, "a mapping, not text: "),
+        ("campaign", 1.1, "a number, not text: write it as text in quotes"),
+        ("campaign", True, "a boolean, not text: "),
         ("scalebench_no_proxy", ".example.org,10.0.0.0/8", "text, not a list of texts: "),
         ("scalebench_interface", 5, "a whole number, not text: "),
         ("scalebench_rdma_adapters", 5, "a whole number, not a list of texts: "),
@@ -139,6 +141,9 @@ def test_an_empty_line_of_yaml_is_no_value(name):
         {"role_names": ["ib0"], "role_map": {"a": 1}, "role_text": "ib0", "role_path": "/a"},
         {"role_names": [], "role_map": {}, "role_text": ""},
         {"role_names": "{{ others }}", "role_map": "{% if a %}{{ b }}{% endif %}"},
+        {"campaign": 20261128},
+        {"campaign": ["test-*", 5]},
+        {"campaign": "first"},
         {"role_text": 5, "role_names": [10000, "1-65535"], "role_pairs": [{"a": None}]},
         {"role_flag": True, "preflight": "False", "png": "on", "accept_changes": 0},
         {"role_seconds": "1.5", "cluster_ssh_port": "10000", "host_baseline_huge_pages": -1},
@@ -169,7 +174,8 @@ def test_every_variable_has_its_type_and_those_of_the_inventory_exist():
     assert types["slurm_exclusive"] == "bool" and types["cell_timeout"] == "float"
     page = (ROOT / "docs/variables.md").read_text()
     # Options of playbooks, and Ansible's own.
-    for name in types.keys() - {"exclude", "preflight", "accept_changes", "png", "ansible_port"}:
+    of_playbooks = {"exclude", "campaign", "preflight", "accept_changes", "png", "ansible_port"}
+    for name in types.keys() - of_playbooks:
         assert f"| `{name}` |" in page, name
 
 

@@ -65,7 +65,9 @@ def _opened(archive: Path, sha256: str = "") -> Iterator[gzip.GzipFile]:
             raw.seek(0)
             yield unzipped
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise ValueError(f"{archive}: damaged, or not an archive of a campaign: {error}") from None
+        raise ValueError(
+            f"{archive} is damaged, or not an archive of a campaign: {error}"
+        ) from None
     except ValueError as error:
         raise ValueError(f"{archive}: {error}") from None
 

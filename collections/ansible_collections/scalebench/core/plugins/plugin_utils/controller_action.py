@@ -54,7 +54,7 @@ def needs_matplotlib(switch: str) -> Iterator[None]:
         raise AnsibleActionFail(
             f"the plots need {error.name}: install it on the controller with"
             f" pip install -r requirements.txt, or turn plots off with -e {switch}=false"
-        ) from error
+        ) from None
 
 
 def run_action(

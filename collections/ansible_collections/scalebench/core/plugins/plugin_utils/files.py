@@ -233,7 +233,7 @@ def write_files(contents: dict[Path, bytes], check_mode: bool, with_diff: bool) 
             if not check_mode:
                 _write(path, content)
         except (OSError, ValueError) as error:
-            raise AnsibleActionFail(f"{path}: cannot be written: {said(error)}") from error
+            raise AnsibleActionFail(f"{path}: cannot be written: {said(error)}") from None
         changed.append(str(path))
         diff.append(_difference(path, before, content))
     return {"changed": bool(changed), "paths": changed, **({"diff": diff} if with_diff else {})}
@@ -263,7 +263,7 @@ def write_only(
             if not check_mode:
                 path.unlink()
         except (OSError, ValueError) as error:
-            raise AnsibleActionFail(f"{path}: cannot be removed: {said(error)}") from error
+            raise AnsibleActionFail(f"{path}: cannot be removed: {said(error)}") from None
         removed.append(str(path))
         if with_diff:
             written["diff"].append(_difference(path, before, b""))

@@ -89,6 +89,6 @@ def read_published(folder: Path, names: Sequence[str] = ()) -> list[dict[str, An
         try:
             document = read_yaml(path)
         except (OSError, ValueError, yaml.YAMLError) as error:
-            raise ValueError(f"published results, {path}: {error}") from error
+            raise ValueError(f"published results, {path}: {error}") from None
         rows += published_rows(document, path.stem)
     return rows

@@ -29,10 +29,17 @@ class Sshd:
         self._started_with = os.path.join(folder, "sshd_config.sha256")
 
     def process(self) -> Optional[Process]:
-        """Return the running daemon; None if it has ended or its pid belongs to another process."""
+        """Return the running daemon; None if it has ended or its pid belongs to another process.
+
+        :raises ValueError: another account's, of which nothing is known here.
+        """
         try:
             with open(self.pid_file, encoding="ascii") as file:
                 process = read_process(int(file.read()))
+        except PermissionError:
+            raise ValueError(
+                f"{self.pid_file} is of another account: run this as the one that started the node"
+            ) from None
         except (OSError, ValueError):
             return None
         if process is None or not process.alive:

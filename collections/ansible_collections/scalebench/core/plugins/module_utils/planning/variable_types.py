@@ -97,6 +97,7 @@ _TYPES = {
     "str": _Type(_WORD, [], "text", "text in quotes"),
     "list": _Type(["a list"], [], "a list", *_LIST),
     "texts": _Type(["a list"], _WORD, "a list of texts", *_LIST),
+    "names": _Type([*_WORD, "a list"], _WORD, "text", "text in quotes"),
     "words": _Type(["text", "a list"], _WORD, "a list of texts", *_LIST),
     "huge_pages": _COUNT._replace(problem=partial(_problem_of_number, least=-1)),
     "gpus": _Type(
@@ -114,6 +115,7 @@ _OTHERS = {
     **dict.fromkeys(("scalebench_address", "scalebench_interface", "scalebench_transport"), "path"),
     **dict.fromkeys(("scalebench_ssh_arguments", "scalebench_proxy", "scalebench_carrier"), "path"),
     **dict.fromkeys(("campaign_name", "slurm_time"), "path"),
+    "campaign": "names",
     "scalebench_controller": "str",
     "scalebench_no_proxy": "texts",
     "scalebench_mirrors": "dict",

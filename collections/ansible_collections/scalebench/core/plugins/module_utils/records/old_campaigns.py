@@ -8,7 +8,7 @@ from typing import List, Optional, Sequence, TypedDict
 
 from .node_names import folded
 
-__all__ = ["Decision", "Folder", "choose", "summary"]
+__all__ = ["Decision", "Folder", "choose", "days", "summary"]
 
 
 class Folder(TypedDict):
@@ -25,6 +25,20 @@ class Decision(Folder):
 
     removed: bool
     why: str  # it stays; empty if it is removed
+
+
+def days(given: str) -> float:
+    """Return an age.
+
+    :raises ValueError: it is no number, or negative: all folders would be older.
+    """
+    try:
+        age = float(given)
+    except ValueError:
+        age = -1
+    if not 0 <= age < float("inf"):
+        raise ValueError(f"older_than={given}: give days, a number of 0 or more")
+    return age
 
 
 def choose(
