@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from ansible import constants
+from ansible_collections.scalebench.core.plugins.module_utils.node import durable
 from ansible_collections.scalebench.core.plugins.plugin_utils import kept_payloads
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,6 +58,25 @@ def test_on_another_file_system_it_is_a_copy(tmp_path, state, monkeypatch):
     assert kept_payloads.restore(state)
     assert names(second) == [CLAIM, PING]
     assert (second / PING).stat().st_nlink == 1
+
+
+def test_what_is_kept_is_on_the_disk_first(state, monkeypatch):
+    synced = []
+
+    def linked(source, target):
+        assert str(source) in synced
+        raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+    def put(part, target):
+        assert str(part) in synced
+        part.rename(target)
+
+    monkeypatch.setattr(durable, "sync", lambda path: synced.append(str(path)))
+    monkeypatch.setattr(os, "link", linked)
+    monkeypatch.setattr(durable.os, "replace", put)
+    kept_payloads.keep(state)
+    (kept,) = state.glob("payloads/*")
+    assert names(kept) == [CLAIM, PING] and synced[-1] == str(kept)
 
 
 @pytest.mark.parametrize("which", [".", "payloads", "payloads/*"])

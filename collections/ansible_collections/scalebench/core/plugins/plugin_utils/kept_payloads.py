@@ -13,10 +13,12 @@ import re
 import shutil
 import stat
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import ansible
 from ansible import constants
+from ansible_collections.scalebench.core.plugins.module_utils.node import durable
 from ansible_collections.scalebench.core.plugins.plugin_utils.plan_evidence import PROJECT
 
 __all__ = ["keep", "restore"]
@@ -52,7 +54,10 @@ def keep(state: Path = PROJECT / ".state") -> None:
             folder.mkdir(mode, exist_ok=True)
         for path in built:
             if not (kept / path.name).exists():
-                _link(path, kept / path.name)
+                # An empty one after a power failure would end every playbook.
+                durable.sync(path)
+                _link(path, kept / path.name, durable.replace)
+        durable.sync(kept)
         others = sorted(kept.parent.iterdir(), key=lambda path: path.stat().st_mtime)
         for old in others[: -_MOST - 1]:
             shutil.rmtree(old, ignore_errors=True)
@@ -96,8 +101,11 @@ def _is_ours(name: str) -> bool:
     )
 
 
-def _link(source: Path, target: Path) -> None:
-    """Give a complete file a second place; the file itself where both are on one file system."""
+def _link(source: Path, target: Path, put: Callable[[Path, Path], None] = os.replace) -> None:
+    """Give a complete file a second place; the file itself where both are on one file system.
+
+    :param put: how a copy, where they are not, takes its name.
+    """
     try:
         os.link(source, target)
     except FileExistsError:
@@ -105,4 +113,4 @@ def _link(source: Path, target: Path) -> None:
     except OSError:
         part = target.with_name(f"{target.name}-{os.getpid()}")
         shutil.copyfile(source, part)
-        part.replace(target)
+        put(part, target)
