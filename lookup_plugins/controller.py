@@ -17,7 +17,7 @@ options:
     elements: str
     required: true
   path:
-    description: An absolute path.
+    description: A path, which may begin with C(~) or a variable of the environment.
     type: path
 """
 
@@ -71,6 +71,7 @@ def host() -> str:
 
 def writes(path: str) -> bool:
     """Return whether this process can create files there; in the first parent that is there."""
+    path = os.path.abspath(os.path.expanduser(os.path.expandvars(path)))
     while not os.path.lexists(path):
         path = os.path.dirname(path)
     return os.path.isdir(path) and os.access(path, os.W_OK | os.X_OK, effective_ids=True)

@@ -598,6 +598,8 @@ def test_who_can_create_files_where(tmp_path):
     may = {".": True, "a/b": True, "file": False, "file/a": False, "lost": False, "lost/a": False}
     for path, writable in may.items():
         assert looked_up(["writes"], path=str(folder / path)) == [writable]
+    for path in ("~/a", "$HOME/a", "~", "$HOME"):
+        assert looked_up(["writes"], path=path) == [True]
     if os.geteuid() == 0:
         os.seteuid(65534)
         try:
