@@ -26,10 +26,8 @@ import gc
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.callback import CallbackBase
 from ansible.plugins.loader import filter_loader, test_loader
-from ansible_collections.scalebench.core.plugins.plugin_utils import (
-    kept_payloads,
-    module_payload,
-)
+from ansible_collections.scalebench.core.plugins.plugin_utils import module_payload
+from ansible_collections.scalebench.core.plugins.plugin_utils.kept_payloads import KeptPayloads
 
 
 class CallbackModule(CallbackBase):
@@ -40,6 +38,7 @@ class CallbackModule(CallbackBase):
     CALLBACK_NAME = "prefork"
 
     _prepared = None
+    _payloads = None
 
     def v2_playbook_on_start(self, playbook):
         """Look up one filter and one test, which loads all of them."""
@@ -52,12 +51,13 @@ class CallbackModule(CallbackBase):
         if self._prepared is None:
             self._prepared = _is_set(play, "scalebench_bytecode")
             if self._prepared:
-                module_payload.prepare(parse=not kept_payloads.restore())
+                self._payloads = KeptPayloads()
+                module_payload.prepare(parse=not self._payloads.restore())
 
     def v2_playbook_on_stats(self, stats):
         """Keep what was built for the next playbook."""
-        if self._prepared:
-            kept_payloads.keep()
+        if self._payloads:
+            self._payloads.keep()
 
 
 def _is_set(play, variable):

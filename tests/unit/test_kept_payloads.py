@@ -10,6 +10,7 @@ import pytest
 from ansible import constants
 from ansible_collections.scalebench.core.plugins.module_utils.node import durable
 from ansible_collections.scalebench.core.plugins.plugin_utils import kept_payloads
+from ansible_collections.scalebench.core.plugins.plugin_utils.kept_payloads import KeptPayloads
 
 ROOT = Path(__file__).resolve().parents[2]
 PING = "ansible.modules.ping-ZIP_DEFLATED-none"
@@ -40,10 +41,10 @@ def names(folder):
 
 
 def test_ansibles_modules_and_our_own_are_kept_for_the_next_playbook(tmp_path, state, monkeypatch):
-    assert not kept_payloads.restore(state)
-    kept_payloads.keep(state)
+    assert not KeptPayloads(state).restore()
+    KeptPayloads(state).keep()
     second = run(tmp_path, monkeypatch, "second")
-    assert kept_payloads.restore(state)
+    assert KeptPayloads(state).restore()
     assert names(second) == [CLAIM, PING]
     assert (second / PING).read_text() == PING
 
@@ -53,9 +54,9 @@ def test_on_another_file_system_it_is_a_copy(tmp_path, state, monkeypatch):
         raise OSError(errno.EXDEV, "Invalid cross-device link")
 
     monkeypatch.setattr(os, "link", refused)
-    kept_payloads.keep(state)
+    KeptPayloads(state).keep()
     second = run(tmp_path, monkeypatch, "second")
-    assert kept_payloads.restore(state)
+    assert KeptPayloads(state).restore()
     assert names(second) == [CLAIM, PING]
     assert (second / PING).stat().st_nlink == 1
 
@@ -74,7 +75,7 @@ def test_what_is_kept_is_on_the_disk_first(state, monkeypatch):
     monkeypatch.setattr(durable, "sync", lambda path: synced.append(str(path)))
     monkeypatch.setattr(os, "link", linked)
     monkeypatch.setattr(durable.os, "replace", put)
-    kept_payloads.keep(state)
+    KeptPayloads(state).keep()
     (kept,) = state.glob("payloads/*")
     assert names(kept) == [CLAIM, PING] and synced[-1] == str(kept)
 
@@ -84,7 +85,7 @@ def test_what_is_kept_is_on_the_disk_first(state, monkeypatch):
 def test_what_another_account_may_change_is_neither_used_nor_written(
     tmp_path, state, monkeypatch, which, shared
 ):
-    kept_payloads.keep(state)
+    KeptPayloads(state).keep()
     (folder,) = state.glob(which) if which != "." else [state]
     if shared == "mode":
         folder.chmod(0o770)
@@ -95,16 +96,16 @@ def test_what_another_account_may_change_is_neither_used_nor_written(
         monkeypatch.setattr(os, "geteuid", lambda: 12345)
     for path in tmp_path.rglob("state/payloads/*/*"):
         path.unlink()
-    kept_payloads.keep(state)
+    KeptPayloads(state).keep()
     assert not list(tmp_path.rglob(f"state/payloads/*/{PING}"))
     second = run(tmp_path, monkeypatch, "second")
-    assert not kept_payloads.restore(state)
+    assert not KeptPayloads(state).restore()
     assert names(second) == []
 
 
 def test_module_utils_of_the_users_are_in_no_payload_that_is_kept(tmp_path, state, monkeypatch):
     monkeypatch.setattr(constants, "DEFAULT_MODULE_UTILS_PATH", [str(tmp_path)])
-    kept_payloads.keep(state)
+    KeptPayloads(state).keep()
     assert not state.exists()
 
 
@@ -113,16 +114,21 @@ def test_a_change_of_a_module_makes_another_folder_and_the_unused_go(tmp_path, s
     (project / "library").mkdir(parents=True)
     monkeypatch.setattr(kept_payloads, "PROJECT", project)
     folders = []
+    # What was built by code that was changed meanwhile is of neither.
+    begun = KeptPayloads(state)
+    (project / "library/node_claim.py").write_text("")
+    begun.keep()
+    assert not state.exists()
 
     def restored(number):
         (project / "library/node_claim.py").write_text(f"# {number}")
-        return kept_payloads.restore(state)
+        return KeptPayloads(state).restore()
 
     for number in range(5):
         if number == 4:
             assert restored(0)
         assert not restored(number)
-        kept_payloads.keep(state)
+        KeptPayloads(state).keep()
         (made,) = {*(state / "payloads").iterdir()} - {*folders}
         os.utime(made, (number, number))
         folders.append(made)

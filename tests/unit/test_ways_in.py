@@ -254,6 +254,7 @@ def test_settings_that_a_campaign_cannot_have_are_refused(
     done = inventory_checked(tmp_path, {"nodes": ("gpu01",)}, *given, *NOT_LOCALHOST)
     assert done.returncode == (2 if said else 0), done.stdout + done.stderr
     assert said in " ".join(done.stdout.split())
+    assert said or f"strategy {value}: the nodes" not in done.stdout
 
 
 SEMANAGE = """#!/bin/sh

@@ -21,7 +21,7 @@ from ansible import constants
 from ansible_collections.scalebench.core.plugins.module_utils.node import durable
 from ansible_collections.scalebench.core.plugins.plugin_utils.plan_evidence import PROJECT
 
-__all__ = ["keep", "restore"]
+__all__ = ["KeptPayloads"]
 
 # Folders of payloads of other versions of this code that stay, for a run that needs them.
 _MOST = 3
@@ -29,38 +29,47 @@ _MOST = 3
 _KEPT = re.compile(r"ansible\.(?:modules\.\w+|legacy\.(?P<own>\w+))-ZIP_\w+-none")
 
 
-def restore(state: Path = PROJECT / ".state") -> bool:
-    """Give Ansible what earlier playbooks built; return whether there was something."""
-    found = False
-    with contextlib.suppress(OSError):
-        kept = _folder(state)
-        if kept and kept.is_dir():
-            os.utime(kept)
-            _ansibles().mkdir(exist_ok=True)
-            for file in kept.iterdir():
-                _link(file, _ansibles() / file.name)
-                found = True
-    return found
+class KeptPayloads:
+    """Those of one playbook, from its start on."""
 
+    def __init__(self, state: Path = PROJECT / ".state") -> None:
+        self._state = state
+        # Of the code that this playbook begins with, which may be changed while it runs.
+        self._kept = _folder(state)
+        self._restored: set[str] = set()
 
-def keep(state: Path = PROJECT / ".state") -> None:
-    """Keep what this playbook has built, for this account alone."""
-    with contextlib.suppress(OSError):
-        kept = _folder(state)
-        built = [path for path in _ansibles().iterdir() if _is_ours(path.name)]
-        if not kept or not built:
-            return
-        for folder, mode in ((state, 0o755), (kept.parent, 0o700), (kept, 0o700)):
-            folder.mkdir(mode, exist_ok=True)
-        for path in built:
-            if not (kept / path.name).exists():
+    def restore(self) -> bool:
+        """Give Ansible what earlier playbooks built; return whether there was something."""
+        with contextlib.suppress(OSError):
+            if self._kept and self._kept.is_dir():
+                os.utime(self._kept)
+                _ansibles().mkdir(exist_ok=True)
+                for file in self._kept.iterdir():
+                    _link(file, _ansibles() / file.name)
+                    self._restored.add(file.name)
+        return bool(self._restored)
+
+    def keep(self) -> None:
+        """Keep what this playbook has built, for this account alone."""
+        with contextlib.suppress(OSError):
+            built = [
+                path
+                for path in _ansibles().iterdir()
+                if path.name not in self._restored and _is_ours(path.name)
+            ]
+            kept = self._kept
+            if not built or not kept or kept != _folder(self._state):
+                return
+            for folder, mode in ((self._state, 0o755), (kept.parent, 0o700), (kept, 0o700)):
+                folder.mkdir(mode, exist_ok=True)
+            for path in built:
                 # An empty one after a power failure would end every playbook.
                 durable.sync(path)
                 _link(path, kept / path.name, durable.replace)
-        durable.sync(kept)
-        others = sorted(kept.parent.iterdir(), key=lambda path: path.stat().st_mtime)
-        for old in others[: -_MOST - 1]:
-            shutil.rmtree(old, ignore_errors=True)
+            durable.sync(kept)
+            others = sorted(kept.parent.iterdir(), key=lambda path: path.stat().st_mtime)
+            for old in others[: -_MOST - 1]:
+                shutil.rmtree(old, ignore_errors=True)
 
 
 def _folder(state: Path) -> Path | None:
