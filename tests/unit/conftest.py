@@ -9,6 +9,8 @@ from ansible_collections.scalebench.core.plugins.module_utils.records import fac
 from hypothesis import settings
 from torch_trainers import python  # noqa: F401 (a fixture)
 
+# Ten times as fast, and what Ansible and the product read with.
+yaml.SafeLoader = yaml.CSafeLoader
 # As Ansible reads it: a text without templates.
 yaml.SafeLoader.add_constructor("!unsafe", yaml.SafeLoader.construct_yaml_str)
 # How long an example takes depends on what else the machine does.

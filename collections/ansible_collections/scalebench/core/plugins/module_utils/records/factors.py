@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -170,6 +171,8 @@ class Factor:
         """Return the value of a cell or published row that does not state it, None if unknown."""
         return None if self.stated else self.plain
 
+    # A plan asks it for every pair of factors of every benchmark.
+    @lru_cache(maxsize=None)
     def shares_a_part(self, other: Factor) -> bool:
         """Return whether a part of a path can name a value of either factor.
 
