@@ -309,8 +309,8 @@ def _check_size(text: str) -> None:
     for event in yaml.parse(text, Loader=_Loader):
         if isinstance(event, yaml.CollectionStartEvent):
             inside.append((1, event.anchor))
-            continue
-        if isinstance(event, yaml.CollectionEndEvent):
+            size, anchor = 0, ""
+        elif isinstance(event, yaml.CollectionEndEvent):
             size, anchor = inside.pop()
         elif isinstance(event, yaml.ScalarEvent):
             size, anchor = 1, event.anchor
