@@ -28,8 +28,12 @@ from playbook_runs import ROOT, run_playbook
 # A repeat with these options takes seconds; only its start-up is as long as usual.
 SMALL = {"warmup": 1, "iterations": 3, "repeats": 1, "batch_size_per_device": 2}
 # What costs seconds of each campaign, for the tests that look at it.
-WHOLE = {"preflight": True, "report_plots": True}
-_BRIEF = {**SMALL, **dict.fromkeys(WHOLE, False)}
+WHOLE = {
+    "preflight": True,
+    "report_plots": True,
+    "report_published_dir": str(ROOT / "published"),
+}
+_BRIEF = {**SMALL, "preflight": False, "report_plots": False, "report_published_dir": ""}
 # A stand-in for the trainer, whose steps are slept: for what does not depend on the training.
 TIMED_STEPS = {
     "benchmark": "timed_steps",

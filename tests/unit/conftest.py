@@ -1,5 +1,6 @@
 """What several tests of the pure code begin with."""
 
+import gc
 import json
 
 import pytest
@@ -16,6 +17,13 @@ yaml.SafeLoader.add_constructor("!unsafe", yaml.SafeLoader.construct_yaml_str)
 # How long an example takes depends on what else the machine does.
 settings.register_profile("any_machine", deadline=None)
 settings.load_profile("any_machine")
+# Cycles would be looked for in what nine thousand tests consist of, again and again.
+gc.set_threshold(100_000, 50, 100)
+
+
+def pytest_collection_finish():
+    """Leave the tests themselves out of that."""
+    gc.freeze()
 
 
 @pytest.fixture

@@ -171,24 +171,6 @@ class Factor:
         """Return the value of a cell or published row that does not state it, None if unknown."""
         return None if self.stated else self.plain
 
-    # A plan asks it for every pair of factors of every benchmark.
-    @lru_cache(maxsize=None)
-    def shares_a_part(self, other: Factor) -> bool:
-        """Return whether a part of a path can name a value of either factor.
-
-        Of texts only the token and known values are compared; ``matrix.expand`` refuses the rest.
-        """
-        if self.token == other.token:
-            return bool(self.token)
-        heads, tails = zip(*(factor.token.partition("{}")[::2] for factor in (self, other)))
-        parts = [max(heads, key=len) + "1" + max(tails, key=len), self.token, other.token]
-        parts += [*self.values, *other.values]
-        return any(
-            re.fullmatch(self.pattern, part) and re.fullmatch(other.pattern, part)
-            for part in parts
-            if part
-        )
-
     @property
     def pattern(self) -> str:
         """Return the regular expression of its part of a foreign path; empty where it has none."""
@@ -354,6 +336,25 @@ def factor_words(values: Mapping[str, Any]) -> Dict[str, str]:
     }
 
 
+# A plan asks it for every pair of factors of every benchmark.
+@lru_cache(maxsize=4096)
+def _share_a_part(one: Factor, other: Factor) -> bool:
+    """Return whether a part of a path can name a value of either factor.
+
+    Of texts only the token and known values are compared; ``matrix.expand`` refuses the rest.
+    """
+    if one.token == other.token:
+        return bool(one.token)
+    heads, tails = zip(*(factor.token.partition("{}")[::2] for factor in (one, other)))
+    parts = [max(heads, key=len) + "1" + max(tails, key=len), one.token, other.token]
+    parts += [*one.values, *other.values]
+    return any(
+        re.fullmatch(one.pattern, part) and re.fullmatch(other.pattern, part)
+        for part in parts
+        if part
+    )
+
+
 def own_factor(
     name: str, declared: Any, reserved: Sequence[str] = (), others: Sequence[Factor] = FACTORS
 ) -> Factor:
@@ -397,7 +398,7 @@ def own_factor(
         in_log=True,
     )
     for other in others:
-        if factor.shares_a_part(other):
+        if _share_a_part(factor, other):
             raise ValueError(
                 f"{name}.token: {token!r} can name a value of {other.name} ({other.token!r}) too:"
                 " choose another"
