@@ -54,7 +54,18 @@ def test_one_rank_learns_and_prints_as_speedometer(python):
     assert read["loss"]["last"] < read["loss"]["first"] - 1
 
 
+def test_amp_without_avx512_is_refused(python):
+    ended = run(
+        [python, "resnet50/train_mxnet.py", *SHORT, "--precision=amp"], DNNL_MAX_CPU_ISA="AVX2"
+    )
+    assert ended.returncode == 1
+    error = facts(ended.stdout, "error")
+    assert (error["kind"], "AVX-512" in error["detail"]) == ("no_device", True)
+
+
 def test_amp_reads_real_images(python, tmp_path):
+    if "avx512bw" not in Path("/proc/cpuinfo").read_text().split():
+        pytest.skip("no AVX-512, without which MXNet has no bfloat16")
     folder = folders_of_images(tmp_path)
     real = (*SHORT, "--precision=amp", "--data=real", f"--data-dir={tmp_path}", "--workers=1")
     ended = run([python, "resnet50/train_mxnet.py", *real])

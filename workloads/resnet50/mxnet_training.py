@@ -192,11 +192,29 @@ def _amp():
     return amp
 
 
+def _check_bfloat16():
+    """End the run where oneDNN, whose bfloat16 needs AVX-512, cannot compute in it.
+
+    MXNet itself would say "could not create a primitive descriptor iterator".
+
+    :raises StoppedError: it cannot.
+    """
+    image, kernel = mx.nd.ones((1, 1, 1, 1)), mx.nd.ones((1, 1, 1, 1))
+    try:
+        # amp, which is in force, casts what a convolution gets.
+        mx.nd.Convolution(image, kernel, kernel=(1, 1), num_filter=1, no_bias=True).wait_to_read()
+    except mx.MXNetError:
+        raise StoppedError(
+            "no_device", "amp on a CPU is bfloat16, for which MXNet needs a processor with AVX-512"
+        ) from None
+
+
 def train(options, images):
     """Do all iterations of this rank.
 
     :param images: `(path, label)` of real data in folders.
-    :raises StoppedError: on a loss that is not finite, or ranks whose weights differ.
+    :raises StoppedError: on a loss that is not finite, or ranks whose weights differ, or a precision
+        that the device has not.
     """
     ranks = join()
     place = ranks.place
@@ -205,6 +223,8 @@ def train(options, images):
         keep_freed_memory()
     if settings.autocast:
         _amp().init(target_dtype=settings.autocast)  # before any model is made
+    if settings.autocast == "bfloat16":
+        _check_bfloat16()
     mx.random.seed(options.seed)
     model = resnet50(settings.layout)
     model.cast(settings.dtype)
