@@ -81,7 +81,7 @@ def test_the_loss_does_not_depend_on_the_number_of_ranks(alone, sharding):
 
 def test_bf16_checkpointing_and_shards_together(alone):
     text = trained(
-        *("--batch-size=2", "--iterations=2", "--sharding=fsdp", "--precision=bf16"),
+        *("--batch-size=2", "--iterations=1", "--sharding=fsdp", "--precision=bf16"),
         *("--activation-checkpointing", "--text"),
         ranks=2,
     )
