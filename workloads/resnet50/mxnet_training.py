@@ -213,7 +213,7 @@ def train(options, images):
     """Do all iterations of this rank.
 
     :param images: `(path, label)` of real data in folders.
-    :raises StoppedError: on a loss that is not finite, or ranks whose weights differ, or a precision
+    :raises StoppedError: on a loss that is not finite, ranks whose weights differ, or a precision
         that the device has not.
     """
     ranks = join()
