@@ -33,7 +33,8 @@ WHOLE = {
     "report_plots": True,
     "report_published_dir": str(ROOT / "published"),
 }
-_BRIEF = {**SMALL, "preflight": False, "report_plots": False, "report_published_dir": ""}
+# False, and no folder.
+_BRIEF = {**SMALL, **{name: type(value)() for name, value in WHOLE.items()}}
 # A stand-in for the trainer, whose steps are slept: for what does not depend on the training.
 TIMED_STEPS = {
     "benchmark": "timed_steps",

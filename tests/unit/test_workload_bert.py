@@ -196,8 +196,8 @@ def test_compiled_blocks_have_the_same_loss(python, alone, tmp_path):
 
 @pytest.mark.parametrize("precision", ["amp", "bf16"])
 def test_other_precisions_are_autocast(precision):
-    few = ("--iterations=1",)  # without AVX-512 PyTorch takes fifty times as long for bf16
-    ended = fork(TRAINER, *SHORT, *few, f"--precision={precision}", "--dropout")
+    # Few: without AVX-512 PyTorch takes fifty times as long for bf16.
+    ended = fork(TRAINER, *SHORT, "--iterations=1", f"--precision={precision}", "--dropout")
     assert (ended.returncode, ended.stderr) == (0, "")
     header = facts(ended.stdout, "header")
     assert (header["precision"], header["autocast_dtype"]) == (precision, "bfloat16")
