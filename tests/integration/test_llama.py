@@ -86,7 +86,7 @@ def test_the_loss_of_real_text_falls_below_that_of_the_bytes_frequencies(cluster
         topology="1n1g",
         batch_size_per_device=8,
         sequence_length=32,
-        iterations=69,
+        iterations=129,
     )
     assert runner.rc == 0, failures(runner)
     (log,) = (cluster.results / "text").glob("logs/**/*.log")
