@@ -43,6 +43,7 @@ def test_facts_are_parsed_from_the_files():
     assert facts == {
         "cpu_model": "AMD EPYC 7742",
         "cpu_governor": "performance, powersave",
+        "cpu_bfloat16": None,
         "memory_mib": 24023,
         "os": "Debian GNU/Linux 12 (bookworm)",
         "machine_id": "abc",
@@ -93,6 +94,20 @@ def test_missing_texts_give_unknown_facts_without_an_error():
 def test_a_guest_is_recognised_by_systemd_or_else_by_its_cpu(detected, flags, expected):
     facts = fingerprint({"virtualisation": detected, "cpuinfo": f"flags\t: {flags}\n"})
     assert facts["virtualisation"] == expected
+
+
+@pytest.mark.parametrize(
+    ("cpuinfo", "quick"),
+    [
+        ("flags\t: fma avx2 f16c", False),
+        ("flags\t: avx2 avx_vnni", False),
+        ("flags\t: avx2 avx_vnni avx_ne_convert", True),
+        ("flags\t: avx2 avx512f avx512bw", True),
+        ("Features\t: fp asimd bf16", None),
+    ],
+)
+def test_bf16_is_quick_on_an_x86_cpu_with_instructions_for_it(cpuinfo, quick):
+    assert fingerprint({"cpuinfo": cpuinfo})["cpu_bfloat16"] is quick
 
 
 PLAIN = [

@@ -15,7 +15,7 @@ from report_data import documented_rows
 V100 = {"name": "Tesla V100-SXM2-16GB", "driver": "580.159.04", "memory_mib": 16384}
 PORT = {"rate": "100 Gb/sec (4X EDR)", "state": "4: ACTIVE", "link_layer": "InfiniBand"}
 # Of a node without an expected transport and with no diagnosis required.
-ROWS = len(CHECKS - {"diagnosis", "transport"})
+ROWS = len(CHECKS - {"bf16 on the CPU", "diagnosis", "transport"})
 NODE = {
     "fingerprint": {
         "os": "Debian GNU/Linux 12 (bookworm)",
@@ -322,6 +322,16 @@ def test_a_network_is_no_name_of_an_interface():
     assert wrong(nodes) == []
 
 
+def test_only_what_is_computed_in_bf16_warns_of_a_cpu_that_is_slow_at_it():
+    nodes = cluster()
+    for name, quick in (("node1", True), ("node2", False), ("node3", None)):
+        nodes[name]["fingerprint"]["cpu_bfloat16"] = quick
+    rows = judge(nodes, {"bfloat16": True})["rows"]
+    of_it = {row["node"]: row["verdict"] for row in rows if row["check"] == "bf16 on the CPU"}
+    assert of_it == {"node1": "pass", "node2": "warn", "node3": "skip", "node4": "skip"}
+    assert wrong(nodes) == []
+
+
 @pytest.mark.parametrize(
     ("state", "words"),
     [
@@ -554,8 +564,8 @@ def test_a_name_outside_this_run_and_a_check_without_a_row_are_known():
 def test_the_names_that_may_be_accepted_are_those_of_the_checks():
     nodes = cluster()
     nodes["node1"]["dataset"]["tfrecord"]["problems"] = ["no index"]
-    diagnosis = {"file": "d.json", "content": None}
-    assert {row["check"] for row in judge(nodes, {"diagnosis": diagnosis})["rows"]} == CHECKS
+    asked = {"bfloat16": True, "diagnosis": {"file": "d.json", "content": None}}
+    assert {row["check"] for row in judge(nodes, asked)["rows"]} == CHECKS
 
 
 def test_the_documentation_says_what_is_wrong_in_each_check():

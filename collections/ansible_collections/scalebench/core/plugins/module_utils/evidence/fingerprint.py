@@ -37,6 +37,7 @@ class Fingerprint(TypedDict):
 
     cpu_model: str
     cpu_governor: Optional[str]
+    cpu_bfloat16: Optional[bool]  # whether bf16 is quick; None: not known
     memory_mib: int
     os: str
     machine_id: str
@@ -71,6 +72,7 @@ def fingerprint(texts: Mapping[str, str], gpus: Sequence[GpuRow] = ()) -> Finger
     return {
         "cpu_model": cpus.get("model name") or cpus.get("Model") or "unknown",
         "cpu_governor": ", ".join(sorted(set(texts.get("governors", "").split()))) or None,
+        "cpu_bfloat16": _quick_bfloat16(cpus.get("flags", "")),
         "memory_mib": int(memory.split()[0]) // 1024,
         "os": system.get("PRETTY_NAME", "unknown").strip('"'),
         "machine_id": texts.get("machine_id", "").strip(),
@@ -85,6 +87,15 @@ def fingerprint(texts: Mapping[str, str], gpus: Sequence[GpuRow] = ()) -> Finger
         "gpus": parse_gpus(gpus),
         "gpu_settings": parse_gpu_settings(gpus),
     }
+
+
+def _quick_bfloat16(flags: str) -> Optional[bool]:
+    """Return whether an x86 CPU has what oneDNN's kernels for bf16 need; None for other CPUs.
+
+    By the data types of oneDNN, ``avx512_core`` or ``avx2_vnni_2``:
+    https://uxlfoundation.github.io/oneDNN/dev_guide_data_types.html
+    """
+    return not {"avx512bw", "avx_ne_convert"}.isdisjoint(flags.split()) if flags else None
 
 
 def _virtualisation(detected: str, cpu_flags: str) -> Optional[str]:

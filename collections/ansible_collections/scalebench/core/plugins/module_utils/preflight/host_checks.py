@@ -21,7 +21,8 @@ _SHOWN = 12
 def host_checks(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
     """Return the rows about hosts.
 
-    :param expected: optional ``free_mib``, the free disk space that a node needs, in MiB.
+    :param expected: optional ``free_mib``, the free disk space that a node needs, in MiB, and
+        ``bfloat16``, whether PyTorch is to compute in bf16 on the CPUs.
     """
     todo = "measure nodes with {wanted} apart from others, or make them the same"
     rows = agreement("system", nodes, lambda node: node["fingerprint"].get("os"), WARN, todo)
@@ -38,7 +39,19 @@ def host_checks(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
     for name, node in nodes.items():
         rows += [_memlock(name, node), _room(name, node, expected), _clock(name, node)]
         rows += [_reaches(name, node), _interfaces(name, node)]
+        rows += [_bfloat16(name, node)] if expected.get("bfloat16") else []
     return rows
+
+
+def _bfloat16(name: str, node: NodeFacts) -> Row:
+    """Judge whether training in bf16 on the CPU ends in the time that the plan gives it."""
+    quick = node["fingerprint"].get("cpu_bfloat16")
+    if quick is None:
+        return verdict("bf16 on the CPU", name, SKIP, "not known for this CPU")
+    if quick:
+        return verdict("bf16 on the CPU", name, PASS, "AVX-512 or AVX-NE-CONVERT")
+    todo = "measure with precision=fp32: PyTorch takes about 100 times as long in amp and bf16 here"
+    return verdict("bf16 on the CPU", name, WARN, "no AVX-512", todo)
 
 
 def _interfaces(name: str, node: NodeFacts) -> Row:

@@ -22,7 +22,7 @@ CHECKS = {
     *("nvidia-smi", "OFED", "InfiniBand", "GPUDirect RDMA", "InfiniBand in the container"),
     *("active InfiniBand ports", "image", "dataset", "dataset files", "system", "kernel"),
     *("authorised keys", "memlock", "disk", "clock", "ssh to all nodes", "interface"),
-    *("diagnosis", "transport"),
+    *("bf16 on the CPU", "diagnosis", "transport"),
 }
 _NAMES = "correct it, or remove it from preflight_accepted: a name of the inventory, or a pattern"
 _UNSEEN = "fix this first: the node could not be examined further"
@@ -38,8 +38,8 @@ def judge(
         ``transport`` (that the inventory expects) where there is one; or ``problem`` alone, why the
         node could not be examined. A node whose facts do not fit ``NodeFacts`` is not fit.
     :param expected: the arguments of the checks: ``gpus``, ``gpu_model``, ``driver``,
-        ``infiniband_devices``, ``infiniband_ports``, ``free_mib``, ``diagnosis``, ``exclude`` and
-        ``excluded``; None and absent mean the same.
+        ``infiniband_devices``, ``infiniband_ports``, ``free_mib``, ``bfloat16``, ``diagnosis``,
+        ``exclude`` and ``excluded``; None and absent mean the same.
         ``accepted``: names of checks by node, or pattern of nodes as ``gpu0[1-4]``, whose failure
         is a warning; ``inventory``: all names that a pattern may mean, by default those of
         ``nodes``.

@@ -99,6 +99,7 @@ class NodeFingerprint(_NodeFingerprint, total=False):
 
     os: Optional[str]
     kernel: Optional[str]
+    cpu_bfloat16: Optional[bool]
     ofed: Optional[str]
     cuda_driver: Optional[str]
     nccl: Optional[str]
