@@ -204,6 +204,8 @@ def test_a_repeat_that_crashes_is_a_result_and_the_rest_runs(cluster, tmp_path):
         precision="amp",
         topology="1n1g",
         scalebench_data_dir=str(tmp_path),
+        preflight=True,
+        preflight_accepted={"node1": ["dataset"]},
     )
     records = cluster.records("crash")
     endings = {log.split("/")[2]: record["ending"] for log, record in records.items()}
@@ -220,6 +222,8 @@ def test_a_repeat_that_crashes_is_a_result_and_the_rest_runs(cluster, tmp_path):
     # On a CPU, amp is bf16.
     header = (cluster.results / "crash/logs/pytorch/bz2/1n1g/r50_b2_amp_1.log").read_text()
     assert '"precision":"amp"' in header and '"autocast_dtype":"bfloat16"' in header
+    rows = json.loads((cluster.results / "crash/preflight.json").read_text())["rows"]
+    assert [row["node"] for row in rows if row["check"] == "bf16 on the CPU"] == ["node1"]
 
 
 def test_a_campaign_of_a_killed_controller_leaves_nothing_running_and_goes_on(cluster):
