@@ -101,9 +101,8 @@ def test_one_rank_learns_without_warnings(python):
 
 
 def test_it_learns_more_of_a_text_than_how_frequent_its_bytes_are():
-    """And more than a coin knows of the next sentence, of a text that is soon learnt.
-
-    Of the trainers' sources it learns as much in some 300 steps, and how much changes with them.
+    """Of a text that is soon learnt: how much it learns of the trainers' sources, in 300 steps,
+    changes with each edit of them.
     """
     words = ("--iterations=100", "--batch-size=16", "--learning-rate=0.003", "--text")
     ended = fork("-c", OF_RUNS, *SHORT, *words)

@@ -203,9 +203,12 @@ def _check_bfloat16():
     try:
         # amp, which is in force, casts what a convolution gets.
         mx.nd.Convolution(image, kernel, kernel=(1, 1), num_filter=1, no_bias=True).wait_to_read()
-    except mx.MXNetError:
+    except mx.MXNetError as error:
+        (said, *_) = str(error).strip().splitlines()[-1:] or ("",)
         raise StoppedError(
-            "no_device", "amp on a CPU is bfloat16, for which MXNet needs a processor with AVX-512"
+            "no_device",
+            "amp on a CPU is bfloat16, for which MXNet needs a processor with AVX-512: ask for"
+            f" precision=fp32 ({said.strip()})",
         ) from None
 
 

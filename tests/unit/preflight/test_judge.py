@@ -322,12 +322,14 @@ def test_a_network_is_no_name_of_an_interface():
     assert wrong(nodes) == []
 
 
-def test_only_what_is_computed_in_bf16_warns_of_a_cpu_that_is_slow_at_it():
+def test_only_what_is_computed_in_bf16_warns_of_a_cpu_without_instructions_for_it():
     nodes = cluster()
-    for name, quick in (("node1", True), ("node2", False), ("node3", None)):
-        nodes[name]["fingerprint"]["cpu_bfloat16"] = quick
+    for name, there in (("node1", True), ("node2", False), ("node3", None)):
+        nodes[name]["fingerprint"]["cpu_bfloat16"] = there
     rows = judge(nodes, {"bfloat16": True})["rows"]
     of_it = {row["node"]: row["verdict"] for row in rows if row["check"] == "bf16 on the CPU"}
+    (todo,) = (row["todo"] for row in to_mend(rows))
+    assert "precision=fp32" in todo
     assert of_it == {"node1": "pass", "node2": "warn", "node3": "skip", "node4": "skip"}
     assert wrong(nodes) == []
 

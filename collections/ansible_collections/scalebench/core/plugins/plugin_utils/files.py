@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 import shutil
 import stat
 from collections import Counter
@@ -49,7 +50,13 @@ LARGEST = 1 << 28
 LEADS_OUTSIDE = "a link that leads out of the folder; copy what it leads to"
 NOT_UTF8 = "its name is not UTF-8; rename it"
 # Values of a YAML file, with those of its aliases.
-_MOST_VALUES = 1 << 20
+_MOST_VALUES = 1 << 18
+# Characters of a text that is checked in no more time than a number.
+_SHORT_TEXT = 256
+# libyaml compares each directive with all before it; PyYAML computes with integers of any length.
+_MOST_DIRECTIVES = 16
+_BASE_60 = re.compile(r"[-+\d\s_]+:[-+\d\s_:]+").fullmatch
+_INT64_DIGITS = len(str(-(1 << 63)))
 
 
 def open_regular(path: Path, folder: Path | None = None) -> BinaryIO:
@@ -279,6 +286,11 @@ class _Unique(_Loader):  # type: ignore[valid-type, misc]
             twice = Counter(keys).most_common(1)[0][0][1]
             place = f"line {node.start_mark.line + 1}"
             raise yaml.constructor.ConstructorError(f"{place}: {twice!r} is there twice")
+        for key, _ in node.value:
+            # Python gives all multiples of 2^61 - 1 the same hash.
+            if key.tag == "tag:yaml.org,2002:int" and len(key.value) > _INT64_DIGITS:
+                place = f"line {key.start_mark.line + 1}"
+                raise yaml.constructor.ConstructorError(f"{place}: a key beyond 64 bits")
         return super().construct_mapping(node, deep)
 
 
@@ -294,15 +306,17 @@ def read_yaml(path: Path) -> Any:
     _check_size(text)
     try:
         value = yaml.load(text, Loader=_Unique)
-    except (IndexError, KeyError, AttributeError, TypeError):
-        # So PyYAML ends at "!!int ''" and "!!bool maybe".
+    except (IndexError, KeyError, AttributeError, TypeError, OverflowError):
+        # So PyYAML ends at "!!int ''", "!!bool maybe" and large floats to the base 60.
         raise ValueError("a value is not what its tag (!!int, !!bool, ...) says") from None
     check_plain(value)
     return value
 
 
 def _check_size(text: str) -> None:
-    """Refuse what would end the process or fill the memory: libyaml has no limits."""
+    """Refuse what would end the process, fill the memory or take hours: libyaml has no limits."""
+    if text.count("\n%") > _MOST_DIRECTIVES:
+        raise ValueError(f"more than {_MOST_DIRECTIVES} lines begin with %")
     sizes: dict[str, int] = {}
     # Of what is open: its values up to here, with those of aliases, and its anchor.
     inside: list[tuple[int, str]] = [(0, "")]
@@ -313,7 +327,9 @@ def _check_size(text: str) -> None:
         elif isinstance(event, yaml.CollectionEndEvent):
             size, anchor = inside.pop()
         elif isinstance(event, yaml.ScalarEvent):
-            size, anchor = 1, event.anchor
+            size, anchor = 1 + len(event.value) // _SHORT_TEXT, event.anchor
+            if size > 1 and not event.implicit[1] and _BASE_60(event.value):
+                raise ValueError(f"a number to the base 60 has {len(event.value)} characters")
         elif isinstance(event, yaml.AliasEvent):
             # One that stands within what it refers to has no end.
             size, anchor = sizes.get(event.anchor, _MOST_VALUES), ""

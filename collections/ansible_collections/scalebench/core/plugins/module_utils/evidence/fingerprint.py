@@ -37,7 +37,7 @@ class Fingerprint(TypedDict):
 
     cpu_model: str
     cpu_governor: Optional[str]
-    cpu_bfloat16: Optional[bool]  # whether bf16 is quick; None: not known
+    cpu_bfloat16: Optional[bool]  # whether it has instructions for it
     memory_mib: int
     os: str
     machine_id: str
@@ -72,7 +72,7 @@ def fingerprint(texts: Mapping[str, str], gpus: Sequence[GpuRow] = ()) -> Finger
     return {
         "cpu_model": cpus.get("model name") or cpus.get("Model") or "unknown",
         "cpu_governor": ", ".join(sorted(set(texts.get("governors", "").split()))) or None,
-        "cpu_bfloat16": _quick_bfloat16(cpus.get("flags", "")),
+        "cpu_bfloat16": _bfloat16(cpus.get("flags") or cpus.get("Features", "")),
         "memory_mib": int(memory.split()[0]) // 1024,
         "os": system.get("PRETTY_NAME", "unknown").strip('"'),
         "machine_id": texts.get("machine_id", "").strip(),
@@ -89,13 +89,13 @@ def fingerprint(texts: Mapping[str, str], gpus: Sequence[GpuRow] = ()) -> Finger
     }
 
 
-def _quick_bfloat16(flags: str) -> Optional[bool]:
-    """Return whether an x86 CPU has what oneDNN's kernels for bf16 need; None for other CPUs.
+def _bfloat16(flags: str) -> Optional[bool]:
+    """Return whether a CPU has instructions for bf16, by its flags of x86 or features of ARM.
 
-    By the data types of oneDNN, ``avx512_core`` or ``avx2_vnni_2``:
+    Where it has none oneDNN emulates them with AVX-512, and hardly optimises without:
     https://uxlfoundation.github.io/oneDNN/dev_guide_data_types.html
     """
-    return not {"avx512bw", "avx_ne_convert"}.isdisjoint(flags.split()) if flags else None
+    return not {"avx512_bf16", "amx_bf16", "bf16"}.isdisjoint(flags.split()) if flags else None
 
 
 def _virtualisation(detected: str, cpu_flags: str) -> Optional[str]:
