@@ -86,6 +86,8 @@ class CallbackModule(CallbackBase):
         self._held = {}
         # Servers whose changes are not recorded yet.
         self._begun = set()
+        # The task that each node is at.
+        self._running = {}
         self._passwords = {}
         self._writers, self._folder = [], ""
         self._process = os.getpid()
@@ -112,6 +114,7 @@ class CallbackModule(CallbackBase):
         # A release that is skipped has no answer: that of a node which another holds.
         takes = _claims(task) and task.args.get("state") != "released"
         name = host.get_name()
+        self._running[name] = task.get_name()
         if takes and not of_job and not checks:
             # What root claimed, only root gives back, with what the account claimed later.
             self._held[name] = max(self._way, self._held.get(name, self._way))
@@ -120,6 +123,7 @@ class CallbackModule(CallbackBase):
 
     def v2_runner_on_ok(self, result):
         """Note a claim that was taken or released, and a finished record."""
+        self._running.pop(result.host.get_name(), None)
         if _claims(result.task) and not result.result.get("holds"):
             self._held.pop(result.host.get_name(), None)
         if _records(result.task) == "recorded":
@@ -131,10 +135,17 @@ class CallbackModule(CallbackBase):
         But not what root claimed before.
         """
         name = result.host.get_name()
+        self._running.pop(name, None)
         if _claims(result.task) and self._held.get(name) == self._way:
             del self._held[name]
         if _records(result.task) == "begun":
             self._begun.discard(name)
+
+    def v2_runner_on_skipped(self, result):
+        """Note that a task has ended."""
+        self._running.pop(result.host.get_name(), None)
+
+    v2_runner_on_unreachable = v2_runner_on_skipped
 
     def v2_playbook_on_stats(self, stats):
         """Give back what failed nodes hold."""
@@ -146,6 +157,11 @@ class CallbackModule(CallbackBase):
         # must not start itself again for nodes that it cannot reach.
         if os.getpid() != self._process or HOLDER_VARIABLE in os.environ:
             return
+        # A campaign's runs end with the connection; what root's modules began goes on.
+        for task in sorted({self._running[name] for name in self._begun & {*self._running}}):
+            nodes = folded(sorted(name for name in self._begun if self._running.get(name) == task))
+            said = "interrupted, and may still run there: wait for it before the next run"
+            self._say(self._display.warning, f"{nodes}: {task}: {said}")
         ways = {**self._held, **dict.fromkeys(self._begun, (True, True))}
         for way in sorted({*ways.values()}, reverse=True):
             self._give_back_by(way, sorted(name for name, one in ways.items() if one == way))
@@ -175,7 +191,7 @@ class CallbackModule(CallbackBase):
             for pipe in secrets:
                 os.close(pipe)
             self._end_writers()
-        if done.returncode or "UNREACHABLE" in done.stdout:
+        if done.returncode:
             self._say(
                 self._display.warning,
                 f"not all of {folded(nodes)} were given back; the next run of this controller takes"

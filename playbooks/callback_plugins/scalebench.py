@@ -289,6 +289,8 @@ class CallbackModule(Default):
         task = _clean(task)
         message = _clean(answer.get("msg") or answer.get("censored", ""))
         lines = ["  " + line for line in message.splitlines()]
+        if "sudo password" in message:
+            lines.append("  give sudo's password: -K (--ask-become-pass)")
         for stream in ("stdout", "stderr"):
             output = _clean(answer.get(stream) or answer.get(f"module_{stream}") or "").splitlines()
             if output:
@@ -298,7 +300,11 @@ class CallbackModule(Default):
         hosts.append(host)
         if len(hosts) == 1:
             # What runs once for all nodes is no fault of the first one.
-            of_all = result.task.run_once and word != UNREACHABLE
+            of_all = (
+                result.task.run_once
+                and word != UNREACHABLE
+                and not result.task.action.endswith("node_claim")
+            )
             where = "" if of_all else f" {host}:"
             self._print("\n".join([f"{word}{where} {task}", *lines]), "red")
 

@@ -273,6 +273,15 @@ def test_controllers_in_containers_of_one_machine_use_the_nodes_by_turns(cluster
     assert claims(cluster) == []
 
 
+def test_nodes_that_cannot_be_given_back_are_no_success(tmp_path):
+    lost = {"ansible_host": "127.0.0.1", "ansible_port": 1, "scalebench_work_dir": "/nowhere"}
+    (tmp_path / "lost.yml").write_text(json.dumps({"nodes": {"hosts": {"lost": lost}}}))
+    command = ["ansible-playbook", "-i", tmp_path / "lost.yml", ROOT / "playbooks/release.yml"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "Connection refused" in done.stdout
+
+
 def test_a_second_controller_is_told_who_owns_the_nodes(cluster):
     assert finish(cluster, "-e", "scalebench_controller=anna@one")[0] == 0
     code, out = finish(cluster, "-e", "scalebench_controller=ben@two")

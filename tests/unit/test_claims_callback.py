@@ -46,7 +46,7 @@ def told(callback, host, action="node_claim", event="ok", state="taken", **answe
     """Tell the callback the start and the result of a task."""
     variables = {"scalebench_carrier_job": "7"} if host.startswith("slurm") else {}
     named = SimpleNamespace(get_name=lambda: host, get_vars=lambda: variables)
-    task = SimpleNamespace(action=action, args={"state": state})
+    task = SimpleNamespace(action=action, args={"state": state}, get_name=lambda: action)
     callback.plugin.v2_runner_on_start(named, task)
     result = SimpleNamespace(task=task, host=named, result=answer)
     if event:
@@ -124,6 +124,20 @@ def test_a_provisioning_that_ends_early_is_recorded_by_root_through_the_systems_
     first, second = [command for command, _ in callback.started]
     assert (first[6], first[-4:]) == ("node1,node5", as_root)
     assert (second[6], second[-2:]) == ("node6", ["-e", "@vars.yml"])
+
+
+def test_a_task_of_root_that_was_interrupted_is_named(callback, monkeypatch):
+    said = []
+    monkeypatch.setattr(callback.plugin._display, "warning", said.append)
+    play(callback, become=True)
+    for host in ("node1", "node2", "node3", "node4"):
+        told(callback, host, action="system_changes", state="begun", event="ok")
+    for host, event in (("node1", ""), ("node2", ""), ("node3", "unreachable"), ("node4", "ok")):
+        told(callback, host, action="service", event=event)
+    told(callback, "node5", action="shell", event="")
+    callback.plugin.give_back()
+    (words,) = said
+    assert words.startswith("node[1-2]: service: interrupted, and may still run there")
 
 
 def test_nothing_is_recorded_after_check_mode(callback, monkeypatch):

@@ -86,6 +86,9 @@ def test_a_usable_node_has_no_problems():
 def test_each_problem_says_what_to_do():
     (unreachable,) = problems({"unreachable": True, "msg": "timed out"})
     assert unreachable.startswith("10.0.0.2 port 10000 cannot be reached: timed out. Run ansible-")
+    closed = "kex_exchange_identification: Connection closed by UNKNOWN port 65535"
+    (behind,) = problems({"unreachable": True, "msg": closed})
+    assert "try ssh to the jump host by hand" in behind and "provision.yml" not in behind
     (full,) = problems({**WELL, "fingerprint": {"disk_free_mib": 3}})
     assert full.startswith("3 MiB are free at /var/tmp/scalebench, 500 are needed")
 

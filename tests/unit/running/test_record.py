@@ -17,6 +17,10 @@ from telemetry_data import telemetry
 
 CAMPAIGN = {"campaign": "c", "session": "s", "recorded": "2026-01-01T00:00:20Z"}
 
+# ansible.plugins.connection.ssh, of a connection that ended.
+LOST = (
+    'Data could not be sent to remote host "10.0.0.2". Make sure this host can be reached over ssh:'
+)
 OK = {"ending": "ok", "reason": "", "exit_code": 0, "seconds": 20.0, "started": "2026-01-01T00:00Z"}
 LOG = {"ending": {"kind": "complete", "detail": ""}, "throughput": 24.1, "count": 50}
 
@@ -50,6 +54,11 @@ def test_a_repeat_is_ok_when_nodes_and_log_are():
           "node2": {**OK, "ending": "crashed", "reason": "reset"}}, {}, "crashed", "node2: reset"),
         ({"node2": {"unreachable": True, "msg": "timed out"}}, {}, "launch_failed",
          "node2: unreachable: timed out"),
+        ({"node2": {"unreachable": True, "msg": LOST}}, {}, "launch_failed",
+         "node2: unreachable: the connection of this node, its jump host or the network was lost;"
+         " ssh printed: nothing"),
+        ({"node2": {"unreachable": True, "msg": f"{LOST} Loading cuda/12\n"}}, {},
+         "launch_failed", "ssh printed: Loading cuda/12"),
         ({"node2": {"failed": True, "msg": "no space"}}, {}, "launch_failed", "no space"),
         ({"node2": {"failed": True, "msg": "no JSON", "module_stderr": "bash: Killed\n"}}, {},
          "launch_failed", "node2: the node gave no result: bash: Killed"),

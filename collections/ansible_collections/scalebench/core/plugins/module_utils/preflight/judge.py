@@ -25,7 +25,10 @@ CHECKS = {
     *("bf16 on the CPU", "diagnosis", "transport"),
 }
 _NAMES = "correct it, or remove it from preflight_accepted: a name of the inventory, or a pattern"
-_UNSEEN = "fix this first: the node could not be examined further"
+_UNSEEN = (
+    "fix this first: the node could not be examined further. Behind a jump host its way is"
+    " scalebench_ssh_arguments, as ~/.ssh/config is not read"
+)
 
 
 def judge(

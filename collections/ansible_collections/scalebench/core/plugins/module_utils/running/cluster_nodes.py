@@ -126,10 +126,16 @@ def node_problems(
         ``named_by``, the benchmark file and its key, and ``copied``, whether provision.yml does.
     """
     if probe.get("unreachable"):
-        return [
-            f"{place} cannot be reached: {probe.get('msg', 'no message')}. Run ansible-playbook"
-            " playbooks/provision.yml, or leave the node out with --limit."
-        ]
+        said = str(probe.get("msg", "no message"))
+        todo = (
+            # So ssh names the other end of a ProxyCommand or ProxyJump that has ended.
+            "The way through the jump host failed: try ssh to the jump host by hand, without a"
+            " prompt"
+            if "UNKNOWN port" in said
+            else "Run ansible-playbook playbooks/provision.yml; behind a jump host set"
+            " scalebench_ssh_arguments, as ~/.ssh/config is not read for this port"
+        )
+        return [f"{place} cannot be reached: {said}. {todo}, or leave the node out with --limit."]
     problems = []
     unusable = probe["unusable"]
     repairable = [why for why in unusable.values() if not why.startswith(NOT_INSTALLABLE)]

@@ -18,6 +18,7 @@ __all__ = ["not_run", "record"]
 SCHEMA = 2
 _PLAN_KEYS = ("repeat", "log", "attempt", "kind", "why", "packed_with", "shares_machine")
 # That a node, its carrier or the controller tells; the others are found here.
+_LOST = "Data could not be sent to remote host"
 _ENDINGS = ("ok", "cancelled", *ending_names(judged_by=NODE))
 _LEAST_TRAFFIC_MIB, _SHARE_OF_TRAFFIC = 1.0, 0.1
 # What Ansible adds to the facts of a log.
@@ -99,13 +100,19 @@ def _node_run(run: Mapping[str, Any]) -> NodeRun:
             return _checked({**answer, "reason": run.get("reason") or ""})
         except (ValueError, RecursionError) as error:
             return {"ending": "launch_failed", "reason": f"the node gave no valid result: {error}"}
-    what = "unreachable" if run.get("unreachable") else "the node gave no result"
+    if run.get("unreachable"):
+        # Ansible's words for a connection that ended, then what ssh or the account's shell printed.
+        message = str(run.get("msg", "no message"))
+        lost, _, said = message.partition("over ssh:") if message.startswith(_LOST) else ("",) * 3
+        words = "the connection of this node, its jump host or the network was lost"
+        reason = f"{words}; ssh printed: {said.strip() or 'nothing'}" if lost else message
+        return {"ending": "launch_failed", "reason": f"unreachable: {reason}"}
     # Of a program that was killed Ansible says only that it printed no result.
     lines = str(run.get("module_stderr") or "").split("\n")
     told = [line.strip() for line in lines if line.strip()]
     errors = [line for line in told if "error" in line.lower()]
     reason = (errors or told or [run.get("msg", "no message")])[-1]
-    return {"ending": "launch_failed", "reason": f"{what}: {reason}"}
+    return {"ending": "launch_failed", "reason": f"the node gave no result: {reason}"}
 
 
 def _checked(run: Mapping[str, Any]) -> NodeRun:
