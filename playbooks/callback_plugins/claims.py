@@ -35,7 +35,10 @@ from ansible_collections.scalebench.core.plugins.module_utils.node.claim import 
     HOLDER_VARIABLE,
     identity,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.records.node_names import folded
+from ansible_collections.scalebench.core.plugins.module_utils.records.node_names import (
+    by_words,
+    folded,
+)
 from ansible_collections.scalebench.core.plugins.plugin_utils.interrupts import (
     keep_interrupts,
     run_to_end,
@@ -158,10 +161,10 @@ class CallbackModule(CallbackBase):
         if os.getpid() != self._process or HOLDER_VARIABLE in os.environ:
             return
         # A campaign's runs end with the connection; what root's modules began goes on.
-        for task in sorted({self._running[name] for name in self._begun & {*self._running}}):
-            nodes = folded(sorted(name for name in self._begun if self._running.get(name) == task))
+        interrupted = [(name, task) for name, task in self._running.items() if name in self._begun]
+        for words in by_words(interrupted):
             said = "interrupted, and may still run there: wait for it before the next run"
-            self._say(self._display.warning, f"{nodes}: {task}: {said}")
+            self._say(self._display.warning, f"{words}: {said}")
         ways = {**self._held, **dict.fromkeys(self._begun, (True, True))}
         for way in sorted({*ways.values()}, reverse=True):
             self._give_back_by(way, sorted(name for name, one in ways.items() if one == way))

@@ -173,13 +173,18 @@ WRITES = re.compile(
         ("a: .nan", "holds nan, which is no figure"),
         ("a: 1" + "0" * 400, "which is no figure"),
         ("a: 1" + "0" * 5000, "4300 digits"),
-        (f"{{{2**61 - 1}: 1, {5 * (2**61 - 1)}0: 2}}", "line 1: a key beyond 64 bits"),
         ("a: 2026-13-01", "month must be in 1..12"),
     ],
 )
 def test_what_yaml_has_beside_json_is_refused(tmp_path, text, message):
     (tmp_path / "x.yml").write_text(text)
-    with pytest.raises((ValueError, yaml.YAMLError), match=message):
+    with pytest.raises(ValueError, match=message):
+        read_yaml(tmp_path / "x.yml")
+
+
+def test_keys_of_one_hash_are_refused(tmp_path):
+    (tmp_path / "x.yml").write_text(f"{{{2**61 - 1}: 1, {50 * (2**61 - 1)}: 2}}")
+    with pytest.raises(yaml.YAMLError, match="line 1: a key beyond 64 bits"):
         read_yaml(tmp_path / "x.yml")
 
 

@@ -286,11 +286,10 @@ class _Unique(_Loader):  # type: ignore[valid-type, misc]
             twice = Counter(keys).most_common(1)[0][0][1]
             place = f"line {node.start_mark.line + 1}"
             raise yaml.constructor.ConstructorError(f"{place}: {twice!r} is there twice")
-        for key, _ in node.value:
-            # Python gives all multiples of 2^61 - 1 the same hash.
-            if key.tag == "tag:yaml.org,2002:int" and len(key.value) > _INT64_DIGITS:
-                place = f"line {key.start_mark.line + 1}"
-                raise yaml.constructor.ConstructorError(f"{place}: a key beyond 64 bits")
+        # Python gives all multiples of 2^61 - 1 the same hash.
+        if any(tag.endswith(":int") and len(text) > _INT64_DIGITS for tag, text in keys):
+            place = f"line {node.start_mark.line + 1}"
+            raise yaml.constructor.ConstructorError(f"{place}: a key beyond 64 bits")
         return super().construct_mapping(node, deep)
 
 

@@ -18,8 +18,9 @@ __all__ = ["not_run", "record"]
 SCHEMA = 2
 _PLAN_KEYS = ("repeat", "log", "attempt", "kind", "why", "packed_with", "shares_machine")
 # That a node, its carrier or the controller tells; the others are found here.
-_LOST = "Data could not be sent to remote host"
 _ENDINGS = ("ok", "cancelled", *ending_names(judged_by=NODE))
+# How Ansible begins and ends its words on a connection that was lost; what ssh printed follows.
+_LOST, _PRINTED = "Data could not be sent to remote host", "over ssh:"
 _LEAST_TRAFFIC_MIB, _SHARE_OF_TRAFFIC = 1.0, 0.1
 # What Ansible adds to the facts of a log.
 _ANSIBLE_KEYS = ("changed", "failed", "invocation", "failed_when_result", "skipped", "item")
@@ -101,11 +102,12 @@ def _node_run(run: Mapping[str, Any]) -> NodeRun:
         except (ValueError, RecursionError) as error:
             return {"ending": "launch_failed", "reason": f"the node gave no valid result: {error}"}
     if run.get("unreachable"):
-        # Ansible's words for a connection that ended, then what ssh or the account's shell printed.
-        message = str(run.get("msg", "no message"))
-        lost, _, said = message.partition("over ssh:") if message.startswith(_LOST) else ("",) * 3
-        words = "the connection of this node, its jump host or the network was lost"
-        reason = f"{words}; ssh printed: {said.strip() or 'nothing'}" if lost else message
+        reason = str(run.get("msg", "no message"))
+        if reason.startswith(_LOST):
+            # The account's shell may have printed it, so it need not be the cause.
+            printed = reason.partition(_PRINTED)[2].strip() or "nothing"
+            words = "the connection of this node, its jump host or the network was lost"
+            reason = f"{words}; ssh printed: {printed}"
         return {"ending": "launch_failed", "reason": f"unreachable: {reason}"}
     # Of a program that was killed Ansible says only that it printed no result.
     lines = str(run.get("module_stderr") or "").split("\n")
