@@ -205,7 +205,7 @@ def test_a_trainer_that_no_playbook_copies_is_told_with_the_key_that_names_it(pl
         "the trainer line_fit/nope.py is not there, nor in workloads/, which provision.yml copies."
         f" Correct {tmp_path}/pytorch.yml: recipes.portable.workload, or give both"
     ) in failures(checked)
-    assert cells(checked)[0] == "pytorch/bz4/1n1g/r50_b4_fp32"
+    assert cells(checked)[0] == "pytorch/bz2/1n1g/r50_b2_fp32"
     assert "line_fit/nope.py is not there" in failures(plan(everywhere, {"node1": {}}, ""))
     (tmp_path / "own/line_fit").mkdir(parents=True)
     (tmp_path / "own/line_fit/nope.py").touch()

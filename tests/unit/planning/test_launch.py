@@ -59,7 +59,7 @@ def test_no_value_is_split_or_quoted():
 def test_a_node_that_nothing_is_known_of_is_named():
     nodes = cluster(2)
     cell = expand(benchmarks(), {"topology": ["2n1g"]}, nodes)[0]
-    with pytest.raises(ValueError, match="pytorch/bz4/2n1g: nothing is known of node2"):
+    with pytest.raises(ValueError, match="pytorch/bz2/2n1g: nothing is known of node2"):
         commands(cell, benchmarks()["pytorch"]["recipes"]["portable"], {"node1": nodes["node1"]})
 
 

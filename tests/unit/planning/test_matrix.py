@@ -88,7 +88,7 @@ def test_two_cells_with_the_same_logs_are_refused():
     known = benchmarks()
     known["pytorch"]["recipes"]["portable"]["choices"]["mode"] = ["train", "real"]
     options = parse_options({"mode": "train,real", "data": "synthetic,real", "topology": "1n1g"})
-    words = "bz4-real/1n1g/.* data=synthetic, mode=real and of data=real, mode=train would lie "
+    words = "bz2-real/1n1g/.* data=synthetic, mode=real and of data=real, mode=train would lie "
     with pytest.raises(ValueError, match=words):
         expand({"pytorch": known["pytorch"]}, options, cluster(1))
 

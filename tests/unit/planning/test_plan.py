@@ -27,12 +27,12 @@ def planned(nodes=None, **options):
 def test_repeats_run_in_rounds_over_the_cells():
     logs = [repeat["log"] for repeat in plan.repeats(planned(repeats=2)["cells"])]
     assert logs == [
-        "logs/pytorch/bz4/1n1g/r50_b4_fp32_1.log",
-        "logs/pytorch/bz4/2n1g/r50_b4_fp32_1.log",
-        "logs/pytorch/bz4/4n1g/r50_b4_fp32_1.log",
-        "logs/pytorch/bz4/1n1g/r50_b4_fp32_2.log",
-        "logs/pytorch/bz4/2n1g/r50_b4_fp32_2.log",
-        "logs/pytorch/bz4/4n1g/r50_b4_fp32_2.log",
+        "logs/pytorch/bz2/1n1g/r50_b2_fp32_1.log",
+        "logs/pytorch/bz2/2n1g/r50_b2_fp32_1.log",
+        "logs/pytorch/bz2/4n1g/r50_b2_fp32_1.log",
+        "logs/pytorch/bz2/1n1g/r50_b2_fp32_2.log",
+        "logs/pytorch/bz2/2n1g/r50_b2_fp32_2.log",
+        "logs/pytorch/bz2/4n1g/r50_b2_fp32_2.log",
     ]
 
 
@@ -40,14 +40,14 @@ def test_only_the_leading_nodes_output_is_a_log():
     repeat = plan.repeats(planned(topology="2n1g")["cells"])[0]
     assert repeat["logs"] == {
         "node1": repeat["log"],
-        "node2": "logs/pytorch/bz4/2n1g/r50_b4_fp32_1.node2.out",
+        "node2": "logs/pytorch/bz2/2n1g/r50_b2_fp32_1.node2.out",
     }
 
 
 def test_a_log_must_say_that_it_is_its_cells():
     repeat = plan.repeats(planned(topology="4n1g", precision="amp")["cells"])[0]
     assert repeat["expect"] == {
-        "batch_size_per_device": 4,
+        "batch_size_per_device": 2,
         "world_size": 4,
         "precision": "amp",
         "image_size": 32,
@@ -96,7 +96,7 @@ def test_as_many_forks_as_the_repeats_can_occupy_are_enough():
 def test_the_estimate_comes_from_earlier_repeats_where_there_are_some():
     repeat = plan.repeats(planned(topology="1n1g")["cells"])[0]
     assert plan.estimate(repeat, {}) == repeat["cell"]["estimate_seconds"]
-    earlier = {"pytorch/bz4/1n1g/r50_b4_fp32 10+50": [9.0, 7.0, 30.0]}
+    earlier = {"pytorch/bz2/1n1g/r50_b2_fp32 10+50": [9.0, 7.0, 30.0]}
     assert plan.estimate(repeat, earlier) == 9.0
     longer = {**repeat, "cell": {**repeat["cell"], "iterations": 1000}}
     assert plan.estimate(longer, earlier) == repeat["cell"]["estimate_seconds"]
@@ -155,7 +155,7 @@ def in_words(packing="none", seconds=(18.0,) * 9, **options):
 def test_the_plan_in_words_has_order_time_and_whole_commands():
     text = in_words(topology="2n1g", repeats=1)
     assert "Campaign c: 1 cell(s), 1 repeat(s), 1 to run in about 18 s" in text
-    assert "pytorch/bz4/2n1g/r50_b4_fp32_1.log" in text
+    assert "pytorch/bz2/2n1g/r50_b2_fp32_1.log" in text
     assert "  node[1-2]: " in text
     assert "--node-rank=[0-1] " in text
     assert "OMP_NUM_THREADS=1" in text

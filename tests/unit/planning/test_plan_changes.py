@@ -26,10 +26,10 @@ def test_the_same_plan_has_no_differences_even_through_json():
 
 def test_another_plan_is_told_cell_by_cell():
     different = differences(planned(topology="1n1g"), planned(topology="1n1g", repeats=9))
-    assert different == ["pytorch/bz4/1n1g/r50_b4_fp32: repeats was 3, is 9"]
+    assert different == ["pytorch/bz2/1n1g/r50_b2_fp32: repeats was 3, is 9"]
     assert differences(planned(topology="1n1g"), planned(topology="2n1g")) == [
-        "pytorch/bz4/1n1g/r50_b4_fp32 was planned and is not requested now",
-        "pytorch/bz4/2n1g/r50_b4_fp32 is requested now and was not planned",
+        "pytorch/bz2/1n1g/r50_b2_fp32 was planned and is not requested now",
+        "pytorch/bz2/2n1g/r50_b2_fp32 is requested now and was not planned",
     ]
 
 
@@ -37,7 +37,7 @@ def test_another_command_is_told_by_the_words_that_differ():
     nodes = cluster(4)
     nodes["node1"]["interface"] = "eth0"
     assert differences(planned(topology="1n1g"), planned(nodes, topology="1n1g")) == [
-        "pytorch/bz4/1n1g/r50_b4_fp32: command on node1 was GLOO_SOCKET_IFNAME=ib0"
+        "pytorch/bz2/1n1g/r50_b2_fp32: command on node1 was GLOO_SOCKET_IFNAME=ib0"
         " NCCL_SOCKET_IFNAME=ib0, is GLOO_SOCKET_IFNAME=eth0 NCCL_SOCKET_IFNAME=eth0"
     ]
 
@@ -53,7 +53,7 @@ def test_a_plan_older_than_a_factor_has_its_plain_value(later_factor):
     wanted["cells"][0]["accumulation"] = 1
     assert differences(kept, wanted) == []
     wanted["cells"][0]["accumulation"] = 4
-    assert differences(kept, wanted) == ["pytorch/bz4/1n1g/r50_b4_fp32: accumulation was 1, is 4"]
+    assert differences(kept, wanted) == ["pytorch/bz2/1n1g/r50_b2_fp32: accumulation was 1, is 4"]
 
 
 def test_a_campaign_that_differs_by_a_variable_is_refused_with_its_name():

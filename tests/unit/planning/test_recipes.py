@@ -44,14 +44,14 @@ def test_portable_is_the_usual_recipe_and_else_the_first():
 def test_the_first_version_needs_no_mention():
     (cell,) = cells()
     assert (cell["framework_version"], cell["framework_set"]) == ("2.13", "pytorch")
-    assert cell["variant"] == "bz4"
+    assert cell["variant"] == "bz2"
 
 
 def test_another_version_has_its_own_packages_launcher_and_folder():
     (cell,) = cells(framework_version="1.0")
     assert cell["framework"] == "pytorch"
     assert cell["framework_set"] == "old"
-    assert cell["variant"] == "bz4-v1.0"
+    assert cell["variant"] == "bz2-v1.0"
     assert cell["commands"]["node1"]["argv"][:2] == [
         "/old/python",
         "/opt/workloads/resnet50/train_pytorch.py",
@@ -114,7 +114,7 @@ def test_another_recipe_than_the_usual_one_has_a_folder_of_its_own():
     definition["recipes"]["other"] = definition["recipes"]["portable"]
     options = parse_options({"topology": "1n1g", "recipe": "other"})
     (cell,) = plan.build({"pytorch": definition}, options, cluster(1))["cells"]
-    assert cell["directory"] == "pytorch/bz4-other/1n1g"
+    assert cell["directory"] == "pytorch/bz2-other/1n1g"
 
 
 @pytest.mark.parametrize(

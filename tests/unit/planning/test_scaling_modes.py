@@ -54,7 +54,7 @@ def test_topologies_of_one_global_batch_are_one_group_of_logs():
 def test_weak_scaling_is_as_before_and_the_default():
     usual, asked = planned(), planned(scaling="weak")
     assert usual["cells"] == asked["cells"]
-    assert {cell["variant"] for cell in usual["cells"]} == {"bz4"}
+    assert {cell["variant"] for cell in usual["cells"]} == {"bz2"}
     assert {cell["global_batch_size"] for cell in usual["cells"]} == {None}
 
 

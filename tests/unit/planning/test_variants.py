@@ -49,7 +49,7 @@ def test_a_variant_is_a_factor_of_the_cell_and_adds_to_its_command():
     made = planned(topology="1n1g")
     cells = {cell["treatment"]: cell for cell in made["cells"]}
     assert {name: cell["directory"] for name, cell in cells.items()} == {
-        name: f"pytorch/bz4-{name}/1n1g" for name in VARIANTS
+        name: f"pytorch/bz2-{name}/1n1g" for name in VARIANTS
     }
     commands = {name: cell["commands"]["node1"] for name, cell in cells.items()}
     plain = commands["usual"]
@@ -72,7 +72,7 @@ def test_a_campaign_without_variants_is_as_before():
     made = plan.build(benchmarks(), parse_options({"topology": "1n1g,2n1g"}), cluster(2))
     assert {"variants", "seed"}.isdisjoint(made)
     assert {cell["treatment"] for cell in made["cells"]} == {"none"}
-    assert [cell["directory"] for cell in made["cells"]] == ["pytorch/bz4/1n1g", "pytorch/bz4/2n1g"]
+    assert [cell["directory"] for cell in made["cells"]] == ["pytorch/bz2/1n1g", "pytorch/bz2/2n1g"]
     older = copy.deepcopy(made)
     for cell in older["cells"]:
         del cell["treatment"]

@@ -49,7 +49,7 @@ def test_reference_004_breaks_nothing_and_its_slow_pair_of_gpus_is_told():
     cells = measured(REFERENCE_004)
     assert broken(cells) == {}
     # 322 images/s a GPU on two, 340 on four: the reference prints speed-ups of 1.83 and 3.85.
-    assert entries(warnings(cells)) == [("fp32", "bz4", "1n4g", "efficiency_not_growing")]
+    assert entries(warnings(cells, {})) == [("fp32", "bz4", "1n4g", "efficiency_not_growing")]
 
 
 def test_a_speedup_beyond_the_ideal_is_broken():
@@ -117,36 +117,51 @@ DALI = {**REAL, "data_backend": "dali", "variant": "bz4-dali-real"}
 def test_a_variant_that_should_be_faster_and_is_not(others, expected):
     cells = measured({"1n1g": around(100)}, *(({"1n1g": s}, c) for s, c in others))
     precision, variant, rule = expected
-    assert entries(warnings(cells)) == [(precision, variant, "1n1g", rule)]
+    assert entries(warnings(cells, {})) == [(precision, variant, "1n1g", rule)]
 
 
 def test_the_order_that_is_expected_warns_of_nothing():
     variants = [(around(260), AMP), (around(80), REAL), (around(95), DALI)]
     cells = measured({"1n1g": around(100)}, *(({"1n1g": s}, c) for s, c in variants))
-    assert warnings(cells) == {}
+    assert warnings(cells, {}) == {}
 
 
 def test_amp_on_a_cpu_may_be_slower():
     cells = measured({"1n1g": around(100)}, ({"1n1g": around(90)}, AMP))
-    assert warnings([{**cell, "device": "cpu"} for cell in cells]) == {}
+    assert warnings([{**cell, "device": "cpu"} for cell in cells], {}) == {}
 
 
 def test_more_devices_that_are_slower():
     cells = measured({"1n1g": around(100), "1n2g": around(95)})
-    ((key, (entry,)),) = warnings(cells).items()
+    ((key, (entry,)),) = warnings(cells, {}).items()
     assert (key[4], entry["rule"]) == ("1n2g", "more_devices_not_slower")
     assert entry["detail"] == "95.0 with 1n2g, but 100.0 with 1n1g"
 
 
 def test_oversubscribed_processes_are_expected_to_be_slower():
     cells = measured({"1n1g": around(100), "2n1g": around(95)})
-    assert warnings([{**cell, "oversubscribed": cell["nodes"] > 1} for cell in cells]) == {}
+    assert warnings([{**cell, "oversubscribed": cell["nodes"] > 1} for cell in cells], {}) == {}
+
+
+@pytest.mark.parametrize(
+    ("device", "machines", "warned"),
+    [
+        ("cpu", {"a": "one", "b": "one"}, False),
+        ("cpu", {"a": "one", "b": "two"}, True),
+        ("cpu", {}, True),
+        ("gpu", {"a": "one", "b": "one"}, True),
+    ],
+)
+def test_cpu_nodes_that_share_cores_may_be_slower(device, machines, warned):
+    cells = measured({"1n1g": around(100), "2n1g": around(95)})
+    cells = [{**cell, "device": device, "node_names": ["a", "b"]} for cell in cells]
+    assert bool(warnings(cells, machines)) == warned
 
 
 def test_topologies_that_are_no_part_of_each_other_are_not_compared():
     # Devices of one node are faster each than one of each node: another path.
-    assert warnings(measured({"4n1g": around(200), "1n8g": around(700)})) == {}
-    assert warnings(measured({"1n4g": around(400), "8n1g": around(300)})) == {}
+    assert warnings(measured({"4n1g": around(200), "1n8g": around(700)}), {}) == {}
+    assert warnings(measured({"1n4g": around(400), "8n1g": around(300)}), {}) == {}
 
 
 @pytest.mark.parametrize(
@@ -161,7 +176,7 @@ def test_topologies_that_are_no_part_of_each_other_are_not_compared():
 )
 def test_what_may_be_chance_warns_of_nothing(slower):
     cells = measured({"1n1g": around(100)}, ({"1n1g": slower}, AMP))
-    assert warnings(cells) == {}
+    assert warnings(cells, {}) == {}
 
 
 def test_every_rule_says_what_it_is_and_where_from():

@@ -150,7 +150,7 @@ def test_the_plan_says_that_repeats_are_not_fixed():
     planned_cells = {"campaign": "c", "cells": planned()["cells"], "repeats": 8, "waves": []}
     none = {"missing": 0, "measured": 0, "seconds": 0, "packing": "none", "not_run": []}
     text = plan_text({**planned_cells, **none})
-    assert "pytorch/bz4-v1/1n1g/r50_b4_fp32: as many as bisecting takes of" in text
+    assert "pytorch/bz2-v1/1n1g/r50_b2_fp32: as many as bisecting takes of" in text
 
 
 def test_without_bisect_there_is_no_bisection():

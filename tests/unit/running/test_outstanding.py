@@ -68,14 +68,14 @@ def test_only_repeats_without_an_ok_record_are_missing():
 @pytest.mark.parametrize("ending", ["crashed", "stalled", "timeout", "launch_failed"])
 def test_endings_by_chance_are_retried_once(ending):
     campaign = Campaign(topology="1n1g", repeats=1)
-    assert campaign.run(lambda repeat: ending) == ["r50_b4_fp32_1.log"] * 2
+    assert campaign.run(lambda repeat: ending) == ["r50_b2_fp32_1.log"] * 2
     assert campaign.run(lambda repeat: ending) == []
 
 
 @pytest.mark.parametrize("ending", ["out_of_memory", "nan_loss", "invalid", "interrupted"])
 def test_endings_caused_by_the_cell_are_not_retried(ending):
     campaign = Campaign(topology="1n1g", repeats=1)
-    assert campaign.run(lambda repeat: ending) == ["r50_b4_fp32_1.log"]
+    assert campaign.run(lambda repeat: ending) == ["r50_b2_fp32_1.log"]
 
 
 def test_a_retry_that_goes_well_settles_the_repeat():
@@ -278,8 +278,8 @@ def test_a_later_session_tries_again_what_a_search_did_not_settle(ending, again)
 
 def test_a_search_that_fails_otherwise_is_reported_and_measures_nothing():
     campaign = Campaign(topology="1n1g", batch_size_per_device="max")
-    assert campaign.run(lambda repeat: "invalid") == ["r50_b4_fp32_search.log"]
-    assert "the search for the largest batch ended: invalid at 4" in campaign.left()["remarks"][0]
+    assert campaign.run(lambda repeat: "invalid") == ["r50_b2_fp32_search.log"]
+    assert "the search for the largest batch ended: invalid at 2" in campaign.left()["remarks"][0]
 
 
 def test_a_sample_of_packed_repeats_runs_again_alone():

@@ -216,14 +216,17 @@ def _scaling(
     return figures
 
 
-def add_checks(cells: Sequence[MeasuredCell], facts: Dict[str, Any]) -> None:
+def add_checks(
+    cells: Sequence[MeasuredCell], facts: Dict[str, Any], machines: Mapping[str, str]
+) -> None:
     """Add ``invalid`` and ``warnings`` of :mod:`checks` to the cells.
 
     An invalid cell loses its speed-up, in ``facts`` too; the reason holds the figure.
 
     :param cells: completed by :func:`add_facts`, which returned ``facts``.
+    :param machines: of the nodes, by name (``repeats.machines_of``).
     """
-    broken, odd = checks.broken(cells), checks.warnings(cells)
+    broken, odd = checks.broken(cells), checks.warnings(cells, machines)
     for cell in cells:
         key = cell_key(cell)
         cell["invalid"], cell["warnings"] = broken.get(key, []), odd.get(key, [])

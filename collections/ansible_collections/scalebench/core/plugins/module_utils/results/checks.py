@@ -97,20 +97,24 @@ def broken(cells: Cells, tolerance: float = 1.05) -> Findings:
     return findings
 
 
-def warnings(cells: Cells) -> Findings:
+def warnings(cells: Cells, machines: Mapping[str, str]) -> Findings:
     """Return by ``cell_key`` what looks odd, as ``{"rule", "detail"}``.
 
     Speeds only where the intervals of the two medians, of 3 repeats or more each, lie apart by 2 %.
-    Scaling is not judged in cells that run more processes than their machines have cores.
+    Scaling is not judged in cells that run more processes than their machines have cores, and
+    not on CPUs whose cores several nodes share: their ranks take memory bandwidth and cores for
+    the exchange from each other.
 
     :param cells: measured (``cells.measure_cell``), with ``median_speed`` in samples/s.
+    :param machines: of the nodes, by name (``repeats.machines_of``).
     """
     findings: Findings = {}
     by_conditions = {_conditions(cell): cell for cell in cells}
     smaller = _next_smaller(cells)
     for place, cell in enumerate(cells):
         others = [*_against_variants(cell, by_conditions)]
-        others += _against_smaller(cell, smaller.get(place))
+        if not _shares_cores(cell, machines):
+            others += _against_smaller(cell, smaller.get(place))
         entries = [*_untold(cell), *others]
         if entries:
             findings[cell_key(cell)] = entries
@@ -181,6 +185,11 @@ def _is_part(other: MeasuredCell, cell: MeasuredCell) -> bool:
         and other["nodes"] <= cell["nodes"]
         and other["devices_per_node"] <= cell["devices_per_node"]
     )
+
+
+def _shares_cores(cell: MeasuredCell, machines: Mapping[str, str]) -> bool:
+    names = cell.get("node_names") or ()
+    return cell.get("device") == "cpu" and len({machines.get(n, n) for n in names}) < len(names)
 
 
 def _against_smaller(cell: MeasuredCell, below: Optional[MeasuredCell]) -> Iterator[Finding]:

@@ -56,7 +56,7 @@ def build_results(
         result["unfinished"] = _unfinished(cell, runs, attempts)
         cells.append(result)
     facts = add_facts(cells)
-    add_checks(cells, facts)
+    add_checks(cells, facts, machines)
     alone = interference(cells, [repeat_of(run) for run in _of_kind(runs, "alone")])
     packed = packing(options.get("packing", "none"), cells)
     results: Results = {
