@@ -61,13 +61,15 @@ def write_whole_campaign(folder: Path) -> Path:
     assert probe
     memory = {"ending": "out_of_memory", "exit_code": 1, "reason": "CUDA out of memory"}
     nodes = {name: {**_node_run(name, {}), **memory} for name in probe["cell"]["node_names"]}
-    write_log(folder / probe["log"], probe["cell"]["topology"], speed=24.0, iterations=2)
+    batch = probe["cell"]["batch_size_per_device"]
+    write_log(folder / probe["log"], probe["cell"]["topology"], batch=batch, iterations=2)
     _write(folder, probe, 1, nodes, {"msg": "no throughput"})
     first = repeats[0]
     alone = {**first, "log": first["log"].replace(".log", "_alone.log"), "kind": "alone"}
     for repeat in (alone, *repeats):
         log, cell = folder / repeat["log"], repeat["cell"]
-        own = {"framework": "pytorch", "parameters": 25557032, "threads_per_rank": 1}
+        own: dict[str, Any] = {"framework": "pytorch", "parameters": 25557032}
+        own |= {"threads_per_rank": 1, "batch": cell["batch_size_per_device"]}
         speed, steps = 24.0 + repeat["repeat"], cell["warmup"] + cell["iterations"]
         write_log(log, cell["topology"], speed=speed, iterations=steps, **own)
         nodes = {name: _node_run(name, run) for name, run in commands[cell["directory"]].items()}
@@ -81,7 +83,7 @@ def write_whole_campaign(folder: Path) -> Path:
             nodes["node2"].update(crash)
             _write(folder, repeat, 1, nodes, facts)
             campaign_files.set_aside(folder, campaign_files.records(folder)[repeat["log"]])
-            write_log(log, cell["topology"], speed=speed, iterations=20)
+            write_log(log, cell["topology"], speed=speed, iterations=20, batch=own["batch"])
             _write(folder, repeat, 2, nodes, {"msg": "no throughput"})
         else:
             _write(folder, repeat, 1, nodes, facts)

@@ -65,6 +65,15 @@ def test_figures_and_selectors(metric, value, where, verdict, detail):
     assert found["ok"] is (verdict == "passed" or (verdict == "undecided" and not no_data))
 
 
+def test_an_impossible_cell_passes_no_limit_of_speed():
+    found = results({"1n1g": [10.0, 10.1, 9.9], "2n1g": [40.0, 40.1, 39.9]})
+    rules = [rule(name, 2, topology="2n1g") for name in ("min_throughput", "min_speedup", "max_cv")]
+    verdicts = judge_gate(found, rules, "x")["rules"]
+    assert [one["verdict"] for one in verdicts] == ["undecided", "undecided", "passed"]
+    assert "2n1g is invalid: speed-up 4.0 on 2 device(s)" in verdicts[0]["detail"]
+    assert not verdicts[0]["ok"]
+
+
 def test_a_rule_says_what_it_does_while_undecided():
     noisy, single = rule("min_throughput", 180, topology="2n1g"), results({"2n1g": [10.0]})
     assert judged(FOUND, {**noisy, "undecided": "fail"})[0][0] is False

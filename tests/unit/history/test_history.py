@@ -58,6 +58,18 @@ def test_a_steady_history_has_no_marks():
     assert "no change" in history_table(history(nightly([100] * 15, seed=2)))
 
 
+def test_what_another_benchmark_was_measured_by_splits_no_trend():
+    results = nightly([100] * 12, seed=2)
+    other = {"name": "harmonic_mean", "parameters": {}, "about": "x", "changed": {}}
+    for night in results[5:]:
+        night["provenance"]["strategies"].append(other)
+    assert len(history(results)["trends"]) == 1
+    for night in results[5:]:
+        for repeat in night["cells"][0]["repeats"]:
+            repeat["strategy"] = "harmonic_mean"
+    assert len(history(results)["trends"]) == 2
+
+
 def test_few_campaigns_are_said_to_be_few():
     assert "too few" in history_table(history(nightly([100, 90])))
     assert "too few" in history_table(history(nightly([100] * (LEAST - 1), seed=2)))

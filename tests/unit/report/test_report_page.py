@@ -17,6 +17,7 @@ from page_data import eventful_results
 from report_data import REFERENCE_004, campaign, disturbed, recorded
 
 NODES = {"a": {"machine_id": "m", "cpu_model": "EPYC", "cores": 8, "gpus": []}}
+WATCHED = {"a": {"telemetry": {"seconds": 9.0, "cpu": {"own_seconds": 9.0}}}}
 
 
 def results_of(speeds, nodes=None, **changes):
@@ -69,6 +70,7 @@ def test_head_says_what_was_measured_where_and_how_fast():
 def test_trust_follows_from_counts(speeds, changes, level, reason):
     plan, runs = campaign(speeds, **changes)
     runs = [one if one["facts"] else {**one, "ending": "crashed", "reason": "x"} for one in runs]
+    runs = [{**one, "nodes": WATCHED} for one in runs]
     said = trust(build_results({**plan, "nodes": NODES}, runs))
     assert said["level"] == level
     assert any(one.startswith(reason) for one in said["reasons"])
@@ -137,6 +139,7 @@ def accepted(verdict):
 )
 def test_the_head_agrees_with_gate_and_acceptance(added, level, verdict, reason):
     plan, runs = campaign({"1n1g": [10.0] * 5})
+    runs = [{**one, "nodes": WATCHED} for one in runs]
     said = trust({**build_results({**plan, "nodes": NODES}, runs), **added})
     assert (said["level"], said["verdict"]) == (level, verdict)
     assert any(one.startswith(reason) for one in said["reasons"])
@@ -144,10 +147,14 @@ def test_the_head_agrees_with_gate_and_acceptance(added, level, verdict, reason)
 
 def test_disturbed_repeats_are_counted():
     plan, _ = campaign({"1n1g": [10.0] * 5})
-    runs = [recorded(plan["cells"][0], index, 10.0) for index in range(1, 6)]
+    runs = [recorded(plan["cells"][0], index, 10.0, nodes=WATCHED) for index in range(1, 6)]
     runs[0]["disturbances"] = disturbed()
+    runs[1]["nodes"] = {"a": {"telemetry": None}}
     said = trust(build_results({**plan, "nodes": NODES}, runs))
-    assert said["reasons"] == ["1 of 5 repeats were disturbed."]
+    assert said["reasons"] == [
+        "1 of 5 repeats were disturbed.",
+        "1 of 5 repeats have no telemetry, so disturbances cannot be detected.",
+    ]
 
 
 def test_every_cell_and_every_repeat_has_a_row():

@@ -143,6 +143,21 @@ def test_csv_has_a_row_a_cell_and_empty_for_nothing():
     assert (rows[1]["node_num"], rows[1]["gpu_num"], rows[1]["speedup"]) == ("2", "2", "1.82")
 
 
+def test_each_reason_for_no_speed_up_has_its_cells():
+    plan, runs = campaign({"2n1g": [10.0, 10.1]})
+    other, more = campaign({"1n1g": [5.0, 5.1]}, benchmark="sums", no_speedup="sums have none")
+    plan["cells"] += other["cells"]
+    said = remarks(build_results(plan, runs + more))
+    assert "sums 1n1g: no speed-up, because sums have none." in said
+    assert any(one.startswith("pytorch 2n1g: no speed-up, because no b") for one in said)
+
+
+def test_machines_of_one_image_are_not_one_machine():
+    plan, runs = campaign({"1n1g": [10.0, 11.0]})
+    nodes = {name: {"machine_id": "m", "boot_id": name} for name in ("a", "b")}
+    assert "one machine" not in " ".join(remarks(build_results({**plan, "nodes": nodes}, runs)))
+
+
 @pytest.mark.parametrize(
     ("plan_changes", "run_changes", "sentence"),
     [

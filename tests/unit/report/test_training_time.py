@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.published.conditions import (
+    cell_conditions,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.report.optional_sections import (
     before_sections,
     training_times,
@@ -68,3 +71,27 @@ def test_evaluations_without_a_target_are_a_row_and_no_sentence():
 
 def test_a_campaign_without_evaluations_says_nothing_of_them():
     assert before_sections(build_results(*campaign({"1n1g": [40.0]}))) == []
+
+
+def test_a_training_without_a_result_tells_no_time():
+    plan, runs = campaign({"1n1g": [40.0] * 3})
+    for run, seconds in zip(runs, (50.0, 60.0, 5.0), strict=True):
+        run["facts"]["time_to_train"] = {
+            **{"total_time": 130.0, "time_to_target": seconds, "target_accuracy": 60.0},
+            **{"target_epoch": 3, "best_accuracy": 61.0, "best_epoch": 3, "final_accuracy": 61.0},
+            **{"evaluations": 3, "epochs": 3, "end_to_end_throughput": 30.5},
+        }
+    runs[2].update(ending="wrong_transport", reason="TCP")
+    runs[2]["facts"]["time_to_train"]["best_accuracy"] = 99.0
+    runs[2]["facts"]["wall_clock_throughput"] = 500.0
+    made = build_results(plan, runs)
+    (sentence,) = training_times(made)
+    assert sentence.endswith("60 % top-1 after 55.0 s (median of 2); best 61 %.")
+    assert made["cells"][0]["wall_clock_throughput"] == pytest.approx(39.6)
+    trained = cell_conditions(made["cells"][0], made)
+    assert (trained["time_to_train_seconds"], trained["accuracy_top1"]) == (55.0, 61.0)
+
+
+def test_no_time_to_train_is_compared_where_one_training_missed_its_target():
+    made = results(90.0, None)
+    assert cell_conditions(made["cells"][0], made)["time_to_train_seconds"] is None

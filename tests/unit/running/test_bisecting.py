@@ -4,7 +4,10 @@ import copy
 import random
 
 import pytest
-from ansible_collections.scalebench.core.plugins.module_utils.comparison.bisect import bisected
+from ansible_collections.scalebench.core.plugins.module_utils.comparison.bisect import (
+    bisect_line,
+    bisected,
+)
 from ansible_collections.scalebench.core.plugins.module_utils.planning import plan
 from ansible_collections.scalebench.core.plugins.module_utils.planning.benchmark_file import (
     check_benchmark,
@@ -135,6 +138,21 @@ def test_nothing_is_named_where_nothing_is_slow():
     assert (found["first_slow"], found["candidates"]) == (None, [*NAMES[1:]])
     assert len(campaign.order) == 16
     assert "it is not shown that v5 is slower than v1" in terminal_table(campaign.results)
+
+
+def test_what_was_shown_is_not_denied_where_the_step_after_it_is_undecided():
+    found = {
+        "versions": ["v1", "v2", "v3", "v4"],
+        "first_slow": None,
+        "candidates": ["v2", "v3", "v4"],
+        "finished": True,
+        "steps": [
+            {"version": "v4", "verdict": "slow", "rounds": 4},
+            {"version": "v2", "verdict": "undecided", "rounds": 8},
+        ],
+    }
+    line = "bisecting: undecided; the first slow version is among v2, v3, v4 (2 step(s), 12 rounds)"
+    assert bisect_line({"bisection": found}) == line
 
 
 def test_the_report_tells_steps_and_error():

@@ -11,6 +11,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.stats.deficit impo
     FOUND,
     NOT_FOUND,
     UNDECIDED,
+    baseline_spread,
     deficit,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.stats.detectable import Spread
@@ -93,6 +94,17 @@ def test_two_slow_runs_of_five_are_not_cut_away():
     assert found.verdict == UNDECIDED
     assert found.cut[0] == (2, 4)
     assert found.reason.startswith("2 of 5 runs here lie further than 3.5 standard deviations")
+
+
+def test_a_day_of_two_levels_decides_nothing_and_is_named():
+    two_levels = [1000.0, 1000.5, 1030.0, 1030.5]
+    ours = [1000.0, 1001.0, 999.0, 1000.5, 999.5]
+    found = deficit(ours, [*STEADY, two_levels], 0.01)
+    assert found.verdict == UNDECIDED
+    assert found.cut == ((), (), (), (1, 2, 3, 4))
+    assert found.reason.startswith("all 4 runs of one campaign or day lie further than 3.5")
+    assert deficit(ours, STEADY, 0.01, earlier=[two_levels]).verdict == UNDECIDED
+    assert baseline_spread([*STEADY, two_levels])[1] == [5, 5, 4]
 
 
 def test_one_campaign_says_nothing_of_days():

@@ -415,3 +415,14 @@ def test_the_documentation_names_every_reader_strategy_and_parameter():
     for strategy in strategies.STRATEGIES:
         names |= set(strategies.parameters_of(strategy))
     assert {name for name in names if f"`{name}`" not in text} == set()
+
+
+def test_other_measures_are_of_the_lines_that_count():
+    # A step takes one second and 8 images, whatever its line says.
+    values = [60.0 if at <= 25 else 150.0 for at in range(1, 131)]
+    given = {"warmup": 1, "iterations": 10}
+    facts = log_facts(reading(values), "dlperf_bert_tensorflow", given)
+    assert facts["throughput"] == 141.0
+    assert facts["harmonic_throughput"] == round(10 / (1 / 60 + 9 / 150), 2)
+    assert facts["within_run"]["mean"] == pytest.approx(141.0)
+    assert facts["wall_clock_throughput"] == 8.0

@@ -10,7 +10,7 @@ from ..published.conditions import cell_conditions, plain_condition
 from ..records.endings import count_key, group_words, groups
 from ..records.factors import FACTORS, FORMER, factor_names, is_strong, own_values
 from ..records.results import MeasuredCell, Results
-from ..results.cells import deciding_speeds, repeats_without_speed
+from ..results.cells import deciding_speeds, ok_speeds, repeats_without_speed
 from ..stats.median_ratio import fastest
 from ..topology import sort_topologies
 
@@ -120,13 +120,14 @@ def _row(
 ) -> Dict[str, Any]:
     cells = {column: of.get(place) for column, of in columns.items()}
     there = {names[column]: cell for column, cell in cells.items() if cell}
-    speeds = dict(zip(there, deciding_speeds(*there.values())))
+    valid = {name: cell for name, cell in there.items() if cell["state"] != "invalid"}
+    speeds = dict(zip(valid, deciding_speeds(*valid.values())))
     row: Dict[str, Any] = {
         "topology": place,
         "throughput": {names[c]: cell and cell["median_speed"] for c, cell in cells.items()},
         "speedup": {names[c]: cell and cell["speedup"] for c, cell in cells.items()},
         "fastest": fastest({name: runs for name, runs in speeds.items() if runs}),
-        "repeats": {name: len(runs) for name, runs in speeds.items()},
+        "repeats": {name: len(ok_speeds(cell)) for name, cell in there.items()},
         "no_throughput": {},
         "no_speedup": {},
     }

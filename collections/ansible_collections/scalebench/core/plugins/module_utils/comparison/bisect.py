@@ -107,7 +107,7 @@ def bisect_line(results: Results) -> str:
         )
     if not found["finished"]:
         return f"bisecting is not finished ({effort}): bench.yml -e campaign= goes on"
-    if found["candidates"] == found["versions"][1:]:
+    if not found["steps"] or found["steps"][0]["verdict"] != "slow":
         return f"bisecting: it is not shown that {last} is slower than {good} ({effort})"
     among = ", ".join(found["candidates"])
     return f"bisecting: undecided; the first slow version is among {among} ({effort})"

@@ -180,6 +180,8 @@ def _outcome(
     """
     *levels, day = asked
     name, value = cell_key(cell).short, figure.get(cell)
+    if figure.least and cell["state"] == "invalid":
+        return Outcome(UNDECIDED, f"{name} is {cell['speedup_reason']}", no_data=True)
     if value is None:
         return Outcome(
             UNDECIDED, f"{name} has no {figure.name}: {_missing(cell, figure)}", no_data=True

@@ -8,6 +8,7 @@ from math import fsum, sqrt
 from .. import logs, strategies
 from ..strategies._rules import middle
 from ..strategies._series import chosen_run, series
+from ..strategies._sources import counted
 from ..strategies._table import COMMON
 from .time_to_train import time_to_train
 from .within_run import steady_state, within_run
@@ -183,6 +184,7 @@ def _measures(
     ranks = "auto" if given.get("by") else ranks
     try:
         values = series(reading, run, "throughput", ranks, given["devices"])
+        values = counted(reading, run, values, given.get("every"))
     except ValueError:
         values = ()
     warmup = given.get("warmup", 0)
@@ -246,7 +248,7 @@ def _harmonic(
     reading: Mapping[str, Any], given: Mapping[str, Any], rounding: str = COMMON["rounding"]
 ) -> Optional[float]:
     """Return the harmonic mean of the same rates: samples over the sum of the steps' times."""
-    what = ("warmup", "iterations", "drop_last", "fewer")
+    what = ("warmup", "iterations", "drop_last", "fewer", "every")
     keys = ("run", "scope", "devices", "batch_size", "ranks", *what)
     try:
         wanted = {key: given[key] for key in keys if key in given}
@@ -265,6 +267,13 @@ def _wall_clock(reading: Mapping[str, Any], given: Mapping[str, Any]) -> Optiona
         if key in given
     }
     wanted.setdefault("iterations", None)
+    every = given.get("every")
+    if every:
+        # Warm-up and iterations count the lines of these steps.
+        wanted["by"] = "steps"
+        wanted.update(
+            {key: wanted[key] and wanted[key] * every for key in ("warmup", "iterations")}
+        )
     if not wanted.get("warmup"):
         # The clock starts with the first time printed, which ends an iteration.
         wanted["warmup"] = 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple, Union
 
 from ..records.cells import IDENTITY_KEYS, cell_key
 from ..records.factors import factor_values
@@ -42,7 +42,7 @@ def entry(results: Results, folder: str) -> Dict[str, Any]:
     known = results["provenance"]
     if unix_seconds(known.get("created")) is None:
         raise ValueError("it does not say when it was planned, as results of a tree of logs do not")
-    rules = sorted({str(strategy.get("name")) for strategy in known["strategies"]})
+    rules = {str(strategy.get("name")) for strategy in known["strategies"]}
     return {
         "folder": folder,
         "campaign": str(results["campaign"]),
@@ -52,14 +52,20 @@ def entry(results: Results, folder: str) -> Dict[str, Any]:
     }
 
 
-def _point(cell: MeasuredCell, nodes: Mapping[str, Any], rules: Sequence[str]) -> Dict[str, Any]:
+def _point(cell: MeasuredCell, nodes: Mapping[str, Any], rules: Set[str]) -> Dict[str, Any]:
+    """Return the point of a cell.
+
+    :param rules: of all cells, for repeats that do not say by which they were measured.
+    """
+    good = (repeat for repeat in cell["repeats"] if repeat["throughput"] is not None)
+    own = {repeat["strategy"] for repeat in good if repeat.get("strategy")}
     interval: Mapping[str, Any] = cell["interval"] or {}
     spread = cell["spread"] or {}
     return {
         "conditions": {
             **conditions(cell, nodes),
             "packed": any(repeat["packed_with"] for repeat in cell["repeats"]),
-            "rule": ", ".join(rules),
+            "rule": ", ".join(sorted(own or rules)),
         },
         "median": cell["median_speed"],
         "low": interval.get("low"),

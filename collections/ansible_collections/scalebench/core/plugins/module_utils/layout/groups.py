@@ -55,10 +55,15 @@ def failures(results: Results) -> List[str]:
 
 
 def machines(results: Results) -> Dict[str, List[str]]:
-    """Return the names of the nodes by the machine they run on."""
+    """Return the names of the nodes by the machine they run on.
+
+    That is the kernel's boot (``results.repeats.machines_of``): machines made of one image may have
+    one machine-id.
+    """
     names: Dict[str, List[str]] = {}
     for name, node in (results["provenance"].get("nodes") or {}).items():
-        names.setdefault(node.get("machine_id") or name, []).append(name)
+        machine = node.get("boot_id") or node.get("machine_id") or name
+        names.setdefault(machine, []).append(name)
     return names
 
 

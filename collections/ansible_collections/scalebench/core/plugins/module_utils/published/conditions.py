@@ -276,15 +276,19 @@ def _of_logs(cell: MeasuredCell) -> Dict[str, Any]:
 
 
 def _trained(cell: MeasuredCell) -> Dict[str, Any]:
-    """Return what the cell's trainings to a target give of the figures that rows may have."""
-    done = [one["time_to_train"] for one in cell["repeats"] if one.get("time_to_train")]
+    """Return what the cell's trainings to a target give of the figures that rows may have.
+
+    There is no time to train of a cell where one training did not reach its target.
+    """
+    good = [one for one in cell["repeats"] if one["throughput"] is not None]
+    done = [one["time_to_train"] for one in good if one.get("time_to_train")]
     times = [one["time_to_target"] for one in done if one["time_to_target"] is not None]
     rates = [one["end_to_end_throughput"] for one in done if one["end_to_end_throughput"]]
     targets, epochs = ({one[key] for one in done} for key in ("target_accuracy", "epochs"))
     return {
         "target_accuracy": targets.pop() if len(targets) == 1 else None,
         "epochs": epochs.pop() if len(epochs) == 1 else None,
-        "time_to_train_seconds": median(times) if times else None,
+        "time_to_train_seconds": median(times) if times and len(times) == len(done) else None,
         "accuracy_top1": max((one["best_accuracy"] or 0.0 for one in done), default=0.0) or None,
         "end_to_end_throughput": median(rates) if rates else None,
     }

@@ -221,12 +221,15 @@ def _light(results: Results) -> List[str]:
     counts, cells = results["counts"], results["cells"]
     good = [r for c in cells for r in c["repeats"] if r["throughput"] is not None]
     disturbed = sum(bool(repeat["disturbances"]) for repeat in good)
+    recorded = bool(results["provenance"].get("nodes"))
+    untold = sum(repeat.get("telemetry") is None for repeat in good) if recorded else 0
     sizes = [c["spread"]["n"] for c in cells if c["spread"]]
     few = sum(size < _FEW_REPEATS for size in sizes)
     unexpected = sum(bool(c["warnings"]) for c in cells)
     reasons = _counted(
         (counts["planned"] - counts["ok"], counts["planned"], "repeats", "have no result."),
         (disturbed, len(good), "repeats", "were disturbed."),
+        (untold, len(good), "repeats", "have no telemetry, so disturbances cannot be detected."),
         *_scatter(cells),
         (unexpected, len(cells), "cells", "are not as expected; see the remarks."),
         (
@@ -234,7 +237,7 @@ def _light(results: Results) -> List[str]:
             f"have fewer than {_FEW_REPEATS} repeats, so the interval covers 88 % at most.",
         ),
     )
-    if not results["provenance"].get("nodes"):
+    if not recorded:
         reasons.append("The machines are not recorded, so disturbances cannot be detected.")
     return reasons
 

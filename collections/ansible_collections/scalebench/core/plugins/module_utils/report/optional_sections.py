@@ -47,7 +47,8 @@ def training_times(results: Results) -> List[str]:
     """Return a sentence for each cell with a target accuracy, reached or not."""
     sentences = []
     for cell in results["cells"]:
-        times_to_train = [one["time_to_train"] for one in _evaluated(cell)]
+        good = (one for one in _evaluated(cell) if one["throughput"] is not None)
+        times_to_train = [one["time_to_train"] for one in good]
         aimed = [one for one in times_to_train if one["target_accuracy"] is not None]
         if not aimed:
             continue

@@ -62,14 +62,12 @@ def _of_the_machines(results: Results) -> List[str]:
 def _of_the_cells(results: Results) -> List[str]:
     cells: List[MeasuredCell] = results["cells"]
     sentences = []
-    without = [
-        cell
-        for cell in cells
-        if cell["median_speed"] and cell["speedup"] is None and not cell["invalid"]
-    ]
-    if without:
-        reason = without[0]["speedup_reason"]
-        sentences.append(f"{listed(without, results)}: no speed-up, because {reason}.")
+    without: Dict[str, List[MeasuredCell]] = {}
+    for cell in cells:
+        if cell["median_speed"] and cell["speedup"] is None and not cell["invalid"]:
+            without.setdefault(cell["speedup_reason"], []).append(cell)
+    for reason, group in without.items():
+        sentences.append(f"{listed(group, results)}: no speed-up, because {reason}.")
     single = [cell for cell in cells if cell["spread"] and cell["spread"]["n"] == 1]
     if single:
         sentences.append(f"{listed(single, results)}: one repeat only, so the spread is unknown.")

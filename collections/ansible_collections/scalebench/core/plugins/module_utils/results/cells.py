@@ -58,7 +58,8 @@ def measure_cell(cell: Cell, repeats: Sequence[Repeat]) -> MeasuredCell:
     speeds = _speeds(repeats)
     missing = _not_run(cell, repeats)
     without = _without_speed(repeats)
-    clock = [r["wall_clock_throughput"] for r in repeats if r.get("wall_clock_throughput")]
+    good = [repeat for repeat in repeats if repeat["throughput"] is not None]
+    clock = [r["wall_clock_throughput"] for r in good if r.get("wall_clock_throughput")]
     flags = [r["oversubscribed"] for r in repeats if r["oversubscribed"] is not None]
     figures = {
         "devices": cell["nodes"] * cell["devices_per_node"],

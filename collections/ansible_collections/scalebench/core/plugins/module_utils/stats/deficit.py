@@ -105,8 +105,9 @@ def deficit(
 
 
 def _kept(groups: Groups, cut: Groups) -> List[List[float]]:
+    """Return the runs that are not cut, all of a day that would be left with none."""
     return [
-        [value for number, value in enumerate(group, 1) if number not in gone]
+        [value for number, value in enumerate(group, 1) if number not in gone] or list(group)
         for group, gone in zip(groups, cut)
     ]
 

@@ -63,7 +63,7 @@ def mixed(groups: Groups, cut: Sequence[Sequence[int]]) -> str:
     Of ours one of five may be: where one run in fifty is slow, two of five are in 4 of 1000
     campaigns. Of fewer none, since one of three may as well be a third of the cluster's runs.
 
-    :param groups: ours, then the baseline's campaigns.
+    :param groups: ours, then the baseline's campaigns and earlier ones; each has runs.
     :param cut: of :func:`outlying`.
     """
     every = sum(map(len, groups[1:]))
@@ -77,4 +77,10 @@ def mixed(groups: Groups, cut: Sequence[Sequence[int]]) -> str:
                 f" their median, more than one of {share}: no single slow runs; find out what they"
                 " have in common"
             )
+    whole = next((len(of) for of, gone in zip(groups, cut) if len(gone) == len(of)), 0)
+    if whole:
+        return (
+            f"all {whole} runs of one campaign or day lie further than {_FAR} standard deviations"
+            " from their median: it ran at several speeds; find out which is normal"
+        )
     return ""

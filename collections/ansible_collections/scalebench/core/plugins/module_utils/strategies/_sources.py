@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Result = Tuple[float, int]
     Given = Mapping[str, Any]
 
-__all__ = ["FROM", "devices_of"]
+__all__ = ["FROM", "counted", "devices_of"]
 
 
 def _observations(reading: Given, run: Given, given: Given) -> Result:
@@ -27,9 +27,7 @@ def _observations(reading: Given, run: Given, given: Given) -> Result:
         values: Sequence[float] = [given["batch_size"] / time for time in times if time > 0]
     else:
         values = series(reading, run, "throughput", given["ranks"], devices)
-    if given["every"]:
-        steps = series(reading, run, "step", "first")
-        values = _where(values, steps, lambda step: step % given["every"] == 0)
+    values = counted(reading, run, values, given["every"])
     if not len(values):
         raise ValueError(f"no throughput printed in {run['count']} observations")
     if given["round_each"] != "none":
@@ -40,6 +38,19 @@ def _observations(reading: Given, run: Given, given: Given) -> Result:
     taken = take(values, given["warmup"], given["iterations"], given["drop_last"], given["fewer"])
     extra = [given["trim"], given["trim_least"]] if given["average"] == "trimmed" else []
     return AVERAGES[given["average"]](taken, *extra), len(taken)
+
+
+def counted(
+    reading: Given, run: Given, values: Sequence[float], every: Optional[int]
+) -> Sequence[float]:
+    """Return the values of the lines that count: those of a step that is a multiple of ``every``.
+
+    :raises ValueError: not every line has a value and a step.
+    """
+    if not every:
+        return values
+    steps = series(reading, run, "step", "first")
+    return _where(values, steps, lambda step: step % every == 0)
 
 
 def _beyond(values: Sequence[float], beyond: Given, given: Given) -> Result:
