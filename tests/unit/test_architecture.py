@@ -191,7 +191,7 @@ print(json.dumps({
 """
     )
     result = python(tree, code)
-    assert result["paths"] == ["pytorch/bz4/1n1g", "pytorch/bz4-lamb/1n1g"]
+    assert result["paths"] == ["pytorch/bz2/1n1g", "pytorch/bz2-lamb/1n1g"]
     assert result["words"] == ["--optimizer=sgd", "--optimizer=lamb"]
     assert "optimizer adam in the baseline, sgd here" in result["apart"][0]
     assert "did you mean 'optimizer'" in result["misspelt"][0]
