@@ -256,6 +256,11 @@ def test_every_log_failed_is_a_report_too(report, tmp_path):
             {"report_parameters": {"warmpu": 3}},
             "no parameter 'warmpu'",
         ),
+        (
+            "logs/1n1g/r50_b4_fp32_1.log",
+            {"warmup": "1", "iterations": 3},
+            '-e \'{"report_parameters": {"warmup": 1, "iterations": 3}}\'',
+        ),
     ],
 )
 def test_bad_input_ends_with_what_to_do(report, tmp_path, path, given, message):

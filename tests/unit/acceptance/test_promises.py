@@ -1,6 +1,7 @@
 """Files of acceptances: what they may say, and the errors that name what is wrong."""
 
 import json
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,22 @@ def test_the_figures_of_v100_are_those_published():
     }
     assert least == {name: series["results"][name]["throughput"] for name in least}
     assert set(least) == set(promised["campaign"]["topology"])
+
+
+def test_the_campaign_of_v100_runs_and_reads_what_was_published():
+    promised = check_acceptance(yaml.safe_load((ROOT / "acceptance/v100.yml").read_text()))
+    published = yaml.safe_load((ROOT / "published/dlperf_mxnet_ngc.yml").read_text())
+    name = promised["campaign"]["recipe"]
+    recipe = yaml.safe_load((ROOT / "benchmarks/mxnet_ngc.yml").read_text())["recipes"][name]
+    assert recipe["container"]["image"] == published["common"]["container"]
+    assert recipe["strategy"]["name"] == published["method"]["strategy"]
+
+
+def test_the_driver_of_v100_is_that_of_a_stack():
+    promised = check_acceptance(yaml.safe_load((ROOT / "acceptance/v100.yml").read_text()))
+    (driver,) = [one["value"]["driver"] for one in promised["lines"] if one["metric"] == "stack"]
+    stacks = [yaml.safe_load(path.read_text()) for path in (ROOT / "stacks").glob("v100-*.yml")]
+    assert any(fnmatch(str(stack["driver"]["version"]), driver) for stack in stacks)
 
 
 def test_that_no_repeat_may_fail_is_always_promised():

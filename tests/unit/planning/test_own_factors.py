@@ -1,6 +1,7 @@
 """A benchmark with a factor and a unit of its own, from its file to results."""
 
 import copy
+import json
 import subprocess
 from typing import Any
 
@@ -199,6 +200,26 @@ def test_other_benchmarks_do_not_run_where_it_is_asked_for():
     assert {cell["benchmark"] for cell in made["cells"]} == {"toy_sequences"}
     with pytest.raises(ValueError, match="-e sequence_length=256: there is no sequence_length"):
         planned(benchmark="pytorch", sequence_length=256)
+
+
+@pytest.mark.parametrize(
+    ("name", "recipe"),
+    [(name, recipe) for name, one in benchmarks().items() for recipe in one["recipes"]],
+)
+def test_a_factor_that_no_command_of_a_recipe_has_takes_one_value(name, recipe):
+    definition = benchmarks()[name]
+    made = definition["recipes"][recipe]
+    told = {key: made[key] for key in made.keys() - {"choices", "defaults", "unavailable"}}
+    text = json.dumps(told)
+    for factor in definition.get("factors", {}):
+        if f"{{{factor}" not in text and f'"{factor}":' not in text:
+            assert len(made["choices"].get(factor, [])) == 1, factor
+
+
+def test_bert_without_clipping_is_planned_for_the_program_that_has_it_only():
+    asked = {"benchmark": ["bert"], "without_clip": [True]}
+    with pytest.raises(ValueError, match="there is no without_clip True; the choices are false"):
+        plan.build(all_benchmarks(), asked, cluster(2))
 
 
 @pytest.mark.parametrize(
