@@ -125,6 +125,12 @@ def _of_comparisons() -> Iterator[Simulation]:
         yield Simulation(
             rule, "false alarms", f"one baseline, day sd {words}", None, trials.compared(1, share)
         )
+    for few, many in ((2, 5), (2, 20), (3, 20)):
+        yield Simulation(
+            *(f"slower or faster, {few} and {many} repeats", "false alarms"),
+            *("normal, cv 1 %, 1 cells, same day", _at_most(0.055)),
+            trials.compared(1, repeats=(few, many)),
+        )
     yield Simulation(
         "equivalent within 2 %",
         "false",

@@ -110,13 +110,15 @@ def unsteady(share: float) -> Trial:
     return lambda chance: not steady_state(alike(chance, 120, share))["reached"]
 
 
-def compared(cells: int, day_sd: float = 0.0, noise: Any = runs) -> Trial:
+def compared(
+    cells: int, day_sd: float = 0.0, noise: Any = runs, repeats: tuple[int, int] = (5, 5)
+) -> Trial:
     """Return whether any of some cells of two equal campaigns is called slower or faster."""
 
     def trial(chance: Random) -> bool:
         sides = [
-            [noise(chance, 5, level=100 * (1 + chance.gauss(0, day_sd))) for _ in range(cells)]
-            for _ in range(2)
+            [noise(chance, count, level=100 * (1 + chance.gauss(0, day_sd))) for _ in range(cells)]
+            for count in repeats
         ]
         p_values = [difference_p(log_ratio(*pair)) for pair in zip(*sides)]
         return min(holm(p_values)) <= 1 - LEVEL

@@ -18,8 +18,8 @@ from .log_ratio import (
     centre,
     difference_p,
     equivalence_p,
-    freedom,
     interval,
+    of_both,
     rounding,
 )
 from .statistics import finite, median
@@ -58,7 +58,7 @@ def _of_medians(above: Sequence[float], below: Sequence[float]) -> Tuple[float, 
     (up, a), (down, b) = centre(above), centre(below)
     variance = _factor(len(above)) * a + _factor(len(below)) * b + rounding(up) + rounding(down)
     # Welch and Satterthwaite: https://doi.org/10.2307/3002019
-    degrees = freedom((a, len(above)), (b, len(below)))
+    degrees = of_both((a, len(above)), (b, len(below)))
     return median(above) / median(below), variance, degrees
 
 
