@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import signal
 from contextlib import suppress
 from typing import ClassVar
 
@@ -22,8 +23,12 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.controller_action 
 from ansible_collections.scalebench.core.plugins.plugin_utils.slurm_programs import (
     NoAnswerError,
     ask,
+    cancel,
     step_lines,
 )
+
+# Of a playbook that is ended.
+_ENDING = {signal.SIGHUP, signal.SIGINT, signal.SIGTERM}
 
 
 class ActionModule(ControllerAction):
@@ -134,8 +139,23 @@ def _limits(tried):
 
 
 def _submit(script):
-    """Return the id of the job that was submitted: the last line, ``id`` or ``id;cluster``."""
-    answer = ask(["sbatch", "--parsable"], script)
+    """Return the id of the job that was submitted.
+
+    Slurm may have taken the job before sbatch says so: a signal that ends this worker, as after
+    Ctrl-C, is heeded when the id is known, and cancels the job.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    try:
+        job = _id_of(ask(["sbatch", "--parsable"], script, signals=before))
+        if signal.sigpending() & _ENDING:
+            cancel([job])
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return job
+
+
+def _id_of(answer):
+    """Return the id on the last line of sbatch's answer, ``id`` or ``id;cluster``."""
     last = answer.strip().rpartition("\n")[2]
     match = re.fullmatch(r"([0-9]+)(;\S+)?", last.strip())
     if not match:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
 import re
 import shlex
 from pathlib import Path
@@ -62,7 +63,8 @@ class ActionModule(ActionBase):
         result = super().run(tmp, task_vars)
         # Otherwise this worker survives a killed ansible-playbook, and with it the connection that
         # keeps the run on the node alive. Ansible's handler of SIGTERM ends also ssh.
-        end_with_parent()
+        playbook = multiprocessing.parent_process()
+        end_with_parent(playbook and playbook.pid)
         # With connection local the module runs below a shell, which ends at once on SIGTERM. A
         # module that does not would not be found, and its open output keep this worker waiting.
         if self._connection.transport == "local":

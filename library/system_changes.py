@@ -100,6 +100,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.scalebench.core.plugins.module_utils.node.durable import (
     make_folder,
     replace,
+    sync,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.node.system_changes import (
     APT_GET,
@@ -230,6 +231,7 @@ class Record:
         if os.path.exists(self.begun):
             self.write(self.changes, changes)
             os.remove(self.begun)
+            sync(os.path.dirname(self.begun))
             self.drop_originals(changes)
         return changes
 

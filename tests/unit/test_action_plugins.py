@@ -589,7 +589,7 @@ def trained(tmp_path, monkeypatch):
     """Return a function that runs training_run with a node that gives these answers."""
     monkeypatch.setattr(training_run, "RunWatch", Watch)
     for name in ("end_with_parent", "adopt_orphans"):
-        monkeypatch.setattr(training_run, name, lambda: None)
+        monkeypatch.setattr(training_run, name, lambda *_: None)
 
     def train(*answers, ended=None, **args):
         monkeypatch.setattr(Watch, "ended", ended)

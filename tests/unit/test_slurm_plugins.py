@@ -27,6 +27,9 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.carrier import (
     EndedByCarrierError,
     told_of,
 )
+from ansible_collections.scalebench.core.plugins.plugin_utils.slurm_programs import ask
+
+from action_plugins import slurm_job
 
 JOB = "RUNNING|None|2026-11-23T00:56:18|n[1-2]|1:00:00|batch|7"
 NODES = (
@@ -292,6 +295,27 @@ def test_a_job_is_tried_and_then_submitted(slurm, tmp_path):
     assert slurm.calls() == ["sbatch --test-only", *asked, *of_srun, "sbatch --parsable"]
     assert answer["srun"]["path"].endswith("/srun")
     assert (answer["srun"]["mpi"], answer["srun"]["containers"]) == ("pmix", True)
+
+
+def test_a_job_that_slurm_took_before_the_playbook_was_ended_is_cancelled(slurm, tmp_path):
+    (tmp_path / "taken").mkdir()
+    slurm.says("sbatch", f"touch {tmp_path}/taken/job; sleep 1; echo 7")
+    slurm.says("scancel", "")
+    worker = os.fork()
+    if not worker:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        slurm_job._submit("#!/bin/sh")
+        os._exit(0)
+    while not (tmp_path / "taken/job").exists():
+        time.sleep(0.01)
+    os.kill(worker, signal.SIGTERM)
+    assert os.WTERMSIG(os.waitpid(worker, 0)[1]) == signal.SIGTERM
+    assert slurm.calls() == ["sbatch --parsable", "scancel 7"]
+
+
+def test_words_of_the_site_in_another_encoding_hide_no_answer(slurm):
+    slurm.says("scontrol", r"printf 'Reason=d\351fectueux\n'")
+    assert ask(["scontrol", "show", "node"]) == "Reason=d\N{REPLACEMENT CHARACTER}fectueux\n"
 
 
 def test_mpi_systems_that_srun_cannot_start_are_told_before_anything_is_submitted(slurm, tmp_path):

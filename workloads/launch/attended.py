@@ -76,6 +76,8 @@ def _run(command, folder):
             signal.signal(number, signal.SIG_IGN)
         _end_descendants(child)
     code = child.returncode
+    if code is None:
+        return 1
     return code if code >= 0 else 128 - code
 
 
@@ -95,15 +97,17 @@ def _wait(child, inputs):
 def _end_descendants(child):
     for number in (signal.SIGTERM, signal.SIGKILL):
         for pid in _descendants(os.getpid()):
-            with contextlib.suppress(ProcessLookupError):
+            # Those of another account, as of sudo, may not be signalled.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, number)
-        deadline = time.time() + GRACE
-        while _descendants(os.getpid()) and time.time() < deadline:
+        deadline = time.monotonic() + GRACE
+        while _descendants(os.getpid()) and time.monotonic() < deadline:
             time.sleep(0.05)
             # Orphans are reaped after the command: waiting for any child must not take its code.
             while child.poll() is not None and _reaped():
                 pass
-    child.wait()
+    if child.poll() is None:
+        print("attended.py: process", child.pid, "goes on after SIGKILL", file=sys.stderr)
 
 
 def _reaped():

@@ -12,6 +12,7 @@ import threading
 import time
 
 import pytest
+from ansible_collections.scalebench.core.plugins.module_utils.node import processes as module
 from ansible_collections.scalebench.core.plugins.module_utils.node import runs
 from ansible_collections.scalebench.core.plugins.module_utils.node.interpreters import find
 from ansible_collections.scalebench.core.plugins.module_utils.node.processes import (
@@ -323,6 +324,46 @@ def test_a_listener_is_named():
         assert listener("127.0.0.1", port).startswith(f"process {os.getpid()} (")
         assert listener("127.0.0.9", port) is None
     assert listener("127.0.0.1", port) is None
+
+
+def test_a_listener_is_named_where_the_kernel_has_no_ipv6(monkeypatch):
+    def without(path, *arguments, **options):
+        if path == "/proc/net/tcp6":
+            raise FileNotFoundError(2, "No such file or directory", path)
+        return open(path, *arguments, **options)
+
+    monkeypatch.setattr(module, "open", without, raising=False)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        assert listener("127.0.0.1", taken.getsockname()[1]).startswith(f"process {os.getpid()} (")
+
+
+def test_what_may_not_be_signalled_is_spared_and_named(monkeypatch):
+    mine, other = (subprocess.Popen(["sleep", "60"]) for _ in range(2))
+    kill = os.kill
+
+    def refuse(pid, number):
+        if pid == other.pid:
+            raise PermissionError(1, "Operation not permitted")
+        kill(pid, number)
+
+    monkeypatch.setattr(os, "kill", refuse)
+    known = {pid: read_process(pid) for pid in (mine.pid, other.pid)}
+
+    def left():
+        return [one for one in known.values() if one.pid == other.pid or mine.poll() is None]
+
+    spared = []
+    assert end_processes(left, spared=spared) == [known[mine.pid]]
+    assert spared == [known[other.pid]]
+    kill(other.pid, signal.SIGKILL)
+    other.wait()
+
+
+def test_a_parent_that_has_ended_before_is_noticed():
+    with pytest.raises(ProcessLookupError, match="process 1, which started this one, has ended"):
+        module.end_with_parent(1)
 
 
 @pytest.mark.parametrize("alone", [False, True])

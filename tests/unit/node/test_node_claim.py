@@ -2,9 +2,12 @@
 
 import contextlib
 import errno
+import fcntl
 import io
 import json
 import os
+import re
+import subprocess
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.node import claim
@@ -109,6 +112,30 @@ def test_the_first_controller_owns_a_node_until_another_takes_it_over(tmp_path):
 def test_a_truncated_name_of_an_owner_counts_as_none(tmp_path):
     (tmp_path / "owner.json").write_text('{"contr')
     assert own(str(tmp_path), "ben", take_over=False) == "ben"
+
+
+def test_a_playbook_that_proc_does_not_show_is_taken_for_dead_only_if_it_is(monkeypatch):
+    """As where /proc is mounted with hidepid, and the process is another account's."""
+    living, ended = subprocess.Popen(["sleep", "60"]), subprocess.Popen(["true"])
+    ended.wait()
+    monkeypatch.setattr(claim, "read_process", lambda _pid: None)
+    here = claim._place()
+    assert not has_ended({**FIRST, **here, "pid": living.pid})
+    assert has_ended({**FIRST, **here, "pid": ended.pid})
+    living.kill()
+    living.wait()
+
+
+def test_a_lock_that_somebody_keeps_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(claim, "_PATIENCE", 0.1)
+    for name, taken in (
+        ("claim.lock", lambda: take(str(tmp_path), FIRST)),
+        ("busy.lock", lambda: attended(str(tmp_path), "run").__enter__()),
+    ):
+        with open(tmp_path / name, "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH)
+            with pytest.raises(ValueError, match=re.escape(str(tmp_path / name))):
+                taken()
 
 
 def test_pipes_in_the_place_of_files_stop_nobody(tmp_path):

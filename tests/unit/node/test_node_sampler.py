@@ -40,6 +40,31 @@ def supervise(tmp_path, script, interval=0.2, timeout=0):
     return json.loads(done.stdout)
 
 
+HANGS = """
+import threading
+from ansible_collections.scalebench.core.plugins.module_utils.node import sampler
+
+class Hanging:
+    def __init__(self, *_): self.calls = 0
+    def sample(self):
+        self.calls += 1
+        if self.calls > 1:
+            threading.Event().wait()
+        return {"gpus": []}
+    def close(self): return ""
+
+sampler.GpuSampler = Hanging
+"""
+
+
+def test_a_driver_that_hangs_holds_up_no_time_limit(tmp_path, monkeypatch):
+    start = 'sys.path.insert(0, "collections")\n'
+    monkeypatch.setitem(globals(), "SUPERVISE", SUPERVISE.replace(start, start + HANGS))
+    told = supervise(tmp_path, "sleep 60", timeout=2)
+    assert told["ending"] == "timeout"
+    assert told["telemetry"]["gpu"].endswith("has not returned: the driver hangs")
+
+
 def burn(seconds):
     """Return the shell command that takes CPU time."""
     return f"{sys.executable} -c '{BURN.format(seconds=seconds)}'"

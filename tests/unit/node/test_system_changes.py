@@ -154,6 +154,11 @@ def test_a_second_run_keeps_the_state_before_the_first():
     assert changes["packages"]["chrony"] == {"before": None, "after": "4"}
 
 
+def test_a_run_that_is_recorded_twice_is_undone_like_one():
+    changes = recorded(earlier=recorded())
+    assert changes == recorded()
+
+
 def test_what_somebody_changed_between_two_runs_is_not_undone():
     between = state(**{**AFTER, "files": {**AFTER["files"], "/etc/hosts": NEWER}})
     changes = recorded(between, state(**{**AFTER, "files": {"/etc/hosts": NEW}}), recorded())

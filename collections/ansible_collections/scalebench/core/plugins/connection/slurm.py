@@ -227,6 +227,7 @@ def _asked(argv):
             argv,
             capture_output=True,
             encoding="utf-8",
+            errors="replace",
             env=own_environment(),
             timeout=ANSWER_PATIENCE,
             check=False,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -26,7 +27,8 @@ def side_by_side(calls: Mapping[str, Callable[[], Result]]) -> dict[str, Result]
     """
     if len(calls) == 1:
         return {name: call() for name, call in calls.items()}
-    end_with_parent()
+    playbook = multiprocessing.parent_process()
+    end_with_parent(playbook and playbook.pid)
     started = {name: _start(call) for name, call in calls.items()}
     return {name: _result_of(name, *child) for name, child in started.items()}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import subprocess
 from collections.abc import Sequence
 
@@ -69,24 +70,38 @@ def cancel(jobs: Sequence[str]) -> None:
     )
 
 
-def ask(argv: Sequence[str], given: str = "", with_errors: bool = False) -> str:
+def ask(
+    argv: Sequence[str],
+    given: str = "",
+    with_errors: bool = False,
+    signals: set[signal.Signals] | None = None,
+) -> str:
     """Return what a program of Slurm's answers on its standard output.
 
     :param given: its standard input.
     :param with_errors: whether standard error follows. Sites print messages there (job_submit
         plugins) that are no part of an answer.
+    :param signals: what it blocks, in a session of its own, where the signals that end this process
+        must not end it; None for one that ends with this process.
     :raises NoAnswerError: it refuses or does not answer; with its own words.
     :raises ValueError: it is not there.
     """
+
+    def unblock() -> None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, signals or ())
+
     try:
         done = subprocess.run(
             argv,
             input=given,
             capture_output=True,
             encoding="utf-8",
+            errors="replace",
             env=own_environment(),
             timeout=PATIENCE_SECONDS,
             check=False,
+            start_new_session=signals is not None,
+            preexec_fn=unblock if signals is not None else None,
         )
     except FileNotFoundError:
         raise ValueError(

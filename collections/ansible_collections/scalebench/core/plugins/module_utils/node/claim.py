@@ -11,7 +11,8 @@ from typing import Any, Dict, Iterator, Mapping, Optional, TypedDict, cast
 from ..records.shape import check_shape
 from .durable import create, make_folder, replace
 from .own_folder import json_of
-from .processes import read_process
+from .processes import is_there, read_process
+from .runs import lock_file
 
 __all__ = ["FILES", "HOLDER_VARIABLE", "has_ended", "held", "identity", "own", "release", "take"]
 
@@ -19,6 +20,8 @@ __all__ = ["FILES", "HOLDER_VARIABLE", "has_ended", "held", "identity", "own", "
 HOLDER_VARIABLE = "SCALEBENCH_CLAIM_HOLDER"
 _CLAIM = "claim.json"
 _LOCK = "claim.lock"
+# Seconds to wait for the lock, which is held for a moment.
+_PATIENCE = 20
 FILES = frozenset({_CLAIM, f"{_CLAIM}.part", _LOCK})
 _OWNER = "owner.json"
 # Keys that identify one ansible-playbook process, also across machines, reboots and containers.
@@ -75,7 +78,10 @@ def has_ended(claim: Mapping[str, Any], controller: str = "") -> bool:
     if claim.get("pid_namespace", here["pid_namespace"]) != here["pid_namespace"]:
         return False
     process = read_process(int(claim["pid"]))
-    return process is None or not process.alive or process.start != claim["start"]
+    if process is None:
+        # Where /proc is mounted with hidepid, those of other accounts are not seen in it.
+        return not is_there(int(claim["pid"]))
+    return not process.alive or process.start != claim["start"]
 
 
 # That of no container: PROC_PID_INIT_INO in Linux's include/linux/proc_ns.h.
@@ -181,6 +187,11 @@ def _same(claim: Mapping[str, object], other: Mapping[str, object]) -> bool:
 def _locked(work_dir: str) -> Iterator[None]:
     # Never through a link: root may claim a node whose folder another account owns.
     flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
-    with open(os.open(os.path.join(work_dir, _LOCK), flags, 0o666), "w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    path = os.path.join(work_dir, _LOCK)
+    with open(os.open(path, flags, 0o666), "w", encoding="utf-8") as lock:
+        if not lock_file(lock, fcntl.LOCK_EX, _PATIENCE):
+            raise ValueError(
+                f"{path}: another process has held it for {_PATIENCE} s, where a moment is enough:"
+                f" end that process, which `fuser -v {path}` names as root"
+            )
         yield

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import errno
 import os
@@ -20,6 +19,7 @@ __all__ = [
     "end_with_parent",
     "environment",
     "is_free",
+    "is_there",
     "listener",
     "processes",
     "read_process",
@@ -89,9 +89,26 @@ def adopt_orphans() -> None:
     _PRCTL(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def end_with_parent() -> None:
-    """Have the kernel send SIGTERM to this process when its parent dies, also by SIGKILL."""
+def end_with_parent(parent: Optional[int] = None) -> None:
+    """Have the kernel send SIGTERM to this process when its parent dies, also by SIGKILL.
+
+    :param parent: where it is known; one that died before this call sends no signal.
+    :raises ProcessLookupError: it has died.
+    """
     _PRCTL(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+    if parent is not None and os.getppid() != parent:
+        raise ProcessLookupError(f"process {parent}, which started this one, has ended")
+
+
+def is_there(pid: int) -> bool:
+    """Return whether a process has the pid, of whatever account, seen in /proc or not."""
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except (ProcessLookupError, OverflowError):
+        return False
+    return True
 
 
 def environment(pid: int) -> Dict[str, str]:
@@ -154,8 +171,11 @@ def _listening_inodes(address: str, port: int) -> Set[str]:
     inodes: Set[str] = set()
     for table, hosts in tables.items():
         wanted = {f"{host}:{port:04X}" for host in hosts}
-        with open(f"/proc/net/{table}", encoding="ascii") as file:
-            rows = [line.split() for line in file.readlines()[1:]]
+        try:
+            with open(f"/proc/net/{table}", encoding="ascii") as file:
+                rows = [line.split() for line in file.readlines()[1:]]
+        except FileNotFoundError:
+            continue  # a kernel without IPv6
         inodes |= {row[9] for row in rows if row[1] in wanted and row[3] == LISTEN}
     return inodes
 
@@ -173,22 +193,30 @@ def _socket_inodes(pid: int) -> Set[str]:
     return inodes
 
 
-def end_processes(find: Callable[[], List[Process]], grace: float = 5.0) -> List[Process]:
+def end_processes(
+    find: Callable[[], List[Process]],
+    grace: float = 5.0,
+    spared: Optional[List[Process]] = None,
+) -> List[Process]:
     """End the processes that ``find`` returns, repeatedly, until it returns none.
 
     :param find: returns the living processes to end; called again in every round.
     :param grace: seconds between SIGTERM and SIGKILL.
+    :param spared: gets those of other accounts, as of sudo, which may not be signalled.
     :returns: every process that was signalled.
     :raises ValueError: a process survives SIGKILL for ``grace`` more seconds (uninterruptible).
     """
     signalled: Dict[Tuple[int, int], Process] = {}
+    refused: Dict[Tuple[int, int], Process] = {}
     start = time.monotonic()
     nothing = 0
     while True:
-        left = find()
+        left = [process for process in find() if (process.pid, process.start) not in refused]
         # Two empty rounds: a process forked during a round by one that ended is seen in the next.
         nothing = 0 if left else nothing + 1
         if nothing > bool(signalled):
+            if spared is not None:
+                spared.extend(refused.values())
             return list(signalled.values())
         waited = time.monotonic() - start
         if left and waited > 2 * grace:
@@ -197,14 +225,20 @@ def end_processes(find: Callable[[], List[Process]], grace: float = 5.0) -> List
         for process in left:
             known = (process.pid, process.start) in signalled
             if not known or waited > grace:
-                _signal(process, signal.SIGKILL if waited > grace else signal.SIGTERM)
-                signalled[process.pid, process.start] = process
+                number = signal.SIGKILL if waited > grace else signal.SIGTERM
+                told = signalled if _signal(process, number) else refused
+                told[process.pid, process.start] = process
         time.sleep(0.05)
 
 
-def _signal(process: Process, number: int) -> None:
-    """Signal a process, unless another process has its pid by now."""
+def _signal(process: Process, number: int) -> bool:
+    """Signal a process, unless another has its pid by now; return False where it may not be."""
     now = read_process(process.pid)
     if now is not None and now.start == process.start:
-        with contextlib.suppress(ProcessLookupError):
+        try:
             os.kill(process.pid, number)
+        except ProcessLookupError:
+            pass
+        except PermissionError:
+            return False
+    return True

@@ -16,7 +16,16 @@ from typing import Iterator, List, Optional, Sequence, Set, TextIO, Tuple
 
 from .processes import RUN_VARIABLE, Process, end_processes, environment, processes
 
-__all__ = ["attended", "busy_with", "end_strays", "has_ended", "marked", "packed", "unpacked"]
+__all__ = [
+    "attended",
+    "busy_with",
+    "end_strays",
+    "has_ended",
+    "lock_file",
+    "marked",
+    "packed",
+    "unpacked",
+]
 
 # Locked by the supervisor; the kernel releases the lock when the process ends. A run on some of the
 # devices shares the lock of the node and holds those of its devices, numbered by index.
@@ -77,20 +86,32 @@ def attended(work_dir: str, run: str, devices: Sequence[int] = ()) -> Iterator[N
         yield
 
 
+def lock_file(lock: TextIO, kind: int, patience: float) -> bool:
+    """Lock a file; return whether it could be within some seconds.
+
+    :param kind: as of fcntl.flock.
+    """
+    end = time.monotonic() + patience
+    while True:
+        try:
+            fcntl.flock(lock, kind | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() > end:
+                return False
+        time.sleep(0.02)
+
+
 def _take(locks: contextlib.ExitStack, work_dir: str, name: str, kind: int) -> TextIO:
     # Never through a link: what it leads to would be emptied.
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
     opened = os.open(os.path.join(work_dir, name), flags, 0o666)
     lock = locks.enter_context(os.fdopen(opened, "a+", encoding="utf-8"))
-    end = time.monotonic() + _PATIENCE
-    while True:
-        try:
-            fcntl.flock(lock, kind | fcntl.LOCK_NB)
-            return lock
-        except BlockingIOError:
-            if time.monotonic() > end:
-                raise ValueError(f"the node is busy with {busy_with(work_dir)}") from None
-        time.sleep(0.02)
+    if not lock_file(lock, kind, _PATIENCE):
+        # Whoever may read the file can lock it.
+        holder = busy_with(work_dir) or f"a process that holds {os.path.join(work_dir, name)}"
+        raise ValueError(f"the node is busy with {holder}")
+    return lock
 
 
 def busy_with(work_dir: str) -> Optional[str]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import glob
 import resource
+import threading
 import time
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, Callable, Dict, List, Optional, Sequence, TypeVar
 
 from ..telemetry.telemetry import Telemetry
 from .gpus import GpuSampler, find_nvml
@@ -15,6 +16,9 @@ __all__ = ["Sampler", "gauges", "spread_out"]
 
 # On kernels before 5.18 reading the clock of an idle core can take 10 ms.
 _CORES_SAMPLED = 8
+# Seconds to wait for a sample of the GPUs; a driver that is being opened takes longer.
+_PATIENCE = 0.2
+_Answer = TypeVar("_Answer")
 
 
 class Sampler:
@@ -37,6 +41,7 @@ class Sampler:
             sorted(glob.glob("/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_cur_freq"))
         )
         self._gpus: Optional[GpuSampler] = None
+        self._driver = _Calls()
         self._telemetry = Telemetry(interval, _counters())
         self._due = self._looked = time.monotonic()
         self._longest_pause = 0.0
@@ -54,13 +59,17 @@ class Sampler:
             return
         self._due = now + self.interval
         start = time.thread_time()
+        of_gpus = self._driver.answer(self._sample_gpus, _PATIENCE) or {}
+        self._telemetry.add({**gauges(self._clocks), **of_gpus})
+        self._cpu_seconds += time.thread_time() - start
+        self._looked = time.monotonic()
+
+    def _sample_gpus(self) -> Dict[str, Any]:
         if self._gpus is None:
             # Only now that the repeat runs: without persistence mode opening the driver takes
             # seconds.
             self._gpus = GpuSampler(*find_nvml(), self._indices)
-        self._telemetry.add({**gauges(self._clocks), **self._gpus.sample()})
-        self._cpu_seconds += time.thread_time() - start
-        self._looked = time.monotonic()
+        return self._gpus.sample()
 
     def summary(self) -> Dict[str, Any]:
         """Return ``Telemetry.summary``, and in ``gpu`` why GPUs were not sampled.
@@ -70,11 +79,46 @@ class Sampler:
         start = time.thread_time()
         after = _counters()
         own_seconds = _children_seconds() - self._own_before
-        reason = self._gpus.close() if self._gpus else ""
-        sampling_seconds = self._cpu_seconds + time.thread_time() - start
+        reason = self._driver.answer(self._close_gpus, 10 * _PATIENCE)
+        if reason is None:
+            reason = "the last call of NVML has not returned: the driver hangs"
+        sampling_seconds = self._cpu_seconds + self._driver.seconds + time.thread_time() - start
         summary = self._telemetry.summary(after, own_seconds, sampling_seconds)
         summary["longest_pause_seconds"] = round(self._longest_pause, 3)
         return {**summary, "gpu": f"not sampled: {reason}"} if reason else summary
+
+    def _close_gpus(self) -> str:
+        return self._gpus.close() if self._gpus else ""
+
+
+class _Calls:
+    """Calls of a driver, which may hang, each in a thread of its own, one at a time.
+
+    A hanging call would hold up the time limits of the repeat. ``seconds`` is their CPU time.
+    """
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._thread: Optional[threading.Thread] = None
+
+    def answer(self, call: Callable[[], _Answer], patience: float) -> Optional[_Answer]:
+        """Return what a call returns; None if it, or the one before, hangs for some seconds."""
+        end = time.monotonic() + patience
+        if self._thread:
+            self._thread.join(patience)
+            if self._thread.is_alive():
+                return None
+        answers: List[_Answer] = []
+
+        def run() -> None:
+            start = time.thread_time()
+            answers.append(call())
+            self.seconds += time.thread_time() - start
+
+        self._thread = threading.Thread(target=run, daemon=True)
+        self._thread.start()
+        self._thread.join(max(0.0, end - time.monotonic()))
+        return answers[0] if answers else None
 
 
 def gauges(clocks: List[str], proc: str = "/proc") -> Dict[str, float]:

@@ -15,7 +15,7 @@ from typing import IO, Any, Dict, Iterable, List, Mapping, Optional, TypedDict
 
 from .durable import create
 from .gpus import visible_gpus
-from .processes import adopt_orphans, descendants, end_processes, end_with_parent
+from .processes import Process, adopt_orphans, descendants, end_processes, end_with_parent
 from .sampler import Sampler
 
 __all__ = ["BEATS", "supervise", "telling_line"]
@@ -114,6 +114,7 @@ def supervise(
 
     launcher: Optional[subprocess.Popen[bytes]] = None
     exit_code = None
+    spared: List[Process] = []
     with open(create(log), "w+b") as output, contextlib.ExitStack() as unheeded:
         try:
             with _signals_raise():
@@ -128,12 +129,16 @@ def supervise(
             ending, reason = "interrupted", str(error)
         finally:
             unheeded.enter_context(_signals_ignored())
-            left = end_processes(lambda: descendants(os.getpid()))
-            _wait_for_all(launcher)
+            left = end_processes(lambda: descendants(os.getpid()), spared=spared)
+            if launcher and launcher.pid not in [process.pid for process in spared]:
+                launcher.wait()
+            _reap()
         if launcher and ending == "ended":
             ending, reason = _verdict(launcher.returncode, output)
         lost = _put_back(log, output)
-        reason = "; ".join(filter(None, (reason, lost)))
+        others = ", ".join(f"{one.pid} ({one.command})" for one in spared)
+        alive = others and f"processes of another account go on: {others}"
+        reason = "; ".join(filter(None, (reason, alive, lost)))
         result = _ended(ending, reason, exit_code, start, len(left))
         if sampler:
             result["telemetry"] = sampler.summary()
@@ -209,13 +214,8 @@ def _watch(
     return "ended", ""
 
 
-def _wait_for_all(launcher: Optional[subprocess.Popen[bytes]]) -> None:
-    """Wait for the launcher and its adopted orphans, all of which have ended.
-
-    The CPU time of a process is counted as that of this one only after it was waited for.
-    """
-    if launcher:
-        launcher.wait()
+def _reap() -> None:
+    """Wait for the adopted orphans that have ended, so that their CPU time is counted as ours."""
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass

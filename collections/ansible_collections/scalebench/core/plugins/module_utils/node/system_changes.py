@@ -82,7 +82,9 @@ def merged(recorded: Changes, new: Changes, at_begin: State) -> Changes:
             if first is not None:
                 change["before"] = first["before"]
                 found = at_begin.get(kind, {}).get(name)
-                if first.get("edited") or (kind == "files" and found != first["after"]):
+                # A run that was killed after it wrote its record begins again where it had begun.
+                ours = (first["after"], first["before"])
+                if first.get("edited") or (kind == "files" and found not in ours):
                     change["edited"] = True
                 if "by" in first:
                     change["by"] = first["by"]
