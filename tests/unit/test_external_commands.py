@@ -311,6 +311,18 @@ def test_the_real_programs_know_every_keyword_of_our_configurations(template, co
         assert bool(refused) == (keyword == "Nonsense"), (keyword, answer)
 
 
+def test_our_sshd_configuration_has_no_keyword_that_is_newer_than_openssh_8_2():
+    """Ubuntu 20.04 has 8.2, Debian 11 has 8.4; the release notes name what came after."""
+    newer = {
+        *("PubkeyAcceptedAlgorithms", "HostbasedAcceptedAlgorithms", "PerSourceMaxStartups"),
+        *("PerSourceNetBlockSize", "ModuliFile", "RequiredRSASize", "ChannelTimeout"),
+        *("UnusedConnectionTimeout", "PerSourcePenalties", "RefuseConnection"),
+    }
+    text = (ROOT / "roles/cluster_ssh/templates/sshd_config.j2").read_text()
+    assert newer & set(re.findall(r"(?m)^ *([A-Z]\w+) ", text)) == set()
+    assert "PubkeyAcceptedKeyTypes" in text
+
+
 def test_nvidia_smi_knows_every_option_as_it_says_on_a_real_node():
     captures = sorted((SHARED / "data/nvidia-smi").glob("*h100-80gb*"))
     if not captures:

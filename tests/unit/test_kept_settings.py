@@ -282,3 +282,145 @@ def test_our_own_containers_do_not_keep_uninstall_from_removing_them():
         __uninstall_own={"known_as": ["container ours", "container 3f2a9c01d77e"]},
     )  # fmt: skip
     assert left == ["process 7 (a) on a GPU", "container site-db"]
+
+
+def of_role(role, name, **known):
+    """Return a variable of a role as Ansible evaluates it beside others."""
+    texts = yaml.safe_load((ROOT / f"roles/{role}/vars/main.yml").read_text())
+    others = {
+        key: trust_as_template(value) for key, value in texts.items() if isinstance(value, str)
+    }
+    return evaluated(texts[name], **{**others, **known})
+
+
+@pytest.mark.parametrize(
+    ("allowed", "user_space", "flags"),
+    [
+        (False, False, ["-q", "--without-fw-update"]),
+        ("false", "true", ["-q", "--without-fw-update", "--user-space-only"]),
+        ("true", False, ["-q", "--without-fw-update", "--force"]),
+    ],
+)
+def test_the_installer_of_ofed_removes_packages_of_the_site_only_where_allowed(
+    allowed, user_space, flags
+):
+    known = {"mlnx_ofed_replace_allowed": allowed, "mlnx_ofed_user_space_only": user_space}
+    given = ["--distro", "ubuntu22.04"]
+    assert (
+        of_role("mlnx_ofed", "__mlnx_ofed_install_flags", mlnx_ofed_installer_arguments=[], **known)
+        == flags
+    )
+    # The last of two that contradict counts: adapters keep their firmware.
+    assert (
+        of_role(
+            "mlnx_ofed", "__mlnx_ofed_install_flags", mlnx_ofed_installer_arguments=given, **known
+        )
+        == given + flags
+    )
+
+
+@pytest.mark.parametrize(
+    ("family", "architecture", "given", "home", "headers"),
+    [
+        ("Debian", "x86_64", "", "/usr/lib/x86_64-linux-gnu/openmpi",
+         ["/usr/lib/x86_64-linux-gnu/openmpi/include"]),
+        ("Debian", "aarch64", "", "/usr/lib/aarch64-linux-gnu/openmpi",
+         ["/usr/lib/aarch64-linux-gnu/openmpi/include"]),
+        ("RedHat", "x86_64", "", "/usr/lib64/openmpi",
+         ["/usr/lib64/openmpi/include", "/usr/include/openmpi-x86_64"]),
+        ("RedHat", "x86_64", "/opt/mpi", "/opt/mpi", ["/opt/mpi/include"]),
+    ],
+)  # fmt: skip
+def test_nccl_tests_are_compiled_with_the_distributions_mpi_or_the_sites(
+    family, architecture, given, home, headers
+):
+    known = {
+        "nccl_tests_mpi": given,
+        "ansible_facts": {"os_family": family, "architecture": architecture},
+    }
+    assert of_role("nccl", "__nccl_tests_mpi", **known) == home
+    assert of_role("nccl", "__nccl_tests_headers", **known) == headers
+
+
+@pytest.mark.parametrize("drain", [["true", "{node}"], []])
+def test_a_node_that_does_not_come_back_is_not_resumed_and_the_message_says_how(tmp_path, drain):
+    """Ansible refuses to reboot this machine, as it fails on one that does not come back."""
+    code, output = play(
+        tmp_path, "nvidia_driver", "reboot_node",
+        __nvidia_driver_node="localhost",
+        __nvidia_driver_drained={"gpu_users": [], "containers": []},
+        nvidia_driver_drain_command=drain,
+        nvidia_driver_resume_command=["resume", "{node}", "now"],
+        scalebench_work_dir=str(tmp_path),
+        stack_name="cpu",
+    )  # fmt: skip
+    words = " ".join(output.split())
+    assert code == 2, output
+    assert "localhost did not come back from its reboot: Running " in words
+    assert "set nvidia_driver_reboot_timeout" in words
+    left = (
+        "It is still drained; run this again, or resume it yourself once it works: resume localhost"
+    )
+    assert (left in words) is bool(drain)
+    assert "Resume localhost" not in words
+
+
+def test_a_rebooted_node_has_the_time_of_a_large_server():
+    (block,) = [
+        task["block"]
+        for task in yaml.safe_load((ROOT / "roles/nvidia_driver/tasks/reboot_node.yml").read_text())
+        if "block" in task
+    ]
+    given = block[0]["ansible.builtin.reboot"]["reboot_timeout"]
+    default = yaml.safe_load((ROOT / "roles/nvidia_driver/defaults/main.yml").read_text())
+    assert evaluated(given, **default) == 1800
+
+
+UNLOADED, RESTARTED = "modprobe -r nvidia_peermem", "systemctl restart openibd.service"
+
+
+@pytest.mark.parametrize(
+    ("loaded", "in_use", "steps"),
+    [
+        (False, False, [RESTARTED]),
+        (True, False, [UNLOADED, RESTARTED, "modprobe nvidia_peermem"]),
+        (True, True, [UNLOADED]),
+    ],
+)
+def test_openibd_is_restarted_without_nvidia_peermem_which_is_loaded_again(
+    tmp_path, monkeypatch, loaded, in_use, steps
+):
+    module, programs = tmp_path / "sys/module/nvidia_peermem", tmp_path / "bin"
+    log = tmp_path / "log"
+    for folder in (module if loaded else module.parent, programs):
+        folder.mkdir(parents=True)
+    removal = "echo modprobe: FATAL: Module nvidia_peermem is in use. >&2; exit 1"
+    texts = {
+        "modprobe": f"""[ "$1" != -r ] || {{ {removal if in_use else f"rmdir {module}"}; exit; }}
+            mkdir {module}""",
+        "modinfo": "exit 1",
+        # What Ansible reads of a unit, and that the service would fail beneath the module.
+        "systemctl": f"""case $1 in
+            show) printf 'Id=openibd.service\\nLoadState=loaded\\nActiveState=active\\n' ;;
+            restart) [ ! -d {module} ] ;;
+            esac""",
+    }
+    for name, text in texts.items():
+        (programs / name).write_text(f'#!/bin/sh\necho {name} "$@" >> {log}\n{text}\n')
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    code, output = play(
+        tmp_path, "mlnx_ofed", "restart",
+        hardware_sysfs=str(tmp_path / "sys"),
+        __mlnx_ofed_running={"gpu_users": [], "containers": []},
+        mlnx_ofed_release={"source": "mlnx_ofed", "version": "24.10-4.1.4.0"},
+    )  # fmt: skip
+    words = " ".join(output.split())
+    done = [
+        line
+        for line in log.read_text().splitlines()
+        if line.startswith(("modprobe", "systemctl restart"))
+    ]
+    assert code == (2 if in_use else 0), output
+    assert ("Module nvidia_peermem is in use. OFED 24.10-4.1.4.0 is installed" in words) is in_use
+    assert done == steps

@@ -28,7 +28,7 @@ def test_mlnx_ofed_is_installed_by_its_own_installer(host, name):
         pytest.skip("about node2")
     assert host.check_output("ofed_info -s") == "MLNX_OFED_LINUX-24.10-4.1.4.0:"
     given = host.file("/var/log/stand_in_mlnxofedinstall").content_string.split()
-    assert given == ["--force", "--without-fw-update"]
+    assert given == ["--distro", "debian12.5", "-q", "--without-fw-update"]
     assert not host.file("/var/cache/scalebench/ofed").exists
 
 

@@ -5,7 +5,7 @@ CUDA_HOME ?= /usr/local/cuda
 # The default of the real one on CUDA 12.8 and later.
 NVCC_GENCODE ?= $(foreach number,60 61 70 80 90 100 120,-gencode=arch=compute_$(number),code=sm_$(number))
 default:
-	test "$(MPI)" = 1 && test -n "$(MPI_HOME)"
+	test "$(MPI)" = 1 && test -e "$(MPI_HOME)/include/mpi.h"
 	mkdir -p build
 	echo "$(MAKEFLAGS)" | tr ' ' '\n' | grep '^-j' >build/jobs
 	$(CUDA_HOME)/bin/nvcc $(NVCC_GENCODE) -o build/all_reduce.o -c all_reduce.cu

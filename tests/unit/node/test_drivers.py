@@ -137,6 +137,24 @@ def test_a_link_alone_does_not_count_as_a_driver(node):
     assert node(["libnvidia-ml.so.1"])["driver_installed"] is None
 
 
+def test_the_library_of_debians_own_package_is_found_through_its_links(node, tmp_path):
+    """libnvidia-ml1 of non-free: the links are those of update-alternatives."""
+    folder, alternatives = tmp_path / "lib/nvidia/current", tmp_path / "alternatives"
+    folder.mkdir(parents=True)
+    alternatives.mkdir()
+    (folder / "libnvidia-ml.so.535.247.01").touch()
+    (folder / "libnvidia-ml.so.1").symlink_to("libnvidia-ml.so.535.247.01")
+    (alternatives / "nvidia--libnvidia-ml.so.1").symlink_to(folder / "libnvidia-ml.so.1")
+    (tmp_path / "lib/libnvidia-ml.so.1").symlink_to(alternatives / "nvidia--libnvidia-ml.so.1")
+    assert node()["driver_installed"] == "535.247.01"
+
+
+def test_a_link_to_a_library_that_is_gone_is_no_driver(node, tmp_path):
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib/libnvidia-ml.so.1").symlink_to("libnvidia-ml.so.535.247.01")
+    assert node()["driver_installed"] is None
+
+
 def test_nouveau_is_reported(node):
     assert node(nouveau=True)["nouveau_loaded"] is True
 

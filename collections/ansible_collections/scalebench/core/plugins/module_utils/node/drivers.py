@@ -113,8 +113,13 @@ def gpu_direct(sysfs: str = "/sys", proc: str = "/proc") -> str:
 
 def _installed(folders: Sequence[str]) -> Optional[str]:
     for folder in folders:
-        for path in sorted(glob.glob(os.path.join(folder, f"{_LIBRARY}*.*"))):
-            return os.path.basename(path)[len(_LIBRARY) :]
+        paths = sorted(glob.glob(os.path.join(folder, f"{_LIBRARY}*.*")))
+        # Debian's own packages have it in nvidia/current, behind links of update-alternatives.
+        paths.append(os.path.realpath(os.path.join(folder, f"{_LIBRARY}1")))
+        for path in paths:
+            version = os.path.basename(path)[len(_LIBRARY) :]
+            if "." in version and os.path.exists(path):
+                return version
     return None
 
 
