@@ -119,9 +119,10 @@ def mpirun(nodes: int, per_node: int, rank: int, program: list[str], more: list[
     peers = {ADDRESSES[at]: {"node": f"v{at + 1}", "join": join} for at in range(nodes)}
     words = [
         *["mpirun", "--allow-run-as-root", "--bind-to", "none", "--map-by", "slot"],
+        "--leave-session-attached",
         *["--gmca", "pml", "ob1", "--gmca", "btl", "^openib"],
         *["--gmca", "btl_tcp_if_include", "ib0", "--gmca", "oob_tcp_if_include", "ib0"],
-        *["--gmca", "orte_leave_session_attached", "1", "--gmca", "plm_rsh_no_tree_spawn", "1"],
+        *["--gmca", "plm_rsh_no_tree_spawn", "1"],
         *more,
     ]
     for at in range(nodes):
@@ -130,6 +131,18 @@ def mpirun(nodes: int, per_node: int, rank: int, program: list[str], more: list[
         words += program
     ssh = "--ssh-config=/opt/scalebench/sshd/ssh_config"
     return [*command, ssh, f"--peers={json.dumps(peers)}", "--", *words]
+
+
+def of_open_mpi(nodes: int) -> dict[str, str]:
+    """Return the variables of mpirun's ranks, and on several nodes of version 5's daemons."""
+    ranks = {"pml": "ob1", "btl": "^openib", "btl_tcp_if_include": "ib0"}
+    daemons = {
+        "PRTE_MCA_plm_ssh_no_tree_spawn": "1",
+        "PMIX_MCA_mca_base_param_files": "none",
+        "PRTE_MCA_prte_if_include": "ib0",
+    }
+    parameters = {f"OMPI_MCA_{name}": value for name, value in ranks.items()}
+    return {**parameters, **(daemons if nodes > 1 else {})}
 
 
 def gpus(count: int) -> str:

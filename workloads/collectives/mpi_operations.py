@@ -24,7 +24,8 @@ def _name_library() -> None:
     beside = Path(mpirun).resolve().parents[1] / "lib" if mpirun else Path()
     found = sorted(beside.glob("libmpi.so*"))
     if found:
-        os.environ.setdefault("MPI4PY_LIBMPI", str(found[0]))
+        # The first may be a text for the linker, as in Open MPI of PyPI.
+        os.environ.setdefault("MPI4PY_LIBMPI", str(found[-1]))
 
 
 _name_library()

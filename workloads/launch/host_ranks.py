@@ -30,7 +30,7 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class EndedError(Exception):
-    """This process received a signal to end."""
+    """This process received a signal to end, or its daemon is refused."""
 
 
 def main():
@@ -184,11 +184,23 @@ def absence(options):
 
 def shell_status(name, status):
     """Return the status as a shell would; print a signal, which leaves no other trace."""
-    if name == "orted" and status > SIGNALLED:
+    if meeting.DAEMON.fullmatch(name) and status > SIGNALLED:
         status = SIGNALLED - status  # the status of the shell above it
     if status < 0:
         print("launch error:", name, "was ended by signal", -status)
     return status if status >= 0 else SIGNALLED - status
+
+
+def refuse_between_local_nodes(name, options):
+    """End where ranks would wait for each other: Open MPI 5 tells nodes by their host names.
+
+    :raises EndedError: several nodes have this machine's name.
+    """
+    several = not options.peers or len(json.loads(options.peers)) > 1
+    if name == "prted" and several and options.job.startswith("127."):
+        text = "launch error: {}: Open MPI 5 (mpirun --version) does not connect ranks between"
+        print(text.format(options.node), "nodes of one machine: use version 4, or one node")
+        raise EndedError
 
 
 def accept(listener, children, selector, options):
@@ -202,11 +214,14 @@ def accept(listener, children, selector, options):
         return {}
     line, files = meeting.read_line_and_files(connection)
     request = json.loads(line)
-    environment, name = request["environment"], "orted"
+    environment, command = request["environment"], request["command"]
     if options.ranks:
         name = "rank {}".format(environment["OMPI_COMM_WORLD_RANK"])
         environment["OMPI_COMM_WORLD_LOCAL_SIZE"] = str(options.ranks)
-    children.start(name, ["/bin/sh", "-c", request["command"]], environment, files)
+    else:
+        name = meeting.DAEMON.search(command).group()
+        refuse_between_local_nodes(name, options)
+    children.start(name, ["/bin/sh", "-c", command], environment, files)
     selector.register(connection, selectors.EVENT_READ)
     return {connection: name}
 

@@ -6,11 +6,13 @@ Standard library only; runs on Python 3.5, which the oldest images need.
 import array
 import hashlib
 import os
+import re
 import socket
 import struct
 import time
 
 MOST_FILES = 3
+DAEMON = re.compile(r"\b[op]rted\b")  # of Open MPI to version 4, and since 5
 
 
 def name_of(job, node):
@@ -66,7 +68,8 @@ def send_line(connection, line, files):
     """Send a line, and with it open files by their descriptors (unix(7), SCM_RIGHTS)."""
     rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", files))
     sent = connection.sendmsg([line], [rights] if files else [])
-    connection.sendall(line[sent:])
+    if sent < len(line):  # else the other end may have gone already
+        connection.sendall(line[sent:])
 
 
 def read_line_and_files(connection):

@@ -11,8 +11,9 @@ import shlex
 import subprocess
 import sys
 
+import meeting
+
 WITH_VALUE = set("BbcDEeFIiJLlmOopQRSWw")  # ssh(1): options with a value
-DAEMON = "orted"
 SSH_ERROR = 255  # ssh(1): an error of ssh itself, not of the command
 
 
@@ -25,7 +26,7 @@ def main():
     words = without_options(sys.argv[1:])
     peer = json.loads(os.environ["SCALEBENCH_PEERS"])[words[0]]
     remote = " ".join(without_options(words[1:]))
-    if DAEMON in remote:
+    if meeting.DAEMON.search(remote):
         job, patience = os.environ["SCALEBENCH_JOB"], os.environ["SCALEBENCH_PATIENCE"]
         joining = [*peer["join"], job, peer["node"], patience, remote]
         remote = " ".join(shlex.quote(word) for word in joining)

@@ -65,6 +65,32 @@ def test_both_layers_use_the_inventorys_interface():
     assert parameter(own, "oob_tcp_if_include") == "ib0"
 
 
+def test_ssh_stays_by_the_option_that_all_versions_have():
+    assert "--leave-session-attached" in parts(launched("mpirun")["node1"]["argv"])[0]
+
+
+@pytest.mark.parametrize("launcher", ["mpirun", "horovodrun"])
+def test_open_mpi_5_has_the_parameters_of_all_nodes_and_of_its_daemons_as_variables(launcher):
+    for command in launched(launcher)["node1"], launched(launcher)["node2"]:
+        given = command["env"]
+        assert given["OMPI_MCA_btl_tcp_if_include"] == given["PRTE_MCA_prte_if_include"] == "ib0"
+        assert given["OMPI_MCA_mpi_yield_when_idle"] == "1"
+        assert given["PRTE_MCA_plm_ssh_no_tree_spawn"] == "1"
+        assert given["PMIX_MCA_mca_base_param_files"] == "none"
+
+
+def test_daemons_of_nodes_that_share_a_machine_choose_their_interface():
+    nodes = campaign_data.cluster(2, machine="same", interface="lo")
+    given = launched("mpirun", nodes=nodes)["node1"]["env"]
+    assert "PRTE_MCA_plm_ssh_no_tree_spawn" in given
+    assert "PRTE_MCA_prte_if_include" not in given
+
+
+def test_one_node_has_no_daemons():
+    given = launched("mpirun", 1)["node1"]["env"]
+    assert not [name for name in given if name.startswith(("PRTE_", "PMIX_"))]
+
+
 def test_interfaces_that_differ_are_found_by_their_addresses():
     nodes = campaign_data.cluster(2)
     nodes["node2"]["interface"] = "ens3"

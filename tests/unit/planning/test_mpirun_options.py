@@ -36,7 +36,6 @@ PARAMETERS = {
     "btl": "opal/mca/btl/base/btl_base_frame.c",
     "btl_tcp_if_include": "opal/mca/btl/tcp/btl_tcp_component.c",
     "oob_tcp_if_include": "orte/mca/oob/tcp/oob_tcp_component.c",
-    "orte_leave_session_attached": "orte/runtime/orte_mca_params.c",
     "plm_rsh_no_tree_spawn": "orte/mca/plm/rsh/plm_rsh_component.c",
     "mpi_yield_when_idle": "ompi/runtime/ompi_mpi_params.c",
 }

@@ -10,6 +10,7 @@ from upstream_data import (
     gpus,
     in_container,
     mpirun,
+    of_open_mpi,
     recipe,
     started,
     traced,
@@ -85,7 +86,7 @@ def test_every_node_runs_its_command(planned, name, topology, flags):
     nodes, per_node = int(topology[0]), int(topology[2])
     made = planned[name]["commands"]
     assert list(made) == [f"v{number}" for number in range(1, nodes + 1)]
-    environment = {**COMMON, "CUDA_VISIBLE_DEVICES": gpus(per_node)}
+    environment = {**COMMON, **of_open_mpi(nodes), "CUDA_VISIBLE_DEVICES": gpus(per_node)}
     environment.update(traced(nodes * per_node, in_container=True))
     leading = made["v1"]["argv"]
     main = leading.index("/workspace/rn50v15_tf/main.py")

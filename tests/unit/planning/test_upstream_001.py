@@ -7,6 +7,7 @@ from upstream_data import (
     cells,
     in_container,
     mpirun,
+    of_open_mpi,
     recipe,
     started,
 )
@@ -49,7 +50,7 @@ def test_the_one_gpu_of_the_report_runs_its_command(name, epochs):
     wanted = mpirun(1, 1, 0, ["python3", "/workspace/rn50v15_tf/main.py", *given], [])
     called = f"scalebench-{BENCHMARK}-{name}"
     assert argv == in_container(called, list(command["env"]), wanted)
-    assert command["env"] == {**COMMON, "CUDA_VISIBLE_DEVICES": "0"}
+    assert command["env"] == {**COMMON, **of_open_mpi(1), "CUDA_VISIBLE_DEVICES": "0"}
 
 
 @pytest.mark.parametrize("name", EPOCHS)

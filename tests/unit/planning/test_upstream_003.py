@@ -1,7 +1,17 @@
 """Reference effort 003, NGC MXNet: every command of every cell, including 32 GPUs."""
 
 import pytest
-from upstream_data import COMMON, cells, gpus, in_container, mpirun, recipe, started, traced
+from upstream_data import (
+    COMMON,
+    cells,
+    gpus,
+    in_container,
+    mpirun,
+    of_open_mpi,
+    recipe,
+    started,
+    traced,
+)
 
 BENCHMARK, RECIPE = "mxnet_ngc", "upstream"
 CELLS = [
@@ -96,7 +106,7 @@ def test_every_node_runs_its_command(planned, precision, batch, topology):
         seen = {"CUDA_VISIBLE_DEVICES": gpus(per_node), **traced(devices, in_container=True)}
         # NCCL 2.4.7 of the image takes a name for a prefix and "=" for a part of it.
         seen["NCCL_SOCKET_IFNAME"] = "ib0"
-        assert command["env"] == {**COMMON, **seen, **RUNNER}
+        assert command["env"] == {**COMMON, **of_open_mpi(nodes), **seen, **RUNNER}
 
 
 def test_the_container_is_the_published_image_without_privilege():

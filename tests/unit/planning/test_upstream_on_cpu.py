@@ -74,8 +74,8 @@ CASES = [
     ("paddle", "train.py", {}, {}, (set(), {"--use_gpu=False"})),
 ]
 ADDED = {
-    "tensorflow_ngc": {"PYTHONPATH"},
-    "mxnet_ngc": {"PYTHONPATH", "MXNET_MKLDNN_ENABLED"},
+    "tensorflow_ngc": {"PYTHONPATH", "OMPI_MCA_mpi_yield_when_idle"},
+    "mxnet_ngc": {"PYTHONPATH", "MXNET_MKLDNN_ENABLED", "OMPI_MCA_mpi_yield_when_idle"},
     "paddle": set(),
 }
 

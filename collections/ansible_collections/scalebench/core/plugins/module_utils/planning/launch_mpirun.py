@@ -34,6 +34,8 @@ def mpirun(job: Job, name: str) -> Started:
         return _hosted(job, name)
     # The flag, not OMPI_ALLOW_RUN_AS_ROOT: version 3.1 in NVIDIA's images reads no variables.
     words = ["mpirun", "--allow-run-as-root", "--bind-to", "none", "--map-by", "slot"]
+    # ssh stays as long as the ranks of its node; version 5 has no parameter for that.
+    words += ["--leave-session-attached"]
     words += ["--oversubscribe"] if job.cell["device"] == "cpu" else []
     for key, value in _parameters(job).items():
         words += ["--gmca", key, value]
@@ -63,8 +65,10 @@ def horovodrun(job: Job, name: str) -> Started:
     ranks = str(len(job.names) * job.per_node)
     words = ["horovodrun", "-np", ranks, "-H", hosts, *job.options.get("arguments", []), *command]
     started = _hosted(job, name, *words)
-    parameters = {f"OMPI_MCA_{key}": value for key, value in _parameters(job).items()}
-    return Started(started.argv, {**parameters, **started.environment})
+    # mpirun's option. Version 5 does not read it; there ssh stays with the daemon's parent.
+    parameters = {**_parameters(job), "orte_leave_session_attached": "1"}
+    variables = {f"OMPI_MCA_{key}": value for key, value in parameters.items()}
+    return Started(started.argv, {**variables, **started.environment})
 
 
 def by_srun(job: Job, name: str) -> Started:
@@ -151,7 +155,9 @@ def _hosted(job: Job, name: str, *words: str) -> Started:
         }
         argv += [f"--ssh-config={job.nodes[name]['ssh_config']}", f"--peers={json.dumps(peers)}"]
         argv += ["--", *words]
-    return Started(argv, job.environment(name))
+    # Version 5 takes --gmca for the first node alone, and some parameters for none.
+    parameters = {f"OMPI_MCA_{key}": value for key, value in _of_ranks(job).items()}
+    return Started(argv, {**parameters, **_of_daemons(job), **job.environment(name)})
 
 
 def _parameters(job: Job) -> Dict[str, str]:
@@ -160,10 +166,25 @@ def _parameters(job: Job) -> Dict[str, str]:
         **_of_ranks(job),
         # Of both layers, or it listens on interfaces that the other nodes cannot reach.
         "oob_tcp_if_include": _interface(job),
-        # ssh stays as long as the ranks of its node, and only the leading node connects.
-        "orte_leave_session_attached": "1",
+        # Only the leading node connects.
         "plm_rsh_no_tree_spawn": "1",
     }
+
+
+def _of_daemons(job: Job) -> Dict[str, str]:
+    """Return variables for the daemons of version 5, which have other names for parameters."""
+    if len(job.names) == 1:
+        return {}
+    variables = {
+        "PRTE_MCA_plm_ssh_no_tree_spawn": "1",
+        # Those of Debian 13 crash where a command line has several parts and a file has parameters
+        # of all jobs (open-mpi/ompi issue 13303). The ranks read that file themselves.
+        "PMIX_MCA_mca_base_param_files": "none",
+    }
+    if not all(job.share_machine(job.names[0], other) for other in job.names):
+        # They refuse the loopback interface, which local nodes have.
+        variables["PRTE_MCA_prte_if_include"] = _interface(job)
+    return variables
 
 
 def _of_ranks(job: Job) -> Dict[str, str]:
