@@ -11,7 +11,7 @@ import pytest
 from common.batches import epoch_share
 from common.ranks import Place
 from common.report_lines import BadDataError
-from resnet50.images import image_batches
+from resnet50.images import image_batches, middles, read_for_evaluation
 
 
 def place(rank: int, ranks: int) -> Place:
@@ -59,3 +59,15 @@ def test_a_file_that_is_not_an_image_is_named(images, workers):
     Path(images[3][0]).write_bytes(b"no image")
     with pytest.raises(BadDataError, match=r"cannot decode .*3\.png"):
         batches(images, workers)
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_an_evaluation_sees_each_image_once_in_order(images, workers):
+    options = Namespace(batch_size=1, image_size=4, workers=workers)
+    alone = [read_for_evaluation(path, 4) for path, _ in images]
+    assert len(images) > 4, "so many batches are read ahead"
+    told = list(middles(images, options))
+    assert [pixels for pixels, _ in told] == alone
+    assert [label for _, labels in told for label in labels] == [label for _, label in images]
+    options.batch_size = len(images) - 1
+    assert [len(labels) for _, labels in middles(images, options)] == [len(images) - 1, 1]

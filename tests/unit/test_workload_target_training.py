@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from argparse import Namespace
 
 import pytest
@@ -9,6 +11,7 @@ from ansible_collections.scalebench.core.plugins.module_utils import logs
 from ansible_collections.scalebench.core.plugins.module_utils.facts.facts import log_facts
 
 from common import report_lines, target_training
+from common.process import age
 from common.target_training import TargetTraining
 
 WHOLE = {"warmup": 0, "iterations": None}  # as the plan requests it
@@ -25,6 +28,12 @@ def test_the_epochs_become_iterations():
     training = TargetTraining(given, 41, 2)
     assert (training.steps_per_epoch, training.total, given.iterations) == (5, 15, 13)
     assert training.facts["images_per_epoch"] == 40
+
+
+def test_the_time_counts_from_the_start_of_the_process():
+    begun = time.time() - age(os.getpid())
+    assert TargetTraining(options(), 100, 2).begin == pytest.approx(begun, abs=0.5)
+    assert age(os.getpid()) > 0.5, "so that this moment is another"
 
 
 def test_epochs_shorter_than_the_warm_up_are_refused():

@@ -45,19 +45,22 @@ def epoch_share(count, epoch, place, batch_size, seed):
 
 
 def read_ahead(read, jobs, workers):
-    """Yield `read(*job)` for each of the endless `jobs`, in their order.
+    """Yield `read(*job)` for each of the `jobs`, which may be endless, in their order.
 
     :param read: a function that a spawned process can import.
     :param workers: number of processes; 0 reads in this one.
     """
     if not workers:
         yield from (read(*job) for job in jobs)
+        return
     with multiprocessing.get_context("spawn").Pool(workers, _start_worker) as pool:
         pending = collections.deque()
         for job in jobs:
             pending.append(pool.apply_async(read, job))
             if len(pending) > AHEAD * workers:
                 yield pending.popleft().get()
+        for one in pending:
+            yield one.get()
 
 
 def _start_worker():

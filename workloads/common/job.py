@@ -140,7 +140,8 @@ def end_job(place, iterations, seconds, ends, figures=None, waits=()):
     """Compare the weights of all ranks and print the last line, and before it those on waits.
 
     :param seconds: wall time of all iterations, warm-up included.
-    :param ends: every rank's `(checksum of its weights, peak memory in MiB)`, by rank.
+    :param ends: every rank's `(checksum of its weights, peak memory in MiB)`, by rank; None for a
+        memory that is not known.
     :param figures: what the first rank measured itself, of :mod:`common.figures`.
     :param waits: every rank's ``Waits.facts()``, by rank; None of one that has none.
     :raises StoppedError: if the weights differ.
@@ -150,7 +151,7 @@ def end_job(place, iterations, seconds, ends, figures=None, waits=()):
     if place.rank == 0:
         for wait in filter(None, waits):
             report_lines.put(report_lines.waits_line(**wait))
-        peak = max(memory for _, memory in ends)
+        peak = max((memory for _, memory in ends if memory is not None), default=None)
         report_lines.put(
             report_lines.end_line(iterations, seconds, peak, checksums[0], equal, figures)
         )

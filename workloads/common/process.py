@@ -43,10 +43,10 @@ def seconds_since_launch():
     Torchrun starts a process for each rank, whose environment has the job's name.
     """
     under_torchrun = "TORCHELASTIC_RUN_ID" in os.environ
-    return _age(os.getppid() if under_torchrun else os.getpid())
+    return age(os.getppid() if under_torchrun else os.getpid())
 
 
-def _age(process):
+def age(process):
     """Return the seconds since a process started; its start is known to 1 / 100 s (proc(5))."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     started = int(fields[19]) / os.sysconf("SC_CLK_TCK")  # field 22, starttime

@@ -107,6 +107,15 @@ def autocast_dtype(precision: str, on_gpu: bool) -> torch.dtype | None:
     return torch.bfloat16 if precision in ("amp", "bf16") else None
 
 
+def bucket_size(mib: int | None) -> dict[str, int]:
+    """Return DDP's option for the size of its buckets.
+
+    Left out where none is given: only then is the first bucket of the backward pass a small one,
+    1 MiB, whose exchange begins early.
+    """
+    return {} if mib is None else {"bucket_cap_mb": mib}
+
+
 def use_tf32(allowed: bool) -> None:
     """Set whether convolutions and matrix products of fp32 tensors use TF32.
 

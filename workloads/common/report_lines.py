@@ -67,7 +67,8 @@ def end_line(iterations, seconds, peak_memory_mib, weights_checksum, weights_equ
     """Return the last line of a run that completed all its iterations.
 
     :param seconds: wall time of all iterations, warm-up included.
-    :param peak_memory_mib: the largest of all ranks: device memory on a GPU, else resident memory.
+    :param peak_memory_mib: the largest of all ranks: device memory on a GPU, else resident memory;
+        None where it is not known.
     :param weights_checksum: of rank 0's weights.
     :param weights_equal: whether all ranks hold the same weights.
     :param figures: what the trainer measured itself, of :mod:`common.figures`.
@@ -75,7 +76,7 @@ def end_line(iterations, seconds, peak_memory_mib, weights_checksum, weights_equ
     facts = {
         "iterations": iterations,
         "seconds": round(seconds, 3),
-        "peak_memory_mib": round(peak_memory_mib, 1),
+        **({} if peak_memory_mib is None else {"peak_memory_mib": round(peak_memory_mib, 1)}),
         "weights_checksum": weights_checksum,
         "weights_equal": weights_equal,
     }

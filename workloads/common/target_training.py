@@ -7,9 +7,11 @@ any above 1 for one of shares.
 from __future__ import annotations
 
 import math
+import os
 import time
 
 from common.options import percentage, positive
+from common.process import age
 from common.report_lines import put
 
 TRAIN, TRAIN_AND_EVALUATE = "train", "train_and_evaluate"
@@ -82,7 +84,8 @@ class TargetTraining:
     """
 
     def __init__(self, options, samples, world_size):
-        self.begin = time.time()
+        # That of the process: the images were listed since, for seconds where there are many.
+        self.begin = time.time() - age(os.getpid())
         self.reached = None
         self.epochs, self.target = options.epochs, options.target_accuracy
         batch = options.batch_size * world_size

@@ -101,7 +101,9 @@ def set_seed(seed):
 
 
 def peak_memory(on_gpu):
-    """Return this rank's peak in MiB: allocated on a GPU where TensorFlow tells, else resident."""
-    if not on_gpu or not hasattr(tf.config.experimental, "get_memory_info"):
+    """Return this rank's peak in MiB: allocated on a GPU, where TensorFlow tells, or resident."""
+    if not on_gpu:
         return peak_resident_mib()
+    if not hasattr(tf.config.experimental, "get_memory_info"):
+        return None
     return tf.config.experimental.get_memory_info("GPU:0")["peak"] / (1 << 20)

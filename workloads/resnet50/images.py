@@ -15,6 +15,7 @@ from common.batches import read_ahead, shuffled_batches
 from common.report_lines import BadDataError
 from resnet50.layers import CLASSES
 
+_FEW = 4  # batches
 SUFFIXES = frozenset((".bmp", ".jpeg", ".jpg", ".png", ".webp"))
 CHANNEL_MEAN = (123.675, 116.28, 103.53)  # of ImageNet's red, green and blue, on 0-255
 CHANNEL_DEVIATION = (58.395, 57.12, 57.375)
@@ -180,6 +181,24 @@ def read_image(path, size, chance=random):
     :raises BadDataError: naming the file that Pillow cannot decode.
     """
     return _decode(path, size, lambda *sides: random_crop(*sides, chance), chance.random() < 0.5)
+
+
+def middles(images, options):
+    """Yield the pixels and labels of one pass over the middles of `images`, batch by batch.
+
+    :param options: batch_size, image_size, workers.
+    :returns: `(pixels, labels)`, the pixels as bytes; the last batch may be smaller.
+    :raises BadDataError: naming the file that cannot be read.
+    """
+    starts = range(0, len(images), options.batch_size)
+    jobs = [(images[at : at + options.batch_size], options.image_size) for at in starts]
+    # Processes take longer to start than a few batches to read.
+    return read_ahead(_read_middles, jobs, options.workers if len(jobs) > _FEW else 0)
+
+
+def _read_middles(files, size):
+    pixels = b"".join(read_for_evaluation(path, size) for path, _ in files)
+    return pixels, [label for _, label in files]
 
 
 def read_for_evaluation(path, size):

@@ -39,7 +39,7 @@ class Settings:
     tf32: bool
     channels_last: bool
     onednn: bool
-    bucket_mb: int
+    bucket_mb: int | None
 
     @property
     def on_gpu(self) -> bool:
@@ -85,7 +85,7 @@ def choose_settings(options: Namespace, place: Place) -> Settings:
         if channels_last is None
         else channels_last,
         (autocast is not None or not small if onednn is None else onednn) and not on_gpu,
-        options.bucket_mb or (25 if on_gpu else 128),
+        options.bucket_mb or (None if on_gpu else 128),
     )
 
 
@@ -238,7 +238,7 @@ def distribute(model: nn.Module, settings: Settings) -> nn.Module:
         device_ids=[settings.device.index] if settings.on_gpu else None,
         gradient_as_bucket_view=True,
         static_graph=True,
-        bucket_cap_mb=settings.bucket_mb,
+        **ranks.bucket_size(settings.bucket_mb),
         **{local: False},
     )
 

@@ -16,8 +16,8 @@ from resnet50.images import (
     CHANNEL_DEVIATION,
     CHANNEL_MEAN,
     image_batches,
+    middles,
     normalised,
-    read_for_evaluation,
 )
 from resnet50.layers import CLASSES
 
@@ -134,9 +134,7 @@ def _normalised(pixels, layout):
 def evaluation_batches(images, options, layout):
     """Yield images and labels of one pass over the middles of `images`, all batches of one size."""
     size, count = options.image_size, options.batch_size
-    for start in range(0, len(images), count):
-        files = images[start : start + count]
-        pixels = b"".join(read_for_evaluation(path, size) for path, _ in files)
-        labels = [label for _, label in files] + [NO_LABEL] * (count - len(files))
+    for pixels, labels in middles(images, options):
         whole = pixels.ljust(count * size * size * 3, b"\0")
-        yield tf.constant(normalised(whole, size, layout)), numpy.array(labels)
+        padded = labels + [NO_LABEL] * (count - len(labels))
+        yield tf.constant(normalised(whole, size, layout)), numpy.array(padded)
