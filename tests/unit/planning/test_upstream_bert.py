@@ -4,13 +4,17 @@ Words of commands: test_published_commands.py and, where the scripts are not the
 test_published_options.py. Expected values are those of the reports.
 """
 
+from pathlib import Path
+
 import pytest
+import yaml
 from ansible_collections.scalebench.core.plugins.module_utils.published.compare import (
     compare_published,
 )
 from published_data import rows
 from upstream_data import ADDRESSES, cells, recipe
 
+FRAMEWORKS = Path(__file__).resolve().parents[3] / "roles/framework/vars/frameworks"
 SIX = ("1n1g", "1n2g", "1n4g", "1n8g", "2n8g", "4n8g")
 FIVE, FOUR = (*SIX[:1], *SIX[2:]), (*SIX[:1], *SIX[3:])
 ONEFLOW = ("dlperf_bert_oneflow", {"warmup": 19, "iterations": 100})
@@ -170,6 +174,14 @@ def test_every_cell_of_bert_has_its_published_row(planned, name):
         assert nearest["verdict"] == "comparable", nearest["why"]
         assert nearest["published"].endswith(cell["topology"])
         assert ("noclip" in nearest["published"]) == name.endswith("without_clip")
+
+
+@pytest.mark.parametrize("name", [name for name in PUBLISHED if "oneflow" in name])
+def test_oneflow_is_installed_in_the_version_of_the_rows(name):
+    packages = FRAMEWORKS / f"{recipe('bert', name)['framework_set']}.yml"
+    versions = {row["framework_version"] for row in rows(PUBLISHED[name])}
+    installed = yaml.safe_load(packages.read_text())["__framework_set"]["packages"]
+    assert [f"oneflow=={version.removeprefix('v')}" for version in versions] == installed[:1]
 
 
 def test_pytorch_launches_each_node_with_its_rank(planned):
