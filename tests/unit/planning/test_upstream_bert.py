@@ -133,6 +133,17 @@ def test_the_code_is_that_of_the_report(key):
     assert source["version"] == COMMITS[key]
 
 
+def test_tensorflows_image_is_built_with_a_package_of_its_python():
+    (patch,) = recipe("bert", "upstream_tensorflow")["sources"][0]["patches"]
+    assert patch == {
+        "file": "TensorFlow/LanguageModeling/BERT/Dockerfile",
+        "line": 17,
+        "from": "RUN pip3 install /workspace/pubmed_parser",
+        "to": "RUN git -C /workspace/pubmed_parser checkout"
+        " 963a025a7aa00774cd7f0d2c783c5125e7a1050d && pip3 install /workspace/pubmed_parser",
+    }
+
+
 def test_every_cell_of_bert_is_bert_base_with_sequences_of_128(planned):
     of_bert = {"model_size": "base", "sequence_length": 128, "dropout": True, "sharding": "ddp"}
     for (benchmark, name), made in planned.items():
