@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from ansible_collections.scalebench.core.plugins.module_utils import logs
 from ansible_collections.scalebench.core.plugins.module_utils.published.compare import (
     compare_published,
 )
+from log_lines import lines
 from published_data import rows
 from upstream_data import ADDRESSES, cells, recipe
 
@@ -154,43 +156,57 @@ def test_every_cell_of_bert_is_bert_base_with_sequences_of_128(planned):
 
 
 PUBLISHED = {
-    "upstream_pytorch": "dlperf_bert_pytorch_ngc",
-    "upstream_tensorflow": "dlperf_bert_tensorflow_ngc",
-    "upstream_oneflow": "dlperf_bert_oneflow_0822",
-    "upstream_oneflow_0_2_0": "dlperf_bert_oneflow_v0_2_0",
-    "upstream_oneflow_0_2_0_without_clip": "dlperf_bert_oneflow_v0_2_0",
-    "upstream_oneflow_0_3_1": "dlperf_bert_oneflow_v0_3_1",
-    "upstream_paddle": "dlperf_bert_paddle",
-    "upstream_paddle_static_loss_scale": "dlperf_bert_paddle",
-}
-SCALING = {
-    **dict.fromkeys(("upstream_pytorch", "upstream_oneflow_0_3_1", "upstream_paddle"), "dynamic"),
-    "upstream_paddle_static_loss_scale": "static",
+    ("bert", "upstream_pytorch"): "dlperf_bert_pytorch_ngc",
+    ("bert", "upstream_tensorflow"): "dlperf_bert_tensorflow_ngc",
+    ("bert", "upstream_oneflow"): "dlperf_bert_oneflow_0822",
+    ("bert", "upstream_oneflow_0_2_0"): "dlperf_bert_oneflow_v0_2_0",
+    ("bert", "upstream_oneflow_0_2_0_without_clip"): "dlperf_bert_oneflow_v0_2_0",
+    ("bert", "upstream_oneflow_0_3_1"): "dlperf_bert_oneflow_v0_3_1",
+    ("bert", "upstream_paddle"): "dlperf_bert_paddle",
+    ("bert", "upstream_paddle_static_loss_scale"): "dlperf_bert_paddle",
+    ("pytorch", "upstream"): "dlperf_pytorch_ngc",
 }
 
 
-@pytest.mark.parametrize("name", PUBLISHED)
-def test_every_cell_of_bert_has_its_published_row(planned, name):
-    for cell in planned["bert", name].values():
+def printed(reader, words):
+    """Return what a program that states how the loss is scaled prints of its arguments."""
+    if reader == "bert_paddle":
+        flags = [word.removeprefix("--").replace("=", ": ") for word in words if "=" in word]
+        return "\n".join(flags) + "\n"
+    options = {
+        "bert_pytorch": f'Config : ["Namespace(fp16={"--fp16" in words}, loss_scale=0.0)"]',
+        "pytorch_ngc": f"amp : {'--amp' in words}  static_loss_scale : 1 "
+        f" dynamic_loss_scale : {'--dynamic-loss-scale' in words} ",
+    }
+    return f"DLL 2020-09-24 02:12:08.99 - PARAMETER {options.get(reader, '')}\n"
+
+
+@pytest.mark.parametrize("key", PUBLISHED, ids="-".join)
+def test_every_cell_has_its_published_row(planned, key):
+    for cell in planned[key].values():
+        reader, words = cell["reading"]["reader"], cell["commands"]["v1"]["argv"]
         measured = {
             **cell,
             "gpu": "Tesla V100-SXM2-16GB",
-            "unit": "sequences/s",
+            "unit": "sequences/s" if key[0] == "bert" else "images/s",
             "runs": [1.0, 1.1],
         }
         # What the plan does not state, and only some of the reports do.
-        if cell["precision"] == "amp" and name in SCALING:
-            measured["loss_scaling"] = SCALING[name]
-        nearest = compare_published(measured, rows(PUBLISHED[name]))[0]
+        stated = logs.read(printed(reader, words) + "".join(lines(reader)), reader)["identity"]
+        if key == ("bert", "upstream_oneflow_0_3_1"):
+            stated["loss_scaling"] = "dynamic"
+        if "loss_scaling" in stated:
+            measured["loss_scaling"] = stated["loss_scaling"]
+        nearest = compare_published(measured, rows(PUBLISHED[key]))[0]
         assert nearest["verdict"] == "comparable", nearest["why"]
         assert nearest["published"].endswith(cell["topology"])
-        assert ("noclip" in nearest["published"]) == name.endswith("without_clip")
+        assert ("noclip" in nearest["published"]) == key[1].endswith("without_clip")
 
 
-@pytest.mark.parametrize("name", [name for name in PUBLISHED if "oneflow" in name])
-def test_oneflow_is_installed_in_the_version_of_the_rows(name):
-    packages = FRAMEWORKS / f"{recipe('bert', name)['framework_set']}.yml"
-    versions = {row["framework_version"] for row in rows(PUBLISHED[name])}
+@pytest.mark.parametrize("key", [key for key in PUBLISHED if "oneflow" in key[1]])
+def test_oneflow_is_installed_in_the_version_of_the_rows(key):
+    packages = FRAMEWORKS / f"{recipe(*key)['framework_set']}.yml"
+    versions = {row["framework_version"] for row in rows(PUBLISHED[key])}
     installed = yaml.safe_load(packages.read_text())["__framework_set"]["packages"]
     assert [f"oneflow=={version.removeprefix('v')}" for version in versions] == installed[:1]
 
