@@ -307,6 +307,31 @@ def test_pytorchs_parameters_say_how_the_loss_is_scaled(options, expected):
 
 
 @pytest.mark.parametrize(
+    ("reader", "head", "expected"),
+    [
+        ("oneflow", "use_fp16 = True\n", ("amp", None)),
+        ("oneflow", "use_fp16 = False\n", ("fp32", None)),
+        (
+            "paddle_fluid",
+            "use_dynamic_loss_scaling : True\nuse_fp16 : True\n",
+            ("amp", "dynamic"),
+        ),
+        (
+            "paddle_fluid",
+            "use_dynamic_loss_scaling : False\nuse_fp16 : True\n",
+            ("amp", "static"),
+        ),
+        ("paddle_fluid", "use_dynamic_loss_scaling : True\nuse_fp16 : False\n", ("fp32", None)),
+        ("tensorflow_official", "'train_dataset': {'dtype': 'float16'}\n", ("amp", None)),
+        ("tensorflow_official", "'train_dataset': {'dtype': 'float32'}\n", ("fp32", None)),
+    ],
+)
+def test_a_switch_called_fp16_that_mixes_precisions_is_amp(reader, head, expected):
+    identity = logs.read(head + "".join(lines(reader)))["identity"]
+    assert (identity["precision"], identity.get("loss_scaling")) == expected
+
+
+@pytest.mark.parametrize(
     ("ranks", "world_size", "batch_size"),
     [(0, None, None), (1, 1, 1024), (8, 8, 128), (16, 16, 64)],
 )

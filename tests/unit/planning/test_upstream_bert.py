@@ -89,7 +89,7 @@ REPORTS = {
         ("dlperf_mxnet_time", {"warmup": 20, "iterations": 100}),
     ),
     ("oneflow", "dlperf_0_3_1"): (
-        {("fp16", 256, False, FOUR)},
+        {("amp", 256, False, FOUR)},
         7,
         "oneflow",
         ("dlperf_oneflow", {"warmup": 20, "iterations": 100}),
@@ -112,7 +112,7 @@ COMMITS = {
 
 @pytest.fixture(scope="module")
 def planned():
-    return {key: cells(*key) for key in REPORTS}
+    return {key: cells(*key) for key in {**REPORTS, **PUBLISHED}}
 
 
 @pytest.mark.parametrize("key", REPORTS, ids="-".join)
@@ -166,13 +166,16 @@ PUBLISHED = {
     ("bert", "upstream_paddle_static_loss_scale"): "dlperf_bert_paddle",
     ("pytorch", "upstream"): "dlperf_pytorch_ngc",
     ("oneflow", "dlperf_0_3_1"): "dlperf_oneflow_v0_3_1",
+    ("paddle", "upstream"): "reference_004_paddle",
+    ("paddle", "upstream_static_loss_scale"): "reference_004_paddle",
 }
 
 
 def printed(reader, words):
     """Return what a program that states how the loss is scaled prints of its arguments."""
-    if reader == "bert_paddle":
-        flags = [word.removeprefix("--").replace("=", ": ") for word in words if "=" in word]
+    if reader in ("bert_paddle", "paddle_fluid"):
+        colon = {"bert_paddle": ": ", "paddle_fluid": " : "}[reader]
+        flags = [word.removeprefix("--").replace("=", colon) for word in words if "=" in word]
         return "\n".join(flags) + "\n"
     options = {
         "bert_pytorch": f'Config : ["Namespace(fp16={"--fp16" in words}, loss_scale=0.0)"]',
@@ -197,7 +200,9 @@ def test_every_cell_has_its_published_row(planned, key):
         if "loss_scaling" in stated:
             measured["loss_scaling"] = stated["loss_scaling"]
         nearest = compare_published(measured, rows(PUBLISHED[key]))[0]
-        assert nearest["verdict"] == "comparable", nearest["why"]
+        # Whether the report's runs on several nodes had DALI is not known.
+        dali = key[0] == "paddle" and cell["data_backend"] == "dali" and cell["nodes"] > 1
+        assert nearest["verdict"] == ("not_known" if dali else "comparable"), nearest["why"]
         assert nearest["published"].endswith(cell["topology"])
         assert ("noclip" in nearest["published"]) == key[1].endswith("without_clip")
 
