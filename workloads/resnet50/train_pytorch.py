@@ -76,7 +76,7 @@ def make_parser() -> argparse.ArgumentParser:
         "--bucket-mb",
         type=positive,
         metavar="MIB",
-        help="gradients exchanged at once; unset: on a GPU DDP's own (1, then 25), on a CPU 128 (all)",
+        help="gradients exchanged at once; unset: DDP's own on a GPU, 128 (all) on a CPU",
     )
     add_collective_timeout(torch)
     return parser

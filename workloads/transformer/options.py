@@ -48,7 +48,7 @@ def transformer_parser(
         "--bucket-mb",
         type=positive,
         metavar="MIB",
-        help="gradients that ddp exchanges at once; unset: on a GPU its own (1, then 25), on a CPU 128",
+        help="gradients that ddp exchanges at once; unset: its own on a GPU, 128 on a CPU",
     )
     add_collective_timeout(group)
     return parser

@@ -291,6 +291,47 @@ def test_other_suites_of_paddle_are_read_where_no_format_of_their_own_fits(
 
 
 @pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ("fp16 : False  static_loss_scale : 1  dynamic_loss_scale : True  amp : True", "dynamic"),
+        ("fp16 : False  static_loss_scale : 128  dynamic_loss_scale : False  amp : True", "static"),
+        ("fp16 : True  static_loss_scale : 128  dynamic_loss_scale : False  amp : False", "static"),
+        ("fp16 : False  static_loss_scale : 1  dynamic_loss_scale : True  amp : False", None),
+        ("fp16 : False  amp : True", None),
+    ],
+)
+def test_pytorchs_parameters_say_how_the_loss_is_scaled(options, expected):
+    head = f"DLL 2020-09-15 14:28:53.498443 - PARAMETER arch : resnet50  {options} \n"
+    identity = logs.read(head + "".join(lines("pytorch_ngc")))["identity"]
+    assert identity.get("loss_scaling") == expected
+
+
+@pytest.mark.parametrize(
+    ("reader", "head", "expected"),
+    [
+        ("oneflow", "use_fp16 = True\n", ("amp", None)),
+        ("oneflow", "use_fp16 = False\n", ("fp32", None)),
+        (
+            "paddle_fluid",
+            "use_dynamic_loss_scaling : True\nuse_fp16 : True\n",
+            ("amp", "dynamic"),
+        ),
+        (
+            "paddle_fluid",
+            "use_dynamic_loss_scaling : False\nuse_fp16 : True\n",
+            ("amp", "static"),
+        ),
+        ("paddle_fluid", "use_dynamic_loss_scaling : True\nuse_fp16 : False\n", ("fp32", None)),
+        ("tensorflow_official", "'train_dataset': {'dtype': 'float16'}\n", ("amp", None)),
+        ("tensorflow_official", "'train_dataset': {'dtype': 'float32'}\n", ("fp32", None)),
+    ],
+)
+def test_a_switch_called_fp16_that_mixes_precisions_is_amp(reader, head, expected):
+    identity = logs.read(head + "".join(lines(reader)))["identity"]
+    assert (identity["precision"], identity.get("loss_scaling")) == expected
+
+
+@pytest.mark.parametrize(
     ("ranks", "world_size", "batch_size"),
     [(0, None, None), (1, 1, 1024), (8, 8, 128), (16, 16, 64)],
 )

@@ -212,11 +212,11 @@ def launched(devices=2):
         (["--use_mixup=True"], {"precision": "fp32"}),
         (
             ["--use_fp16=True", "--scale_loss=128.0"],
-            {"precision": "fp16", "loss_scaling": "dynamic"},
+            {"precision": "amp", "loss_scaling": "dynamic"},
         ),
         (
             ["--use_fp16=True", "--use_dynamic_loss_scaling=false", "--use_dali=True"],
-            {"precision": "fp16", "loss_scaling": "static", "data_backend": "dali"},
+            {"precision": "amp", "loss_scaling": "static", "data_backend": "dali"},
         ),
     ],
 )
@@ -229,7 +229,7 @@ def test_paddle_prints_its_arguments_with_a_space_before_the_colon(arguments, id
     reading = logs.read(launched() + text)
     expected = {"batch_size_per_device": 4, "global_batch_size": 8, "world_size": 2, **identity}
     assert expected.items() <= reading["identity"].items()
-    assert ("loss_scaling" in reading["identity"]) == (identity["precision"] == "fp16")
+    assert ("loss_scaling" in reading["identity"]) == (identity["precision"] == "amp")
 
 
 @needs_upstream

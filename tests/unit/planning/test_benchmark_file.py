@@ -85,6 +85,20 @@ def broken(change):
             lambda d, r: r.update(unavailable=[{"when": {"xla": True}, "reason": "x"}]),
             "unavailable[0].when.xla: True is not among the recipe's choices: False",
         ),
+        (
+            lambda d, r: r.update(conditions=[{"when": {}, "loss_scaling": "fixed"}]),
+            "portable.conditions[0].loss_scaling: 'fixed' is not one of dynamic, static",
+        ),
+        (
+            lambda d, r: r.update(conditions=[{"when": {}, "gpu": "V100"}]),
+            "portable.conditions[0].loss_scaling is missing",
+        ),
+        (
+            lambda d, r: r.update(
+                conditions=[{"when": {"precision": "fp16"}, "loss_scaling": "static"}]
+            ),
+            "conditions[0].when.precision: 'fp16' is not among the recipe's choices",
+        ),
         (lambda d, r: r.update(environment={"X": "{home}"}), "environment: '{home}': {home} is"),
         (lambda d, r: r.update(environment={"X": 1}), "environment: 1 is not a text: quote it"),
         (lambda d, r: r["arguments"].append("{"), "write {{ for a brace"),

@@ -72,10 +72,11 @@ def test_other_hardware_is_another_plan():
     assert differences(planned(), planned(nodes)) == ["node3: cpu_model was 'AMD EPYC', is 'Xeon'"]
 
 
-def test_what_a_benchmark_states_of_its_model_may_change():
+def test_what_a_benchmark_states_of_model_and_program_may_change():
     kept = planned(topology="1n1g")
     wanted = copy.deepcopy(kept)
     wanted["cells"][0]["model_data"] = {"name": "r50", "samples": "pictures"}
+    wanted["cells"][0]["loss_scaling"] = "dynamic"
     assert differences(kept, wanted) == []
     del wanted["cells"][0]["model_data"]
     assert differences(kept, wanted) == []

@@ -128,7 +128,7 @@ def paddle(folder: Path, cell: dict[str, Any]) -> Published:
     if cell["nodes"] > 1:
         addresses = [f"10.11.0.{place + 2}" for place in range(cell["nodes"])]
         arguments += [",".join(addresses), addresses[0]]
-    return record(folder, ["bash", str(script), *arguments, "1", cell["precision"]])[0]
+    return record(folder, ["bash", str(script), *arguments, "1", _place(cell)[3]])[0]
 
 
 def _place(cell: dict[str, Any]) -> tuple[str, str, str, str, list[str]]:

@@ -19,7 +19,7 @@ REPORT = [
 ]
 LATER = [
     ("dlperf", precision, batch, topology)
-    for precision, batch in (("fp32", 128), ("fp32", 144), ("fp16", 256))
+    for precision, batch in (("fp32", 128), ("fp32", 144), ("amp", 256))
     for topology in ("1n1g", "1n8g", "2n8g", "4n8g")
 ]
 LATER += [("dlperf_0_1_9", "fp32", 128, topology) for topology in ("1n1g", "1n8g", "2n8g", "4n8g")]
@@ -37,7 +37,7 @@ OWN = {
         ],
     ),
 }
-FP16 = [
+AMP = [
     "--use_fp16",
     "--channel_last=True",
     "--pad_output",
@@ -66,7 +66,7 @@ def arguments(name, precision, batch, nodes, per_node):
         f"--node_ips={','.join(ADDRESSES[:nodes])}",
         "--model=resnet50",
         *own,
-        *(FP16 if precision == "fp16" else []),
+        *(AMP if precision == "amp" else []),
     ]
 
 

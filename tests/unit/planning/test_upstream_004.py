@@ -9,14 +9,14 @@ USUAL = ["1n1g", "1n4g", "1n8g", "2n8g", "4n8g"]
 # The tables of the report: recipe, precision, batch, DALI, dynamic loss scale, rows.
 TABLES = [
     ("upstream", "fp32", 128, False, None, ["1n1g", "1n2g", "1n4g", "1n8g", "2n8g", "4n8g"]),
-    ("upstream", "fp16", 224, False, "true", USUAL),
-    ("upstream", "fp16", 196, True, "true", USUAL),
-    ("upstream_static_loss_scale", "fp16", 224, False, "false", USUAL),
+    ("upstream", "amp", 224, False, "true", USUAL),
+    ("upstream", "amp", 196, True, "true", USUAL),
+    ("upstream_static_loss_scale", "amp", 224, False, "false", USUAL),
 ]
 # Threads that read images, by GPUs of a node; DALI has its own number.
 THREADS = {1: 8, 2: 8, 4: 12, 8: 8}
 DALI_THREADS = 10
-FP16_FLAGS = {
+AMP_FLAGS = {
     "FLAGS_conv_workspace_size_limit": "4000",
     "FLAGS_cudnn_exhaustive_search": "1",
     "FLAGS_cudnn_batchnorm_spatial_persistent": "1",
@@ -43,13 +43,13 @@ def arguments(name, precision, batch, dali, dynamic, nodes, per_node):
         "--use_mixup=False",
         "--use_label_smoothing=True",
         "--label_smoothing_epsilon=0.1",
-        "--data_format=" + ("NHWC" if precision == "fp16" else "NCHW"),
+        "--data_format=" + ("NHWC" if precision == "amp" else "NCHW"),
         "--lr_strategy=" + ("cosine_decay" if nodes == 1 else "piecewise_decay"),
         f"--reader_thread={DALI_THREADS if dali else THREADS[per_node]}",
     ]
     if dali or nodes == 1:
         made.append("--use_dali=true" if dali else "--use_dali=false")
-    if precision == "fp16":
+    if precision == "amp":
         made += ["--use_fp16=True", "--scale_loss=128.0", f"--use_dynamic_loss_scaling={dynamic}"]
         made += ["--fuse_elewise_add_act_ops=true", "--fuse_bn_act_ops=true"]
     return made
@@ -59,8 +59,8 @@ def environment(name, precision, dali, nodes, per_node):
     """Return the variables that the published scripts export, and our own."""
     made = {**COMMON, "CUDA_VISIBLE_DEVICES": gpus(per_node), **traced(nodes * per_node)}
     made["FLAGS_fraction_of_gpu_memory_to_use"] = "0.8" if dali else "0.98"
-    if precision == "fp16":
-        made.update(FP16_FLAGS)
+    if precision == "amp":
+        made.update(AMP_FLAGS)
     if dali:
         made["DALI_EXTRA_PATH"] = f"/opt/scalebench/sources/paddle-{name}/DALI_extra"
     return made

@@ -20,7 +20,7 @@ CONDITIONS = {
     "device": "gpu",
     "node_names": ["node1"],
 }
-FP16 = {"precision": "fp16", "variant": "bz224", "batch_size_per_device": 224}
+AMP = {"precision": "amp", "variant": "bz224", "batch_size_per_device": 224}
 V100 = {"node1": {"gpus": [{"name": "Tesla V100-SXM2-16GB"}]}}
 STATED = {"gpu": "V100-SXM2-16GB", "data": "real", "data_backend": "native", "image_size": 224}
 
@@ -57,21 +57,21 @@ def test_a_slower_campaign_is_beyond_repeats():
 
 def test_the_errata_of_a_row_come_with_it():
     speeds = {"4n8g": [10633.22, 10600.0, 10650.0]}
-    results = built(speeds, stated={"loss_scaling": "dynamic"}, **FP16)
+    results = built(speeds, stated={"loss_scaling": "dynamic"}, **AMP)
     found = against_published(results, rows("reference_004_paddle"))["compared"]
     kinds = [erratum["kind"] for one in found for erratum in one["errata"]]
     assert "misprint" in kinds
 
 
 @pytest.mark.parametrize(
-    ("scaling", "series"), [("dynamic", "fp16_b224"), ("static", "fp16_b224_static_loss_scale")]
+    ("scaling", "series"), [("dynamic", "amp_b224"), ("static", "amp_b224_static_loss_scale")]
 )
 def test_each_way_of_loss_scaling_has_its_own_table(scaling, series):
     """By what the logs print: the plan of either recipe has the same conditions."""
-    plan, runs = campaign({"1n1g": [1034.64, 1030.0]}, **{**CONDITIONS, **FP16})
+    plan, runs = campaign({"1n1g": [1034.64, 1030.0]}, **{**CONDITIONS, **AMP})
     plan["nodes"] = dict(V100)
     for run in runs:
-        run["facts"]["identity"] = {"precision": "fp16", "loss_scaling": scaling}
+        run["facts"]["identity"] = {"precision": "amp", "loss_scaling": scaling}
     found = against_published(build_results(plan, runs), rows("reference_004_paddle"))
     assert [one["published"] for one in found["compared"]] == [
         f"reference_004_paddle/{series}/1n1g"
@@ -79,7 +79,7 @@ def test_each_way_of_loss_scaling_has_its_own_table(scaling, series):
 
 
 def test_without_loss_scaling_in_the_log_it_is_not_known_which_table_is_meant():
-    found = against_published(built({"1n1g": [1034.64]}, **FP16), rows("reference_004_paddle"))
+    found = against_published(built({"1n1g": [1034.64]}, **AMP), rows("reference_004_paddle"))
     (group,) = found["not_compared"]
     assert found["compared"] == []
     assert [one["condition"] for one in group["unknown"]] == ["loss_scaling"]
@@ -123,7 +123,7 @@ def test_of_cells_that_share_their_reasons_the_nearest_row_of_any_is_named():
 
 
 def test_conditions_that_were_published_but_not_together_are_told_of_the_nearest():
-    """Batch size 196 was published in fp16, and fp32 with other batch sizes."""
+    """Batch size 196 was published in amp, and fp32 with other batch sizes."""
     results = built({"1n1g": [350.0, 351.0]}, batch_size_per_device=196)
     (group,) = against_published(results, rows("reference_004_paddle"))["not_compared"]
     assert group["never"] == []

@@ -37,9 +37,9 @@ errata:
 
 def test_every_document_is_right_and_no_row_is_lost():
     kinds = Counter(row["kind"] for row in all_rows())
-    assert len(documents()) == 60
-    assert kinds == {"reference": 73, "extra": 917, "official": 782}
-    assert len({row["id"] for row in all_rows()}) == 1772
+    assert len(documents()) == 61
+    assert kinds == {"reference": 73, "extra": 930, "official": 782}
+    assert len({row["id"] for row in all_rows()}) == 1785
     assert Counter(row["source"] for row in all_rows() if row["kind"] == "reference") == {
         "reference_000_tensorflow_ngc": 24,
         "reference_001_tensorflow_time2train": 4,
@@ -59,13 +59,13 @@ def test_every_row_has_a_figure_or_a_reason_and_names_its_source():
 
 def test_a_median_of_known_runs_is_the_printed_one():
     with_runs = [row for row in all_rows() if row["runs"]]
-    assert len(with_runs) == 31
+    assert len(with_runs) == 36
     for row in with_runs:
         assert round_as(median(row["runs"]), row["rounding"]) == row["throughput"]
 
 
 def test_errors_of_the_reference_efforts_are_kept_and_flagged():
-    row = next(r for r in rows("reference_004_paddle") if r["id"].endswith("fp16_b224/4n8g"))
+    row = next(r for r in rows("reference_004_paddle") if r["id"].endswith("amp_b224/4n8g"))
     assert row["speedup"] == 10.2
     assert [(e["printed"], e["correct"]) for e in row["errata"] if e["kind"] == "misprint"] == [
         ("10.2", "10.28")
@@ -81,8 +81,21 @@ def test_errors_of_the_reference_efforts_are_kept_and_flagged():
         )
     for row in rows("reference_003_mxnet_ngc"):
         assert (row["precision_printed"] == "AMP") == (row["precision"] == "fp16")
-    several_nodes = [r for r in rows("reference_004_paddle") if r["series"] == "fp16_b196_dali"][3:]
+    several_nodes = [r for r in rows("reference_004_paddle") if r["series"] == "amp_b196_dali"][3:]
     assert [r["data_backend"] for r in several_nodes] == [None, None]
+
+
+def test_programs_that_mix_precisions_have_no_row_in_fp16():
+    mixed = [
+        row
+        for row in all_rows()
+        if row["benchmark"] in ("oneflow", "tensorflow2")
+        or (row["benchmark"], (row["framework_version"] or "")[:3]) == ("paddle", "1.8")
+    ]
+    assert {row["precision"] for row in mixed} == {"fp32", "amp"}
+    for row in mixed:
+        labelled = "FP16" if "mislabel" in {one["kind"] for one in row["errata"]} else None
+        assert row["precision_printed"] == labelled
 
 
 def test_a_row_takes_the_nearest_condition_and_its_errata():

@@ -74,11 +74,11 @@ def test_the_source_names_place_version_and_errata_once():
 
 
 def test_an_erratum_of_one_topology_names_it():
-    cell = {"precision": "fp16", "variant": "bz224", "batch_size_per_device": 224}
+    cell = {"precision": "amp", "variant": "bz224", "batch_size_per_device": 224}
     speeds = {"1n1g": [1030.0, 1036.0], "4n8g": [10600.0, 10650.0]}
     stated = {"gpu": "V100-SXM2-16GB", "loss_scaling": "dynamic"}
     found = shown(speeds, rows("reference_004_paddle"), stated, **cell)
-    (line,) = (item for item in found["items"] if "fp16_b224:" in item)
+    (line,) = (item for item in found["items"] if "amp_b224:" in item)
     assert "Erratum of 4n8g (misprint): Speed-up" in line
     assert "Printed: 10.2. Correct: 10.28." in line
 

@@ -72,6 +72,17 @@ def test_what_is_stated_fills_what_is_not_known_and_names_the_model():
     assert (found["data"], found["framework"]) == ("real", "oneflow")
 
 
+@pytest.mark.parametrize(
+    ("logged", "scaling"), [({}, "dynamic"), ({"loss_scaling": "static"}, "static")]
+)
+def test_what_a_recipe_states_counts_where_the_logs_are_silent(logged, scaling):
+    plan, runs = campaign({"1n1g": [10.0, 11.0]}, precision="amp", loss_scaling="dynamic")
+    for run in runs:
+        run["facts"]["identity"] = logged
+    results = build_results(plan, runs)
+    assert cell_conditions(results["cells"][0], results)["loss_scaling"] == scaling
+
+
 def test_stated_texts_get_their_type():
     given = {"image_size": "224", "xla": "No", "data": "real", "gpu": "V100"}
     assert check_stated(given) == {"image_size": 224, "xla": False, "data": "real", "gpu": "V100"}

@@ -39,6 +39,7 @@ def test_results_cells_and_repeats_have_the_keys_of_their_types():
         "units_per_sample": 128,
         "no_speedup": "why",
         "model_data": {"name": "toy"},
+        "loss_scaling": "dynamic",
         "transport": "NET/IB",
     }
     plan, runs = campaign({"1n1g": [10.0], "2n1g": [20.0]}, **stated)

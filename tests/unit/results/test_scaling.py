@@ -44,7 +44,7 @@ def test_every_printed_speedup_of_the_references_but_the_known_misprint():
         seen += 1
         if computed != row["speedup"]:
             wrong += 1
-            assert (document, series, topology) == ("reference_004_paddle", "fp16_b224", "4n8g")
+            assert (document, series, topology) == ("reference_004_paddle", "amp_b224", "4n8g")
             assert (row["speedup"], computed) == (10.2, 10.28)
     assert (seen, wrong) == (57, 1)
 

@@ -135,11 +135,7 @@ TENSORFLOW = Format(
 
 def _oneflow_identify(head: str) -> Dict[str, Any]:
     """Return the settings of the lines ``name = value``; the model is printed as BERT Pretrain."""
-    settings = {**oneflow.identify(head), "model": "bert", "data": "real"}
-    if settings.get("precision") == "fp16":
-        # enable_auto_mixed_precision.
-        settings["precision"] = "amp"
-    return settings
+    return {**oneflow.identify(head), "model": "bert", "data": "real"}
 
 
 ONEFLOW = Format(

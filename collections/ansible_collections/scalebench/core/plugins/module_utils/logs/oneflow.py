@@ -31,7 +31,8 @@ def identify(head: str) -> Dict[str, Any]:
             "precision": (
                 "use_fp16",
                 line("use_fp16"),
-                lambda text: precision(None, "float16" if truth(text) else "float32"),
+                # enable_auto_mixed_precision.
+                lambda text: precision(truth(text)),
             ),
             "image_size": ("image_size", line("image_size"), int),
             "xla": ("use_xla", line("use_xla"), truth),

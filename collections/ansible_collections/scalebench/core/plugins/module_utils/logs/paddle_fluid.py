@@ -43,7 +43,8 @@ def identify(head: str) -> Dict[str, Any]:
             "precision": (
                 "use_fp16",
                 line("use_fp16"),
-                lambda text: precision(None, "float16" if truth(text) else "float32"),
+                # mixed_precision.decorate in train.py.
+                lambda text: precision(truth(text)),
             ),
             "data_backend": (
                 "use_dali",
@@ -64,7 +65,7 @@ def identify(head: str) -> Dict[str, Any]:
         },
         framework="paddle",
     )
-    if settings.get("precision") != "fp16":
+    if settings.get("precision") != "amp":
         # Printed for every run, and without effect on those that scale no loss.
         settings.pop("loss_scaling", None)
     devices, batch = settings.get("devices_per_node"), settings.pop("batch_size_per_node", None)

@@ -27,6 +27,9 @@ def identify(head: str) -> Dict[str, Any]:
     if "amp" in given:
         fp16 = "float16" if truth(given.get("fp16", "")) else "float32"
         settings["precision"] = precision(truth(given["amp"]), fp16)
+        if "dynamic_loss_scale" in given and settings["precision"] != "fp32":
+            dynamic = truth(given["dynamic_loss_scale"])
+            settings["loss_scaling"] = "dynamic" if dynamic else "static"
     if "data_backend" in given:
         backend = given["data_backend"]
         settings["data_backend"] = "dali" if backend.startswith("dali") else "native"

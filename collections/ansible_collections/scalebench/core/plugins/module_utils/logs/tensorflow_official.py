@@ -23,7 +23,12 @@ def identify(head: str) -> Dict[str, Any]:
                 int,
             ),
             "image_size": ("image_size", r"'image_size': (\d{1,6})", int),
-            "precision": ("'dtype'", r"'dtype': '(\w{1,20})'", lambda text: precision(None, text)),
+            "precision": (
+                "'dtype'",
+                r"'dtype': '(\w{1,20})'",
+                # The policy is mixed_float16: performance.py.
+                lambda text: precision(text == "float16", text),
+            ),
             "global_batch_size": (
                 "Parameters: batch_size",
                 r"Parameters: batch_size: (\d{1,9})",

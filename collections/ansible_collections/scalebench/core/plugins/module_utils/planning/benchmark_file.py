@@ -8,7 +8,7 @@ import sys
 from typing import Any, Callable, Dict, List, Mapping, Sequence
 
 from ..logs import READERS
-from ..records.factors import FACTORS, Factor, parse_count, parse_flag
+from ..records.factors import FACTORS, LOSS_SCALING, Factor, parse_count, parse_flag
 from ..stacks.pci import ARCHITECTURES
 from ..strategies import parameters_of
 from ..topology import parse_topology
@@ -52,6 +52,7 @@ OPTIONAL: Dict[str, type] = {
     "versions": dict,
     "devices": dict,
     "additions": list,
+    "conditions": list,
     "environment": dict,
     "sources": list,
     "unavailable": list,
@@ -202,6 +203,7 @@ def _check_recipe(recipe: Any, where: str, factors: Sequence[Factor]) -> None:
     _check_defaults(recipe["defaults"], f"{where}.defaults", choices, own, needed)
     for key, contents in (
         ("additions", ({"when": dict}, {"arguments": list, "environment": dict})),
+        ("conditions", ({"when": dict, "loss_scaling": str}, {})),
         ("unavailable", ({"when": dict, "reason": str}, {})),
     ):
         for number, entry in enumerate(recipe.get(key, [])):
@@ -210,6 +212,11 @@ def _check_recipe(recipe: Any, where: str, factors: Sequence[Factor]) -> None:
             _check_when(entry["when"], f"{place}.when", choices, own)
             if len(entry) == 1:
                 raise ValueError(f"{place}: arguments or environment is missing")
+            if entry.get("loss_scaling", LOSS_SCALING[0]) not in LOSS_SCALING:
+                known = ", ".join(LOSS_SCALING)
+                raise ValueError(
+                    f"{place}.loss_scaling: {entry['loss_scaling']!r} is not one of {known}"
+                )
             _check_words(entry, place, own)
     _check_learning_rate(recipe, where)
 

@@ -73,6 +73,8 @@ def build(
     for cell in cells:
         recipe = recipe_of(benchmarks[cell["benchmark"]], cell)
         cell["reading"] = _reading(cell, recipe)
+        for stated in matching(recipe.get("conditions", []), cell):
+            cell["loss_scaling"] = stated["loss_scaling"]
         cell["not_there"] = _impossible(cell, recipe, nodes)
         models = models_of(cell, nodes)
         if len(models) > 1 and not options.get("mixed_gpus"):

@@ -226,11 +226,11 @@ def _addresses(plan: Plan, others: Container[str]) -> Dict[str, str]:
 def _essence(cell: Cell, nodes: Mapping[str, str]) -> Dict[str, Any]:
     """Return what makes the cell what it is, each node's command as a list of words.
 
-    What a benchmark states of its model, with sources, changes nothing that runs.
+    What a benchmark states of its model, with sources, or its program changes nothing that runs.
 
     :param nodes: nodes by addresses that commands may differ in.
     """
-    apart = ("estimate_seconds", "commands", "own_factors", "model_data")
+    apart = ("estimate_seconds", "commands", "own_factors", "model_data", "loss_scaling")
     kept = {key: value for key, value in cell.items() if key not in apart}
     kept.update(factor_values(cell))
     for node, command in cell["commands"].items():

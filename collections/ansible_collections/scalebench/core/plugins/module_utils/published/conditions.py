@@ -248,7 +248,9 @@ def cell_conditions(cell: MeasuredCell, results: Results, printed: bool = True) 
         **cell,
         "framework": _framework(cell),
         "unit": _unit(cell),
-        "loss_scaling": _each(one.get("loss_scaling") for one in cell["repeats"]),
+        "loss_scaling": _each(one.get("loss_scaling") for one in cell["repeats"])
+        # Of a program whose logs do not tell it.
+        or cell.get("loss_scaling"),
         **_of_nodes(cell, known.get("nodes") or {}),
         **of_logs,
     }

@@ -11,7 +11,15 @@ import math
 from operator import sub, truediv
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, NoReturn, Sequence
 
-from ..records.factors import FACTORS, FORMER, own_values, parse_count, parse_flag, parse_text
+from ..records.factors import (
+    FACTORS,
+    FORMER,
+    LOSS_SCALING,
+    own_values,
+    parse_count,
+    parse_flag,
+    parse_text,
+)
 from ..stats.rounding import ROUNDINGS
 from ..topology import parse_topology, sort_topologies
 
@@ -32,7 +40,7 @@ CONDITIONS: Dict[str, Any] = {
         if factor.name != "mode"
     },
     # Of fp16 and amp, where the source or the log states it.
-    "loss_scaling": ("dynamic", "static"),
+    "loss_scaling": LOSS_SCALING,
     "repeats": int,
     # That the run of a time to train or an accuracy trained.
     "epochs": int,

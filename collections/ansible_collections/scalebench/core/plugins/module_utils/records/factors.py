@@ -27,6 +27,7 @@ from typing import (
 __all__ = [
     "FACTORS",
     "FORMER",
+    "LOSS_SCALING",
     "MAX",
     "NO_TREATMENT",
     "STRONG",
@@ -52,6 +53,8 @@ MAX = "max"
 TREATMENT, NO_TREATMENT = "treatment", "none"
 # How the batch grows with the devices: one of a fixed size on each, or one of a fixed size in all.
 WEAK, STRONG = "weak", "strong"
+# How the loss is scaled in half or mixed precision, where it is.
+LOSS_SCALING = ("dynamic", "static")
 _FLAGS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _NAME = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
 _WORD = re.compile(r"[A-Za-z0-9_.]+", re.ASCII)

@@ -167,7 +167,8 @@ class Cell(_Cell, total=False):
     ``search_from``; ``searched`` marks a cell that a search gave its size. ``own_factors``,
     ``unit`` (of the throughput), ``units_per_sample``, ``no_speedup`` (why) and ``model_data``
     (the benchmark's ``model`` where it is a mapping) are there where the benchmark declares them,
-    ``epochs`` and ``target_accuracy`` of a training to a target. The plan adds what follows
+    ``epochs`` and ``target_accuracy`` of a training to a target, ``loss_scaling`` where the recipe
+    states it. The plan adds what follows
     ``searched``; a cell that cannot run has ``unavailable``, the reason, and ``excused`` where
     provisioning cannot repair that. ``transport`` is there where NCCL must take it
     between the nodes, ``image`` where a variant has one of its own. ``node_devices`` are the places
@@ -184,6 +185,7 @@ class Cell(_Cell, total=False):
     search_from: int
     searched: bool
     reading: Reading
+    loss_scaling: str
     not_there: List[str]
     over_ssh: bool
     commands: Dict[str, Command]

@@ -194,6 +194,7 @@ class MeasuredCell(_PlannedPart, total=False):
     units_per_sample: int
     no_speedup: str
     model_data: ModelData
+    loss_scaling: str
     transport: str
     devices: int
     state: str

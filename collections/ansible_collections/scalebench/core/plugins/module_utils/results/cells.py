@@ -33,7 +33,10 @@ _PLAN_KEYS = (
     *("topology", "nodes", "devices_per_node", "device", "node_names", "directory", "warmup"),
     *("iterations", "epochs", "target_accuracy"),
 )
-_OPTIONAL_KEYS = ("own_factors", "units_per_sample", "no_speedup", "model_data", "transport")
+_OPTIONAL_KEYS = (
+    *("own_factors", "units_per_sample", "no_speedup", "model_data", "loss_scaling"),
+    "transport",
+)
 _OWN_KEYS = (
     *("average_speed", "median_speed", "speedup", "speedup_reason", "speedup_interval"),
     "efficiency",
