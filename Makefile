@@ -54,7 +54,7 @@ provision: $(RUN)  ## Start the local nodes and install the framework on them.
 bench: provision  ## Provision, run the default matrix, print the speed-up table. ARGS="-e precision=amp" changes it.
 	@ansible-playbook playbooks/bench.yml $(ARGS)
 
-bench-all: $(RUN)  ## The same with every framework: an hour and a half on two cores, ARGS as above.
+bench-all: $(RUN)  ## The same with every framework: more than an hour on two cores, ARGS as above.
 	@ansible-playbook playbooks/provision.yml -e benchmark=all -e dataset=small
 	@ansible-playbook playbooks/bench.yml -e benchmark=all $(ARGS)
 
