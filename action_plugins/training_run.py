@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
 import re
 import shlex
 from pathlib import Path
@@ -15,7 +14,6 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.scalebench.core.plugins.module_utils.node import durable
 from ansible_collections.scalebench.core.plugins.module_utils.node.processes import (
     adopt_orphans,
-    end_with_parent,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.node.repeat import (
     ARGUMENTS,
@@ -37,6 +35,7 @@ from ansible_collections.scalebench.core.plugins.plugin_utils.run_watch import (
     PEER_GRACE,
     RunWatch,
 )
+from ansible_collections.scalebench.core.plugins.plugin_utils.side_by_side import end_with_playbook
 
 # Read once, and not by the worker of each node and repeat.
 TEXTS = module_texts(run_repeat)
@@ -63,8 +62,7 @@ class ActionModule(ActionBase):
         result = super().run(tmp, task_vars)
         # Otherwise this worker survives a killed ansible-playbook, and with it the connection that
         # keeps the run on the node alive. Ansible's handler of SIGTERM ends also ssh.
-        playbook = multiprocessing.parent_process()
-        end_with_parent(playbook and playbook.pid)
+        end_with_playbook()
         # With connection local the module runs below a shell, which ends at once on SIGTERM. A
         # module that does not would not be found, and its open output keep this worker waiting.
         if self._connection.transport == "local":

@@ -588,8 +588,8 @@ class Watch:
 def trained(tmp_path, monkeypatch):
     """Return a function that runs training_run with a node that gives these answers."""
     monkeypatch.setattr(training_run, "RunWatch", Watch)
-    for name in ("end_with_parent", "adopt_orphans"):
-        monkeypatch.setattr(training_run, name, lambda *_: None)
+    for name in ("end_with_playbook", "adopt_orphans"):
+        monkeypatch.setattr(training_run, name, lambda: None)
 
     def train(*answers, ended=None, **args):
         monkeypatch.setattr(Watch, "ended", ended)

@@ -342,9 +342,18 @@ def test_nccl_tests_are_compiled_with_the_distributions_mpi_or_the_sites(
     assert of_role("nccl", "__nccl_tests_headers", **known) == headers
 
 
+def test_a_reboot_that_takes_too_long_is_told_from_one_that_was_refused():
+    told = of_role(
+        "nvidia_driver", "__nvidia_driver_not_rebooted", __nvidia_driver_node="gpu01",
+        ansible_failed_result={"rebooted": True, "msg": "Timed out waiting for last boot time."},
+    )  # fmt: skip
+    assert told.startswith("gpu01 did not come back from its reboot: Timed out waiting for last")
+    assert "set nvidia_driver_reboot_timeout" in told
+
+
 @pytest.mark.parametrize("drain", [["true", "{node}"], []])
 def test_a_node_that_does_not_come_back_is_not_resumed_and_the_message_says_how(tmp_path, drain):
-    """Ansible refuses to reboot this machine, as it fails on one that does not come back."""
+    """Ansible refuses to reboot this machine."""
     code, output = play(
         tmp_path, "nvidia_driver", "reboot_node",
         __nvidia_driver_node="localhost",
@@ -356,8 +365,8 @@ def test_a_node_that_does_not_come_back_is_not_resumed_and_the_message_says_how(
     )  # fmt: skip
     words = " ".join(output.split())
     assert code == 2, output
-    assert "localhost did not come back from its reboot: Running " in words
-    assert "set nvidia_driver_reboot_timeout" in words
+    assert "localhost was not rebooted: Running " in words
+    assert "set nvidia_driver_reboot_timeout" not in words
     left = (
         "It is still drained; run this again, or resume it yourself once it works: resume localhost"
     )

@@ -40,6 +40,42 @@ def test_a_process_that_dies_is_no_result():
 
 
 WITH_COLLECTIONS = {**os.environ, "PYTHONPATH": "collections"}
+PLAYBOOK = """
+import multiprocessing
+from ansible_collections.scalebench.core.plugins.plugin_utils.side_by_side import (
+    end_with_playbook, side_by_side
+)
+
+def call():
+    end_with_playbook()
+    return {"is": 1}
+
+def worker():
+    print(side_by_side({"a": call, "b": call}), flush=True)
+    multiprocessing.parent_process = lambda: worker
+    worker.pid = 1 << 22
+    try:
+        end_with_playbook()
+    except ProcessLookupError as error:
+        print(error)
+
+started = multiprocessing.get_context("fork").Process(target=worker)
+started.start()
+started.join()
+"""
+
+
+def test_workers_and_their_processes_know_whether_ansible_playbook_is_there():
+    done = subprocess.run(
+        [sys.executable, "-c", PLAYBOOK],
+        env=WITH_COLLECTIONS, capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    assert done.stdout.splitlines() == [
+        "{'a': {'is': 1}, 'b': {'is': 1}}",
+        "ansible-playbook, process 4194304, has ended",
+    ]
+
+
 PARENT = """
 import os, subprocess, sys, time
 from ansible_collections.scalebench.core.plugins.plugin_utils.side_by_side import side_by_side

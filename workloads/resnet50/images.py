@@ -193,7 +193,7 @@ def middles(images, options):
     starts = range(0, len(images), options.batch_size)
     jobs = [(images[at : at + options.batch_size], options.image_size) for at in starts]
     # Processes take longer to start than a few batches to read.
-    return read_ahead(_read_middles, jobs, options.workers if len(jobs) > _FEW else 0)
+    return read_ahead(_read_middles, jobs, min(options.workers, len(jobs) // _FEW))
 
 
 def _read_middles(files, size):

@@ -361,11 +361,6 @@ def test_what_may_not_be_signalled_is_spared_and_named(monkeypatch):
     other.wait()
 
 
-def test_a_parent_that_has_ended_before_is_noticed():
-    with pytest.raises(ProcessLookupError, match="process 1, which started this one, has ended"):
-        module.end_with_parent(1)
-
-
 @pytest.mark.parametrize("alone", [False, True])
 def test_a_listener_on_all_addresses_of_ipv6_has_the_port_unless_it_says_otherwise(alone):
     try:

@@ -62,7 +62,33 @@ def test_a_driver_that_hangs_holds_up_no_time_limit(tmp_path, monkeypatch):
     monkeypatch.setitem(globals(), "SUPERVISE", SUPERVISE.replace(start, start + HANGS))
     told = supervise(tmp_path, "sleep 60", timeout=2)
     assert told["ending"] == "timeout"
-    assert told["telemetry"]["gpu"].endswith("has not returned: the driver hangs")
+    assert told["telemetry"]["gpu"] == "not sampled: NVML has not answered for 2 s"
+
+
+SLOW = """
+import time
+from ansible_collections.scalebench.core.plugins.module_utils.node import sampler
+
+class Slow:
+    def __init__(self, *_):
+        time.sleep(1)
+        self.calls = 0
+    def sample(self):
+        time.sleep(0.3)
+        self.calls += 1
+        return {"gpus": [{"index": 0, "utilisation": 50, "xid": [79] * (self.calls == 2)}]}
+    def close(self): return ""
+
+sampler.GpuSampler = Slow
+"""
+
+
+def test_what_a_slow_driver_tells_counts(tmp_path, monkeypatch):
+    start = 'sys.path.insert(0, "collections")\n'
+    monkeypatch.setitem(globals(), "SUPERVISE", SUPERVISE.replace(start, start + SLOW))
+    told = supervise(tmp_path, "sleep 3")["telemetry"]
+    assert "gpu" not in told
+    assert told["gpus"][0]["xid"] == [79]
 
 
 def burn(seconds):

@@ -8,9 +8,12 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ansible_collections.scalebench.core.plugins.module_utils.node.processes import end_with_parent
+from ansible_collections.scalebench.core.plugins.module_utils.node.processes import (
+    end_with_parent,
+    read_process,
+)
 
-__all__ = ["side_by_side"]
+__all__ = ["end_with_playbook", "side_by_side"]
 
 Result = dict[str, Any]
 
@@ -27,10 +30,20 @@ def side_by_side(calls: Mapping[str, Callable[[], Result]]) -> dict[str, Result]
     """
     if len(calls) == 1:
         return {name: call() for name, call in calls.items()}
-    playbook = multiprocessing.parent_process()
-    end_with_parent(playbook and playbook.pid)
+    end_with_playbook()
     started = {name: _start(call) for name, call in calls.items()}
     return {name: _result_of(name, *child) for name, child in started.items()}
+
+
+def end_with_playbook() -> None:
+    """Have this worker, or a process of :func:`side_by_side` below it, end with ansible-playbook.
+
+    :raises ProcessLookupError: it has ended, before the kernel could be asked for a signal.
+    """
+    end_with_parent()
+    playbook, parent = multiprocessing.parent_process(), read_process(os.getppid())
+    if playbook and (not parent or playbook.pid not in (parent.pid, parent.parent)):
+        raise ProcessLookupError(f"ansible-playbook, process {playbook.pid}, has ended")
 
 
 def _start(call: Callable[[], Result]) -> tuple[int, int]:

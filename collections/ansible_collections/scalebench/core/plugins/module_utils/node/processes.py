@@ -89,15 +89,9 @@ def adopt_orphans() -> None:
     _PRCTL(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def end_with_parent(parent: Optional[int] = None) -> None:
-    """Have the kernel send SIGTERM to this process when its parent dies, also by SIGKILL.
-
-    :param parent: where it is known; one that died before this call sends no signal.
-    :raises ProcessLookupError: it has died.
-    """
+def end_with_parent() -> None:
+    """Have the kernel send SIGTERM to this process when its parent dies, also by SIGKILL."""
     _PRCTL(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-    if parent is not None and os.getppid() != parent:
-        raise ProcessLookupError(f"process {parent}, which started this one, has ended")
 
 
 def is_there(pid: int) -> bool:

@@ -6,7 +6,8 @@ import glob
 import resource
 import threading
 import time
-from typing import Any, Callable, Dict, List, Optional, Sequence, TypeVar
+from collections import deque
+from typing import Any, Callable, Deque, Dict, List, Optional, Sequence, TypeVar
 
 from ..telemetry.telemetry import Telemetry
 from .gpus import GpuSampler, find_nvml
@@ -41,6 +42,7 @@ class Sampler:
             sorted(glob.glob("/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_cur_freq"))
         )
         self._gpus: Optional[GpuSampler] = None
+        self._of_gpus: Deque[Any] = deque()
         self._driver = _Calls()
         self._telemetry = Telemetry(interval, _counters())
         self._due = self._looked = time.monotonic()
@@ -59,17 +61,21 @@ class Sampler:
             return
         self._due = now + self.interval
         start = time.thread_time()
-        of_gpus = self._driver.answer(self._sample_gpus, _PATIENCE) or {}
-        self._telemetry.add({**gauges(self._clocks), **of_gpus})
+        self._driver.answer(self._sample_gpus, _PATIENCE)
+        self._telemetry.add({**gauges(self._clocks), "gpus": self._told_of_gpus()})
         self._cpu_seconds += time.thread_time() - start
         self._looked = time.monotonic()
 
-    def _sample_gpus(self) -> Dict[str, Any]:
+    def _sample_gpus(self) -> None:
         if self._gpus is None:
             # Only now that the repeat runs: without persistence mode opening the driver takes
             # seconds.
             self._gpus = GpuSampler(*find_nvml(), self._indices)
-        return self._gpus.sample()
+        self._of_gpus.extend(self._gpus.sample().get("gpus", ()))
+
+    def _told_of_gpus(self) -> List[Any]:
+        """Return the samples since the last call: what comes late has codes of errors too."""
+        return [self._of_gpus.popleft() for _ in range(len(self._of_gpus))]
 
     def summary(self) -> Dict[str, Any]:
         """Return ``Telemetry.summary``, and in ``gpu`` why GPUs were not sampled.
@@ -81,7 +87,8 @@ class Sampler:
         own_seconds = _children_seconds() - self._own_before
         reason = self._driver.answer(self._close_gpus, 10 * _PATIENCE)
         if reason is None:
-            reason = "the last call of NVML has not returned: the driver hangs"
+            reason = f"NVML has not answered for {10 * _PATIENCE:g} s"
+        self._telemetry.add_gpus(self._told_of_gpus())
         sampling_seconds = self._cpu_seconds + self._driver.seconds + time.thread_time() - start
         summary = self._telemetry.summary(after, own_seconds, sampling_seconds)
         summary["longest_pause_seconds"] = round(self._longest_pause, 3)
@@ -94,7 +101,8 @@ class Sampler:
 class _Calls:
     """Calls of a driver, which may hang, each in a thread of its own, one at a time.
 
-    A hanging call would hold up the time limits of the repeat. ``seconds`` is their CPU time.
+    A hanging call would hold up the time limits of the repeat. ``seconds`` is their CPU time. One
+    that hangs in the kernel for good still keeps this process from its end.
     """
 
     def __init__(self) -> None:

@@ -212,7 +212,7 @@ def _check_recipe(recipe: Any, where: str, factors: Sequence[Factor]) -> None:
             _check_when(entry["when"], f"{place}.when", choices, own)
             if len(entry) == 1:
                 raise ValueError(f"{place}: arguments or environment is missing")
-            if entry.get("loss_scaling", LOSS_SCALING[0]) not in LOSS_SCALING:
+            if key == "conditions" and entry["loss_scaling"] not in LOSS_SCALING:
                 known = ", ".join(LOSS_SCALING)
                 raise ValueError(
                     f"{place}.loss_scaling: {entry['loss_scaling']!r} is not one of {known}"

@@ -5,7 +5,7 @@ The size of what is kept does not grow with the number of samples.
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Dict, Iterable, List, Mapping, Optional
 
 __all__ = ["GpuTelemetry", "Spread", "Telemetry"]
 
@@ -130,8 +130,12 @@ class Telemetry:
         for name, gauge in self._gauges.items():
             if name in sample:
                 gauge.add(sample[name])
-        for gpu in sample.get("gpus", ()):
-            self._gpus.setdefault(gpu["index"], GpuTelemetry()).add(gpu)
+        self.add_gpus(sample.get("gpus", ()))
+
+    def add_gpus(self, samples: Iterable[Mapping[str, Any]]) -> None:
+        """Add samples of GPUs (:meth:`GpuTelemetry.add`), as of a driver that answers late."""
+        for sample in samples:
+            self._gpus.setdefault(sample["index"], GpuTelemetry()).add(sample)
 
     def summary(
         self, after: Mapping[str, Any], own_seconds: float, sampling_seconds: float
