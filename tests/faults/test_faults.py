@@ -315,7 +315,7 @@ def test_a_node_that_answers_no_more_is_given_up_by_the_controller(cluster):
 
 
 def test_a_batch_beyond_the_memory_rules_out_larger_ones(cluster):
-    options = {**TWO, "topology": "1n1g", "iterations": 2, "cell_memory_mib": 1000}
+    options = {**TWO, "topology": "1n1g", "iterations": 2, "cell_memory_mib": 1800}
     broken = cluster.bench(campaign="memory", **{**options, "batch_size_per_device": "2,512,2048"})
     assert broken.rc != 0
     endings = {record["cell"]["batch_size_per_device"]: (record["ending"], record["reason"])

@@ -77,8 +77,9 @@ def test_check_mode_on_provisioned_nodes_would_change_nothing(cluster):
     assert sum(checked.stats["changed"].values()) == 0
 
 
-def test_a_pytorch_without_cuda_is_found_before_a_campaign(cluster):
-    # PyTorch is the real one; that the node has a GPU with a driver is a stand-in.
+def test_a_pytorch_that_cannot_use_the_gpus_is_found_before_a_campaign(cluster):
+    # PyTorch is the real one, of PyPI for CUDA, of other indexes for CPUs; that the node has a GPU
+    # with a driver is a stand-in.
     gpu = {"gpus": [{"architecture": "ampere"}], "driver_loaded": "580.65.06"}
     hardware = {"nvswitches": [], "hcas": [], "os_family": "Debian", "os_release": 12, **gpu}
     refused = cluster.run(
@@ -86,8 +87,12 @@ def test_a_pytorch_without_cuda_is_found_before_a_campaign(cluster):
         stack_hardware=hardware, framework_device="gpu", framework_names=["pytorch"],
     )  # fmt: skip
     assert refused.rc != 0
-    assert "is built without CUDA, and the node has GPUs" in failures(refused)
-    assert "choose the stack_name" in failures(refused)
+    told = failures(refused)
+    said = (
+        ", cannot use the GPUs: " if "+cu" in told else " is built without CUDA, and the node has"
+    )
+    assert said in told
+    assert "choose the stack_name" in told
 
 
 def test_check_mode_passes_without_what_pips_module_imports(cluster, tmp_path):
