@@ -59,6 +59,16 @@ def test_the_state_of_a_server_is_read_before_it_is_changed_and_after():
     assert last["tasks"][1]["tags"] == ["always"]
 
 
+def test_a_check_that_has_ended_for_want_of_a_python_goes_on_in_no_later_play():
+    of_bare_servers = [play for play in PLAYS if play.get("hosts") in ("nodes", SERVERS["hosts"])]
+    later = of_bare_servers[of_bare_servers.index(SERVERS) + 1 :]
+    assert len(later) == 3
+    for play in later:
+        assert play["pre_tasks"][0]["ansible.builtin.meta"] == "end_host"
+        assert "__python_bootstrap_interpreter" in play["pre_tasks"][0]["when"]
+        assert play["pre_tasks"][0]["tags"] == ["always"]
+
+
 @pytest.mark.parametrize(
     ("playbook", "hosts"),
     [("teardown", "unprivileged_nodes"), ("uninstall", SERVERS["hosts"])],
