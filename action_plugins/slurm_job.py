@@ -146,7 +146,7 @@ def _submit(script):
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
     try:
-        job = _id_of(ask(["sbatch", "--parsable"], script, signals=before))
+        job = _id_of(ask(["sbatch", "--parsable"], script, apart=True))
         if signal.sigpending() & _ENDING:
             cancel([job])
     finally:

@@ -12,9 +12,7 @@ from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleE
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
 from ansible_collections.scalebench.core.plugins.module_utils.node import durable
-from ansible_collections.scalebench.core.plugins.module_utils.node.processes import (
-    adopt_orphans,
-)
+from ansible_collections.scalebench.core.plugins.module_utils.node.processes import adopt_orphans
 from ansible_collections.scalebench.core.plugins.module_utils.node.repeat import (
     ARGUMENTS,
     run_repeat,

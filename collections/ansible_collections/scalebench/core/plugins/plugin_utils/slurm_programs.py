@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import signal
 import subprocess
 from collections.abc import Sequence
 
@@ -74,21 +73,17 @@ def ask(
     argv: Sequence[str],
     given: str = "",
     with_errors: bool = False,
-    signals: set[signal.Signals] | None = None,
+    apart: bool = False,
 ) -> str:
     """Return what a program of Slurm's answers on its standard output.
 
     :param given: its standard input.
     :param with_errors: whether standard error follows. Sites print messages there (job_submit
         plugins) that are no part of an answer.
-    :param signals: what it blocks, in a session of its own, where the signals that end this process
-        must not end it; None for one that ends with this process.
+    :param apart: whether it runs in a session of its own, which signals to this one do not reach.
     :raises NoAnswerError: it refuses or does not answer; with its own words.
     :raises ValueError: it is not there.
     """
-
-    def unblock() -> None:
-        signal.pthread_sigmask(signal.SIG_SETMASK, signals or ())
 
     try:
         done = subprocess.run(
@@ -100,8 +95,7 @@ def ask(
             env=own_environment(),
             timeout=PATIENCE_SECONDS,
             check=False,
-            start_new_session=signals is not None,
-            preexec_fn=unblock if signals is not None else None,
+            start_new_session=apart,
         )
     except FileNotFoundError:
         raise ValueError(

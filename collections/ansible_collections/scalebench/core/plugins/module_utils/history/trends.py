@@ -9,7 +9,7 @@ from ..records.cells import IDENTITY_KEYS, cell_key
 from ..records.factors import factor_values
 from ..records.plans import Cell
 from ..records.results import MeasuredCell, Results
-from ..results.cells import deciding_speeds
+from ..results.cells import deciding_speeds, with_speed
 from ..results.provenance import unix_seconds
 from ..stats.statistics import median_interval
 from ..topology import world_size
@@ -57,7 +57,7 @@ def _point(cell: MeasuredCell, nodes: Mapping[str, Any], rules: Set[str]) -> Dic
 
     :param rules: of all cells, for repeats that do not say by which they were measured.
     """
-    good = (repeat for repeat in cell["repeats"] if repeat["throughput"] is not None)
+    good = with_speed(cell["repeats"])
     own = {repeat["strategy"] for repeat in good if repeat.get("strategy")}
     interval: Mapping[str, Any] = cell["interval"] or {}
     spread = cell["spread"] or {}

@@ -8,6 +8,7 @@ from typing import Dict, List, Mapping, Sequence, Tuple
 from ..records.cells import GROUP_KEYS, CellKey, cell_key
 from ..records.factors import is_strong
 from ..records.results import MeasuredCell, Results
+from ..results.repeats import machines_of
 
 __all__ = [
     "cell_groups",
@@ -55,14 +56,9 @@ def failures(results: Results) -> List[str]:
 
 
 def machines(results: Results) -> Dict[str, List[str]]:
-    """Return the names of the nodes by the machine they run on.
-
-    That is the kernel's boot (``results.repeats.machines_of``): machines made of one image may have
-    one machine-id.
-    """
+    """Return the names of the nodes by the machine they run on."""
     names: Dict[str, List[str]] = {}
-    for name, node in (results["provenance"].get("nodes") or {}).items():
-        machine = node.get("boot_id") or node.get("machine_id") or name
+    for name, machine in machines_of(results["provenance"].get("nodes") or {}).items():
         names.setdefault(machine, []).append(name)
     return names
 

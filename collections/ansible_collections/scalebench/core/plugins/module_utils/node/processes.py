@@ -187,21 +187,18 @@ def _socket_inodes(pid: int) -> Set[str]:
     return inodes
 
 
-def end_processes(
-    find: Callable[[], List[Process]],
-    grace: float = 5.0,
-    spared: Optional[List[Process]] = None,
-) -> List[Process]:
+def end_processes(find: Callable[[], List[Process]], grace: float = 5.0) -> List[Process]:
     """End the processes that ``find`` returns, repeatedly, until it returns none.
+
+    Those of other accounts, as of sudo, may not be signalled, and are left.
 
     :param find: returns the living processes to end; called again in every round.
     :param grace: seconds between SIGTERM and SIGKILL.
-    :param spared: gets those of other accounts, as of sudo, which may not be signalled.
     :returns: every process that was signalled.
     :raises ValueError: a process survives SIGKILL for ``grace`` more seconds (uninterruptible).
     """
     signalled: Dict[Tuple[int, int], Process] = {}
-    refused: Dict[Tuple[int, int], Process] = {}
+    refused: Set[Tuple[int, int]] = set()
     start = time.monotonic()
     nothing = 0
     while True:
@@ -209,8 +206,6 @@ def end_processes(
         # Two empty rounds: a process forked during a round by one that ended is seen in the next.
         nothing = 0 if left else nothing + 1
         if nothing > bool(signalled):
-            if spared is not None:
-                spared.extend(refused.values())
             return list(signalled.values())
         waited = time.monotonic() - start
         if left and waited > 2 * grace:
@@ -220,8 +215,10 @@ def end_processes(
             known = (process.pid, process.start) in signalled
             if not known or waited > grace:
                 number = signal.SIGKILL if waited > grace else signal.SIGTERM
-                told = signalled if _signal(process, number) else refused
-                told[process.pid, process.start] = process
+                if _signal(process, number):
+                    signalled[process.pid, process.start] = process
+                else:
+                    refused.add((process.pid, process.start))
         time.sleep(0.05)
 
 

@@ -15,7 +15,7 @@ from typing import IO, Any, Dict, Iterable, List, Mapping, Optional, TypedDict
 
 from .durable import create
 from .gpus import visible_gpus
-from .processes import Process, adopt_orphans, descendants, end_processes, end_with_parent
+from .processes import adopt_orphans, descendants, end_processes, end_with_parent
 from .sampler import Sampler
 
 __all__ = ["BEATS", "supervise", "telling_line"]
@@ -114,7 +114,6 @@ def supervise(
 
     launcher: Optional[subprocess.Popen[bytes]] = None
     exit_code = None
-    spared: List[Process] = []
     with open(create(log), "w+b") as output, contextlib.ExitStack() as unheeded:
         try:
             with _signals_raise():
@@ -129,7 +128,8 @@ def supervise(
             ending, reason = "interrupted", str(error)
         finally:
             unheeded.enter_context(_signals_ignored())
-            left = end_processes(lambda: descendants(os.getpid()), spared=spared)
+            left = end_processes(lambda: descendants(os.getpid()))
+            spared = descendants(os.getpid())
             if launcher and launcher.pid not in [process.pid for process in spared]:
                 launcher.wait()
             _reap()

@@ -14,7 +14,7 @@ from ..records.factors import (
     parse_text,
 )
 from ..records.results import MeasuredCell, Results
-from ..results.cells import ok_speeds
+from ..results.cells import ok_speeds, with_speed
 from ..stats.statistics import median
 from ..topology import parse_topology
 from .rows import CONDITIONS
@@ -282,7 +282,7 @@ def _trained(cell: MeasuredCell) -> Dict[str, Any]:
 
     There is no time to train of a cell where one training did not reach its target.
     """
-    good = [one for one in cell["repeats"] if one["throughput"] is not None]
+    good = with_speed(cell["repeats"])
     done = [one["time_to_train"] for one in good if one.get("time_to_train")]
     times = [one["time_to_target"] for one in done if one["time_to_target"] is not None]
     rates = [one["end_to_end_throughput"] for one in done if one["end_to_end_throughput"]]

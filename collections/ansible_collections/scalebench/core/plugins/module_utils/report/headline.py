@@ -13,7 +13,7 @@ from ..records.cells import cell_key
 from ..records.endings import count_key, group_words, groups
 from ..records.factors import factor_values, factor_words, is_strong
 from ..records.results import MeasuredCell, Results
-from ..results.cells import ran_oversubscribed
+from ..results.cells import ran_oversubscribed, with_speed
 from ..results.scaling import base_cells
 from ..stats.statistics import median
 from ..topology import sort_topologies
@@ -219,7 +219,7 @@ def _grave(cells: Sequence[MeasuredCell]) -> List[str]:
 def _light(results: Results) -> List[str]:
     """Return what makes the figures less certain."""
     counts, cells = results["counts"], results["cells"]
-    good = [r for c in cells for r in c["repeats"] if r["throughput"] is not None]
+    good = [repeat for cell in cells for repeat in with_speed(cell["repeats"])]
     disturbed = sum(bool(repeat["disturbances"]) for repeat in good)
     recorded = bool(results["provenance"].get("nodes"))
     untold = sum(repeat.get("telemetry") is None for repeat in good) if recorded else 0

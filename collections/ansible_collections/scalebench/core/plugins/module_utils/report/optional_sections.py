@@ -17,6 +17,7 @@ from ..published import text as published_text
 from ..records.cells import cell_key
 from ..records.node_names import folded
 from ..records.results import MeasuredCell, Repeat, Results
+from ..results.cells import with_speed
 from ..stats.statistics import median
 from .collectives_text import collective_sections
 from .drift_text import drift_sections
@@ -47,8 +48,7 @@ def training_times(results: Results) -> List[str]:
     """Return a sentence for each cell with a target accuracy, reached or not."""
     sentences = []
     for cell in results["cells"]:
-        good = (one for one in _evaluated(cell) if one["throughput"] is not None)
-        times_to_train = [one["time_to_train"] for one in good]
+        times_to_train = [one["time_to_train"] for one in with_speed(_evaluated(cell))]
         aimed = [one for one in times_to_train if one["target_accuracy"] is not None]
         if not aimed:
             continue

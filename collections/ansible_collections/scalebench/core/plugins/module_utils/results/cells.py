@@ -25,6 +25,7 @@ __all__ = [
     "ok_speeds",
     "ran_oversubscribed",
     "repeats_without_speed",
+    "with_speed",
 ]
 
 # What results keep of the plan, beside the benchmark's own factors.
@@ -61,7 +62,7 @@ def measure_cell(cell: Cell, repeats: Sequence[Repeat]) -> MeasuredCell:
     speeds = _speeds(repeats)
     missing = _not_run(cell, repeats)
     without = _without_speed(repeats)
-    good = [repeat for repeat in repeats if repeat["throughput"] is not None]
+    good = with_speed(repeats)
     clock = [r["wall_clock_throughput"] for r in good if r.get("wall_clock_throughput")]
     flags = [r["oversubscribed"] for r in repeats if r["oversubscribed"] is not None]
     figures = {
@@ -84,6 +85,11 @@ def measure_cell(cell: Cell, repeats: Sequence[Repeat]) -> MeasuredCell:
     return cast(MeasuredCell, {**{key: cell.get(key) for key in _PLAN_KEYS}, **own, **figures})
 
 
+def with_speed(repeats: Sequence[Repeat]) -> List[Repeat]:
+    """Return the repeats that count: those that gave a speed."""
+    return [repeat for repeat in repeats if repeat["throughput"] is not None]
+
+
 def ok_speeds(cell: MeasuredCell) -> List[float]:
     """Return the speeds, by the rule, of the repeats of a measured cell that gave one."""
     return _speeds(cell["repeats"])
@@ -102,7 +108,7 @@ def deciding_speeds(*cells: MeasuredCell) -> List[List[float]]:
 
 def _elapsed_speeds(cell: MeasuredCell) -> List[float]:
     """Return the speeds by the time of the steps; empty where a repeat with a speed has none."""
-    good = [repeat for repeat in cell["repeats"] if repeat["throughput"] is not None]
+    good = with_speed(cell["repeats"])
     speeds = [r["elapsed_throughput"] for r in good if r.get("elapsed_throughput") is not None]
     return speeds if len(speeds) == len(good) else []
 
