@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.layout.sections import table_text
+from ansible_collections.scalebench.core.plugins.module_utils.records.node_names import machines_of
 from ansible_collections.scalebench.core.plugins.module_utils.report.optional_sections import (
     after_sections,
 )
-from ansible_collections.scalebench.core.plugins.module_utils.results.repeats import (
-    machines_of,
-    short_telemetry,
-)
+from ansible_collections.scalebench.core.plugins.module_utils.results.repeats import short_telemetry
 from ansible_collections.scalebench.core.plugins.module_utils.results.results import build_results
 from report_data import campaign, recorded
 

@@ -7,8 +7,8 @@ from typing import Dict, List, Mapping, Sequence, Tuple
 
 from ..records.cells import GROUP_KEYS, CellKey, cell_key
 from ..records.factors import is_strong
+from ..records.node_names import machines_of
 from ..records.results import MeasuredCell, Results
-from ..results.repeats import machines_of
 
 __all__ = [
     "cell_groups",

@@ -1,12 +1,12 @@
-"""Names of many nodes as people read them: ``node[1-4,7]``."""
+"""Names of many nodes as people read them, ``node[1-4,7]``, and which are of one machine."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Dict, Iterable, List, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, Tuple
 
-__all__ = ["by_words", "fold", "folded", "named", "without_own"]
+__all__ = ["by_words", "fold", "folded", "machines_of", "named", "without_own"]
 
 # What stands before and after the number, and its least number of digits.
 _Family = Tuple[str, str, int]
@@ -129,3 +129,14 @@ def _natural(name: str) -> List[Tuple[bool, int, str, str]]:
         (number is None, len(number or ""), number or "", part)
         for number, part in zip(numbers, parts)
     ]
+
+
+def machines_of(nodes: Mapping[str, Mapping[str, Any]]) -> Dict[str, str]:
+    """Return by node which machine it is on: nodes under one kernel are one machine.
+
+    :param nodes: fingerprints by node, as in plan.json.
+    """
+    return {
+        name: str(node.get("boot_id") or node.get("machine_id") or name)
+        for name, node in nodes.items()
+    }

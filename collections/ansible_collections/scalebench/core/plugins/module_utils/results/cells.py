@@ -234,7 +234,7 @@ def add_checks(
     An invalid cell loses its speed-up, in ``facts`` too; the reason holds the figure.
 
     :param cells: completed by :func:`add_facts`, which returned ``facts``.
-    :param machines: of the nodes, by name (``repeats.machines_of``).
+    :param machines: of the nodes, by name (``node_names.machines_of``).
     """
     broken, odd = checks.broken(cells), checks.warnings(cells, machines)
     for cell in cells:

@@ -106,7 +106,7 @@ def warnings(cells: Cells, machines: Mapping[str, str]) -> Findings:
     the exchange from each other.
 
     :param cells: measured (``cells.measure_cell``), with ``median_speed`` in samples/s.
-    :param machines: of the nodes, by name (``repeats.machines_of``).
+    :param machines: of the nodes, by name (``node_names.machines_of``).
     """
     findings: Findings = {}
     by_conditions = {_conditions(cell): cell for cell in cells}

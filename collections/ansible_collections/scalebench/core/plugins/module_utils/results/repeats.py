@@ -16,7 +16,6 @@ from ..running.invariants import is_throughput
 __all__ = [
     "UNKNOWN_WAY",
     "attempt_of",
-    "machines_of",
     "reason_of",
     "repeat_of",
     "short_telemetry",
@@ -36,7 +35,7 @@ def repeat_of(
 
     :param earlier: the records of earlier attempts, oldest first. Those that were skipped or
         unavailable do not count as attempts.
-    :param machines: what :func:`machines_of` returned.
+    :param machines: of ``node_names.machines_of``.
     """
     facts: LogFacts = run.get("facts") or {}
     ending, reason = _ending(run)
@@ -142,17 +141,6 @@ def _warnings(nodes: Mapping[str, NodeRun]) -> List[str]:
     return by_words(warnings)
 
 
-def machines_of(nodes: Mapping[str, Mapping[str, Any]]) -> Dict[str, str]:
-    """Return by node which machine it is on: nodes under one kernel are one machine.
-
-    :param nodes: fingerprints by node, as in plan.json.
-    """
-    return {
-        name: str(node.get("boot_id") or node.get("machine_id") or name)
-        for name, node in nodes.items()
-    }
-
-
 def short_telemetry(
     nodes: Mapping[str, NodeRun], machines: Mapping[str, str]
 ) -> Optional[Dict[str, Any]]:
@@ -165,7 +153,7 @@ def short_telemetry(
     the greatest share of a GPU's samples by reason.
 
     :param nodes: by name; ``telemetry`` may be missing.
-    :param machines: what :func:`machines_of` returned.
+    :param machines: of ``node_names.machines_of``.
     """
     by_machine: Dict[str, List[Telemetry]] = {}
     for name, node in nodes.items():

@@ -6,6 +6,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
 from ..records.cells import CellKey, cell_key
 from ..records.endings import count_key, ending_names, groups, never_ran
+from ..records.node_names import machines_of
 from ..records.plans import Cell
 from ..records.results import Adaptive, MeasuredCell, Results
 from ..records.runs import RunRecord
@@ -16,7 +17,7 @@ from .drift import drifts
 from .other_runs import interference, packing, resolve_searches
 from .prediction import predictions
 from .provenance import provenance, units
-from .repeats import attempt_of, machines_of, repeat_of
+from .repeats import attempt_of, repeat_of
 from .step_parts import step_parts
 from .strong_scaling import strong_scaling
 

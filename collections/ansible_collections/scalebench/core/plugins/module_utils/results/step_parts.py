@@ -7,12 +7,12 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tup
 
 from ..records.cells import cell_key
 from ..records.factors import factor_values, is_strong
+from ..records.node_names import machines_of
 from ..records.results import MeasuredCell, StepCell, StepGroup, StepParts
 from ..records.runs import RankWaits
 from ..stats.statistics import median
 from ..topology import world_size
 from .collectives import all_reduce_times, variant
-from .repeats import machines_of
 from .ring_law import Times, ring_law
 from .scaling import BASELINE, base_topology
 from .strong_scaling import step_times
