@@ -24,7 +24,7 @@ unexport PYTHONDONTWRITEBYTECODE
 RUN := $(VENV)/.run-installed
 TEST := $(VENV)/.test-installed
 
-.PHONY: help install provision bench bench-all teardown test test-unit test-integration test-report test-faults test-roles test-bare testbed testbed-down mutate lint benchmark clean
+.PHONY: help install provision bench bench-all teardown test programs-of-tests tests-shown tests-beside test-unit test-integration test-report test-faults test-roles test-bare testbed testbed-down mutate lint benchmark clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 20
@@ -64,12 +64,17 @@ teardown: $(RUN)  ## End the local nodes and all that runs in them.
 # The integration tests come before the others of pytest: they install the frameworks that some of the unit tests
 # train with. The tests of faults and roles wait more than they compute, and so run beside them. A part that fails stops
 # no other; what failed stands at the end.
-test: $(TEST)  ## Run the tests, two parts at a time; of the roles all but three scenarios.
-	@scripts/system-packages $(PYTHON) tests unit integration report faults
+test:  ## Run the tests, two parts at a time; of the roles all but three scenarios.
+	@scripts/system-packages $(PYTHON) run
+	@$(MAKE) --no-print-directory --jobs=2 $(TEST) programs-of-tests
 	@rm -rf $(LOGS); mkdir -p $(LOGS)
 	@echo "The tests of faults and roles run beside those shown here: tail -F $(LOGS)/test-faults.log $(LOGS)/test-roles.log"
 	@$(MAKE) --no-print-directory --keep-going --jobs=2 tests-shown tests-beside
 	@python scripts/failed_tests.py $(LOGS)
+
+# Beside the installation of the test tools, and so not after it as programs-%.
+programs-of-tests:
+	@scripts/system-packages $(PYTHON) tests unit integration report faults
 
 tests-shown:
 	@+for part in test-integration test-unit test-report; do \
