@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -49,16 +50,16 @@ def roles(play):
     return {role["role"] for role in play.get("roles", [])}
 
 
-def play(tmp_path, role, part, *options, **given):
-    """Apply a part of a role to this machine, as far as the variables let it."""
+def play(tmp_path, role, part, *options, hosts="localhost", **given):
+    """Apply a part of a role to this machine, as far as the variables let it, as each host."""
     steps = [{"ansible.builtin.include_role": {"name": role, "tasks_from": part}}]
     steps.append({"ansible.builtin.debug": {"msg": "the rest is shown"}})
     (tmp_path / "play.yml").write_text(
-        yaml.safe_dump([{"hosts": "localhost", "gather_facts": False, "tasks": steps}])
+        yaml.safe_dump([{"hosts": hosts, "gather_facts": False, "tasks": steps}])
     )
     given["ansible_python_interpreter"] = sys.executable
     done = subprocess.run(
-        [Path(sys.executable).parent / "ansible-playbook", "-i", "localhost,", "-c", "local",
+        [Path(sys.executable).parent / "ansible-playbook", "-i", f"{hosts},", "-c", "local",
          *options, "-e", json.dumps(given), tmp_path / "play.yml"],
         env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1",
              "ANSIBLE_ACTION_PLUGINS": f"{tmp_path}:{ROOT}/action_plugins"},
@@ -372,6 +373,38 @@ def test_a_node_that_does_not_come_back_is_not_resumed_and_the_message_says_how(
     )
     assert (left in words) is bool(drain)
     assert "Resume localhost" not in words
+
+
+def test_nodes_are_rebooted_one_by_one_and_each_fails_itself(tmp_path):
+    """Ansible refuses to reboot this machine."""
+    for host in ("gpu1", "gpu3"):
+        (tmp_path / host / "module/nouveau").mkdir(parents=True)
+    code, output = play(
+        tmp_path, "nvidia_driver", "reboot", hosts="gpu1,gpu2,gpu3",
+        hardware_sysfs=str(tmp_path) + "/{{ inventory_hostname }}",
+        nvidia_driver_record={"version": "580.159.04"},
+        nvidia_driver_reboot_allowed=True,
+        nvidia_driver_drain_command=["true", "{node}"],
+        __nvidia_driver_running={"gpu_users": [], "containers": []},
+        __nvidia_driver_drained={"gpu_users": [], "containers": []},
+        __nvidia_driver_installed=False,
+        __nvidia_driver_peermem_required=False,
+        scalebench_work_dir=str(tmp_path),
+        stack_name="cpu",
+    )  # fmt: skip
+    assert code == 2, output
+    turns = re.findall(
+        r"(changed|FAILED gpu\d): nvidia_driver : Reboot \| (?:Drain|Report .* of) (gpu\d)", output
+    )
+    first, second = turns[0][1], turns[-1][1]
+    assert {first, second} == {"gpu1", "gpu3"}
+    assert turns == [
+        *(("changed", first), (f"FAILED {first}", first)),
+        *(("changed", second), (f"FAILED {second}", second)),
+    ]
+    assert "gpu1 was not rebooted: " in output and "gpu3 was not rebooted: " in output
+    # What follows is done where the driver is right.
+    assert "the rest is shown" in output and re.search(r"\ngpu2 .* failed=0 ", output)
 
 
 def test_a_rebooted_node_has_the_time_of_a_large_server():
