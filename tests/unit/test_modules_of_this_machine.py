@@ -374,6 +374,20 @@ def test_an_interpreter_is_found_or_what_was_looked_at(run):
     assert missing["reason"].startswith("needs Python 9.9 or 9.8 (looked at python9.9 on the PATH")
 
 
+def test_only_a_check_takes_an_interpreter_whose_ensurepip_may_come_before(
+    run, tmp_path, monkeypatch
+):
+    (tmp_path / "python9.9").write_text(
+        "#!/bin/sh\ncase $2 in *ensurepip*) echo no ensurepip >&2; exit 1; esac; echo 9.9\n"
+    )
+    (tmp_path / "python9.9").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    assert run(python_interpreter_info, versions=["9.9"])["path"] is None
+    found = run(python_interpreter_info, check=True, versions=["9.9"])
+    assert (found["path"], found["version"]) == (str(tmp_path / "python9.9"), "9.9")
+    assert run(python_interpreter_info, check=True, versions=["9.8"])["path"] is None
+
+
 def test_a_wheel_is_built_only_where_there_is_none(run, tmp_path, monkeypatch):
     asked = []
     monkeypatch.setattr(python_wheel, "build_wheel", lambda *given: asked.append(given) or "/w.whl")
