@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import venv
 from pathlib import Path
 
 import pytest
@@ -57,7 +58,7 @@ def play(tmp_path, role, part, *options, hosts="localhost", **given):
     (tmp_path / "play.yml").write_text(
         yaml.safe_dump([{"hosts": hosts, "gather_facts": False, "tasks": steps}])
     )
-    given["ansible_python_interpreter"] = sys.executable
+    given.setdefault("ansible_python_interpreter", sys.executable)
     done = subprocess.run(
         [Path(sys.executable).parent / "ansible-playbook", "-i", f"{hosts},", "-c", "local",
          *options, "-e", json.dumps(given), tmp_path / "play.yml"],
@@ -119,6 +120,76 @@ def test_a_clock_daemon_in_the_way_is_named_with_both_ways_out(tmp_path, check):
     assert "host_baseline_chrony=false" in words
     assert (code == 0) is bool(check), output
     assert ("the rest is shown" in words) is bool(check)
+
+
+def test_a_check_announces_the_accounts_of_docker_where_there_is_no_docker_yet(tmp_path):
+    code, output = play(
+        tmp_path, "container_engine", "docker", "--check",
+        __container_engine_daemon_file=str(tmp_path / "daemon.json"),
+        __container_engine_there="",
+        __container_engine_needs={},
+        container_engine_daemon={},
+        container_engine_daemon_replace_allowed=False,
+        container_engine_users=["root"],
+    )  # fmt: skip
+    assert code == 0, output
+    assert "root: in group docker, once Docker is installed" in output
+    assert "Add accounts to its group" not in output
+
+
+def test_a_check_announces_the_small_set_where_ansibles_pip_has_no_packaging_yet(tmp_path):
+    venv.create(tmp_path / "bare")
+    code, output = play(
+        tmp_path, "dataset", "small", "--check",
+        ansible_python_interpreter=str(tmp_path / "bare/bin/python"),
+        __dataset_python=[f"{sys.version_info.major}.{sys.version_info.minor}"],
+        dataset_directory=str(tmp_path / "sets/small"),
+        dataset_environment=str(tmp_path / "environment"),
+        dataset_images={"train": 2, "val": 1},
+        dataset_workload_dir=str(tmp_path),
+        scalebench_work_dir=str(tmp_path),
+    )  # fmt: skip
+    assert code == 0, output
+    assert "would change: dataset : Small | Install Pillow" in output
+    assert "would change: dataset : Small | Create the images in every form" in output
+
+
+@pytest.mark.parametrize(
+    ("role", "file", "module", "register"),
+    [
+        ("container_engine", "toolkit_RedHat", "dnf", "__container_engine_repository"),
+        ("mlnx_ofed", "doca_RedHat", "dnf", "__mlnx_ofed_repository"),
+        ("container_engine", "toolkit_Debian", "dpkg_selections", "__container_engine_installed"),
+        ("mlnx_ofed", "doca_Debian", "dpkg_selections", "__mlnx_ofed_doca"),
+        ("nvidia_packages", "install_Debian", "dpkg_selections", "__nvidia_packages_installed"),
+    ],
+)
+def test_a_check_does_not_look_for_what_it_only_announces(role, file, module, register):
+    """dnf fails without the package's repository, dpkg without the package."""
+    tasks = yaml.safe_load((ROOT / f"roles/{role}/tasks/{file}.yml").read_text())
+    tasks += [inner for task in tasks for inner in task.get("block", [])]
+    (task,) = [task for task in tasks if f"ansible.builtin.{module}" in task]
+    when = task["when"] if isinstance(task["when"], list) else [task["when"]]
+    assert register in [task.get("register") for task in tasks]
+
+    def done(check, changed):
+        known = {"ansible_check_mode": check, register: {"changed": changed}}
+        known |= {"apt_repository_known": True, "__container_engine_toolkit_known": True}
+        known["container_engine_toolkit_version"] = "1.18.2"
+        return all(evaluated(f"{{{{ {condition} }}}}", **known) for condition in when)
+
+    assert not done(check=True, changed=True)
+    assert done(check=True, changed=False) and done(check=False, changed=True)
+
+
+def test_a_check_holds_no_package_that_it_only_announces():
+    tasks = yaml.safe_load((ROOT / "roles/host_baseline/tasks/holds_Debian.yml").read_text())
+    held = evaluated(
+        tasks[-1]["loop"],
+        host_baseline_held_packages=["chrony", "openssh-server"],
+        ansible_facts={"packages": {"openssh-server": []}},
+    )
+    assert held == ["openssh-server"]
 
 
 @pytest.mark.parametrize(
