@@ -489,6 +489,18 @@ def test_a_rebooted_node_has_the_time_of_a_large_server():
     assert evaluated(given, **default) == 1800
 
 
+@pytest.mark.parametrize("given", ["", "/opt/mine/python"])
+def test_framework_none_runs_where_the_probe_runs_whatever_was_discovered_before(given):
+    pythons = of_role(
+        "campaign", "__campaign_pythons",
+        __campaign_check={"frameworks": ["pytorch", "none"]},
+        ansible_facts={"discovered_interpreter_python": "/usr/bin/python3.11"},
+        campaign_framework_dir="/venvs",
+        campaign_python=given,
+    )  # fmt: skip
+    assert pythons == {"pytorch": given or "/venvs/pytorch/bin/python", "none": given}
+
+
 UNLOADED, RESTARTED = "modprobe -r nvidia_peermem", "systemctl restart openibd.service"
 
 

@@ -438,7 +438,7 @@ def test_a_node_asks_the_others_under_its_own_name(run, monkeypatch):
 def test_the_fingerprint_of_this_machine(run, tmp_path, monkeypatch):
     monkeypatch.setenv("SCALEBENCH_NODE", "node1")
     monkeypatch.setattr(node_fingerprint_facts, "pci_devices", lambda vendor: [{"vendor": vendor}])
-    pythons = {"pytorch": sys.executable, "paddle": "/none/python"}
+    pythons = {"pytorch": sys.executable, "paddle": "/none/python", "none": ""}
     given = {"work_dir": str(tmp_path / "later"), "pythons": pythons, "gpus": False}
     left = subprocess.Popen(["sleep", "91"], env={"SCALEBENCH_RUN": f"{tmp_path}/later/r"})
     try:
@@ -455,10 +455,12 @@ def test_the_fingerprint_of_this_machine(run, tmp_path, monkeypatch):
     free = shutil.disk_usage(tmp_path).free / 2**20
     assert facts["disk_free_mib"] == pytest.approx(free, rel=0.05)
     assert {name: one["image"] for name, one in facts["frameworks"].items()} == {
-        "pytorch": "i", "paddle": None,
+        "pytorch": "i", "paddle": None, "none": None,
     }  # fmt: skip
     assert list(found["unusable"]) == ["paddle"]
-    assert (found["pci"], found["pythons"]) == ([{"vendor": "10de"}], pythons)
+    assert found["pci"] == [{"vendor": "10de"}]
+    # Of `framework: none` the module's own.
+    assert found["pythons"] == {**pythons, "none": sys.executable}
     assert found["runs"] == {f"{tmp_path}/later/r": [left.pid]}
     assert found["data_dir"] == ""
     found = run(node_fingerprint_facts, data_dir=str(tmp_path), **given)
