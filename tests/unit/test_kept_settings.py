@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from ansible.modules import blockinfile
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar, trust_as_template
 
@@ -180,6 +181,19 @@ def test_a_check_does_not_look_for_what_it_only_announces(role, file, module, re
 
     assert not done(check=True, changed=True)
     assert done(check=True, changed=False) and done(check=False, changed=True)
+
+
+def test_versions_are_unlocked_where_nothing_was_ever_locked(run, tmp_path):
+    tasks = yaml.safe_load((ROOT / "roles/nvidia_packages/tasks/absent.yml").read_text())
+    (given,) = [task["ansible.builtin.blockinfile"] for task in tasks if "Unlock" in task["name"]]
+    locks = tmp_path / "versionlock.list"
+    assert run(blockinfile, **{**given, "path": str(locks)})["changed"] is False
+    assert not locks.exists()
+
+
+def test_ofeds_installer_finds_what_it_does_not_install_itself_on_the_rhel_family():
+    needed = yaml.safe_load((ROOT / "roles/mlnx_ofed/vars/RedHat.yml").read_text())
+    assert {"tcl", "tk", "gcc-gfortran"} <= {*needed["__mlnx_ofed_needed"]}
 
 
 def test_a_check_holds_no_package_that_it_only_announces():
