@@ -15,7 +15,9 @@ options:
     type: path
     required: true
   pythons:
-    description: The interpreter that each framework is to run with, by framework.
+    description:
+      - The interpreter that each framework is to run with, by framework.
+      - An empty path stands for the interpreter that runs this module.
     type: dict
     default: {}
   images:
@@ -91,7 +93,7 @@ unusable:
   returned: always
   sample: {pytorch: no such file}
 pythons:
-  description: O(pythons) as it was given.
+  description: O(pythons), with the path of this module's interpreter for an empty one.
   type: dict
   returned: always
   sample: {pytorch: /opt/venvs/pytorch/bin/python}
@@ -126,6 +128,7 @@ images_dir:
 import os
 import platform
 import socket
+import sys
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.fingerprint import (
@@ -173,6 +176,8 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
+    given = module.params["pythons"].items()
+    pythons = {framework: path or sys.executable for framework, path in given}
     try:
         fields, ids = (*GPU_QUERY, *SETTINGS_QUERY), nvidia_smi.chosen(module.params["gpu_ids"])
         options = [f"--id={','.join(ids)}"] if ids else []
@@ -197,10 +202,10 @@ def main() -> None:
                 **environment_facts(python),
                 "image": module.params["images"].get(framework),
             }
-            for framework, python in module.params["pythons"].items()
+            for framework, python in pythons.items()
         },
     )
-    reasons = {framework: why_not(path) for framework, path in module.params["pythons"].items()}
+    reasons = {framework: why_not(path) for framework, path in pythons.items()}
     unusable = {framework: reason for framework, reason in reasons.items() if reason}
     runs = {}
     for process, run in marked(module.params["work_dir"]):
@@ -210,7 +215,7 @@ def main() -> None:
         changed=False,
         fingerprint=facts,
         unusable=unusable,
-        pythons=module.params["pythons"],
+        pythons=pythons,
         pci=pci_devices("10de"),
         runs=runs,
         workload=workload,

@@ -9,6 +9,8 @@ short_description: Find a Python of a given version on this node
 description:
   - Searches C(pythonX.Y) on the PATH, then in the folders of pyenv and uv, for the first version
     that can create a virtual environment.
+  - In check mode also one without C(ensurepip), if there is no other. Its package (C(python3-venv)
+    on Debian) is one of those that check mode only announces.
 options:
   versions:
     description: Suitable versions, the preferred one first.
@@ -65,6 +67,8 @@ def main() -> None:
         supports_check_mode=True,
     )
     interpreter, looked_at = find(module.params["versions"])
+    if interpreter is None and module.check_mode:
+        interpreter, looked_at = find(module.params["versions"], needed="venv")
     facts = {"changed": False, "platform": platform_tag()}
     if interpreter is None:
         wanted = " or ".join(module.params["versions"])

@@ -3,12 +3,15 @@
 import base64
 import json
 import os
+import re
 import subprocess
 import sys
+import venv
 from pathlib import Path
 
 import pytest
 import yaml
+from ansible.modules import blockinfile
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar, trust_as_template
 
@@ -49,16 +52,16 @@ def roles(play):
     return {role["role"] for role in play.get("roles", [])}
 
 
-def play(tmp_path, role, part, *options, **given):
-    """Apply a part of a role to this machine, as far as the variables let it."""
+def play(tmp_path, role, part, *options, hosts="localhost", **given):
+    """Apply a part of a role to this machine, as far as the variables let it, as each host."""
     steps = [{"ansible.builtin.include_role": {"name": role, "tasks_from": part}}]
     steps.append({"ansible.builtin.debug": {"msg": "the rest is shown"}})
     (tmp_path / "play.yml").write_text(
-        yaml.safe_dump([{"hosts": "localhost", "gather_facts": False, "tasks": steps}])
+        yaml.safe_dump([{"hosts": hosts, "gather_facts": False, "tasks": steps}])
     )
-    given["ansible_python_interpreter"] = sys.executable
+    given.setdefault("ansible_python_interpreter", sys.executable)
     done = subprocess.run(
-        [Path(sys.executable).parent / "ansible-playbook", "-i", "localhost,", "-c", "local",
+        [Path(sys.executable).parent / "ansible-playbook", "-i", f"{hosts},", "-c", "local",
          *options, "-e", json.dumps(given), tmp_path / "play.yml"],
         env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1",
              "ANSIBLE_ACTION_PLUGINS": f"{tmp_path}:{ROOT}/action_plugins"},
@@ -118,6 +121,89 @@ def test_a_clock_daemon_in_the_way_is_named_with_both_ways_out(tmp_path, check):
     assert "host_baseline_chrony=false" in words
     assert (code == 0) is bool(check), output
     assert ("the rest is shown" in words) is bool(check)
+
+
+def test_a_check_announces_the_accounts_of_docker_where_there_is_no_docker_yet(tmp_path):
+    code, output = play(
+        tmp_path, "container_engine", "docker", "--check",
+        __container_engine_daemon_file=str(tmp_path / "daemon.json"),
+        __container_engine_there="",
+        __container_engine_needs={},
+        container_engine_daemon={},
+        container_engine_daemon_replace_allowed=False,
+        container_engine_users=["root"],
+    )  # fmt: skip
+    assert code == 0, output
+    assert "root: in group docker, once Docker is installed" in output
+    assert "Add accounts to its group" not in output
+
+
+def test_a_check_announces_the_small_set_where_ansibles_pip_has_no_packaging_yet(tmp_path):
+    venv.create(tmp_path / "bare")
+    code, output = play(
+        tmp_path, "dataset", "small", "--check",
+        ansible_python_interpreter=str(tmp_path / "bare/bin/python"),
+        __dataset_python=[f"{sys.version_info.major}.{sys.version_info.minor}"],
+        dataset_directory=str(tmp_path / "sets/small"),
+        dataset_environment=str(tmp_path / "environment"),
+        dataset_images={"train": 2, "val": 1},
+        dataset_workload_dir=str(tmp_path),
+        scalebench_work_dir=str(tmp_path),
+    )  # fmt: skip
+    assert code == 0, output
+    assert "would change: dataset : Small | Install Pillow" in output
+    assert "would change: dataset : Small | Create the images in every form" in output
+
+
+@pytest.mark.parametrize(
+    ("role", "file", "module", "register"),
+    [
+        ("container_engine", "toolkit_RedHat", "dnf", "__container_engine_repository"),
+        ("mlnx_ofed", "doca_RedHat", "dnf", "__mlnx_ofed_repository"),
+        ("container_engine", "toolkit_Debian", "dpkg_selections", "__container_engine_installed"),
+        ("mlnx_ofed", "doca_Debian", "dpkg_selections", "__mlnx_ofed_doca"),
+        ("nvidia_packages", "install_Debian", "dpkg_selections", "__nvidia_packages_installed"),
+    ],
+)
+def test_a_check_does_not_look_for_what_it_only_announces(role, file, module, register):
+    """dnf fails without the package's repository, dpkg without the package."""
+    tasks = yaml.safe_load((ROOT / f"roles/{role}/tasks/{file}.yml").read_text())
+    tasks += [inner for task in tasks for inner in task.get("block", [])]
+    (task,) = [task for task in tasks if f"ansible.builtin.{module}" in task]
+    when = task["when"] if isinstance(task["when"], list) else [task["when"]]
+    assert register in [task.get("register") for task in tasks]
+
+    def done(check, changed):
+        known = {"ansible_check_mode": check, register: {"changed": changed}}
+        known |= {"apt_repository_known": True, "__container_engine_toolkit_known": True}
+        known["container_engine_toolkit_version"] = "1.18.2"
+        return all(evaluated(f"{{{{ {condition} }}}}", **known) for condition in when)
+
+    assert not done(check=True, changed=True)
+    assert done(check=True, changed=False) and done(check=False, changed=True)
+
+
+def test_versions_are_unlocked_where_nothing_was_ever_locked(run, tmp_path):
+    tasks = yaml.safe_load((ROOT / "roles/nvidia_packages/tasks/absent.yml").read_text())
+    (given,) = [task["ansible.builtin.blockinfile"] for task in tasks if "Unlock" in task["name"]]
+    locks = tmp_path / "versionlock.list"
+    assert run(blockinfile, **{**given, "path": str(locks)})["changed"] is False
+    assert not locks.exists()
+
+
+def test_ofeds_installer_finds_what_it_does_not_install_itself_on_the_rhel_family():
+    needed = yaml.safe_load((ROOT / "roles/mlnx_ofed/vars/RedHat.yml").read_text())
+    assert {"tcl", "tk", "gcc-gfortran"} <= {*needed["__mlnx_ofed_needed"]}
+
+
+def test_a_check_holds_no_package_that_it_only_announces():
+    tasks = yaml.safe_load((ROOT / "roles/host_baseline/tasks/holds_Debian.yml").read_text())
+    held = evaluated(
+        tasks[-1]["loop"],
+        host_baseline_held_packages=["chrony", "openssh-server"],
+        ansible_facts={"packages": {"openssh-server": []}},
+    )
+    assert held == ["openssh-server"]
 
 
 @pytest.mark.parametrize(
@@ -374,6 +460,38 @@ def test_a_node_that_does_not_come_back_is_not_resumed_and_the_message_says_how(
     assert "Resume localhost" not in words
 
 
+def test_nodes_are_rebooted_one_by_one_and_each_fails_itself(tmp_path):
+    """Ansible refuses to reboot this machine."""
+    for host in ("gpu1", "gpu3"):
+        (tmp_path / host / "module/nouveau").mkdir(parents=True)
+    code, output = play(
+        tmp_path, "nvidia_driver", "reboot", hosts="gpu1,gpu2,gpu3",
+        hardware_sysfs=str(tmp_path) + "/{{ inventory_hostname }}",
+        nvidia_driver_record={"version": "580.159.04"},
+        nvidia_driver_reboot_allowed=True,
+        nvidia_driver_drain_command=["true", "{node}"],
+        __nvidia_driver_running={"gpu_users": [], "containers": []},
+        __nvidia_driver_drained={"gpu_users": [], "containers": []},
+        __nvidia_driver_installed=False,
+        __nvidia_driver_peermem_required=False,
+        scalebench_work_dir=str(tmp_path),
+        stack_name="cpu",
+    )  # fmt: skip
+    assert code == 2, output
+    turns = re.findall(
+        r"(changed|FAILED gpu\d): nvidia_driver : Reboot \| (?:Drain|Report .* of) (gpu\d)", output
+    )
+    first, second = turns[0][1], turns[-1][1]
+    assert {first, second} == {"gpu1", "gpu3"}
+    assert turns == [
+        *(("changed", first), (f"FAILED {first}", first)),
+        *(("changed", second), (f"FAILED {second}", second)),
+    ]
+    assert "gpu1 was not rebooted: " in output and "gpu3 was not rebooted: " in output
+    # What follows is done where the driver is right.
+    assert "the rest is shown" in output and re.search(r"\ngpu2 .* failed=0 ", output)
+
+
 def test_a_rebooted_node_has_the_time_of_a_large_server():
     (block,) = [
         task["block"]
@@ -383,6 +501,18 @@ def test_a_rebooted_node_has_the_time_of_a_large_server():
     given = block[0]["ansible.builtin.reboot"]["reboot_timeout"]
     default = yaml.safe_load((ROOT / "roles/nvidia_driver/defaults/main.yml").read_text())
     assert evaluated(given, **default) == 1800
+
+
+@pytest.mark.parametrize("given", ["", "/opt/mine/python"])
+def test_framework_none_runs_where_the_probe_runs_whatever_was_discovered_before(given):
+    pythons = of_role(
+        "campaign", "__campaign_pythons",
+        __campaign_check={"frameworks": ["pytorch", "none"]},
+        ansible_facts={"discovered_interpreter_python": "/usr/bin/python3.11"},
+        campaign_framework_dir="/venvs",
+        campaign_python=given,
+    )  # fmt: skip
+    assert pythons == {"pytorch": given or "/venvs/pytorch/bin/python", "none": given}
 
 
 UNLOADED, RESTARTED = "modprobe -r nvidia_peermem", "systemctl restart openibd.service"

@@ -374,6 +374,20 @@ def test_an_interpreter_is_found_or_what_was_looked_at(run):
     assert missing["reason"].startswith("needs Python 9.9 or 9.8 (looked at python9.9 on the PATH")
 
 
+def test_only_a_check_takes_an_interpreter_whose_ensurepip_may_come_before(
+    run, tmp_path, monkeypatch
+):
+    (tmp_path / "python9.9").write_text(
+        "#!/bin/sh\ncase $2 in *ensurepip*) echo no ensurepip >&2; exit 1; esac; echo 9.9\n"
+    )
+    (tmp_path / "python9.9").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    assert run(python_interpreter_info, versions=["9.9"])["path"] is None
+    found = run(python_interpreter_info, check=True, versions=["9.9"])
+    assert (found["path"], found["version"]) == (str(tmp_path / "python9.9"), "9.9")
+    assert run(python_interpreter_info, check=True, versions=["9.8"])["path"] is None
+
+
 def test_a_wheel_is_built_only_where_there_is_none(run, tmp_path, monkeypatch):
     asked = []
     monkeypatch.setattr(python_wheel, "build_wheel", lambda *given: asked.append(given) or "/w.whl")
@@ -424,7 +438,7 @@ def test_a_node_asks_the_others_under_its_own_name(run, monkeypatch):
 def test_the_fingerprint_of_this_machine(run, tmp_path, monkeypatch):
     monkeypatch.setenv("SCALEBENCH_NODE", "node1")
     monkeypatch.setattr(node_fingerprint_facts, "pci_devices", lambda vendor: [{"vendor": vendor}])
-    pythons = {"pytorch": sys.executable, "paddle": "/none/python"}
+    pythons = {"pytorch": sys.executable, "paddle": "/none/python", "none": ""}
     given = {"work_dir": str(tmp_path / "later"), "pythons": pythons, "gpus": False}
     left = subprocess.Popen(["sleep", "91"], env={"SCALEBENCH_RUN": f"{tmp_path}/later/r"})
     try:
@@ -441,10 +455,12 @@ def test_the_fingerprint_of_this_machine(run, tmp_path, monkeypatch):
     free = shutil.disk_usage(tmp_path).free / 2**20
     assert facts["disk_free_mib"] == pytest.approx(free, rel=0.05)
     assert {name: one["image"] for name, one in facts["frameworks"].items()} == {
-        "pytorch": "i", "paddle": None,
+        "pytorch": "i", "paddle": None, "none": None,
     }  # fmt: skip
     assert list(found["unusable"]) == ["paddle"]
-    assert (found["pci"], found["pythons"]) == ([{"vendor": "10de"}], pythons)
+    assert found["pci"] == [{"vendor": "10de"}]
+    # Of `framework: none` the module's own.
+    assert found["pythons"] == {**pythons, "none": sys.executable}
     assert found["runs"] == {f"{tmp_path}/later/r": [left.pid]}
     assert found["data_dir"] == ""
     found = run(node_fingerprint_facts, data_dir=str(tmp_path), **given)

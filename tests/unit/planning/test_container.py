@@ -1,5 +1,7 @@
 """Containers of published images: what starts them, and what gets into them."""
 
+from itertools import pairwise
+
 import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.planning.benchmark_file import (
     check_container,
@@ -80,6 +82,12 @@ def test_a_node_without_a_device_starts_the_container_without_it():
     assert "/dev/infiniband" not in words
     assert words[words.index("--gpus") + 1] == "all"
     assert "--gpus" not in start_command(CONTAINER, node(gpu_access="none"), "mine", "x")
+
+
+@pytest.mark.parametrize(("engine", "options"), [("podman", ["label=disable"]), ("docker", [])])
+def test_selinux_does_not_keep_a_container_of_podman_from_gpus_and_mounts(engine, options):
+    words = start_command(CONTAINER, node(container_engine=engine), "mine", "x")
+    assert [value for key, value in pairwise(words) if key == "--security-opt"] == options
 
 
 def test_gpus_are_shown_in_no_other_way():

@@ -147,6 +147,16 @@ def test_a_driver_for_the_rhel_family_is_refused_with_how_to_install_it(name, re
     assert stack_problems(stack(name), {**hardware, "os_family": "Debian"}) == []
 
 
+def test_fabric_manager_had_another_name_on_the_rhel_family_before_branch_580():
+    old = {"version": "570.211.01"}
+    hardware = {**node("hopper", nvswitches=4), "os_family": "RedHat", "os_release": 9}
+    # CUDA 13 needs branch 580.
+    (reason,) = stack_problems(
+        changed("hopper-2026", driver=old, fabric_manager=old, cuda={"version": "12.8.1"}), hardware
+    )
+    assert "`dnf install nvidia-open nvidia-fabric-manager`" in reason
+
+
 def test_a_fabric_manager_is_given_with_its_driver():
     given = changed("hopper-2026", driver={"source": "given", "version": "580.95.05"})
     hardware = node("hopper", nvswitches=4, driver_loaded="580.95.05")

@@ -20,15 +20,18 @@ __all__ = ["environment_facts", "find", "nccl_version", "packages", "platform_ta
 _INSTALLED = re.compile(r"(?P<name>.+?)-(?P<version>[0-9][^-]*)(-py[0-9.]+)?\.(dist|egg)-info")
 
 
-def find(versions: Sequence[str]) -> Tuple[Optional[Tuple[str, str]], List[str]]:
+def find(
+    versions: Sequence[str], needed: str = "ensurepip, venv"
+) -> Tuple[Optional[Tuple[str, str]], List[str]]:
     """Return (version, path) of the first usable interpreter, and why the others are not.
 
     :param versions: such as ``3.11``, the preferred one first.
+    :param needed: the modules that it must have, as ``import`` takes them.
     """
     unusable: List[str] = []
     for version in versions:
         for where, path in _candidates(version):
-            problem = _problem(path, version) if path else "not there"
+            problem = _problem(path, version, needed) if path else "not there"
             if problem is None and path is not None:
                 return (version, path), unusable
             unusable.append(f"python{version} {where}: {problem}")
@@ -77,9 +80,9 @@ def _latest(pattern: str) -> Optional[str]:
     return max(glob.glob(pattern), default=None)
 
 
-def _problem(path: str, version: str) -> Optional[str]:
+def _problem(path: str, version: str, needed: str) -> Optional[str]:
     """Return why an interpreter is unusable; it may be a shim of pyenv without a version."""
-    code = "import ensurepip, venv, sys; print('%d.%d' % sys.version_info[:2])"
+    code = f"import {needed}, sys; print('%d.%d' % sys.version_info[:2])"
     done = subprocess.run([path, "-c", code], capture_output=True, text=True, check=False)
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]

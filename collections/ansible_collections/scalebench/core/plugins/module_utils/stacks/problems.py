@@ -144,7 +144,8 @@ def _by_hand(driver: Mapping[str, str], hardware: Mapping[str, Any]) -> str:
     """Return how to install the driver on the RHEL family, where the roles do not.
 
     By the chapter on Red Hat Enterprise Linux of NVIDIA's Driver Installation Guide: DKMS is in
-    EPEL; a branch is a module stream up to release 9 and a version lock from 10 on.
+    EPEL; a branch is a module stream up to release 9 and a version lock from 10 on. Fabric
+    manager's package has another name before branch 580.
     """
     modules, number = driver.get("modules"), branch(driver["version"])
     stream = f"{number}-{'open' if modules == 'open' else 'dkms'}"
@@ -152,7 +153,8 @@ def _by_hand(driver: Mapping[str, str], hardware: Mapping[str, Any]) -> str:
     lock = rf"versionlock \*nvidia\*{number}\*"
     choose = lock if locked else f"module enable nvidia-driver:{stream}"
     packages = "nvidia-open" if modules == "open" else "cuda-drivers"
-    packages += " nvidia-fabricmanager" if hardware["nvswitches"] else ""
+    fabric = "nvidia-fabricmanager" if number >= 580 else "nvidia-fabric-manager"
+    packages += f" {fabric}" if hardware["nvswitches"] else ""
     return (
         "the roles do not install a driver on the RHEL family. Enable EPEL (for DKMS) and NVIDIA's"
         f" repository there, run `dnf {choose}` and `dnf install {packages}`, reboot, and set"
