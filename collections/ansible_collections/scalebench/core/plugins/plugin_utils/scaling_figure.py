@@ -181,13 +181,11 @@ def _draw_values(axes: Axes, one: Series, figure: str) -> None:
     """Write the median at its marker, where few enough series leave room."""
     for point in _points_of(one, figure):
         value = _values(one, point, figure)["median"]
-        # The speed-up of the tables, a quotient of rounded medians.
-        shown = point["speedup"] if figure == "speedup" else value
-        if figure == "efficiency":
-            shown = 100 * point["speedup"] * one["base_devices"] / point["devices"]
+        # As in the tables, whose speed-up is a quotient of rounded medians.
+        shown = {"speedup": point["speedup"], "efficiency": 100 * (point["efficiency"] or 0)}
         place = (point["devices"], value)
         below = {"xytext": (3, -15), "textcoords": "offset points", "fontsize": 9}
-        axes.annotate(f"{shown:.2f}", place, color=INK, **below)
+        axes.annotate(f"{shown.get(figure, value):.2f}", place, color=INK, **below)
 
 
 MARKERS = ["o", "s", "^", "D", "v", "P", "X", "*"]

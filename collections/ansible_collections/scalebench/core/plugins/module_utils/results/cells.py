@@ -214,7 +214,9 @@ def _scaling(
     base = speeds.get(baseline)
     (figures,) = reference_facts(speeds, baseline=baseline).values()
     for topology, own in figures.items():
-        share = efficiency(own["speedup"], topology, baseline)
+        # Of the medians themselves: the 2 places of the speed-up are 1 % of a small one.
+        exact = None if own["speedup"] is None else median(speeds[topology]) / median(base or ())
+        share = efficiency(exact, topology, baseline)
         own["efficiency"] = None if share is None else round_as(share, "numpy_4")
         is_quotient = bool(speeds[topology] and base) and topology != baseline
         interval = _quotient(speeds[topology], base or ()) if is_quotient else None
