@@ -7,6 +7,7 @@ from typing import Any
 
 import matplotlib
 from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import plain
+from ansible_collections.scalebench.core.plugins.module_utils.layout.table import shown as written
 from ansible_collections.scalebench.core.plugins.module_utils.report.plots import (
     COLOURS,
     FIGURES,
@@ -57,10 +58,10 @@ def _logarithmic(axes: Axes, low: float, high: float, figure: str) -> None:
     """Mark powers of two for a speed-up, 1, 2 and 5 of each power of ten for what has a unit."""
     axes.set_yscale("log")
     axes.yaxis.set_minor_locator(NullLocator())
-    steps = [2.0**power for power in range(-8, 20)]
+    steps = [2.0**power for power in range(-12, 20)]
     if figure != "speedup":
         fine = (1, 2, 5) if high / low > 16 else (1, 1.5, 2, 3, 4, 5, 7)
-        steps = [base * 10.0**power for power in range(-4, 10) for base in fine]
+        steps = [base * 10.0**power for power in range(-6, 13) for base in fine]
     axes.yaxis.set_major_locator(FixedLocator([step for step in steps if low <= step <= high]))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
     axes.set_ylim(low, high)
@@ -182,10 +183,10 @@ def _draw_values(axes: Axes, one: Series, figure: str) -> None:
     for point in _points_of(one, figure):
         value = _values(one, point, figure)["median"]
         # As in the tables, whose speed-up is a quotient of rounded medians.
-        shown = {"speedup": point["speedup"], "efficiency": 100 * (point["efficiency"] or 0)}
+        own = {"speedup": point["speedup"], "efficiency": 100 * (point["efficiency"] or 0)}
         place = (point["devices"], value)
         below = {"xytext": (3, -15), "textcoords": "offset points", "fontsize": 9}
-        axes.annotate(f"{shown.get(figure, value):.2f}", place, color=INK, **below)
+        axes.annotate(written(own.get(figure, value), 2), place, color=INK, **below)
 
 
 MARKERS = ["o", "s", "^", "D", "v", "P", "X", "*"]

@@ -42,7 +42,7 @@ def _numbered(log: Log) -> bool:
 
 
 def _is_companion(path: str, stems: Any) -> bool:
-    # A model's name may have dots too: resnet50_v1.5_b4_fp32_1.run.json.
+    # The name of a model may have dots too.
     begins = (path[: dot.start()] for dot in re.finditer(r"\.", path))
     return bool(_OURS.fullmatch(path.rpartition("/")[2])) or any(one in stems for one in begins)
 

@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from ..layout.groups import cell_groups, labels
+from ..layout.table import shown
 from ..records.factors import is_strong
 from ..records.results import MeasuredCell, Results
 from ..results.scaling import base_topology
@@ -135,7 +136,9 @@ def describe(series: Sequence[Series], figure: str) -> str:
     groups = []
     for one in series[:_MOST_DESCRIBED]:
         drawn = [(point["topology"], _value(point, figure)) for point in one["points"]]
-        values = ", ".join(f"{place} {value:.2f}" for place, value in drawn if value is not None)
+        values = ", ".join(
+            f"{place} {shown(value, 2)}" for place, value in drawn if value is not None
+        )
         if values:
             groups.append(f"{one['label']}, {unit.format(**one)}: {values}")
     if groups and len(series) > _MOST_DESCRIBED:

@@ -11,7 +11,7 @@ from ..records.plans import Cell
 from ..records.results import Elapsed, Interval, MeasuredCell, Repeat, WithoutSpeed
 from ..records.runs import Figures
 from ..stats.median_ratio import LEVEL, ratio_of_medians
-from ..stats.rounding import round_as
+from ..stats.rounding import round_as, round_speed
 from ..stats.statistics import median, median_interval, spread
 from . import checks
 from .scaling import base_topology, efficiency, reference_facts
@@ -73,7 +73,7 @@ def measure_cell(cell: Cell, repeats: Sequence[Repeat]) -> MeasuredCell:
         "repeats": repeats,
         "spread": spread(speeds) if speeds else None,
         "interval": cast(Interval, median_interval(speeds)) if speeds else None,
-        "wall_clock_throughput": round_as(median(clock)) if clock else None,
+        "wall_clock_throughput": round_speed(median(clock)) if clock else None,
         "oversubscribed": any(flags) if flags else cell.get("oversubscribed"),
         "figures": _figures(repeats),
         **without,
