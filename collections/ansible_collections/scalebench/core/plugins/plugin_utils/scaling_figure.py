@@ -15,7 +15,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.plots impor
     INK,
     MUTED,
 )
-from ansible_collections.scalebench.core.plugins.plugin_utils.plot_files import STYLE
+from ansible_collections.scalebench.core.plugins.plugin_utils.plot_files import NUMBERS, STYLE
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
@@ -47,7 +47,7 @@ def _no_values(axes: Axes, why: str) -> None:
 
 def _value_axis(axes: Axes, values: list[float], figure: str) -> None:
     """Mark plain numbers: from zero for an efficiency, else on a logarithmic scale."""
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axes.yaxis.set_major_formatter(NUMBERS)
     if figure == "efficiency":
         axes.set_ylim(0, max(values) * 1.12)
     else:
@@ -63,7 +63,7 @@ def _logarithmic(axes: Axes, low: float, high: float, figure: str) -> None:
         fine = (1, 2, 5) if high / low > 16 else (1, 1.5, 2, 3, 4, 5, 7)
         steps = [base * 10.0**power for power in range(-6, 13) for base in fine]
     axes.yaxis.set_major_locator(FixedLocator([step for step in steps if low <= step <= high]))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axes.yaxis.set_major_formatter(NUMBERS)
     axes.set_ylim(low, high)
 
 

@@ -185,7 +185,7 @@ def add_facts(cells: Sequence[MeasuredCell]) -> Dict[str, Any]:
         by_group.setdefault(cell_key(cell).group, []).append(cell)
     facts: Dict[str, Any] = {}
     for (benchmark, precision, variant, model), members in by_group.items():
-        base, why = base_topology(members), members[0].get("no_speedup")
+        base, why = base_topology(members), members[0].get("no_speedup") or _apart(members)
         by_rule = {cell["topology"]: ok_speeds(cell) for cell in members}
         by_time = {cell["topology"]: _elapsed_speeds(cell) for cell in members}
         figures, elapsed = (_scaling(speeds, base, why) for speeds in (by_rule, by_time))
@@ -200,6 +200,17 @@ def add_facts(cells: Sequence[MeasuredCell]) -> Dict[str, Any]:
             topology: {key: figures[topology][key] for key in _FACTS_KEYS} for topology in figures
         }
     return facts
+
+
+def _apart(members: Sequence[MeasuredCell]) -> Optional[str]:
+    """Return that the logs of a group count different things; None where they do not."""
+    units = {
+        one["unit"] for cell in members for one in with_speed(cell["repeats"]) if "unit" in one
+    }
+    # A sample may be any of the others.
+    if len(units - {"samples/s"}) < 2:
+        return None
+    return f"the logs count in different units: {', '.join(sorted(units))}"
 
 
 def _scaling(

@@ -15,8 +15,9 @@ from .scaling import BASELINE
 __all__ = ["calendar_day", "provenance", "units", "unix_seconds"]
 
 RULES = {
-    "average_speed": "arithmetic mean over the repeats, rounded like numpy to 2 places",
-    "median_speed": "median over the repeats, rounded like numpy to 2 places",
+    "average_speed": "arithmetic mean over the repeats, rounded like numpy to 2 places,"
+    " below 1 to 3 digits",
+    "median_speed": "median over the repeats, rounded like numpy to 2 places, below 1 to 3 digits",
     "speedup": "median_speed / median_speed of 1n1g of the same benchmark, precision and variant,"
     " rounded like numpy to 2 places; in strong scaling over that of the smallest topology that the"
     " global batch size divides over",
