@@ -436,3 +436,9 @@ def test_throughputs_of_minutes_a_sample_are_figures_everywhere():
     texts.append(describe(plot_series(results), "throughput"))
     for text in texts:
         assert "0.0013" in text and "0.0024" in text and " 0.00 " not in text
+
+
+def test_a_plot_without_a_base_does_not_say_that_nothing_was_measured():
+    series = plot_series(build_results(*campaign({"2n8g": [4800.0], "4n8g": [9000.0]})))
+    assert describe(series, "speedup") == "Speed-up by topology. There is no speed-up."
+    assert "2n8g 4800.00" in describe(series, "throughput")

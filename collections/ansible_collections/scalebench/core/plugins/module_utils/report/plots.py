@@ -143,9 +143,8 @@ def describe(series: Sequence[Series], figure: str) -> str:
             groups.append(f"{one['label']}, {unit.format(**one)}: {values}")
     if groups and len(series) > _MOST_DESCRIBED:
         groups.append(f"{len(series) - _MOST_DESCRIBED} more in the tables")
-    return f"{title} by topology. " + (
-        "; ".join(groups) + "." if groups else "Nothing was measured."
-    )
+    nothing = f"There is no {title.lower()}." if series else "Nothing was measured."
+    return f"{title} by topology. " + ("; ".join(groups) + "." if groups else nothing)
 
 
 def _value(point: Mapping[str, Any], figure: str) -> Optional[float]:
