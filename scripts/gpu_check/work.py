@@ -156,13 +156,17 @@ class Work:
             "campaign_rank_port": self.port,
             "scalebench_gpus": self.device == "gpu",
             "report_plots": False,
+            **variables,
+        }
+        # Of a campaign, which report.yml refuses.
+        options = {
             "image_size": self.sizes.image,
             "warmup": self.sizes.warmup,
             "iterations": self.sizes.iterations,
             "topology": "1n1g",
             "batch_size_per_device": self.sizes.batches[-1],
-            **variables,
         }
+        given = given if name == "report" else {**options, **given}
         more = {
             "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
             "ANSIBLE_HOME": str(self.folder / "state/ansible"),  # the user's may be read-only

@@ -258,8 +258,8 @@ def test_every_log_failed_is_a_report_too(report, tmp_path):
         ),
         (
             "logs/1n1g/r50_b4_fp32_1.log",
-            {"warmup": "1", "iterations": 3},
-            '-e \'{"report_parameters": {"warmup": 1, "iterations": 3}}\'',
+            {"warmup": "1"},
+            '-e \'{"report_parameters": {"warmup": NUMBER}}\'',
         ),
     ],
 )

@@ -1,5 +1,6 @@
 """The parts of scripts/gpu-check that decide, and those that run and pack trials."""
 
+import json
 import os
 import re
 import sys
@@ -15,6 +16,7 @@ sys.path.append(str(ROOT / "scripts"))
 from ansible_collections.scalebench.core.plugins.module_utils.evidence.fingerprint import GPU_QUERY
 from ansible_collections.scalebench.core.plugins.module_utils.node import nvidia_smi
 from ansible_collections.scalebench.core.plugins.module_utils.node.processes import descendants
+from ansible_collections.scalebench.core.plugins.module_utils.planning.options import OPTIONS
 from gpu_check import judge, trials
 from gpu_check.judge import FAILED, PASSED, SKIPPED, FailedError, Outcome, SkippedError
 from gpu_check.work import SIZES, Trial, Work, attempt, pack
@@ -161,6 +163,16 @@ def test_a_command_that_fails_says_why_and_leaves_its_output(work):
     (first, _) = sorted(work.outputs.iterdir())
     assert first.name == "00 x_y.txt"
     assert first.read_text().endswith("\none\ntwo\n")
+
+
+def test_report_gets_no_options_of_campaigns(work, monkeypatch):
+    monkeypatch.setattr(work, "ask", lambda *_, **__: "")
+    of_bench, of_report = (
+        json.loads(work.playbook(name, campaign="matrix")[0][-1]) for name in ("bench", "report")
+    )
+    assert of_report["campaign"] == of_bench["campaign"] == "matrix"
+    assert {*of_bench} & {*OPTIONS} >= {"warmup", "iterations", "topology"}
+    assert not {*of_report} & {*OPTIONS}
 
 
 @pytest.mark.parametrize(

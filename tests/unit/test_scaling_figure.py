@@ -47,6 +47,13 @@ def test_the_axis_has_the_unit_of_the_logs():
     assert axes.get_ylabel() == "throughput, tokens/s"
 
 
+def test_large_throughputs_stand_on_the_axis_as_in_the_tables():
+    speeds = {"1n1g": [1e6, 1.1e6, 1.2e6], "1n8g": [8e6, 8.1e6, 8.2e6]}
+    shown = texts(draw(plot_series(build_results(*campaign(speeds))), "throughput", ""))
+    assert {"1,000,000", "5,000,000"} < {*shown}
+    assert not any("e+" in text for text in shown)
+
+
 def test_all_figures_are_within_the_axis():
     series = plot_series(build_results(*campaign(REFERENCE_004)))
     for figure in ("throughput", "speedup", "efficiency"):

@@ -42,6 +42,11 @@ def test_the_throughput_is_the_global_batch_over_the_step_time():
     assert float(words[7]) == pytest.approx(8 / float(words[10]), abs=0.005)
 
 
+def test_a_throughput_of_minutes_a_sample_is_printed():
+    line = report_lines.iteration_line(1, epoch=0, loss=7.0, samples=1, seconds=813.0, time=0.0)
+    assert " throughput 0.001230 images/s " in line
+
+
 @pytest.mark.parametrize(("loss", "word"), [(float("nan"), "nan"), (float("inf"), "inf")])
 def test_a_loss_that_is_not_finite_is_printed(loss, word):
     assert f" loss {word} " in iteration(1, loss)

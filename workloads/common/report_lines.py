@@ -146,9 +146,12 @@ def iteration_line(number, *, epoch, loss, samples, seconds, time, unit="images"
 
     :param unit: what a sample is, in the plural.
     """
+    throughput = samples / seconds
+    # A large model on CPUs needs minutes for a sample.
+    places = 2 if throughput >= 1 else 6
     return (
-        f"iteration {number} epoch {epoch} loss {loss:.6f} "
-        f"throughput {samples / seconds:.2f} {unit}/s step_time {seconds:.6f} s time {time:.6f}"
+        f"iteration {number} epoch {epoch} loss {loss:.6f} throughput {throughput:.{places}f}"
+        f" {unit}/s step_time {seconds:.6f} s time {time:.6f}"
     )
 
 

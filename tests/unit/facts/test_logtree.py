@@ -143,5 +143,13 @@ def test_every_path_is_accounted_for():
     }
 
 
+def test_companions_of_a_model_whose_name_has_dots():
+    stem = "v1.2/bz4/1n1g/resnet50_v1.5_b4_fp32_1"
+    paths = [f"{stem}.log", f"{stem}.node1.out", f"{stem}.run.json", f"{stem[:-1]}2.run.json"]
+    found = group_logs(paths)
+    assert found["companions"] == paths[1:3]
+    assert [item["path"] for item in found["unmatched"]] == paths[3:]
+
+
 def test_empty_tree():
     assert group_logs([]) == {"logs": [], "companions": [], "unmatched": []}

@@ -41,6 +41,14 @@ def test_missing_figures_are_a_dash():
     ]
 
 
+def test_a_small_figure_keeps_two_digits():
+    values = [0.0, 0.00123, -0.00123, 0.0999, 0.1, 0.123, 12.0]
+    assert [table.shown(value, 2) for value in values] == [
+        *("0.00", "0.0012", "-0.0012", "0.10", "0.10", "0.12", "12.00")
+    ]
+    assert table.shown(0.04, 0) == "0"
+
+
 def test_no_rows_give_an_empty_table():
     assert table.text_table([]) == ""
     assert len(table.text_table([], ["node", "img/s"]).splitlines()) == 2

@@ -97,7 +97,7 @@ def test_a_misspelt_option_is_told_with_the_one_meant(name, meant):
 def test_words_that_give_no_variable_are_refused():
     """Ansible's own parser leaves them under a name."""
     given = parse_kv("repeats: 1 precision=amp")
-    assert misspelt(given, []) == [
+    assert misspelt(given, ["precision"]) == [
         'an -e without "=" gives no variable: write NAME=VALUE, JSON or @FILE'
     ]
 
@@ -138,7 +138,16 @@ def test_a_playbook_without_role_campaign_refuses_its_variables(name):
 
 
 def test_a_variable_of_the_users_own_is_not_taken_for_misspelt():
-    assert misspelt(["my_rack", "precision", "campaign"], ["campaign"]) == []
+    assert misspelt(["my_rack", "precision", "campaign"], ["campaign", "precision"]) == []
+
+
+def test_an_option_that_the_playbook_does_not_read_is_refused():
+    assert misspelt(["precision", "warmup", "campaign"], ["campaign"]) == [
+        "-e precision: only playbooks that run a campaign read it, as bench.yml",
+        "-e warmup: only playbooks that run a campaign read it, as bench.yml; report.yml takes it"
+        """ as parameter of its rule: -e '{"report_parameters": {"warmup": NUMBER}}'""",
+    ]
+    assert misspelt(OPTIONS, OPTIONS) == []
 
 
 def test_a_count_that_a_benchmark_declares_has_a_limit_too():

@@ -4,13 +4,16 @@ import copy
 import functools
 
 import pytest
+import yaml
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar, trust_as_template
 from ansible_collections.scalebench.core.plugins.module_utils.preflight import gpu_checks
 from ansible_collections.scalebench.core.plugins.module_utils.preflight.gpu_checks import (
     cuda_problem,
 )
 from ansible_collections.scalebench.core.plugins.module_utils.preflight.judge import CHECKS, judge
 from ansible_collections.scalebench.core.plugins.module_utils.preflight.verdict import to_mend
-from report_data import documented_rows
+from report_data import ROOT, documented_rows
 
 V100 = {"name": "Tesla V100-SXM2-16GB", "driver": "580.159.04", "memory_mib": 16384}
 PORT = {"rate": "100 Gb/sec (4X EDR)", "state": "4: ACTIVE", "link_layer": "InfiniBand"}
@@ -332,6 +335,27 @@ def test_only_what_is_computed_in_bf16_warns_of_a_cpu_without_instructions_for_i
     assert "precision=fp32" in todo
     assert of_it == {"node1": "pass", "node2": "warn", "node3": "skip", "node4": "skip"}
     assert wrong(nodes) == []
+
+
+def test_every_framework_that_computes_in_bf16_on_a_cpu_asks_for_it():
+    plays = yaml.safe_load((ROOT / "playbooks/bench.yml").read_text())
+    tasks = next(play["tasks"] for play in plays if play["name"] == "Benchmark the cluster")
+    (asked,) = (
+        one["vars"]["preflight_bfloat16"]
+        for one in tasks[0]["block"]
+        if one["ansible.builtin.import_role"]["name"] == "preflight"
+    )
+
+    def warns(**cell):
+        cells = [{"framework": "mxnet", "device": "cpu", "precision": "amp", **cell}]
+        templar = Templar(DataLoader(), variables={"__campaign_plan": {"cells": cells}})
+        return templar.template(trust_as_template(asked))
+
+    for framework in ("pytorch", "tensorflow", "mxnet"):
+        assert warns(framework=framework)
+    assert warns(precision="bf16")
+    for other in ({"precision": "fp32"}, {"device": "gpu"}, {"unavailable": "OneFlow has none"}):
+        assert not warns(**other)
 
 
 @pytest.mark.parametrize(

@@ -425,3 +425,20 @@ def test_a_line_that_is_cut_within_a_quote_ends_its_quote():
     line = text.split("Disturbed:\n\n", 1)[1].splitlines()[0]
     assert "<i><i>" in line
     assert re.sub(r"\\`", "", line).count("`") % 2 == 0
+
+
+def test_throughputs_of_minutes_a_sample_are_figures_everywhere():
+    plan, runs = campaign({"1n1g": [0.001234, 0.00125, 0.00126], "2n1g": [0.0023, 0.0024, 0.0025]})
+    results = build_results(plan, runs)
+    assert [cell["median_speed"] for cell in results["cells"]] == [0.00125, 0.0024]
+    assert [cell["speedup"] for cell in results["cells"]] == [1.0, 1.92]
+    texts = [terminal_table(results), report_markdown(page(results))]
+    texts.append(describe(plot_series(results), "throughput"))
+    for text in texts:
+        assert "0.0013" in text and "0.0024" in text and " 0.00 " not in text
+
+
+def test_a_plot_without_a_base_does_not_say_that_nothing_was_measured():
+    series = plot_series(build_results(*campaign({"2n8g": [4800.0], "4n8g": [9000.0]})))
+    assert describe(series, "speedup") == "Speed-up by topology. There is no speed-up."
+    assert "2n8g 4800.00" in describe(series, "throughput")

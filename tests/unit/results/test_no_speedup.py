@@ -42,3 +42,14 @@ def test_other_benchmarks_have_one():
     cells = results_of()["cells"]
     assert [cell["speedup"] for cell in cells] == [1.0, 1.5]
     assert "no_speedup" not in cells[0]
+
+
+def test_logs_that_count_different_things_have_no_speed_up():
+    plan, runs = campaign({"1n1g": [100.0] * 3, "2n1g": [150.0] * 3})
+    runs[0]["facts"]["unit"] = "samples/s"
+    assert [cell["speedup"] for cell in build_results(plan, runs)["cells"]] == [1.0, 1.5]
+    runs[1]["facts"]["unit"] = "tokens/s"
+    for cell in build_results(plan, runs)["cells"]:
+        assert cell["speedup"] is None
+        why = "the logs count in different units: images/s, samples/s, tokens/s"
+        assert cell["speedup_reason"] == why

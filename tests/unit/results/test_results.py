@@ -33,7 +33,7 @@ def test_cell_has_spread_intervals_and_wall_clock():
     found = {c["topology"]: c for c in build_results(plan, runs)["cells"]}["1n8g"]
     assert found["state"] == "measured"
     assert found["devices"] == 8
-    assert found["efficiency"] == 0.93
+    assert found["efficiency"] == 0.9304, "not 7.44 / 8"
     assert [r["throughput"] for r in found["repeats"]] == REFERENCE_004["1n8g"]
     assert found["spread"]["minimum"] == 2612.02
     assert found["spread"]["maximum"] == 2636.74

@@ -14,7 +14,9 @@ from ansible_collections.scalebench.core.plugins.module_utils.stats.log_ratio im
     holm,
     interval,
     log_ratio,
+    rounding,
 )
+from ansible_collections.scalebench.core.plugins.module_utils.stats.rounding import round_speed
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
@@ -137,7 +139,7 @@ def test_equal_sides_that_print_few_digits_differ_no_more_often_than_stated(spee
     for _ in range(2000):
         true = speed + chance.uniform(-0.005, 0.005)
         ours, baseline = (
-            [round(true * (1 + chance.gauss(0, noise)), 2) for _ in range(5)] for _ in range(2)
+            [round_speed(true * (1 + chance.gauss(0, noise))) for _ in range(5)] for _ in range(2)
         )
         alarms += difference_p(log_ratio(ours, baseline)) <= ALPHA
     assert alarms <= stats.binom.isf(1e-4, 2000, ALPHA)
@@ -186,3 +188,10 @@ def test_false_alarms_of_nine_cells_together():
     chance = random.Random(1)
     alarms = sum(min(holm([chance.random() for _ in range(9)])) <= 0.05 for _ in range(10_000))
     assert 0.03 * 10_000 < alarms <= stats.binom.isf(1e-4, 10_000, 0.05)
+
+
+def test_rounding_of_small_throughputs_is_that_of_their_third_digit():
+    """A share of 1 % at most, where the two places of others would be all of it."""
+    assert log_ratio([0.00123, 0.00124], [0.001, 0.00101]).standard_error < 0.02
+    assert math.sqrt(12 * rounding(math.log(0.5))) == pytest.approx(0.002)
+    assert math.sqrt(12 * rounding(math.log(50.0))) == pytest.approx(0.0002)

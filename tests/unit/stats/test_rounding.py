@@ -8,6 +8,7 @@ import pytest
 from ansible_collections.scalebench.core.plugins.module_utils.stats.rounding import (
     ROUNDINGS,
     round_as,
+    round_speed,
 )
 
 # Medians of the reference efforts before rounding, all of them ties, and the printed values.
@@ -81,3 +82,19 @@ def test_no_number_is_an_error(value):
 def test_unknown_rule_is_an_error_that_lists_the_rules():
     with pytest.raises(ValueError, match="no rounding named 'half_up': use one of none, numpy_0"):
         round_as(1.0, "half_up")
+
+
+@pytest.mark.parametrize(
+    ("value", "rounding", "kept"),
+    [
+        (0.0012345, "numpy_2", 0.00123),
+        (0.5049, "numpy_2", 0.505),
+        (1.2349, "numpy_2", 1.23),
+        (5099.425, "numpy_2", 5099.42),
+        (0.4, "numpy_0", 0.4),
+        (0.123456, "numpy_4", 0.1235),
+        (0.123456, "none", 0.123456),
+    ],
+)
+def test_a_throughput_below_1_keeps_three_digits(value, rounding, kept):
+    assert round_speed(value, rounding) == kept

@@ -318,8 +318,8 @@ def test_dlperfs_rule_for_pytorch_passes_over_the_first_iterations(first):
         for n, at in enumerate(times, first)
     )
     counted = [at for n, at in enumerate(times, first) if n > 5]
-    found = strategies.apply(logs.read(text), "dlperf_pytorch_time", {"batch_size": 128})
-    assert found["throughput"] == round(128 * 100 / (counted[119] - counted[19]), 2)
+    found = strategies.apply(logs.read(text), "dlperf_pytorch_time", {"batch_size": 1280})
+    assert found["throughput"] == round(1280 * 100 / (counted[119] - counted[19]), 2)
 
 
 def test_only_lines_with_a_step_can_be_counted_by_it():

@@ -27,7 +27,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.step_text i
     DRAWN_PARTS,
     drawn_steps,
 )
-from ansible_collections.scalebench.core.plugins.plugin_utils.plot_files import STYLE
+from ansible_collections.scalebench.core.plugins.plugin_utils.plot_files import NUMBERS, STYLE
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
@@ -85,7 +85,7 @@ def _size_axes(axes: Axes, groups: list[CollectiveGroup]) -> None:
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: size_text(round(value))))
     axes.tick_params(axis="x", labelrotation=45)
     axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axes.yaxis.set_major_formatter(NUMBERS)
 
 
 def step_figure(parts: StepParts) -> Figure:

@@ -7,6 +7,7 @@ from typing import Any
 
 import matplotlib
 from ansible_collections.scalebench.core.plugins.module_utils.layout.plain_text import plain
+from ansible_collections.scalebench.core.plugins.module_utils.layout.table import shown as written
 from ansible_collections.scalebench.core.plugins.module_utils.report.plots import (
     COLOURS,
     FIGURES,
@@ -14,7 +15,7 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.plots impor
     INK,
     MUTED,
 )
-from ansible_collections.scalebench.core.plugins.plugin_utils.plot_files import STYLE
+from ansible_collections.scalebench.core.plugins.plugin_utils.plot_files import NUMBERS, STYLE
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
@@ -46,7 +47,7 @@ def _no_values(axes: Axes, why: str) -> None:
 
 def _value_axis(axes: Axes, values: list[float], figure: str) -> None:
     """Mark plain numbers: from zero for an efficiency, else on a logarithmic scale."""
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axes.yaxis.set_major_formatter(NUMBERS)
     if figure == "efficiency":
         axes.set_ylim(0, max(values) * 1.12)
     else:
@@ -57,12 +58,12 @@ def _logarithmic(axes: Axes, low: float, high: float, figure: str) -> None:
     """Mark powers of two for a speed-up, 1, 2 and 5 of each power of ten for what has a unit."""
     axes.set_yscale("log")
     axes.yaxis.set_minor_locator(NullLocator())
-    steps = [2.0**power for power in range(-8, 20)]
+    steps = [2.0**power for power in range(-12, 20)]
     if figure != "speedup":
         fine = (1, 2, 5) if high / low > 16 else (1, 1.5, 2, 3, 4, 5, 7)
-        steps = [base * 10.0**power for power in range(-4, 10) for base in fine]
+        steps = [base * 10.0**power for power in range(-6, 13) for base in fine]
     axes.yaxis.set_major_locator(FixedLocator([step for step in steps if low <= step <= high]))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axes.yaxis.set_major_formatter(NUMBERS)
     axes.set_ylim(low, high)
 
 
@@ -181,13 +182,11 @@ def _draw_values(axes: Axes, one: Series, figure: str) -> None:
     """Write the median at its marker, where few enough series leave room."""
     for point in _points_of(one, figure):
         value = _values(one, point, figure)["median"]
-        # The speed-up of the tables, a quotient of rounded medians.
-        shown = point["speedup"] if figure == "speedup" else value
-        if figure == "efficiency":
-            shown = 100 * point["speedup"] * one["base_devices"] / point["devices"]
+        # As in the tables, whose speed-up is a quotient of rounded medians.
+        own = {"speedup": point["speedup"], "efficiency": 100 * (point["efficiency"] or 0)}
         place = (point["devices"], value)
         below = {"xytext": (3, -15), "textcoords": "offset points", "fontsize": 9}
-        axes.annotate(f"{shown:.2f}", place, color=INK, **below)
+        axes.annotate(written(own.get(figure, value), 2), place, color=INK, **below)
 
 
 MARKERS = ["o", "s", "^", "D", "v", "P", "X", "*"]

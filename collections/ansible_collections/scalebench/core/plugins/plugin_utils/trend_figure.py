@@ -12,7 +12,11 @@ from ansible_collections.scalebench.core.plugins.module_utils.report.plots impor
     COLOURS,
     MUTED,
 )
-from ansible_collections.scalebench.core.plugins.plugin_utils.plot_files import STYLE, svg_text
+from ansible_collections.scalebench.core.plugins.plugin_utils.plot_files import (
+    NUMBERS,
+    STYLE,
+    svg_text,
+)
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter
@@ -45,7 +49,7 @@ def trend_figure(trend: dict[str, Any]) -> Figure:
         _levels(axes, trend)
         _dates(axes, trend["points"])
         axes.set_ylabel(f"throughput, {plain(trend['conditions']['unit'] or 'samples/s', 20)}")
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+        axes.yaxis.set_major_formatter(NUMBERS)
         title = textwrap.wrap(plain(trend["label"], 2 * LINE), LINE)
         # The page has it as a heading, and finds it here by its name.
         axes.set_title("\n".join(title), loc="left", fontsize=10, gid="heading")

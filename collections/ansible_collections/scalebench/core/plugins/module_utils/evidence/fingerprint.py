@@ -92,8 +92,10 @@ def fingerprint(texts: Mapping[str, str], gpus: Sequence[GpuRow] = ()) -> Finger
 def _bfloat16(flags: str) -> Optional[bool]:
     """Return whether a CPU has instructions for bf16, by its flags of x86 or features of ARM.
 
-    Where it has none oneDNN emulates them with AVX-512, and hardly optimises without:
+    Where it has none oneDNN, by which PyTorch, TensorFlow and MXNet compute, emulates them with
+    AVX-512, and hardly optimises without:
     https://uxlfoundation.github.io/oneDNN/dev_guide_data_types.html
+    Without AVX-512 TensorFlow leaves oneDNN for Eigen (tensorflow/core/util/util.cc).
     """
     return not {"avx512_bf16", "amx_bf16", "bf16"}.isdisjoint(flags.split()) if flags else None
 

@@ -42,9 +42,9 @@ def _numbered(log: Log) -> bool:
 
 
 def _is_companion(path: str, stems: Any) -> bool:
-    folder, _, filename = path.rpartition("/")
-    stem = filename.split(".")[0]
-    return bool(_OURS.fullmatch(filename)) or (f"{folder}/{stem}" if folder else stem) in stems
+    # The name of a model may have dots too.
+    begins = (path[: dot.start()] for dot in re.finditer(r"\.", path))
+    return bool(_OURS.fullmatch(path.rpartition("/")[2])) or any(one in stems for one in begins)
 
 
 def group_logs(paths: Iterable[str], root: str = "") -> Dict[str, List[Any]]:

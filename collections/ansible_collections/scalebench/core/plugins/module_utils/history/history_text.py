@@ -9,6 +9,7 @@ from typing import Any, Dict, List, Mapping, Sequence, Set
 from ..comparison.provenance_changes import shown
 from ..layout.plain_text import csv_value, plain
 from ..layout.sections import Section, markdown, section, table
+from ..layout.table import shown as written
 from ..layout.table import text_table
 from ..records.node_names import folded
 from ..stats.change_points import LEAST
@@ -109,14 +110,19 @@ def _lines(trend: Trend) -> List[str]:
         ratio = change["after"] / change["before"] - 1
         lines.append(
             f"Change of {ratio:+.1%} with {change['campaign']} ({change['created']}), from"
-            f" {change['before']:.2f} to {change['after']:.2f}. {_what_changed(change)}"
+            f" {_levels(change)}. {_what_changed(change)}"
         )
     for index in trend["outliers"]:
         point = trend["points"][index]
-        lines.append(f"Outlier: {point['campaign']} ({point['created']}), {point['median']:.2f}.")
+        median = written(point["median"], 2)
+        lines.append(f"Outlier: {point['campaign']} ({point['created']}), {median}.")
     for gap in trend["gaps"]:
         lines.append(f"No result: {gap['campaign']} ({gap['created']}): {gap['state']}.")
     return lines
+
+
+def _levels(change: Mapping[str, Any]) -> str:
+    return f"{written(change['before'], 2)} to {written(change['after'], 2)}"
 
 
 def _what_changed(change: Mapping[str, Any]) -> str:
@@ -136,11 +142,10 @@ def describe(trend: Trend) -> str:
     points, unit = trend["points"], trend["conditions"]["unit"]
     sentences = [
         f"Median throughput of {trend['label']} over {len(points)} campaigns, in {unit}: first"
-        f" {points[0]['median']:.2f}, latest {points[-1]['median']:.2f}."
+        f" {written(points[0]['median'], 2)}, latest {written(points[-1]['median'], 2)}."
     ]
     sentences += [
-        f"Change on {change['created'][:10]} from {change['before']:.2f} to {change['after']:.2f}."
-        for change in trend["changes"]
+        f"Change on {change['created'][:10]} from {_levels(change)}." for change in trend["changes"]
     ]
     return " ".join(sentences)
 

@@ -8,11 +8,15 @@ __all__ = ["aligned", "shown", "text_table"]
 
 
 def shown(value: Any, decimals: Optional[int]) -> str:
-    """Return a value as tables show it: floats with ``decimals`` (None: all), None as ``-``."""
+    """Return a value as tables show it: floats with ``decimals`` (None: all), None as ``-``.
+
+    A float of which they would leave one digit or none has two digits.
+    """
     if value is None:
         return "-"
     if isinstance(value, float) and decimals is not None:
-        return f"{value:.{decimals}f}"
+        few = decimals and 0 < abs(value) < 10.0 ** (1 - decimals)
+        return f"{value:#.2g}" if few else f"{value:.{decimals}f}"
     return str(value)
 
 

@@ -150,6 +150,8 @@ _ALIASES = {
     "warmup_steps": "warmup",
     "warm_up": "warmup",
 }
+# A report takes parameters of its rule too, under another name.
+_OF_RULE = ("warmup", "iterations")
 
 
 def parse_options(
@@ -210,23 +212,31 @@ def as_arguments(options: Mapping[str, Any]) -> str:
 
 
 def misspelt(names: Iterable[str], known: Iterable[str], of_roles: Iterable[str] = ()) -> List[str]:
-    """Return a sentence for each name that resembles an option or a variable but is neither.
+    """Return a sentence for each name that nothing reads: an option, or what resembles one.
 
     :param names: the names of the variables the user gave on the command line.
-    :param known: the names of other variables that something reads; where role campaign runs,
-        also its variables, ``campaign_<option>``.
+    :param known: the names of variables that something reads; where role campaign runs, also the
+        options and its variables, ``campaign_<option>``.
     :param of_roles: the variables of all roles, among them those of role campaign.
     """
     read = {*known}
     others = {*of_roles} - {_ROLE + name for name in OPTIONS}
     of_campaign = {*read, *(other for other in others if other.startswith(_ROLE))}
-    given = {*names} - {*OPTIONS, *read, *others}
+    given = {*names} - {*read, *others}
     sentences = []
     # Where Ansible leaves the words of an -e that have no "=".
     if "_raw_params" in given:
         sentences.append('an -e without "=" gives no variable: write NAME=VALUE, JSON or @FILE')
     for name in sorted(given):
         rest = _without_role(name)
+        if name in OPTIONS:
+            sentences.append(f"-e {name}: only playbooks that run a campaign read it, as bench.yml")
+            if name in _OF_RULE:
+                sentences[-1] += (
+                    "; report.yml takes it as parameter of its rule:"
+                    f""" -e '{{"report_parameters": {{"{name}": NUMBER}}}}'"""
+                )
+            continue
         if rest == name:
             # Stricter with those of roles, of which there are hundreds.
             # At 0.75 a word of four letters resembles any that differs in one of them: date, gate.

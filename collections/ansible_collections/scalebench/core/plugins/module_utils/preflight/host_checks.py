@@ -22,7 +22,7 @@ def host_checks(nodes: Nodes, expected: Mapping[str, Any]) -> List[Row]:
     """Return the rows about hosts.
 
     :param expected: optional ``free_mib``, the free disk space that a node needs, in MiB, and
-        ``bfloat16``, whether PyTorch is to compute in bf16 on the CPUs.
+        ``bfloat16``, whether frameworks are to compute in bf16 on the CPUs.
     """
     todo = "measure nodes with {wanted} apart from others, or make them the same"
     rows = agreement("system", nodes, lambda node: node["fingerprint"].get("os"), WARN, todo)
@@ -51,8 +51,9 @@ def _bfloat16(name: str, node: NodeFacts) -> Row:
     if there:
         return verdict("bf16 on the CPU", name, PASS, "it has instructions for it")
     todo = (
-        "measure with precision=fp32: PyTorch emulates bf16 here, at half the throughput of fp32,"
-        " or a hundredth without AVX-512; or leave the node out (-e exclude=NAME)"
+        "measure with precision=fp32: bf16 is emulated here, by PyTorch at half the throughput of"
+        " fp32, or a hundredth without AVX-512, where MXNet does not run; or leave the node out"
+        " (-e exclude=NAME)"
     )
     return verdict("bf16 on the CPU", name, WARN, "no instructions for it", todo)
 

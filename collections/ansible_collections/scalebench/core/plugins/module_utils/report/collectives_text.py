@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, List
 
 from ..layout.sections import Section, section, table
+from ..layout.table import shown
 from ..records.results import CollectiveGroup, Results
 from .plots import FIGURES
 
@@ -75,7 +76,8 @@ def describe_messages(results: Results) -> Dict[str, str]:
     said = [
         f"{group_title(one)}: "
         + ", ".join(
-            f"{size_text(size['bytes'])} {bus_bandwidth(one, size['bytes'], size['seconds']):.2f}"
+            f"{size_text(size['bytes'])}"
+            f" {shown(bus_bandwidth(one, size['bytes'], size['seconds']), 2)}"
             for size in one["sizes"]
         )
         for one in found["groups"][:_MOST_DESCRIBED]

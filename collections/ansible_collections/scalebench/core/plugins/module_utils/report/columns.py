@@ -11,6 +11,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Seque
 
 from ..layout.plain_text import plain
 from ..layout.sections import Table, filled, table
+from ..layout.table import shown
 from ..records.endings import count_key, groups
 from ..records.factors import own_values
 from ..records.results import MeasuredCell
@@ -47,7 +48,7 @@ def _interval(key: str) -> Callable[[Item], str]:
         if not interval or interval["low"] is None:
             return "-"
         covers = f" ({interval['coverage']:.0%})" if interval.get("coverage") else ""
-        return f"{interval['low']:.2f} to {interval['high']:.2f}{covers}"
+        return f"{shown(interval['low'], 2)} to {shown(interval['high'], 2)}{covers}"
 
     return show
 

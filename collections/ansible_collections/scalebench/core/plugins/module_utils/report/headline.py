@@ -9,6 +9,7 @@ from ..acceptance.judge import ACCEPTED, NOT_ACCEPTED
 from ..comparison.gate_text import gate_failed, gate_line, undecided_rules
 from ..layout.groups import machines, named_cells
 from ..layout.plain_text import plain
+from ..layout.table import shown
 from ..records.cells import cell_key
 from ..records.endings import count_key, group_words, groups
 from ..records.factors import factor_values, factor_words, is_strong
@@ -131,7 +132,8 @@ def _figures(results: Results) -> List[Dict[str, str]]:
     for unit, pairs in by_unit.items():
         name, cell = max(pairs, key=lambda pair: float(pair[1]["median_speed"] or 0))
         label = f"highest throughput, {unit}"
-        figures.append(_figure(label, f"{cell['median_speed']:,.2f}", name))
+        speed = cell["median_speed"] or 0.0
+        figures.append(_figure(label, f"{speed:,.2f}" if speed >= 1 else shown(speed, 2), name))
     for mode, of_mode in (("", False), ("strong scaling: ", True)):
         figures += _scaling([pair for pair in named if is_strong(pair[1]) is of_mode], mode)
     counts = results["counts"]

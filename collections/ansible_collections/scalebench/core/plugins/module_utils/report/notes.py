@@ -7,6 +7,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Seque
 from ..layout.groups import named_cells
 from ..layout.plain_text import plain
 from ..layout.sections import Section, quote, section, table, unquoted
+from ..layout.table import shown
 from ..records import endings
 from ..records.endings import never_ran
 from ..records.node_names import by_words
@@ -67,7 +68,7 @@ def _earlier(attempts: Sequence[Attempt]) -> str:
 def _outcome(attempt: Attempt) -> str:
     if attempt["ending"] != "ok":
         return f"{unquoted(attempt['ending'])}: {quote(attempt['reason'])}"
-    return f"{attempt['throughput']:.2f}, disturbed: {_causes(attempt['disturbances'])}"
+    return f"{shown(attempt['throughput'], 2)}, disturbed: {_causes(attempt['disturbances'])}"
 
 
 def _disturbed(cell: MeasuredCell) -> Lines:

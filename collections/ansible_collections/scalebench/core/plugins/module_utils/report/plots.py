@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from ..layout.groups import cell_groups, labels
+from ..layout.table import shown
 from ..records.factors import is_strong
 from ..records.results import MeasuredCell, Results
 from ..results.scaling import base_topology
@@ -72,6 +73,7 @@ def _points(cells: Sequence[MeasuredCell]) -> List[Dict[str, Any]]:
             "median": cell["median_speed"],
             "interval": _interval(cell),
             "speedup": cell["speedup"],
+            "efficiency": cell["efficiency"],
             "step": _step(times.get(cell["topology"])),
             "oversubscribed": bool(cell["oversubscribed"]),
         }
@@ -100,7 +102,8 @@ def plot_series(results: Results) -> List[Series]:
     """Return one series per measured group: label, unit, strong, base, points.
 
     A point: topology, devices (how many), repeats, median and its interval [low, high] or None (in
-    ``unit``), step (the same three of the time of a step in ms, or None), speedup, oversubscribed.
+    ``unit``), step (the same three of the time of a step in ms, or None), speedup, efficiency (a
+    share), oversubscribed.
     ``base``: the median of ``base_topology`` with ``base_devices``, where the ideal line starts, or
     None.
     """
@@ -132,26 +135,25 @@ def describe(series: Sequence[Series], figure: str) -> str:
     title, unit = _FIGURES[figure]
     groups = []
     for one in series[:_MOST_DESCRIBED]:
-        drawn = [(point["topology"], _value(one, point, figure)) for point in one["points"]]
-        values = ", ".join(f"{place} {value:.2f}" for place, value in drawn if value is not None)
+        drawn = [(point["topology"], _value(point, figure)) for point in one["points"]]
+        values = ", ".join(
+            f"{place} {shown(value, 2)}" for place, value in drawn if value is not None
+        )
         if values:
             groups.append(f"{one['label']}, {unit.format(**one)}: {values}")
     if groups and len(series) > _MOST_DESCRIBED:
         groups.append(f"{len(series) - _MOST_DESCRIBED} more in the tables")
-    return f"{title} by topology. " + (
-        "; ".join(groups) + "." if groups else "Nothing was measured."
-    )
+    nothing = f"There is no {title.lower()}." if series else "Nothing was measured."
+    return f"{title} by topology. " + ("; ".join(groups) + "." if groups else nothing)
 
 
-def _value(one: Series, point: Mapping[str, Any], figure: str) -> Optional[float]:
+def _value(point: Mapping[str, Any], figure: str) -> Optional[float]:
     if figure == "throughput":
         return float(point["median"])
     if figure == "step_time":
         return point["step"] and float(point["step"]["median"])
-    speedup: Optional[float] = point["speedup"]
-    if speedup is None or figure == "speedup":
-        return speedup
-    return 100 * speedup * float(one["base_devices"] / point["devices"])
+    value: Optional[float] = point[figure]
+    return 100 * value if value is not None and figure == "efficiency" else value
 
 
 _SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"

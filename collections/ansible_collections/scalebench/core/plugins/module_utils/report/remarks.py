@@ -7,6 +7,7 @@ from collections import Counter
 from typing import Any, Dict, List, Mapping
 
 from ..layout.groups import listed, machines
+from ..layout.table import shown
 from ..records.cells import cell_key
 from ..records.endings import never_ran
 from ..records.node_names import folded, named
@@ -110,7 +111,8 @@ def _of_the_repeats(results: Results) -> List[str]:
         sentences.append(
             f"{uneven} of {len(repeats)} repeats had uneven steps: the throughput over their time"
             f" is more than {_RULE_GAP:.0%} below that of the rule (at most by {max(gaps):.1%}:"
-            f" {worst['elapsed_throughput']:.2f} and {worst['throughput']:.2f} in {worst['log']})."
+            f" {shown(worst['elapsed_throughput'], 2)} and {shown(worst['throughput'], 2)} in"
+            f" {worst['log']})."
             " Gates and comparisons go by the time."
         )
     ended = [r for r in repeats if "log_ending" in r]

@@ -11,7 +11,7 @@ from ..records.plans import Cell
 from ..records.results import Elapsed, Interval, MeasuredCell, Repeat, WithoutSpeed
 from ..records.runs import Figures
 from ..stats.median_ratio import LEVEL, ratio_of_medians
-from ..stats.rounding import round_as
+from ..stats.rounding import round_as, round_speed
 from ..stats.statistics import median, median_interval, spread
 from . import checks
 from .scaling import base_topology, efficiency, reference_facts
@@ -73,7 +73,7 @@ def measure_cell(cell: Cell, repeats: Sequence[Repeat]) -> MeasuredCell:
         "repeats": repeats,
         "spread": spread(speeds) if speeds else None,
         "interval": cast(Interval, median_interval(speeds)) if speeds else None,
-        "wall_clock_throughput": round_as(median(clock)) if clock else None,
+        "wall_clock_throughput": round_speed(median(clock)) if clock else None,
         "oversubscribed": any(flags) if flags else cell.get("oversubscribed"),
         "figures": _figures(repeats),
         **without,
@@ -185,7 +185,7 @@ def add_facts(cells: Sequence[MeasuredCell]) -> Dict[str, Any]:
         by_group.setdefault(cell_key(cell).group, []).append(cell)
     facts: Dict[str, Any] = {}
     for (benchmark, precision, variant, model), members in by_group.items():
-        base, why = base_topology(members), members[0].get("no_speedup")
+        base, why = base_topology(members), members[0].get("no_speedup") or _apart(members)
         by_rule = {cell["topology"]: ok_speeds(cell) for cell in members}
         by_time = {cell["topology"]: _elapsed_speeds(cell) for cell in members}
         figures, elapsed = (_scaling(speeds, base, why) for speeds in (by_rule, by_time))
@@ -202,6 +202,17 @@ def add_facts(cells: Sequence[MeasuredCell]) -> Dict[str, Any]:
     return facts
 
 
+def _apart(members: Sequence[MeasuredCell]) -> Optional[str]:
+    """Return that the logs of a group count different things; None where they do not."""
+    units = {
+        one["unit"] for cell in members for one in with_speed(cell["repeats"]) if "unit" in one
+    }
+    # A sample may be any of the others.
+    if len(units - {"samples/s"}) < 2:
+        return None
+    return f"the logs count in different units: {', '.join(sorted(units))}"
+
+
 def _scaling(
     speeds: Mapping[str, Sequence[float]], baseline: str, no_speedup: Optional[str]
 ) -> Dict[str, Dict[str, Any]]:
@@ -214,7 +225,9 @@ def _scaling(
     base = speeds.get(baseline)
     (figures,) = reference_facts(speeds, baseline=baseline).values()
     for topology, own in figures.items():
-        share = efficiency(own["speedup"], topology, baseline)
+        # Of the medians themselves: the 2 places of the speed-up are 1 % of a small one.
+        exact = None if own["speedup"] is None else median(speeds[topology]) / median(base or ())
+        share = efficiency(exact, topology, baseline)
         own["efficiency"] = None if share is None else round_as(share, "numpy_4")
         is_quotient = bool(speeds[topology] and base) and topology != baseline
         interval = _quotient(speeds[topology], base or ()) if is_quotient else None

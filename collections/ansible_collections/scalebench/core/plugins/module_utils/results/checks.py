@@ -9,6 +9,7 @@ from ..records.factors import is_strong
 from ..records.results import Finding, MeasuredCell
 from ..records.runs import RunRecord
 from ..running import invariants
+from ..stats.rounding import round_speed
 from .repeats import UNKNOWN_WAY
 
 __all__ = ["RULES", "applied_checks", "broken", "warnings"]
@@ -228,7 +229,7 @@ def _bounds(cell: MeasuredCell, per_device: bool) -> Optional[Tuple[float, float
 
 
 def _device_speed(cell: MeasuredCell) -> float:
-    return round((cell["median_speed"] or 0.0) / cell["devices"], 2)
+    return round_speed((cell["median_speed"] or 0.0) / cell["devices"])
 
 
 def _speed(cell: MeasuredCell, value: str = "") -> str:

@@ -15,13 +15,14 @@ from .scaling import BASELINE
 __all__ = ["calendar_day", "provenance", "units", "unix_seconds"]
 
 RULES = {
-    "average_speed": "arithmetic mean over the repeats, rounded like numpy to 2 places",
-    "median_speed": "median over the repeats, rounded like numpy to 2 places",
+    "average_speed": "arithmetic mean over the repeats, rounded like numpy to 2 places,"
+    " below 1 to 3 digits",
+    "median_speed": "median over the repeats, rounded like numpy to 2 places, below 1 to 3 digits",
     "speedup": "median_speed / median_speed of 1n1g of the same benchmark, precision and variant,"
     " rounded like numpy to 2 places; in strong scaling over that of the smallest topology that the"
     " global batch size divides over",
-    "efficiency": "speedup / devices; in strong scaling / devices as a multiple of those of that"
-    " topology",
+    "efficiency": "speedup before it is rounded / devices, in strong scaling / devices as a"
+    " multiple of those of that topology; rounded like numpy to 4 places",
     "interval": "of the median, between two of the repeats; coverage is the probability that it"
     " holds the true median, at least 0.95 from six on; where half_width ended the cell, 0.02 less",
     "speedup_interval": "Welch's t on the logarithms of the repeats, level 0.95",

@@ -6,7 +6,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple, TypeVar
 
 from ..records.cells import cell_key
 from ..records.factors import is_strong
-from ..stats.rounding import round_as
+from ..stats.rounding import round_as, round_speed
 from ..stats.statistics import finite, mean, median
 from ..topology import parse_topology, sort_topologies, world_size
 
@@ -129,7 +129,7 @@ def reference_facts(
     """
     by_topology = {key: _speeds(key, value) for key, value in _checked(runs, "runs").items()}
     medians: Dict[str, Any] = {
-        key: round_as(median(speeds), rounding) if speeds else None
+        key: round_speed(median(speeds), rounding) if speeds else None
         for key, speeds in by_topology.items()
     }
     ratios = speedups(medians, baseline, speedup_rounding)
@@ -137,7 +137,7 @@ def reference_facts(
     for key in sort_topologies(by_topology):
         speeds = by_topology[key]
         facts[key] = {
-            "average_speed": round_as(mean(speeds), rounding) if speeds else None,
+            "average_speed": round_speed(mean(speeds), rounding) if speeds else None,
             "batch_size_per_device": batch_size_per_device,
             "median_speed": medians[key],
             "speedup": ratios[key],

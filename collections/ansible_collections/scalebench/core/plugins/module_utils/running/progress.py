@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, List, Mapping, Optional, Sequence
 
+from ..layout.table import shown
 from ..planning.plan_text import duration
 
 __all__ = ["Progress", "remaining_seconds"]
@@ -82,7 +83,7 @@ class Progress:
             self.done += 1
             took = duration(seconds)
             if ended["ending"] == "ok":
-                self.last = f"{ended['throughput']:.2f} {ended['unit']}"
+                self.last = f"{shown(ended['throughput'], 2)} {ended['unit']}"
                 outcome = f"{self.last:>18}"
             else:
                 self.failed += 1

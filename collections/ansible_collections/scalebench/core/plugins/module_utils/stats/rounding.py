@@ -6,7 +6,7 @@ import math
 from decimal import ROUND_DOWN, Decimal
 from typing import Any, Callable, Dict
 
-__all__ = ["ROUNDINGS", "round_as"]
+__all__ = ["ROUNDINGS", "round_as", "round_speed"]
 
 
 def _numpy(places: int) -> Callable[[float], float]:
@@ -75,6 +75,7 @@ ROUNDINGS: Dict[str, Callable[[float], float]] = {
     "truncate_0": _truncate(0),
     "truncate_2": _truncate(2),
     "truncate_3": _truncate(3),
+    "g3": _significant(3),
     "g4": _significant(4),
     "g5": _significant(5),
     "g6": _significant(6),
@@ -91,3 +92,14 @@ def round_as(value: Any, rounding: str = "numpy_2") -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise ValueError(f"cannot round {value!r} by {rounding}: a finite number is needed")
     return float(ROUNDINGS[rounding](float(value)))
+
+
+def round_speed(value: Any, rounding: str = "numpy_2") -> float:
+    """Return a throughput rounded by a rule; one below 1 keeps three significant digits at least.
+
+    A large model on CPUs needs minutes for a sample, of which no two places are left.
+
+    :raises ValueError: as :func:`round_as`.
+    """
+    rounded, digits = round_as(value, rounding), ROUNDINGS["g3"](float(value))
+    return digits if abs(value) < 1 and abs(digits - value) < abs(rounded - value) else rounded

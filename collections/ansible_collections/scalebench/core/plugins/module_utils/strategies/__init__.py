@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import isfinite
 
-from ..stats.rounding import ROUNDINGS
+from ..stats.rounding import ROUNDINGS, round_speed
 from ._rules import AVERAGES
 from ._series import chosen_run
 from ._sources import FROM, devices_of
@@ -79,7 +79,7 @@ def apply(
     if not isfinite(value):
         raise ValueError(f"{strategy} gives {value}: the log has no usable throughput")
     return {
-        "throughput": ROUNDINGS[given["rounding"]](value),
+        "throughput": round_speed(value, given["rounding"]),
         "unit": reading["unit"],
         "scope": scope,
         "count": count,
