@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import signal
 import socket
 import subprocess
 import sys
@@ -63,6 +65,36 @@ def test_a_driver_that_hangs_holds_up_no_time_limit(tmp_path, monkeypatch):
     told = supervise(tmp_path, "sleep 60", timeout=2)
     assert told["ending"] == "timeout"
     assert told["telemetry"]["gpu"] == "not sampled: NVML has not answered for 2 s"
+
+
+IN_THE_KERNEL = """
+import os, signal
+from pathlib import Path
+from ansible_collections.scalebench.core.plugins.module_utils.node import sampler
+
+class Endless:
+    def __init__(self, *_): signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    def sample(self): signal.pause()
+
+kill, read = os.kill, sampler.read_process
+sampler.GpuSampler = Endless
+sampler.read_process = lambda pid: read(pid)._replace(state="D")
+os.kill = lambda pid, number: None if number == signal.SIGKILL else kill(pid, number)
+"""
+
+
+def test_a_driver_that_hangs_in_the_kernel_keeps_no_supervisor(tmp_path, monkeypatch):
+    start = 'sys.path.insert(0, "collections")\n'
+    monkeypatch.setitem(globals(), "SUPERVISE", SUPERVISE.replace(start, start + IN_THE_KERNEL))
+    # Returns when nothing has the output any more.
+    told = supervise(tmp_path, "sleep 1")
+    assert (told["ending"], told["reason"], told["ended"]) == ("ok", "", 0)
+    reason = told["telemetry"]["gpu"]
+    pid = re.search(r"; process (\d+) hangs in the kernel \(state D\): see dmesg$", reason)
+    assert pid is not None
+    held = [os.readlink(path) for path in Path(f"/proc/{pid[1]}/fd").iterdir()]
+    os.kill(int(pid[1]), signal.SIGKILL)
+    assert [path for path in held if not path.startswith("socket:")] == ["/dev/null"] * 3
 
 
 SLOW = """
