@@ -433,6 +433,20 @@ def test_processes_are_read_with_children_and_environment():
     assert child.wait(timeout=5) == -signal.SIGTERM
 
 
+def test_an_interpreter_of_another_machine_is_passed_over(tmp_path, monkeypatch):
+    """As in a home that nodes with and without Arm share."""
+    monkeypatch.setenv("UV_PYTHON_INSTALL_DIR", str(tmp_path))
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
+    for machine, text in {"aarch64": "#!/bin/sh\necho 9.9\n", "x86_64": "\x7fELF"}.items():
+        python = tmp_path / f"cpython-9.9.1-linux-{machine}/bin/python9.9"
+        python.parent.mkdir(parents=True)
+        python.write_text(text)
+        python.chmod(0o755)
+    found, unusable = find(["9.9"])
+    assert found == ("9.9", str(tmp_path / "cpython-9.9.1-linux-aarch64/bin/python9.9"))
+    assert unusable[-1].endswith("x86_64/bin/python9.9: Exec format error")
+
+
 def test_an_interpreter_or_the_reasons_against_each_candidate():
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     found, _ = find(["9.9", version])
