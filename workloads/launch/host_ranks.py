@@ -273,7 +273,7 @@ class Children:
         self.wait(GRACE)
         for child in self.running.values():
             child.kill()
-            child.wait()
+        self.wait(GRACE)  # One that hangs in the kernel goes on.
 
     def wait(self, seconds):
         """Wait at most so many seconds until all have ended."""
