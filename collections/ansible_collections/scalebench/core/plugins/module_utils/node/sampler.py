@@ -25,6 +25,7 @@ _CORES_SAMPLED = 8
 # Seconds to wait for a sample of the GPUs; a driver that is being opened takes longer.
 _PATIENCE = 0.2
 _SAMPLE, _CLOSE = b"s", b"c"
+_ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class Sampler:
@@ -120,13 +121,18 @@ class _Driver:
         :param question: ``_SAMPLE`` or ``_CLOSE``.
         """
         if self.pid is None:
+            # The handlers of this process, which end the repeat, are not for the other.
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
             try:
                 pid = os.fork()
+                if pid == 0:
+                    self._serve()
             except OSError:  # No more processes: the repeat goes on, and perhaps the next works.
                 return []
-            if pid == 0:
-                self._serve()
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
             self.pid = pid
+            self._theirs.close()
         end = time.monotonic() + patience
         heard = self._heard(end)
         if not self._asked:
@@ -149,14 +155,15 @@ class _Driver:
         return [answer]
 
     def _serve(self) -> NoReturn:
-        """Answer until the other end is closed: that of this process's copy too."""
+        """Answer until the process that asks is gone."""
         try:
             end_with_parent()
-            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-                signal.signal(
-                    number, signal.SIG_DFL if number == signal.SIGTERM else signal.SIG_IGN
-                )
-            # The run's lock, its log and the pipe to the controller would stay open with a call.
+            for number in _ENDING:
+                # Those of a terminal reach all processes; this one tells of its samples first.
+                wanted = signal.SIG_DFL if number == signal.SIGTERM else signal.SIG_IGN
+                signal.signal(number, wanted)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
+            # The run's lock, its log and the pipe to the controller would stay open while it hangs.
             for name in os.listdir("/proc/self/fd"):
                 if int(name) != self._theirs.fileno():
                     with contextlib.suppress(OSError):
